@@ -10,12 +10,12 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// baselineDuration bounds a baseline: long enough for its p99.9 at 1,000 packets
-// a second, short beside the trials it is run for.
+// baselineDuration is long enough for a baseline's p99.9 at 1,000 packets a second, and short
+// compared with the trials.
 const baselineDuration = time.Second
 
-// baselinePPS is the rate of the baseline of a stream whose rate is not known yet: a
-// fraction of a maximum, or what a search tries.
+// baselinePPS is the baseline rate of a stream whose rate is not known yet: a fraction of a
+// maximum, or a search's rate.
 const baselinePPS = 10_000
 
 // The names in a baseline's own network.
@@ -24,11 +24,10 @@ const (
 	baselineRx = "rx"
 )
 
-// baselineOf is the experiment that measures a run's generator alone: the same
-// stream on the same CPU, from one end of a veth pair to the other within one
-// node, with no device under test. Both ends of a pair of engines become one
-// loop. With DPDK, whose packets would take the kernel's way through a veth pair, it
-// is memory shared by both ends: one copy and no kernel.
+// baselineOf returns the experiment that measures a run's generator alone: the same stream on the
+// same CPU, from one end of a veth pair to the other within one node, without a device under test.
+// Both ends of a pair of engines become one loop. For DPDK, whose packets would pass the kernel on
+// a veth pair, it is memory shared by both ends: one copy and no kernel.
 func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	node := p.Traffic.From.Node
 	stream := *run.Traffic
@@ -40,7 +39,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
 	}
 	if stream.Backend == spec.BackendXDP && stream.IO == spec.IOBatch && !p.MayBeXDPFrames(p.Traffic) {
-		stream.IO = spec.IOMmsg // the floor is that of the trial's way to send
+		stream.IO = spec.IOMmsg // the trial's way to send sets the floor
 	}
 	kind := spec.LinkVeth
 	if stream.Backend == spec.BackendDPDK {
@@ -52,7 +51,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 			Nodes: map[string]*spec.Node{node: {
 				CPUList: baselineCPU(p),
 				Sysctls: map[string]string{
-					// The kernel must take packets for itself from itself.
+					// The kernel must accept its own packets.
 					"net.ipv4.conf.all.accept_local":     "1",
 					"net.ipv4.conf.default.accept_local": "1",
 					"net.ipv4.conf.all.rp_filter":        "0",
@@ -67,7 +66,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		Repeat:    1, Order: run.Order,
 	}
 	if run.DPDK != nil {
-		// What the user put in the place of the trial's devices is no floor.
+		// The user's replacements for the trial's devices do not belong to the floor.
 		setup := *run.DPDK
 		setup.Device = nil
 		alone.DPDK = &setup
@@ -75,7 +74,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	return alone
 }
 
-// baselineCPU is where the generator runs; nowhere in particular if nothing is pinned.
+// baselineCPU is the generator's CPU; empty if nothing is pinned.
 func baselineCPU(p *plan.Plan) string {
 	if p.Traffic.FromCPU < 0 {
 		return ""
@@ -83,8 +82,8 @@ func baselineCPU(p *plan.Plan) string {
 	return fmt.Sprint(p.Traffic.FromCPU)
 }
 
-// baselineIsolation is as far as the generator's CPU is isolated in the trials: one that
-// is not, as CPUs are few, must not be in the baseline.
+// baselineIsolation is the isolation of the generator's CPU in the trials: if CPUs are too few to
+// isolate it there, the baseline does not isolate it either.
 func baselineIsolation(p *plan.Plan) spec.Isolation {
 	for _, n := range p.Nodes {
 		if n.Name == p.Traffic.From.Node && plan.Partitions(p.Isolation) && !n.Isolated {
@@ -94,13 +93,13 @@ func baselineIsolation(p *plan.Plan) spec.Isolation {
 	return p.Isolation
 }
 
-// baselineName keeps a baseline's lab apart from the lab it is run for.
+// baselineName is a lab name that differs from the lab it is run for.
 func baselineName(lab string) string {
 	const suffix = "-baseline"
 	return lab[:min(len(lab), 32-len(suffix))] + suffix
 }
 
-// measureBaselines measures those that the result has not got.
+// measureBaselines measures the baselines that the result lacks.
 func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, dead *deaths, when result.When) error {
 	for _, alone := range e.baselines {
 		if hasBaseline(writer, when, alone) {
@@ -126,7 +125,7 @@ func (b *bench) baseline(ctx context.Context, writer *result.Writer, when result
 		return fmt.Errorf("baseline: %w", err)
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // half a baseline says nothing
+		return context.Cause(ctx) // half a baseline is worthless
 	}
 	_, err = writer.AddBaseline(when, rec)
 	return err

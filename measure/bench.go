@@ -18,19 +18,19 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// bench is the measuring bench: the lab that is up and the engines that are
-// running, kept from trial to trial as long as the next one needs the same.
+// bench is the measuring bench: the running lab and engines. The next trial reuses whatever it
+// needs unchanged.
 type bench struct {
 	source []byte
-	// folder is that of the result, on whose disk packets are recorded.
+	// folder is the result folder; packets are recorded on its disk.
 	folder string
 	watch  Watcher
 	right  *lab.Measurement
-	// realTime is what the kernel does to real-time threads that never sleep.
+	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// online are the host's CPUs.
 	online []int
-	// explain is the experiment's.
+	// explain is Experiment.Explain.
 	explain func(*result.Causes, result.Details)
 
 	lab       *lab.Lab
@@ -39,14 +39,13 @@ type bench struct {
 	tuning    *result.Tuning
 	generator *traffic.Generator
 	streamID  string
-	// died is what had died by the end of trials that were measured, of one step.
+	// died lists what had died by the end of the trials of one step.
 	died []string
-	// recording is that of the last trial; nil where it had none.
+	// recording is that of the last trial; nil if it had none.
 	recording *recording.Recording
 }
 
-// set brings up the lab that a plan asks for, unless it is up already, and the
-// engines of its stream.
+// set brings up a plan's lab, unless it is already up, and the engines of its stream.
 func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 	l := labIdentity(p)
 	if b.lab == nil || b.labID != l {
@@ -83,12 +82,12 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 	return b.lab.AwaitGuests(ctx)
 }
 
-// labIdentity is equal for plans of which one lab serves all.
+// labIdentity is equal for plans that can share a lab.
 func labIdentity(p *plan.Plan) string {
 	frameBytes := 0
 	for _, node := range p.Nodes {
 		if node.App != nil && node.App.Kind.HasEngine() {
-			frameBytes = p.Traffic.Stream.FrameBytes // its engine's ports are opened for this size
+			frameBytes = p.Traffic.Stream.FrameBytes // its engine opens ports for this size
 		}
 	}
 	return identity(struct {
@@ -103,8 +102,8 @@ func labIdentity(p *plan.Plan) string {
 	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
 }
 
-// streamIdentity is equal for streams that the same engines with the same open
-// ports can send: rate, pattern and times may differ.
+// streamIdentity is equal for streams that the same engines can send on the same open ports: rate,
+// pattern and times may differ.
 func streamIdentity(t *plan.Traffic) string {
 	same := *t
 	same.Stream.RatePPS, same.Stream.RateBits, same.Stream.RateOfMaximum = 0, 0, 0
@@ -113,16 +112,16 @@ func streamIdentity(t *plan.Traffic) string {
 	return identity(same)
 }
 
-// identity is a text that equal values share.
+// identity returns the same text for equal values.
 func identity(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("a plan has no JSON form: %v", err)) // only plain values go in
+		panic(fmt.Sprintf("a plan has no JSON form: %v", err)) // callers pass only plain values
 	}
 	return string(text)
 }
 
-// trial runs one trial on what set has built.
+// trial runs one trial on the lab and engines from set.
 func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
 	t := r.plan.Traffic
 	if err := b.releaseRecording(); err != nil {
@@ -153,8 +152,8 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
 		started: time.Now().Add(time.Duration(r.stream.Warmup)),
 	}
-	// The seed follows from the repeat, so that a Poisson stream is the same for
-	// all runs that are compared, and another one in each repeat.
+	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
+	// differs between repeats.
 	o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
 		b.watch.Progress(p.Second, p.Sent, p.Received)
 	})
@@ -181,12 +180,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
-	// An engine that died, with its node or alone, says nothing, and makes the trial invalid.
+	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
 		return result.Record{}, err
 	}
 	if len(o.outcome.Faults) > 0 {
-		// The next trial gets a lab that is whole.
+		// The next trial gets an undamaged lab.
 		if err := b.abandon(ctx); err != nil {
 			return result.Record{}, err
 		}
@@ -207,12 +206,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	return rec, nil
 }
 
-// witnesses are the CPUs and processes whose disturbance a trial would show: those
-// of the generator, the sink and the engines and switches between them.
+// witnesses are the CPUs and processes where a disturbance affects a trial: those of the generator,
+// the sink, and the engines and switches between them.
 func (b *bench) witnesses(p *plan.Plan) noiseProbe {
 	probe := noiseProbe{root: "/", cpus: []int{p.Traffic.FromCPU, p.Traffic.ToCPU}, pids: b.generator.Processes()}
 	if p.Isolation == spec.IsolationNone {
-		probe.cpus = slices.Clone(p.HousekeepingCPUs) // the engines are on any of them
+		probe.cpus = slices.Clone(p.HousekeepingCPUs) // the engines may run on any of them
 	}
 	for _, node := range p.Nodes {
 		if node.App != nil && node.App.CPU >= 0 {
@@ -228,7 +227,7 @@ func (b *bench) witnesses(p *plan.Plan) noiseProbe {
 	return probe
 }
 
-// health names the nodes that have died, which explains an engine's silence.
+// health names the nodes that have died, which explains why an engine is silent.
 func (b *bench) health() error {
 	var dead []error
 	for _, node := range b.lab.Plan().Nodes {
@@ -239,7 +238,7 @@ func (b *bench) health() error {
 	return errors.Join(dead...)
 }
 
-// clear ends the engines and takes the lab down, all of it, after a Ctrl-C too.
+// clear stops the engines and takes the whole lab down, even after a Ctrl-C.
 func (b *bench) clear(ctx context.Context) error {
 	err := b.stopGenerator()
 	if b.lab == nil {
@@ -251,7 +250,7 @@ func (b *bench) clear(ctx context.Context) error {
 	return errors.Join(err, l.Down(context.WithoutCancel(ctx)))
 }
 
-// abandon clears what has died in part, whose engines can say nothing more at their end.
+// abandon clears a partly dead lab, whose engines can no longer answer.
 func (b *bench) abandon(ctx context.Context) error {
 	_ = b.stopGenerator()
 	return b.clear(ctx)
@@ -266,7 +265,7 @@ func (b *bench) stopGenerator() error {
 	return generator.Close()
 }
 
-// restartForwarders makes the engines on the path count from zero.
+// restartForwarders resets the counters of the engines on the path.
 func (b *bench) restartForwarders(p *plan.Plan) error {
 	return b.eachForwarder(p, func(node plan.Node, engine *client.Client) error {
 		stats, err := engine.Stop()
@@ -295,7 +294,7 @@ func (b *bench) readForwarders(p *plan.Plan) ([]forwarder, error) {
 const forwarderPatience = 5 * time.Second
 
 func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) error) error {
-	if err := b.health(); err != nil { // whose engine would be waited for
+	if err := b.health(); err != nil { // otherwise the wait for its engine would time out
 		return err
 	}
 	for _, node := range p.Nodes {

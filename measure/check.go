@@ -13,11 +13,10 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Check holds the host against what the runs need, before anything is built. What
-// stands in the way is the error; the findings say what else will be seen. Where
-// only some runs want a kind of link that the host lacks, such as a switch whose
-// program is not installed or functions of a card that it has not, those are left out,
-// and a finding says so.
+// Check compares the host with what the runs need, before anything is built. The error is what
+// prevents a measurement; the findings are other effects to expect. Runs whose kind of link the
+// host lacks, such as a switch that is not installed or a card without virtual functions, are left
+// out with a finding, if other runs remain.
 func (e *Experiment) Check() ([]host.Finding, error) {
 	var findings []host.Finding
 	add := func(found []host.Finding) {
@@ -27,7 +26,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 			}
 		}
 	}
-	var lacking []error // of links, in the order of the runs
+	var lacking []error // by link, in the order of the runs
 	if err := e.checkTracing(); err != nil {
 		return findings, err
 	}
@@ -73,15 +72,15 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	return findings, nil
 }
 
-// lacksLink is true for an error that says that the host has not got the program of
-// one of the plan's links, or a fit one: that is looked for where it is used.
+// lacksLink tells whether the error means that the host lacks a usable program for one of the
+// plan's links; programs are looked up only when needed.
 func lacksLink(err error, p *plan.Plan) bool {
 	var missing *host.MissingError
 	return errors.As(err, &missing) &&
 		slices.ContainsFunc(p.Links, func(l plan.Link) bool { return string(l.Kind) == missing.Capability })
 }
 
-// LeftOut is an error that tells how many runs Check left out; nil if it left none out.
+// LeftOut is an error with the number of runs that Check left out; nil if none.
 func (e *Experiment) LeftOut() error {
 	left := 0
 	for _, r := range e.runs {
@@ -95,7 +94,7 @@ func (e *Experiment) LeftOut() error {
 	return exit.Lacksf("%d of the %d combinations were not measured, because this host lacks what they need", left, len(e.runs))
 }
 
-// splitNeeds takes what links want of the host apart from what everything else does.
+// splitNeeds separates the links' needs from the host from all others.
 func splitNeeds(needs host.Needs) (links, rest host.Needs) {
 	rest = needs
 	rest.Features = nil
@@ -119,7 +118,7 @@ func distinct(errs []error) []error {
 	return kept
 }
 
-// leftOut tells which runs are not measured, and why.
+// leftOut says which runs are not measured, and why.
 func (e *Experiment) leftOut(err error) host.Finding {
 	runs, example := 0, ""
 	for _, r := range e.runs {

@@ -23,26 +23,25 @@ type Death struct {
 	Fate      Fate
 }
 
-// Fate is what became of a trial in which something died.
+// Fate says what happened to a trial in which something died.
 type Fate string
 
-// A trial is kept as invalid where the generator was left, which has its figures; else it
-// is lost, and a run that goes on with the result measures it. What others build on (a
-// baseline, a maximum, a search's trial) is measured again at once.
+// A trial stays in the result as invalid if the generator, which has its figures, survived.
+// Otherwise it is lost, and a resumed run measures it. A trial that others build on (a baseline, a
+// maximum, a search's trial) is measured again at once.
 const (
 	Kept  Fate = "kept as invalid"
 	Lost  Fate = "not measured"
 	Again Fate = "measured again"
 )
 
-// DeathsError is that of an experiment in which something died, with all other trials
-// measured unless it gave up.
+// DeathsError means that something died in an experiment. All other trials were measured, unless it
+// gave up.
 type DeathsError struct {
 	Deaths []Death
-	// GaveUp is true where the rest was not measured, as too many trials were lost one
-	// after the other.
+	// GaveUp is true if the rest was not measured because too many trials in a row were lost.
 	GaveUp bool
-	// Alone is true where nothing else failed.
+	// Alone is true if nothing else failed.
 	Alone bool
 }
 
@@ -62,26 +61,26 @@ func (e *DeathsError) Error() string {
 	return text.String()
 }
 
-// ExitCode is that of a failure, whatever else was left out.
+// ExitCode is that of a failure, even if other runs were left out.
 func (e *DeathsError) ExitCode() int { return exit.Failed }
 
-// Whole is true if no trial is missing in the result.
+// Whole is true if the result has all trials.
 func (e *DeathsError) Whole() bool {
 	return !e.GaveUp && !slices.ContainsFunc(e.Deaths, func(d Death) bool { return d.Fate == Lost })
 }
 
-// patience is how many trials may be lost one after the other.
+// patience is how many trials in a row may be lost.
 const patience = 3
 
-// errGaveUp ends an experiment; its DeathsError tells why.
+// errGaveUp ends an experiment; its DeathsError says why.
 var errGaveUp = errors.New("gave up")
 
-// diedError is a trial that was measured and is of no use to what was to build on it.
+// diedError means that a trial was measured but cannot be used by the step that needed it.
 type diedError struct{ what string }
 
 func (e *diedError) Error() string { return e.what }
 
-// whole is a diedError if something had died by the end of the last trial.
+// whole returns a diedError if something had died by the end of the last trial.
 func (b *bench) whole() error {
 	if len(b.died) == 0 {
 		return nil
@@ -89,20 +88,20 @@ func (b *bench) whole() error {
 	return &diedError{strings.Join(b.died, "; ")}
 }
 
-// deaths are those of an experiment until now.
+// deaths collects the deaths of an experiment so far.
 type deaths struct {
 	all    []Death
 	inARow int // lost trials
 	gaveUp bool
 }
 
-// once does a step, which is lost if something dies in it. It returns the errors that are
-// not of a death; the next step gets a network that is whole.
+// once runs a step, which is lost if something dies in it. It returns only errors without a death;
+// the next step gets an undamaged network.
 func (d *deaths) once(ctx context.Context, b *bench, r run, repeat int, step func() error) error {
 	return d.try(ctx, b, Death{Variables: r.variables, Repeat: repeat, Fate: Lost}, step)
 }
 
-// again does a step until nothing dies in it, or the experiment gives up.
+// again repeats a step until nothing dies in it, or the experiment gives up.
 func (d *deaths) again(ctx context.Context, b *bench, r run, repeat int, step func() error) error {
 	for {
 		before := len(d.all)
@@ -124,7 +123,7 @@ func (d *deaths) try(ctx context.Context, b *bench, death Death, step func() err
 		}
 		return nil
 	}
-	// A line for each trial.
+	// One line per trial.
 	death.Reason = strings.ReplaceAll(b.deathBehind(ctx, err), "\n", "; ")
 	if death.Reason == "" {
 		return err
@@ -141,7 +140,7 @@ func (d *deaths) try(ctx context.Context, b *bench, death Death, step func() err
 	return nil
 }
 
-// error is nil where nothing died.
+// error is nil if nothing died.
 func (d *deaths) error(alone bool) error {
 	if len(d.all) == 0 {
 		return nil
@@ -149,8 +148,8 @@ func (d *deaths) error(alone bool) error {
 	return &DeathsError{Deaths: d.all, GaveUp: d.gaveUp, Alone: alone}
 }
 
-// deathBehind is the reason of an error that came of a death; empty for others, and for
-// those of a Ctrl-C.
+// deathBehind is the reason of an error caused by a death; empty for other errors, and after a
+// Ctrl-C.
 func (b *bench) deathBehind(ctx context.Context, err error) string {
 	switch {
 	case ctx.Err() != nil, errors.As(err, new(*result.WriteError)), errors.As(err, new(*host.MissingError)):
@@ -170,7 +169,7 @@ func (b *bench) deathBehind(ctx context.Context, err error) string {
 	}
 	reason := err.Error()
 	for _, fault := range faults {
-		if !errors.Is(err, fault) { // which the error does not have already
+		if !errors.Is(err, fault) { // unless the error has it already
 			reason += "; " + fault.Problem
 		}
 	}

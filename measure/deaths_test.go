@@ -34,7 +34,7 @@ func TestDeathsSayInWhichTrialAndWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-// watching is told of deaths.
+// watching records deaths.
 type watching struct {
 	silent
 	died []Death
@@ -42,14 +42,14 @@ type watching struct {
 
 func (w *watching) Died(d Death) { w.died = append(w.died, d) }
 
-// Steps fail here as they do when an engine or a node is gone; nothing is up.
+// The steps fail as they do when an engine or a node is gone; nothing is running.
 func TestDeathsAreOutlived(t *testing.T) {
 	gone := fmt.Errorf("node gen: trial: %w\nits last words", client.ErrGone)
 	full := &result.WriteError{Path: "trials", Err: syscall.ENOSPC}
 	lacking := errors.Join(client.ErrGone, &host.MissingError{Capability: "hugepages"})
 	for name, test := range map[string]struct {
 		again bool
-		// outcomes are those of the steps, and died what had died in those without an error.
+		// outcomes are the errors of the steps; died is what died in those without an error.
 		outcomes []error
 		died     map[int]string
 		fates    []Fate

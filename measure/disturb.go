@@ -2,8 +2,8 @@ package measure
 
 import "nines.dev/nines/result"
 
-// disturbances says what was disturbed on purpose while the trial's packets were sent. A
-// lab that was taken down because something died has no word on it.
+// disturbances returns what was disturbed on purpose while the trial sent packets. A lab taken down
+// after a death has none.
 func (b *bench) disturbances(o observation) ([]result.Disturbance, error) {
 	if b.lab == nil {
 		return nil, nil

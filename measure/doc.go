@@ -1,8 +1,7 @@
 // Package measure runs trials on a lab and judges them.
 //
-// Experiment is the way through: it builds the lab that each run of the sweep
-// needs, measures the generator alone before and after, runs the trials in the
-// order that the method says, and hands each to the result's store as it ends.
-// What a trial is worth (judge.go) is decided by a pure function over what the
-// engines and the kernel saw of disturbances. Building labs needs root.
+// Experiment is the entry point: it builds the lab for each run of the sweep, measures the
+// generator alone before and after, runs the trials in the method's order, and stores each when it
+// ends. A pure function judges each trial by the disturbances that the engines and the kernel saw
+// (judge.go). Building labs needs root.
 package measure

@@ -19,7 +19,7 @@ import (
 
 const examples = "../examples"
 
-// comparisons are the experiments that have a quick variant.
+// comparisons returns the experiments that have a quick variant.
 func comparisons(t *testing.T) []string {
 	t.Helper()
 	quick, err := filepath.Glob(filepath.Join(examples, "*", "quick", "*.yaml"))
@@ -42,8 +42,8 @@ func loadExample(t *testing.T, path string) *spec.File {
 	return file
 }
 
-// TestTwoCPUsAreEnoughForTheExamples plans all of them for a recorded host with two
-// CPUs, and for a server.
+// TestTwoCPUsAreEnoughForTheExamples plans them all for a recorded host with two CPUs, and for a
+// server.
 func TestTwoCPUsAreEnoughForTheExamples(t *testing.T) {
 	for _, name := range []string{"microvm", "xeon-e5-2640v4"} {
 		data, err := os.ReadFile("../host/testdata/hosts/" + name + ".json")
@@ -64,8 +64,7 @@ func TestTwoCPUsAreEnoughForTheExamples(t *testing.T) {
 	}
 }
 
-// TestTwoContainersOnAServer plans what the README of the comparison tells those who
-// have more than two CPUs.
+// TestTwoContainersOnAServer plans what the comparison's README says for more than two CPUs.
 func TestTwoContainersOnAServer(t *testing.T) {
 	data, err := os.ReadFile("../host/testdata/hosts/xeon-e5-2640v4.json")
 	if err != nil {
@@ -103,16 +102,15 @@ func TestTwoContainersOnAServer(t *testing.T) {
 	}
 }
 
-// publishedTimes are those of the measurements that the folders of examples follow, where
-// they are not 20 s after 20 s of warm-up.
+// publishedTimes are those of the measurements that the example folders follow, if they differ from
+// 20 s after 20 s of warm-up.
 var publishedTimes = map[string]struct{ warmup, duration time.Duration }{
 	"low-latency-containers": {30 * time.Second, 45 * time.Second},
 	"kernel-busy-poll":       {5 * time.Second, 60 * time.Second},
 }
 
-// TestQuickExamplesAreTheWholeOnesMadeShort holds that a quick variant measures the
-// same: its combinations are among those of the whole one, and differ in nothing but
-// times, repeats and outliers, and how far a search goes.
+// TestQuickExamplesAreTheWholeOnesMadeShort checks that a quick variant measures the same: its
+// combinations are a subset, and differ only in times, repeats, outliers and how far a search goes.
 func TestQuickExamplesAreTheWholeOnesMadeShort(t *testing.T) {
 	const most = 3 * time.Minute
 	for _, quick := range comparisons(t) {
@@ -125,7 +123,7 @@ func TestQuickExamplesAreTheWholeOnesMadeShort(t *testing.T) {
 		for _, run := range runsOf(t, long) {
 			whole[withoutTimes(t, run.Experiment)] = run.String()
 			if !run.Experiment.Method.Plain() {
-				continue // the procedure has times of its own
+				continue // the procedure sets its own times
 			}
 			if d, w := time.Duration(run.Experiment.Traffic.Duration), time.Duration(run.Experiment.Traffic.Warmup); d != times.duration || w != times.warmup {
 				t.Errorf("%s measures %v after %v, not %v after %v", long.Name(), d, w, times.duration, times.warmup)
@@ -178,8 +176,8 @@ func withoutTimes(t *testing.T, e *spec.Experiment) string {
 	return string(text)
 }
 
-// TestExamplesRun runs a little of each comparison, over every kind of link that is
-// installed, without saying anything of its figures.
+// TestExamplesRun runs a little of each comparison on every installed kind of link, and checks no
+// figures.
 func TestExamplesRun(t *testing.T) {
 	labtest.Root(t)
 	inventory, err := host.Read()
@@ -189,8 +187,8 @@ func TestExamplesRun(t *testing.T) {
 	const some = -1
 	tests := map[string]struct {
 		sets []string
-		// lacking are the cases that may be left out: no distribution has these programs, and
-		// not every host a card.
+		// lacking are cases that may be left out: no distribution has these programs, and not every
+		// host has a card.
 		lacking        []string
 		trials, maxima int
 	}{
@@ -201,8 +199,8 @@ func TestExamplesRun(t *testing.T) {
 		"inter-container/quick/latency.yaml":             {[]string{"sweep.traffic.rate_of_maximum=[0.1]", "link=veth raw"}, nil, 1, 1},
 		"container-latency/quick/container-latency.yaml": {[]string{"path=container", "sweep.traffic.rate_of_maximum=[0.1, 0.5]"}, nil, 2, 1},
 
-		// Isolation rearranges the host, and a virtual machine takes long to boot: the tests
-		// of the virtual laboratory have both.
+		// Isolation rearranges the host, and a virtual machine boots slowly: the virtual laboratory
+		// tests have both.
 		"low-latency-containers/quick/base.yaml":       {[]string{"traffic.rate_pps=100k"}, nil, 2, 0},
 		"low-latency-containers/quick/worst.yaml":      {[]string{"nodes.dut.runtime=lxc"}, nil, 1, 0},
 		"low-latency-containers/quick/low-rates.yaml":  {[]string{"sweep.traffic.rate_pps=[10k, 120k]"}, nil, 2, 0},
@@ -212,7 +210,7 @@ func TestExamplesRun(t *testing.T) {
 		"low-latency-containers/quick/cgroups.yaml":    {[]string{"isolation=affinity", "repeat=1"}, nil, 3, 0},
 		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.nodes.dut.runtime=[host, lxc]"}, nil, 2, 0},
 
-		// A search has as many trials as it takes, and a soak one for each window.
+		// A search takes as many trials as it needs, and a soak one per window.
 		"kernel-busy-poll/quick/latency.yaml":     {[]string{"traffic.frame_bytes=512"}, nil, 8, 0},
 		"kernel-busy-poll/quick/competition.yaml": {nil, nil, 12, 0},
 		"kernel-busy-poll/quick/intervals.yaml":   {nil, nil, 4, 0},
@@ -230,7 +228,7 @@ func TestExamplesRun(t *testing.T) {
 			t.Errorf("%s is not run by this test", name)
 			continue
 		}
-		// Only the long form runs each of them; else one in a folder has to do.
+		// Only the long form runs all of them; otherwise one per folder.
 		folder := filepath.Dir(quick)
 		if folders[folder] && !labtest.Long() {
 			continue
@@ -260,7 +258,7 @@ func TestExamplesRun(t *testing.T) {
 				t.Errorf("maxima (-want +got):\n%s", diff)
 			}
 			for _, trial := range done.Summary.Trials {
-				// A host that takes the CPU away may keep a short trial from sending.
+				// If the host takes the CPU away, a short trial may send nothing.
 				if trial.RxPackets == 0 && trial.Verdict != result.Invalid {
 					t.Errorf("trial %s of %v received nothing and is %s", trial.ID, trial.Variables, trial.Verdict)
 				}
@@ -269,7 +267,7 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// measured runs a file's experiment on this host and opens its result.
+// measured runs a file's experiment on this host and opens the result.
 func measured(t *testing.T, file *spec.File, inventory *host.Inventory) (*Experiment, *result.Writer, *result.Result) {
 	t.Helper()
 	if d := runsOf(t, file)[0].Experiment.DPDK; d != nil && d.Hugepages == spec.HugepagesReserve {

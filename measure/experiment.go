@@ -15,16 +15,16 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Experiment is a sweep that is ready to be measured: every run is planned.
+// Experiment is a sweep with every run planned, ready to measure.
 type Experiment struct {
-	// Source is the experiment file as it will be kept with the lab.
+	// Source is the experiment file, as stored with the lab.
 	Source []byte
-	// Explain words the causes of a traced trial's slow packets; nil leaves them unworded.
+	// Explain words the causes of a traced trial's slow packets; with nil they have no words.
 	Explain   func(*result.Causes, result.Details)
 	runs      []run
 	steps     []method.Step
 	inventory *host.Inventory
-	// baselines are the runs' generators alone, one for each different stream.
+	// baselines are the generator-only runs, one per different stream.
 	baselines []run
 }
 
@@ -32,17 +32,17 @@ type Experiment struct {
 type run struct {
 	variables map[string]any
 	spec      *spec.Experiment
-	// stream is what the run sends: at first the file's traffic, then as stream.go
-	// changes it, which the plan and the open ports do not depend on.
+	// stream is what the run sends: first the file's traffic, then changed by stream.go. The plan
+	// and the open ports do not depend on these changes.
 	stream spec.Traffic
-	// plan is nil where the host lacks a link's hardware, and lacks says which.
+	// plan is nil if the host lacks a link's hardware; lacks says which.
 	plan  *plan.Plan
 	lacks error
-	// most is the same at rate 0, for a rate that is a fraction of the maximum.
+	// most is the same run at rate 0, for a rate that is a fraction of the maximum.
 	most *run
-	// share is set when the maximum is known.
+	// share is set once the maximum is known.
 	share *result.Share
-	// ceilingPPS is what the generator can send, for a search that has no highest rate.
+	// ceilingPPS is what the generator can send, for a search without a highest rate.
 	ceilingPPS float64
 	// skip says why the run cannot be measured here while others can.
 	skip string
@@ -68,7 +68,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		r := run{variables: one.VariableMap(), spec: one.Experiment, stream: *one.Experiment.Traffic}
 		p, err := plan.Make(one.Experiment, inventory)
 		if errors.As(err, new(*plan.NoHardware)) {
-			r.lacks = err // Check says what becomes of it
+			r.lacks = err // Check decides what it means
 			e.runs = append(e.runs, r)
 			lacking = append(lacking, one.Located(err))
 			continue
@@ -101,8 +101,8 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	return e, nil
 }
 
-// ofTraffic keeps the variables that a generator alone can tell apart. The backend
-// and its I/O are among them where a case of the sweep sets them.
+// ofTraffic keeps the variables that change a generator-only run. The backend and its I/O are among
+// them if a case of the sweep sets them.
 func ofTraffic(variables map[string]any, exp *spec.Experiment, runs []spec.Run) map[string]any {
 	kept := make(map[string]any)
 	for path, value := range variables {
@@ -124,7 +124,7 @@ func ofTraffic(variables map[string]any, exp *spec.Experiment, runs []spec.Run) 
 // Name is the experiment's name.
 func (e *Experiment) Name() string { return e.runs[0].spec.Name }
 
-// Published are the measurements of others that the file gives to compare with.
+// Published are the published measurements that the file gives for comparison.
 func (e *Experiment) Published() []result.Published {
 	var list []result.Published
 	for _, p := range e.runs[0].spec.Published {
@@ -137,7 +137,7 @@ func (e *Experiment) Published() []result.Published {
 	return list
 }
 
-// TrialTime is how long a trial's traffic takes on average.
+// TrialTime is the average duration of a trial's traffic.
 func (e *Experiment) TrialTime() time.Duration {
 	var total time.Duration
 	for _, r := range e.runs {
@@ -146,7 +146,7 @@ func (e *Experiment) TrialTime() time.Duration {
 	return total / time.Duration(len(e.runs))
 }
 
-// Plans are the plans of the runs that have one, in the order of the sweep.
+// Plans are the plans of the runs that have one, in sweep order.
 func (e *Experiment) Plans() []*plan.Plan {
 	var plans []*plan.Plan
 	for _, r := range e.runs {
@@ -157,13 +157,13 @@ func (e *Experiment) Plans() []*plan.Plan {
 	return plans
 }
 
-// Trials is how many trials there are, baselines apart, and without those of searches,
-// which say themselves how many they need.
+// Trials is the number of trials without baselines and without searches, which decide their own
+// number.
 func (e *Experiment) Trials() int {
 	return e.count(func(r run) bool { return r.spec.Method.Plain() })
 }
 
-// Searches is how often a search method is run.
+// Searches is the number of times a search method runs.
 func (e *Experiment) Searches() int {
 	return e.count(func(r run) bool { return !r.spec.Method.Plain() })
 }
@@ -178,7 +178,7 @@ func (e *Experiment) count(which func(run) bool) int {
 	return count
 }
 
-// Methods are the kinds of its searches, each once.
+// Methods are the kinds of its searches, without repetition.
 func (e *Experiment) Methods() []string {
 	var kinds []string
 	for _, r := range e.runs {
@@ -189,8 +189,8 @@ func (e *Experiment) Methods() []string {
 	return kinds
 }
 
-// Duration is about how long the traffic of the experiment takes, without the
-// building of labs, and without searches, which cannot tell.
+// Duration is roughly how long the experiment's traffic takes, without building labs and without
+// searches, whose time is unknown.
 func (e *Experiment) Duration() time.Duration {
 	var total time.Duration
 	found := make(map[string]bool)

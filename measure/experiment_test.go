@@ -20,8 +20,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// The networks of these tests. A trial ends when all packets have arrived; the drain is
-// for a host that withholds the CPU for long.
+// The networks of these tests. A trial ends when all packets have arrived; the drain is for a host
+// that takes the CPU away for long.
 //
 //	loop   gen:tx ──in── dut:in ▸ forward ▸ dut:out ──out── gen:rx
 //	pair   a:eth ──wire── b:eth
@@ -51,7 +51,7 @@ traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 2000, duration: 300ms, warmup:
 `
 )
 
-// silent watches nothing, but may act when a trial begins, has received something, or ends.
+// silent prints nothing, but may act when a trial begins, has received something, or ends.
 type silent struct{ began, received, measured func() }
 
 func (s silent) Doing(string)            {}
@@ -112,7 +112,7 @@ func prepare(t *testing.T, name, network string, sets ...string) (*Experiment, *
 	return experiment, writer
 }
 
-// measureAll begins an experiment and measures it to its end.
+// measureAll runs an experiment from beginning to end.
 func measureAll(ctx context.Context, experiment *Experiment, writer *result.Writer, watch Watcher) error {
 	session, err := experiment.Begin(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func measureAll(ctx context.Context, experiment *Experiment, writer *result.Writ
 	return session.Measure(ctx, writer, watch)
 }
 
-// finish measures an experiment, looks that no lab is left of it, and opens its result.
+// finish measures an experiment, checks that no lab is left, and opens its result.
 func finish(t *testing.T, experiment *Experiment, writer *result.Writer) *result.Result {
 	t.Helper()
 	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
@@ -157,8 +157,8 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 				t.Fatalf("%d trials, want 2 kinds × 2 repeats", len(done.Summary.Trials))
 			}
 			for i, trial := range done.Summary.Trials {
-				// 0.3 s at 2,000 a second are 600. A host that takes the CPU away may
-				// keep some from being sent, and then the verdict has to say so.
+				// 0.3 s at 2,000 a second are 600. A host that takes the CPU away may prevent some
+				// sends, and then the verdict must say so.
 				if trial.TxPackets > 600 || trial.TxPackets < 600 && trial.Verdict != result.Invalid {
 					t.Errorf("trial %s sent %d of 600 packets and is %s", trial.ID, trial.TxPackets, trial.Verdict)
 				}
@@ -190,7 +190,7 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 	}{
 		"in a loop": {loopNetwork, func(cancel func()) silent { return silent{received: cancel} }, true},
 		"in a pair": {pairNetwork, func(cancel func()) silent { return silent{received: cancel} }, true},
-		// The trial is still on its way to the engines.
+		// The trial has not reached the engines yet.
 		"before a loop": {loopNetwork, func(cancel func()) silent { return silent{began: cancel} }, false},
 		"before a pair": {pairNetwork, func(cancel func()) silent { return silent{began: cancel} }, false},
 	} {
@@ -198,7 +198,7 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 			experiment, writer := prepare(t, "stopped", test.network, "repeat=3", "traffic.duration=20s")
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			// The baseline, which comes first, has no use for a Ctrl-C here.
+			// The baseline, which comes first, must not get the Ctrl-C.
 			watch := test.watch(cancel)
 			inTrial := false
 			err := measureAll(ctx, experiment, writer, silent{
@@ -229,14 +229,14 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 	}
 }
 
-// TestDeathsInATrialAreNamed kills what a trial depends on while it runs: the other trial
-// gets a whole network, and the run goes on to its end, which is an error.
+// TestDeathsInATrialAreNamed kills what a trial depends on while it runs: the other trial gets an
+// undamaged network, and the run continues to its end, which is an error.
 func TestDeathsInATrialAreNamed(t *testing.T) {
 	labtest.Root(t)
 	tests := map[string]struct {
 		victim func(t *testing.T) int
 		says   string
-		// kept is true where the generator is left, which has measured what there was.
+		// kept is true if the generator, which has the measured figures, survives.
 		kept bool
 	}{
 		"the generator's engine": {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone", false},

@@ -5,7 +5,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// isolationOf is what of a lab's isolation belongs into its results.
+// isolationOf returns the part of a lab's isolation that its results record.
 func isolationOf(l *lab.Lab) (*result.Isolation, error) {
 	s, err := l.Isolation()
 	if err != nil {

@@ -10,33 +10,31 @@ import (
 	"nines.dev/nines/result"
 )
 
-// The limits of a verdict. They are shares of what the reader of a tail cares
-// for, not properties of one machine.
+// The limits of a verdict. They follow from what matters for the tail, not from one machine.
 const (
-	// minOffered is the share of the intended packets that must have been sent:
-	// with less, the trial answers another question.
+	// minOffered is the fraction of the intended packets that must have been sent; with less, the
+	// trial answers a different question.
 	minOffered = 0.999
-	// maxTakenShare is the share of the trial's time that may be taken from a
-	// measuring thread before the tail to p99.99 is the host's doing.
+	// maxTakenShare is the fraction of the trial's time that may be taken from a measuring thread
+	// before the host determines the tail up to p99.99.
 	maxTakenShare = 1e-4
-	// maxGap is the longest single stretch without the CPU in a clean trial.
+	// maxGap is the longest single gap in a clean trial.
 	maxGap = time.Millisecond
-	// maxStealShare, maxRunDelayShare: the kernel's own witnesses of the same.
+	// maxStealShare and maxRunDelayShare limit the kernel's own counts of the same.
 	maxStealShare    = 1e-3
 	maxRunDelayShare = 1e-3
-	// maxDriftPPM is how far the TSC's rate may move within a trial: 50 µs in a
-	// second.
+	// maxDriftPPM is how much the TSC's rate may change within a trial: 50 µs per second.
 	maxDriftPPM = 50
-	// maxLagShare is how late, as a share of the trial, the median packet may be
-	// sent before the generator has to be called too slow for the rate.
+	// maxLagShare is the lag of the median packet, as a fraction of the trial, from which the
+	// generator counts as too slow for the rate.
 	maxLagShare = 0.01
-	// minLag is a lateness that is no sign of a slow generator in any trial: one time
-	// slice of the host's scheduler. Short trials would else be invalid for it, and a
-	// search of many of them find nothing on a busy host.
+	// minLag is a lag that never means a slow generator: one time slice of the host's scheduler.
+	// Otherwise short trials would be invalid because of it, and a search made of them would find
+	// nothing on a busy host.
 	minLag = 10 * time.Millisecond
 )
 
-// evidence is what a verdict rests on.
+// evidence is the basis of a verdict.
 type evidence struct {
 	trial       result.Trial
 	details     result.Details
@@ -44,18 +42,18 @@ type evidence struct {
 	txFailed    uint64
 	interrupted bool
 	duration    time.Duration // planned
-	// faults are what of the lab has died, and which of its virtual machines' timings
-	// mean nothing.
+	// faults are the parts of the lab that died, and its virtual machines whose times mean
+	// nothing.
 	faults []lab.Fault
-	// realTime is what the kernel does to real-time threads that never sleep.
+	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
-	// whole is the trial with its warm-up and drain, over which the gap meters and
-	// the kernel's witnesses ran.
+	// whole is the trial including warm-up and drain; the gap meters and the kernel's counters
+	// cover all of it.
 	whole time.Duration
 }
 
-// judge says what a trial is worth and why. Reasons that make it invalid come
-// before those that make it noisy.
+// judge returns the verdict and its reasons. Reasons that make a trial invalid come before those
+// that make it noisy.
 func judge(e evidence) (result.Verdict, []string) {
 	if reasons := invalidity(e); len(reasons) > 0 {
 		return result.Invalid, append(reasons, disturbances(e)...)
@@ -101,8 +99,8 @@ func invalidity(e evidence) []string {
 	return reasons
 }
 
-// shortfall names the likeliest cause of packets that were never sent: what cost
-// the generator at least half the time that they would have taken.
+// shortfall names the likeliest cause of unsent packets: one that cost the generator at least half
+// the time that they would have taken.
 func (e evidence) shortfall(share float64) string {
 	half := int64(share * float64(e.duration) / 2)
 	switch {
@@ -157,16 +155,15 @@ func disturbances(e evidence) []string {
 	return reasons
 }
 
-// stopped tells whether the kernel stopped a real-time thread on principle: its longest
-// gap is that of the mechanism, give or take the tick that ends it and what of it the
-// starving threads did not need.
+// stopped tells whether the kernel stopped a real-time thread by design: its longest gap is that of
+// the mechanism, within the tick that ends it and the time that starving threads did not need.
 func (e evidence) stopped(gap result.GapMeter) bool {
 	realTime := strings.HasPrefix(gap.Scheduling, "SCHED_FIFO ") || strings.HasPrefix(gap.Scheduling, "SCHED_RR ")
 	longest, stop := time.Duration(gap.MaxNs), e.realTime.Stop
 	return realTime && stop > 0 && longest > stop/2 && longest < stop+stop/2
 }
 
-// round shows a time with three or four digits.
+// round formats a time with three or four digits.
 func round(ns int64) time.Duration {
 	d := time.Duration(ns)
 	switch {
@@ -179,13 +176,13 @@ func round(ns int64) time.Duration {
 	}
 }
 
-// percent shows a share near 1 with as many nines as it has: 0.99962 as 99.96.
+// percent formats a fraction near 1 with as many nines as it has: 0.99962 as 99.96.
 func percent(share float64) string {
 	digits := 0
 	for rest := 1 - share; rest < 0.1 && digits < 6; rest *= 10 {
 		digits++
 	}
-	// Rounded down: 99.996 % untouched must not be shown as 100.
+	// Round down: 99.996 % must not become 100.
 	scale := 1.0
 	for range max(digits-1, 0) {
 		scale *= 10

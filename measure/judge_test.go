@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// quiet is the evidence of an undisturbed trial of one second.
+// quiet is the evidence of an undisturbed one-second trial.
 func quiet() evidence {
 	lag := int64(2_000)
 	return evidence{
@@ -119,8 +119,8 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// Only a real-time thread is stopped on principle, and only for about as long as the
-// mechanism says: other gaps have other causes.
+// The kernel stops only real-time threads, and only for about as long as the mechanism says: other
+// gaps have other causes.
 func TestGapsOfOtherCauses(t *testing.T) {
 	throttling := host.RealTimeStop{By: host.StopThrottling, Stop: 50 * time.Millisecond, Period: time.Second}
 	for _, test := range []struct {

@@ -10,11 +10,11 @@ import (
 	"nines.dev/nines/result"
 )
 
-// rateOfMaximum is the key of a rate that is a fraction of the measured maximum.
+// rateOfMaximum is the key for a rate given as a fraction of the measured maximum.
 const rateOfMaximum = "traffic.rate_of_maximum"
 
-// maxRateRun is the run that finds the maximum that another's rate is a fraction of, or
-// where a search ends: the same at rate 0; nil where that is given.
+// maxRateRun returns the run at rate 0 that finds the maximum for another run's rate fraction or
+// for the upper end of a search; nil if the rate is given.
 func maxRateRun(r run, inventory *host.Inventory) (*run, error) {
 	seeks := r.spec.Method.SeeksRate() && r.spec.Method.MaxRatePPS == 0
 	if r.spec.Traffic.RateOfMaximum == 0 && !seeks {
@@ -41,19 +41,19 @@ func maxRateRun(r run, inventory *host.Inventory) (*run, error) {
 	return &run{variables: variables, spec: exp, stream: *exp.Traffic, plan: p}, nil
 }
 
-// maxima are those found so far, by the identity of the experiment at rate 0. The
-// repeats of a combination share one, so that they are sent at the same rate.
+// maxima are those found so far, by the identity of the experiment at rate 0. The repeats of a
+// combination share one, so they all send at the same rate.
 type maxima map[string]maximum
 
 type maximum struct {
 	id          string
 	receivedPPS float64
 	offeredPPS  float64
-	wrong       string // why it is none
+	wrong       string // why there is none
 }
 
-// settle gives the run with its rate in packets a second, for which it may have to
-// find the maximum first, or says why it is not measured.
+// settle returns the run with its rate in packets a second, for which it may have to find the
+// maximum first, or the reason to skip the run.
 func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r run) (run, *result.Skipped, error) {
 	switch {
 	case r.skip != "":
@@ -73,7 +73,7 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	return r.settled(found), nil, nil
 }
 
-// find gives a maximum that is known already, or finds it.
+// find returns the known maximum, or measures it.
 func (m maxima) find(ctx context.Context, b *bench, writer *result.Writer, most run) (maximum, error) {
 	key := identity(most.spec)
 	if found, known := m[key]; known {
@@ -92,7 +92,7 @@ func (m maxima) find(ctx context.Context, b *bench, writer *result.Writer, most 
 	return found, nil
 }
 
-// keptMaximum is what an earlier run of the same experiment has found.
+// keptMaximum returns what an earlier run of the same experiment found.
 func keptMaximum(writer *result.Writer, most run) (maximum, bool, error) {
 	for _, trial := range writer.Maxima() {
 		if !result.SameVariables(trial.Variables, most.variables) {
@@ -107,7 +107,7 @@ func keptMaximum(writer *result.Writer, most run) (maximum, bool, error) {
 	return maximum{}, false, nil
 }
 
-// maximumOf reads a maximum off the trial that found it.
+// maximumOf reads the maximum from the trial that measured it.
 func maximumOf(trial result.Trial, details result.Details) maximum {
 	found := maximum{id: trial.ID, receivedPPS: details.ReceivedPPS, offeredPPS: trial.OfferedPPS}
 	if trial.Verdict == result.Invalid {
@@ -116,7 +116,7 @@ func maximumOf(trial result.Trial, details result.Details) maximum {
 	return found
 }
 
-// findMaximum sends as fast as the port takes packets and counts what arrives.
+// findMaximum sends as fast as the port accepts packets and counts what arrives.
 func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run) (maximum, error) {
 	if err := b.set(ctx, most.plan); err != nil {
 		return maximum{}, err

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// fractions asks for parts of a wire's maximum:
+// fractions asks for fractions of a wire's maximum:
 //
 //	a:eth ──wire── b:eth
 const fractions = `
@@ -65,11 +65,11 @@ func TestRatesAreFractionsOfAMeasuredMaximum(t *testing.T) {
 	}
 }
 
-// TestWithoutAMaximumTheRestGoesOn cuts the wire for frames of one size: the maximum
-// of that one cannot be found.
+// TestWithoutAMaximumTheRestGoesOn breaks the wire for frames of one size: their maximum cannot be
+// found.
 func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
 	labtest.Root(t)
-	// The receiver's kernel throws away what is not of this length.
+	// The receiver's kernel drops frames of other lengths.
 	experiment, writer := prepare(t, "no-maximum", fractions, "repeat=1",
 		"topology.nodes.b.exec=[[nft, add, table, inet, cut], [nft, add, chain, inet, cut, in, '{ type filter hook input priority 0; }'], "+
 			"[nft, add, rule, inet, cut, in, udp, length, '>', '100', drop]]")
@@ -93,7 +93,7 @@ func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
 	}
 }
 
-// TestALinkThatTheHostLacksLeavesTheOthers takes a feature out of the inventory.
+// TestALinkThatTheHostLacksLeavesTheOthers removes a feature from the inventory.
 func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	labtest.Root(t)
 	prepared := func(kinds string) (*Experiment, *result.Writer) {
@@ -134,7 +134,7 @@ func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// checked is what Check finds, a line for each finding.
+// checked is what Check finds, one finding per line.
 func checked(t *testing.T, experiment *Experiment) (said string) {
 	t.Helper()
 	findings, err := experiment.Check()
@@ -147,8 +147,8 @@ func checked(t *testing.T, experiment *Experiment) (said string) {
 	return said
 }
 
-// TestHardwareThatTheHostLacksLeavesTheOthers takes the network cards out of the inventory:
-// the plan refuses functions of one.
+// TestHardwareThatTheHostLacksLeavesTheOthers removes the network cards from the inventory: the
+// plan refuses virtual functions.
 func TestHardwareThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	labtest.Root(t)
 	inventory, err := host.Read()

@@ -15,9 +15,9 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestMethodExamplesRun runs each example of a method, shortened by quick and by a
-// ceiling, on real labs, and holds that its result is whole. What is found depends on
-// the host, and is not looked at.
+// TestMethodExamplesRun runs each example of a method, shortened by quick and by a ceiling, on real
+// labs, and checks that its result is complete. The findings depend on the host and are not
+// checked.
 func TestMethodExamplesRun(t *testing.T) {
 	labtest.Root(t)
 	inventory, err := host.Read()
@@ -28,7 +28,7 @@ func TestMethodExamplesRun(t *testing.T) {
 	tests := map[string]struct {
 		sets     []string
 		searches int
-		// findings are among those of the first search.
+		// findings must be among those of the first search.
 		findings []string
 	}{
 		"mlrsearch.yaml": {append(search, "sweep=", "method.goals=[{name: ndr, duration_sum: 2s}, {name: pdr, duration_sum: 2s}]"), 1, []string{"NDR", "PDR"}},
@@ -89,8 +89,8 @@ func hasFinding(s result.Search, name string) bool {
 	return false
 }
 
-// holdsItsTrials holds that each trial of the summary is in its search, with the same
-// purpose, and at the rate that was intended.
+// holdsItsTrials checks that each trial of the summary is in its search, with the same purpose and
+// the intended rate.
 func holdsItsTrials(t *testing.T, done *result.Result) {
 	t.Helper()
 	purposes := map[string]string{}
@@ -116,8 +116,8 @@ func holdsItsTrials(t *testing.T, done *result.Result) {
 	}
 }
 
-// TestABurstHasItsPackets holds that a load of N packets is a trial of N packets,
-// whatever the rate, at once and without a warm-up.
+// TestABurstHasItsPackets checks that a load of N packets is a trial of N packets at any rate,
+// started at once and without a warm-up.
 func TestABurstHasItsPackets(t *testing.T) {
 	labtest.Root(t)
 	experiment, writer := prepare(t, "burst", pairNetwork, "traffic.rate_pps=", "traffic.duration=", "traffic.burst=16", "method={kind: tst009, quick: true, max_rate_pps: 3000}")
@@ -147,7 +147,7 @@ func TestABurstHasItsPackets(t *testing.T) {
 	}
 }
 
-// onBench sets an experiment's first run, and hands the bench over.
+// onBench prepares the bench for an experiment's first run, and passes it on.
 func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, run) error) (err error) {
 	t.Helper()
 	right, err := lab.BeginMeasurement(ctx, e.Name(), e.Plans())
@@ -162,7 +162,7 @@ func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, r
 	return do(b, e.runs[0])
 }
 
-// TestLabsStayUpBetweenTrials holds that a search uses one lab and one pair of engines.
+// TestLabsStayUpBetweenTrials checks that a search uses one lab and one pair of engines.
 func TestLabsStayUpBetweenTrials(t *testing.T) {
 	labtest.Root(t)
 	experiment, writer := prepare(t, "stays", pairNetwork, "traffic.rate_pps=", "traffic.duration=", "method={kind: tst009, quick: true, max_rate_pps: 3000}")
@@ -184,7 +184,7 @@ func TestLabsStayUpBetweenTrials(t *testing.T) {
 	}
 }
 
-// TestASearchKnowsItsBounds follows the state that a search shows while it runs.
+// TestASearchKnowsItsBounds checks the state that a search shows while it runs.
 func TestASearchKnowsItsBounds(t *testing.T) {
 	var s SearchState
 	outcome := func(received uint64) method.Outcome { return method.Outcome{Intended: 100, Received: received} }

@@ -16,15 +16,15 @@ import (
 // nines runs on (include/asm-generic/param.h).
 const userHz = 100
 
-// noise is what the kernel counted of disturbances up to one instant.
+// noise is the disturbances that the kernel counted up to one moment.
 type noise struct {
-	// steal is, by CPU, the time the hypervisor ran something else.
+	// steal is the time, per CPU, for which the hypervisor ran something else.
 	steal map[int]time.Duration
-	// throttled is how long the engines' cgroups were held back by a CPU quota.
+	// throttled is how long a CPU quota held the engines' cgroups back.
 	throttled time.Duration
 }
 
-// noiseProbe reads the kernel's witnesses for the CPUs and processes of a trial.
+// noiseProbe reads the kernel's counters for the CPUs and processes of a trial.
 type noiseProbe struct {
 	root string // "/", or a recorded one
 	cpus []int
@@ -70,7 +70,7 @@ func parseSteal(r io.Reader) (map[int]time.Duration, error) {
 		}
 		cpu, err := strconv.Atoi(fields[0][len("cpu"):])
 		if err != nil {
-			continue // the line of all CPUs together
+			continue // the total of all CPUs
 		}
 		ticks, err := strconv.ParseInt(fields[8], 10, 64)
 		if err != nil {
@@ -81,14 +81,14 @@ func parseSteal(r io.Reader) (map[int]time.Duration, error) {
 	return steal, lines.Err()
 }
 
-// cgroups are the control groups of the processes and those above them, each once:
-// a quota anywhere on the way up holds a process back.
+// cgroups returns the control groups of the processes and all their parents, without repetition: a
+// quota at any level holds a process back.
 func (p noiseProbe) cgroups() []string {
 	var dirs []string
 	for _, pid := range p.pids {
 		data, err := os.ReadFile(filepath.Join(p.root, "proc", strconv.Itoa(pid), "cgroup"))
 		if err != nil {
-			continue // a process that has ended
+			continue // the process has ended
 		}
 		for line := range strings.Lines(string(data)) {
 			dirs = append(dirs, p.upwards(strings.TrimSpace(line))...)
@@ -151,7 +151,7 @@ func parseThrottled(stat string) time.Duration {
 	return 0
 }
 
-// since is what came between an earlier reading and this one.
+// since is the difference between an earlier reading and this one.
 func (n noise) since(before noise) (steal, throttled time.Duration) {
 	for cpu, now := range n.steal {
 		steal += now - before.steal[cpu]

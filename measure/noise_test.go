@@ -31,8 +31,8 @@ func TestNoiseSince(t *testing.T) {
 	}
 }
 
-// TestThrottledOfBothVersions reads a process in a nested cgroup: its own time
-// and that of the groups above it count.
+// TestThrottledOfBothVersions reads a process in a nested cgroup: its own time and that of the
+// parent groups count.
 func TestThrottledOfBothVersions(t *testing.T) {
 	tests := map[string]struct {
 		cgroup string

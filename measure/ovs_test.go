@@ -10,9 +10,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestPacketsThroughOVSWithDPDK sends through vhost-user ports of which Open vSwitch is
-// the client and the engines' virtio-user devices are the servers, by learning and by
-// flows:
+// TestPacketsThroughOVSWithDPDK sends through vhost-user ports, with Open vSwitch as the client and
+// the engines' virtio-user devices as the servers, both with learning and with flows:
 //
 //	a:eth ── virtio-user ══ vhost1 ─ br0 ─ vhost2 ══ virtio-user ── b:eth
 func TestPacketsThroughOVSWithDPDK(t *testing.T) {
@@ -41,7 +40,7 @@ traffic: {from: "a:eth", to: "b:eth", backend: dpdk, rate_pps: 2000, duration: 5
 			if len(trials) != 1 {
 				t.Fatalf("%d trials", len(trials))
 			}
-			// How many get through depends on what the host leaves to three spinning
+			// How many get through depends on the CPU time that the host leaves to three spinning
 			// threads; each must be accounted for.
 			trial := trials[0]
 			if trial.RxPackets == 0 || trial.Latency.Count != trial.RxPackets || trial.TxPackets != trial.RxPackets+trial.LostPackets {

@@ -11,13 +11,13 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// slowRecording is from how many packets on it is said that they are worked on: it takes
-// more than a second.
+// slowRecording is the number of packets from which processing takes more than a second and is
+// announced.
 const slowRecording = 2_000_000
 
-// openRecording maps what was recorded of a trial, until releaseRecording; the result's
-// writer reads it meanwhile. It must come before the engines are stopped. A recording
-// that cannot be read leaves the trial as good as one without.
+// openRecording maps what was recorded of a trial, until releaseRecording; meanwhile the result's
+// writer reads it. Call it before the engines stop. If the recording cannot be read, the trial
+// counts as one without.
 func (b *bench) openRecording(recorded *traffic.Recorded) {
 	if recorded == nil || recorded.Unwritten {
 		return
@@ -71,7 +71,7 @@ func keepRecording(rec *result.Record, opened *recording.Recording, recorded *tr
 	rec.Details.Notes = append(rec.Details.Notes, kept.Problems...)
 }
 
-// agree holds a recording against the engines' own counts.
+// agree compares a recording with the engines' own counts.
 func agree(trial result.Trial, opened *recording.Recording) error {
 	if opened.Sent() == trial.TxPackets && opened.Received() == trial.RxPackets &&
 		opened.Duplicates() == trial.DuplicatePackets && opened.Unknown == 0 {
@@ -82,7 +82,7 @@ func agree(trial result.Trial, opened *recording.Recording) error {
 		trial.TxPackets, trial.RxPackets, trial.DuplicatePackets)
 }
 
-// flowName tells a flow as the wire does: they count up from the first port or address.
+// flowName names a flow as on the wire: ports or addresses count up from the first.
 func flowName(t plan.Traffic, flow int) string {
 	if t.Stream.FlowField == spec.FlowSourceAddress {
 		address, err := netip.ParseAddr(t.From.LocalIP)

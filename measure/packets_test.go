@@ -23,8 +23,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// checkPackets holds the rows of a trial against its counts and histograms, and its
-// metrics against both. It returns the metrics.
+// checkPackets compares the rows of a trial with its counts and histograms, and its metrics with
+// both. It returns the metrics.
 func checkPackets(t *testing.T, dir string, trial result.Trial) *result.Metrics {
 	t.Helper()
 	opened, err := result.Open(dir)
@@ -107,12 +107,12 @@ func scratchFile(t *testing.T) *os.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = f.Close() }) // what it holds has been read
+	t.Cleanup(func() { _ = f.Close() }) // its content has been read
 	return f
 }
 
-// TestFaultsShowInTheMetrics sends through a port that drops, duplicates, reorders and
-// delays, and counts what it did:
+// TestFaultsShowInTheMetrics sends through a port that drops, duplicates, reorders and delays, and
+// checks its counts:
 //
 //	engine ── fault ── memory ──╮
 //	   ╰────────────────────────╯
@@ -191,8 +191,8 @@ func TestFaultsShowInTheMetrics(t *testing.T) {
 	}
 }
 
-// TestEveryPacketIsKept runs both roles on real networks, one with its ends in containers,
-// which see nothing of the result's folder.
+// TestEveryPacketIsKept runs both roles on real networks, one with its ends in containers that
+// cannot see the result folder.
 func TestEveryPacketIsKept(t *testing.T) {
 	labtest.Root(t)
 	for _, test := range []struct {
@@ -238,8 +238,8 @@ func TestEveryPacketIsKept(t *testing.T) {
 	}
 }
 
-// TestAFullDiskCostsTheRecordingOnly records onto a disk that has no room for it, but for
-// the rest of the result.
+// TestAFullDiskCostsTheRecordingOnly records onto a disk that has room for the result but not for
+// the recording.
 func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
 	labtest.Root(t)
 	experiment, writer := prepare(t, "keepfull", loopNetwork, "traffic.packets=record", "traffic.rate_pps=20000", "traffic.duration=2s")
@@ -281,7 +281,7 @@ func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
 	}
 }
 
-// A recording that disagrees with the engines is said to be incomplete.
+// A recording that disagrees with the engines is reported as incomplete.
 func TestARecordingThatLacksPacketsHasNoMetrics(t *testing.T) {
 	for name, test := range map[string]struct {
 		recorded traffic.Recorded

@@ -20,15 +20,15 @@ import (
 // threadTime is how long a thread ran, and how long it waited for a CPU.
 type threadTime struct{ ran, waited time.Duration }
 
-// programProbe reads what the programs between links' endpoints, such as switches,
-// saw of disturbances and what they dropped.
+// programProbe reads the disturbances and drops of the programs between links' endpoints, such as
+// switches.
 type programProbe struct {
 	bench *bench
 	plan  *plan.Plan
 }
 
-// programs is one reading: the threads of each link's programs, and the drops that
-// its switch has counted.
+// programs is one reading: the threads of each link's programs, and the drops that its switch
+// counted.
 type programs struct {
 	threads map[string]map[int]threadTime
 	drops   map[string]uint64
@@ -56,8 +56,8 @@ func (p programProbe) read(ctx context.Context) (programs, error) {
 	return now, nil
 }
 
-// readDrops asks a switch for its counters. One that has died is no error here: the
-// lab's faults tell of it.
+// readDrops asks a switch for its counters. A dead switch is no error here: the lab's faults report
+// it.
 func (p programProbe) readDrops(ctx context.Context, link string, drops map[string]uint64) error {
 	socket, err := p.bench.lab.SwitchSocket(link)
 	if err != nil {
@@ -112,8 +112,8 @@ func readThreads(root string, pid int, into map[int]threadTime) {
 	}
 }
 
-// since tells how long the polling threads of each link's programs waited for a CPU,
-// and what switches dropped, from an earlier reading to this one.
+// since returns how long the polling threads of each link's programs waited for a CPU, and what
+// switches dropped, between an earlier reading and this one.
 func (now programs) since(before programs, p *plan.Plan) (delays []result.ProgramDelay, drops []result.Counter) {
 	for _, link := range p.Links {
 		if link.Switch == nil {
@@ -131,8 +131,8 @@ func (now programs) since(before programs, p *plan.Plan) (delays []result.Progra
 	return delays, drops
 }
 
-// pollersWaited is how long those threads waited that wanted a CPU most, as many as
-// poll: a polling thread never sleeps, and the others of a program hardly run.
+// pollersWaited sums the waits of the busiest threads, as many as poll: a polling thread never
+// sleeps, and a program's other threads hardly run.
 func pollersWaited(before, after map[int]threadTime, pollers int) time.Duration {
 	var spans []threadTime
 	for tid, now := range after {

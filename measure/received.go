@@ -10,22 +10,22 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// pollSample is how long polls are counted for before a trial, where nobody else counts.
+// pollSample is how long polls are counted before a trial, if nothing else counts them.
 const pollSample = 50 * time.Millisecond
 
-// reception is one reading of how a lab's interfaces are received, and when.
+// reception is one reading of how a lab's interfaces receive, with its time.
 type reception struct {
 	at     time.Time
 	states []lab.ReceiveState
-	// rates are polls a second by thread, of a sample; nil where none was taken.
+	// rates are polls per second by thread, from a sample; nil if none was taken.
 	rates map[int]float64
 }
 
-// sampleReception reads what readReception does, and counts polls for a moment before.
-// Where they cannot be counted, which takes BTF, the result just lacks them.
+// sampleReception does the same as readReception, after it has counted polls for a moment. If they
+// cannot be counted, which takes BTF, the result lacks them.
 func sampleReception(ctx context.Context, l *lab.Lab) (reception, error) {
 	rates, err := l.PollRates(ctx, pollSample)
-	if err != nil { // a Ctrl-C among them, which the trial itself answers
+	if err != nil { // may be a Ctrl-C, which the trial itself handles
 		rates = nil
 	}
 	r, err := readReception(l)
@@ -38,9 +38,9 @@ func readReception(l *lab.Lab) (reception, error) {
 	return reception{at: time.Now(), states: states}, err
 }
 
-// since is what the threads that receive have done from an earlier reading to this one.
+// since returns what the receiving threads have done between an earlier reading and this one.
 func (now reception) since(before reception) []result.Receive {
-	// By place and not by id: the watchdog of a poller stops a thread and starts another.
+	// By place and not by id: a poller's watchdog stops a thread and starts another.
 	type key struct {
 		node, iface string
 		place       int
@@ -64,8 +64,8 @@ func (now reception) since(before reception) []result.Receive {
 		for i, t := range s.Threads {
 			earlier := then[key{s.Node, s.Interface, i}]
 			thread := threadSince(earlier, t, span)
-			// The sample is of the thread that was there then. Of one that had not polled, or
-			// was being replaced, it tells nothing.
+			// The sample belongs to the thread at that time. A rate of 0 means that it had not
+			// polled or was being replaced, and tells nothing.
 			if rate, counted := before.rates[earlier.TID]; counted && r.RX == string(spec.ReceiveBusyPoll) && thread.PollsPerSecond == nil {
 				thread.PollsPerSecond = &rate
 			}
@@ -93,7 +93,7 @@ func threadSince(before, now lab.ReceiveThread, span time.Duration) result.Recei
 	return t
 }
 
-// grown is how much a counter has grown; nil where nobody counts.
+// grown is how much a counter has grown; nil if nothing counts.
 func grown(before, now *uint64) *uint64 {
 	if now == nil {
 		return nil
@@ -105,8 +105,8 @@ func grown(before, now *uint64) *uint64 {
 	return &grown
 }
 
-// unreceived says which interfaces were not received as the experiment asks, but for what
-// the lab's faults have said.
+// unreceived lists the interfaces that did not receive as the experiment asks, except those that
+// the lab's faults already report.
 func unreceived(list []result.Receive, faults []lab.Fault) []string {
 	var reasons []string
 	for _, r := range list {
@@ -119,11 +119,11 @@ func unreceived(list []result.Receive, faults []lab.Fault) []string {
 	return reasons
 }
 
-// minPolling is the share of its CPU that a thread which polls all the time must have had,
-// for its trial to be one of polling.
+// minPolling is the least share of its CPU that a busy-polling thread must have had for its trial
+// to count as polling.
 const minPolling = 0.05
 
-// starved names the threads that were to poll all the time and hardly could.
+// starved names the threads that should have polled all the time but hardly could.
 func starved(list []result.Receive) []result.ReceiveThread {
 	var threads []result.ReceiveThread
 	for _, r := range list {

@@ -10,9 +10,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The rate of a sample is that of the thread that was at a place then, also where the
-// watchdog has put another one there since; where none was counted it is not known, which
-// is not 0.
+// A sample's rate belongs to the thread that was at a place then, even if the watchdog has since
+// replaced it. If nothing counted, the rate is unknown, which is not 0.
 func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	at := time.Unix(1, 0)
 	reading := func(at time.Time, tids ...int) reception {
@@ -27,7 +26,7 @@ func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	threads := reading(at.Add(time.Second), 11, 22, 13, 14).since(before)[0].Threads
 	var got []float64
 	for _, thread := range threads {
-		rate := -1.0 // not known
+		rate := -1.0 // unknown
 		if thread.PollsPerSecond != nil {
 			rate = *thread.PollsPerSecond
 		}
@@ -38,7 +37,7 @@ func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	}
 }
 
-// What has died is a fault of the lab, which says it.
+// A death is a fault of the lab, which reports it.
 func TestWhatIsNotReceivedIsSaidOnce(t *testing.T) {
 	list := []result.Receive{
 		{Node: "dut", Interface: "in", RX: "threaded", Problem: "its kernel threads are gone"},

@@ -13,15 +13,15 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// observation is everything that was seen of one trial.
+// observation is everything observed in one trial.
 type observation struct {
 	outcome traffic.Outcome
 	stream  spec.Traffic
 	started time.Time
 	fromCPU int
-	// isolation is what was in force; nil where the degree asks for nothing.
+	// isolation is the isolation in force; nil if the degree asks for nothing.
 	isolation *result.Isolation
-	// tuning is what of the host's settings was changed; nil where nothing was asked for.
+	// tuning is the host settings that were changed; nil if nothing was requested.
 	tuning *result.Tuning
 	toCPU  int
 	// forwarders are the engines on the path, by node.
@@ -29,18 +29,18 @@ type observation struct {
 	steal      time.Duration
 	throttled  time.Duration
 	settings   []link.Setting
-	// disturbances are those made on purpose.
+	// disturbances are the deliberate ones.
 	disturbances []result.Disturbance
-	// receive is how interfaces were received that were not by interrupts alone.
+	// receive is how interfaces received if not only by interrupts.
 	receive []result.Receive
-	// programs and drops are what the links' programs saw and dropped.
+	// programs and drops are the links' programs' waits and drops.
 	programs []result.ProgramDelay
 	drops    []result.Counter
-	// recording is what the kernel did; nil where it was not recorded. traceNotes are what
-	// of it could not be.
+	// recording is what the kernel did; nil if it was not recorded. traceNotes say which parts
+	// could not be.
 	recording  *trace.Recording
 	traceNotes []string
-	// realTime is what the kernel does to real-time threads that never sleep.
+	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
 }
 
@@ -50,8 +50,7 @@ type forwarder struct {
 	stats client.Stats
 }
 
-// record turns an observation into what the result's store keeps, with its
-// verdict. It is pure.
+// record turns an observation into a result record with its verdict. It is pure.
 func record(o observation, variables map[string]any, repeat int) (result.Record, error) {
 	tx, rx := o.outcome.Tx, o.outcome.Rx
 	if rx.RxPackets > tx.TxPackets {
@@ -96,8 +95,8 @@ func perSecond(packets uint64, span time.Duration) float64 {
 	return float64(packets) / span.Seconds()
 }
 
-// importHistograms takes the latencies from the sink and the rest from the
-// generator, which saw every packet leave.
+// importHistograms takes the latencies from the sink and the rest from the generator, which saw
+// every packet leave.
 func importHistograms(outcome traffic.Outcome) (h result.Histograms, spacing *result.Histogram, err error) {
 	for _, one := range []struct {
 		name string
@@ -183,7 +182,7 @@ func gapMeter(thread string, cpu int, scheduling string, from client.Gaps) resul
 	return meter
 }
 
-// counters adds what was dropped, each under the place where it happened.
+// counters adds drop counters, each under the place of the drop.
 func counters(to []result.Counter, place string, from []client.Counter) []result.Counter {
 	for _, drop := range from {
 		if drop.Count > 0 {
@@ -193,8 +192,8 @@ func counters(to []result.Counter, place string, from []client.Counter) []result
 	return to
 }
 
-// outliers are the sink's rows. A sink of its own does not know the sender's CPU;
-// the generator is pinned to it.
+// outliers converts the sink's rows. A separate sink does not know the sender's CPU, but the
+// generator is pinned to it.
 func outliers(rows [][11]int64, fromCPU int) []result.Outlier {
 	list := make([]result.Outlier, 0, len(rows))
 	for _, row := range rows {
@@ -211,7 +210,7 @@ func outliers(rows [][11]int64, fromCPU int) []result.Outlier {
 	return list
 }
 
-// rates joins what the generator sent with what the sink received, by second.
+// rates joins packets sent and packets received, by second.
 func rates(outcome traffic.Outcome) []result.Rate {
 	seconds := max(len(outcome.Tx.Rate), len(outcome.Rx.Rate))
 	list := make([]result.Rate, seconds)

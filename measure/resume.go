@@ -8,11 +8,10 @@ import (
 	"nines.dev/nines/result"
 )
 
-// interruptedReason begins the reason of a trial that was cut off (see judge).
+// interruptedReason begins the reason of an interrupted trial (see judge).
 const interruptedReason = "interrupted after "
 
-// isDone tells whether the result has a combination and repeat already, from a run
-// that was cut off later.
+// isDone tells whether the result already has a combination and repeat, from an interrupted run.
 func isDone(writer *result.Writer, r run, repeat int) bool {
 	if !r.spec.Method.Plain() {
 		return slices.ContainsFunc(writer.Searches(), func(s result.Search) bool {
@@ -24,19 +23,19 @@ func isDone(writer *result.Writer, r run, repeat int) bool {
 	})
 }
 
-// cutOff tells trials that a Ctrl-C has ended.
+// cutOff tells whether a Ctrl-C ended the trial.
 func cutOff(t result.Trial) bool {
 	return slices.ContainsFunc(t.Reasons, func(reason string) bool { return strings.HasPrefix(reason, interruptedReason) })
 }
 
-// hasBaseline tells whether the result has a baseline already.
+// hasBaseline tells whether the result already has a baseline.
 func hasBaseline(writer *result.Writer, when result.When, alone run) bool {
 	return slices.ContainsFunc(writer.Baselines(), func(b result.Baseline) bool {
 		return b.When == when && result.SameVariables(b.Variables, alone.variables)
 	})
 }
 
-// Left is how many trials and searches the result does not have yet.
+// Left is the number of trials and searches that the result still lacks.
 func (e *Experiment) Left(writer *result.Writer) int {
 	left := 0
 	for _, step := range e.steps {
@@ -47,8 +46,8 @@ func (e *Experiment) Left(writer *result.Writer) int {
 	return left
 }
 
-// CanResume says why what is left of the result cannot be run, if so: on another host,
-// or with other settings, it would be another network.
+// CanResume returns why the rest of the result cannot be run, if so: on another host, or with other
+// settings, it would be a different network.
 func (e *Experiment) CanResume(writer *result.Writer) error {
 	same, err := writer.SamePlans(e.Plans())
 	if err != nil {

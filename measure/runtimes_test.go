@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// runtimesNetwork has a device of the kernel on one side of the forwarder, and a port of
-// the switch on the other, which for a virtual machine is vhost-user.
+// runtimesNetwork has a kernel device on one side of the forwarder, and a switch port on the other,
+// which is vhost-user for a virtual machine.
 const runtimesNetwork = `
 topology:
   nodes:
@@ -22,8 +22,8 @@ topology:
 traffic: {from: "gen:tx", to: "gen:rx", backend: raw, rate_pps: 200, duration: 500ms, warmup: 100ms, drain: 10s, outliers: 10}
 `
 
-// TestOneFileComparesTheRuntimes: packets get through the forwarder in each of them, and
-// of a machine that is translated the verdict says that its times mean nothing.
+// TestOneFileComparesTheRuntimes: packets pass the forwarder in each runtime, and for an emulated
+// machine the verdict says that its times mean nothing.
 func TestOneFileComparesTheRuntimes(t *testing.T) {
 	labtest.Root(t)
 	for _, program := range []string{"qemu-system-x86_64", "lxc-start"} {

@@ -12,33 +12,32 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The parts of a search's trials that its method does not say.
+// The properties of a search's trials that its method does not set.
 const (
-	// warmupShare bounds the warm-up of a search's trial as a part of its length: there
-	// may be hundreds of trials, whose engines are warm from the one before.
+	// warmupShare limits the warm-up of a search's trial to a fraction of its length: there may be
+	// hundreds of trials, and the engines are warm from the one before.
 	warmupShare = 10
-	// searchOutliers is how many outliers are kept of trials whose latency is not asked
-	// for.
+	// searchOutliers is the number of outliers kept for trials not run for their latency.
 	searchOutliers = 100
-	// ceilingTime and ceilingQuick are how long the trial at rate 0 lasts that finds
-	// what the generator can send.
+	// ceilingTime and ceilingQuick are the duration of the trial at rate 0 that finds what the
+	// generator can send.
 	ceilingTime  = spec.Duration(5 * time.Second)
 	ceilingQuick = spec.Duration(time.Second)
 )
 
-// SearchState is what a search knows when a trial of it begins.
+// SearchState is what a search knows when one of its trials begins.
 type SearchState struct {
 	Variables map[string]any
 	Repeat    int
 	Method    string
-	// Trials is how many are done, and Kept how many of them an earlier run had done.
+	// Trials is how many are done, and Kept how many of them come from an earlier run.
 	Trials, Kept int
-	// Purpose, RatePPS and Lasts are of the trial that begins.
+	// Purpose, RatePPS and Lasts describe the trial that begins.
 	Purpose string
 	RatePPS float64
 	Lasts   time.Duration
-	// LosslessPPS is the highest rate so far that lost nothing, and LossyPPS the lowest
-	// above it that lost something; 0 where there is none.
+	// LosslessPPS is the highest rate so far without loss, and LossyPPS the lowest rate above it
+	// with loss; 0 if there is none.
 	LosslessPPS, LossyPPS float64
 }
 
@@ -47,7 +46,7 @@ func (s *SearchState) saw(load method.Load, o method.Outcome) {
 	s.Trials++
 	switch {
 	case o.Invalid != "" && o.Unsent == 0, load.Packets > 0, strings.HasPrefix(load.Purpose, result.WindowPurpose):
-		return // says nothing of the rate
+		return // says nothing about the rate
 	case o.LossRatio() == 0:
 		s.LosslessPPS = max(s.LosslessPPS, load.RatePPS)
 		if s.LossyPPS <= s.LosslessPPS {
@@ -58,24 +57,24 @@ func (s *SearchState) saw(load method.Load, o method.Outcome) {
 	}
 }
 
-// searching is one search under way on the bench: one combination, one repeat.
+// searching is a running search on the bench: one combination, one repeat.
 type searching struct {
 	bench  *bench
 	writer *result.Writer
 	run    run
 	repeat int
 	state  SearchState
-	// kept are trials of this search that an earlier run has done.
+	// kept are this search's trials from an earlier run.
 	kept keptTrials
-	// warm is true when a trial has been run.
+	// warm is true once a trial has been run.
 	warm bool
 }
 
-// setting is what a search must know of the network.
+// setting is what a search must know about the network.
 type setting struct {
 	method.Setting
-	// otherSizes is the deviation of an experiment that does not run all frame sizes
-	// that the method's standard wants; empty if it does.
+	// otherSizes is the deviation of an experiment that lacks some frame sizes of the method's
+	// standard; empty if it has all.
 	otherSizes string
 }
 
@@ -112,7 +111,7 @@ func newSearching(b *bench, writer *result.Writer, r run, repeat int) *searching
 	}}
 }
 
-// method is the search that the experiment asks for. A soak is one whose trials are its
+// method returns the search that the experiment asks for. A soak is a search whose trials are its
 // windows, at the traffic's own rate.
 func (s *searching) method(at setting) (method.Search, error) {
 	m := *s.run.spec.Method
@@ -132,7 +131,7 @@ func (s *searching) method(at setting) (method.Search, error) {
 	}, nil
 }
 
-// interruptions is how often the run was taken up again since the first kept trial.
+// interruptions is how often the run was resumed since the first kept trial.
 func (s *searching) interruptions() (int, error) {
 	if len(s.kept.trials) == 0 {
 		return 0, nil
@@ -150,8 +149,8 @@ func (s *searching) interruptions() (int, error) {
 	return count, nil
 }
 
-// trial runs one trial on the engines that are running, and adds it to the result. It
-// is the search's method.Trial.
+// trial runs one trial on the running engines, and adds it to the result. It is the search's
+// method.Trial.
 func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome, error) {
 	r := s.run.at(load)
 	isWindow := strings.HasPrefix(load.Purpose, result.WindowPurpose)
@@ -170,7 +169,7 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	if err := rest(ctx, load.Settle); err != nil {
 		return method.Outcome{}, err
 	}
-	if err := s.bench.set(ctx, r.plan); err != nil { // there already, but after a fault
+	if err := s.bench.set(ctx, r.plan); err != nil { // already done, except after a fault
 		return method.Outcome{}, err
 	}
 	rec, err := s.bench.trial(ctx, r, s.repeat)
@@ -178,7 +177,7 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 		return method.Outcome{}, err
 	}
 	if ctx.Err() != nil {
-		return method.Outcome{}, context.Cause(ctx) // half a trial says nothing of a rate
+		return method.Outcome{}, context.Cause(ctx) // half a trial says nothing about a rate
 	}
 	rec.Trial.Search, rec.Trial.Purpose = s.writer.SearchID(), load.Purpose
 	rec.Details.ElapsedNs = int64(time.Since(began))
@@ -195,7 +194,7 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	return outcome, nil
 }
 
-// outcomeOf is a trial as a method sees it.
+// outcomeOf converts a trial to a method's outcome.
 func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) method.Outcome {
 	o := method.Outcome{
 		ID: t.ID, Intended: d.IntendedPackets, Received: t.RxPackets,
@@ -225,13 +224,12 @@ func rest(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// keptTrials are trials that an earlier run of the same search has done, in order.
-// A method is pure: as long as it asks for the same loads and is given the same
-// outcomes, it takes the same way, up to where it was cut off.
+// keptTrials are trials from an earlier run of the same search, in order. A method is pure: with
+// the same outcomes it asks for the same loads, up to the interruption.
 type keptTrials struct{ trials []result.Trial }
 
-// keptOf finds the trials of the search that the writer will write next, if they were
-// run for this combination and repeat.
+// keptOf finds the trials of the search that the writer will write next, if they belong to this
+// combination and repeat.
 func keptOf(writer *result.Writer, r run, repeat int) keptTrials {
 	var k keptTrials
 	for _, t := range writer.Summary().Trials {
@@ -242,8 +240,8 @@ func keptOf(writer *result.Writer, r run, repeat int) keptTrials {
 	return k
 }
 
-// next gives the outcome of the next kept trial, if it had this load. Else the way has
-// parted, and all that follows is run anew.
+// next returns the outcome of the next kept trial, if it had this load. Otherwise the search has
+// diverged, and all later trials are run again.
 func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outcome, bool, error) {
 	if len(k.trials) == 0 {
 		return method.Outcome{}, false, nil
@@ -270,8 +268,8 @@ func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outco
 	return outcomeOf(t, details, histograms.Latency), true, nil
 }
 
-// missingSizes is the deviation of a benchmark that wants all frame sizes of its
-// standard, and runs some of them only.
+// missingSizes is the deviation of a benchmark that runs only some of the frame sizes of its
+// standard.
 func (e *Experiment) missingSizes(r run) string {
 	if r.spec.Method.Kind != spec.MethodRFC2544 {
 		return ""

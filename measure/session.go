@@ -29,7 +29,7 @@ func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
 	return &Session{e, right}, nil
 }
 
-// End gives the right back. It may be called more than once.
+// End releases the lock. It may be called more than once.
 func (s *Session) End() error {
 	if s.right == nil {
 		return nil
@@ -39,11 +39,10 @@ func (s *Session) End() error {
 	return right.End()
 }
 
-// Measure runs the experiment and writes each trial as it ends. When ctx ends,
-// the running trial ends, what is done is kept, the lab is taken down, and the
-// context's error is returned. Where something of a network dies, the other trials are
-// measured nevertheless, and a DeathsError is returned. The lab is gone when it returns,
-// and the session over.
+// Measure runs the experiment and writes each trial when it ends. When ctx ends, it ends the
+// running trial, keeps what is done, takes the lab down, and returns the context's error. If a part
+// of a network dies, it still measures the other trials, and returns a DeathsError. Afterwards the
+// lab is gone, and the session over.
 func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
 	b := &bench{source: s.Source, folder: writer.Dir(), watch: watch, right: s.right, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
 	dead := &deaths{}
@@ -51,12 +50,12 @@ func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watc
 	if errors.Is(err, errGaveUp) {
 		err = nil
 	}
-	// Taking down must not be cut short by the Ctrl-C that led to it.
+	// The Ctrl-C that led here must not interrupt the clean-up.
 	err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
 	return errors.Join(err, dead.error(err == nil))
 }
 
-// measure does all that is left of the experiment.
+// measure runs the rest of the experiment.
 func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Writer, dead *deaths) error {
 	if err := e.measureBaselines(ctx, b, writer, dead, result.Before); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Write
 			if err := writer.Skip(*skip); err != nil {
 				return err
 			}
-			if r.skip == "" { // Check has told of the others
+			if r.skip == "" { // Check has reported the others
 				b.watch.Skipped(*skip)
 			}
 			continue
@@ -99,8 +98,8 @@ func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Write
 	return e.measureBaselines(ctx, b, writer, dead, result.After)
 }
 
-// step measures one combination and repeat on what is set: by a trial, or by as many as
-// a method wants.
+// step measures one combination and repeat on the prepared bench: one trial, or as many as the
+// method needs.
 func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, r run, repeat int) error {
 	if m := r.spec.Method; !m.Plain() {
 		return b.search(ctx, writer, r, repeat, setting{
@@ -124,26 +123,26 @@ func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, 
 	return nil
 }
 
-// Watcher is told how an experiment goes. Its methods are called one at a time.
+// Watcher follows an experiment. Its methods are called one at a time.
 type Watcher interface {
-	// Doing says what is done between trials: "building the lab (bridge)".
+	// Doing names the work between trials: "building the lab (bridge)".
 	Doing(what string)
-	// Baseline begins a baseline, and Trial a trial, whose traffic lasts so long.
+	// Baseline begins a baseline, and Trial a trial, with the duration of its traffic.
 	Baseline(variables map[string]any)
 	Trial(variables map[string]any, repeat int, lasts time.Duration)
-	// Maximum begins a trial at rate 0, which finds what rates are fractions of.
+	// Maximum begins a trial at rate 0, which finds the maximum for rate fractions.
 	Maximum(variables map[string]any, lasts time.Duration)
-	// Window hands over a finished window of a soak.
+	// Window delivers a finished window of a soak.
 	Window(trial result.Trial)
-	// Searching begins a trial of a search, and Found hands over a finished search.
+	// Searching begins a trial of a search, and Found delivers a finished search.
 	Searching(state SearchState)
 	Found(search result.Search)
-	// Skipped tells of a combination that is not measured, and why.
+	// Skipped reports a combination that is not measured, and why.
 	Skipped(skipped result.Skipped)
 	// Progress is called about once a second within a trial.
 	Progress(second int, sent, received uint64)
-	// Measured hands over a finished trial.
+	// Measured delivers a finished trial.
 	Measured(trial result.Trial)
-	// Died tells of a trial that could not be measured to its end, and why.
+	// Died reports a trial that could not be finished, and why.
 	Died(death Death)
 }

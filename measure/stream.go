@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// settled is the run at its fraction of a maximum, or, for a search, with that as its ceiling.
+// settled is the run at its fraction of a maximum, or a search with that maximum as its ceiling.
 func (r run) settled(found maximum) run {
 	fraction := r.stream.RateOfMaximum
 	if fraction == 0 {
@@ -28,8 +28,8 @@ func (r run) at(load method.Load) run {
 	stream.Duration = spec.Duration(load.Duration)
 	stream.Warmup = min(stream.Warmup, stream.Duration/warmupShare)
 	if load.Packets > 0 {
-		// A schedule of N packets: it ends half a gap after the last. A warm-up would
-		// fill the buffers whose depth a burst is to find.
+		// A schedule of N packets ends half a gap after the last. A warm-up would fill the buffers
+		// whose depth a burst measures.
 		stream.Duration = spec.Duration((float64(load.Packets) - 0.5) / load.RatePPS * float64(time.Second))
 		stream.Warmup, stream.Burst, stream.Pattern = 0, 1, spec.PatternConstant
 	}
@@ -42,12 +42,12 @@ func (r run) at(load method.Load) run {
 	return r
 }
 
-// warm is the run without a warm-up: the windows of a soak are one load as nearly as can
-// be, but after a fault.
+// warm is the run without a warm-up: the windows of a soak are as close to one load as possible,
+// except after a fault.
 func (r run) warm() run {
 	r.stream.Warmup = 0
 	return r
 }
 
-// asksForLatency tells the trials that are run for their latency by their purpose.
+// asksForLatency tells by its purpose whether a trial is run for its latency.
 func asksForLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }

@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Packets pass the threads that receive, each of which is named once; not those that keep
-// CPUs awake, nor one that has ended.
+// Packets pass the receiving threads, each of which is listed once; not those that keep CPUs awake,
+// nor one that has ended.
 func TestPollersAreTraced(t *testing.T) {
 	states := []lab.ReceiveState{
 		{Node: "gen", Interface: "tx", RX: spec.ReceiveBusyPoll, Threads: []lab.ReceiveThread{{TID: 11}, {TID: 12}}},
@@ -35,8 +35,8 @@ func TestPollersAreTraced(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	// After the trial another thread is in the place of one, and one that came in that of
-	// the other has ended; both have received.
+	// After the trial, one thread has been replaced, and the replacement of the other has ended;
+	// both have received.
 	states[0].Threads = []lab.ReceiveThread{{TID: 21, CPUs: []int{1}}, {TID: 22, CPUs: []int{2}}}
 	states[1].Threads = states[0].Threads[:1]
 	threads[21] = trace.Thread{PID: 10, TID: 21, Name: "iou-sqp-10", CPU: 1}
@@ -49,7 +49,7 @@ func TestPollersAreTraced(t *testing.T) {
 	}
 }
 
-// What is not recorded of a virtual machine is said, also of one that only routes.
+// Virtual machines are reported as not recorded, even one that only routes.
 func TestVirtualMachinesAreSaidNotToBeRecorded(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Name: "gen", Runtime: spec.RuntimeNetns}, {Name: "dut", Runtime: spec.RuntimeVM}}, Traffic: &plan.Traffic{}}
 	p.Traffic.From.Node = "gen"

@@ -16,11 +16,11 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// smallHost is up to how many CPUs all of them are recorded.
+// smallHost is the number of CPUs up to which all are recorded.
 const smallHost = 8
 
-// noticesRoom is for how many announcements there is room in an engine: many more than
-// come between two looks of the recorder, but at a trial's very beginning.
+// noticesRoom is the room for announcements in an engine: many more than come between two looks of
+// the recorder, except at the very beginning of a trial.
 const noticesRoom = 16384
 
 // tracer records a trial.
@@ -28,14 +28,14 @@ type tracer struct {
 	recorder *trace.Recorder
 	bench    *bench
 	run      run
-	// polling are those of the recorder's threads that receive in place of softirqs.
+	// polling are the recorder's threads that receive in place of softirqs.
 	polling []result.TracedThread
 
-	mu    sync.Mutex // engines tell of their start on goroutines of their own
+	mu    sync.Mutex // engines report their start on their own goroutines
 	notes []string
 }
 
-// startTrace begins to record, where the run asks for it; else the tracer is nil.
+// startTrace starts recording, if the run asks for it; else the tracer is nil.
 func (b *bench) startTrace(r run) (*tracer, error) {
 	if !r.spec.Trace {
 		return nil, nil
@@ -61,7 +61,7 @@ func (b *bench) startTrace(r run) (*tracer, error) {
 	return t, nil
 }
 
-// stages says how packets are followed through the kernel; nil: they are not.
+// stages says how to follow packets through the kernel; nil: not at all.
 func (b *bench) stages(r run, setup *spec.Tracing) *trace.Stages {
 	if setup.Stages != nil && !*setup.Stages {
 		return nil
@@ -80,9 +80,8 @@ func (b *bench) stages(r run, setup *spec.Tracing) *trace.Stages {
 	return s
 }
 
-// tracedCPUs are those whose events are recorded, and those of which only the interrupts
-// are that they send: on a large host what happens far from the packets' way tells
-// nothing, and costs.
+// tracedCPUs returns the CPUs to record, and those of which only the sent interrupts are recorded:
+// on a large host, events far from the packets' path tell nothing, and cost time.
 func tracedCPUs(p *plan.Plan, online []int) (cpus, senders []int) {
 	if len(online) <= smallHost || p.Traffic.FromCPU < 0 {
 		return online, nil
@@ -98,7 +97,7 @@ func tracedCPUs(p *plan.Plan, online []int) (cpus, senders []int) {
 	return cpus, senders
 }
 
-// pathCPUs are the CPUs that handle packets: those of the nodes and of what is between.
+// pathCPUs are the CPUs that handle packets: those of the nodes and of the programs in between.
 func pathCPUs(p *plan.Plan) []int {
 	cpus := []int{p.Traffic.FromCPU, p.Traffic.ToCPU}
 	for _, node := range p.Nodes {
@@ -115,7 +114,7 @@ func pathCPUs(p *plan.Plan) []int {
 	return cpus
 }
 
-// collectorCPUs are those that handle no packets; nil where all do.
+// collectorCPUs are those that handle no packets; nil if all do.
 func collectorCPUs(p *plan.Plan, online []int) []int {
 	way := pathCPUs(p)
 	return slices.DeleteFunc(slices.Clone(online), func(cpu int) bool { return slices.Contains(way, cpu) })
@@ -156,7 +155,7 @@ func (t *tracer) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// addForwarders names the threads of the engines between the ends.
+// addForwarders adds the threads of the engines between the ends.
 func (t *tracer) addForwarders() {
 	for _, name := range virtualMachines(t.run.plan) {
 		t.note("%s", unseen(t.run.plan, name))
@@ -182,7 +181,7 @@ func (t *tracer) addForwarders() {
 	}
 }
 
-// unseen says what is not known of packets because a node is a virtual machine.
+// unseen says what is unknown about packets because a node is a virtual machine.
 func unseen(p *plan.Plan, machine string) string {
 	if machine == p.Traffic.From.Node {
 		return machine + ", which sends and receives, is a virtual machine: its slow packets are not announced to this host, and none is explained"
@@ -190,7 +189,7 @@ func unseen(p *plan.Plan, machine string) string {
 	return machine + " is a virtual machine: what kept a packet within it is not recorded from here, and stays unexplained"
 }
 
-// virtualMachines are the names of the nodes whose kernel is not this one.
+// virtualMachines are the names of the nodes with their own kernel.
 func virtualMachines(p *plan.Plan) []string {
 	var names []string
 	for _, node := range p.Nodes {
@@ -201,7 +200,7 @@ func virtualMachines(p *plan.Plan) []string {
 	return names
 }
 
-// addPrograms names the threads of the programs between links' ends that have a CPU.
+// addPrograms adds the pinned threads of the programs between links' ends.
 func (t *tracer) addPrograms() {
 	list, err := t.bench.lab.Programs()
 	if err != nil {
@@ -219,9 +218,9 @@ func (t *tracer) addPrograms() {
 	}
 }
 
-// addPollers names the threads that receive in place of softirqs, as far as they are not
-// known yet. One that the watchdog of its poller stops comes back as another thread: so it
-// is called before a trial and after it. What came and went in between stays unknown.
+// addPollers adds the threads that receive in place of softirqs, unless known already. A poller's
+// watchdog replaces a stopped thread by a new one, so call this before and after a trial. Threads
+// that came and went in between stay unknown.
 func (t *tracer) addPollers() {
 	states, err := t.bench.lab.Received()
 	if err != nil {
@@ -232,10 +231,10 @@ func (t *tracer) addPollers() {
 	t.recorder.AddThreads(further...)
 }
 
-// pollers are the threads that receive packets for interfaces, but those known already.
-// Those that only keep CPUs awake are in nobody's way, and handle none. That one sleeps is
-// not held against it: an adaptive one may, and those of the kernel do. One that has ended
-// came in the place of one that is known, or has seen nothing of the trial.
+// pollers returns the threads that receive packets for interfaces, except known ones. Threads that
+// only keep CPUs awake delay nothing and handle no packets. A sleeping thread counts: an adaptive
+// one may sleep, and the kernel's do. One that has ended replaced a known one, or has seen nothing
+// of the trial.
 func pollers(states []lab.ReceiveState, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
 	var list []result.TracedThread
 	for _, s := range states {
@@ -263,8 +262,7 @@ func pollers(states []lab.ReceiveState, known []result.TracedThread, threadOf fu
 	return list
 }
 
-// stop ends the recording; what there is of it goes into the observation. It is to be
-// called however the trial went.
+// stop ends the recording and adds it to the observation. Call it however the trial ended.
 func (t *tracer) stop(o *observation) error {
 	if t == nil {
 		return nil
@@ -298,7 +296,7 @@ func keepTrace(rec *result.Record, o observation) {
 	rec.Causes = &causes
 }
 
-// checkTracing is the error of a host that cannot record a trial, where one is to be.
+// checkTracing is the error if the host cannot record a trial, but the experiment asks for it.
 func (e *Experiment) checkTracing() error {
 	if !slices.ContainsFunc(e.runs, func(r run) bool { return r.spec.Trace }) {
 		return nil

@@ -10,15 +10,15 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// What is traced says what happened around its slowest packets; what is not has no trace of
-// that, and neither has a baseline.
+// A traced trial says what happened around its slowest packets; an untraced one and a baseline do
+// not.
 func TestTrialsAreTraced(t *testing.T) {
 	labtest.Root(t)
 	for name, test := range map[string]struct {
 		network string
 		roles   []string
-		// driven is how often each packet comes to a driver, and received how often out of
-		// one: a reader may find it before the trial's end or not.
+		// driven is how often each packet reaches a driver, and received how often it leaves one: a
+		// reader may or may not find it before the end of the trial.
 		driven uint64
 	}{
 		"traced-loop": {loopNetwork, []string{result.RoleForwarder, result.RoleReceiver, result.RoleSender}, 2},
@@ -70,8 +70,7 @@ func holdTrace(t *testing.T, folder result.Folder, details result.Details, trial
 	if err != nil || len(events) == 0 || uint64(len(events)) != trace.Kept || trace.Events < trace.Kept/2 {
 		t.Fatalf("%d events, %v: %+v", len(events), err, trace)
 	}
-	// Around each of the slowest, and around each ordinary packet, there are events of the
-	// thread that received it.
+	// Around each of the slowest and each ordinary packet there are events of the receiving thread.
 	receiver := trace.Threads[slices.IndexFunc(trace.Threads, func(t result.TracedThread) bool { return t.Role == result.RoleReceiver })]
 	slow, err := folder.Outliers()
 	if err != nil {
@@ -104,8 +103,8 @@ func holdTrace(t *testing.T, folder result.Folder, details result.Details, trial
 	}
 }
 
-// TestRawPacketsAreFollowedFromTheirSend: their sockets pass the queueing discipline and the
-// driver's tracepoint by, and what the engine's filter ends behind them is no loss. At this
+// TestRawPacketsAreFollowedFromTheirSend: raw sockets bypass the tracepoints of the queueing
+// discipline and the driver, and packets dropped behind the engine's filter are no loss. At this
 // rate every other packet is followed.
 func TestRawPacketsAreFollowedFromTheirSend(t *testing.T) {
 	labtest.Root(t)

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// tuningOf is what of a lab's tuning of the host belongs into its results.
+// tuningOf returns the part of a lab's host tuning that its results record.
 func tuningOf(l *lab.Lab) (*result.Tuning, error) {
 	applied, err := l.Tuning()
 	if applied == nil || err != nil {

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestWhatMayLeaveAsXDPFramesDoes: bursts to an AF_XDP socket do, where the interface
-// takes frames; the notes of a trial say so.
+// TestWhatMayLeaveAsXDPFramesDoes: bursts to an AF_XDP socket leave as XDP frames if the interface
+// accepts those; a trial's notes say so.
 func TestWhatMayLeaveAsXDPFramesDoes(t *testing.T) {
 	labtest.Root(t)
 	_, err := netlink.GenlFamilyGet("netdev")
@@ -23,7 +23,7 @@ func TestWhatMayLeaveAsXDPFramesDoes(t *testing.T) {
 		frames bool
 	}{
 		{spec.LinkXDP, "io: batch, backend: xdp", true},
-		{spec.LinkVeth, "io: batch, backend: xdp", true}, // the sink's own program takes them
+		{spec.LinkVeth, "io: batch, backend: xdp", true}, // the sink's own program accepts them
 		{spec.LinkBridge, "io: batch, backend: xdp", false},
 		{spec.LinkXDP, "io: mmsg, backend: xdp", false},
 		{spec.LinkXDP, "io: single, backend: xdp", false},

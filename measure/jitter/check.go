@@ -7,18 +7,18 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// LongGapNs is from where on a gap counts as one that a packet notices: less than that a
-// cache miss or an ordinary interrupt takes, too.
+// LongGapNs is the shortest gap that counts as noticeable for a packet: a cache miss or an ordinary
+// interrupt takes less.
 const LongGapNs = 10_000
 
-// Check is one measurement of the jitter of some CPUs.
+// Check is one jitter measurement of some CPUs.
 type Check struct {
 	Started  time.Time     `json:"started"`
 	Duration time.Duration `json:"duration_ns"`
 	Kernel   string        `json:"kernel"`
-	// CommandLine is the kernel's.
+	// CommandLine is the kernel's command line.
 	CommandLine string `json:"command_line"`
-	// Profile is what nines tune had in force; empty for nothing.
+	// Profile is the profile of nines tune in force; empty for none.
 	Profile string `json:"profile,omitempty"`
 	// Scheduling is how the measuring threads were scheduled.
 	Scheduling string `json:"scheduling"`
@@ -29,28 +29,27 @@ type Check struct {
 type CPU struct {
 	CPU       int   `json:"cpu"`
 	ElapsedNs int64 `json:"elapsed_ns"`
-	// Gaps are all that the meter saw, at least 1 µs long, LongGaps those of more than
-	// 10 µs.
+	// Gaps counts all gaps that the meter saw, at least 1 µs long; LongGaps those over 10 µs.
 	Gaps            uint64  `json:"gaps"`
 	LongGaps        uint64  `json:"long_gaps"`
 	LongGapsASecond float64 `json:"long_gaps_a_second"`
-	// GapP9999Ns is the length that one gap of 10000 exceeds; 0 if there were fewer.
+	// GapP9999Ns is the length that one gap in 10,000 exceeds; 0 if there were fewer.
 	GapP9999Ns int64 `json:"gap_p99_99_ns"`
-	// WaitP9999Ns is how long one of 10000 packets that come at any instant would have to
-	// wait for the CPU.
+	// WaitP9999Ns is how long one in 10,000 packets that arrive at a random instant would wait for
+	// the CPU.
 	WaitP9999Ns int64 `json:"wait_p99_99_ns"`
 	LongestNs   int64 `json:"longest_ns"`
-	// TakenNs is the sum of all gaps. Of it others' threads took RunDelayNs, as the
-	// scheduler counts it, and StealNs the hypervisor, as /proc/stat does, in steps of
-	// 10 ms; the rest are interrupts, or a hypervisor that does not say.
+	// TakenNs is the sum of all gaps. Of it, other threads took RunDelayNs by the scheduler's
+	// count, and the hypervisor StealNs by /proc/stat, in steps of 10 ms; the rest are interrupts,
+	// or a hypervisor that does not report.
 	TakenNs    int64 `json:"taken_ns"`
 	RunDelayNs int64 `json:"run_delay_ns"`
 	StealNs    int64 `json:"steal_ns"`
-	// Slices are the taken nanoseconds of each second, in slices of the measurement.
+	// Slices are the nanoseconds taken per second, one value per slice of the measurement.
 	Slices []float64 `json:"slices"`
 }
 
-// TakenPPM is the share of time that was taken, in millionths.
+// TakenPPM is the share of time that was taken, in parts per million.
 func (c CPU) TakenPPM() float64 {
 	if c.ElapsedNs == 0 {
 		return 0
@@ -58,13 +57,13 @@ func (c CPU) TakenPPM() float64 {
 	return float64(c.TakenNs) / float64(c.ElapsedNs) * 1e6
 }
 
-// gap is a length and how many gaps had it.
+// gap is a length and the number of gaps with it.
 type gap struct {
 	ns    int64
 	count uint64
 }
 
-// gathered is one CPU over all slices.
+// gathered accumulates one CPU over all slices.
 type gathered struct {
 	CPU
 	counts map[int64]uint64 // by HdrHistogram's index
@@ -87,7 +86,7 @@ func (g *gathered) add(w client.Watched) {
 // subBits is HdrHistogram's for 3 significant digits (engine/stats/histogram.h).
 const subBits = 11
 
-// lengthAt is the lowest length that has this index of the histogram's counts.
+// lengthAt is the smallest length with this index in the histogram's counts.
 func lengthAt(index int64) int64 {
 	if index < 1<<subBits {
 		return index
@@ -133,9 +132,8 @@ func lengthP9999(gaps []gap, total uint64) int64 {
 	return 0
 }
 
-// waitP9999 solves for x: a packet that comes at any instant of a gap of length L waits
-// more than x with the chance (L−x)/elapsed, so over all gaps the sum of L−x, for those
-// that are longer than x, is elapsed/10000.
+// waitP9999 solves for x: a packet that arrives at a random instant of a gap of length L waits more
+// than x with chance (L−x)/elapsed, so the sum of L−x over all gaps longer than x is elapsed/10000.
 func waitP9999(gaps []gap, elapsedNs int64) int64 {
 	allowed := float64(elapsedNs) / oneIn
 	var count, sum float64
@@ -146,7 +144,7 @@ func waitP9999(gaps []gap, elapsedNs int64) int64 {
 		if i > 0 {
 			next = float64(gaps[i-1].ns)
 		}
-		// With x down to the next shorter gap, only these are longer than x.
+		// For x down to the next shorter gap, only these are longer than x.
 		if sum-count*next >= allowed {
 			return int64((sum - allowed) / count)
 		}

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Outcome is what a comparison says of one CPU.
+// Outcome is the result of comparing one CPU.
 type Outcome string
 
 // The outcomes.
@@ -21,27 +21,27 @@ const (
 type Comparison struct {
 	CPU     int     `json:"cpu"`
 	Outcome Outcome `json:"outcome"`
-	// Wins is the share of all pairs of a slice before with one after in which less was
-	// taken after; a tie is half a win.
+	// Wins is the fraction of all pairs of a slice before and one after in which less was taken
+	// after; a tie counts half.
 	Wins   float64 `json:"wins"`
 	Before CPU     `json:"before"`
 	After  CPU     `json:"after"`
-	// Why says it in words.
+	// Why explains the outcome.
 	Why string `json:"why"`
 }
 
-// clear is from which share of pairs on a difference is called one, and leastSlices how
-// many slices each side has to have. If nothing had changed, 8 slices against 8 would give
-// 0.9 by chance once in 200 times (Mann and Whitney 1947, U <= 6 of 64: p = 0.0047).
+// clear is the fraction of pairs from which a difference counts, and leastSlices the number of
+// slices that each side needs. Without any change, 8 slices against 8 would give 0.9 by chance once
+// in 200 times (Mann and Whitney 1947, U <= 6 of 64: p = 0.0047).
 const (
 	clear       = 0.9
 	leastSlices = 8
-	// leastChange is how much the middle slice must differ as well, so that a difference
-	// that nobody would notice is not called one.
+	// leastChange is how much the middle slice must also differ, so that an imperceptible
+	// difference does not count.
 	leastChange = 0.1
 )
 
-// Compare says for each CPU that both checks have whether less is taken from it now.
+// Compare says for each CPU in both checks whether less is taken from it now.
 func Compare(before, after Check) []Comparison {
 	var list []Comparison
 	for _, now := range after.CPUs {
@@ -76,7 +76,7 @@ func compare(before, after CPU) Comparison {
 	return c
 }
 
-// stolen is true if a hypervisor took most of what was taken.
+// stolen is true if a hypervisor took more than half of the time taken.
 func stolen(c CPU) bool { return c.TakenNs > 0 && 2*c.StealNs > c.TakenNs }
 
 func wins(before, after []float64) float64 {

@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// watched is a second in which gaps of the given lengths came; lengths below 2048 ns are
-// their own index in the histogram.
+// watched is a second with gaps of the given lengths; lengths below 2048 ns are their own index in
+// the histogram.
 func watched(lengths ...int64) client.Watched {
 	w := client.Watched{CPU: 3, ElapsedNs: 1e9}
 	for _, ns := range lengths {
@@ -67,8 +67,8 @@ func TestASummaryCountsWhatAPacketNotices(t *testing.T) {
 	}
 }
 
-// A packet in 10^4 may come in 100 µs of a second: one gap of 1 ms leaves it 900 µs to
-// wait, and gaps that are short altogether leave none.
+// One packet in 10^4 may arrive within 100 µs of a second: a gap of 1 ms makes it wait 900 µs, and
+// if all gaps together are shorter, it does not wait.
 func TestTheWaitOfOnePacketInTenThousand(t *testing.T) {
 	if c := summaryOf(watched(1 << 20)); math.Abs(float64(c.WaitP9999Ns)-(1<<20-1e5)) > 1e3 {
 		t.Errorf("one gap: %d", c.WaitP9999Ns)
@@ -82,7 +82,7 @@ func TestTheWaitOfOnePacketInTenThousand(t *testing.T) {
 	}
 }
 
-// By brute force: where packets come at every instant, and the lengths differ.
+// By brute force: packets arrive at every instant, and the lengths differ.
 func TestTheWaitAgainstCounting(t *testing.T) {
 	lengths := []int64{300_000, 40_000, 40_000, 7_000}
 	var waits []int64
@@ -152,7 +152,7 @@ func TestACheckSaysHonestlyWhetherItHelped(t *testing.T) {
 	}
 }
 
-// The chance that 8 slices against 8 of the same kind are called different.
+// The chance that two sets of 8 equal slices count as different.
 func TestTheChanceOfAWrongWord(t *testing.T) {
 	// ways[n][m][u]: orders of n and m slices with u pairs won, counted by the last one.
 	const n = leastSlices

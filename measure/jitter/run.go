@@ -22,17 +22,17 @@ type Options struct {
 	Duration time.Duration
 	// Engine is the path of nines-engine.
 	Engine string
-	// Progress is told how much of the duration is over; nil drops it.
+	// Progress receives the elapsed part of the duration; may be nil.
 	Progress func(done, of time.Duration)
 }
 
-// slices is how many a measurement has; a short one has fewer, of a second each.
+// wantedSlices is the number of slices; a short measurement has fewer, of one second each.
 const wantedSlices = 12
 
 // userTick is a tick of /proc/stat, proc_stat(5): USER_HZ is 100 on all that nines runs on.
 const userTick = 10 * time.Millisecond
 
-// Run measures all CPUs at the same time. If ctx ends the error is ctx's.
+// Run measures all CPUs at the same time. If ctx ends, it returns ctx's error.
 func Run(ctx context.Context, o Options) (Check, error) {
 	engine, err := StartEngine(o.Engine)
 	if err != nil {
@@ -88,7 +88,7 @@ func run(ctx context.Context, engine *client.Client, o Options) (Check, error) {
 	return check, nil
 }
 
-// wait tells each second how much is over.
+// wait reports the elapsed time every second.
 func wait(ctx context.Context, length time.Duration, tell func(time.Duration)) error {
 	end := time.NewTimer(length)
 	defer end.Stop()
@@ -106,7 +106,7 @@ func wait(ctx context.Context, length time.Duration, tell func(time.Duration)) e
 	}
 }
 
-// readSteal reads the ticks that a hypervisor took of each CPU: field 8 behind the name.
+// readSteal reads the ticks that a hypervisor took from each CPU: field 8 after the name.
 func readSteal() (map[int]int64, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -134,7 +134,7 @@ func parseSteal(text string) map[int]int64 {
 	return ticks
 }
 
-// Engine is an engine of this host that is driven over its input.
+// Engine is an engine of this host, controlled through its standard input.
 type Engine struct {
 	*client.Client
 	PID   int
@@ -143,7 +143,7 @@ type Engine struct {
 	said  bytes.Buffer
 }
 
-// StartEngine starts the program at the path and greets it.
+// StartEngine starts the program and exchanges greetings.
 func StartEngine(path string) (*Engine, error) {
 	e := &Engine{cmd: exec.Command(path)}
 	input, err := e.cmd.StdinPipe()
@@ -155,7 +155,7 @@ func StartEngine(path string) (*Engine, error) {
 		return nil, fmt.Errorf("start the engine: %w", err)
 	}
 	e.cmd.Stderr = &e.said
-	// A Ctrl-C in the terminal is for nines alone; the engine ends with its input.
+	// A Ctrl-C in the terminal must reach nines only; the engine ends when its input closes.
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := e.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
@@ -168,7 +168,7 @@ func StartEngine(path string) (*Engine, error) {
 	return e, nil
 }
 
-// End closes the engine's input, on which it ends.
+// End closes the engine's input, which ends the engine.
 func (e *Engine) End() error {
 	_ = e.input.Close()
 	if err := e.cmd.Wait(); err != nil {

@@ -11,14 +11,14 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// Store remembers the last check from before the host was tuned, and the last of all, in
-// a folder that outlives a reboot: boot parameters take one.
+// Store keeps the last check from before the host was tuned, and the last of all, in a folder that
+// survives a reboot, which boot parameters need.
 type Store struct{ Dir string }
 
 func (s Store) before() string { return filepath.Join(s.Dir, "check-before.json") }
 func (s Store) last() string   { return filepath.Join(s.Dir, "check.json") }
 
-// Before gives the last check of the host as it was; nil if there is none.
+// Before returns the last check of the untuned host; nil if there is none.
 func (s Store) Before() (*Check, error) {
 	text, err := os.ReadFile(s.before())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func (s Store) Before() (*Check, error) {
 	return &c, nil
 }
 
-// Keep remembers a check; untuned is true if nothing of nines tune was in force.
+// Keep stores a check; untuned is true if no profile was in force.
 func (s Store) Keep(c Check, untuned bool) error {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return fmt.Errorf("remember the check: %w", err)

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Write prints a check, a line a CPU.
+// Write prints a check, one line per CPU.
 func (c Check) Write(out io.Writer) error {
 	table := &terminal.Table{}
 	table.Row("CPU", "gaps > 10 µs a second", "p99.99 of gaps", "p99.99 wait", "longest", "taken", "by threads", "steal")
@@ -27,7 +27,7 @@ func orTooFew(ns int64) string {
 	return terminal.Duration(ns)
 }
 
-// WriteComparison prints what has become of each CPU since another check.
+// WriteComparison prints how each CPU has changed since another check.
 func WriteComparison(out io.Writer, before, after Check, list []Comparison) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nAgainst the check of %s, before nines tune changed anything\n", before.Started.Format("2006-01-02 15:04:05 UTC"))

@@ -11,21 +11,21 @@ import (
 	"nines.dev/nines/result"
 )
 
-// attempts is how often a trial is run that stays invalid, before a search gives up.
+// attempts is how often a search runs an invalid trial before it gives up.
 const attempts = 3
 
-// course is one search under way: it runs the trials, keeps them for the result, and
-// notes what was odd about them.
+// course is a running search: it runs the trials, keeps them for the result, and records what was
+// odd about them.
 type course struct {
 	trial         Trial
 	settle, drain time.Duration
 	search        result.Search
-	// oddities is what was found about the trials since the last finding; the next
-	// finding has it in its reason.
+	// oddities are remarks about the trials since the last finding; they go into the reason of the
+	// next one.
 	oddities []string
 }
 
-// newCourse begins a search of this kind.
+// newCourse starts a search of a kind.
 func newCourse(kind string, trial Trial) *course {
 	return &course{trial: trial, search: result.Search{
 		Method: kind, Conformant: true,
@@ -33,13 +33,13 @@ func newCourse(kind string, trial Trial) *course {
 	}}
 }
 
-// gaveUpError ends a search whose trials stay invalid. It is no failure of the
-// program, but an outcome.
+// gaveUpError ends a search whose trials stay invalid. It is an outcome, not a failure of the
+// program.
 type gaveUpError struct{ reason string }
 
 func (e *gaveUpError) Error() string { return e.reason }
 
-// outcome is the search's result and error after its last step returned err.
+// outcome returns the search's result and error, given the error of its last step.
 func (c *course) outcome(err error) (result.Search, error) {
 	var gaveUp *gaveUpError
 	if errors.As(err, &gaveUp) {
@@ -49,15 +49,15 @@ func (c *course) outcome(err error) (result.Search, error) {
 	return c.search, err
 }
 
-// run offers a load. It repeats a trial that is invalid, unless the generator could
-// not send what was asked for: that counts as loss.
+// run offers a load. It repeats an invalid trial, unless only the generator could not send the
+// load: that counts as loss.
 func (c *course) run(ctx context.Context, load Load) (Outcome, error) {
 	return c.repeat(ctx, load, false)
 }
 
-// steady offers a load whose latency or service is asked for, and not whether it is too
-// much. So a trial is also repeated if the generator could not send it all; only if that
-// stays so is it used.
+// steady offers a load to measure latency or service, not whether the load is too high. So it also
+// repeats a trial in which the generator could not send everything, and uses it only if that
+// persists.
 func (c *course) steady(ctx context.Context, load Load) (Outcome, error) {
 	return c.repeat(ctx, load, true)
 }
@@ -92,8 +92,8 @@ func (c *course) repeat(ctx context.Context, load Load, steady bool) (Outcome, e
 	}
 }
 
-// unusable says why an outcome cannot be used; it is empty for one that can. Where all
-// has to be sent, an invalid one that lacks some cannot.
+// unusable says why an outcome cannot be used; empty if it can. With allSent, an invalid outcome
+// with unsent packets cannot.
 func (o Outcome) unusable(allSent bool) string {
 	switch {
 	case o.Intended == 0:
@@ -104,7 +104,7 @@ func (o Outcome) unusable(allSent bool) string {
 	return ""
 }
 
-// note notes what is odd about an outcome that is used.
+// note records what is odd about a used outcome.
 func (c *course) note(o Outcome) {
 	if o.Unsent > 0 {
 		c.odd("the generator did not send all it should, which counts as loss")
@@ -114,14 +114,14 @@ func (c *course) note(o Outcome) {
 	}
 }
 
-// odd notes something about the trials, once.
+// odd records a remark about the trials, once.
 func (c *course) odd(what string) {
 	if !slices.Contains(c.oddities, what) {
 		c.oddities = append(c.oddities, what)
 	}
 }
 
-// keep writes a trial into the result.
+// keep adds a trial to the result.
 func (c *course) keep(load Load, o Outcome, unusable string) {
 	purpose := load.Purpose
 	if unusable != "" {
@@ -134,7 +134,7 @@ func (c *course) keep(load Load, o Outcome, unusable string) {
 	c.search.MeasuringNs += o.Elapsed.Nanoseconds()
 }
 
-// find adds a finding, with what was odd on the way to it.
+// find adds a finding, with the remarks made on the way to it.
 func (c *course) find(f result.Finding) {
 	c.search.Findings = append(c.search.Findings, f)
 	at := &c.search.Findings[len(c.search.Findings)-1]
@@ -144,10 +144,10 @@ func (c *course) find(f result.Finding) {
 	}
 }
 
-// deviate notes a departure from the standard.
+// deviate records a deviation from the standard.
 func (c *course) deviate(deviations ...string) {
 	c.search.Deviations = append(c.search.Deviations, deviations...)
 }
 
-// value is a finding's figure.
+// value returns a finding's figure.
 func value(v float64) *float64 { return &v }

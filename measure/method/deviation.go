@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// quickBecause is the reason of a deviation that the user asked for by quick.
+// quickBecause is the reason for deviations that quick causes.
 const quickBecause = "because quick is set"
 
-// because says why a value departs from the standard's.
+// because says why a value deviates from the standard's.
 func because(quick bool) string {
 	if quick {
 		return quickBecause
@@ -17,7 +17,7 @@ func because(quick bool) string {
 	return "because the experiment file says so"
 }
 
-// shorter is the deviation of a duration below what the standard asks for, if it is.
+// shorter returns the deviation of a duration that is below the standard's, if it is.
 func shorter(what string, got, least time.Duration, source string, quick bool) []string {
 	if got >= least {
 		return nil
@@ -25,7 +25,7 @@ func shorter(what string, got, least time.Duration, source string, quick bool) [
 	return []string{fmt.Sprintf("%s of %s, where %s asks for at least %s, %s", what, got, source, least, because(quick))}
 }
 
-// fewer is the deviation of a number below what the standard asks for, if it is.
+// fewer returns the deviation of a number that is below the standard's, if it is.
 func fewer(what string, got, least int, source string, quick bool) []string {
 	if got >= least {
 		return nil
@@ -33,7 +33,7 @@ func fewer(what string, got, least int, source string, quick bool) []string {
 	return []string{fmt.Sprintf("%d %s, where %s asks for at least %d, %s", got, what, source, least, because(quick))}
 }
 
-// differs is the deviation of a parameter from the standard's, if it does.
+// differs returns the deviation of a parameter from the standard's, if it differs.
 func differs(what string, got, standard float64, source string, quick bool) []string {
 	if got == standard {
 		return nil
@@ -41,14 +41,14 @@ func differs(what string, got, standard float64, source string, quick bool) []st
 	return []string{fmt.Sprintf("%s of %g, where %s has %g, %s", what, got, source, standard, because(quick))}
 }
 
-// FrameSizes are the lengths of Ethernet frames that RFC 2544 section 9.1 tests all of,
-// and FrameSizesRFC8219 those of RFC 8219 section 5.1.1.
+// FrameSizes are the Ethernet frame lengths that RFC 2544 section 9.1 requires, and
+// FrameSizesRFC8219 those of RFC 8219 section 5.1.1.
 var (
 	FrameSizes        = []int{64, 128, 256, 512, 1024, 1280, 1518}
 	FrameSizesRFC8219 = []int{64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216}
 )
 
-// frameSize is the deviation of a frame size that the standard does not have.
+// frameSize returns the deviation for a frame size that the standard lacks.
 func frameSize(bytes int, sizes []int, source string) []string {
 	if bytes == 0 || slices.Contains(sizes, bytes) {
 		return nil

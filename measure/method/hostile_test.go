@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// searches are one of each kind, quick.
+// searches has one quick search of each kind.
 var searches = map[string]spec.Method{
 	"tst009":    {Kind: spec.MethodTST009, Quick: true},
 	"mlrsearch": {Kind: spec.MethodMLRsearch, Quick: true, Goals: goals("ndr", "pdr", "rfc2544", "tst009")},
@@ -26,11 +26,11 @@ var searches = map[string]spec.Method{
 	"y1564":     {Kind: spec.MethodY1564, Quick: true, CommittedPPS: 5e5, ExcessPPS: 5e5, Limits: &spec.Limits{LossRatio: new(float64)}},
 }
 
-// hostileSetting is what every search of these tests is run at.
+// hostileSetting is the setting of every search in these tests.
 var hostileSetting = method.Setting{CeilingPPS: 1e6, LinePPS: 2e6, FrameBytes: 64}
 
-// sane fails for what must hold of any result: it can be written as JSON, a figure that
-// is missing has a reason, and bounds are in order.
+// sane checks what must hold for any result: it can be written as JSON, a missing figure has a
+// reason, and bounds are in order.
 func sane(t *testing.T, s result.Search) {
 	t.Helper()
 	if _, err := json.Marshal(s); err != nil { // NaN and infinity have no JSON
@@ -52,7 +52,7 @@ func sane(t *testing.T, s result.Search) {
 	}
 }
 
-// each runs every search on a trial.
+// each runs every search with a trial function.
 func each(t *testing.T, trial method.Trial, check func(t *testing.T, s result.Search, err error)) {
 	for name, m := range searches {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func each(t *testing.T, trial method.Trial, check func(t *testing.T, s result.Se
 	}
 }
 
-// said is whether a finding has the text in its reason.
+// said tells whether a finding has the text in its reason.
 func said(s result.Search, text string) bool {
 	for _, f := range s.Findings {
 		if strings.Contains(f.Reason, text) {
@@ -77,7 +77,7 @@ func said(s result.Search, text string) bool {
 	return false
 }
 
-// device is an ordinary one, for trials that go wrong in part.
+// device is an ordinary one, for trials of which some go wrong.
 func device() *simulate.Device {
 	return &simulate.Device{Seed: 1, CapacityPPS: 7e5, QueuePackets: 100, Latency: time.Microsecond}
 }
@@ -92,8 +92,8 @@ func TestTrialsThatFail(t *testing.T) {
 		})
 }
 
-// TestCancelledSearches ends every search after a few trials: what was known stays, and
-// no trial is begun afterwards.
+// TestCancelledSearches cancels every search after a few trials: known results stay, and no further
+// trial begins.
 func TestCancelledSearches(t *testing.T) {
 	for name, m := range searches {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestInvalidTrialsAreRepeated(t *testing.T) {
 	d, trials := device(), 0
 	each(t, func(ctx context.Context, load method.Load) (method.Outcome, error) {
 		o, err := d.Trial(ctx, load)
-		if trials++; trials%3 != 0 { // two of three
+		if trials++; trials%3 != 0 { // two out of three
 			o.Invalid, o.Received = "the clock was lost", 0
 		}
 		return o, err
@@ -163,8 +163,8 @@ func TestTrialsThatStayInvalid(t *testing.T) {
 	})
 }
 
-// TestUnsentCountsAsLoss: a generator that cannot send more than 400,000 packets a second
-// bounds what is found, and the finding says so.
+// TestUnsentCountsAsLoss: a generator that cannot send more than 400,000 packets a second limits
+// the result, and the finding says so.
 func TestUnsentCountsAsLoss(t *testing.T) {
 	const most = 4e5
 	d := device()
@@ -191,8 +191,8 @@ func TestUnsentCountsAsLoss(t *testing.T) {
 	})
 }
 
-// TestLatencyIsRepeated: a trial whose latency is asked for is run again if the generator
-// was held up, and only if that stays so is its latency used, with a reason.
+// TestLatencyIsRepeated: a latency trial is repeated if the generator was delayed. If that
+// persists, its latency is used, with a reason.
 func TestLatencyIsRepeated(t *testing.T) {
 	for held, want := range map[int]struct {
 		trials int
@@ -268,7 +268,7 @@ func TestDevicesBeyondTheRange(t *testing.T) {
 	})
 }
 
-// TestOptionsThatCannotBe are refused before any trial.
+// TestOptionsThatCannotBe: invalid options are refused before any trial.
 func TestOptionsThatCannotBe(t *testing.T) {
 	bad := -0.5
 	for name, test := range map[string]struct {
@@ -301,8 +301,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestLimitOfTime: a device that answers by dice ends a search by its limit, with the
-// bounds that are known.
+// TestLimitOfTime: against a device that answers at random, a search stops at its time limit and
+// reports the known bounds.
 func TestLimitOfTime(t *testing.T) {
 	o, err := method.MLRsearchOf(spec.Method{Kind: spec.MethodMLRsearch, Loads: none}, hostileSetting)
 	if err != nil {
@@ -316,7 +316,7 @@ func TestLimitOfTime(t *testing.T) {
 	}
 }
 
-// TestDiceEnd answers by dice: every search ends all the same.
+// TestDiceEnd: every search ends even with random answers.
 func TestDiceEnd(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -335,7 +335,7 @@ func TestDiceEnd(t *testing.T) {
 	}
 }
 
-// FuzzSearches gives searches outcomes out of nowhere: their results must be sane.
+// FuzzSearches feeds searches random outcomes: their results must be sane.
 func FuzzSearches(f *testing.F) {
 	f.Add(uint8(0), []byte{})
 	f.Add(uint8(1), []byte{0, 255, 0, 255, 1, 2, 3, 4})
@@ -369,7 +369,7 @@ func FuzzSearches(f *testing.F) {
 			}
 			o := method.Outcome{Intended: 1000, Received: uint64(binary.LittleEndian.Uint16(die[0:])) % 1010}
 			switch {
-			case die[2] < 128: // a device, more or less
+			case die[2] < 128: // roughly a device
 				o.Received = uint64(1000 * min(1, (3e5+float64(die[3])*100)/load.RatePPS))
 			case die[2] == 255:
 				return o, errors.New("the engine died")

@@ -2,10 +2,9 @@ package method
 
 import "math"
 
-// ladder is the rates that a search may try: each is the one above it less the
-// search's width, so that two neighbours are bounds that are close enough, and a rate
-// tried for one goal serves the others. Rung 0 is the highest rate; the last is the
-// lowest.
+// ladder is the rates that a search may try. Each is lower than the one above by the search's
+// width, so two neighbours are close enough as bounds, and a rate tried for one goal serves the
+// others. Rung 0 is the highest rate; the last is the lowest.
 type ladder struct {
 	r     Range
 	rungs int
@@ -20,7 +19,7 @@ func newLadder(r Range) ladder {
 	return ladder{r, int(math.Ceil(steps-1e-9)) + 1}
 }
 
-// rate is the rate of a rung.
+// rate returns the rate of a rung.
 func (l ladder) rate(rung int) float64 {
 	if rung >= l.rungs-1 {
 		return l.r.MinPPS
@@ -28,7 +27,7 @@ func (l ladder) rate(rung int) float64 {
 	return l.r.MaxPPS * math.Pow(1-l.r.Width, float64(rung))
 }
 
-// below is the highest rung with at most this rate, or the last.
+// below returns the highest rung with at most this rate, or the last.
 func (l ladder) below(rate float64) int {
 	if rate <= l.r.MinPPS || math.IsNaN(rate) {
 		return l.rungs - 1
@@ -36,12 +35,12 @@ func (l ladder) below(rate float64) int {
 	if rate >= l.r.MaxPPS {
 		return 0
 	}
-	// A rate within a thousandth of a step of a rung is that rung's.
+	// A rate within a thousandth of a step from a rung belongs to that rung.
 	steps := math.Log(l.r.MaxPPS/rate) / -math.Log1p(-l.r.Width)
 	return min(max(int(math.Ceil(steps-1e-3)), 0), l.rungs-1)
 }
 
-// steps is how many rungs two bounds may be apart for a width.
+// steps is how many rungs apart two bounds may be for a width.
 func (l ladder) steps(width float64) int {
 	return max(1, int(math.Log1p(-width)/math.Log1p(-l.r.Width)+1e-9))
 }

@@ -8,19 +8,19 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Limits are what a service must keep; what is absent is not judged.
+// Limits are what a service must keep; missing limits are not judged.
 type Limits struct {
-	// LossRatio is the most loss, or nil.
+	// LossRatio is the highest permitted loss, or nil.
 	LossRatio *float64
-	// Latency is the most latency at Percentile, and Variation the most delay variation:
-	// that percentile less the minimum. 0 judges neither.
+	// Latency is the highest latency at Percentile, and Variation the highest delay variation: that
+	// percentile minus the minimum. 0 does not judge.
 	Latency, Variation time.Duration
 	// Percentile is between 0 and 100.
 	Percentile float64
 }
 
-// defaultPercentile is what latency is judged by where the limits name none: that of
-// the worst-case latency of RFC 8219 section 7.2.
+// defaultPercentile is the percentile for latency if the limits name none: that of the worst-case
+// latency in RFC 8219 section 7.2.
 const defaultPercentile = 99.9
 
 func limitsOf(l *spec.Limits) Limits {
@@ -34,7 +34,7 @@ func limitsOf(l *spec.Limits) Limits {
 	return out
 }
 
-// counted is what the limits judge: the packets of a trial, or of many together.
+// counted is what the limits judge: the packets of one or more trials.
 type counted struct {
 	intended, received uint64
 	latency            *result.Histogram
@@ -45,8 +45,7 @@ func (n counted) loss() float64 {
 	return Outcome{Intended: n.intended, Received: n.received}.LossRatio()
 }
 
-// judge makes findings of what was counted, each with its limit and whether it was
-// kept.
+// judge makes findings from the counts, each with its limit and whether it was kept.
 func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
 	loss := result.Finding{Name: "loss", Unit: "ratio", Conditions: conditions, Trial: n.trial}
 	if n.intended == 0 {
@@ -76,14 +75,14 @@ func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
 	return []result.Finding{loss, latency, variation}
 }
 
-// hold gives a finding a limit. What has no value did not keep it: a service that
-// cannot be measured is not one that passes.
+// hold gives a finding a limit. A finding without a value fails: a service that cannot be measured
+// does not pass.
 func hold(f *result.Finding, limit float64) {
 	passed := f.Value != nil && *f.Value <= limit
 	f.Limit, f.Passed = &limit, &passed
 }
 
-// passed is whether all findings that have a limit keep it; nil if none has one.
+// passed tells whether all findings with a limit keep it; nil if none has one.
 func passed(findings []result.Finding) *bool {
 	var all *bool
 	for _, f := range findings {

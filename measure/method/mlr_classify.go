@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// measured is what a trial said of a load.
+// measured is the result of a trial at a load.
 type measured struct {
 	id       string
 	duration time.Duration
 	loss     float64
 }
 
-// class is what the trials of a load make it for a target.
+// class is how the trials classify a load for a target.
 type class int
 
 const (
@@ -21,12 +21,12 @@ const (
 	upper           // an upper bound
 )
 
-// classify tells what a load is for a target: RFC 9971, appendix A.
+// classify classifies a load for a target: RFC 9971, appendix A.
 //
-// Time counts by two questions: was the trial of the target's length, and did it lose
-// at most the target's loss ratio. Short trials with much loss count against a load
-// only as far as short trials with little do not outweigh them. Times are whole nanoseconds,
-// whose sums are exact: of seconds, three trials of 0.1 s are not the 0.3 s asked for.
+// Two properties decide how time counts: did the trial have the target's length, and did it lose at
+// most the target's loss ratio. Short lossy trials count against a load only as far as short good
+// trials do not outweigh them. Times are integer nanoseconds, whose sums are exact: in seconds,
+// three trials of 0.1 s would not equal the required 0.3 s.
 func (t target) classify(trials []measured) class {
 	var fullLow, fullHigh, shortLow, shortHigh float64
 	for _, m := range trials {
@@ -55,9 +55,9 @@ func (t target) classify(trials []measured) class {
 	return undecided
 }
 
-// throughput is the conditional throughput of a load that is a lower bound: what was
-// forwarded in the worst trial that still counts, when the exceed ratio's part of the
-// time may be worse (RFC 9971, appendix B). It also says which trial that was.
+// throughput is the conditional throughput of a load that is a lower bound: the forwarding rate of
+// the worst trial that still counts, when a fraction ExceedRatio of the time may be worse (RFC
+// 9971, appendix B). It also names that trial.
 func (t target) throughput(load float64, trials []measured) (pps float64, shown string) {
 	full := slices.DeleteFunc(slices.Clone(trials), func(m measured) bool { return m.duration < t.trial })
 	slices.SortStableFunc(full, func(a, b measured) int {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// trials writes trials as pairs of seconds and loss.
+// trials makes trials from pairs of seconds and loss.
 func trials(pairs ...float64) []measured {
 	var out []measured
 	for i := 0; i < len(pairs); i += 2 {
@@ -26,7 +26,7 @@ func many(n int, seconds, loss float64) []measured {
 
 func both(a, b []measured) []measured { return append(append([]measured{}, a...), b...) }
 
-// TestClassify holds the formulas of RFC 9971, appendix A, worked out by hand.
+// TestClassify checks the formulas of RFC 9971, appendix A, worked out by hand.
 func TestClassify(t *testing.T) {
 	second, minute := time.Second, time.Minute
 	ndr := target{lossRatio: 0, exceedRatio: 0.5, trial: second, sum: 21 * second}
@@ -49,8 +49,7 @@ func TestClassify(t *testing.T) {
 		"10 low, 11 high":            {ndr, both(many(10, 1, 0), many(11, 1, 0.1)), upper},
 		"more than the sum, half":    {ndr, both(many(20, 1, 0), many(20, 1, 0.1)), lower},
 		"more than the sum, no half": {ndr, both(many(20, 1, 0), many(21, 1, 0.1)), upper},
-		// Without exceeding, one lossy trial of any length is enough; a short one that
-		// lost nothing is not.
+		// Without exceeding, one lossy trial of any length is enough; a short good trial is not.
 		"strict, short high": {strict, trials(1, 0.001), upper},
 		"strict, short low":  {strict, trials(1, 0), undecided},
 		"strict, full low":   {strict, trials(60, 0), lower},
@@ -62,7 +61,7 @@ func TestClassify(t *testing.T) {
 		"tst009, high then low":           {tst009, trials(60, 0.1, 60, 0), lower},
 		"tst009, one high, short high":    {tst009, trials(60, 0.1, 1, 0.1), upper},
 		"tst009, short low balances high": {tst009, trials(60, 0.1, 1, 0.1, 1, 0), undecided},
-		// e = 0.25: of 6 s short and low, 6·0.25/0.75 = 2 s of short and high are excused.
+		// e = 0.25: 6 s of short good trials excuse 6·0.25/0.75 = 2 s of short lossy ones.
 		"quarter, excused":     {quarter, trials(6, 0, 2, 0.5, 10, 0.5), undecided},
 		"quarter, not excused": {quarter, trials(6, 0, 3, 0.5, 10, 0.5), upper},
 		"quarter, low":         {quarter, trials(10, 0.01, 10, 0.005, 10, 0), lower},
@@ -77,7 +76,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestConditionalThroughput holds RFC 9971, appendix B, worked out by hand.
+// TestConditionalThroughput checks RFC 9971, appendix B, worked out by hand.
 func TestConditionalThroughput(t *testing.T) {
 	half := target{lossRatio: 0.5, exceedRatio: 0.5, trial: time.Second, sum: 4 * time.Second}
 	strict := target{exceedRatio: 0, trial: time.Minute, sum: time.Minute}
@@ -101,8 +100,8 @@ func TestConditionalThroughput(t *testing.T) {
 	}
 }
 
-// TestTenthsOfSeconds: no binary fraction is 0.1 s, but so many of them are the whole
-// that was asked for, and not a little less, which would count as lost.
+// TestTenthsOfSeconds: no binary fraction equals 0.1 s, but enough such trials must cover the
+// required time exactly; a missing rest would count as lost.
 func TestTenthsOfSeconds(t *testing.T) {
 	for n := 1; n <= 100; n++ {
 		strict := target{trial: time.Second / 10, sum: time.Duration(n) * time.Second / 10}

@@ -8,23 +8,23 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Goal is a search goal of MLRsearch (RFC 9971): what counts as loss, how
-// often it may be exceeded, and how long a load must be measured before it counts.
+// Goal is a search goal of MLRsearch (RFC 9971): what counts as loss, how often it may be exceeded,
+// and how long to measure a load before it counts.
 type Goal struct {
 	Name string
-	// LossRatio is the most loss of a trial that counts as low.
+	// LossRatio is the highest loss ratio of a trial that counts as low loss.
 	LossRatio float64
-	// ExceedRatio is which part of the time may be of trials with more.
+	// ExceedRatio is the fraction of the time that trials with more loss may have.
 	ExceedRatio float64
-	// FinalTrial is the length of the trials that count in full, DurationSum how much
-	// of them a load needs. InitialTrial is that of the first, shorter ones.
+	// FinalTrial is the length of trials that count in full, DurationSum how much of them a load
+	// needs. InitialTrial is the length of the first, shorter ones.
 	InitialTrial, FinalTrial, DurationSum time.Duration
-	// Width is how close upper and lower bound must be, as a part of the upper.
+	// Width is how close upper and lower bound must be, as a fraction of the upper.
 	Width float64
 }
 
-// The presets by name. NDR and PDR have fd.io CSIT's values; RFC 2544 and TST 009 are
-// the goals that RFC 9971 gives for those documents.
+// The presets by name. NDR and PDR have fd.io CSIT's values; RFC 2544 and TST 009 are the goals
+// that RFC 9971 gives for those standards.
 var presets = map[string]Goal{
 	"ndr":     {Name: "NDR", LossRatio: 0, ExceedRatio: 0.5, InitialTrial: time.Second, FinalTrial: time.Second, DurationSum: 21 * time.Second, Width: DefaultWidth},
 	"pdr":     {Name: "PDR", LossRatio: 0.005, ExceedRatio: 0.5, InitialTrial: time.Second, FinalTrial: time.Second, DurationSum: 21 * time.Second, Width: DefaultWidth},
@@ -32,14 +32,14 @@ var presets = map[string]Goal{
 	"tst009":  {Name: "TST009", LossRatio: 0, ExceedRatio: 0.5, InitialTrial: time.Second, FinalTrial: time.Minute, DurationSum: 2 * time.Minute, Width: DefaultWidth},
 }
 
-// Preset is a goal by its name in an experiment file: ndr, pdr, rfc2544, tst009.
+// Preset returns a goal by its name in an experiment file: ndr, pdr, rfc2544, tst009.
 func Preset(name string) (Goal, bool) {
 	g, ok := presets[name]
 	return g, ok
 }
 
-// goalOf is a goal of an experiment file; what it does not set is the preset's of that
-// name, or NDR's.
+// goalOf converts a goal of an experiment file; unset values come from the preset of that name, or
+// from NDR.
 func goalOf(from spec.Goal) Goal {
 	g, ok := presets[from.Name]
 	if !ok {
@@ -53,7 +53,7 @@ func goalOf(from spec.Goal) Goal {
 		g.ExceedRatio = *from.ExceedRatio
 	}
 	if from.FinalTrial > 0 {
-		// As many trials as before, unless the sum is given too.
+		// As many trials as before, unless the sum is set too.
 		g.DurationSum = time.Duration(float64(g.DurationSum) / float64(g.FinalTrial) * float64(from.FinalTrial))
 		g.FinalTrial = time.Duration(from.FinalTrial)
 	}
@@ -88,13 +88,13 @@ func (g Goal) check() error {
 type target struct {
 	lossRatio, exceedRatio float64
 	trial, sum             time.Duration
-	steps                  int // rungs between the bounds at most
+	steps                  int // most rungs between the bounds
 }
 
-// targets is the chain of targets that ends with the goal: the time grows from one
-// initial trial to the duration sum in equal ratios. RFC 9971 suggests a width that is
-// twice as large for each target before; but as a short trial costs little, and a long
-// one at a load that is not to be a bound costs much, all have the goal's width here.
+// targets is the chain of targets that ends with the goal: the time grows from one initial trial to
+// the duration sum in equal ratios. RFC 9971 suggests doubling the width for each preceding target.
+// Here all have the goal's width, because a short trial costs little, and a long one at a load that
+// will not be a bound costs much.
 func (g Goal) targets(l ladder, preceding int) []target {
 	chain := make([]target, preceding+1)
 	for back := range chain {

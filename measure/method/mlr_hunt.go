@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// hunt is an MLRsearch under way: what is known of each load, and how far each goal is.
+// hunt is a running MLRsearch: what is known about each load, and how far each goal is.
 type hunt struct {
 	course   *course
 	ladder   ladder
@@ -20,7 +20,7 @@ type hunt struct {
 	took     time.Duration
 }
 
-// hunt begins a search. The rungs are as far apart as the finest goal's width.
+// hunt starts a search. The rungs are as far apart as the finest goal's width.
 func (o MLRsearch) hunt(c *course) *hunt {
 	r := o.Range
 	r.Width = o.Goals[0].Width
@@ -35,7 +35,7 @@ func (o MLRsearch) hunt(c *course) *hunt {
 	return h
 }
 
-// limitError ends a search that takes too long; what is known then is its result.
+// limitError ends a search that takes too long; the result is what is known by then.
 type limitError struct{ limit time.Duration }
 
 func (e *limitError) Error() string {
@@ -58,20 +58,19 @@ func (h *hunt) run(ctx context.Context) error {
 	}
 }
 
-// wish is a trial that a goal would like to have run.
+// wish is a trial that a goal wants.
 type wish struct {
 	rung     int
 	duration time.Duration
-	final    bool // for the goal itself, not for a target before it
+	final    bool // for the goal itself, not a preceding target
 	goal     string
 }
 
-// before is whether a trial is to be run before another.
+// before tells whether one trial goes before another.
 //
-// What leads to the goals comes first, the shorter the earlier. Of the goals' own trials
-// the longest come first, for they count in full for every goal with shorter ones. Of
-// equal ones that at the lower load is run, for if it turns out to be too high for one
-// goal, it often spares another a trial.
+// Trials that lead to the goals come first, shortest first. Of the goals' own trials the longest
+// come first, since they count in full for every goal with shorter ones. Of equal trials the one at
+// the lower load goes first: if it is too high for one goal, that often saves another goal a trial.
 func (w wish) before(other wish) bool {
 	switch {
 	case w.final != other.final:
@@ -92,7 +91,7 @@ func (h *hunt) next() (best wish, found bool) {
 	return best, found
 }
 
-// measure runs a trial and keeps what it said.
+// measure runs a trial and keeps its result.
 func (h *hunt) measure(ctx context.Context, w wish) error {
 	outcome, err := h.course.run(ctx, Load{RatePPS: h.ladder.rate(w.rung), Duration: w.duration, Purpose: "search for " + w.goal})
 	if err != nil {
@@ -106,13 +105,13 @@ func (h *hunt) measure(ctx context.Context, w wish) error {
 	return nil
 }
 
-// The bounds where there is none: above the highest rung, below the lowest.
+// The bounds if there are none: above the highest rung, below the lowest.
 const noUpper = -1
 
 func (h *hunt) noLower() int { return h.ladder.rungs }
 
-// bounds are the relevant bounds of a target: the lowest load that is an upper bound,
-// and the highest lower bound below it.
+// bounds returns the relevant bounds of a target: the lowest load that is an upper bound, and the
+// highest lower bound below it.
 func (h *hunt) bounds(t target) (low, high int) {
 	low, high = h.noLower(), noUpper
 	for _, rung := range slices.Backward(h.tried) {
@@ -126,7 +125,7 @@ func (h *hunt) bounds(t target) (low, high int) {
 	return low, high
 }
 
-// finding is what the search found for a goal. With an error it is what was known.
+// finding is the search's result for a goal. With an error it is what was known.
 func (p *pursuit) finding(h *hunt, err error) result.Finding {
 	goal := p.chain[len(p.chain)-1]
 	low, high := h.bounds(goal)

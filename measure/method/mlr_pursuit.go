@@ -6,23 +6,23 @@ import (
 	"nines.dev/nines/result"
 )
 
-// pursuit is the way of one goal through its targets.
+// pursuit takes one goal through its targets.
 type pursuit struct {
 	goal  Goal
 	chain []target
-	at    int // the target that is sought now
+	at    int // the current target
 	// stride is the width of the next expansion, in rungs; 0 before the first.
 	stride int
-	// blind is set while the forwarded rate gives no guess.
+	// blind is set while the forwarding rate gives no guess.
 	blind bool
-	// focus is the load that the target was measuring, kept until it is decided.
+	// focus is the load that the target is measuring, kept until it is decided.
 	focus *int
-	// hintLow and hintHigh are the bounds of the target before, where it had any.
+	// hintLow and hintHigh are the bounds of the preceding target, if it had any.
 	hintLow, hintHigh *int
 }
 
-// next is the trial that the goal wants, and false when it has reached its width, or
-// the end of the range.
+// next returns the trial that the goal wants, or false if it has reached its width or the end of
+// the range.
 func (p *pursuit) next(h *hunt) (wish, bool) {
 	for {
 		t := p.chain[p.at]
@@ -51,10 +51,9 @@ func (p *pursuit) next(h *hunt) (wish, bool) {
 
 // rung picks the load to measure between the bounds low and high, both exclusive.
 //
-// The bounds of the coarser target before are tried first. Then the search goes where
-// the forwarded rate of the upper bound says that the goal is, and from there in
-// strides that double, so that a good guess costs few trials and a bad one no more than
-// twice those of halving.
+// It first tries the bounds of the preceding, coarser target. Then it goes where the forwarding
+// rate of the upper bound suggests the goal is, and from there in strides that double: a good guess
+// costs few trials, and a bad one at most twice as many as bisection.
 func (p *pursuit) rung(h *hunt, t target, low, high int) int {
 	for _, hint := range []*int{p.hintLow, p.hintHigh} {
 		if hint != nil && *hint < low && *hint > high {
@@ -70,7 +69,7 @@ func (p *pursuit) rung(h *hunt, t target, low, high int) int {
 	}
 	guess, sure := p.forwarded(h, high)
 	if !sure {
-		// It forwarded next to nothing, which says little of lower loads: try half the rate.
+		// It forwarded almost nothing, which says little about lower loads: try half the rate.
 		guess = high + p.expand(h.ladder.steps(0.5))
 	} else if p.blind {
 		p.stride = t.steps
@@ -86,23 +85,22 @@ func (p *pursuit) rung(h *hunt, t target, low, high int) int {
 	}
 }
 
-// expand is how far to go beyond a bound: so many rungs at first, then twice as far
-// each time.
+// expand is how far to go beyond a bound: steps rungs at first, then twice as far each time.
 func (p *pursuit) expand(steps int) int {
 	stride := max(steps, p.stride)
 	p.stride = 2 * stride
 	return stride
 }
 
-// forwarded is the load at which the loss would be the goal's, as the upper bound at
-// this rung tells, and whether it forwarded enough to tell.
+// forwarded estimates from the upper bound at this rung the load whose loss is the goal's, and
+// whether enough was forwarded for that.
 //
-// One load alone says so if the network forwards there what it can at most. Many
-// forward less the more they get, and some lose a little long before that: with a
-// second, higher load, the line through the packets lost at both tells more.
+// One load is enough if the network forwards its maximum there. Many networks forward less under
+// higher load, and some lose a little long before overload: with a second, higher load, the line
+// through the lost packets at both is more accurate.
 func (p *pursuit) forwarded(h *hunt, rung int) (int, bool) {
 	rate, loss := h.ladder.rate(rung), h.loss(rung)
-	share := 1.0 // of what is sent more, how much is lost more
+	share := 1.0 // additional loss per additional packet sent
 	for _, higher := range slices.Backward(h.tried) {
 		if rung-higher < 2*p.chain[p.at].steps || h.loss(higher) > sureLoss {
 			continue
@@ -118,7 +116,7 @@ func (p *pursuit) forwarded(h *hunt, rung int) (int, bool) {
 	return h.ladder.below(x), loss < sureLoss
 }
 
-// sureLoss is the loss above which a trial says nothing of what can be forwarded.
+// sureLoss is the loss above which a trial says nothing about the possible forwarding rate.
 const sureLoss = 0.99
 
 // loss is the median loss ratio of a rung's trials.
@@ -130,8 +128,8 @@ func (h *hunt) loss(rung int) float64 {
 	return result.Median(losses)
 }
 
-// middle halves the gap between two bounds, so that the part below is a whole number
-// of widths where that saves a step.
+// middle halves the gap between two bounds, with a power-of-two number of widths below where that
+// saves a step.
 func middle(low, high, steps int) int {
 	half := (low - high) / 2
 	if whole := half / steps * steps; whole > 0 && low-high > 2*steps {

@@ -10,38 +10,36 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// mlrSource is where the search is defined.
+// mlrSource is the definition of the search.
 const mlrSource = "RFC 9971"
 
-// MLRsearch is the Multiple Loss Ratio search of RFC 9971: it finds the conditional
-// throughput of several goals at once, with short trials as long as little is known.
+// MLRsearch is the Multiple Loss Ratio search of RFC 9971: it finds the conditional throughput of
+// several goals at once, with short trials while little is known.
 type MLRsearch struct {
 	Range
 	Goals []Goal
-	// Preceding is how many coarser targets lead to each goal.
+	// Preceding is the number of coarser targets before each goal.
 	Preceding int
-	// Limit ends the search when its trials have taken so long together.
+	// Limit ends the search when its trials together have taken this long.
 	Limit time.Duration
-	// Settle is the pause between trials, Drain the wait for stragglers; 0 leaves them
-	// to the trial.
+	// Settle is the pause between trials, Drain the wait for stragglers; with 0 the trial decides.
 	Settle, Drain time.Duration
-	// Under measures latency under load afterwards, at fractions of the goal that
-	// UnderGoal names, or else of the one named PDR (as fd.io CSIT does), or the first.
+	// Under measures latency under load afterwards, at fractions of the goal UnderGoal; by default
+	// the one named PDR (as fd.io CSIT does), or the first.
 	Under     UnderLoad
 	UnderGoal string
-	// Quick says that the values were shortened on purpose.
+	// Quick says that the user shortened the values on purpose.
 	Quick bool
 }
 
-// The defaults of fd.io CSIT, and how quick shortens.
+// The defaults of fd.io CSIT, and the factor of quick.
 const (
 	mlrPreceding = 2
 	mlrLimit     = 1200 * time.Second
-	mlrQuick     = 10 // times shorter trials and sums
+	mlrQuick     = 10 // trials and sums are this much shorter
 )
 
-// MLRsearchOf are the options that an experiment file asks for: without goals, NDR and
-// PDR.
+// MLRsearchOf returns the options for an experiment file: NDR and PDR if it has no goals.
 func MLRsearchOf(m spec.Method, at Setting) (MLRsearch, error) {
 	r, err := rangeOf(m, at)
 	o := MLRsearch{Range: r, Preceding: mlrPreceding, Settle: time.Duration(m.Settle), Under: underLoadOf(m), Quick: m.Quick}
@@ -75,7 +73,7 @@ func (g Goal) quick() Goal {
 	return g
 }
 
-// limitOf leaves each goal the time to decide some 20 loads.
+// limitOf gives each goal the time to decide about 20 loads.
 func limitOf(goals []Goal) time.Duration {
 	limit := time.Duration(0)
 	for _, g := range goals {
@@ -148,8 +146,8 @@ func (o MLRsearch) check() error {
 	return o.Range.check()
 }
 
-// deviations are the goal's departures from the preset of its name. A goal that is no
-// preset has no standard to depart from.
+// deviations are the goal's deviations from the preset of its name. A goal that is no preset has no
+// standard to deviate from.
 func (g Goal) deviations(quick bool) []string {
 	for _, standard := range presets {
 		if standard.Name != g.Name {

@@ -18,15 +18,14 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// oracle is the PyPI package MLRsearch, the implementation of those who wrote RFC 9971,
-// in a process of its own.
+// oracle is the PyPI package MLRsearch, written by the authors of RFC 9971, in a separate process.
 type oracle struct {
 	t    *testing.T
 	ask  *json.Encoder
 	tell *bufio.Scanner
 }
 
-// startOracle starts it from build/venv, where make setup-test puts it.
+// startOracle starts it from build/venv, where make setup-test installs it.
 func startOracle(t *testing.T) *oracle {
 	t.Helper()
 	python, err := filepath.Abs(filepath.Join("..", "..", "build", "venv", "bin", "python3"))
@@ -59,7 +58,7 @@ func startOracle(t *testing.T) *oracle {
 	return &oracle{t, json.NewEncoder(stdin), bufio.NewScanner(stdout)}
 }
 
-// oracleGoal is a goal in the package's words.
+// oracleGoal is a goal as the package describes it.
 type oracleGoal struct {
 	LossRatio   float64 `json:"loss_ratio"`
 	ExceedRatio float64 `json:"exceed_ratio"`
@@ -69,7 +68,7 @@ type oracleGoal struct {
 	Sum         float64 `json:"duration_sum"`
 }
 
-// oracleFound is what it found for a goal.
+// oracleFound is its result for a goal.
 type oracleFound struct{ Throughput, Low, High *float64 }
 
 // search runs the same search as o on the same device.
@@ -110,17 +109,17 @@ func (p *oracle) say(what any) {
 	}
 }
 
-// TestAgreesWithMLRsearch runs both on the same devices, 100 of each kind for each set of
-// goals: the same conditional throughput within the goals' width, and in sum no more
-// measuring time. Of what chance decides, both only find one of several answers, so
-// that they agree in most cases only: a goal that excuses no trial finds in a noisy
-// device the rates at which it happened to be undisturbed.
+// TestAgreesWithMLRsearch runs both on the same devices, 100 of each kind for each set of goals:
+// they find the same conditional throughput within the goals' width, and we do not measure longer
+// in total. Where chance decides, both find only one of several answers, so they agree only in most
+// cases: a goal that excuses no trial finds the rates at which a noisy device happened to be
+// undisturbed.
 func TestAgreesWithMLRsearch(t *testing.T) {
 	const each = 100
 	oracle := startOracle(t)
 	for _, test := range []struct {
 		goals        []string
-		quiet, noisy float64 // the least share of equal answers
+		quiet, noisy float64 // smallest fraction of equal answers
 	}{
 		{[]string{"ndr", "pdr"}, 1, 0.98},
 		{[]string{"ndr"}, 1, 0.98},
@@ -165,8 +164,8 @@ func TestAgreesWithMLRsearch(t *testing.T) {
 	}
 }
 
-// agree is whether two answers differ by at most the width: each is up to a width below
-// the truth.
+// agree tells whether two answers differ by at most the width: each is up to one width below the
+// truth.
 func agree(a, b, width float64) bool {
 	low, high := min(a, b), max(a, b)
 	return low > 0 && (high-low)/high <= width*1.01

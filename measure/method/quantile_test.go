@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// TestQuantileIsTheRank: of the values 1 to n, that at the rank ⌈p·n⌉ is the rank.
+// TestQuantileIsTheRank: among the values 1 to n, the value at rank ⌈p·n⌉ is the rank.
 func TestQuantileIsTheRank(t *testing.T) {
 	for _, test := range []struct {
 		n    int64
@@ -19,7 +19,7 @@ func TestQuantileIsTheRank(t *testing.T) {
 	} {
 		h := result.NewHistogram()
 		for ns := int64(1); ns <= test.n; ns++ {
-			h.Record(ns) // up to 2047 ns each has a bucket of its own
+			h.Record(ns) // every value up to 2047 ns has its own bucket
 		}
 		if got, ok := quantile(h, test.p); !ok || got != test.want {
 			t.Errorf("the quantile %g of 1 to %d is %g, want %g", test.p, test.n, got, test.want)

@@ -11,18 +11,18 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// RFC2544 is the benchmark of RFC 2544 section 26 with frames of one size: throughput,
-// latency, frame loss rate and back-to-back frames, the last as RFC 9004 corrects it.
+// RFC2544 is the benchmark of RFC 2544 section 26 with frames of one size: throughput, latency,
+// frame loss rate and back-to-back frames, the last as corrected by RFC 9004.
 type RFC2544 struct {
-	// Tests are those to run. Latency and back-to-back need the throughput, which is
-	// then measured too.
+	// Tests are the tests to run. Latency and back-to-back need the throughput, so they measure it
+	// too.
 	Tests []spec.RFC2544Test
 	// Throughput finds the highest rate without loss (section 26.1).
 	Throughput MLRsearch
 	Latency    LatencyTest
 	FrameLoss  FrameLossTest
 	BackToBack BackToBackTest
-	// Settle is the rest before a trial, and Drain the wait for stragglers after it.
+	// Settle is the pause before a trial, and Drain the wait for stragglers after it.
 	Settle, Drain time.Duration
 	// Under measures latency under load afterwards.
 	Under      UnderLoad
@@ -30,7 +30,7 @@ type RFC2544 struct {
 	Quick      bool
 }
 
-// The waits of RFC 2544 section 23, and what quick makes of them.
+// The waits of RFC 2544 section 23, and those of quick.
 const (
 	rfc2544Settle      = 5 * time.Second
 	rfc2544Drain       = 2 * time.Second
@@ -40,7 +40,7 @@ const (
 
 var rfc2544Tests = []spec.RFC2544Test{spec.TestThroughput, spec.TestLatency, spec.TestFrameLoss, spec.TestBackToBack}
 
-// RFC2544Of are the options that an experiment file asks for.
+// RFC2544Of returns the options for an experiment file.
 func RFC2544Of(m spec.Method, at Setting) (RFC2544, error) {
 	throughput, err := throughputOf(m, at)
 	o := RFC2544{
@@ -61,9 +61,8 @@ func RFC2544Of(m spec.Method, at Setting) (RFC2544, error) {
 	return o, errors.Join(err, o.check())
 }
 
-// throughputOf is the search for the throughput of RFC 2544: MLRsearch with that goal,
-// whose final trial is a full one while the ones before are short, as section 26.1 and
-// section 24 allow.
+// throughputOf returns the search for RFC 2544's throughput: MLRsearch with that goal. Its final
+// trial is a full one, and the earlier ones are short, as sections 26.1 and 24 allow.
 func throughputOf(m spec.Method, at Setting) (MLRsearch, error) {
 	m.Goals = []*spec.Goal{{Name: "rfc2544"}}
 	o, err := MLRsearchOf(m, at)
@@ -110,12 +109,12 @@ func (o RFC2544) run(ctx context.Context, c *course) error {
 	return o.Under.measure(ctx, c, throughput)
 }
 
-// runs is whether one of the tests is to be run.
+// runs tells whether one of the tests is requested.
 func (o RFC2544) runs(tests ...spec.RFC2544Test) bool {
 	return slices.ContainsFunc(tests, func(t spec.RFC2544Test) bool { return slices.Contains(o.Tests, t) })
 }
 
-// deviations notes where the options depart from the standard.
+// deviations records where the options deviate from the standard.
 func (o RFC2544) deviations(c *course) {
 	c.deviate(frameSize(o.FrameBytes, FrameSizes, "RFC 2544 section 9.1")...)
 	c.deviate(shorter("a rest before trials", o.Settle, rfc2544Settle, "RFC 2544 section 23", o.Quick)...)
@@ -134,7 +133,7 @@ func (o RFC2544) deviations(c *course) {
 	}
 }
 
-// rfc2544Trial is the least length of a final trial (section 24).
+// rfc2544Trial is the shortest length of a final trial (section 24).
 const rfc2544Trial = 60 * time.Second
 
 // check says what is wrong with the options.
@@ -150,8 +149,8 @@ func (o RFC2544) check() error {
 	return errors.Join(o.Throughput.check(), o.Latency.check(), o.FrameLoss.check(), o.BackToBack.check(), o.Under.check())
 }
 
-// withoutThroughput is why a test that needs the throughput has no value; empty if
-// there is one.
+// withoutThroughput is why a test that needs the throughput has no value; empty if the throughput
+// is known.
 func withoutThroughput(throughput result.Finding) string {
 	if throughput.Value != nil && isRate(*throughput.Value) {
 		return ""

@@ -10,20 +10,19 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// BackToBackTest is RFC 2544 section 26.4 as RFC 9004 corrects it: the longest burst
-// at the theoretical rate of which nothing is lost, and what that says of the buffers.
+// BackToBackTest is RFC 2544 section 26.4 as corrected by RFC 9004: the longest burst at the
+// theoretical rate without loss, and what it says about the buffers.
 type BackToBackTest struct {
-	// LinePPS is the theoretical frame rate, at which bursts are sent.
+	// LinePPS is the theoretical frame rate of the bursts.
 	LinePPS float64
-	// FromGenerator says that the links have no theoretical rate and LinePPS is what the
+	// FromGenerator means that the links have no theoretical rate: LinePPS is then what the
 	// generator can send, or the experiment file's highest rate.
 	FromGenerator bool
-	// Ceiling is the longest burst that is tried.
+	// Ceiling is the longest burst to try.
 	Ceiling time.Duration
-	// Repeats is how often the longest burst is sought.
+	// Repeats is how often to search for the longest burst.
 	Repeats int
-	// Width ends a search: the bursts that pass and fail differ by at most this part, or
-	// one frame.
+	// Width ends a search: bursts that pass and fail differ by at most this fraction, or one frame.
 	Width float64
 }
 
@@ -52,14 +51,13 @@ func backToBackTestOf(m spec.Method, at Setting) BackToBackTest {
 	return b
 }
 
-// measure adds the average burst with its deviation, and the buffer's time, implied
-// and corrected.
+// measure adds the average burst with its deviation, and the buffer time, implied and corrected.
 func (b BackToBackTest) measure(ctx context.Context, c *course, throughput result.Finding) error {
 	found := result.Finding{Name: "back-to-back", Unit: "packets", Conditions: map[string]any{
 		"rate_pps": b.LinePPS, "repeats": b.Repeats, "statistic": "mean of repeats",
 	}}
 	if found.Reason = withoutThroughput(throughput); found.Reason == "" && *throughput.Value >= b.LinePPS*(1-b.Width) {
-		// RFC 9004 section 4: such a device needs no buffer that could be measured.
+		// RFC 9004 section 4: such a device needs no measurable buffer.
 		found.Reason = "not measured, for the throughput is the theoretical rate"
 		if b.FromGenerator {
 			found.Reason = fmt.Sprintf("not measured, for the throughput is the rate of the bursts, %.0f packets/s", b.LinePPS)
@@ -94,10 +92,10 @@ func (b BackToBackTest) measure(ctx context.Context, c *course, throughput resul
 	return nil
 }
 
-// buffer adds what the average burst says of the buffers: RFC 9004 section 5.4.
+// buffer adds what the average burst says about the buffers: RFC 9004 section 5.4.
 func (b BackToBackTest) buffer(c *course, average, throughput float64) {
 	implied := average / b.LinePPS * float64(time.Second)
-	// While the burst comes in, frames go out at the throughput.
+	// During the burst, frames leave at the throughput.
 	corrected := implied * (1 - throughput/b.LinePPS)
 	c.find(result.Finding{Name: "implied buffer time", Unit: "ns", Value: &implied})
 	c.find(result.Finding{Name: "corrected buffer time", Unit: "ns", Value: &corrected})
@@ -106,8 +104,8 @@ func (b BackToBackTest) buffer(c *course, average, throughput float64) {
 // most is the longest burst, in frames.
 func (b BackToBackTest) most() float64 { return math.Floor(b.Ceiling.Seconds() * b.LinePPS) }
 
-// longest seeks the longest burst that loses nothing, from a guess on: in strides that
-// double until a burst passes and another fails, and by halves between the two.
+// longest finds the longest burst without loss, starting from a guess: strides double until a burst
+// passes and another fails, then it bisects.
 func (b BackToBackTest) longest(ctx context.Context, c *course, guess, throughput float64) (frames float64, shown string, err error) {
 	passed, failed := 0.0, b.most()+1 // 0 frames lose nothing
 	next := guess
@@ -146,14 +144,14 @@ func (b BackToBackTest) longest(ctx context.Context, c *course, guess, throughpu
 	}
 }
 
-// held is the burst that a device should manage of which so many frames of a longer one
-// arrived: what did not leave at the throughput was in its buffer.
+// held estimates the burst that a device can hold from the frames of a longer burst that arrived:
+// what did not leave at the throughput was in its buffer.
 func (b BackToBackTest) held(sent, received, throughput float64) float64 {
 	buffer := max(1, received-throughput*sent/b.LinePPS)
 	return buffer / (1 - throughput/b.LinePPS)
 }
 
-// burst sends so many frames at the theoretical rate.
+// burst sends this many frames at the theoretical rate.
 func (b BackToBackTest) burst(ctx context.Context, c *course, frames float64) (Outcome, error) {
 	lasts := time.Duration(math.Ceil(frames / b.LinePPS * float64(time.Second)))
 	return c.run(ctx, Load{RatePPS: b.LinePPS, Duration: lasts, Packets: uint64(frames), Purpose: fmt.Sprintf("burst of %.0f", frames)})

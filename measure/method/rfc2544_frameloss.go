@@ -9,24 +9,24 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// FrameLossTest is RFC 2544 section 26.3: the part of the frames that is lost at the
-// highest rate, then at lower and lower ones, until two in a row lose none.
+// FrameLossTest is RFC 2544 section 26.3: the fraction of frames lost at the highest rate, then at
+// decreasing rates until two in a row lose none.
 type FrameLossTest struct {
 	// MaxPPS is the rate that counts as 100 %.
 	MaxPPS float64
-	// LinePPS is the theoretical rate of the links, 0 for links without one.
+	// LinePPS is the theoretical rate of the links; 0 without one.
 	LinePPS float64
-	// Step is how much each rate is below the one before, as a part of MaxPPS.
+	// Step is how much lower each rate is than the one before, as a fraction of MaxPPS.
 	Step float64
-	// Trial is how long each is offered.
+	// Trial is the duration of each trial.
 	Trial time.Duration
 }
 
 const (
 	// frameLossStep is the largest step that the standard allows.
 	frameLossStep = 0.1
-	// lineSlack is how much below the medium's rate still is that rate: clocks of
-	// Ethernet may differ by 100 ppm (IEEE 802.3), and a measured ceiling is not exact.
+	// lineSlack is how far below the medium's rate still counts as that rate: Ethernet clocks may
+	// differ by 100 ppm (IEEE 802.3), and a measured ceiling is not exact.
 	lineSlack = 0.001
 )
 

@@ -9,11 +9,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// LatencyTest is RFC 2544 section 26.2: the latency at the throughput. The standard
-// tags one frame of each trial, after 60 s; here every frame is one, and the mean of
-// all is a trial's latency.
+// LatencyTest is RFC 2544 section 26.2: the latency at the throughput. The standard tags one frame
+// of each trial, after 60 s; here every frame is tagged, and a trial's latency is the mean of all.
 type LatencyTest struct {
-	// Trial is how long the stream lasts, Repeats how often it is sent.
+	// Trial is the duration of the stream, Repeats how often it is sent.
 	Trial   time.Duration
 	Repeats int
 }

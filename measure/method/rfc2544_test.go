@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// rfc2544 is the setting of a device before a link of a rate of its own.
+// rfc2544 is the setting for a device behind a link with its own rate.
 func rfc2544(d simulate.Device) method.Setting {
 	return method.Setting{CeilingPPS: d.CeilingPPS(), LinePPS: d.CeilingPPS(), FrameBytes: 64}
 }
@@ -47,8 +47,8 @@ func trialOf(t *testing.T, s result.Search, id string) result.SearchTrial {
 	return result.SearchTrial{}
 }
 
-// TestFrameLossIsTheDevicesOwn compares each rate's loss with the device's, and looks for
-// the end: two rates in a row without loss, or the lowest.
+// TestFrameLossIsTheDevicesOwn compares each rate's loss with the device's, and checks the end: two
+// rates in a row without loss, or the lowest.
 func TestFrameLossIsTheDevicesOwn(t *testing.T) {
 	for _, d := range simulate.Population(simulate.Quiet, devices, 6) {
 		m := spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestFrameLoss}, Loads: none}
@@ -76,9 +76,9 @@ func TestFrameLossIsTheDevicesOwn(t *testing.T) {
 	}
 }
 
-// TestBackToBackFindsTheBuffer: a device with a queue of Q packets and nothing else that
-// loses holds a burst of Q·line/(line − capacity), and its corrected buffer time is that
-// of Q packets (RFC 9004 section 5.4).
+// TestBackToBackFindsTheBuffer: a device that loses only at a queue of Q packets holds a burst of
+// Q·line/(line − capacity), and its corrected buffer time is that of Q packets (RFC 9004 section
+// 5.4).
 func TestBackToBackFindsTheBuffer(t *testing.T) {
 	var burst, buffer tally
 	for _, d := range simulate.Population(simulate.Quiet, devices, 7) {
@@ -91,7 +91,7 @@ func TestBackToBackFindsTheBuffer(t *testing.T) {
 		if truth > 30*at.LinePPS {
 			t.Fatalf("%+v: no burst that is short enough", d)
 		}
-		// What is lost is a whole number of frames: up to one more than the queue's is held.
+		// The loss is an integer number of frames: up to one more than the queue's is held.
 		oneMore := at.LinePPS / (at.LinePPS - d.CapacityPPS)
 		got := number(f.Value)
 		burst.add(got >= truth*(1-method.DefaultWidth)-1 && got <= truth*(1+method.DefaultWidth)+oneMore+1)
@@ -99,7 +99,7 @@ func TestBackToBackFindsTheBuffer(t *testing.T) {
 		if number(f.Low) > number(f.Value) || number(f.High) < number(f.Value) {
 			t.Errorf("%+v: %g is not between %g and %g", d, *f.Value, *f.Low, *f.High)
 		}
-		// The throughput is known to a width, and has what the queue gives in a minute.
+		// The throughput is known to one width, and includes what the queue adds in a minute.
 		wantNs := d.QueuePackets / at.LinePPS * 1e9
 		gotNs := number(finding(t, found, "corrected buffer time").Value)
 		slack := wantNs*0.03 + 2e9/at.LinePPS + wantNs*2*method.DefaultWidth*d.CapacityPPS/(at.LinePPS-d.CapacityPPS)
@@ -116,9 +116,9 @@ func TestBackToBackFindsTheBuffer(t *testing.T) {
 	buffer.expect(t, "corrected buffer time", 0.99)
 }
 
-// TestLatencyIsTheDevicesOwn: the device's latency at its throughput is a queue's, whose
-// mean and percentiles are known. The bounds are what chance leaves of three repeats
-// with 2,000 packets each: of the 99.9th percentile, two packets.
+// TestLatencyIsTheDevicesOwn: at its throughput the device has the latency of a queue with known
+// mean and percentiles. The bounds allow for chance with three repeats of 2,000 packets each: for
+// the 99.9th percentile, two packets.
 func TestLatencyIsTheDevicesOwn(t *testing.T) {
 	var mean, typical, worst, pdv tally
 	for _, d := range simulate.Population(simulate.Quiet, devices, 8) {
@@ -129,7 +129,7 @@ func TestLatencyIsTheDevicesOwn(t *testing.T) {
 		load := min(number(finding(t, found, "throughput").Value)/d.CapacityPPS, 0.99)
 		queued := 1e9 / d.CapacityPPS * load / (2 * (1 - load))
 		close := func(f result.Finding, base, want, part float64) bool {
-			return f.Value != nil && math.Abs(*f.Value-base-want) <= part*want+60 // 3 digits of 20 µs and more
+			return f.Value != nil && math.Abs(*f.Value-base-want) <= part*want+60 // 3 digits
 		}
 		mean.add(close(finding(t, found, "latency"), 20000, queued, 0.1))
 		found = search(t, spec.Method{Kind: spec.MethodRFC8219, Loads: none, Quick: true}, at, d)
@@ -147,7 +147,7 @@ func TestLatencyIsTheDevicesOwn(t *testing.T) {
 	pdv.expect(t, "PDV", 0.97)
 }
 
-// TestStandardsTrials counts the trials of each kind that the standards ask for.
+// TestStandardsTrials counts the trials of each kind that the standards require.
 func TestStandardsTrials(t *testing.T) {
 	d := simulate.Device{Seed: 1, CapacityPPS: 1e6, QueuePackets: 512, Latency: time.Microsecond}
 	at := method.Setting{CeilingPPS: 2e6, LinePPS: 2e6, FrameBytes: 64}
@@ -202,7 +202,7 @@ func TestBackToBackWhereThereIsNothingToFind(t *testing.T) {
 	}
 }
 
-// TestBackToBackWithoutALine: bursts at a rate that is not the medium's are said to be.
+// TestBackToBackWithoutALine: bursts at a rate that is not the medium's are reported as such.
 func TestBackToBackWithoutALine(t *testing.T) {
 	m := spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestBackToBack}, Loads: none}
 	found := search(t, m, method.Setting{CeilingPPS: 2e6, FrameBytes: 64}, simulate.Device{CapacityPPS: 3e6})
@@ -214,7 +214,7 @@ func TestBackToBackWithoutALine(t *testing.T) {
 	}
 }
 
-// TestDeviationsAreSaid: quick, and values of the experiment file's own, are named with
+// TestDeviationsAreSaid: deviations by quick and by values in the experiment file are listed with
 // their reason.
 func TestDeviationsAreSaid(t *testing.T) {
 	d := simulate.Device{CapacityPPS: 1e6, Latency: time.Microsecond}
@@ -247,7 +247,8 @@ func TestDeviationsAreSaid(t *testing.T) {
 	}
 }
 
-// TestFrameLossFromBelowTheLine: the standard's 100 % is the medium's; another is named.
+// TestFrameLossFromBelowTheLine: the standard's 100 % is the medium's rate; another rate is
+// reported.
 func TestFrameLossFromBelowTheLine(t *testing.T) {
 	d := simulate.Device{CapacityPPS: 1e6, Latency: time.Microsecond}
 	m := spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestFrameLoss}, Loads: none}

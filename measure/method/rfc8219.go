@@ -10,16 +10,15 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// RFC8219 is latency and packet delay variation after RFC 8219 sections 7.2 and 7.3.1,
-// at the throughput. Every frame is a tagged one, of which the standard wants at least
-// 500; and as its stream for latency, of 120 s, holds that for the variation, of 60 s,
-// one stream serves both.
+// RFC8219 is latency and packet delay variation after RFC 8219 sections 7.2 and 7.3.1, at the
+// throughput. Every frame is tagged; the standard requires at least 500. Its 120 s stream for
+// latency contains the 60 s for the variation, so one stream serves both.
 type RFC8219 struct {
 	Throughput MLRsearch
-	// Trial is how long a stream lasts, Repeats how often it is sent.
+	// Trial is the duration of a stream, Repeats how often it is sent.
 	Trial   time.Duration
 	Repeats int
-	// Settle is the rest before a trial, and Drain the wait for stragglers after it.
+	// Settle is the pause before a trial, and Drain the wait for stragglers after it.
 	Settle, Drain time.Duration
 	// Under measures latency under load afterwards.
 	Under      UnderLoad
@@ -33,7 +32,7 @@ const (
 	rfc8219Tagged = 500
 )
 
-// RFC8219Of are the options that an experiment file asks for.
+// RFC8219Of returns the options for an experiment file.
 func RFC8219Of(m spec.Method, at Setting) (RFC8219, error) {
 	base, err := RFC2544Of(m, at)
 	return RFC8219{
@@ -69,7 +68,7 @@ func (o RFC8219) run(ctx context.Context, c *course) error {
 	return o.Under.measure(ctx, c, throughput)
 }
 
-// rfc8219Figures are a stream's figures, and how each is found.
+// rfc8219Figures are a stream's figures, and how to find each.
 var rfc8219Figures = []struct {
 	name string
 	of   func(h *result.Histogram) float64
@@ -85,8 +84,8 @@ func at(h *result.Histogram, p float64) float64 {
 	return ns
 }
 
-// streams sends the streams and adds the figures: the median of the repeats, between
-// their 1st and 99th percentile.
+// streams sends the streams and adds the figures: the median of the repeats, between their 1st and
+// 99th percentile.
 func (o RFC8219) streams(ctx context.Context, c *course, throughput result.Finding) error {
 	reason := withoutThroughput(throughput)
 	figures := make([][]float64, len(rfc8219Figures))

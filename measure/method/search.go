@@ -9,34 +9,31 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Search asks a network one question by many trials. The result has the findings,
-// the trials, and what departs from the standard; who it belongs to (ID, variables,
-// repeat) is the caller's to fill in. With an error of the trial or of the context it
-// has what was known until then. A search that gives up, because trials stayed
-// invalid, returns no error: its findings say why they have no value.
+// Search answers one question about a network with many trials. The result has the findings, the
+// trials, and the deviations from the standard; the caller fills in ID, variables and repeat. With
+// an error of the trial or of the context it holds what was known until then. A search that gives
+// up because trials stay invalid returns no error: its findings say why they have no value.
 type Search func(ctx context.Context, trial Trial) (result.Search, error)
 
-// Setting is what a search must know of the network it is run on.
+// Setting is what a search must know about the network.
 type Setting struct {
-	// CeilingPPS is what the generator can send: the rate of a trial at rate 0. It
-	// bounds searches whose method has no maximum.
+	// CeilingPPS is what the generator can send: the rate of a trial at rate 0. It limits searches
+	// whose method has no maximum.
 	CeilingPPS float64
-	// FrameBytes is the length of the frames, with FCS; 0 if they have none of
-	// Ethernet's.
+	// FrameBytes is the frame length with FCS; 0 for frames that are not Ethernet's.
 	FrameBytes int
-	// LinePPS is the theoretical rate of the links with these frames; 0 for links
-	// without one, such as veth, for which the ceiling stands in.
+	// LinePPS is the theoretical rate of the links with these frames; 0 for links without one, such
+	// as veth, where the ceiling stands in.
 	LinePPS float64
 }
 
-// searcher is a kind's options.
+// searcher is the options of a kind of search.
 type searcher interface {
 	Search(ctx context.Context, trial Trial) (result.Search, error)
 }
 
-// searches has the options of each kind by what an experiment file asks for. The kinds
-// sweep and soak have none: a sweep is no search (see Sweep), and a soak is resumed (see
-// Soak).
+// searches returns the options of each kind for an experiment file. The kinds sweep and soak have
+// none: a sweep is no search (see Sweep), and a soak is resumed (see Soak).
 var searches = map[spec.MethodKind]func(spec.Method, Setting) (searcher, error){
 	spec.MethodRFC2544:   by(RFC2544Of),
 	spec.MethodRFC8219:   by(RFC8219Of),
@@ -49,7 +46,7 @@ func by[S searcher](of func(spec.Method, Setting) (S, error)) func(spec.Method, 
 	return func(m spec.Method, at Setting) (searcher, error) { return of(m, at) }
 }
 
-// New is the search that an experiment file asks for.
+// New makes the search that an experiment file asks for.
 func New(m spec.Method, at Setting) (Search, error) {
 	of := searches[m.Kind]
 	if of == nil {
@@ -66,17 +63,16 @@ func New(m spec.Method, at Setting) (Search, error) {
 const (
 	// DefaultWidth is fd.io CSIT's relative width of a result.
 	DefaultWidth = 0.005
-	// minRateShare is the lowest rate of a search as a part of its highest, where the
-	// method names none.
+	// minRateShare is the lowest rate of a search as a fraction of its highest, if the method names
+	// none.
 	minRateShare = 1e-4
 )
 
-// Range is where a search for a rate looks.
+// Range is the rates that a search covers.
 type Range struct {
 	// MinPPS and MaxPPS bound the rates.
 	MinPPS, MaxPPS float64
-	// Width ends a search: upper and lower bound differ by at most this part of the
-	// upper.
+	// Width ends a search: upper and lower bound differ by at most this fraction of the upper.
 	Width float64
 }
 
@@ -108,5 +104,5 @@ func (r Range) check() error {
 	return nil
 }
 
-// isRate is whether something can be sent at this rate.
+// isRate tells whether this is a rate that can be sent.
 func isRate(pps float64) bool { return pps > 0 && !math.IsInf(pps, 0) }

@@ -17,8 +17,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// TestY1564PassesWhatTheDeviceCarries: a service passes if and only if the device can
-// carry its committed rate.
+// TestY1564PassesWhatTheDeviceCarries: a service passes exactly if the device can carry its
+// committed rate.
 func TestY1564PassesWhatTheDeviceCarries(t *testing.T) {
 	loss := 0.0
 	var count tally
@@ -31,8 +31,8 @@ func TestY1564PassesWhatTheDeviceCarries(t *testing.T) {
 		m := spec.Method{Kind: spec.MethodY1564, CommittedPPS: truth * part, Limits: &spec.Limits{LossRatio: &loss}}
 		found := search(t, m, method.Setting{}, d)
 		carries := part < 1
-		// A queue, or a ramp below the loss, may carry a short step; the performance test
-		// shows it.
+		// A queue, or a ramp below the loss, may carry a short step; the performance test reveals
+		// it.
 		count.add(found.Passed != nil && *found.Passed == carries)
 		count.took += time.Duration(found.MeasuringNs)
 	}
@@ -108,8 +108,8 @@ func soakOf(t *testing.T) method.Soak {
 	return soak
 }
 
-// TestSoakGoesOn breaks a soak off after every window, takes it up from its state, which
-// has been through JSON, and wants the very result of one that was never broken off.
+// TestSoakGoesOn interrupts a soak after every window, resumes it from its state after a round trip
+// through JSON, and expects the same result as without interruption.
 func TestSoakGoesOn(t *testing.T) {
 	soak := soakOf(t)
 	d := simulate.Device{Seed: 1, CapacityPPS: 1.2e5, Jitter: 0.05, Stalls: 0.1, Latency: time.Microsecond}
@@ -200,7 +200,7 @@ func TestSoakJudges(t *testing.T) {
 	}
 }
 
-// TestUnderLoad looks at the trials and findings that follow a search.
+// TestUnderLoad checks the trials and findings that follow a search.
 func TestUnderLoad(t *testing.T) {
 	d := simulate.Device{CapacityPPS: 1e6, Latency: 10 * time.Microsecond}
 	found := search(t, spec.Method{Kind: spec.MethodMLRsearch}, method.Setting{CeilingPPS: 3e6}, d)

@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// devices is how many simulated devices each search has to find the answer of.
+// devices is the number of simulated devices whose answer each search must find.
 const devices = 1000
 
 // search runs the search of an experiment file on a device.
@@ -28,7 +28,7 @@ func search(t *testing.T, m spec.Method, at method.Setting, d simulate.Device) r
 	return found
 }
 
-// finding is the finding of that name.
+// finding returns the finding with that name.
 func finding(t *testing.T, s result.Search, name string) result.Finding {
 	t.Helper()
 	for _, f := range s.Findings {
@@ -40,7 +40,7 @@ func finding(t *testing.T, s result.Search, name string) result.Finding {
 	return result.Finding{}
 }
 
-// number is a finding's value, and 0 for none.
+// number is a finding's value; 0 for none.
 func number(v *float64) float64 {
 	if v == nil {
 		return 0
@@ -61,7 +61,7 @@ func (n *tally) add(right bool) {
 	}
 }
 
-// expect logs the share of right answers and fails below least.
+// expect logs the fraction of right answers and fails below least.
 func (n *tally) expect(t *testing.T, what string, least float64) {
 	t.Helper()
 	share := float64(n.right) / float64(n.all)
@@ -71,7 +71,7 @@ func (n *tally) expect(t *testing.T, what string, least float64) {
 	}
 }
 
-// near is whether the bound that a search found is within width of the truth.
+// near tells whether the bound that a search found is within width of the truth.
 func near(low *float64, truth, width float64) bool {
 	const rounding = 1.01
 	return low != nil && *low >= truth*(1-width*rounding) && *low <= truth*(1+width*rounding)
@@ -85,13 +85,13 @@ func goals(names ...string) []*spec.Goal {
 	return out
 }
 
-// none asks for no latency under load.
+// none requests no latency under load.
 var none = []float64{}
 
-// TestMLRsearchFindsTheTruth holds each preset to the truth of devices without noise,
-// always but where a whole packet lost or not moves a slow device's PDR by more than the
-// width, and of noisy ones, in the share of cases that chance leaves: NDR and PDR take
-// 21 trials for that; TST 009 two, of which one may be disturbed.
+// TestMLRsearchFindsTheTruth compares each preset with the truth of devices. Without noise it must
+// always match, except where a single lost packet moves a slow device's PDR by more than the width.
+// With noise it must match in the fraction of cases that chance leaves: NDR and PDR take 21 trials
+// for that; TST 009 two, of which one may be disturbed.
 func TestMLRsearchFindsTheTruth(t *testing.T) {
 	for _, test := range []struct {
 		goals []string
@@ -136,8 +136,8 @@ func TestMLRsearchFindsTheTruth(t *testing.T) {
 	}
 }
 
-// TestTST009FindsTheTruth: two trials decide a rate, so that a noisy device's result is
-// within its width more often than not, but not always.
+// TestTST009FindsTheTruth: two trials decide a rate, so a noisy device's result is usually, but not
+// always, within its width.
 func TestTST009FindsTheTruth(t *testing.T) {
 	for kind, least := range map[simulate.Kind]float64{simulate.Quiet: 1, simulate.Noisy: 0.8} {
 		var count tally
@@ -154,8 +154,8 @@ func TestTST009FindsTheTruth(t *testing.T) {
 	}
 }
 
-// TestMixedGoals: goals with trials of one second and of a minute share what they
-// measure; a bound of one is then not the other's alone, but each still has its width.
+// TestMixedGoals: goals with trials of one second and of a minute share measurements; a bound of
+// one serves the other, but each still gets its width.
 func TestMixedGoals(t *testing.T) {
 	for _, d := range simulate.Population(simulate.Noisy, 200, 3) {
 		m := spec.Method{Kind: spec.MethodMLRsearch, Goals: goals("ndr", "pdr", "rfc2544", "tst009"), Loads: none}
@@ -167,8 +167,7 @@ func TestMixedGoals(t *testing.T) {
 	}
 }
 
-// TestGoalsOfDifferentWidths: a wide goal ends at its own width, on the narrow one's
-// rates.
+// TestGoalsOfDifferentWidths: a wide goal stops at its own width, on the narrow goal's rates.
 func TestGoalsOfDifferentWidths(t *testing.T) {
 	half := 0.5
 	for _, d := range simulate.Population(simulate.Quiet, 200, 4) {

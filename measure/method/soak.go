@@ -10,25 +10,24 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Soak holds a rate for hours, in windows of a minute each with a histogram of its
-// own, and says how the network did as a whole and in its worst window.
+// Soak holds a rate for hours, in windows of a minute each with its own histogram, and reports on
+// the network as a whole and on its worst window.
 //
-// A soak outlives the program that runs it. Its state holds every window so far, is
-// a plain value, and is all that is needed to go on: Next says what to run, Add takes
-// what became of it, and Result reads the state at any time.
+// A soak outlives the program that runs it. Its state holds every window so far, is a plain value,
+// and is all that is needed to continue: Next says what to run, Add takes the outcome, and Result
+// reads the state at any time.
 type Soak struct {
-	// RatePPS is what is offered.
+	// RatePPS is the offered rate.
 	RatePPS float64
-	// Length is how long all windows last together, Window how long one does.
+	// Length is the duration of all windows together, Window that of one.
 	Length, Window time.Duration
-	// Settle is the pause between windows, Drain the wait for stragglers; 0 leaves them
-	// to the trial.
+	// Settle is the pause between windows, Drain the wait for stragglers; with 0 the trial decides.
 	Settle, Drain time.Duration
 	Limits        Limits
 }
 
-// The defaults: the 12 hours of the evaluations that this is to reproduce, and a
-// window that shows what an hour hides.
+// The defaults: the 12 hours of the evaluations to reproduce, and a window that shows what an hour
+// hides.
 const (
 	soakLength      = time.Duration(spec.DefaultSoak)
 	soakWindow      = time.Minute
@@ -36,7 +35,7 @@ const (
 	soakQuickWindow = time.Second
 )
 
-// SoakOf are the options that an experiment file asks for, at the traffic's rate.
+// SoakOf returns the options for an experiment file, at the traffic's rate.
 func SoakOf(m spec.Method, ratePPS float64) (Soak, error) {
 	o := Soak{
 		RatePPS: ratePPS, Length: soakLength, Window: soakWindow,
@@ -55,36 +54,36 @@ func SoakOf(m spec.Method, ratePPS float64) (Soak, error) {
 	return o, o.check()
 }
 
-// SoakState is how far a soak is. Its zero value is a soak that has not begun. The
-// histograms are not in its JSON; whoever reads it back gives each window its own.
+// SoakState is the progress of a soak. Its zero value is a soak that has not begun. The JSON lacks
+// the histograms; whoever reads it restores them for each window.
 type SoakState struct {
 	Windows []SoakWindow `json:"windows"`
-	// Interruptions is how often the soak was broken off and taken up again.
+	// Interruptions is how often the soak was interrupted and resumed.
 	Interruptions int `json:"interruptions"`
 }
 
 // SoakWindow is one window of a soak.
 type SoakWindow struct {
-	// Trial is the ID of its trial.
+	// Trial is the ID of the trial.
 	Trial    string        `json:"trial"`
 	Lasts    time.Duration `json:"lasts_ns"`
 	Elapsed  time.Duration `json:"elapsed_ns"`
 	Intended uint64        `json:"intended_packets"`
 	Received uint64        `json:"received_packets"`
-	// Invalid says why the window cannot be relied upon; its loss counts, as somebody
-	// waited for the packets, and its latency does not.
+	// Invalid says why the window is unreliable; its loss counts, since users waited for the
+	// packets, but its latency does not.
 	Invalid string            `json:"invalid,omitempty"`
 	Latency *result.Histogram `json:"-"`
 }
 
-// Next is the load of the next window, and false when the soak is over.
+// Next returns the load of the next window, or false when the soak is over.
 func (o Soak) Next(s SoakState) (Load, bool) {
 	left := o.Length - s.lasted()
 	if left <= 0 {
 		return Load{}, false
 	}
 	lasts := min(o.Window, left)
-	if left-lasts < lasts/2 { // no last window that is much shorter than the others
+	if left-lasts < lasts/2 { // avoid a last window much shorter than the others
 		lasts = left
 	}
 	windows := len(s.Windows) + int(math.Ceil(float64(left)/float64(lasts)))
@@ -94,7 +93,7 @@ func (o Soak) Next(s SoakState) (Load, bool) {
 	}, true
 }
 
-// lasted is how long the windows so far have lasted together.
+// lasted is the total duration of the windows so far.
 func (s SoakState) lasted() time.Duration {
 	var sum time.Duration
 	for _, w := range s.Windows {
@@ -103,7 +102,7 @@ func (s SoakState) lasted() time.Duration {
 	return sum
 }
 
-// Add is the state after one more window.
+// Add returns the state after one more window.
 func (s SoakState) Add(load Load, o Outcome) SoakState {
 	s.Windows = append(s.Windows[:len(s.Windows):len(s.Windows)], SoakWindow{
 		Trial: o.ID, Lasts: load.Duration, Elapsed: o.Elapsed,
@@ -112,8 +111,8 @@ func (s SoakState) Add(load Load, o Outcome) SoakState {
 	return s
 }
 
-// Run runs the windows that are left, and gives every new state to keep before it goes
-// on. With an error the result is that of the windows so far.
+// Run runs the remaining windows and hands over each new state to keep before it continues. With an
+// error the result covers the windows so far.
 func (o Soak) Run(ctx context.Context, trial Trial, s SoakState, keep func(SoakState) error) (result.Search, error) {
 	if err := o.check(); err != nil {
 		return o.Result(s), err

@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Result is what the windows so far say: all of them together, judged by the limits,
-// and the worst. A soak that is not over has passed nothing yet, but may have failed.
+// Result evaluates the windows so far: all of them together, judged by the limits, and the worst.
+// An unfinished soak has not passed yet, but may have failed.
 func (o Soak) Result(s SoakState) result.Search {
 	c := newCourse(string(spec.MethodSoak), nil)
 	all := counted{latency: result.NewHistogram()}
@@ -42,7 +42,7 @@ func (o Soak) Result(s SoakState) result.Search {
 	return found
 }
 
-// verdict is whether the limits were kept. Before the end only a failure is known.
+// verdict tells whether the limits were kept. Before the end only a failure is known.
 func (o Soak) verdict(findings []result.Finding, s SoakState) *bool {
 	kept := passed(findings)
 	if _, more := o.Next(s); more && kept != nil && *kept {
@@ -51,7 +51,7 @@ func (o Soak) verdict(findings []result.Finding, s SoakState) *bool {
 	return kept
 }
 
-// worst is the largest latency at the percentile of any window.
+// worst is the largest latency at the percentile in any window.
 func worst(s SoakState, percentile float64) result.Finding {
 	f := result.Finding{Name: fmt.Sprintf("latency p%g of the worst window", percentile), Unit: "ns"}
 	for i, w := range s.Windows {
@@ -68,8 +68,8 @@ func worst(s SoakState, percentile float64) result.Finding {
 	return f
 }
 
-// deviations notes what is to be known of a soak that was not one piece. There is no
-// standard to depart from, but a pause is none of the network's merits.
+// deviations records interruptions of a soak. There is no standard to deviate from, but the network
+// gets no credit for a pause.
 func (o Soak) deviations(c *course, s SoakState) {
 	if s.Interruptions > 0 {
 		times := "once"

@@ -2,17 +2,16 @@ package method
 
 import "nines.dev/nines/spec"
 
-// Step is one trial of a sweep: a run (an index into the sweep's cross product)
-// and which of its repeats this is, from 1.
+// Step is one trial of a sweep: a run (an index into the sweep's cross product) and the number of
+// its repeat, from 1.
 type Step struct {
 	Run    int
 	Repeat int
 }
 
-// Sweep orders the trials of runs × repeats. Interleaved goes through all runs
-// before it repeats any, so that a host that drifts touches all of them alike
-// and a later comparison is fair; sequential finishes one run first, which
-// rebuilds the network less often.
+// Sweep orders the trials of runs × repeats. Interleaved goes through all runs before it repeats
+// any, so that a drifting host affects all of them alike and a later comparison is fair; sequential
+// finishes one run first, which rebuilds the network less often.
 func Sweep(runs, repeats int, order spec.Order) []Step {
 	steps := make([]Step, 0, runs*repeats)
 	if order == spec.OrderSequential {

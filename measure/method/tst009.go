@@ -11,38 +11,37 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// tst009Source is where the search is defined.
+// tst009Source is the definition of the search.
 const tst009Source = "ETSI GS NFV-TST 009, 12.3.3"
 
-// TST009 is the binary search with loss verification of ETSI GS NFV-TST 009 section
-// 12.3.3: a rate that loses packets is tried again before it counts as too high, so
-// that one disturbance does not halve the result.
+// TST009 is the binary search with loss verification of ETSI GS NFV-TST 009 section 12.3.3: it
+// retries a lossy rate before it counts as too high, so that one disturbance does not halve the
+// result.
 type TST009 struct {
 	Range
-	// Trial is how long each rate is offered.
+	// Trial is the duration of each trial.
 	Trial time.Duration
-	// Retries is how often a lossy rate is tried again: the standard's max(r) − 1.
+	// Retries is how often a lossy rate is retried: the standard's max(r) − 1.
 	Retries int
-	// RetryLoss is the standard's z: a trial that loses more is not tried again.
+	// RetryLoss is the standard's z: a trial that loses more is not retried.
 	RetryLoss float64
-	// Settle is the pause between trials, Drain the wait for stragglers; 0 leaves them
-	// to the trial.
+	// Settle is the pause between trials, Drain the wait for stragglers; with 0 the trial decides.
 	Settle, Drain time.Duration
 	// Under measures latency under load afterwards.
 	Under UnderLoad
-	// Quick says that the values were shortened on purpose.
+	// Quick says that the user shortened the values on purpose.
 	Quick bool
 }
 
 // The standard's values, as RFC 9971 reads them in its goal for TST 009: max(r) = 2 trials of 60 s,
-// z without bound.
+// z unlimited.
 const (
 	tst009Trial   = 60 * time.Second
 	tst009Retries = 1
 	tst009Quick   = 2 * time.Second
 )
 
-// TST009Of are the options that an experiment file asks for.
+// TST009Of returns the options for an experiment file.
 func TST009Of(m spec.Method, at Setting) (TST009, error) {
 	r, err := rangeOf(m, at)
 	o := TST009{
@@ -64,7 +63,7 @@ func TST009Of(m spec.Method, at Setting) (TST009, error) {
 	return o, errors.Join(err, o.Under.check())
 }
 
-// Search finds the highest rate of which one trial in 1 + Retries loses nothing.
+// Search finds the highest rate at which one of 1 + Retries trials loses nothing.
 func (o TST009) Search(ctx context.Context, trial Trial) (result.Search, error) {
 	c := newCourse(string(spec.MethodTST009), trial)
 	c.settle, c.drain = o.Settle, o.Drain
@@ -81,8 +80,8 @@ func (o TST009) Search(ctx context.Context, trial Trial) (result.Search, error) 
 	return c.outcome(err)
 }
 
-// bisect halves the range until it is narrow enough. The finding is always of use:
-// with an error it has the bounds that were known.
+// bisect halves the range until it is narrow enough. The finding is always usable: with an error it
+// has the known bounds.
 func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 	found := result.Finding{Name: "throughput", Unit: "packets/s"}
 	var low, high float64 // 0 while unknown
@@ -108,7 +107,7 @@ func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 		case high-max(low, o.MinPPS) > o.Width*high:
 			next = (max(low, o.MinPPS) + high) / 2
 			continue
-		case low == 0: // narrowed down to the lowest rate, which was not tried yet
+		case low == 0: // narrowed down to the lowest rate, not tried yet
 			next = o.MinPPS
 			continue
 		}
@@ -117,7 +116,7 @@ func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 	}
 }
 
-// verified is whether the rate passes: one of its trials loses nothing.
+// verified tells whether the rate passes: one of its trials loses nothing.
 func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, string, error) {
 	purpose := "search"
 	for try := 0; ; try++ {
@@ -136,7 +135,7 @@ func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, st
 	}
 }
 
-// bounded gives a finding the bounds that are known.
+// bounded sets the known bounds of a finding.
 func bounded(f result.Finding, low, high float64) result.Finding {
 	if low > 0 {
 		f.Low = value(low)

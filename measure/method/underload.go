@@ -11,17 +11,17 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// UnderLoad measures the latency under load after a search: a histogram at each of
-// some fractions of what was found, as fd.io CSIT does at 10, 50 and 90 %.
+// UnderLoad measures latency under load after a search: a histogram at each of some fractions of
+// the result, as fd.io CSIT does at 10, 50 and 90 %.
 type UnderLoad struct {
-	// Loads are the fractions, above 0; none measures nothing.
+	// Loads are the fractions, above 0; without any, nothing is measured.
 	Loads []float64
-	// Trial is how long each is offered.
+	// Trial is the duration of each trial.
 	Trial time.Duration
 }
 
-// The defaults: the time gives 10^5 packets, enough for the 99.999th percentile, at
-// 10,000 packets a second.
+// The defaults: at 10,000 packets a second, the time gives 10^5 packets, enough for the 99.999th
+// percentile.
 const (
 	underLoadTrial = 10 * time.Second
 	underLoadQuick = time.Second
@@ -30,7 +30,7 @@ const (
 // defaultLoads are the fractions of the result.
 var defaultLoads = []float64{0.1, 0.5, 0.9, 1}
 
-// underLoadOf are the options that an experiment file asks for.
+// underLoadOf returns the options for an experiment file.
 func underLoadOf(m spec.Method) UnderLoad {
 	u := UnderLoad{Loads: m.Loads, Trial: underLoadTrial}
 	if u.Loads == nil {
@@ -42,8 +42,8 @@ func underLoadOf(m spec.Method) UnderLoad {
 	return u
 }
 
-// measure runs the trials at fractions of a finding in packets a second, and adds the
-// percentiles to the findings. The trial of each has the whole histogram.
+// measure runs the trials at fractions of a finding in packets a second, and adds the percentiles
+// to the findings. Each trial keeps its whole histogram.
 func (u UnderLoad) measure(ctx context.Context, c *course, of result.Finding) error {
 	if of.Value == nil || !isRate(*of.Value) {
 		return nil
@@ -64,10 +64,10 @@ func (u UnderLoad) measure(ctx context.Context, c *course, of result.Finding) er
 	return nil
 }
 
-// latencyFigures are the percentiles of a histogram that become findings.
+// latencyFigures are the histogram percentiles that become findings.
 var latencyFigures = []string{"min", "p50", "p99", "p99_9", "p99_99", "p99_999", "max"}
 
-// latencies adds the percentiles of a trial that its count supports.
+// latencies adds the percentiles that the trial's count supports.
 func (c *course) latencies(o Outcome, conditions map[string]any) {
 	if o.Latency == nil || o.Latency.Count() == 0 {
 		c.find(result.Finding{Name: "latency", Unit: "ns", Conditions: conditions, Trial: o.ID, Reason: "no packet arrived"})

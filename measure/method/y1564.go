@@ -10,26 +10,25 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Y1564 is the activation test of ITU-T Y.1564 for one service: the configuration test,
-// which ramps up to the committed rate and then adds the excess rate, and the
-// performance test, which holds the committed rate for long. All is judged by limits.
+// Y1564 is the activation test of ITU-T Y.1564 for one service: the configuration test, which ramps
+// up to the committed rate and then adds the excess rate, and the performance test, which holds the
+// committed rate for long. Limits judge everything.
 type Y1564 struct {
-	// CommittedPPS is the rate that the service promises, ExcessPPS what it may carry
-	// beyond that; 0 tests no excess.
+	// CommittedPPS is the rate that the service promises, ExcessPPS the additional rate that it may
+	// carry; 0 tests no excess.
 	CommittedPPS, ExcessPPS float64
-	// Steps are the parts of the committed rate that the ramp goes through.
+	// Steps are the fractions of the committed rate on the ramp.
 	Steps []float64
-	// Step is how long each of them lasts, Performance how long the second part does.
+	// Step is the duration of each step, Performance that of the performance test.
 	Step, Performance time.Duration
-	// Settle is the pause between trials, Drain the wait for stragglers; 0 leaves them
-	// to the trial.
+	// Settle is the pause between trials, Drain the wait for stragglers; with 0 the trial decides.
 	Settle, Drain time.Duration
 	Limits        Limits
 	Quick         bool
 }
 
-// The values of Y.1564: steps of 1 to 60 s (section 8.1), and at least a quarter of an
-// hour of performance test (section 8.2).
+// The values of Y.1564: steps of 1 to 60 s (section 8.1), and a performance test of at least a
+// quarter of an hour (section 8.2).
 const (
 	y1564Source           = "ITU-T Y.1564"
 	y1564Step             = 10 * time.Second
@@ -40,7 +39,7 @@ const (
 
 var y1564Steps = []float64{0.5, 0.75, 0.9, 1}
 
-// Y1564Of are the options that an experiment file asks for.
+// Y1564Of returns the options for an experiment file.
 func Y1564Of(m spec.Method, _ Setting) (Y1564, error) {
 	o := Y1564{
 		CommittedPPS: m.CommittedPPS, ExcessPPS: m.ExcessPPS, Steps: y1564Steps,
@@ -108,9 +107,9 @@ func (o Y1564) step(ctx context.Context, c *course, rate float64, lasts time.Dur
 	return nil
 }
 
-// excess offers the committed and the excess rate together. The service may drop of
-// the excess what it likes, but what arrives must not be less than it committed to;
-// delay is not judged, for packets of the two cannot be told apart.
+// excess offers the committed and the excess rate together. The service may drop any part of the
+// excess, but must deliver at least its committed rate; delay is not judged, because packets of the
+// two cannot be distinguished.
 func (o Y1564) excess(ctx context.Context, c *course) error {
 	rate := o.CommittedPPS + o.ExcessPPS
 	found := result.Finding{Name: "received rate", Unit: "packets/s", Conditions: map[string]any{"test": "configuration", "rate_pps": rate, "load": "committed + excess"}}
@@ -125,7 +124,7 @@ func (o Y1564) excess(ctx context.Context, c *course) error {
 		allowed = *o.Limits.LossRatio
 	}
 	least := o.CommittedPPS * (1 - allowed)
-	// Half a packet is how much a count may differ from the rate.
+	// A count may differ from the rate by half a packet.
 	kept := received+0.5/o.Step.Seconds() >= least
 	found.Value, found.Limit, found.Passed, found.Trial = &received, &least, &kept, outcome.ID
 	if !kept {
@@ -135,8 +134,8 @@ func (o Y1564) excess(ctx context.Context, c *course) error {
 	return nil
 }
 
-// performance holds the committed rate. It is not run where the configuration failed,
-// as the standard has it: the service is to be mended first.
+// performance holds the committed rate. It is not run if the configuration test failed, as the
+// standard requires: the service must be fixed first.
 func (o Y1564) performance(ctx context.Context, c *course) error {
 	conditions := map[string]any{"test": "performance", "load": 1.0, "rate_pps": o.CommittedPPS, "seconds": o.Performance.Seconds()}
 	if soFar := passed(c.search.Findings); soFar != nil && !*soFar {

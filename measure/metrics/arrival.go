@@ -5,19 +5,17 @@ import (
 	"slices"
 )
 
-// overtaken is a packet that one sent later arrived before.
+// overtaken is a packet that arrived after one that was sent later.
 type overtaken struct {
 	receivedNs int64
 	packet     uint32
 }
 
-// arrival is the order in which the packets came, packets of one time in the order of
-// sending.
+// arrival returns the packets in order of arrival; packets with equal times in send order.
 //
-// A packet was overtaken if the earliest arrival of all that were sent after it is
-// before its own: one pass from the end finds these. The others' times only rise, so
-// that they need no sorting; those overtaken, of which there are few in most networks,
-// are sorted and merged with them.
+// A packet was overtaken if any packet sent after it arrived before it: one pass from the end finds
+// these. The times of the others only rise, so they need no sorting; the overtaken ones, which are
+// few in most networks, are sorted and merged.
 func arrival(receivedNs []int64, received int) []uint32 {
 	order := make([]uint32, 0, received)
 	late := findOvertaken(receivedNs)
@@ -44,7 +42,7 @@ func arrival(receivedNs []int64, received int) []uint32 {
 	return order
 }
 
-// findOvertaken counts them first, so that no more memory is taken than they need.
+// findOvertaken counts first, to allocate only the memory needed.
 func findOvertaken(receivedNs []int64) []overtaken {
 	count := 0
 	eachOvertaken(receivedNs, func(int, int64) { count++ })
@@ -67,7 +65,7 @@ func eachOvertaken(receivedNs []int64, do func(packet int, at int64)) {
 	}
 }
 
-// bitset is a set of small numbers; nil is one that was not needed.
+// bitset is a set of small numbers; nil if it was not needed.
 type bitset []uint64
 
 func makeBitset(n int, needed bool) bitset {

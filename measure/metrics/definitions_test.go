@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// random is a stream with loss, ties and, of some packets, delays beyond their
-// neighbours', by clocks that are so far apart that some delays are negative.
+// random is a stream with loss, ties, and delays of some packets beyond their neighbours', by
+// clocks so different that some delays are negative.
 func random(r *rand.Rand, n int) Stream {
 	s := Stream{SentNs: make([]int64, n), ReceivedNs: make([]int64, n)}
 	at := r.Int64N(1 << 50)
@@ -35,7 +35,7 @@ func random(r *rand.Rand, n int) Stream {
 	return s
 }
 
-// slow computes the same by the definitions' words, looking at all pairs of packets.
+// slow computes the same literally from the definitions, with all pairs of packets.
 func slow(s Stream) result.FlowMetrics {
 	m := result.FlowMetrics{Sent: uint64(len(s.SentNs)), LossRuns: []result.LossRun{}}
 	var order []int
@@ -160,7 +160,7 @@ func sorted(values []int64) result.Percentiles {
 	})
 }
 
-// equal compares all but means exactly.
+// equal compares exactly, except for means.
 func equal(got, want result.FlowMetrics) string {
 	for _, pair := range []struct {
 		name      string

@@ -1,6 +1,6 @@
 package metrics
 
-// delays are D(i), those of the packets received.
+// delays returns D(i) of the packets received.
 func delays(due, received []int64) series {
 	return series{len(due), func(at int, block []int64) (int, int) {
 		n, i := 0, at
@@ -14,9 +14,8 @@ func delays(due, received []int64) series {
 	}}
 }
 
-// variations are the inter-packet delay variations D(i) − D(i−1) of packets that were
-// sent one after the other. It is undefined where either was lost (RFC 3393 section
-// 2.4, RFC 5481 section 4.1).
+// variations returns the inter-packet delay variations D(i) − D(i−1) of consecutively sent packets.
+// They are undefined if either was lost (RFC 3393 section 2.4, RFC 5481 section 4.1).
 func variations(due, received []int64) series {
 	return series{len(due), func(at int, block []int64) (int, int) {
 		n, i := 0, max(at, 1)
@@ -30,7 +29,7 @@ func variations(due, received []int64) series {
 	}}
 }
 
-// absolute are a series' values without their signs; seen is told of those with them.
+// absolute returns a series' absolute values; seen records the signed ones.
 func absolute(s series, seen *extremes) series {
 	return series{s.length, func(at int, block []int64) (int, int) {
 		n, next := s.next(at, block)
@@ -42,7 +41,7 @@ func absolute(s series, seen *extremes) series {
 	}}
 }
 
-// extremes are the least and the largest value, 0 if there is none.
+// extremes are the least and the largest value; 0 without any.
 type extremes struct {
 	of  [2]int64
 	any bool
@@ -62,7 +61,7 @@ func (e *extremes) add(values []int64) {
 	e.of = [2]int64{least, most}
 }
 
-// gaps are the times from each packet to the next.
+// gaps returns the times from each packet to the next.
 func gaps(times []int64) series {
 	return series{len(times), func(at int, block []int64) (int, int) {
 		n, i := 0, max(at, 1)
@@ -74,7 +73,7 @@ func gaps(times []int64) series {
 	}}
 }
 
-// gapsAlong are the times from each packet to the next in another order.
+// gapsAlong returns the times from each packet to the next in another order.
 func gapsAlong(order []uint32, times []int64) series {
 	return series{len(order), func(at int, block []int64) (int, int) {
 		n, i := 0, max(at, 1)

@@ -9,9 +9,9 @@ import (
 	"nines.dev/nines/result"
 )
 
-// series writes values into block, from the packet `at` on, and says how many, and
-// with which packet to go on: its length, when there are no more. It is run through
-// several times, so that no distribution needs memory in proportion to its packets.
+// series writes values into block, from packet `at` on, and returns how many, and the next packet:
+// its length at the end. It runs several times, so no distribution needs memory in proportion to
+// its packets.
 type series struct {
 	length int
 	next   func(at int, block []int64) (values, next int)
@@ -30,16 +30,16 @@ func (s series) each(do func(block []int64)) {
 	}
 }
 
-// The first pass sorts values into buckets of four to five digits, as an HdrHistogram
-// does; the passes after it count within the buckets that hold the ranks looked for,
-// until each value there has a bucket of its own.
+// The first pass sorts values into buckets of four to five digits, like an HdrHistogram; later
+// passes count within the buckets that hold the wanted ranks, until each value there has its own
+// bucket.
 const (
-	coarseBits = 14 // values below 2^14 have buckets of their own
+	coarseBits = 14 // values below 2^14 have their own buckets
 	fineBits   = 15
 	coarseHalf = 1 << (coarseBits - 1)
 )
 
-// coarseBucket rises with the value; that of −1 is −1.
+// coarseBucket rises with the value; the bucket of −1 is −1.
 func coarseBucket(v int64) int {
 	sign := v >> 63
 	x := uint64(v ^ sign)
@@ -51,7 +51,7 @@ func coarseBucket(v int64) int {
 	return bucket ^ int(sign)
 }
 
-// coarseRange is a bucket's lowest value, and the number of bits its width has.
+// coarseRange returns a bucket's lowest value and the number of bits of its width.
 func coarseRange(bucket int) (low int64, shift int) {
 	if bucket < 0 {
 		low, shift = coarseRange(^bucket)
@@ -64,7 +64,7 @@ func coarseRange(bucket int) (low int64, shift int) {
 	return int64(bucket-shift*coarseHalf) << shift, shift
 }
 
-// coarse counts values in buckets, those from the first one on that it needs.
+// coarse counts values in buckets, from the first bucket in use.
 type coarse struct {
 	first  int
 	counts []uint64
@@ -80,8 +80,7 @@ func (c *coarse) add(block []int64) {
 	}
 }
 
-// reach makes room for a place before or behind those that there are, and returns where
-// it is then.
+// reach makes room for a bucket before or after the existing ones, and returns its index.
 func (c *coarse) reach(at int) int {
 	before := 0
 	if at < 0 {
@@ -93,18 +92,18 @@ func (c *coarse) reach(at int) int {
 	return at + before
 }
 
-// target is a rank on the way to its value.
+// target is a rank being narrowed down to its value.
 type target struct {
 	rank  uint64 // counted from 1 within [low, low + 2^shift)
 	low   int64
 	shift int
 }
 
-// percentiles summarises a series: all its values exactly.
+// percentiles summarises a series exactly.
 func percentiles(s series) result.Percentiles {
 	var count uint64
 	var first, least, most int64
-	var above float64 // the sum of all values less the first, which keeps its digits
+	var above float64 // sum of all values minus the first, to keep precision
 	var buckets coarse
 	s.each(func(block []int64) {
 		if count == 0 {
@@ -122,7 +121,7 @@ func percentiles(s series) result.Percentiles {
 	if count == 0 {
 		return result.Percentiles{}
 	}
-	// p·N rounded up is N − N/samples rounded down, without a rounding of p.
+	// p·N rounded up is N − N/samples rounded down, without rounding p.
 	var ranks []uint64
 	for _, p := range result.NamedPercentiles() {
 		ranks = append(ranks, count-count/p.Samples)
@@ -133,7 +132,7 @@ func percentiles(s series) result.Percentiles {
 	})
 }
 
-// ranked finds the values of ranks, counted from 1.
+// ranked finds the values of ranks counted from 1.
 func ranked(s series, buckets coarse, ranks []uint64) map[uint64]int64 {
 	targets := make([]target, len(ranks))
 	wanted := make([]bool, len(buckets.counts))
@@ -164,16 +163,15 @@ func locate(counts []uint64, rank uint64) (bucket int, within uint64) {
 	panic("metrics: a rank beyond the last value")
 }
 
-// span is the values of one or more targets, counted in 2^fineBits parts of it.
+// span is the range of one or more targets, counted in 2^fineBits parts.
 type span struct {
 	low    int64
-	shift  int // of the whole
-	part   int // of a part
+	shift  int // bits of the whole
+	part   int // bits of a part
 	counts []uint64
 }
 
-// refine narrows every target that is not one value yet. Values that are not wanted are
-// in no target.
+// refine narrows every target that is not a single value yet. No target contains unwanted values.
 func refine(s series, wanted func(v int64) bool, targets []target) {
 	spans := make(map[int64]*span)
 	from := int64(math.MaxInt64)
@@ -191,7 +189,7 @@ func refine(s series, wanted func(v int64) bool, targets []target) {
 				continue
 			}
 			for _, sp := range list {
-				if d := uint64(v - sp.low); d>>sp.shift == 0 { // below low it wraps to more
+				if d := uint64(v - sp.low); d>>sp.shift == 0 { // below low it wraps around
 					sp.counts[d>>sp.part]++
 				}
 			}
@@ -208,7 +206,7 @@ func refine(s series, wanted func(v int64) bool, targets []target) {
 	}
 }
 
-// shifted moves every value of a summary.
+// shifted adds an offset to every value of a summary.
 func shifted(p result.Percentiles, by int64) result.Percentiles {
 	return result.MakePercentiles(p.Count, *p.Min+by, *p.Max+by, *p.Mean+float64(by), func(n result.Percentile) int64 {
 		return *n.Of(p) + by

@@ -8,9 +8,9 @@ type Flow struct {
 	Duplicates uint64
 }
 
-// OfFlows computes the metrics of each flow of a stream by itself: flowOf says which
-// of flows a packet belongs to. Beside what Of needs for the largest flow it takes a copy
-// of the stream's times, flow by flow, and 8 bytes a packet with an Arrival.
+// OfFlows computes the metrics of each flow of a stream separately: flowOf says which of flows a
+// packet belongs to. In addition to what Of needs for the largest flow, it takes a copy of the
+// stream's times, flow by flow, and 8 bytes per packet with an Arrival.
 func OfFlows(flows []Flow, flowOf func(packet int) int, s Stream) []result.FlowMetrics {
 	s.check()
 	sent := group(flows, flowOf, len(s.SentNs), func(i int) int64 { return s.SentNs[i] })
@@ -21,7 +21,7 @@ func OfFlows(flows []Flow, flowOf func(packet int) int, s Stream) []result.FlowM
 	}
 	var arrivals [][]uint32
 	if s.Arrival != nil {
-		place := make([]uint32, len(s.SentNs)) // of each packet within its flow
+		place := make([]uint32, len(s.SentNs)) // index of each packet within its flow
 		next := make([]uint32, len(flows))
 		for packet := range place {
 			f := flowOf(packet)

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// byArrival is a stream of packets sent 10 ns apart, of which those named arrive, in
-// this order, 7 ns apart.
+// byArrival is a stream of packets sent 10 ns apart, of which the listed ones arrive in this order,
+// 7 ns apart.
 func byArrival(sent int, order ...int) Stream {
 	s := Stream{SentNs: make([]int64, sent), ReceivedNs: make([]int64, sent)}
 	for i := range sent {
@@ -24,7 +24,7 @@ func byArrival(sent int, order ...int) Stream {
 	return s
 }
 
-// The extents, late times and gaps are worked by hand from the definitions of RFC 4737:
+// The extents, late times and gaps are worked out by hand from the definitions of RFC 4737:
 // sections 3.3, 4.2, 4.3, 4.5 and 4.6. Packets are counted from 0 here.
 func TestReordering(t *testing.T) {
 	for _, test := range []struct {
@@ -39,8 +39,8 @@ func TestReordering(t *testing.T) {
 		// One packet late by 2: it comes after 4 (its discontinuity), 5. Runs: 5 and 4.
 		{"one late", 10, []int{0, 1, 2, 4, 5, 3, 6, 7, 8, 9}, result.Reordering{
 			Reordered: 1, Ratio: 0.1, ExtentMax: 2, ExtentMean: 2, LateMaxNs: 14, FreeRunMean: 4.5}},
-		// One packet early: all that it overtook are reordered, by 1, 2 and 3. They
-		// share the discontinuity, so that there is no gap. Runs: 0 1 5, and 6.
+		// One packet early: all that it overtook are reordered, by 1, 2 and 3. They share the
+		// discontinuity, so there is no gap. Runs: 0 1 5, and 6.
 		{"one early", 7, []int{0, 1, 5, 2, 3, 4, 6}, result.Reordering{
 			Reordered: 3, Ratio: 3.0 / 7, ExtentMax: 3, ExtentMean: 2, LateMaxNs: 21, FreeRunMean: 2}},
 		// Two pairs swapped: discontinuities at arrivals 1 and 4. Runs: 0 2, 3 5, 6.
@@ -50,7 +50,7 @@ func TestReordering(t *testing.T) {
 		// 4, by 6. Runs: 0 1 5 6 7 8, and 9.
 		{"a block late", 10, []int{0, 1, 5, 6, 7, 8, 2, 3, 4, 9}, result.Reordering{
 			Reordered: 3, Ratio: 0.3, ExtentMax: 6, ExtentMean: 5, LateMaxNs: 42, FreeRunMean: 3.5}},
-		// Extent counts from the earliest arrival sent later, not the last: 1 came after 3
+		// The extent counts from the earliest arrival sent later, not the last: 1 came after 3
 		// (arrival 1) and after 9 (arrival 2).
 		{"earliest discontinuity", 10, []int{0, 3, 9, 1}, result.Reordering{
 			Reordered: 1, Ratio: 0.25, ExtentMax: 2, ExtentMean: 2, LateMaxNs: 14, FreeRunMean: 3}},
@@ -76,7 +76,7 @@ func TestReordering(t *testing.T) {
 	}
 }
 
-// One packet of a burst is swapped within it: only Arrival tells.
+// One packet of a burst is swapped within it: only Arrival shows it.
 func TestPacketsOfOneTimeAreInOrderUnlessArrivalSaysOtherwise(t *testing.T) {
 	s := Stream{SentNs: []int64{0, 1, 2}, ReceivedNs: []int64{9, 9, 9}}
 	if got := Of("", s).Reordering.Reordered; got != 0 {
@@ -180,8 +180,7 @@ func TestFlowsAreStreamsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Two million packets, whose percentiles come from the second and third pass, against
-// sorting.
+// Compares two million packets, whose percentiles need the second and third pass, with sorting.
 func TestManyPackets(t *testing.T) {
 	const n = 2_000_000
 	r := rand.New(rand.NewPCG(3, 3))

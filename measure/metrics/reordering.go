@@ -2,13 +2,13 @@ package metrics
 
 import "nines.dev/nines/result"
 
-// reordering computes RFC 4737's metrics from the packets in the order of their
-// arrival, each by its place in the order of sending. It overwrites order: with the
-// latest packet that had been sent of all that had come up to each position.
+// reordering computes RFC 4737's metrics from the packets in order of arrival, each given by its
+// place in send order. It overwrites order with the running maximum: the latest sent packet among
+// those that had arrived up to each position.
 //
-// These only rise, so that a packet's discontinuity, the first arrival of one sent
-// later, is found by a search backwards from its own arrival, in steps that double:
-// near, where reordering is near.
+// These only rise, so a packet's discontinuity, the first arrival of one sent later, is found by a
+// backward search from its own arrival, in steps that double: a short search if the reordering is
+// short.
 func reordering(order []uint32, receivedNs []int64) result.Reordering {
 	var r result.Reordering
 	var extents uint64
@@ -49,8 +49,8 @@ func reordering(order []uint32, receivedNs []int64) result.Reordering {
 	return r
 }
 
-// firstAfter is the first position whose latest packet was sent after this one. The
-// last one's must have been.
+// firstAfter is the first position whose latest packet was sent after this one. The last position's
+// must have been.
 func firstAfter(latest []uint32, packet uint32) int {
 	low, high := -1, len(latest)-1 // not after, or before the first; after
 	for step := 1; high-step >= 0; step *= 2 {
@@ -71,8 +71,7 @@ func firstAfter(latest []uint32, packet uint32) int {
 	return high
 }
 
-// discontinuities are the arrivals that packets sent before them came after
-// (section 4.5), each once, however many those are.
+// discontinuities are the arrivals that overtook earlier packets (section 4.5), each counted once.
 type discontinuities struct {
 	positions   int
 	seen        bitset
@@ -93,7 +92,7 @@ func (d *discontinuities) add(at int) {
 	d.count++
 }
 
-// meanGap is the mean distance from one to the next, in arrivals.
+// meanGap is the mean distance between consecutive ones, in arrivals.
 func (d *discontinuities) meanGap() float64 {
 	if d.count < 2 {
 		return 0

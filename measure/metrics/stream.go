@@ -7,32 +7,29 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Lost stands for the receive time of a packet that was not received.
+// Lost is the receive time of a packet that was not received.
 const Lost = math.MinInt64
 
-// MaxPackets is the most that a stream may hold: positions have 32 bits, as the ids
-// on the wire do.
+// MaxPackets is the most packets in a stream: positions have 32 bits, like the ids on the wire.
 const MaxPackets = math.MaxUint32
 
-// Stream is packets in the order in which they were sent. Times are nanoseconds of
-// one clock, or of two, whose distance then is a part of every delay.
+// Stream holds packets in send order. Times are nanoseconds of one clock, or of two, whose offset
+// is then part of every delay.
 type Stream struct {
-	// SentNs is when each packet was sent, ReceivedNs when it was received for the
-	// first time, or Lost.
+	// SentNs is when each packet was sent, ReceivedNs when it was first received, or Lost.
 	SentNs, ReceivedNs []int64
-	// DueNs is when each was meant to be sent, if delays are to count from there, as
-	// they do in nines' own measurements; nil counts them from SentNs.
+	// DueNs is when each packet was meant to be sent, if delays count from there, as in nines' own
+	// measurements; nil counts them from SentNs.
 	DueNs []int64
-	// Arrival lists the packets received, by their place in SentNs, in the order in
-	// which they were; nil goes by ReceivedNs. It tells the order of packets that
-	// share a receive time; without it, they count as in order.
+	// Arrival lists the received packets, by their index in SentNs, in order of arrival; nil uses
+	// ReceivedNs. It gives the order of packets with equal receive times; without it, they count as
+	// in order.
 	Arrival []uint32
-	// Duplicates is how many packets were received again.
+	// Duplicates is the number of packets received again.
 	Duplicates uint64
 }
 
-// Of computes the metrics of one stream. It panics if the slices do not belong
-// together.
+// Of computes the metrics of one stream. It panics if the slices do not match.
 func Of(name string, s Stream) result.FlowMetrics {
 	s.check()
 	due := s.DueNs
@@ -60,7 +57,7 @@ func Of(name string, s Stream) result.FlowMetrics {
 	}
 	m.GapsReceived = percentiles(gapsAlong(order, s.ReceivedNs))
 	if s.Arrival != nil {
-		order = append([]uint32(nil), order...) // reordering writes into it
+		order = append([]uint32(nil), order...) // reordering overwrites it
 	}
 	m.Reordering = reordering(order, s.ReceivedNs)
 	return m
@@ -77,8 +74,7 @@ func (s Stream) check() {
 	}
 }
 
-// lossRuns counts the runs of packets lost one after the other, the shortest first,
-// and the packets lost.
+// lossRuns counts the runs of consecutively lost packets, shortest first, and the packets lost.
 func lossRuns(receivedNs []int64) (runs []result.LossRun, lost uint64) {
 	counts := make(map[uint64]uint64)
 	var run uint64

@@ -44,7 +44,7 @@ func (c clock) at(ticks uint64) int64 {
 	return int64(c.baseNs) - c.span(c.baseTicks-ticks)
 }
 
-// records are those of a file that is mapped.
+// records are those of a mapped file.
 type records struct {
 	mapped          []byte
 	all             []byte // without the header
@@ -92,7 +92,7 @@ func (r *records) parse(kind uint32) error {
 		return fmt.Errorf("it has %d flows; a port has 1 to %d", flows, flowsMax)
 	}
 	r.flows = int(flows)
-	// A full disk may have cut the last record.
+	// A full disk may have truncated the last record.
 	r.all = r.mapped[headerBytes:]
 	r.all = r.all[:len(r.all)/recordBytes*recordBytes]
 	return nil
@@ -100,7 +100,7 @@ func (r *records) parse(kind uint32) error {
 
 func (r *records) len() int { return len(r.all) / recordBytes }
 
-// record is the id, the nanoseconds before and the ticks of the i-th.
+// record returns the id, the nanoseconds before and the ticks of the i-th record.
 func (r *records) record(i int) (id, beforeNs uint32, ticks uint64) {
 	b := r.all[i*recordBytes : i*recordBytes+recordBytes]
 	return binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint64(b[8:])

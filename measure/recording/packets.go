@@ -4,7 +4,7 @@ import "nines.dev/nines/result"
 
 const batchPackets = 4096
 
-// batch is rows with the values that they point at.
+// batch holds rows and the values that they point to.
 type batch struct {
 	rows    [batchPackets]result.Packet
 	rx      [batchPackets]int64
@@ -13,7 +13,7 @@ type batch struct {
 	arrival [batchPackets]uint32
 }
 
-// Packets are the rows of all packets; complete says whether nothing is missing.
+// Packets returns the rows of all packets; complete says whether nothing is missing.
 func (r *Recording) Packets(complete bool) *result.Packets {
 	return &result.Packets{Complete: complete, Batches: func(write func([]result.Packet) error) error {
 		position := make([]uint32, r.sent.len()) // of each packet in the order of arrival

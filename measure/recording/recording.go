@@ -11,24 +11,22 @@ import (
 	"nines.dev/nines/result"
 )
 
-// MetricsMax is how many packets the metrics are computed of, at most: they need 4 GiB
-// for so many.
+// MetricsMax is the most packets for which metrics are computed: they need 4 GiB for this many.
 const MetricsMax = 100_000_000
 
-// Recording is the packets of one trial, each by its place in the order of sending.
+// Recording holds the packets of one trial, each by its place in send order.
 type Recording struct {
 	sent, received records
-	// first is where in received a packet came for the first time, plus 1; 0: never.
+	// first is the place in received where a packet first arrived, plus 1; 0: never.
 	first []uint32
-	// arrival is the packets in the order in which they came, each once.
+	// arrival lists the packets in order of arrival, without duplicates.
 	arrival    []uint32
 	duplicates map[uint32]uint32 // by packet
-	// Unknown are those received of which there is no record that they were sent.
+	// Unknown counts received packets without a record of being sent.
 	Unknown uint64
 }
 
-// Open maps the two files of a recording and finds each packet sent among those
-// received.
+// Open maps the two files of a recording and finds each sent packet among those received.
 func Open(sent, received *os.File) (*Recording, error) {
 	r := &Recording{duplicates: make(map[uint32]uint32)}
 	if err := r.open(sent, received); err != nil {
@@ -77,7 +75,7 @@ func (r *Recording) match() {
 	}
 }
 
-// place finds a packet by its id: the same number, unless ids before it were never sent.
+// place finds a packet by its id: the same number, unless earlier ids were never sent.
 func (r *Recording) place(id uint32) (packet int, sent bool) {
 	n := r.sent.len()
 	if int(id) < n && r.sent.id(int(id)) == id {
@@ -87,11 +85,11 @@ func (r *Recording) place(id uint32) (packet int, sent bool) {
 	return packet, packet < n && r.sent.id(packet) == id
 }
 
-// Sent and Received are how many packets the recording has, each counted once.
+// Sent and Received are the numbers of packets in the recording, without duplicates.
 func (r *Recording) Sent() uint64     { return uint64(r.sent.len()) }
 func (r *Recording) Received() uint64 { return uint64(len(r.arrival)) }
 
-// Duplicates is how many packets were received again.
+// Duplicates is the number of packets received again.
 func (r *Recording) Duplicates() uint64 {
 	var total uint64
 	for _, n := range r.duplicates {
@@ -100,13 +98,13 @@ func (r *Recording) Duplicates() uint64 {
 	return total
 }
 
-// Flows is how many flows the packets went round.
+// Flows is the number of flows that the packets alternate between.
 func (r *Recording) Flows() int { return r.sent.flows }
 
 // Close unmaps the files.
 func (r *Recording) Close() error { return errors.Join(r.sent.close(), r.received.close()) }
 
-// packet is what is known of one.
+// packet is what is known of one packet.
 type packet struct {
 	id               uint32
 	lagNs, pollGapNs uint32
@@ -115,8 +113,8 @@ type packet struct {
 	received         bool
 }
 
-// packet is the i-th. Both stamps are turned into time by the receiver's calibration, as
-// the engine does it: those of two engines differ by more than packets take.
+// packet returns the i-th packet. The receiver's calibration converts both stamps to time, as in
+// the engine: two engines' calibrations differ by more than packets take.
 func (r *Recording) packet(i int) packet {
 	var p packet
 	var tx uint64
@@ -131,14 +129,14 @@ func (r *Recording) packet(i int) packet {
 	p.received = true
 	p.rxNs = c.at(rx) - start
 	p.latencyNs = int64(p.lagNs)
-	if rx > tx { // else the CPUs' counters disagree
+	if rx > tx { // otherwise the CPUs' counters disagree
 		p.latencyNs += c.span(rx - tx)
 	}
 	return p
 }
 
-// Stream is the packets as the metrics take them. Delays count from when the packets
-// were due, as in the summary.
+// Stream returns the packets as input for the metrics. Delays count from when the packets were due,
+// as in the summary.
 func (r *Recording) Stream() metrics.Stream {
 	n := r.sent.len()
 	s := metrics.Stream{
@@ -155,8 +153,7 @@ func (r *Recording) Stream() metrics.Stream {
 	return s
 }
 
-// Metrics computes those of all packets, and of each flow where there are several;
-// flow names them.
+// Metrics computes those of all packets, and of each flow if there are several; flow names them.
 func (r *Recording) Metrics(flow func(n int) string) *result.Metrics {
 	s := r.Stream()
 	m := &result.Metrics{Schema: result.MetricsSchema, All: metrics.Of("", s)}

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// A tick is half a nanosecond here; the base is tick 1000 at 5000 ns, and the first
-// packet was due at 6000 ns.
+// A tick is half a nanosecond here; the base is tick 1000 at 5000 ns, and the first packet was due
+// at 6000 ns.
 const (
 	baseTicks = 1000
 	startNs   = 6000
@@ -74,8 +74,8 @@ func open(t *testing.T, sent, received []rec, flows uint32) *Recording {
 	return r
 }
 
-// Packet 2 was refused by the port and never sent; 1 is lost, 4 overtook 3 and came
-// three times; 0 was sent 10 ns late; 5's stamps say that it came before it was sent.
+// Packet 2 was refused by the port and never sent; 1 is lost, 4 overtook 3 and arrived three times;
+// 0 was sent 10 ns late; by its stamps, 5 arrived before it was sent.
 func TestRowsAndMetrics(t *testing.T) {
 	sent := []rec{{0, 10, 10}, {1, 0, 100}, {3, 0, 300}, {4, 0, 400}, {5, 0, 500}}
 	received := []rec{{0, 5, 60}, {4, 6, 450}, {3, 6, 450}, {4, 7, 480}, {4, 8, 490}, {5, 9, 499}}
@@ -146,7 +146,7 @@ func TestNothingWasSent(t *testing.T) {
 	}
 }
 
-// A record of the sending was lost, and the packet arrived.
+// The send record was lost, but the packet arrived.
 func TestPacketsThatNobodySentAreCounted(t *testing.T) {
 	r := open(t, []rec{{0, 0, 0}, {2, 0, 20}}, []rec{{0, 0, 5}, {1, 0, 15}, {2, 0, 25}, {9, 0, 30}, {math.MaxUint32, 0, 40}}, 1)
 	if r.Unknown != 3 || r.Received() != 2 {
@@ -174,7 +174,7 @@ func TestFilesThatAreNoRecordingAreRefused(t *testing.T) {
 	}
 }
 
-// A disk that filled up cut the last record.
+// A full disk truncated the last record.
 func TestTheRestOfACutRecordIsPassedOver(t *testing.T) {
 	whole, err := os.ReadFile(write(t, kindSent, 1, []rec{{0, 0, 0}, {1, 0, 10}}).Name())
 	if err != nil {
@@ -189,7 +189,7 @@ func TestTheRestOfACutRecordIsPassedOver(t *testing.T) {
 	}
 }
 
-// Whatever the files hold, each packet has one row, and a packet received was sent.
+// Whatever the files hold, each packet has one row, and every received packet was sent.
 func FuzzRecording(f *testing.F) {
 	f.Add(encode(kindSent, 2, []rec{{0, 10, 10}, {1, 0, 100}, {3, 0, 300}}), encode(kindReceived, 2, []rec{{1, 1, 150}, {0, 2, 151}, {1, 2, 152}, {7, 0, 0}}))
 	f.Add(encode(kindSent, 1, nil), []byte(magic))

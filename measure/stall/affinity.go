@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepTo keeps all threads of nines to some CPUs, so that it does not itself disturb those
-// that it watches; with none of them nothing is changed. What it returns undoes it.
+// keepTo restricts all threads of nines to some CPUs, so that nines does not disturb the watched
+// ones; an empty list changes nothing. The returned function undoes it.
 func keepTo(cpus []int) (giveBack func() error, err error) {
 	if len(cpus) == 0 {
 		return func() error { return nil }, nil
@@ -33,7 +33,7 @@ func keepTo(cpus []int) (giveBack func() error, err error) {
 	return func() error { return setAll(&before) }, nil
 }
 
-// setAll sets the CPUs of all threads of this process. New ones have their maker's.
+// setAll sets the CPUs of all threads of this process. New threads inherit them.
 func setAll(set *unix.CPUSet) error {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -51,8 +51,8 @@ func setAll(set *unix.CPUSet) error {
 	return nil
 }
 
-// readSteal is what a hypervisor took of each CPU so far, in ns: field 8 of the lines of
-// /proc/stat, in ticks of 10 ms (proc_stat(5)). It is a witness, not needed.
+// readSteal returns what a hypervisor has taken from each CPU so far, in ns: field 8 of the lines
+// of /proc/stat, in ticks of 10 ms (proc_stat(5)). It is supplementary.
 func readSteal() map[int]int64 {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Variables that tell the trials of such a result apart.
+// Variables that distinguish the trials of such a result.
 const (
 	cpuVariable    = "cpu"
 	threadVariable = "thread"
 )
 
-// Write makes a result folder of it below dir: a trial for each subject, whose packets are
-// its stalls, so that nines explain and the page show them. page writes the page of a
-// folder.
+// Write writes a result folder below dir: one trial per subject, whose packets are its stalls, so
+// that nines explain and the page can show them. page writes the page of a folder.
 func (r *Report) Write(dir, name string, host any, page func(folder string, out io.Writer) error) (err error) {
 	w, err := result.Create(dir, name, r.Started)
 	if err != nil {
@@ -43,7 +42,7 @@ func (r *Report) Write(dir, name string, host any, page func(folder string, out 
 	return w.WriteReport(func(out io.Writer) error { return page(w.Dir(), out) })
 }
 
-// record is a subject as a trial.
+// record converts a subject to a trial.
 func (r *Report) record(s *Subject) result.Record {
 	own := r.traceOf(s)
 	var events []result.Event
@@ -96,8 +95,8 @@ func (s *Subject) longest() int64 {
 	return 0
 }
 
-// part is what was recorded around a subject's stalls: the stretches and their events.
-// What others were kept for is in their trials.
+// part returns what was recorded around a subject's stalls: the stretches and their events. The
+// stalls of other subjects are in their own trials.
 func (r *Report) part(s *Subject) (stretches [][2]int64, events []result.Event) {
 	stretches, events = [][2]int64{}, []result.Event{}
 	for _, held := range r.recording.Trace.Stretches {
@@ -108,7 +107,7 @@ func (r *Report) part(s *Subject) (stretches [][2]int64, events []result.Event) 
 		}
 	}
 	next := 0
-	for _, e := range r.recording.Events { // in the order of their begin
+	for _, e := range r.recording.Events { // ordered by begin
 		for next < len(stretches) && stretches[next][1] < e.BeginNs {
 			next++
 		}

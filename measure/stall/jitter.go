@@ -16,35 +16,34 @@ import (
 	"nines.dev/nines/result"
 )
 
-// JitterOptions say which CPUs are watched, and for how long.
+// JitterOptions say which CPUs to watch, and for how long.
 type JitterOptions struct {
 	CPUs []int
-	// Online are all CPUs: those that are not watched may send interrupts, and nines works
-	// there.
+	// Online are all CPUs: those not watched may send interrupts, and nines runs there.
 	Online      []int
 	Duration    time.Duration
 	ThresholdNs int64
-	// Worst is of how many gaps of each CPU the events are kept.
+	// Worst is the number of gaps per CPU whose events are kept.
 	Worst       int
 	BufferBytes int64
-	// Priority is the real-time priority (SCHED_FIFO) of the threads that spin; 0: they are
+	// Priority is the real-time priority (SCHED_FIFO) of the spinning threads; 0 makes them
 	// ordinary threads.
 	Priority int
 	// Engine is the path of nines-engine.
 	Engine string
-	// Progress is told how much of the duration is over; nil drops it.
+	// Progress receives the elapsed part of the duration; may be nil.
 	Progress func(done, of time.Duration)
 }
 
-// noticePlaces is how many gaps of a CPU wait to be read: at the shortest gap of 1 µs more
-// cannot come in a look's time.
+// noticePlaces is the number of gaps per CPU that can wait to be read: with gaps of at least 1 µs,
+// no more can occur between two looks.
 const noticePlaces = 1 << 15
 
-// lookEvery is how often they are read.
+// lookEvery is the interval between reads.
 const lookEvery = 20 * time.Millisecond
 
-// Jitter lets a thread spin on each CPU and explains its gaps. When ctx ends it reports
-// what there is until then.
+// Jitter runs a spinning thread on each CPU and explains its gaps. When ctx ends it reports the
+// gaps until then.
 func Jitter(ctx context.Context, o JitterOptions) (_ Report, err error) {
 	others := slices.DeleteFunc(slices.Clone(o.Online), func(cpu int) bool { return slices.Contains(o.CPUs, cpu) })
 	giveBack, err := keepTo(others)
@@ -91,7 +90,7 @@ func watch(ctx context.Context, o JitterOptions, recorder *trace.Recorder) (_ []
 	}
 	defer func() { err = errors.Join(err, engine.End()) }()
 	if o.Priority > 0 {
-		// What the engine starts later inherits it.
+		// The engine, started later, inherits it.
 		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: uint32(o.Priority)}
 		if err := unix.SchedSetAttr(engine.PID, &attr, 0); err != nil {
 			return nil, nil, fmt.Errorf("give the spinning threads real-time priority %d: %w", o.Priority, err)
@@ -134,7 +133,7 @@ func watch(ctx context.Context, o JitterOptions, recorder *trace.Recorder) (_ []
 		}
 		look()
 	}
-	// The last gaps are announced before the threads end, and their rings go with them.
+	// The last gaps are announced before the threads end, and their rings disappear with them.
 	look()
 	watched, err := engine.StopWatch()
 	return watched, all, err
@@ -144,7 +143,7 @@ func subjectOf(w client.Watched, gaps *longest, startedNs int64) Subject {
 	s := Subject{Name: fmt.Sprintf("CPU %d", w.CPU), TID: w.TID, CPU: w.CPU, Scheduling: w.Scheduling, ElapsedNs: w.ElapsedNs,
 		thread: result.TracedThread{Role: result.RoleProgram, Name: "nines-watch", TID: w.TID, CPU: w.CPU, Spins: true}}
 	lengths, err := result.ImportHistogram(result.Sparse(w.Lengths))
-	if err != nil { // the engine's own: it cannot be
+	if err != nil { // without a policy the engine's own: it cannot be
 		lengths = result.NewHistogram()
 	}
 	s.lengths = lengths
@@ -157,8 +156,8 @@ func subjectOf(w client.Watched, gaps *longest, startedNs int64) Subject {
 	return s
 }
 
-// longest are the longest gaps of a CPU, each with a place of its own among what the
-// recorder keeps, so that a noisy CPU takes none from a quiet one.
+// longest holds the longest gaps of a CPU. Each has its own place among the recorder's packets, so
+// a noisy CPU displaces none of a quiet one.
 type longest struct {
 	from        *trace.Announcements
 	first, most int
@@ -174,7 +173,7 @@ func (l *longest) look(keep func(trace.Packet)) {
 	}
 }
 
-// offer takes a gap in if there is room, or a shorter one.
+// offer adds a gap if there is room, or in place of a shorter one.
 func (l *longest) offer(p trace.Packet, keep func(trace.Packet)) {
 	at := len(l.kept)
 	if at == l.most {
@@ -193,6 +192,6 @@ func (l *longest) offer(p trace.Packet, keep func(trace.Packet)) {
 
 func monotonic() int64 {
 	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // there always is one
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail
 	return now.Nano()
 }

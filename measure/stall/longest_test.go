@@ -13,7 +13,7 @@ import (
 )
 
 func TestEachCPUKeepsItsOwnLongestGaps(t *testing.T) {
-	held := map[int]trace.Packet{} // as the recorder does, by place
+	held := map[int]trace.Packet{} // like the recorder, by place
 	quiet, noisy := longest{first: 0, most: 2}, longest{first: 2, most: 3}
 	keep := func(p trace.Packet) { held[p.Place] = p }
 	gap := func(ns int64) trace.Packet { return trace.Packet{LatencyNs: ns, EndNs: ns} }
@@ -59,14 +59,13 @@ func TestThreadsOfAProcessAndItsDescendants(t *testing.T) {
 	task(20, 20, "cc", "30 ")
 	task(30, 30, "as", "")
 	task(40, 40, "other", "")
-	threads := threadsOf(root, 10) // 21 is gone already
+	threads := threadsOf(root, 10) // 21 has ended
 	if len(threads) != 4 || threads[10] != "make" || threads[11] != "helper" || threads[20] != "cc" || threads[30] != "as" {
 		t.Errorf("%v", threads)
 	}
 }
 
-// A gap around which no events were kept is not explained, and not said to be unexplained
-// either.
+// A gap without recorded events is neither explained nor reported as unexplained.
 func TestOnlyGapsWhoseEventsWereKeptAreExplained(t *testing.T) {
 	r := Report{startedNs: 1000, recording: trace.Recording{Trace: result.Trace{Stretches: [][2]int64{{0, 60_000}}}}}
 	s := Subject{CPU: 1, thread: result.TracedThread{Role: result.RoleProgram, TID: 7, CPU: 1, Spins: true},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Processes are a process and all its descendants, those that live.
+// Processes returns a process and all its live descendants.
 func Processes(pid int) []int {
 	var pids []int
 	walk("/", pid, func(pid, tid int, _ string) {
@@ -18,8 +18,8 @@ func Processes(pid int) []int {
 	return pids
 }
 
-// threadsOf are the threads of processes and of all their descendants, by number, with
-// their names. A process that is gone has none.
+// threadsOf returns the threads of a process and all its descendants, with their names. A process
+// that has ended has none.
 func threadsOf(root string, pid int) map[int]string {
 	threads := map[int]string{}
 	walk(root, pid, func(_, tid int, name string) { threads[tid] = name })
@@ -45,7 +45,7 @@ func walk(root string, pid int, visit func(pid, tid int, name string)) {
 				continue
 			}
 			visit(pid, tid, strings.TrimSpace(string(name)))
-			// CONFIG_PROC_CHILDREN; without it only the processes themselves are seen.
+			// Needs CONFIG_PROC_CHILDREN; without it only the process itself is found.
 			children, _ := os.ReadFile(filepath.Join(tasks, entry.Name(), "children"))
 			for field := range strings.FieldsSeq(string(children)) {
 				if child, err := strconv.Atoi(field); err == nil {

@@ -11,29 +11,29 @@ import (
 	"nines.dev/nines/result"
 )
 
-// ProgramOptions say whose threads are watched.
+// ProgramOptions say whose threads to watch.
 type ProgramOptions struct {
-	// PID is the process; its descendants are watched as well. 0: Start tells.
+	// PID is the process; its descendants are watched as well. 0: Start returns it.
 	PID int
-	// Start begins the program when the recorder is ready; nil where there is one already.
+	// Start starts the program once the recorder is ready; nil if it already runs.
 	Start func() (pid int, err error)
-	// Over is closed when the program has ended; nil: that is seen by its threads.
+	// Over is closed when the program has ended; if nil, its threads show that.
 	Over <-chan struct{}
-	// CPUs are those that are recorded; nil: all.
+	// CPUs are the recorded ones; nil: all.
 	CPUs        []int
 	Duration    time.Duration // 0: until it ends, or ctx does
 	ThresholdNs int64
-	// Worst is of how many stalls the events are kept.
+	// Worst is the number of stalls whose events are kept.
 	Worst       int
 	BufferBytes int64
-	// Progress is told how long it takes already, and how many threads there are.
+	// Progress receives the elapsed time and the number of threads.
 	Progress func(elapsed time.Duration, threads int)
 }
 
-// subjectsMost is how many threads are reported: those that were kept from running most.
+// subjectsMost is the number of threads in the report: those kept from running most.
 const subjectsMost = 24
 
-// scanEvery is how often new threads are looked for.
+// scanEvery is the interval between searches for new threads.
 const scanEvery = 50 * time.Millisecond
 
 // Program watches a program's threads until it ends, the duration is over or ctx ends.
@@ -78,14 +78,14 @@ func Program(ctx context.Context, o ProgramOptions) (Report, error) {
 	return report, nil
 }
 
-// follow names the program's threads to the recorder as they come.
+// follow registers the program's threads with the recorder as they appear.
 func follow(ctx context.Context, o ProgramOptions, recorder *trace.Recorder) {
 	known := map[int]string{}
 	scan := func() bool {
 		threads := threadsOf("/", o.PID)
 		fresh := map[int]string{}
 		for tid, name := range threads {
-			if known[tid] != name { // new, or it executes another program now
+			if known[tid] != name { // new, or it has executed another program
 				fresh[tid], known[tid] = name, name
 			}
 		}
@@ -116,7 +116,7 @@ func follow(ctx context.Context, o ProgramOptions, recorder *trace.Recorder) {
 	}
 }
 
-// mostStalled are the threads that were kept from running longest.
+// mostStalled returns the threads that were kept from running longest.
 func mostStalled(threads []trace.ThreadStalls, stalls []trace.Stall) []trace.ThreadStalls {
 	total := map[int]int64{}
 	for _, s := range stalls {

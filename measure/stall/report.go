@@ -11,66 +11,66 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Schema names the form of a Report as JSON.
+// Schema names the JSON format of a Report.
 const Schema = "nines/stalls/v1"
 
-// Report is what was found.
+// Report is the result of a watch.
 type Report struct {
 	Schema      string        `json:"schema"`
 	Started     time.Time     `json:"started"`
 	Elapsed     time.Duration `json:"elapsed_ns"`
 	ThresholdNs int64         `json:"threshold_ns"`
-	// Kernel is its release, CommandLine what it was started with.
+	// Kernel is its release, CommandLine its boot command line.
 	Kernel      string `json:"kernel,omitempty"`
 	CommandLine string `json:"command_line,omitempty"`
 	// Subjects are the CPUs, or the threads that were kept from running most.
 	Subjects []Subject `json:"subjects"`
-	// Others is how many threads there were besides.
+	// Others is the number of threads not listed.
 	Others int `json:"others,omitempty"`
-	// Events is how many records were made, Lost how many should have been kept and could
-	// not, and CostNs the CPU time that its programs took; nil: not known.
+	// Events is the number of records made, Lost the number that should have been kept but could
+	// not be, and CostNs the CPU time of the recorder's programs; nil: unknown.
 	Events uint64 `json:"events"`
 	Lost   uint64 `json:"lost"`
 	CostNs *int64 `json:"cost_ns"`
 	// Causes are those of all subjects together.
 	Causes []result.RankedCause `json:"causes"`
 	Notes  []string             `json:"notes,omitempty"`
-	// Folder is the result folder; empty: none was written.
+	// Folder is the result folder; empty if none was written.
 	Folder string `json:"folder,omitempty"`
 
 	recording trace.Recording
-	stealNs   int64 // of all recorded CPUs, where the subjects are threads
+	stealNs   int64 // of all recorded CPUs, if the subjects are threads
 	startedNs int64 // CLOCK_MONOTONIC
 }
 
-// Subject is a CPU, or a thread.
+// Subject is a CPU or a thread.
 type Subject struct {
 	Name       string `json:"name"`
 	TID        int    `json:"tid"`
-	CPU        int    `json:"cpu"` // of a thread: where it was last
+	CPU        int    `json:"cpu"` // for a thread: its last
 	Scheduling string `json:"scheduling,omitempty"`
-	// ElapsedNs is how long it was watched, RanNs how long a thread had a CPU, SleptNs how
-	// long it wanted none.
+	// ElapsedNs is how long it was watched, RanNs how long a thread had a CPU, SleptNs how long it
+	// wanted none.
 	ElapsedNs int64 `json:"elapsed_ns,omitempty"`
 	RanNs     int64 `json:"ran_ns,omitempty"`
 	SleptNs   int64 `json:"slept_ns,omitempty"`
 	StealNs   int64 `json:"steal_ns,omitempty"`
-	// Stalls are all, by how they came about.
+	// Stalls are all stalls by kind.
 	Stalls []Kind `json:"stalls"`
-	// Explained are the longest of at least the threshold, whose events were kept; Causes
-	// says what had the CPU, and Shares how much each cause took of them.
+	// Explained is the number of the longest stalls, of at least the threshold, whose events were
+	// kept; Causes says what had the CPU, and Shares how much each cause took.
 	Explained   int            `json:"explained"`
 	ExplainedNs int64          `json:"explained_ns"`
 	Shares      []Share        `json:"shares"`
 	Causes      *result.Causes `json:"causes"`
 
-	longestNs int64 // of those that are explained
+	longestNs int64 // of the explained ones
 	outliers  []result.Outlier
 	lengths   *result.Histogram
 	thread    result.TracedThread
 }
 
-// Kind are the stalls of a kind.
+// Kind is the stalls of one kind.
 type Kind struct {
 	Kind    string             `json:"kind"`
 	TotalNs int64              `json:"total_ns"`
@@ -93,13 +93,13 @@ func kindOf(name string, h *result.Histogram) Kind {
 	return k
 }
 
-// stalled is a stall as the attribution wants it: a packet that waited to be sent.
+// stalled converts a stall for the attribution: a packet that waited to be sent.
 func stalled(id uint32, cpu int, beginNs, endNs, startedNs int64) result.Outlier {
 	return result.Outlier{ID: id, Stream: 1, LatencyNs: endNs - beginNs, SendLagNs: endNs - beginNs,
 		IntendedNs: beginNs - startedNs, TxNs: endNs - startedNs, RxNs: endNs - startedNs, TxCPU: cpu, RxCPU: cpu}
 }
 
-// explain says what had the CPU in each of a subject's stalls. The longest come first.
+// explain finds what had the CPU in each of a subject's stalls, longest first.
 func (r *Report) explain(s *Subject) {
 	slices.SortStableFunc(s.outliers, func(a, b result.Outlier) int { return cmp.Compare(b.LatencyNs, a.LatencyNs) })
 	causes := attribution.Attribute(attribution.Input{Slow: s.outliers, Events: r.recording.Events, Details: r.detailsOf(s)})
@@ -108,7 +108,7 @@ func (r *Report) explain(s *Subject) {
 	for i := range causes.Packets {
 		p := &causes.Packets[i]
 		if !p.Recorded {
-			continue // that nothing is known of it does not mean that nothing happened
+			continue // nothing recorded does not mean that nothing happened
 		}
 		s.Explained++
 		s.longestNs = max(s.longestNs, p.LatencyNs)
@@ -121,7 +121,7 @@ func (r *Report) explain(s *Subject) {
 	slices.SortStableFunc(s.Shares, func(a, b Share) int { return cmp.Compare(b.Ns, a.Ns) })
 }
 
-// firstOf is the longest cause of a stall, in short.
+// firstOf is the largest cause of a stall, in brief.
 func firstOf(p result.PacketCauses) string {
 	if totals := attribution.Totals(p); len(totals) > 0 {
 		return attribution.Brief(totals[0].Cause)
@@ -141,23 +141,23 @@ func (s *Subject) share(of result.CauseShare) {
 	share.MaxNs = max(share.MaxNs, of.Ns)
 }
 
-// traceOf is the recording as that of one subject.
+// traceOf is the recording as seen by one subject.
 func (r *Report) traceOf(s *Subject) result.Trace {
 	own := r.recording.Trace
 	own.Threads = []result.TracedThread{s.thread}
-	own.Slowest = 0 // the subject's stalls are those whose events were to be kept
+	own.Slowest = 0 // the subject's stalls are the ones whose events were to be kept
 	own.ThresholdNs = r.ThresholdNs
 	return own
 }
 
-// recorded takes what the recorder says of itself.
+// recorded copies the recorder's statistics.
 func (r *Report) recorded(recording trace.Recording) {
 	r.recording = recording
 	r.Events, r.Lost, r.CostNs = recording.Trace.Events, recording.Trace.Lost, recording.Trace.CostNs
 	r.Notes = append(append(r.Notes, recording.Notes...), notRecorded(recording.Trace.Missing)...)
 }
 
-// notRecorded is a note for each reason why tracepoints are missing.
+// notRecorded returns a note for each reason why tracepoints are missing.
 func notRecorded(missing []string) []string {
 	var reasons []string
 	names := map[string][]string{}
@@ -195,7 +195,7 @@ func (r *Report) rank() {
 	})
 }
 
-// Details are a subject's as those of a trial, for who words its causes.
+// Details returns a subject's as trial details, for wording its causes.
 func (r *Report) Details(subject int) result.Details { return r.detailsOf(&r.Subjects[subject]) }
 
 func (r *Report) detailsOf(s *Subject) result.Details {

@@ -32,14 +32,14 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// injection is a line of nines-disturb.
+// injection is a line of output from nines-disturb.
 type injection struct {
 	BeginNs int64 `json:"begin_ns"`
 	EndNs   int64 `json:"end_ns"`
 	BusyNs  int64 `json:"busy_ns"`
 }
 
-// disturbed runs nines-disturb while something is measured, and returns what it injected.
+// disturbed runs nines-disturb during a measurement, and returns what it injected.
 func disturbed(t *testing.T, arguments []string, measure func()) []injection {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -61,7 +61,7 @@ func disturbed(t *testing.T, arguments []string, measure func()) []injection {
 	}
 	measure()
 	_ = c.Process.Signal(os.Interrupt)
-	_ = c.Wait() // by the signal
+	_ = c.Wait() // ended by the signal
 	var list []injection
 	for line := range strings.Lines(out.String()) {
 		var one injection
@@ -80,8 +80,8 @@ const (
 	threshold    = 100_000
 )
 
-// TestJitterNamesWhatTookTheCPU: a FIFO thread that takes the CPU for a millisecond, twenty
-// times a second, is the first cause of its gaps, for as long as it says.
+// TestJitterNamesWhatTookTheCPU: a FIFO thread that takes the CPU for a millisecond, twenty times a
+// second, is the first cause of its gaps, for as long as it reports.
 func TestJitterNamesWhatTookTheCPU(t *testing.T) {
 	labtest.QuietCore(t)
 	labtest.Root(t)
@@ -108,11 +108,11 @@ func TestJitterNamesWhatTookTheCPU(t *testing.T) {
 	}
 }
 
-// blamed holds a subject's causes to what was injected, and returns how many injections its
-// stalls have as a whole. Where they make up most of a stall the disturber is the first
-// cause; and over all of those it is blamed for the time that it says. What interrupted it
-// meanwhile, and the hypervisor, are not its own: so no more than it was there for, and no
-// less than it worked, but for a fifth.
+// blamed compares a subject's causes with the injections, and returns how many injections lie
+// entirely within its stalls. If they make up most of a stall, the disturber must be the first
+// cause; and over all such stalls it is blamed for the time that it reports. Its own interruptions
+// and the hypervisor do not count for it: so at most the time of the injection, and at least its
+// work, within a fifth.
 func blamed(t *testing.T, report *Report, s *Subject, injected []injection) (found int) {
 	t.Helper()
 	var there, worked, had int64
@@ -127,8 +127,8 @@ func blamed(t *testing.T, report *Report, s *Subject, injected []injection) (fou
 				found++
 			}
 		}
-		// A hypervisor that takes the CPU away while the disturber has it, before it begins
-		// or after it ends, makes a stall that is not its own in the main.
+		// If a hypervisor takes the CPU while the disturber has it, before it begins or after it
+		// ends, most of the stall is not the disturber's.
 		if 3*within <= 2*o.LatencyNs {
 			continue
 		}
@@ -154,7 +154,7 @@ func blamed(t *testing.T, report *Report, s *Subject, injected []injection) (fou
 	return found
 }
 
-// checkFolder: what is written can be explained again, with the same outcome.
+// checkFolder: the written folder can be explained again, with the same outcome.
 func checkFolder(t *testing.T, report *Report) {
 	t.Helper()
 	page := func(dir string, out io.Writer) error { _, err := io.WriteString(out, dir); return err }
@@ -189,14 +189,14 @@ func checkFolder(t *testing.T, report *Report) {
 	}
 }
 
-// TestAProgramIsToldWhatHadItsCPU: a program that computes on a CPU that a FIFO thread takes
-// again and again is told of that thread, and of having been preempted.
+// TestAProgramIsToldWhatHadItsCPU: a program computes on a CPU that a FIFO thread takes again and
+// again; the report names that thread and the preemptions.
 func TestAProgramIsToldWhatHadItsCPU(t *testing.T) {
 	labtest.QuietCore(t)
 	labtest.Root(t)
 	var report Report
 	injected := disturbed(t, []string{"--kind", "spin", "--cpu", "1", "--policy", "fifo", "--priority", "50", "--period", "50ms", "--length", "2ms"}, func() {
-		// A shell that computes, and a child of its own that sleeps, woken again and again.
+		// A busy shell, and its child that sleeps and wakes again and again.
 		c := exec.Command("taskset", "-c", "1", "sh", "-c", `(while :; do sleep 0.01; done) & while :; do :; done`)
 		over := make(chan struct{})
 		var err error
@@ -279,8 +279,8 @@ func TestAProgramThatIsStoppedIsToldSo(t *testing.T) {
 			had += share.Ns
 		}
 	}
-	// One may lie at either end. On a busy host it is off the CPU already, or has to wait
-	// for it afterwards: that is no longer the signal's.
+	// One may lie at either end. On a busy host the thread is already off the CPU, or has to wait
+	// for it afterwards: that is not the signal's time.
 	if had == 0 || had > within+within/5+2*20_000_000 {
 		t.Errorf("it was stopped for %d ns, which %d are blamed for: %+v", within, had, s.Shares)
 	}

@@ -12,10 +12,10 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// sharesMost is how many causes of a CPU the table lists; JSON has all.
+// sharesMost is the number of causes per CPU in the table; JSON has all.
 const sharesMost = 6
 
-// WriteJitter prints a line for each CPU, and below it what its gaps were.
+// WriteJitter prints a line for each CPU, followed by the causes of its gaps.
 func (r *Report) WriteJitter(out io.Writer) error {
 	fmt.Fprintf(out, "Gaps of %v and more in %s\n\n", terminal.Duration(r.ThresholdNs), terminal.Duration(int64(r.Elapsed)))
 	table := &terminal.Table{}
@@ -100,17 +100,17 @@ func stretches(n int) string {
 	return fmt.Sprintf("the %d longest stretches", n)
 }
 
-// causesMost is how many causes of a program the table lists.
+// causesMost is the number of causes of a program in the table.
 const causesMost = 12
 
-// sharedBy is a cause's share of all threads, and the thread that it took most of.
+// sharedBy is a cause's share over all threads, and the thread it took most from.
 type sharedBy struct {
 	Share
 	of   string
 	most int64
 }
 
-// together adds up what had the CPUs, of all threads.
+// together adds up what had the CPUs, over all threads.
 func (r *Report) together() (shares []sharedBy, explained int, ns int64) {
 	for _, s := range r.Subjects {
 		explained += s.Explained
@@ -134,8 +134,7 @@ func (r *Report) together() (shares []sharedBy, explained int, ns int64) {
 	return shares, explained, ns
 }
 
-// WriteCauses prints the ranking with its sentences and remedies, which somebody else
-// worded.
+// WriteCauses prints the ranking with sentences and remedies that the caller filled in.
 func (r *Report) WriteCauses(out io.Writer, ranking []result.RankedCause) error {
 	for i, c := range ranking {
 		if i == sharesMost {

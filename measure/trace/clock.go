@@ -2,8 +2,8 @@ package trace
 
 import "sync/atomic"
 
-// clock tells the programs what time the CPUs' counters stand for: packets carry the
-// counter at their send, and programs cannot read it.
+// clock lets the programs convert the CPUs' counters to time: packets carry the counter value of
+// their send time, and programs cannot read the counter.
 type clock struct {
 	// shared is struct clock of bpf/record.h: version, base ticks, base ns, scale, late ns.
 	shared []uint64
@@ -13,14 +13,14 @@ type clock struct {
 
 const clockWords = 5
 
-// pair is a moment on both clocks.
+// pair is one moment on both clocks.
 type pair struct {
 	ticks uint64
 	ns    int64
 }
 
-// readPair reads both clocks, the counter on both sides of the other; of some readings
-// that in which they are closest.
+// readPair reads both clocks, with a counter reading on each side of the time; of several tries it
+// returns the closest.
 func readPair() pair {
 	var best pair
 	width := ^uint64(0)
@@ -35,22 +35,22 @@ func readPair() pair {
 	return best
 }
 
-// rateNs is how far apart two readings must be that tell the counter's rate: a reading's
-// 30 ns are then less than a millionth.
+// rateNs is the shortest time between two readings for the counter's rate: a reading's 30 ns are
+// then less than a millionth.
 const rateNs = 50_000_000
 
-// lateFrom tells from which latency on packets are followed in any case; 0 for none.
+// lateFrom sets the latency from which packets are always followed; 0 for none.
 func (c *clock) lateFrom(ns int64) {
 	if len(c.shared) > 0 {
 		atomic.StoreUint64(&c.shared[4], uint64(ns))
 	}
 }
 
-// refresh brings the base up to now.
+// refresh updates the base to now.
 func (c *clock) refresh() {
 	now := readPair()
 	if now.ticks == 0 || len(c.shared) == 0 {
-		return // no counter that is known here
+		return // no known counter on this CPU
 	}
 	if c.first.ticks == 0 {
 		c.first = now
@@ -59,7 +59,7 @@ func (c *clock) refresh() {
 	if now.ns-c.first.ns < rateNs {
 		return
 	}
-	// A clock that is corrected changes its rate: what the last readings tell is right now.
+	// A clock being corrected changes its rate: the last readings give the current one.
 	from := c.first
 	if c.base.ticks != 0 && now.ns-c.base.ns >= rateNs {
 		from = c.base

@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// collector takes what is wanted from the rings before it is overwritten.
+// collector copies what is wanted from the rings before it is overwritten.
 type collector struct {
 	rings []ring
 	keeper
-	// pending are packets that have a place, and whose stretch may not be over.
+	// pending are accepted packets whose stretch may not be over.
 	pending []Packet
 	sources []*source
 	names   *names
 	tables  tables
-	// heads are how far the rings were at the last look.
+	// heads are the rings' heads at the last look.
 	heads []uint64
 	last  int64
-	// missed are packets whose announcement was overwritten.
+	// missed counts packets whose announcement was overwritten.
 	missed  uint64
 	scratch []record // of take
 	// watching is nil unless threads are watched.
@@ -27,23 +27,22 @@ type collector struct {
 }
 
 const (
-	// longestPause is between two looks where little happens.
+	// longestPause is the longest time between two looks.
 	longestPause  = 100 * time.Millisecond
 	shortestPause = time.Millisecond
-	// share is how much of a ring may fill between two looks, so that there is as much
-	// left to fall back on.
+	// share is how much of a ring may fill between two looks, which leaves as much in reserve.
 	share = 0.4
 )
 
 func monotonic() int64 {
 	var now unix.Timespec
-	// Of a clock that is always there.
+	// CLOCK_MONOTONIC always exists.
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 	return now.Nano()
 }
 
-// run looks again and again until told to stop. A thread of its own, which sleeps in the
-// kernel: Go's timers would wake several.
+// run looks repeatedly until told to stop. It is a separate thread that sleeps in the kernel: Go's
+// timers would wake several threads.
 func (c *collector) run(r *Recorder) {
 	runtime.LockOSThread()
 	defer close(r.done)
@@ -53,7 +52,7 @@ func (c *collector) run(r *Recorder) {
 		for _, cpu := range r.config.CollectOn {
 			set.Set(cpu)
 		}
-		// A wish: it may share the CPU of the measurement, and then does so briefly.
+		// Best effort: otherwise it shares the CPU of the measurement, briefly.
 		if unix.SchedSetaffinity(0, &set) == nil {
 			defer func() { _ = unix.SchedSetaffinity(0, &r.everywhere) }()
 		}
@@ -64,7 +63,7 @@ func (c *collector) run(r *Recorder) {
 		pause := c.look(now)
 		r.clock.refresh()
 		r.clock.lateFrom(c.threshold())
-		// What it cannot tell stays unknown.
+		// On an error the cost stays unknown.
 		_ = r.cost.look(now, r.programs, r.written())
 		r.mu.Unlock()
 		wait := unix.NsecToTimespec(int64(pause))
@@ -72,7 +71,7 @@ func (c *collector) run(r *Recorder) {
 	}
 }
 
-// look reads the announcements and takes what is over; it returns when to look again.
+// look reads the announcements and copies finished stretches; it returns when to look again.
 func (c *collector) look(now int64) time.Duration {
 	for _, s := range c.sources {
 		packets, missed := s.read()
@@ -92,7 +91,7 @@ func (c *collector) announce(p Packet) {
 	}
 }
 
-// takePending takes the stretches that are over and not held yet.
+// takePending copies the finished stretches that are not held yet.
 func (c *collector) takePending(now int64) {
 	var ready []span
 	waiting := c.pending[:0]
@@ -120,7 +119,7 @@ func (c *collector) takePending(now int64) {
 	c.add(pieces...)
 }
 
-// pause is until the first ring has filled by its share.
+// pause is the time until the first ring has filled by its share.
 func (c *collector) pause(now int64) time.Duration {
 	pause := longestPause
 	for i, r := range c.rings {

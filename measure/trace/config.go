@@ -10,47 +10,44 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Config says what is recorded.
+// Config says what to record.
 type Config struct {
-	// CPUs are those whose events are recorded; nil: all that are online.
+	// CPUs are those to record; nil: all online CPUs.
 	CPUs []int
-	// Senders are further CPUs, of which only the interrupts are recorded that they send
-	// to others.
+	// Senders are further CPUs, for which only the interrupts that they send are recorded.
 	Senders []int
-	// Threads are those that handle the packets, as far as they are known at the start;
-	// AddThreads adds others.
+	// Threads are those that handle the packets and are known at the start; AddThreads adds others.
 	Threads []result.TracedThread
-	// BufferBytes is the memory for each CPU's latest events, rounded up to a power of
-	// two (0: 1 MiB, which stays in a cache beside what is measured).
+	// BufferBytes is the memory for each CPU's latest events, rounded up to a power of two (0: 1
+	// MiB, which fits in a cache along with the measurement).
 	BufferBytes int64
-	// Slowest is of how many of the slowest packets the events are kept (0: 200), Ordinary
-	// of how many picked at random.
+	// Slowest is the number of slowest packets whose events are kept (0: 200), Ordinary the number
+	// of randomly picked ones.
 	Slowest, Ordinary int
-	// Stages also follows packets through the kernel; nil does not.
+	// Stages also follows packets through the kernel, unless nil.
 	Stages *Stages
 	// CollectOn are the CPUs that the collector may use; nil: any.
 	CollectOn []int
 }
 
-// Packet is a packet, or anything else that took its time, whose events are wanted.
+// Packet is a packet, or anything else with a duration, whose events are wanted.
 type Packet struct {
 	ID uint32
-	// BeginNs is when it was due, EndNs when it had arrived.
+	// BeginNs is when it was due, EndNs when it arrived.
 	BeginNs, EndNs int64
-	// LatencyNs is what the slowest are told by.
+	// LatencyNs ranks the slowest.
 	LatencyNs int64
-	// Ordinary packets were picked at random: the one of place Place takes the place of
-	// the one that had it.
+	// Ordinary packets were picked at random: a new one replaces the one with the same Place.
 	Ordinary bool
 	Place    int
 }
 
-// Recording is what was kept.
+// Recording is everything that was kept.
 type Recording struct {
-	// Events are in the order of their begin.
+	// Events are ordered by begin.
 	Events []result.Event
 	Trace  result.Trace
-	// Notes are what a reader should know, such as packets whose events could not be kept.
+	// Notes tell the reader about packets whose events could not be kept, for example.
 	Notes []string
 }
 
@@ -60,14 +57,14 @@ const (
 	DefaultPackets     = 200
 )
 
-// MarginNs is how long before a packet was due, and after it had arrived, events are kept
-// as well: what kept it waiting began before.
+// MarginNs is how long before a packet was due and after it arrived events are also kept: the cause
+// of its wait began earlier.
 const MarginNs = 50_000
 
 // cpusMost is CPUS_MAX of bpf/record.h.
 const cpusMost = 4096
 
-// complete fills in defaults.
+// complete fills in the defaults.
 func (c *Config) complete() error {
 	if c.CPUs == nil {
 		online, err := os.ReadFile("/sys/devices/system/cpu/online")

@@ -9,29 +9,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calibration is how long the kernel counts what the programs take. It reads the clock
-// twice for each run of a program to count (kernel/bpf/trampoline.c), which costs about as
-// much as they do: so it does that at the start only, in the warm-up of a trial.
+// calibration is how long the kernel counts the programs' CPU time. For that it reads the clock
+// twice per program run (kernel/bpf/trampoline.c), which costs about as much as the programs: so it
+// counts only at the start, in a trial's warm-up.
 const calibration = 200 * time.Millisecond
 
-// cost is what the programs take, as the kernel counts it (BPF_ENABLE_STATS, Linux 5.8).
+// cost is the programs' CPU time as counted by the kernel (BPF_ENABLE_STATS, Linux 5.8).
 type cost struct {
 	counting io.Closer // nil: not counting
 	until    int64
-	// ns is what they took until records were written: some programs write none, and what
-	// they took belongs to the records that others write later.
+	// ns is their time until records were written: some programs write no records, so their time
+	// belongs to the records that others write later.
 	ns, records uint64
 }
 
-// begin lets the kernel count; where it does not, the cost stays unknown. The programs are
-// new, and have written nothing yet.
+// begin starts the kernel's counting; if that fails, the cost stays unknown. The programs are new,
+// and have written nothing yet.
 func (c *cost) begin(now int64) {
 	if counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME); err == nil {
 		c.counting, c.until = counting, now+int64(calibration)
 	}
 }
 
-// look ends the counting when its time is over.
+// look stops the counting when its time is over.
 func (c *cost) look(now int64, p *programs, written uint64) error {
 	if c.counting == nil || now < c.until {
 		return nil
@@ -55,7 +55,7 @@ func (c *cost) end(p *programs, written uint64) error {
 	return counting.Close()
 }
 
-// of is what so many records took; nil if it is not known.
+// of returns the cost of this many records; nil if unknown.
 func (c *cost) of(records uint64) *int64 {
 	if c.records == 0 || c.ns == 0 {
 		return nil

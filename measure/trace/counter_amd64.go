@@ -1,4 +1,4 @@
 package trace
 
-// counter is the CPU's time stamp counter, which the engines stamp with.
+// counter returns the CPU's time stamp counter, which the engines use for stamps.
 func counter() uint64

@@ -2,5 +2,5 @@
 
 package trace
 
-// counter is 0 where the engines do not run.
+// counter is 0 on architectures without engines.
 func counter() uint64 { return 0 }

@@ -1,5 +1,5 @@
-// Package trace records what the kernel does on the CPUs of a measurement, and keeps of
-// it what happened around the slowest packets and around some picked at random.
+// Package trace records what the kernel does on the CPUs of a measurement, and keeps what happened
+// around the slowest packets and around some picked at random.
 //
 //	programs (bpf/, on each CPU)      collector (a thread of nines)         who measures
 //	an event: 32 bytes into the       reads announcements ◂──────────────── an engine's ring
@@ -7,12 +7,11 @@
 //	what is oldest                    each packet that is among the slowest   or Keep
 //	                                  so far; lets go of those that are not
 //
-// So memory is bounded however long a trial lasts, and nothing but the collector's rare
-// look costs more than the events themselves. Times are those of CLOCK_MONOTONIC, on
-// which bpf_ktime_get_ns and the engines agree.
+// So memory is limited however long a trial lasts, and apart from the events themselves only the
+// collector's rare look costs anything. Times are CLOCK_MONOTONIC, which bpf_ktime_get_ns and the
+// engines share.
 //
-// The programs hang on tracepoints by BTF: no kprobes, no perf events, no setrlimit
-// (Linux 5.11 and later count BPF memory in control groups). They need CAP_BPF and
-// CAP_PERFMON, or CAP_SYS_ADMIN. When the process ends, however it ends, the kernel takes
-// them off.
+// The programs attach to tracepoints by BTF: no kprobes, no perf events, no setrlimit (Linux 5.11
+// and later count BPF memory in control groups). They need CAP_BPF and CAP_PERFMON, or
+// CAP_SYS_ADMIN. When the process ends in any way, the kernel detaches them.
 package trace

@@ -2,10 +2,10 @@ package trace
 
 import "nines.dev/nines/result"
 
-// Interrupts, vectors and softirqs are one record, made at their end (bpf/irq.h). Those that
-// have none yet are told of by the CPU's state.
+// Interrupts, vectors and softirqs are one record, made at their end (bpf/irq.h). For those still
+// running, the CPU's state has the begin.
 
-// spanKind is enum span of bpf/record.h: what a kindSpan is of.
+// spanKind is enum span of bpf/record.h: the kind of a kindSpan record.
 type spanKind uint8
 
 const (
@@ -15,34 +15,34 @@ const (
 	spanKinds
 )
 
-// entry is the kind of the record of its begin, where that has one.
+// entry is the kind of record for its begin, if that has one.
 func (s spanKind) entry() kind { return kindIRQEntry + 2*kind(s) }
 
-// span is what a kindSpan is of, number that interrupt, vector or softirq, and begin when
-// it began.
+// span returns the kind of a kindSpan; number is that interrupt, vector or softirq, and begin its
+// begin.
 func (r record) span() spanKind { return spanKind(r.flags &^ flagPolled) }
 func (r record) number() uint64 { return r.a & (1<<32 - 1) }
 func (r record) begin() int64   { return r.ns - int64(r.a>>32) }
 
-// tellsOf is true for the record, from after a stretch, of what began in it or before.
+// tellsOf tells whether the record, from after a stretch, is of a span that began in it or before.
 func (r record) tellsOf(s span) bool { return r.kind == kindSpan && r.begin() < s.end }
 
-// underWay are the begins of the interrupt, vector and softirq that the CPU is in the
-// middle of, which have no record yet.
+// underWay returns the begins of the interrupt, vector and softirq that the CPU is currently in,
+// which have no record yet.
 func (r ring) underWay() []record {
 	var begun []record
 	for s := range spanKinds {
 		at := stateSpans + 16*int(s)
 		since, number := r.word(at).Load(), r.word(at+8).Load()
-		if since > 0 && since == r.word(at).Load() { // else the number may be of the next
+		if since > 0 && since == r.word(at).Load() { // otherwise the number may belong to the next
 			begun = append(begun, record{ns: int64(since), kind: s.entry(), a: number})
 		}
 	}
 	return begun
 }
 
-// unended are the entries of what was under way when the piece was taken, and has no end in
-// the records either.
+// unended returns the entries of spans that were running when the piece was taken, and have no end
+// in the records.
 func (p piece) unended() []record {
 	type begin struct {
 		kind kind
@@ -65,7 +65,7 @@ func (p piece) unended() []record {
 	return entries
 }
 
-// spanned is an interrupt, vector or softirq.
+// spanned opens an interrupt, vector or softirq.
 func (t *timeline) spanned(s spanKind, number uint64, begin int64) open {
 	switch s {
 	case spanIRQ:
@@ -77,14 +77,14 @@ func (t *timeline) spanned(s spanKind, number uint64, begin int64) open {
 	}
 }
 
-// span adds one from its begin to its end, and its last poll.
+// span adds a span from begin to end, and its last poll.
 func (t *timeline) span(r record) {
 	t.lastPoll(r)
 	t.endTimers(r.begin())
 	t.close(t.spanned(r.span(), r.number(), r.begin()), t.thread.tid, false)
 }
 
-// lastPoll adds a softirq's last, at the softirq's end: when exactly it was has no record.
+// lastPoll adds a softirq's last poll, at the softirq's end: its exact time is not recorded.
 func (t *timeline) lastPoll(r record) {
 	if r.flags&flagPolled != 0 {
 		t.poll(min(t.now, t.stretch.end), r.b, uint64(r.part))

@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// joined are the pieces of each CPU, those of touching stretches made one: what began in
-// one of them may end in the next.
+// joined returns the pieces of each CPU, with those of adjacent stretches joined: what began in one
+// may end in the next.
 func (k *keeper) joined() []piece {
 	pieces := slices.Clone(k.pieces)
 	slices.SortFunc(pieces, func(a, b piece) int {
@@ -27,8 +27,8 @@ func (k *keeper) joined() []piece {
 	return joined
 }
 
-// join makes one of pieces of a CPU that touch, in their order. Several may have a record.
-// All are sorted at once: an overload leaves as many of them as there were looks.
+// join joins adjacent pieces of a CPU, in order. Several may hold the same record. It sorts all at
+// once: an overload leaves one piece per look.
 func join(pieces []piece) piece {
 	whole := pieces[0]
 	if len(pieces) == 1 {
@@ -46,7 +46,7 @@ func join(pieces []piece) piece {
 	return whole
 }
 
-// sortEvents puts events in the order of begin, on one CPU what lies in another after it.
+// sortEvents orders events by begin; on one CPU an enclosed event comes after its enclosing one.
 func sortEvents(events []result.Event) {
 	slices.SortStableFunc(events, func(a, b result.Event) int {
 		return cmp.Or(cmp.Compare(a.BeginNs, b.BeginNs), cmp.Compare(a.CPU, b.CPU), cmp.Compare(b.EndNs, a.EndNs))

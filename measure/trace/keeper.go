@@ -6,26 +6,25 @@ import (
 	"slices"
 )
 
-// keeper decides of which packets the events are kept, and holds them. It is pure: what
-// it is told alone decides.
+// keeper decides for which packets the events are kept, and holds them. It is pure: only its inputs
+// decide.
 type keeper struct {
-	// slowest are the slowest so far, the least slow first; at most most of them.
+	// slowest are the slowest so far, least slow first; at most most of them.
 	slowest slowest
 	most    int
-	// ordinary are the packets picked at random, by their places.
+	// ordinary are the randomly picked packets by place.
 	ordinary map[int]Packet
 	places   int
-	// pieces are what the CPUs did around them, records how many records that is.
+	// pieces are what the CPUs did around them, records the total number of records.
 	pieces  []piece
 	records int
-	// limit is how many records are held; pruned how many there were when what nobody
-	// wants was last let go.
+	// limit is the number of records to hold; pruned is how many there were after the last prune.
 	limit, pruned int
-	// evicted is how many of the slowest were evicted for lack of room, and floor the latency
-	// of the slowest of those: as slow ones have no chance any more.
+	// evicted is how many of the slowest were evicted for lack of room, and floor the highest
+	// latency among those: packets up to it are no longer accepted.
 	evicted int
 	floor   int64
-	// evictedOrdinary is how many of the ordinary packets were.
+	// evictedOrdinary is how many of the ordinary packets were evicted.
 	evictedOrdinary int
 }
 
@@ -43,18 +42,17 @@ func (s slowest) Len() int           { return len(s) }
 func (s slowest) Less(i, j int) bool { return s[i].LatencyNs < s[j].LatencyNs }
 func (s slowest) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
 
-// Push and Pop are heap.Interface's.
+// Push and Pop implement heap.Interface.
 func (s *slowest) Push(x any) { *s = append(*s, x.(Packet)) }
 
-// Pop removes the last.
+// Pop removes the last packet.
 func (s *slowest) Pop() any {
 	last := (*s)[len(*s)-1]
 	*s = (*s)[:len(*s)-1]
 	return last
 }
 
-// offer takes a packet in, in place of another where there is no room for both; false if
-// it is not wanted.
+// offer adds a packet, in place of another if there is no room; false if it is not wanted.
 func (k *keeper) offer(p Packet) bool {
 	if p.Ordinary {
 		if p.Place < 0 || p.Place >= k.places {
@@ -75,7 +73,7 @@ func (k *keeper) offer(p Packet) bool {
 	return true
 }
 
-// keeps tells whether a packet that was taken in still has its place.
+// keeps tells whether an accepted packet is still kept.
 func (k *keeper) keeps(p Packet) bool {
 	if p.Ordinary {
 		return k.ordinary[p.Place] == p
@@ -93,7 +91,7 @@ func (k *keeper) threshold() int64 {
 
 func around(p Packet) span { return span{p.BeginNs - MarginNs, p.EndNs + MarginNs} }
 
-// wanted are the stretches of all packets that have a place.
+// wanted returns the stretches of all kept packets.
 func (k *keeper) wanted() []span {
 	spans := make([]span, 0, len(k.slowest)+len(k.ordinary))
 	for _, p := range k.slowest {
@@ -105,11 +103,11 @@ func (k *keeper) wanted() []span {
 	return merge(spans)
 }
 
-// held are the stretches of which there are pieces.
+// held returns the stretches that have pieces.
 func (k *keeper) held() []span {
 	spans := make([]span, 0, len(k.pieces))
 	for _, p := range k.pieces {
-		// Each CPU has a piece of a stretch, one after the other.
+		// Each CPU has one piece per stretch; they are consecutive.
 		if last := len(spans) - 1; last < 0 || spans[last] != p.stretch {
 			spans = append(spans, p.stretch)
 		}
@@ -117,7 +115,7 @@ func (k *keeper) held() []span {
 	return merge(spans)
 }
 
-// add holds pieces, and lets go of others where they become too many.
+// add holds pieces, and evicts others if there are too many.
 func (k *keeper) add(pieces ...piece) {
 	for _, p := range pieces {
 		k.pieces = append(k.pieces, p)
@@ -132,8 +130,8 @@ func (k *keeper) add(pieces ...piece) {
 	}
 }
 
-// evict drops some packets: the least slow of the slowest, and those of the last places
-// of the ordinary ones, by turns, so that there are some to compare with.
+// evict drops some packets: alternately the least slow of the slowest and the last of the ordinary
+// ones, so that some remain for comparison.
 func (k *keeper) evict() {
 	if len(k.slowest) >= len(k.ordinary) {
 		for range 1 + len(k.slowest)/16 {
@@ -153,7 +151,7 @@ func (k *keeper) evict() {
 	}
 }
 
-// prune lets go of what no packet wants any more.
+// prune drops what no packet wants any more.
 func (k *keeper) prune() {
 	wanted := k.wanted()
 	var kept []piece
@@ -168,7 +166,7 @@ func (k *keeper) prune() {
 	k.pieces, k.pruned = kept, k.records
 }
 
-// cut is the part of a piece that tells of a stretch within it.
+// cut is the part of a piece that describes a stretch within it.
 func (p piece) cut(s span) piece {
 	if s == p.stretch {
 		return p
@@ -188,7 +186,7 @@ func (p piece) cut(s span) piece {
 	}
 	first = lead(p.records, min(first, last))
 	last = min(len(p.records), last+context)
-	// A copy, so that the rest can be let go.
+	// A copy, so that the rest can be freed.
 	cut.records = append([]record(nil), p.records[first:last]...)
 	for _, r := range p.records[last:] {
 		if r.tellsOf(s) {

@@ -11,8 +11,8 @@ func slow(id uint32, begin, latency int64) Packet {
 	return Packet{ID: id, BeginNs: begin, EndNs: begin + latency, LatencyNs: latency}
 }
 
-// busy is what a CPU does in a stretch: an event each 800 ns, many times what there is at
-// 100,000 packets a second.
+// busy is what a CPU does in a stretch: one event every 800 ns, many times as many as at 100,000
+// packets a second.
 func busy(cpu int, s span) piece {
 	p := piece{cpu: cpu, stretch: s, running: 7}
 	for ns := s.begin - slackNs; ns < s.end+slackNs; ns += 800 {
@@ -52,17 +52,16 @@ func TestOrdinaryPacketsTakePlaces(t *testing.T) {
 	}
 }
 
-// An hour at a million packets a second: only packets that are among the slowest at their
-// time, and those picked at random, are announced. Which, of a stream whose latencies are
-// independent and exponential, is drawn directly. What is held stays bounded, and in the
-// end there is a piece for every packet that is kept.
+// An hour at a million packets a second: only packets among the slowest so far and randomly picked
+// ones are announced. These are drawn directly, for a stream with independent exponential
+// latencies. Memory stays limited, and in the end there is a piece for every kept packet.
 func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 	const packets, most, places = 3_600_000_000, 200, 200
 	random := rand.New(rand.NewPCG(1, 2))
 	k := newKeeper(most, places)
 	c := collector{keeper: *k}
 	offered, peak := 0, 0
-	// take stands for the rings of two CPUs.
+	// take simulates the rings of two CPUs.
 	take := func(p Packet) {
 		offered++
 		if !c.offer(p) {
@@ -75,7 +74,7 @@ func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 	}
 	weight, pick := 1.0, uint64(0)
 	for i := uint64(0); i < packets; {
-		// The next that is slow enough: a geometric number of packets on.
+		// The next slow enough packet: a geometric number of packets later.
 		next := i
 		if threshold := c.threshold(); threshold > 0 {
 			chance := math.Exp(-float64(threshold) / 20_000)
@@ -90,7 +89,7 @@ func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 			p.Ordinary, p.Place = true, place
 			take(p)
 			pick++
-			if pick >= places { // algorithm L, as the engine
+			if pick >= places { // algorithm L, as in the engine
 				weight *= math.Exp(math.Log(random.Float64()) / places)
 				pick += uint64(math.Log(random.Float64()) / math.Log1p(-weight))
 			}
@@ -121,7 +120,7 @@ func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 	t.Logf("%d announced, at most %d records held, %d in the end", offered, peak, c.records)
 }
 
-// Where everything is slow for long, fewer packets are kept, not more memory taken.
+// If everything is slow for long, fewer packets are kept; memory does not grow.
 func TestAStreamThatIsTooMuch(t *testing.T) {
 	k := newKeeper(200, 0)
 	k.limit = 100_000
@@ -141,7 +140,7 @@ func TestAStreamThatIsTooMuch(t *testing.T) {
 	}
 }
 
-// Ordinary packets that are late themselves, as in an overload, leave room for the slowest.
+// Late ordinary packets, as in an overload, leave room for the slowest.
 func TestOrdinaryPacketsThatAreTooMuch(t *testing.T) {
 	k := newKeeper(200, 200)
 	k.limit = 100_000
@@ -163,8 +162,8 @@ func TestOrdinaryPacketsThatAreTooMuch(t *testing.T) {
 	}
 }
 
-// What is held of a long stretch goes when only a part of it is still wanted, and who ran
-// is known of the rest.
+// A long stretch is dropped when only a part of it is still wanted; for the rest it is known which
+// thread ran.
 func TestAStretchIsCutDown(t *testing.T) {
 	k := newKeeper(10, 0)
 	k.offer(slow(1, 1e9, 10_000_000))
@@ -204,7 +203,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// Two pieces that touch are one: what begins in the first may end in the second.
+// Two adjacent pieces are joined: what begins in the first may end in the second.
 func TestPiecesAreJoined(t *testing.T) {
 	k := newKeeper(1, 0)
 	k.pieces = []piece{

@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// What a thread went off its CPU for, and its priority, are in its event.
+// A thread's event has the reason why it left its CPU, and its priority.
 func TestHowAThreadLeaves(t *testing.T) {
 	const fifo50 = 50 << 8
 	for _, c := range []struct {

@@ -13,12 +13,12 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// names tells what the numbers of records stand for.
+// names resolves the numbers in records.
 type names struct {
 	threads map[uint32]string
 	devices map[uint64]string
-	// functions are the kernel's, interrupts those of /proc/interrupts by number, drops
-	// the values of enum skb_drop_reason.
+	// functions are the kernel's; interrupts those of /proc/interrupts by number; drops the values
+	// of enum skb_drop_reason.
 	functions  symbols
 	interrupts map[uint64]string
 	drops      map[uint64]string
@@ -45,7 +45,7 @@ func (n *names) function(address uint64) string {
 	return fmt.Sprintf("%#x", address)
 }
 
-// device is a device's name; packets that none polls wait in the CPU's backlog.
+// device returns a device's name; packets without a polled device wait in the CPU's backlog.
 func (n *names) device(id uint64) string {
 	if name, ok := n.devices[id]; ok {
 		return name
@@ -60,8 +60,8 @@ func (n *names) drop(reason uint64) string {
 	return fmt.Sprintf("reason %d", reason)
 }
 
-// readNames reads the names that the kernel keeps; those of threads and devices are noted
-// as they are met.
+// readNames reads the names that the kernel keeps; those of threads and devices are noted when they
+// occur.
 func readNames(root string) (*names, error) {
 	n := &names{threads: map[uint32]string{}, devices: map[uint64]string{}}
 	for _, file := range []struct {
@@ -87,7 +87,7 @@ func readNames(root string) (*names, error) {
 	return n, nil
 }
 
-// symbols are functions of the kernel in the order of their addresses.
+// symbols are kernel functions ordered by address.
 type symbols []symbol
 
 type symbol struct {
@@ -95,7 +95,7 @@ type symbol struct {
 	name    string
 }
 
-// at is the function that begins at an address.
+// at returns the function that begins at an address.
 func (s symbols) at(address uint64) string {
 	i := sort.Search(len(s), func(i int) bool { return s[i].address >= address })
 	if i < len(s) && s[i].address == address && address != 0 {
@@ -104,8 +104,7 @@ func (s symbols) at(address uint64) string {
 	return ""
 }
 
-// parseSymbols reads /proc/kallsyms: "ffffffff81000000 T _text", and the module's name
-// in brackets.
+// parseSymbols reads /proc/kallsyms: "ffffffff81000000 T _text", and the module's name in brackets.
 func parseSymbols(r io.Reader) (symbols, error) {
 	var list symbols
 	lines := bufio.NewScanner(r)
@@ -118,7 +117,7 @@ func parseSymbols(r io.Reader) (symbols, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Who may not see addresses reads zeros (kernel.kptr_restrict).
+		// Unprivileged readers see zeros (kernel.kptr_restrict).
 		if address != 0 {
 			list = append(list, symbol{address, strings.Clone(fields[2])})
 		}
@@ -127,10 +126,9 @@ func parseSymbols(r io.Reader) (symbols, error) {
 	return list, lines.Err()
 }
 
-// parseInterrupts reads the actions of /proc/interrupts by the interrupts' numbers:
-// " 24:  12  0  PCI-MSI 512-edge  virtio0-input.0". What is before the actions' names, the
-// chip and the hardware's number, has no fixed number of words: the actions are what
-// follows the word that ends with the trigger.
+// parseInterrupts reads the actions of /proc/interrupts by interrupt number: " 24:  12  0  PCI-MSI
+// 512-edge  virtio0-input.0". Before the actions' names, the chip and the hardware's number have a
+// varying number of words: the actions follow the word that ends with the trigger.
 func parseInterrupts(r io.Reader) (map[uint64]string, error) {
 	list := map[uint64]string{}
 	lines := bufio.NewScanner(r)
@@ -153,7 +151,7 @@ func parseInterrupts(r io.Reader) (map[uint64]string, error) {
 	return list, lines.Err()
 }
 
-// dropReasons are those that the running kernel's BTF names; none before Linux 5.17.
+// dropReasons returns those in the running kernel's BTF; none before Linux 5.17.
 func dropReasons() map[uint64]string {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {

@@ -9,23 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Notices is where an engine announces packets: a ring in its memory
-// (docs/engine-protocol.md).
+// Notices is where an engine announces packets: a ring in its memory (docs/engine-protocol.md).
 type Notices struct {
 	PID     int
 	Address uint64
 }
 
-// The form of the ring, as in engine/stats/notices.h.
+// The format of the ring, as in engine/stats/notices.h.
 const (
 	noticeBytes   = 64
-	noticesHead   = 16 // where in the ring's first line its count is
+	noticesHead   = 16 // offset of the count in the ring's first line
 	noticesMost   = 1 << 20
 	noticesMagic  = "NINESNOT"
 	slowestNotice = 1<<32 - 1
 )
 
-// source is an engine's ring as it is read.
+// source is the reading side of an engine's ring.
 type source struct {
 	notices  Notices
 	capacity uint64
@@ -48,7 +47,7 @@ func newSource(n Notices) (*source, error) {
 	return s, nil
 }
 
-// read is what was announced since the last call, and how many announcements had been
+// read returns what was announced since the last call, and how many announcements had been
 // overwritten. An engine that has ended announces nothing.
 func (s *source) read() (packets []Packet, missed uint64) {
 	line := make([]byte, noticeBytes)
@@ -83,7 +82,7 @@ func (s *source) read() (packets []Packet, missed uint64) {
 	return packets, missed
 }
 
-// decodeNotice reads the announcement of a place; false if it holds another one.
+// decodeNotice reads the announcement of a place; false if the place holds another one.
 func decodeNotice(raw []byte, place uint64) (Packet, bool) {
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(raw[at:]) }
 	if len(raw) < noticeBytes || word(0) != place+1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// engine is the memory of an engine that announces.
+// engine simulates the memory of an announcing engine.
 type engine struct {
 	memory   []byte
 	capacity uint64
@@ -71,7 +71,7 @@ func TestAnnouncementsAreRead(t *testing.T) {
 	}
 	e.announce(200, 4000, 1, slowestNotice)
 	e.announce(201, 4000, 1, slowestNotice)
-	// The one that is being written is passed over, and counted.
+	// An announcement being written is skipped and counted.
 	binary.LittleEndian.PutUint64(e.memory[(1+(e.head-1)%8)*noticeBytes:], 0)
 	if packets, missed = s.read(); len(packets) != 1 || missed != 1 || packets[0].ID != 200 {
 		t.Errorf("%+v, %d missed", packets, missed)

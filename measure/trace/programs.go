@@ -18,26 +18,26 @@ import (
 	"nines.dev/nines/host"
 )
 
-// object is the programs; `make build` compiles them from their sources in bpf.
+// object holds the programs; `make build` compiles them from their sources in bpf.
 //
 //go:embed bpf
 var object embed.FS
 
-// programs are the recorder's in the kernel.
+// programs are the recorder's loaded programs.
 type programs struct {
 	collection *ebpf.Collection
 	attached   []link.Link
-	// missing are tracepoints that the kernel has not.
+	// missing are tracepoints that the kernel lacks.
 	missing []string
 }
 
-// room is for how much the programs' memory is.
+// room is the size of the programs' memory.
 type room struct{ records, cpus uint32 }
 
-// onlyStages are tracepoints that only tell of packets' ways.
+// onlyStages are tracepoints that only follow packets.
 var onlyStages = []string{"net_dev_queue", "net_dev_start_xmit", "netif_receive_skb", "skb_consume_udp"}
 
-// load reads the programs into the kernel.
+// load loads the programs into the kernel.
 func load(room room, stages *Stages) (_ *programs, err error) {
 	text, err := object.ReadFile("bpf/recorder.bpf.o")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,9 +87,8 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 	return p, nil
 }
 
-// withoutFunctions takes the programs that hang on functions out, and tells whether there
-// were any: a kernel without CONFIG_FUNCTION_TRACER has tracepoints only, and says that it
-// is not permitted.
+// withoutFunctions removes the programs that attach to functions, and tells whether there were any:
+// a kernel without CONFIG_FUNCTION_TRACER has only tracepoints, and returns EPERM.
 func (p *programs) withoutFunctions(spec *ebpf.CollectionSpec, reason error) bool {
 	if !errors.Is(reason, unix.EPERM) && !errors.Is(reason, unix.ENOTSUP) {
 		return false
@@ -106,7 +105,7 @@ func (p *programs) withoutFunctions(spec *ebpf.CollectionSpec, reason error) boo
 	return found
 }
 
-// lacks says why a program cannot hang on what it is for; empty if it can.
+// lacks says why a program cannot attach; empty if it can.
 func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
 	const absent = "this kernel was built without it"
 	if program.AttachType != ebpf.AttachTraceFEntry {
@@ -120,8 +119,8 @@ func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
 	if kernel.TypeByName(program.AttachTo, &function) != nil {
 		return absent
 	}
-	// Whether functions may be hung on depends on the kernel's configuration, and on what
-	// watches over it: it is tried, with a program that does nothing.
+	// Whether programs can attach to functions depends on the kernel's configuration and its
+	// security modules: try it with an empty program.
 	empty, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type: ebpf.Tracing, AttachType: ebpf.AttachTraceFEntry, AttachTo: program.AttachTo, License: program.License,
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
@@ -133,8 +132,8 @@ func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
 	return ""
 }
 
-// Check is a host.MissingError where the kernel or the privileges allow no recording.
-// Nothing is attached.
+// Check returns a host.MissingError if the kernel or the privileges allow no recording. It attaches
+// nothing.
 func Check() error {
 	p, err := load(room{records: guard, cpus: 1}, &Stages{})
 	if err != nil {
@@ -143,13 +142,13 @@ func Check() error {
 	return p.close()
 }
 
-// attach begins the recording.
+// attach starts the recording.
 func (p *programs) attach() error {
 	names := make([]string, 0, len(p.collection.Programs))
 	for name := range p.collection.Programs {
 		names = append(names, name)
 	}
-	// Ends before begins: what has begun would otherwise seem to go on for ever.
+	// Ends before begins: otherwise a span that has begun would seem to last for ever.
 	slices.Sort(names)
 	slices.Reverse(names)
 	for _, name := range names {
@@ -162,9 +161,9 @@ func (p *programs) attach() error {
 	return nil
 }
 
-// skipped is how often the kernel left a program out because an event came in the middle of
-// it on the same CPU (Linux 5.12; kernel/bpf/syscall.c, bpf_prog_inc_misses_counter). What
-// is not counted is not known.
+// skipped is how often the kernel skipped a program because an event occurred in the middle of it
+// on the same CPU (Linux 5.12; kernel/bpf/syscall.c, bpf_prog_inc_misses_counter). Errors leave it
+// unknown.
 func (p *programs) skipped() uint64 {
 	var misses uint64
 	for _, program := range p.collection.Programs {
@@ -175,7 +174,7 @@ func (p *programs) skipped() uint64 {
 	return misses
 }
 
-// detach ends it; the rings stay as they are.
+// detach stops it; the rings stay.
 func (p *programs) detach() error {
 	var errs []error
 	for _, attached := range p.attached {
@@ -198,7 +197,7 @@ func refused(what string, err error) error {
 		missing.Reason = "the recorder's programs need CAP_BPF and CAP_PERFMON"
 		missing.Remedy = "run nines as root, or with these capabilities, or set trace: false"
 	}
-	// The verifier's log is long; the last line before its statistics says what is wrong.
+	// The verifier's log is long; its last line before the statistics says what is wrong.
 	var verifier *ebpf.VerifierError
 	if errors.As(err, &verifier) && len(verifier.Log) > 1 {
 		missing.Err = fmt.Errorf("%w: %s", verifier.Cause, strings.TrimSpace(verifier.Log[len(verifier.Log)-2]))

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// The form of the records, as in bpf/record.h.
+// The format of the records, as in bpf/record.h.
 const recordBytes = 32
 
 // kind is enum kind of bpf/record.h.
@@ -36,8 +36,8 @@ const (
 	kinds
 )
 
-// allKinds and senderKinds are what a CPU of the measurement records, and what one
-// does that only sends interrupts to those.
+// allKinds is what a CPU of the measurement records, senderKinds what a CPU does that only sends
+// interrupts to those.
 const (
 	allKinds    = 1<<kinds - 1
 	senderKinds = 1<<kindIPI | 1<<kindIPIMask | 1<<kindCSD
@@ -49,9 +49,9 @@ const (
 	flagPolled    = 0x80
 )
 
-// record is an event of a CPU as its program wrote it.
+// record is an event as a CPU's program wrote it.
 type record struct {
-	// place is how many records the CPU had written before.
+	// place is the number of records that the CPU had written before.
 	place uint64
 	ns    int64
 	kind  kind
@@ -60,8 +60,8 @@ type record struct {
 	a, b  uint64
 }
 
-// decode reads the record of a place; false if it holds another one, is being written, or
-// never was.
+// decode reads the record of a place; false if the place holds another one, is being written, or
+// was never written.
 func decode(raw []byte, place uint64) (record, bool) {
 	if len(raw) < recordBytes || binary.LittleEndian.Uint32(raw[8:]) != uint32(place)+1 {
 		return record{}, false
@@ -75,7 +75,7 @@ func decode(raw []byte, place uint64) (record, bool) {
 	return r, r.kind > 0 && r.kind < kinds && (r.kind != kindSpan || r.span() < spanKinds)
 }
 
-// ceilPowerOfTwo is the next power of two that is not less.
+// ceilPowerOfTwo is the smallest power of two that is at least n.
 func ceilPowerOfTwo(n uint64) uint64 {
 	if n <= 1 {
 		return 1

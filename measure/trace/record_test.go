@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// encode is what a program writes.
+// encode writes a record as a program does.
 func encode(r record) []byte {
 	raw := make([]byte, recordBytes)
 	binary.LittleEndian.PutUint64(raw, uint64(r.ns))
@@ -46,7 +46,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// Whatever the rings hold, events lie in their stretch and have a length.
+// For any ring contents, events lie in their stretch and have a length.
 func FuzzEvents(f *testing.F) {
 	f.Add(append(encode(record{place: 0, ns: 100, kind: kindSwitch, a: 7, b: 8}), encode(record{place: 1, ns: 150, kind: kindSoftirqEntry, a: 3})...), int64(120), int64(160), int64(140))
 	f.Add(append(encode(record{place: 0, ns: 100, kind: kindWorkEntry, a: 7, b: 8}), encode(record{place: 1, ns: 10, kind: kindWorkExit, a: 7})...), int64(0), int64(1), int64(0))
@@ -74,7 +74,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// events makes those of a CPU from records in the order given.
+// events makes the events of a CPU from records in the given order.
 func events(s span, running int64, records ...record) []result.Event {
 	for i := range records {
 		records[i].place = uint64(i)
@@ -86,7 +86,7 @@ func events(s span, running int64, records ...record) []result.Event {
 	})
 }
 
-// brief is what tests compare of an event.
+// brief is the part of an event that tests compare.
 type brief struct {
 	begin, end int64
 	kind       result.EventKind
@@ -109,19 +109,19 @@ func hold(t *testing.T, got []result.Event, want ...brief) {
 	}
 }
 
-// spanned is the record of what lasted from begin to end.
+// spanned is the record of a span from begin to end.
 func spanned(begin, end int64, s spanKind, number uint64) record {
 	return record{ns: end, kind: kindSpan, flags: uint8(s), a: uint64(end-begin)<<32 | number}
 }
 
-// What is one record is what its entry and exit would be, wherever it lies.
+// A span record gives the same events as its entry and exit would, at any place.
 func TestSpansAreWhatTheirEdgesWouldBe(t *testing.T) {
 	polled := spanned(160, 300, spanSoftirq, 3)
 	polled.flags, polled.part, polled.b = polled.flags|flagPolled, 12, 5
 	hold(t, events(span{50, 1000}, 7,
 		spanned(10, 60, spanIRQ, 4), // begun before the stretch
 		spanned(200, 250, spanVector, 0), polled,
-		spanned(900, 1200, spanSoftirq, 1)), // over after it
+		spanned(900, 1200, spanSoftirq, 1)), // ends after it
 		brief{50, 1000, result.EventThread, "engine", 7},
 		brief{50, 60, result.EventInterrupt, "irq 4", 7},
 		brief{160, 300, result.EventSoftirq, "NET_RX", 7},
@@ -130,7 +130,7 @@ func TestSpansAreWhatTheirEdgesWouldBe(t *testing.T) {
 		brief{900, 1000, result.EventSoftirq, "TIMER", 7})
 }
 
-// What has not ended when a stretch is taken is told of once, by its end if that came.
+// A span that is unended when a stretch is taken is reported once, at its end if that was recorded.
 func TestWhatIsUnderWayIsTold(t *testing.T) {
 	p := piece{cpu: 1, stretch: span{0, 1000}, running: 7, begun: []record{
 		{ns: 100, kind: kindSoftirqEntry, a: 3}, {ns: 100, kind: kindSoftirqEntry, a: 3}, {ns: 500, kind: kindVectorEntry, a: 0}}}
@@ -158,8 +158,8 @@ func TestWhatLiesInOneAnother(t *testing.T) {
 		brief{170, 180, result.EventInterrupt, "irq 24", 7})
 }
 
-// The function of a timer ends when the next one of the same interrupt begins, or with it;
-// one that nothing recorded has called has no length.
+// A timer function ends when the next one of the same interrupt begins, or with the interrupt; one
+// without a recorded caller has no length.
 func TestTimersEndWithWhatCallsThem(t *testing.T) {
 	hold(t, events(span{0, 1000}, 7,
 		record{ns: 20, kind: kindTimer, a: 0x1000},
@@ -197,7 +197,7 @@ func TestWhatWasUnderWayIsCutAtTheEnds(t *testing.T) {
 		brief{180, 200, result.EventInterrupt, "reschedule", 7})
 }
 
-// A record that was lost does not leave what it ends open for ever.
+// A lost end record does not leave a span open for ever.
 func TestALostEnd(t *testing.T) {
 	hold(t, events(span{0, 1000}, 7,
 		record{ns: 100, kind: kindSoftirqEntry, a: 3},
@@ -210,7 +210,7 @@ func TestALostEnd(t *testing.T) {
 		brief{500, 1000, result.EventThread, "kworker/1:2", 9})
 }
 
-// A function of a workqueue may sleep: it takes the time that its worker has the CPU.
+// A workqueue function may sleep: it takes the time for which its worker has the CPU.
 func TestWorkGoesWithItsWorker(t *testing.T) {
 	hold(t, events(span{0, 1000}, 0,
 		record{ns: 100, kind: kindSwitch, a: 0, b: 9},

@@ -19,12 +19,12 @@ type Recorder struct {
 	config   Config
 	programs *programs
 	mapped   [][]byte
-	// everywhere is what the collector's thread may use when it is done.
+	// everywhere is the affinity that the collector's thread gets back at the end.
 	everywhere unix.CPUSet
 
 	stopping atomic.Bool
 	done     chan struct{}
-	mu       sync.Mutex // of the collector
+	mu       sync.Mutex // protects the collector
 	collector
 	began  int64 // CLOCK_MONOTONIC
 	cost   cost
@@ -32,8 +32,8 @@ type Recorder struct {
 	delays []byte // the histograms of stages
 }
 
-// Start begins to record. The error is a host.MissingError where the kernel or the
-// privileges do not allow it.
+// Start starts recording. The error is a host.MissingError if the kernel or the privileges do not
+// allow it.
 func Start(config Config) (_ *Recorder, err error) {
 	if err := config.complete(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func Start(config Config) (_ *Recorder, err error) {
 	return r, nil
 }
 
-// sendersRecords is how many records a CPU has that only sends interrupts.
+// sendersRecords is the number of records for a CPU that only sends interrupts.
 const sendersRecords = 8192
 
 // mapRings tells the programs which CPUs record what, and maps the memory of the rings.
@@ -150,7 +150,7 @@ func (r *Recorder) mapped1(name string, bytes int) ([]byte, error) {
 	return memory, nil
 }
 
-// AddThreads names further threads that handle the packets.
+// AddThreads adds further threads that handle the packets.
 func (r *Recorder) AddThreads(threads ...result.TracedThread) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,8 +158,8 @@ func (r *Recorder) AddThreads(threads ...result.TracedThread) {
 	r.markReaders(threads)
 }
 
-// markReaders marks those that packets wake, once they are in a socket. What wakes a
-// thread that polls devices is a packet on its way.
+// markReaders marks the threads that packets wake once they are in a socket. A thread that polls
+// devices is woken by packets still in transit.
 func (r *Recorder) markReaders(threads []result.TracedThread) {
 	for _, t := range threads {
 		if t.Role != result.RolePoller {
@@ -175,7 +175,7 @@ func (r *Recorder) Keep(p Packet) {
 	r.announce(p)
 }
 
-// Follow reads what an engine announces from now on.
+// Follow reads an engine's announcements from now on.
 func (r *Recorder) Follow(n Notices) error {
 	s, err := newSource(n)
 	if err != nil {
@@ -187,11 +187,11 @@ func (r *Recorder) Follow(n Notices) error {
 	return nil
 }
 
-// Stop ends the recording and hands over what was kept.
+// Stop ends the recording and returns what was kept.
 func (r *Recorder) Stop() (Recording, error) {
 	r.stopping.Store(true)
 	<-r.done
-	// What is pending is over by now: those who announced it are done.
+	// Pending stretches are over by now: their announcers are done.
 	ended := monotonic()
 	r.look(ended + MarginNs)
 	if err := errors.Join(r.cost.end(r.programs, r.written()), r.programs.detach()); err != nil {
@@ -202,7 +202,7 @@ func (r *Recorder) Stop() (Recording, error) {
 	return recording, r.release()
 }
 
-// written is how many records there are of the CPUs that are recorded.
+// written is the number of records of the recorded CPUs.
 func (r *Recorder) written() (records uint64) {
 	for _, ring := range r.rings[:len(r.config.CPUs)] {
 		records += ring.head()
@@ -210,7 +210,7 @@ func (r *Recorder) written() (records uint64) {
 	return records
 }
 
-// recording is what the keeper holds, as events.
+// recording converts what the keeper holds to events.
 func (r *Recorder) recording() Recording {
 	r.prune()
 	out := Recording{Trace: result.Trace{

@@ -14,20 +14,20 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// The kernels of Debian take every program, from the oldest that nines supports to the
-// newest and the real-time ones: what is missing is what they were built without.
+// Debian's kernels accept every program, from the oldest that nines supports to the newest and the
+// real-time ones; missing tracepoints are due to their build options.
 func TestLabKernelsTakeTheRecorder(t *testing.T) {
 	labtest.EveryKernel(t, labtest.BootMain, labtest.BootNew, labtest.BootRT, labtest.BootNewRT, labtest.BootCloud)
-	if err := Check(); err != nil { // which loads those that follow packets, too
+	if err := Check(); err != nil { // it also loads those that follow packets
 		t.Error(err)
 	}
 	seen := recordLoopback(t)
 	for _, m := range seen.Trace.Missing {
 		t.Log("missing: " + m)
 	}
-	// Linux 6.4 and 6.5 have these; all others are older than what nines runs on.
+	// Linux 6.4 and 6.5 introduced these; nines also supports older kernels.
 	without := []string{"ipi_send_cpu", "ipi_send_cpumask", "csd_queue_cpu"}
-	// The cloud kernel has no machine checks of AMD's (CONFIG_X86_MCE_AMD).
+	// The cloud kernel has no AMD machine checks (CONFIG_X86_MCE_AMD).
 	without = append(without, "threshold_apic_entry", "threshold_apic_exit", "deferred_error_apic_entry", "deferred_error_apic_exit")
 	for _, m := range seen.Trace.Missing {
 		name, _, _ := strings.Cut(m, ":")
@@ -47,8 +47,8 @@ func TestPacketsAreSeenToBeReceived(t *testing.T) {
 	recordLoopback(t)
 }
 
-// TestPacketsThatAreLateAreFollowed: of packets that are not in the histograms, those that
-// are late in the stack get a record there, and no others.
+// TestPacketsThatAreLateAreFollowed: among packets outside the histograms, exactly those that are
+// late in the stack get a record there.
 func TestPacketsThatAreLateAreFollowed(t *testing.T) {
 	labtest.Root(t)
 	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -107,8 +107,8 @@ func TestPacketsThatAreLateAreFollowed(t *testing.T) {
 	}
 }
 
-// recordLoopback records a thread that sends itself datagrams, and holds what was seen
-// against what happened.
+// recordLoopback records a thread that sends itself datagrams, and checks the recording against
+// what happened.
 func recordLoopback(t *testing.T) Recording {
 	t.Helper()
 	r, err := Start(Config{})
@@ -132,7 +132,7 @@ func recordLoopback(t *testing.T) Recording {
 			t.Fatal(err)
 		}
 		pause := unix.NsecToTimespec(int64(time.Millisecond))
-		_ = unix.Nanosleep(&pause, nil) // woken early is as good
+		_ = unix.Nanosleep(&pause, nil) // an early wake-up does no harm
 	}
 	end := monotonic()
 	r.Keep(Packet{BeginNs: begin, EndNs: end, LatencyNs: end - begin})

@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// started is a recorder of the machine that the test runs on.
+// started is a recorder on the test's machine.
 func started(t *testing.T, config Config) *Recorder {
 	t.Helper()
 	labtest.Root(t)
@@ -22,8 +22,8 @@ func started(t *testing.T, config Config) *Recorder {
 	return r
 }
 
-// A thread that sleeps between two moments is seen to go and to come back, with its name,
-// and the CPU that it left is seen to do something else or to be idle.
+// A thread that sleeps between two moments is seen to leave and return, with its name, and its CPU
+// is seen to do something else or to idle.
 func TestAThreadIsSeenToSleepAndWake(t *testing.T) {
 	r := started(t, Config{})
 	runtime.LockOSThread()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// merge sorts spans and joins those that touch.
+// merge sorts spans and joins adjacent ones.
 func merge(spans []span) []span {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.begin, b.begin) })
 	merged := spans[:0]
@@ -19,7 +19,7 @@ func merge(spans []span) []span {
 	return merged
 }
 
-// without is what of the wanted spans lies in none of the others; both are merged.
+// without returns the parts of the wanted spans outside the others; both must be merged.
 func without(wanted, others []span) []span {
 	var rest []span
 	for _, w := range wanted {
@@ -42,7 +42,7 @@ func without(wanted, others []span) []span {
 	return rest
 }
 
-// within is what of a span lies in the wanted ones, which are merged.
+// within returns the parts of a span inside the wanted ones, which must be merged.
 func (s span) within(wanted []span) []span {
 	var parts []span
 	for _, w := range wanted {

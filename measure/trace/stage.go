@@ -9,20 +9,20 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Stages is how packets are followed through the kernel.
+// Stages says how to follow packets through the kernel.
 type Stages struct {
-	// UDPPort is that of the engines; 0 follows none.
+	// UDPPort is the engines' port; 0 follows none.
 	UDPPort int
-	// Every follows one of so many packets, a power of two (0: each), and of the others
-	// those that are late. Rates at which each would cost too much are followed so.
+	// Every follows one in this many packets, a power of two (0: each), plus any late ones. It is
+	// for rates at which following all would cost too much.
 	Every int
-	// Nodes are the network namespaces in which packets are followed, by the inode's
-	// number, with a name for each.
+	// Nodes are the network namespaces in which packets are followed, by inode number, each with a
+	// name.
 	Nodes map[uint32]string
 }
 
-// followedPPS is how many packets a second are followed at least, all of them at lower
-// rates: enough for a percentile of 99.9 % of each second.
+// followedPPS is the least number of packets followed per second, all at lower rates: enough for a
+// 99.9 % percentile of each second.
 const followedPPS = 12_500
 
 // EveryAt is Stages.Every for a rate in packets a second; 0 is an unlimited rate.
@@ -33,10 +33,10 @@ func EveryAt(pps float64) int {
 	return 1 << (bits.Len64(max(uint64(pps/followedPPS), 1)) - 1)
 }
 
-// stages are enum stage of bpf/record.h: the places of a packet's way through the kernel.
+// stages are enum stage of bpf/record.h: the places on a packet's path through the kernel.
 var stages = []string{"send", "qdisc", "driver", "stack", "wake", "run", "read"}
 
-// stageName is the stage with its device, where it has one.
+// stageName is the stage with its device, if it has one.
 func stageName(stage uint16, device string, has bool) string {
 	name := nameOf(stages, uint64(stage))
 	if has {
@@ -45,7 +45,7 @@ func stageName(stage uint16, device string, has bool) string {
 	return name
 }
 
-// The form of a delay, as in bpf/record.h.
+// The format of a delay, as in bpf/record.h.
 const (
 	bucketBits  = 5
 	bucketCount = 32 * 32
@@ -54,7 +54,7 @@ const (
 	delaysEach  = 64
 )
 
-// delay is how long packets took from one place to the next.
+// delay is the time that packets took from one place to the next.
 type delay struct {
 	device      uint64
 	from, to    uint32
@@ -93,7 +93,7 @@ func bucketOf(ns uint64) int {
 	return (exponent+1)<<bucketBits + int(ns>>exponent&(1<<bucketBits-1))
 }
 
-// add joins what another CPU has of the same delay.
+// add adds another CPU's counts of the same delay.
 func (d *delay) add(other delay) {
 	if d.count == 0 {
 		*d = other
@@ -107,9 +107,9 @@ func (d *delay) add(other delay) {
 	}
 }
 
-// percentiles of a delay, to 3 % of their value.
+// percentiles of a delay, accurate to 3 %.
 func (d *delay) percentiles() result.Percentiles {
-	// Packets that were counted while the buckets were read are in one of them only.
+	// Packets counted while the buckets were read are in only one of the two counts.
 	var counted uint64
 	for _, n := range d.buckets {
 		counted += n
@@ -126,7 +126,7 @@ func (d *delay) percentiles() result.Percentiles {
 	})
 }
 
-// stageDelays joins the delays of all CPUs, in the order of a packet's way at each device.
+// stageDelays joins the delays of all CPUs, in path order at each device.
 func stageDelays(raw []byte, names *names) []result.StageDelay {
 	type key struct {
 		device   uint64

@@ -20,7 +20,7 @@ func TestBucketsAreWithinThreePercent(t *testing.T) {
 	}
 }
 
-// raw is a delay as a program counts it.
+// rawDelay is a delay as a program counts it.
 func rawDelay(device uint64, from, to uint32, values ...uint64) []byte {
 	raw := make([]byte, delayBytes)
 	le := binary.LittleEndian

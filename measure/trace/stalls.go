@@ -8,30 +8,30 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Stall is a stretch in which a thread could have run and did not.
+// Stall is a stretch in which a thread was runnable but did not run.
 type Stall struct {
-	ID             uint32 // of the Packet that asks for its events
+	ID             uint32 // of the Packet that requests its events
 	TID            int
 	CPU            int
 	Kind           StallKind
 	BeginNs, EndNs int64
 }
 
-// LengthNs is how long it was.
+// LengthNs is its length.
 func (s Stall) LengthNs() int64 { return s.EndNs - s.BeginNs }
 
-// StallKind is how a thread came to be kept from running.
+// StallKind says how a thread was kept from running.
 type StallKind uint8
 
 // The kinds of stalls.
 const (
-	// Woken is from the time when it was woken until it ran.
+	// Woken lasts from its wake-up until it ran.
 	Woken StallKind = iota
-	// Preempted is from when another took its CPU until it ran again.
+	// Preempted lasts from when another took its CPU until it ran again.
 	Preempted
 	// Interrupted is while interrupts and softirqs had its CPU in the middle of its work.
 	Interrupted
-	// Stopped is from when a signal or a debugger stopped it until it ran again.
+	// Stopped lasts from when a signal or a debugger stopped it until it ran again.
 	Stopped
 	StallKinds
 )
@@ -44,22 +44,22 @@ func (k StallKind) String() string {
 type ThreadStalls struct {
 	TID  int
 	Name string
-	CPU  int // where it ran last; -1: nowhere
+	CPU  int // its last CPU; -1: none
 	// RanNs is how long it had a CPU, and SleptNs how long it wanted none.
 	RanNs, SleptNs int64
 	Switches       uint64
-	// Lengths are all its stalls, by kind.
+	// Lengths are the lengths of all its stalls by kind.
 	Lengths [StallKinds]Lengths
 }
 
-// Lengths are how long stalls were. A histogram takes 220 kB, and a build has thousands of
-// threads with some stalls each: they are listed until there are many.
+// Lengths are the lengths of stalls. A histogram takes 220 kB, and a build has thousands of threads
+// with some stalls each: a short list comes first.
 type Lengths struct {
 	few  []int64
 	many *result.Histogram
 }
 
-// fewLengths is up to how many are listed.
+// fewLengths is the maximum length of the list.
 const fewLengths = 256
 
 func (l *Lengths) record(ns int64) {
@@ -74,7 +74,7 @@ func (l *Lengths) record(ns int64) {
 	}
 }
 
-// Histogram is that of all of them.
+// Histogram returns the histogram of all lengths.
 func (l *Lengths) Histogram() *result.Histogram {
 	if l.many != nil {
 		return l.many
@@ -86,8 +86,7 @@ func (l *Lengths) Histogram() *result.Histogram {
 	return h
 }
 
-// stalls finds what kept threads from running, in records of all CPUs in the order of
-// time. It is pure.
+// stalls finds what kept threads from running, in the time-ordered records of all CPUs. It is pure.
 type stalls struct {
 	threads map[uint32]*stalling
 	cpus    map[int]*busyCPU
@@ -121,9 +120,9 @@ const (
 type busyCPU struct {
 	number int
 	thread uint32
-	// over are interrupts that have ended, and may lie in a softirq that has not.
+	// over are finished interrupts that may lie in an unfinished softirq.
 	over []span
-	// depth is how many interrupts and softirqs lie within one another, since when.
+	// depth is the nesting depth of interrupts and softirqs, and since when.
 	depth int
 	since int64
 }
@@ -132,7 +131,7 @@ func newStalls(thresholdNs int64, most int) *stalls {
 	return &stalls{threads: make(map[uint32]*stalling), cpus: make(map[int]*busyCPU), thresholdNs: thresholdNs, most: most}
 }
 
-// watch begins with a thread, or takes the name that it has now.
+// watch starts watching a thread, or updates its name.
 func (s *stalls) watch(tid uint32, name string) {
 	if known := s.threads[tid]; known != nil {
 		known.Name = name
@@ -147,7 +146,7 @@ type placed struct {
 	cpu int
 }
 
-// step takes the next record; announce is told of each stall that is long enough.
+// step takes the next record; it passes each long enough stall to announce.
 func (s *stalls) step(r placed, announce func(Stall)) {
 	switch r.kind {
 	case kindSwitch:
@@ -160,7 +159,7 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 	case kindSpan:
 		c := s.cpu(r.cpu)
 		s.interrupted(c, span{r.begin(), r.ns})
-		if r.span() == spanSoftirq { // which lies in nothing
+		if r.span() == spanSoftirq { // which is not nested
 			s.settle(c, announce)
 		}
 	case kindIRQEntry, kindVectorEntry, kindSoftirqEntry:
@@ -172,7 +171,7 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 	case kindIRQExit, kindVectorExit, kindSoftirqExit:
 		c := s.cpu(r.cpu)
 		if c.depth == 0 {
-			return // it was under way before
+			return // it was running already
 		}
 		if c.depth--; c.depth > 0 {
 			return
@@ -182,7 +181,7 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 	}
 }
 
-// interrupted takes an interrupt or softirq that is over, with those that lay in it.
+// interrupted takes a finished interrupt or softirq, with those nested in it.
 func (s *stalls) interrupted(c *busyCPU, whole span) {
 	for n := len(c.over); n > 0 && c.over[n-1].begin >= whole.begin; n-- {
 		c.over = c.over[:n-1]
@@ -190,7 +189,7 @@ func (s *stalls) interrupted(c *busyCPU, whole span) {
 	c.over = append(c.over, whole)
 }
 
-// settle counts the interrupts of a CPU that lie in no other.
+// settle counts the interrupts of a CPU that are not nested in another.
 func (s *stalls) settle(c *busyCPU, announce func(Stall)) {
 	if t := s.threads[c.thread]; t != nil && t.state == running {
 		for _, o := range c.over {
@@ -203,7 +202,7 @@ func (s *stalls) settle(c *busyCPU, announce func(Stall)) {
 func (s *stalls) switched(r placed, announce func(Stall)) {
 	c := s.cpu(r.cpu)
 	s.settle(c, announce)
-	// Nothing is switched within an interrupt: what has no end there is a lost record.
+	// No switch happens within an interrupt: an unended one is a lost record.
 	c.depth, c.thread = 0, uint32(r.b)
 	if t := s.threads[uint32(r.a)]; t != nil {
 		t.leave(r.ns)
@@ -234,7 +233,7 @@ func (s *stalls) switched(r placed, announce func(Stall)) {
 	t.Switches++
 }
 
-// leave counts the time that a state took.
+// leave counts the time in a state.
 func (t *stalling) leave(now int64) {
 	switch t.state {
 	case running:
@@ -261,7 +260,7 @@ func (s *stalls) stalled(t *stalling, kind StallKind, cpu int, begin, end int64,
 	announce(stall)
 }
 
-// slowest are the longest that were found, the longest first.
+// slowest returns the longest found, longest first.
 func (s *stalls) slowest() []Stall {
 	sorted := slices.SortedStableFunc(slices.Values(s.found), func(a, b Stall) int { return cmp.Compare(b.LengthNs(), a.LengthNs()) })
 	return sorted[:min(len(sorted), s.most)]
@@ -276,7 +275,7 @@ func (s *stalls) cpu(n int) *busyCPU {
 	return c
 }
 
-// each gives the threads in the order of their numbers, with what they do now counted.
+// each returns the threads in numeric order, including their current state's time.
 func (s *stalls) each(now int64) []ThreadStalls {
 	var list []ThreadStalls
 	for _, t := range s.threads {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fed is what a thread 7 goes through on CPU 1.
+// fed returns what happens to thread 7 on CPU 1.
 func fed(threshold int64, most int, records ...placed) (*stalls, []Stall) {
 	s := newStalls(threshold, most)
 	s.watch(7, "mine")
@@ -36,7 +36,7 @@ func TestStallsAreWhatKeptAThreadFromRunning(t *testing.T) {
 		at(50, kindVectorEntry, 0, 0), at(60, kindSoftirqEntry, 3, 0), at(75, kindSoftirqExit, 3, 0), at(80, kindVectorExit, 0, 0), // 30 of them
 		at(100, kindSwitch, 7, 9, flagRunnable), at(200, kindSwitch, 9, 7), // preempted for 100
 		at(300, kindSwitch, 7, 0), elsewhere, at(410, kindWakeup, 7, 1), at(450, kindSwitch, 0, 7), // slept 100, woken late by 50
-		at(500, kindVectorEntry, 0, 0), at(505, kindVectorExit, 0, 0), // too short to tell of
+		at(500, kindVectorEntry, 0, 0), at(505, kindVectorExit, 0, 0), // too short to report
 		at(600, kindSwitch, 7, 0))
 	want := []Stall{{ID: 0, TID: 7, CPU: 1, Kind: Interrupted, BeginNs: 50, EndNs: 80}, {ID: 1, TID: 7, CPU: 1, Kind: Preempted, BeginNs: 100, EndNs: 200},
 		{ID: 2, TID: 7, CPU: 1, Kind: Woken, BeginNs: 400, EndNs: 450}}
@@ -52,7 +52,7 @@ func TestStallsAreWhatKeptAThreadFromRunning(t *testing.T) {
 	}
 }
 
-// An interrupt within a softirq is over first, and is a part of one stall.
+// An interrupt within a softirq ends first, and is part of one stall.
 func TestASpanAndWhatLiesInItAreOneStall(t *testing.T) {
 	over := func(begin, end int64, kind spanKind) placed { return placed{spanned(begin, end, kind, 3), 1} }
 	s, told := fed(10, 100,
@@ -101,8 +101,8 @@ func TestOnlySoManyStallsAreHeld(t *testing.T) {
 	}
 }
 
-// TestAThreadsStallsAreFoundInTheKernelsRecords: a thread that sleeps again and again is
-// woken as often, and the events around its longest stalls are kept.
+// TestAThreadsStallsAreFoundInTheKernelsRecords: a thread that sleeps repeatedly is woken as often,
+// and the events around its longest stalls are kept.
 func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
 	r := started(t, Config{Slowest: 5})
 	runtime.LockOSThread()
@@ -126,7 +126,7 @@ func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
 		t.Fatalf("%+v, %d lost", threads, lost)
 	}
 	thread := threads[0]
-	// The first sleep may have begun before it was watched.
+	// The first sleep may have begun before watching started.
 	if woken := thread.Lengths[Woken].Histogram().Count(); woken < 19 || thread.SleptNs < 19*2_000_000 || thread.RanNs+thread.SleptNs > elapsed {
 		t.Errorf("woken %d times, slept %d ns, ran %d ns of %d", woken, thread.SleptNs, thread.RanNs, elapsed)
 	}
@@ -140,7 +140,7 @@ func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
 	}
 }
 
-// Lengths are the same whether they are few or many.
+// Lengths are the same in both representations.
 func TestLengthsOfStalls(t *testing.T) {
 	for _, count := range []int64{0, 1, fewLengths, fewLengths + 1, 3 * fewLengths} {
 		var l Lengths

@@ -11,14 +11,14 @@ import (
 // readersMost is READERS of bpf/record.h.
 const readersMost = 64
 
-// tables are the names of threads and devices, in the memory that the programs write.
+// tables are the names of threads and devices, in memory that the programs write.
 type tables struct {
 	threads, devices []byte
 	readers          uint32
 	nodes            map[uint32]string
 }
 
-// The form of the tables, as in bpf/record.h.
+// The format of the tables, as in bpf/record.h.
 const (
 	entryBytes   = 24
 	threadsCount = 16384
@@ -43,8 +43,8 @@ func (t tables) note(n *names, records []record) {
 	}
 }
 
-// markReader lets the programs tell what a thread is woken for. A thread may have several
-// parts in the way of packets: it is marked once.
+// markReader makes the programs record what a thread is woken for. A thread may have several roles
+// on the packets' path, but is marked once.
 func (t *tables) markReader(tid uint32) {
 	entry := t.threads[tid%threadsCount*entryBytes:][:entryBytes]
 	if binary.LittleEndian.Uint32(entry[20:]) != 0 || t.readers == readersMost {
@@ -64,7 +64,7 @@ func (t tables) noteThread(n *names, tid uint32) {
 		n.threads[tid] = text(entry[4:20])
 		return
 	}
-	// Another has taken its place since.
+	// Another thread has overwritten it since.
 	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", tid)); err == nil {
 		n.threads[tid] = strings.TrimSpace(string(name))
 	}
@@ -84,7 +84,7 @@ func (t tables) noteDevice(n *names, id uint64) {
 	}
 }
 
-// text is a C string in a field.
+// text returns the C string in a field.
 func text(field []byte) string {
 	if end := bytes.IndexByte(field, 0); end >= 0 {
 		field = field[:end]

@@ -1,36 +1,36 @@
 package trace
 
-// piece is what a CPU did in a stretch of time: its records, with some from before and
-// after that tell what was going on at its edges.
+// piece is what a CPU did in a stretch of time: its records, plus some from before and after that
+// show what was running at its edges.
 type piece struct {
 	cpu     int
 	stretch span
 	records []record
-	// begun are the entries of what had no record yet when the stretch was taken.
+	// begun are the begins of spans that had no record yet when the stretch was taken.
 	begun []record
-	// running is the thread that ran when the stretch began; -1: not known.
+	// running is the thread that ran when the stretch began; -1: unknown.
 	running int64
-	// known is from when on there are records, where those before were overwritten; else 0.
+	// known is when the records begin, if earlier ones were overwritten; else 0.
 	known int64
-	// lost is how many records of the stretch had been overwritten, or were being
-	// written; an estimate where the first of them are.
+	// lost is the number of records of the stretch that had been overwritten, or were being
+	// written; an estimate if the first of them are lost.
 	lost uint64
 }
 
-// span is a stretch of time, in ns.
+// span is a time range, in ns.
 type span struct{ begin, end int64 }
 
 const (
-	// slackNs is by how much times may be out of order: the length of an interrupt.
+	// slackNs is how far times may be out of order: the length of an interrupt.
 	slackNs = 20_000
-	// context is how many records around a stretch are looked at for what it began with.
+	// context is the number of records around a stretch that are searched for its initial state.
 	context = 256
 )
 
-// take copies what a ring has of a stretch. It works in scratch, which it may replace by a
-// larger one: most of what it looks at is not kept.
+// take copies a stretch from a ring. It works in scratch, which it may replace by a larger one:
+// most of what it examines is not kept.
 func (r ring) take(s span, scratch *[]record) piece {
-	// What is under way comes first: what has ended by then is below the head.
+	// Running spans are read first: those that have ended by then are below the head.
 	p := piece{cpu: r.cpu, stretch: s, running: -1, begun: r.underWay(), records: (*scratch)[:0]}
 	head := r.head()
 	oldest := r.oldest(head)
@@ -40,7 +40,7 @@ func (r ring) take(s span, scratch *[]record) piece {
 		p.lost = r.overwritten(oldest, head, s)
 	}
 	from := first - min(first-oldest, context)
-	before := 0 // how many records of before the stretch there are
+	before := 0 // number of records before the stretch
 	for place := from; place < last; place++ {
 		p.add(r, place, place >= first)
 		if place < first {
@@ -53,19 +53,19 @@ func (r ring) take(s span, scratch *[]record) piece {
 			break
 		}
 	}
-	// What was overtaken while it was copied holds newer records, which decode refused.
+	// Records overwritten during the copy hold newer ones, which decode rejects.
 	*scratch = p.records
 	p.records = append([]record(nil), p.records[lead(p.records, before):]...)
 	if p.lost > 0 && len(p.records) > 0 && p.records[0].ns > s.begin {
-		// Of before nothing is known, and so nothing is to be said.
+		// The time before is unknown, so nothing is reported.
 		p.known, p.running = p.records[0].ns, -1
 	}
 	return p
 }
 
-// lead is the record with which a stretch's begin is known, whose own first record is
-// given: the last switch of threads before, as no interrupt is under way in one. The same
-// for each CPU and packet, more would soon be most of what is held.
+// lead is the record from which a stretch's initial state follows, given its own first record: the
+// last thread switch before it, because no interrupt is running during a switch. It is the same for
+// each CPU and packet; keeping more would soon be most of the memory.
 func lead(records []record, first int) int {
 	least := max(0, first-context)
 	for i := first - 1; i > least; i-- {
@@ -86,12 +86,12 @@ func (p *piece) add(r ring, place uint64, within bool) {
 	}
 }
 
-// longestSoftirqNs is after what time a softirq is over: they give way to threads after
+// longestSoftirqNs is the time after which a softirq must be over: softirqs yield to threads after
 // 2 ms or 10 rounds (kernel/softirq.c).
 const longestSoftirqNs = 50_000_000
 
-// addAfter adds a record of after the stretch: of those beyond what is looked at for all
-// others, one that tells of a softirq which was under way. False if there can be none.
+// addAfter adds a record from after the stretch: beyond the usual context, only one of a softirq
+// that was running. False if there can be none.
 func (p *piece) addAfter(r ring, place uint64, near bool) bool {
 	record, ok := r.at(place)
 	if ok && !near && record.ns > p.stretch.end+longestSoftirqNs {
@@ -103,9 +103,9 @@ func (p *piece) addAfter(r ring, place uint64, near bool) bool {
 	return true
 }
 
-// settled tells whether the last record is a switch of threads after the stretch: no
-// interrupt can have been under way then. After many others, which no interrupt has in it,
-// the end of any softirq tells as much.
+// settled tells whether the last record is a thread switch after the stretch: no interrupt can have
+// been running then. After more records than an interrupt can contain, the end of any softirq is
+// enough.
 func (p *piece) settled(after uint64) bool {
 	if len(p.records) == 0 {
 		return false
@@ -120,7 +120,7 @@ func (p *piece) settled(after uint64) bool {
 	return after > context && last.kind == kindSpan && last.span() == spanSoftirq
 }
 
-// runningAt is the thread at a time: the one that came last before, or goes next.
+// runningAt is the thread at a time: the last one switched to before, or the next one to leave.
 func (r ring) runningAt(ns int64, around []record, next, head uint64) int64 {
 	running := int64(-1)
 	for _, record := range around {
@@ -149,8 +149,8 @@ func (r ring) runningAt(ns int64, around []record, next, head uint64) int64 {
 	return -1
 }
 
-// overwritten estimates how many records of a stretch are gone, from how many the CPU
-// wrote in the same time afterwards.
+// overwritten estimates how many records of a stretch are gone, from the CPU's rate of records
+// afterwards.
 func (r ring) overwritten(oldest, head uint64, s span) uint64 {
 	first, ok := r.at(oldest)
 	last, found := r.at(head - 1)

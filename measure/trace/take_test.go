@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// written is a ring of size records after a CPU has written count of them, one each stepNs.
+// written is a ring of size records after a CPU has written count of them, one every stepNs.
 func written(size, count uint64, stepNs int64, each func(i uint64, r *record)) ring {
 	r := ring{cpu: 1, state: make([]byte, stateBytes), records: make([]byte, size*recordBytes)}
 	for i := range count {
@@ -48,7 +48,7 @@ func TestAStretchIsTaken(t *testing.T) {
 	}
 }
 
-// What a stretch lies in may be over only after many other records.
+// A span around a stretch may end only many records later.
 func TestASpanAroundAStretchIsTaken(t *testing.T) {
 	const end = 3000
 	r := written(4096, 4000, 1000, func(i uint64, r *record) {
@@ -74,14 +74,14 @@ func TestASpanAroundAStretchIsTaken(t *testing.T) {
 func TestWhatWasOverwrittenIsCounted(t *testing.T) {
 	const size, count, step = 4096, 100_000, 1000
 	r := written(size, count, step, nil)
-	// Of 2000 records the first 968 or so are gone: 4096 less a guard of 64 are there.
+	// The first 968 or so of 2000 records are gone: 4096 minus a guard of 64 are there.
 	oldest := int64(count - (size - guard))
 	begin, end := (oldest-968)*step, (oldest+1032)*int64(step)
 	p := r.take(span{begin, end}, new([]record))
 	if p.lost < 940 || p.lost > 1000 {
 		t.Errorf("%d records are said to be lost, of 968", p.lost)
 	}
-	// What nothing is known of is not part of what was taken.
+	// The unknown time is not part of the piece.
 	if p.known < oldest*step || p.known > (oldest+10)*step || p.running != -1 {
 		t.Errorf("it is known from %d on, with thread %d, of records from %d on", p.known, p.running, oldest*step)
 	}
@@ -100,7 +100,7 @@ func TestWhatWasOverwrittenIsCounted(t *testing.T) {
 	}
 }
 
-// Who runs is known though it has run since long before the ring begins.
+// The running thread is known even if it has run since long before the ring begins.
 func TestAThreadThatRunsAllTheTime(t *testing.T) {
 	r := written(4096, 100_000, 1000, nil)
 	if p := r.take(span{99_000_000, 99_100_000}, new([]record)); p.running != -1 {
@@ -111,7 +111,7 @@ func TestAThreadThatRunsAllTheTime(t *testing.T) {
 	if p := r.take(span{99_000_000, 99_100_000}, new([]record)); p.running != 77 {
 		t.Errorf("thread %d, not 77", p.running)
 	}
-	// It came after the stretch: whom it took the CPU from is not known.
+	// It came after the stretch: which thread it replaced is unknown.
 	binary.LittleEndian.PutUint64(r.state[stateSince:], 99_050_000)
 	if p := r.take(span{99_000_000, 99_100_000}, new([]record)); p.running != -1 {
 		t.Errorf("thread %d came later", p.running)
@@ -124,7 +124,7 @@ func TestAnEmptyRing(t *testing.T) {
 	}
 }
 
-// A record that is being written does not hide those before it.
+// A record being written does not hide those before it.
 func TestARecordThatIsBeingWritten(t *testing.T) {
 	const size, count, step = 4096, 10_000, 1000
 	for _, place := range []uint64{count - 1, count - 2, count - 2000, count - 500} {

@@ -13,19 +13,18 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Thread is a thread as the host knows it.
+// Thread is a thread as the host sees it.
 type Thread struct {
 	PID, TID int
 	Name     string
 	// CPU is the only one that it may use; -1 if it may use several.
 	CPU int
-	// inner is its number in its own PID namespace.
+	// inner is its TID in its own PID namespace.
 	inner int
 }
 
-// FindThread is the thread that calls itself name and has the number tid in its own PID
-// namespace, in the process pid or one of those that it started: an engine within a
-// container does not know what the host calls it.
+// FindThread finds the thread with this name and this TID in its own PID namespace, in the process
+// pid or its descendants: an engine in a container does not know its TID on the host.
 func FindThread(pid, tid int, name string) (Thread, error) {
 	for _, process := range descendants(pid) {
 		for _, t := range Threads(process) {
@@ -37,7 +36,7 @@ func FindThread(pid, tid int, name string) (Thread, error) {
 	return Thread{}, fmt.Errorf("no thread %d (%s) of process %d was found", tid, name, pid)
 }
 
-// Threads are those of a process; of one that has ended there are none.
+// Threads returns those of a process; none if it has ended.
 func Threads(pid int) []Thread {
 	var list []Thread
 	folder := filepath.Join("/proc", strconv.Itoa(pid), "task")
@@ -58,7 +57,7 @@ func Threads(pid int) []Thread {
 	return list
 }
 
-// ThreadOf is the thread of a number; false if it has ended.
+// ThreadOf returns the thread with a TID; false if it has ended.
 func ThreadOf(tid int) (Thread, bool) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "status"))
 	if err != nil {
@@ -80,7 +79,7 @@ func parseStatus(text string) (Thread, bool) {
 		case "Pid":
 			t.TID, _ = strconv.Atoi(value)
 		case "NSpid":
-			// The host's first, its own last.
+			// The host's TID first, its own last.
 			if numbers := strings.Fields(value); len(numbers) > 0 {
 				t.inner, _ = strconv.Atoi(numbers[len(numbers)-1])
 			}
@@ -93,7 +92,7 @@ func parseStatus(text string) (Thread, bool) {
 	return t, t.TID > 0
 }
 
-// descendants are a process and all that it and they have started.
+// descendants returns a process and all its descendants.
 func descendants(pid int) []int {
 	parents := make(map[int]int)
 	entries, err := os.ReadDir("/proc")
@@ -109,7 +108,7 @@ func descendants(pid int) []int {
 		if err != nil {
 			continue
 		}
-		// "PID (name) state parent": the name may hold anything.
+		// "PID (name) state parent": the name may hold any character.
 		end := strings.LastIndexByte(string(text), ')')
 		if fields := strings.Fields(string(text[end+1:])); end > 0 && len(fields) > 1 {
 			parents[child], _ = strconv.Atoi(fields[1])
@@ -129,8 +128,8 @@ func descendants(pid int) []int {
 	return list
 }
 
-// NetNamespace is the number of a process's network namespace, as records of devices have
-// it; 0 if it has ended.
+// NetNamespace is the number of a process's network namespace, as in device records; 0 if it has
+// ended.
 func NetNamespace(pid int) uint32 {
 	var status unix.Stat_t
 	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"), &status) != nil {

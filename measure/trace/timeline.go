@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// softirqs are the vectors in the order of enum in include/linux/interrupt.h.
+// softirqs are the vectors in enum order of include/linux/interrupt.h.
 var softirqs = []string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
 
 // vectors are enum vector of bpf/record.h.
@@ -25,28 +25,28 @@ func nameOf(list []string, i uint64) string {
 	return "unknown"
 }
 
-// timeline turns the records of a CPU into events, cut to a stretch.
+// timeline converts the records of a CPU to events within a stretch.
 type timeline struct {
 	cpu     int32
 	stretch span
 	names   *names
 	now     int64
-	// thread is who runs, since when; tid -1: not known.
+	// thread is the running thread and since when; tid -1: unknown.
 	thread struct {
 		tid   int64
 		begin int64
 	}
 	idle   *open
 	nested []open
-	// timers are the functions of expired timers, without their ends, in the order of their
-	// begin. Each ends when the next one in the same interrupt or softirq begins, or with that.
+	// timers are the functions of expired timers, without their ends, ordered by begin. Each ends
+	// when the next one in the same interrupt or softirq begins, or with that.
 	timers []result.Event
-	// works are functions under way by the worker's TID: a worker may sleep in one.
+	// works are running functions by the worker's TID: a worker may sleep in one.
 	works  map[int64]open
 	events []result.Event
 }
 
-// open is something that has begun.
+// open is an event that has begun.
 type open struct {
 	kind  result.EventKind
 	key   uint64
@@ -55,16 +55,16 @@ type open struct {
 	begin int64
 }
 
-// unbegun is the begin of what was under way before the first record.
+// unbegun is the begin of what was running before the first record.
 const unbegun = -1 << 62
 
-// eventsOf are what a CPU did in a stretch, in the order of their begin.
+// eventsOf returns what a CPU did in a stretch, ordered by begin.
 func eventsOf(p piece, names *names) []result.Event {
-	// Its first record left may lie behind its end, too.
+	// Its first remaining record may even be after its end.
 	stretch := span{min(max(p.stretch.begin, p.known), p.stretch.end), p.stretch.end}
 	t := &timeline{cpu: int32(p.cpu), stretch: stretch, names: names, works: map[int64]open{}}
 	t.thread.tid, t.thread.begin = runningAtFirst(p), unbegun
-	// By time: an interrupt may have taken its time before its place.
+	// By time: an interrupt may have read the clock before it took its place.
 	records := slices.Concat(p.records, p.unended())
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.ns, b.ns) })
 	for _, r := range records {
@@ -80,7 +80,7 @@ func eventsOf(p piece, names *names) []result.Event {
 	return t.events
 }
 
-// runningAtFirst is the thread at the first record, which lies before the stretch.
+// runningAtFirst is the thread at the first record, which is before the stretch.
 func runningAtFirst(p piece) int64 {
 	for _, r := range p.records {
 		if r.kind == kindSwitch {
@@ -139,10 +139,10 @@ func (t *timeline) poll(ns int64, device, packets uint64) {
 	t.add(result.Event{BeginNs: ns, EndNs: ns, Kind: result.EventPoll, Name: t.names.device(device), TID: t.tid(), Value: int64(packets), Other: -1})
 }
 
-// vectorKey tells the CPU's own vectors from numbers of devices' interrupts.
+// vectorKey distinguishes the CPU's own vectors from device interrupts.
 const vectorKey = 1 << 32
 
-// ipiKind is what an interrupt with a callback is; without one it asks to reschedule.
+// ipiKind is the kind of an interrupt with a callback; without one it asks to reschedule.
 func ipiKind(callback uint64, function string) string {
 	if callback == 0 {
 		return "reschedule"
@@ -161,7 +161,7 @@ func (t *timeline) instant(kind result.EventKind, name string, tid int32, value 
 	t.add(result.Event{BeginNs: t.now, EndNs: t.now, Kind: kind, Name: name, TID: tid, Value: value, Other: other})
 }
 
-// add keeps what of an event lies in the stretch.
+// add keeps the part of an event within the stretch.
 func (t *timeline) add(e result.Event) {
 	if e.EndNs < t.stretch.begin || e.BeginNs > t.stretch.end {
 		return
@@ -175,14 +175,15 @@ func (t *timeline) close(o open, tid int64, preempted bool) {
 	t.add(result.Event{BeginNs: o.begin, EndNs: t.now, Kind: o.kind, Name: o.name, TID: int32(tid), Value: o.value, Other: -1, Preempted: preempted})
 }
 
-// leaving is how a thread goes off a CPU.
+// leaving is how a thread leaves a CPU.
 type leaving struct {
 	runnable bool
 	state    string
 	priority int64
 }
 
-// stateOf is the letter that ps has for what a thread went for; empty if it was runnable.
+// stateOf is the letter that ps shows for the state of a thread that left; empty if it was
+// runnable.
 func stateOf(part uint16) string {
 	if letter := byte(part); letter != 0 {
 		return string(rune(letter))
@@ -190,7 +191,7 @@ func stateOf(part uint16) string {
 	return ""
 }
 
-// switchTo ends a thread's time and begins another's. What a worker is at goes with it.
+// switchTo ends a thread's time and begins another's. A worker's function ends with it.
 func (t *timeline) switchTo(from, to int64, how leaving) {
 	if t.thread.begin < t.now {
 		t.add(result.Event{BeginNs: t.thread.begin, EndNs: t.now, Kind: result.EventThread, Name: t.names.thread(uint32(from)),
@@ -206,8 +207,8 @@ func (t *timeline) switchTo(from, to int64, how leaving) {
 	}
 }
 
-// leave ends what was entered last of its kind and key. What was entered within it and has
-// no end, because a record was lost, ends with it. What was not entered was under way before.
+// leave ends the last entered event of this kind and key. Events nested in it without an end,
+// because a record was lost, end with it. Without an entry it was running before the stretch.
 func (t *timeline) leave(o open) {
 	for i := len(t.nested) - 1; i >= 0; i-- {
 		if t.nested[i].kind != o.kind || t.nested[i].key != o.key {
@@ -224,8 +225,8 @@ func (t *timeline) leave(o open) {
 	t.close(o, t.thread.tid, false)
 }
 
-// endTimers ends the functions of timers that began since then with what ends now: those of
-// another interrupt within it have ended with that.
+// endTimers ends the timer functions that began since then, with the enclosing event that ends now:
+// those of nested interrupts have ended already.
 func (t *timeline) endTimers(since int64) {
 	end := t.now
 	for n := len(t.timers); n > 0 && t.timers[n-1].BeginNs >= since; n-- {
@@ -236,7 +237,8 @@ func (t *timeline) endTimers(since int64) {
 	}
 }
 
-// idleEnds is the state that ends idleness: PWR_EVENT_EXIT of include/trace/events/power.h.
+// idleEnds is the state value for the end of idleness: PWR_EVENT_EXIT of
+// include/trace/events/power.h.
 const idleEnds = 1<<32 - 1
 
 func (t *timeline) turnIdle(state uint64) {
@@ -251,7 +253,7 @@ func (t *timeline) turnIdle(state uint64) {
 	}
 }
 
-// finish cuts what is not over.
+// finish cuts off unfinished events.
 func (t *timeline) finish() {
 	if t.thread.tid >= 0 {
 		t.close(open{kind: result.EventThread, name: t.names.thread(uint32(t.thread.tid)), begin: t.thread.begin}, t.thread.tid, false)
@@ -266,7 +268,7 @@ func (t *timeline) finish() {
 		t.endTimers(o.begin)
 		t.close(o, t.thread.tid, false)
 	}
-	// What called these is not recorded: nobody knows how long they took.
+	// Their caller is not recorded, so their length is unknown.
 	for _, e := range t.timers {
 		t.add(e)
 	}

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// watching reads all records, for what kept threads from running, not only those around
-// what was announced.
+// watching reads all records, to find what kept threads from running, not only those around
+// announced packets.
 type watching struct {
 	*stalls
-	// read is how far each ring was read, and until the time up to which.
+	// read is how far each ring has been read, and up to what time.
 	read  []uint64
 	until int64
-	// lost is how many records were overwritten before they were read.
+	// lost is the number of records overwritten before they were read.
 	lost uint64
 }
 
-// WatchThreads has the recorder look, from now on, for what keeps these threads from
-// running: the events around the longest of their stalls are kept as those around the
-// slowest packets are. It can be called again, with further threads, or with
-// the new name of one that has executed another program.
+// WatchThreads makes the recorder look for what keeps these threads from running: it keeps the
+// events around their longest stalls, as around the slowest packets. Call it again to add threads,
+// or to rename one that has executed another program.
 func (r *Recorder) WatchThreads(thresholdNs int64, threads map[int]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,8 +34,8 @@ func (r *Recorder) WatchThreads(thresholdNs int64, threads map[int]string) {
 	}
 }
 
-// Stalls is what kept the watched threads from running so far: of each thread, and the
-// longest of all. Lost is how many records were overwritten before they were read.
+// Stalls returns what has kept the watched threads from running: per thread, and the longest of
+// all. Lost is the number of records overwritten before they were read.
 func (r *Recorder) Stalls() (threads []ThreadStalls, longest []Stall, lost uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,8 +48,8 @@ func (r *Recorder) Stalls() (threads []ThreadStalls, longest []Stall, lost uint6
 	return r.watching.each(max(r.watching.until, 0)), r.watching.slowest(), r.watching.lost
 }
 
-// watch reads the records until some microseconds ago: those of interrupts may come later
-// than what they came in between.
+// watch reads the records up to some microseconds ago: records of interrupts may come later than
+// what they interrupted.
 func (c *collector) watch(now int64) {
 	w := c.watching
 	if w == nil {
@@ -86,7 +85,7 @@ func (c *collector) watch(now int64) {
 		w.step(r, announce)
 	}
 	for i, ring := range c.rings {
-		// Nothing is under way, and nothing has ended since: no softirq is around the last.
+		// Nothing is running, and nothing has ended since: no softirq encloses the last record.
 		if len(ring.underWay()) == 0 && ring.head() == w.read[i] {
 			w.settle(w.cpu(ring.cpu), announce)
 		}
@@ -94,10 +93,10 @@ func (c *collector) watch(now int64) {
 	w.until = until
 }
 
-// Announcements reads what an engine announces, for who decides by itself what to Keep.
+// Announcements reads what an engine announces, for callers that decide themselves what to Keep.
 type Announcements struct{ source *source }
 
-// OpenAnnouncements begins with what is announced first; see Recorder.Follow.
+// OpenAnnouncements starts with the first announcement; see Recorder.Follow.
 func OpenAnnouncements(n Notices) (*Announcements, error) {
 	s, err := newSource(n)
 	if err != nil {
@@ -106,6 +105,6 @@ func OpenAnnouncements(n Notices) (*Announcements, error) {
 	return &Announcements{s}, nil
 }
 
-// Read is what was announced since the last call, and how many announcements were
-// overwritten before they were read.
+// Read returns what was announced since the last call, and how many announcements were overwritten
+// before they were read.
 func (a *Announcements) Read() (packets []Packet, missed uint64) { return a.source.read() }

@@ -16,12 +16,11 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// pairLead is how far in the future a generator and its sink are told to start:
-// enough for both engines to have calibrated their clock, which takes 200 ms in
-// the first trial, and set up their memory.
+// pairLead is how far in the future a generator and its sink must start: enough for both engines to
+// calibrate their clock, which takes 200 ms in the first trial, and to set up their memory.
 const pairLead = 600 * time.Millisecond
 
-// pairLeadMax is the last that is tried where an engine was not ready in time.
+// pairLeadMax is the longest lead to try if an engine was not ready in time.
 const pairLeadMax = 8 * pairLead
 
 // Generator is the engines of one stream, with their ports open.
@@ -29,39 +28,39 @@ type Generator struct {
 	lab     *lab.Lab
 	traffic plan.Traffic
 	tx, rx  *process // the same one for a loop
-	notes   []string // what the engines said of their ports
+	notes   []string // the engines' notes on their ports
 	files   recordFiles
 	tracing *Tracing
 }
 
-// Tracing is what engines do for who records the kernel meanwhile.
+// Tracing is what engines do for a recorder of the kernel.
 type Tracing struct {
 	// Ordinary and Notices are as in client.Trial.
 	Ordinary, Notices int
-	// Started is called when an engine's measuring thread is about to begin; pid is what
-	// leads to the engine, as of Processes.
+	// Started is called when an engine's measuring thread is about to begin; pid leads to the
+	// engine, as in Processes.
 	Started func(pid int, s client.Started)
 }
 
-// Trace lets engines announce packets in the trials that follow; nil ends that.
+// Trace makes engines announce packets in the following trials; nil stops that.
 func (g *Generator) Trace(t *Tracing) { g.tracing = t }
 
 // Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
 type Outcome struct {
 	Tx, Rx client.TrialResult
 	Loop   bool
-	// Notes are what the engines said of their ports and themselves.
+	// Notes are the engines' notes on their ports and themselves.
 	Notes []string
-	// Faults say why the trial measured something else than the file describes: what of
-	// the lab had Died by its end, and which of its machines' times are not to be had.
+	// Faults say why the trial measured something other than the file describes: the parts of the
+	// lab that had Died by its end, and machines whose times are unusable.
 	Faults, Died []lab.Fault
 	Log          string
-	// Recorded is every packet, where the stream asks for it; else nil.
+	// Recorded is every packet, if the stream asks for it; else nil.
 	Recorded *Recorded
 }
 
-// Start starts the engines of a stream and opens their ports. Where every packet is to
-// be recorded, the disk of folder holds them from a trial to the next.
+// Start starts the engines of a stream and opens their ports. If every packet is recorded, the disk
+// of folder holds the packets until the next trial.
 func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string) (_ *Generator, err error) {
 	g := &Generator{lab: l, traffic: traffic}
 	defer func() {
@@ -69,8 +68,7 @@ func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string)
 			err = errors.Join(err, g.Close())
 		}
 	}()
-	// The engine must outlive a cancelled context, to hand over what it measured;
-	// Close ends it.
+	// The engine must outlive a cancelled context, to return what it measured; Close ends it.
 	ctx = context.WithoutCancel(ctx)
 	if traffic.Stream.Packets == spec.PacketsRecord {
 		if g.files, err = makeRecordFiles(folder); err != nil {
@@ -93,14 +91,14 @@ func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string)
 	return g, g.openPorts()
 }
 
-// startIn starts an engine in a node, with DPDK where the plan says so, and with the
-// files that it is to record into, if any.
+// startIn starts an engine in a node, with DPDK if the plan says so, and with the files to record
+// into, if any.
 func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) (*process, error) {
 	engine, err := g.lab.EnginePath(node)
 	if err != nil {
 		return nil, err
 	}
-	// On any of the node's CPUs: the trial pins the measuring thread alone.
+	// On any of the node's CPUs: the trial pins only the measuring thread.
 	cmd, err := g.lab.Command(ctx, node, []string{engine}, lab.ExecOptions{Scheduled: true})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
@@ -122,9 +120,9 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 	return p, nil
 }
 
-// Run runs one trial, at the rate, pattern and times of stream. What the open ports
-// depend on, such as the frame size, is that of the plan. When ctx ends first, the trial
-// ends, and what was measured is returned with Interrupted set.
+// Run runs one trial, with the rate, pattern and times of stream. Settings of the open ports, such
+// as the frame size, come from the plan. When ctx ends first, it ends the trial and returns what
+// was measured with Interrupted set.
 func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(client.Progress)) (Outcome, error) {
 	trial := client.Trial{
 		RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed,
@@ -141,7 +139,7 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	outcome, err := run(ctx, trial, progress)
 	faults, unread := g.lab.Faults()
 	if err != nil {
-		// What died is what the engines' errors come from.
+		// A death explains the engines' errors.
 		for _, fault := range faults {
 			err = fmt.Errorf("%w; %w", err, fault)
 		}
@@ -172,8 +170,8 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	}, nil
 }
 
-// runPair gives both engines the same start, and a later one where one of them was not
-// ready by then: on a busy host, or where its switch takes its time.
+// runPair gives both engines the same start, and a later one if either was not ready by then, for
+// example on a busy host or with a slow switch.
 func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
 	for lead := pairLead; ; lead *= 2 {
 		outcome, err := g.runPairIn(ctx, lead, trial, progress)
@@ -208,7 +206,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	go func() {
 		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing))
 		if err != nil {
-			// Without a sink the rest of the trial is for nothing.
+			// Without a sink the rest of the trial is useless.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
@@ -231,7 +229,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}, nil
 }
 
-// failed explains the error of an engine, whose process is over if it is gone.
+// failed explains an engine's error; if the engine is gone, its process has ended.
 func (g *Generator) failed(p *process, err error) error {
 	node := g.traffic.From.Node
 	if p != g.tx {
@@ -245,7 +243,7 @@ func (g *Generator) failed(p *process, err error) error {
 	return err
 }
 
-// said joins the notes of the ports and of the trial, each once.
+// said merges the notes of the ports and of the trial, without repetition.
 func (g *Generator) said(results ...client.TrialResult) []string {
 	notes := slices.Clone(g.notes)
 	for _, result := range results {
@@ -255,7 +253,7 @@ func (g *Generator) said(results ...client.TrialResult) []string {
 	return slices.Compact(notes)
 }
 
-// Log is what the engines wrote to their standard error.
+// Log returns what the engines wrote to standard error.
 func (g *Generator) Log() string {
 	log := g.tx.log.tail(maxLogBytes)
 	if g.rx != g.tx {
@@ -264,8 +262,8 @@ func (g *Generator) Log() string {
 	return log
 }
 
-// Processes are the process ids, on the host, that lead to the engines: the
-// engines themselves or what entered their node for them.
+// Processes are the process ids, on the host, of the engines or of the programs that entered the
+// nodes for them.
 func (g *Generator) Processes() []int {
 	pids := []int{g.tx.cmd.Process.Pid}
 	if g.rx != g.tx {

@@ -14,7 +14,7 @@ const (
 	rxPort = "rx"
 )
 
-// openPorts opens both ends, or the one of a round trip.
+// openPorts opens both ends, or the single one of a round trip.
 func (g *Generator) openPorts() error {
 	from, to := g.traffic.From, g.traffic.To
 	io := string(g.traffic.Stream.IO)
@@ -27,7 +27,7 @@ func (g *Generator) openPorts() error {
 		}
 		return g.open(g.rx, rxPort, to, io)
 	}
-	// The sink first: with its program a veth's other end begins to take frames.
+	// The sink first: its program lets a veth's other end accept frames.
 	if err := g.open(g.rx, rxPort, to, io); err != nil {
 		return err
 	}

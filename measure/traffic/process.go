@@ -14,13 +14,12 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// exitWait is how long an engine gets to end when its input is closed. It needs
-// milliseconds for that, but gives gigabytes of recordings back to the kernel, which takes
-// seconds where instructions are translated, or at a low priority on a busy host. One that
-// never ends is a fault of ours, so that nobody waits for long in vain.
+// exitWait is how long an engine gets to exit after its input closes. It needs milliseconds itself,
+// but freeing gigabytes of recordings takes the kernel seconds under emulation, or at a low
+// priority on a busy host. An engine that never exits is a bug, so this limits the wait.
 const exitWait = 20 * time.Second
 
-// process is an engine that runs as a child and is driven over its input.
+// process is a child engine, controlled through its standard input.
 type process struct {
 	*client.Client
 	cmd     *exec.Cmd
@@ -29,9 +28,8 @@ type process struct {
 	stopped bool
 }
 
-// start runs cmd, which must be an engine, and greets it. The child gets a
-// process group of its own, so that a Ctrl-C in the terminal reaches nines alone,
-// which ends the trial in order.
+// start runs cmd, which must be an engine, and exchanges greetings. The child gets its own process
+// group, so that a Ctrl-C in the terminal reaches only nines, which ends the trial properly.
 func start(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd}
 	input, err := cmd.StdinPipe()
@@ -58,8 +56,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// explain adds how the engine ended and the last it said to an error of its
-// connection.
+// explain adds to a connection's error how the engine ended and its last words.
 func (p *process) explain(err, ended error) error {
 	if ended != nil {
 		err = fmt.Errorf("%w; it ended with %w", err, ended)
@@ -70,7 +67,7 @@ func (p *process) explain(err, ended error) error {
 	return err
 }
 
-// stop closes the engine's input, on which it ends, and kills it if it does not.
+// stop closes the engine's input, on which it exits, and kills it if it does not.
 func (p *process) stop() error {
 	closeErr := p.input.Close()
 	done := make(chan error, 1)
@@ -86,8 +83,7 @@ func (p *process) stop() error {
 	}
 }
 
-// abortOn ends the engine's trial when ctx ends; the returned function ends the
-// watch.
+// abortOn aborts the engine's trial when ctx ends; the returned function stops watching ctx.
 func (p *process) abortOn(ctx context.Context) (release func() bool) {
 	return context.AfterFunc(ctx, func() {
 		// An engine that is gone has ended its trial: Trial reports that.
@@ -95,9 +91,8 @@ func (p *process) abortOn(ctx context.Context) (release func() bool) {
 	})
 }
 
-// events are what a trial tells: its progress, and its start, of which who traces the
-// trial is told too. A ctx that ended while the trial was still on its way to the engine
-// has aborted nothing: then it ends here.
+// events handles a trial's events: its progress, and its start, which also goes to the tracer. If
+// ctx ended before the trial reached the engine, nothing was aborted yet: then it is aborted here.
 func (p *process) events(ctx context.Context, progress func(client.Progress), traced *Tracing) client.Events {
 	return client.Events{Progress: progress, Started: func(s client.Started) {
 		if ctx.Err() != nil {
@@ -109,8 +104,8 @@ func (p *process) events(ctx context.Context, progress func(client.Progress), tr
 	}}
 }
 
-// lockedBuffer takes the engine's log while others read it. It keeps the last
-// maxLogBytes, so that a chatty engine cannot fill memory.
+// lockedBuffer takes the engine's log while others read it. It keeps the last maxLogBytes, so a
+// chatty engine cannot fill memory.
 type lockedBuffer struct {
 	mu    sync.Mutex
 	bytes bytes.Buffer

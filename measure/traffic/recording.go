@@ -10,24 +10,24 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// Recorded is what the engines wrote of every packet of a trial, until the next one.
+// Recorded is the engines' record of every packet of a trial, valid until the next one.
 type Recorded struct {
-	// Sent and Received are files in the engine's form (docs/engine-protocol.md).
+	// Sent and Received are files in the engine's format (docs/engine-protocol.md).
 	Sent, Received *os.File
 	// SentLost and ReceivedLost are packets without a record, and Problems why.
 	SentLost, ReceivedLost uint64
 	Problems               []string
-	// Unwritten is true if the disk refused them: it is full. The files are empty then, so
-	// that there is room for the rest of the result.
+	// Unwritten is true if the disk was full. The files are then empty, to leave room for the rest
+	// of the result.
 	Unwritten bool
 }
 
-// recordFiles are those that the engines record into. They have no name, so that
-// nothing is left of them, however this process and the engines end; and the engines
-// get them open, so that it does not matter which folders a node sees.
+// recordFiles are the files that the engines record into. They have no name, so nothing is left of
+// them however this process and the engines end. The engines inherit them open, so it does not
+// matter which folders a node sees.
 type recordFiles struct{ sent, received *os.File }
 
-// The first file that a process is started with after its standard ones is number 3.
+// The first file after the standard ones has number 3.
 const (
 	firstFile  = "fd:3"
 	secondFile = "fd:4"
@@ -41,8 +41,8 @@ func makeRecordFiles(folder string) (f recordFiles, err error) {
 	return f, err
 }
 
-// unnamedFile makes a file without a name, or on file systems that cannot (NFS), takes
-// its name away again at once.
+// unnamedFile makes a file without a name; on file systems that cannot do that (NFS), it removes
+// the name at once.
 func unnamedFile(folder string) (*os.File, error) {
 	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err == nil {
@@ -70,7 +70,7 @@ func (f recordFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// recorded says what a trial's engines made of the files; nil where they had none.
+// recorded returns what a trial's engines wrote to the files; nil if they had none.
 func (f recordFiles) recorded(results ...client.TrialResult) *Recorded {
 	if f.none() {
 		return nil

@@ -26,7 +26,7 @@ func makeFiles(t *testing.T, folder string) recordFiles {
 	return f
 }
 
-// What has no name needs nobody to remove it, also after kill -9.
+// An unnamed file needs no removal, even after kill -9.
 func TestFilesForPacketsHaveNoName(t *testing.T) {
 	folder := t.TempDir()
 	f := makeFiles(t, folder)

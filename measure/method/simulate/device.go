@@ -1,7 +1,6 @@
-// Package simulate has devices under test that exist as numbers only: a capacity, a
-// loss curve, a queue and noise, all from a seed. Searches are tested against them, for
-// unlike a real network's their answer is known. A device is not safe for concurrent
-// use.
+// Package simulate has simulated devices under test: a capacity, a loss curve, a queue and noise,
+// all from a seed. Unlike for a real network, the right answer of a search is known. A device is
+// not safe for concurrent use.
 package simulate
 
 import (
@@ -15,40 +14,40 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Device is a network that forwards so much and no more.
+// Device is a network with limited forwarding capacity.
 type Device struct {
 	// Seed makes the noise: the same seed and the same trials give the same outcomes.
 	Seed uint64
-	// CapacityPPS is what it forwards, in the median of trials.
+	// CapacityPPS is its forwarding rate, in the median of trials.
 	CapacityPPS float64
-	// QueuePackets is what it can hold beyond that until it drops.
+	// QueuePackets is what it can hold beyond that before it drops.
 	QueuePackets float64
-	// Collapse is which part of the packets beyond its capacity costs it one that it
-	// could have forwarded, as an interrupt for a packet that is dropped does.
+	// Collapse is the fraction of the packets beyond its capacity that each cost it one that it
+	// could have forwarded, like the interrupt for a dropped packet.
 	Collapse float64
-	// Knee and Slope are a loss curve: beyond Knee × capacity, the loss ratio grows by
-	// Slope for each further part of the capacity. No Slope, no such loss.
+	// Knee and Slope are a loss curve: beyond Knee × capacity, the loss ratio grows by Slope per
+	// further fraction of the capacity. Slope 0 means no such loss.
 	Knee, Slope float64
-	// Jitter is the standard deviation of the capacity from trial to trial, as a part.
+	// Jitter is the relative standard deviation of the capacity between trials.
 	Jitter float64
-	// Stalls is the share of trials in which it stands still, so that a hundredth of
-	// the packets is lost at any rate.
+	// Stalls is the fraction of trials in which it stalls and loses a hundredth of the packets at
+	// any rate.
 	Stalls float64
 	// Latency is the least latency; 0 records none.
 	Latency time.Duration
-	// Overhead is what a trial takes beyond its duration.
+	// Overhead is the time of a trial beyond its duration.
 	Overhead time.Duration
-	// trials counts, so that each trial has noise of its own.
+	// trials counts, so that each trial has its own noise.
 	trials uint64
 }
 
-// stallLoss is the part of a trial's packets that a stall loses.
+// stallLoss is the fraction of a trial's packets that a stall loses.
 const stallLoss = 0.01
 
-// latencySamples is how many packets of a trial get a latency.
+// latencySamples is the number of packets per trial that get a latency.
 const latencySamples = 2000
 
-// Trial is the device as a method sees it.
+// Trial runs the device as a method's trial.
 func (d *Device) Trial(ctx context.Context, load method.Load) (method.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return method.Outcome{}, err
@@ -78,7 +77,7 @@ func (d *Device) Trial(ctx context.Context, load method.Load) (method.Outcome, e
 	return o, nil
 }
 
-// lost is how many packets of a trial without a stall are lost.
+// lost is the number of packets lost in a trial without a stall.
 func (d *Device) lost(rate, seconds, intended, capacity float64) float64 {
 	curve := 0.0
 	if d.Slope > 0 {
@@ -88,7 +87,7 @@ func (d *Device) lost(rate, seconds, intended, capacity float64) float64 {
 	return max(0, excess*seconds-d.QueuePackets) + min(1, curve)*intended
 }
 
-// latencies are those of a queue that is served at a steady rate, M/D/1, sampled.
+// latencies samples those of a queue with a constant service rate, M/D/1.
 func (d *Device) latencies(random *rand.Rand, load float64, received uint64) *result.Histogram {
 	h := result.NewHistogram()
 	load = min(load, 0.99)
@@ -100,9 +99,8 @@ func (d *Device) latencies(random *rand.Rand, load float64, received uint64) *re
 	return h
 }
 
-// Truth is the highest rate at which a trial of this length loses at most lossRatio in
-// all but exceedRatio of the trials: what a search with this goal should find, if it
-// had for ever.
+// Truth is the highest rate at which a trial of this length loses at most lossRatio in all but
+// exceedRatio of the trials: what a search with this goal would find in unlimited time.
 func (d *Device) Truth(lossRatio, exceedRatio float64, duration time.Duration) float64 {
 	low, high := 0.0, 2*(d.CapacityPPS+d.QueuePackets/duration.Seconds())
 	for range 100 {
@@ -116,14 +114,14 @@ func (d *Device) Truth(lossRatio, exceedRatio float64, duration time.Duration) f
 	return low
 }
 
-// passes is the probability that a trial's loss is low.
+// passes is the probability that a trial has low loss.
 func (d *Device) passes(rate, lossRatio float64, duration time.Duration) float64 {
 	seconds := duration.Seconds()
 	intended := math.Round(rate * seconds)
 	low := func(capacity float64) bool {
 		return math.Floor(d.lost(rate, seconds, intended, capacity)) <= lossRatio*intended
 	}
-	// The more the capacity, the less is lost: find the capacity from which it is low.
+	// Higher capacity means less loss: find the capacity from which the loss is low.
 	undisturbed := 0.0
 	if d.Jitter == 0 {
 		if low(d.CapacityPPS) {

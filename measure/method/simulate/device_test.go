@@ -9,15 +9,15 @@ import (
 	"nines.dev/nines/measure/method"
 )
 
-// TestTruthIsWhereTrialsTurn counts trials just below and above each device's truth:
-// more than the share that the goal asks for pass below, and fewer above.
+// TestTruthIsWhereTrialsTurn counts trials just below and above each device's truth: more than the
+// goal's fraction pass below, and fewer above.
 func TestTruthIsWhereTrialsTurn(t *testing.T) {
 	const trials = 400
 	goals := []struct{ loss, exceed float64 }{{0, 0.5}, {0.005, 0.5}, {0, 0.25}}
 	for i, d := range append(Population(Quiet, 100, 1), Population(Noisy, 100, 1)...) {
 		goal := goals[i%len(goals)]
 		truth := d.Truth(goal.loss, goal.exceed, time.Second)
-		// Far enough that 400 trials tell, and that a packet more or less does not.
+		// Far enough for 400 trials to tell, and for a packet more or less not to matter.
 		for _, side := range []float64{-0.004, 0.004} {
 			passed := 0
 			for range trials {
@@ -58,7 +58,7 @@ func TestBurstsEndWithTheirPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 50 packets come in 25 ms, in which 25 leave; 10 wait and 15 are lost.
+	// 50 packets arrive in 25 ms, in which 25 leave; 10 wait and 15 are lost.
 	if o.Intended != 50 || o.Received != 35 || math.Abs(o.LossRatio()-0.3) > 1e-12 {
 		t.Errorf("%+v", o)
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Interrupts that a CPU sends to others, and why (include/trace/events/ipi.h, csd.h, tlb.h). */
+/* Interrupts that CPUs send to others, and why (include/trace/events/ipi.h, csd.h, tlb.h). */
 #ifndef NINES_TRACE_IPI_H
 #define NINES_TRACE_IPI_H
 
@@ -13,7 +13,7 @@ int BPF_PROG(ipi_send_cpu, unsigned int cpu, unsigned long callsite, void *callb
 	return 0;
 }
 
-/* A kernel has room for so many CPUs in its masks, and no more. */
+/* The number of words in a kernel's CPU masks. */
 enum { WORDS = 8 };
 
 SEC("tp_btf/ipi_send_cpumask")
@@ -36,7 +36,7 @@ int BPF_PROG(ipi_send_cpumask, struct cpumask *mask, unsigned long callsite, voi
 	return 0;
 }
 
-/* Linux 6.5: what the other CPU is to call. */
+/* Linux 6.5: the function that the other CPU is to call. */
 SEC("tp_btf/csd_queue_cpu")
 int BPF_PROG(csd_queue_cpu, unsigned int cpu)
 {
@@ -47,7 +47,7 @@ int BPF_PROG(csd_queue_cpu, unsigned int cpu)
 SEC("tp_btf/tlb_flush")
 int BPF_PROG(tlb_flush, int reason, unsigned long pages)
 {
-	/* 0 is TLB_FLUSH_ON_TASK_SWITCH, which goes with most switches and tells no more. */
+	/* 0 is TLB_FLUSH_ON_TASK_SWITCH, which comes with most switches and tells nothing more. */
 	if (reason)
 		ring_event(KIND_TLB_FLUSH, reason, pages);
 	return 0;

@@ -9,9 +9,9 @@
 #include "ring.h"
 
 /*
- * With packets come more of these than of anything else: what is over is one record, not
- * two, and with a poll in it not three. Each of a sort lies in no other but where softirqs
- * are threads' and preempt one another (PREEMPT_RT).
+ * These are the most frequent events under traffic: each finished one is one record instead of
+ * two, or of three if it polled. Spans of one sort do not nest, except where softirqs run in
+ * threads and preempt one another (PREEMPT_RT).
  */
 static __always_inline void span_begin(enum span span, __u64 number)
 {
@@ -41,7 +41,7 @@ static __always_inline void span_end(enum span span, __u64 number)
 	if (since && cpu->spans[span].number == number) {
 		length = now - since;
 		record.a |= (length >> 32 ? 0xffffffff : length) << 32;
-	} else { /* its begin was before the recorder's, or another's has taken its place */
+	} else { /* its begin was before the recorder's, or another's has overwritten it */
 		record.kind = KIND_IRQ_EXIT + 2 * span;
 		since = 0;
 	}

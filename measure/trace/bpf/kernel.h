@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the recorder reads of the kernel's types, and no more. Where a field really is the
- * loader finds in the running kernel's BTF (preserve_access_index), so that one object
- * fits all kernels since 6.1. Names are the kernel's own.
+ * The fields of the kernel's types that the recorder reads, and no others. The loader finds
+ * their offsets in the running kernel's BTF (preserve_access_index), so that one object fits all
+ * kernels since 6.1. Names are the kernel's own.
  */
 #ifndef NINES_TRACE_KERNEL_H
 #define NINES_TRACE_KERNEL_H

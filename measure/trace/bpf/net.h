@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Polls of devices, and packets that are dropped (include/trace/events/napi.h, skb.h). */
+/* Device polls and dropped packets (include/trace/events/napi.h, skb.h). */
 #ifndef NINES_TRACE_NET_H
 #define NINES_TRACE_NET_H
 
@@ -19,7 +19,7 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 	if (!cpu->spans[SPAN_SOFTIRQ].since) {
 		ring_put(cpu, &record);
 	} else {
-		/* The softirq's own record will have the last of its polls. */
+		/* The softirq's own record will carry its last poll. */
 		const struct record before = {.kind = KIND_POLL, .a = cpu->device, .b = cpu->work};
 
 		if (cpu->polled)
@@ -28,16 +28,16 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 		cpu->device = record.a;
 		cpu->work = work;
 	}
-	/* A thread that polls is in no softirq whose end would say that the packet is over. */
+	/* A polling thread is in no softirq whose end would mark the packet as done. */
 	cpu->packet = 0;
 	return 0;
 }
 
-/* The reason is there since Linux 5.17. */
+/* The reason exists since Linux 5.17. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(kfree_skb, struct sk_buff *skb, void *location, unsigned int reason)
 {
-	/* An engine has the packet by its packet socket: what ends here was for nobody. */
+	/* An engine has the packet through its packet socket: this copy was for nobody. */
 	if (skb->mark == TAKEN_MARK)
 		return 0;
 	ring_event(KIND_DROP, reason, 0);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The form of what the programs write and measure/trace/record.go reads.
+ * The format that the programs write and measure/trace/record.go reads.
  */
 #ifndef NINES_TRACE_RECORD_H
 #define NINES_TRACE_RECORD_H
 
 #include <linux/types.h>
 
-/* What a and b are is beside each kind. */
+/* The meaning of a and b is next to each kind. */
 enum kind {
-	/* The thread that goes, the thread that comes; `part`: of the one that goes, why, as
-	 * ps has it, and above that its real-time priority. */
+	/* The previous thread, the next thread; `part`: why the previous one left, as ps shows
+	 * it, and above that its real-time priority. */
 	KIND_SWITCH = 1,
-	KIND_WAKING, /* the thread, the CPU where it was last */
-	KIND_WAKEUP, /* a new thread, the CPU that it is to run on */
+	KIND_WAKING, /* the thread, its last CPU */
+	KIND_WAKEUP, /* a new thread, the CPU that it will run on */
 	KIND_IRQ_ENTRY, /* the interrupt's number */
 	KIND_IRQ_EXIT,
 	KIND_SOFTIRQ_ENTRY, /* the vector */
@@ -21,20 +21,20 @@ enum kind {
 	KIND_VECTOR_ENTRY, /* enum vector */
 	KIND_VECTOR_EXIT,
 	KIND_IPI_CPU, /* the CPU, the callback */
-	KIND_IPI_MASK, /* CPUs, the callback; `part`: they count from 64 times this */
+	KIND_IPI_MASK, /* CPUs, the callback; `part`: the first CPU is 64 times this */
 	KIND_CSD, /* the CPU, the function */
 	KIND_TLB_FLUSH, /* the reason, pages */
-	KIND_TIMER, /* the function of one that expires */
+	KIND_TIMER, /* the function of a timer that expires */
 	KIND_WORK_ENTRY,
 	KIND_WORK_EXIT,
 	KIND_IDLE, /* the state, or -1 when it ends */
 	KIND_POLL, /* the device, packets */
 	KIND_DROP, /* the reason */
 	KIND_STAGE, /* the packet's id, the device; `part`: enum stage */
-	/* An interrupt, vector or softirq from its begin to its end, which is the record's time:
-	 * the number and, above, the length in ns; what its last poll was of; `flags`: enum
-	 * span, FLAG_POLLED; `part`: the packets of that poll. ENTRY and EXIT are for one
-	 * within another. */
+	/* An interrupt, vector or softirq from begin to end; the record's time is the end. a:
+	 * the number and, above it, the length in ns; b: the device of its last poll; `flags`:
+	 * enum span, FLAG_POLLED; `part`: the packets of that poll. ENTRY and EXIT are for
+	 * nested ones. */
 	KIND_SPAN,
 	KINDS,
 };
@@ -55,7 +55,7 @@ enum vector {
 };
 
 enum {
-	FLAG_RUNNABLE = 1, /* KIND_SWITCH: the thread that goes could have gone on */
+	FLAG_RUNNABLE = 1, /* KIND_SWITCH: the previous thread could have gone on */
 	FLAG_IN_SOFTIRQ = 2, /* KIND_SWITCH: in the middle of a softirq (PREEMPT_RT) */
 	FLAG_POLLED = 0x80, /* KIND_SPAN, KIND_SOFTIRQ_EXIT: it has polled */
 };
@@ -65,51 +65,51 @@ enum span { SPAN_IRQ, SPAN_SOFTIRQ, SPAN_VECTOR, SPANS };
 
 struct record {
 	__u64 ns; /* CLOCK_MONOTONIC */
-	/* The low half of how many came before on this CPU, plus one; written last. Anything
-	 * else is a record that is being written. */
+	/* The low half of the number of earlier records on this CPU, plus one; written last. Any
+	 * other value means that the record is being written. */
 	__u32 sequence;
 	__u8 kind, flags;
 	__u16 part;
 	__u64 a, b;
 };
 
-/* Of what is under way on a CPU; `since` 0: nothing. */
+/* A running span on a CPU; `since` 0: none. */
 struct span_begun {
 	__u64 since;
 	__u64 number;
 };
 
-/* A CPU's part of the records, and how many it has written. */
+/* A CPU's part of the records, and the number written. */
 struct cpu {
 	__u64 head;
-	__u32 first, mask; /* its records; mask is their number less one */
-	__u32 kinds; /* a bit for each that it records; 0: none */
+	__u32 first, mask; /* its records; mask is their number minus one */
+	__u32 kinds; /* a bit for each recorded kind; 0: none */
 	__u32 running; /* the thread, since when */
 	__u64 since;
-	__u64 packet; /* 1 + the id of what this CPU's softirq is handing to a socket; 0: none */
-	__u32 place; /* among the CPUs that follow packets */
-	__u32 work; /* of the softirq's last poll, if there was one: how many packets, the device */
+	__u64 packet; /* 1 + the id of the packet being delivered to a socket; 0: none */
+	__u32 place; /* index among the CPUs that follow packets */
+	__u32 work; /* of the softirq's last poll, if any: number of packets, device */
 	__u64 device;
 	__u64 polled;
 	struct span_begun spans[SPANS];
 	__u64 pad[2];
 };
 
-/* Names that do not fit into a record, found by what does. */
+/* Names that do not fit into a record, found by a hash of what does. */
 struct thread {
 	__u32 tid;
 	char name[16];
-	__u32 reader; /* 1 + its place among the readers of packets; 0: it is none */
+	__u32 reader; /* 1 + its index among the readers of packets; 0: not a reader */
 };
 struct device {
 	__u64 id;
 	char name[16];
 };
 
-/* The places of a packet's way, in their order. */
+/* The places on a packet's path, in order. */
 enum stage {
 	STAGE_SEND, /* the engine's stamp, just before its system call */
-	STAGE_QDISC, /* it comes to a device's queue */
+	STAGE_QDISC, /* it enters a device's queue */
 	STAGE_DRIVER, /* the driver gets it */
 	STAGE_STACK, /* NAPI hands it to the protocols */
 	STAGE_WAKE, /* the reader is woken */
@@ -118,8 +118,8 @@ enum stage {
 	STAGES,
 };
 
-/* The last place where a packet was seen. Packets that share a place here have ids that
- * are far apart. */
+/* The last place where a packet was seen. Packets that share a slot here have ids that are far
+ * apart. */
 struct flight {
 	__u32 id;
 	__u32 stage; /* enum stage */
@@ -127,26 +127,26 @@ struct flight {
 	__u64 device;
 };
 
-/* Of a thread that reads packets: what it was woken for. */
+/* What a thread that reads packets was woken for. */
 struct reader {
 	__u64 packet; /* 1 + the id; 0: nothing */
 };
 
-/* How long packets took from one place to the next: a histogram whose buckets double
- * every 32 of them, from 1 ns to 2^36. */
+/* How long packets took from one place to the next: a histogram whose bucket width doubles every
+ * 32 buckets, from 1 ns to 2^36. */
 enum { BUCKET_BITS = 5, BUCKETS = 32 * 32, DELAYS = 64, FLIGHTS = 8192, READERS = 64 };
 struct delay {
-	__u64 device; /* of the place that it came to */
+	__u64 device; /* of the later place */
 	__u32 from, to;
 	__u64 count, sum, least, most;
 	__u32 buckets[BUCKETS];
 };
 
-/* ns = base_ns + (ticks - base_ticks) * scale / 2^32, refreshed by the reader; packets
- * carry the ticks of their send. */
+/* ns = base_ns + (ticks - base_ticks) * scale / 2^32, refreshed by the reader; packets carry the
+ * ticks of their send time. */
 struct clock {
 	__u64 version, base_ticks, base_ns, scale;
-	__u64 late_ns; /* what makes a packet one of the slowest; 0: not known */
+	__u64 late_ns; /* latency from which a packet is among the slowest; 0: unknown */
 };
 
 enum { THREADS = 16384, DEVICES = 256, SPACES = 1024, CPUS_MAX = 4096 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The recorder's programs: one for each tracepoint. They write records, but for the begins
- * of what has an end. A program whose tracepoint the kernel lacks is not loaded.
+ * The recorder's programs, one per tracepoint. Each event is one record, except that a span is
+ * written only at its end. A program whose tracepoint the kernel lacks is not loaded.
  */
 #include "ipi.h"
 #include "irq.h"
@@ -10,5 +10,5 @@
 #include "stage.h"
 #include "timer.h"
 
-/* The kernel shows its structures to programs only whose licence goes with its own. */
+/* The kernel lets only programs with a compatible licence read its structures. */
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Rings of records, one for each CPU, which overwrite what is oldest.
+ * Rings of records, one per CPU, which overwrite the oldest records.
  *
  *   program: time -> take a place (head++) -> write the record -> its sequence
- *   reader:  head -> copy -> head again: what has been overtaken meanwhile is lost
+ *   reader:  head -> copy -> head again: records overwritten meanwhile are lost
  *
- * All rings are in one map, whose memory the reader has mapped: nothing is copied, woken
- * or called for an event. An interrupt's programs may run within another's on the same
- * CPU, so that places are taken by an atomic addition; records are in their order, their
- * times almost.
+ * All rings are in one map, which the reader has mapped: an event copies nothing to it, and
+ * wakes and calls nothing. An interrupt's programs may run within another's on the same CPU,
+ * so an atomic addition takes each place; records are in the order of their places, and
+ * almost in that of their times.
  */
 #ifndef NINES_TRACE_RING_H
 #define NINES_TRACE_RING_H
@@ -22,7 +22,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-/* The loader sets how many there are. */
+/* The loader sets their number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -55,7 +55,7 @@ struct {
 	__type(value, struct device);
 } devices SEC(".maps");
 
-/* This CPU, if it records the kind; else NULL. */
+/* This CPU's ring, if it records the kind; else NULL. */
 static __always_inline struct cpu *ring_of(enum kind kind)
 {
 	__u32 number = bpf_get_smp_processor_id();
@@ -100,7 +100,7 @@ static __always_inline void ring_event(enum kind kind, __u64 a, __u64 b)
 		ring_put(cpu, &record);
 }
 
-/* An argument that is a pointer to a function, which the verifier hands to nobody. */
+/* A function pointer argument, which the verifier does not let programs read directly. */
 static __always_inline __u64 function_argument(const __u64 *ctx, int number)
 {
 	__u64 function = 0;
@@ -109,8 +109,8 @@ static __always_inline __u64 function_argument(const __u64 *ctx, int number)
 	return function;
 }
 
-/* Notes a thread's name where the reader will look for it. Threads whose numbers share a
- * place take it from one another, but from readers: who looks then asks /proc. */
+/* Notes a thread's name for the reader. Threads that hash to the same slot overwrite each other,
+ * except readers: then user space asks /proc. */
 static __always_inline const struct thread *note_thread(const struct task_struct *task)
 {
 	__u32 tid = task->pid, key = tid % THREADS;
@@ -129,8 +129,8 @@ static __always_inline const struct thread *note_thread(const struct task_struct
 	return thread;
 }
 
-/* The same for a device. What stands for it in a record is its number and that of its
- * network namespace; 0 for no device. */
+/* The same for a device. Its id in a record is its number and that of its network namespace; 0
+ * for no device. */
 static __always_inline __u64 note_device(const struct net_device *dev)
 {
 	struct device *device;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Threads that come, go and are woken (include/trace/events/sched.h). */
+/* Thread switches and wake-ups (include/trace/events/sched.h). */
 #ifndef NINES_TRACE_SCHED_H
 #define NINES_TRACE_SCHED_H
 
 #include "stage.h"
 
-/* The states that a thread goes off its CPU in (include/linux/sched.h), as ps has them
+/* The states in which a thread leaves its CPU (include/linux/sched.h), as ps shows them
  * (fs/proc/array.c, task_state_array). */
 static __always_inline __u16 letter(unsigned int state)
 {
@@ -20,14 +20,14 @@ static __always_inline __u16 letter(unsigned int state)
 	return 'X';
 }
 
-/* The real-time priority that goes with the kernel's, in which 99 is the lowest and a
- * deadline thread has -1 (include/linux/sched/prio.h, kernel/sched/core.c, normal_prio). */
+/* The real-time priority for the kernel's internal one, in which 99 is the lowest and a deadline
+ * thread has -1 (include/linux/sched/prio.h, kernel/sched/core.c, normal_prio). */
 static __always_inline __u16 realtime(int prio)
 {
 	return prio < 0 ? 100 : prio < 99 ? 99 - prio : 0;
 }
 
-/* prev_state is there since Linux 5.18 */
+/* prev_state exists since Linux 5.18 */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -57,7 +57,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* Here who wakes is still running; on which CPU the thread will run is decided next. */
+/* The waker is running here; the thread's CPU is chosen next. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
@@ -72,7 +72,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	return 0;
 }
 
-/* A thread that was just made is not woken but once here. */
+/* The only wake-up of a new thread. */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(sched_wakeup_new, struct task_struct *task)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The way of the engine's packets through the kernel, in the manner of figure 1 of Fujimoto
- * et al., "KBP: Kernel Enhancements for Low-Latency Networking" (IEICE, 2021):
+ * The path of the engine's packets through the kernel, as in figure 1 of Fujimoto et al.,
+ * "KBP: Kernel Enhancements for Low-Latency Networking" (IEICE, 2021):
  *
  *   send -> qdisc -> driver -> stack -> wake -> run -> read
  *
- * A packet is known by its payload (docs/engine-protocol.md): the mark after its id, in
- * what goes to the engines' UDP port. Each place writes a record, and adds the time since
- * the place before to a histogram of this CPU. At high rates that is done for one of so
- * many packets only; of the others those get records that are late when they come to the
- * stack, as it is these that are asked about.
+ * A packet is recognised by its payload (docs/engine-protocol.md): the mark after its id,
+ * sent to the engines' UDP port. Each place writes a record, and adds the time since the
+ * previous place to a histogram of this CPU. At high rates only one in so many packets is
+ * followed; of the others, those that are late when they reach the stack get records, because
+ * the late packets are the ones to explain.
  */
 #ifndef NINES_TRACE_STAGE_H
 #define NINES_TRACE_STAGE_H
@@ -18,11 +18,11 @@
 
 /* Set before loading: the engines' UDP port, in network byte order; 0: no stages. */
 const volatile __u16 udp_port = 0;
-/* Packets whose id has none of these bits are in the histograms. */
+/* The histograms take packets whose id has none of these bits. */
 const volatile __u32 id_mask = 0;
 
-/* The network namespaces in which packets are followed, each at its number % SPACES: other
- * engines on this host may use the same port. Arrays have their values 8 bytes apart. */
+/* The network namespaces in which packets are followed, each at index number % SPACES: other
+ * engines on this host may use the same port. Array values are 8 bytes apart. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -45,7 +45,7 @@ struct {
 	__type(value, struct reader);
 } readers SEC(".maps");
 
-/* DELAYS for each CPU; the loader sets how many that are. */
+/* DELAYS per CPU; the loader sets the number of CPUs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -62,8 +62,8 @@ struct {
 	__type(value, struct clock);
 } clock SEC(".maps");
 
-/* The end of a UDP header and the beginning of an engine's payload, from where the ticks
- * are aligned. */
+/* The end of a UDP header and the beginning of an engine's payload, starting where the ticks are
+ * aligned. */
 struct packet_head {
 	__u16 destination_port, length, checksum;
 	__u16 id_low, id_high;
@@ -84,8 +84,8 @@ static __always_inline bool is_sampled(__u32 id)
 	return !(id & id_mask);
 }
 
-/* Reads the head of an engine's packet whose payload lies so far behind skb->data; false
- * if it is none. */
+/* Reads the head of an engine's packet with its payload at this offset from skb->data; false if
+ * it is no such packet. */
 static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 					struct packet_head *h)
 {
@@ -109,7 +109,7 @@ static __always_inline bool passes(const struct net_device *dev)
 	return dev && is_followed(dev->nd_net.net);
 }
 
-/* Half of a doubling's buckets are as wide as those before: HdrHistogram's way. */
+/* Within a doubling, buckets have equal width, as in HdrHistogram. */
 static __always_inline __u32 bucket_of(__u64 ns)
 {
 	__u32 exponent = 0;
@@ -135,7 +135,8 @@ static __always_inline __u32 bucket_of(__u64 ns)
 		exponent += 1;
 		rest >>= 1;
 	}
-	/* Without its leading bit the mantissa has BUCKET_BITS bits; below 32 it is all. */
+	/* Without its leading bit the mantissa has BUCKET_BITS bits; values below 32 are the
+	 * bucket. */
 	exponent += rest;
 	return rest ? (exponent << BUCKET_BITS) + (ns >> (exponent - 1) & 31) : (__u32)ns;
 }
@@ -173,7 +174,7 @@ static __always_inline void delay_add(const struct cpu *cpu, const struct flight
 	}
 }
 
-/* Notes a packet at a place; `device` 0 is where it was last. */
+/* Records a packet at a place; `device` 0 means the device of its last place. */
 static __always_inline void stage(struct cpu *cpu, __u32 id, __u32 at, __u64 device)
 {
 	struct record record = {.kind = KIND_STAGE, .part = at, .a = id};
@@ -187,7 +188,7 @@ static __always_inline void stage(struct cpu *cpu, __u32 id, __u32 at, __u64 dev
 		device = flight->device;
 	record.b = device;
 	now = ring_put(cpu, &record);
-	/* A trial begins with the ids of the one before. */
+	/* A trial starts with the same ids as the one before. */
 	if (is_sampled(id) && flight->id == id && flight->ns && now >= flight->ns &&
 	    now - flight->ns < 1000000000)
 		delay_add(cpu, flight, at, device, now - flight->ns);
@@ -197,7 +198,7 @@ static __always_inline void stage(struct cpu *cpu, __u32 id, __u32 at, __u64 dev
 	flight->device = device;
 }
 
-/* CLOCK_MONOTONIC of a stamp of the last seconds; 0 if it is not known. */
+/* CLOCK_MONOTONIC of a stamp from the last seconds; 0 if unknown. */
 static __always_inline __u64 time_of(__u64 ticks)
 {
 	__u32 zero = 0;
@@ -212,14 +213,14 @@ static __always_inline __u64 time_of(__u64 ticks)
 	since = before ? c->base_ticks - ticks : ticks - c->base_ticks;
 	base = c->base_ns;
 	scale = c->scale;
-	/* While it is being written its version is odd. Beyond 2^33 ticks it would overflow. */
+	/* The version is odd during a write. Beyond 2^33 ticks it would overflow. */
 	if (!scale || version & 1 || version != c->version || since >> 33)
 		return 0;
 	since = ((since >> 2) * scale) >> 30;
 	return before ? base - since : base + since;
 }
 
-/* Whether it has taken longer since it was due than would make it one of the slowest. */
+/* Whether the time since it was due already makes it one of the slowest. */
 static __always_inline bool is_late(const struct packet_head *h, __u64 now)
 {
 	__u32 zero = 0;
@@ -232,7 +233,7 @@ static __always_inline bool is_late(const struct packet_head *h, __u64 now)
 	return sent && now > sent && now - sent + h->lag_ns > c->late_ns;
 }
 
-/* The first place of all is in the packet's own stamp. */
+/* The packet's own stamp holds the first place. */
 static __always_inline void stage_sent(const struct packet_head *h)
 {
 	__u32 id = packet_id(h), key = id % FLIGHTS;
@@ -291,9 +292,9 @@ int BPF_PROG(netif_receive_skb, struct sk_buff *skb)
 	return 0;
 }
 
-/* A UDP socket's reader has copied the payload, and gives the packet back. When its memory
- * is freed, which has a tracepoint, is another matter: since Linux 6.18 later, and by the
- * CPU that sent it. */
+/* A UDP socket's reader has copied the payload and releases the packet. The tracepoint for
+ * freeing its memory does not help: since Linux 6.18 that happens later, on the CPU that sent
+ * it. */
 SEC("fentry/skb_consume_udp")
 int BPF_PROG(skb_consume_udp, struct sock *sk, struct sk_buff *skb)
 {
@@ -306,7 +307,7 @@ int BPF_PROG(skb_consume_udp, struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* A reader is woken while a packet is being handed to its socket. */
+/* A reader is woken while a packet is being delivered to its socket. */
 static __always_inline void stage_waking(struct cpu *cpu, __u32 tid)
 {
 	__u32 key = tid % THREADS;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Functions of timers and workqueues (include/trace/events/timer.h, workqueue.h). */
+/* Timer and workqueue functions (include/trace/events/timer.h, workqueue.h). */
 #ifndef NINES_TRACE_TIMER_H
 #define NINES_TRACE_TIMER_H
 
 #include "ring.h"
 
-/* When a function returns is not recorded: the interrupt or softirq that called it then
- * calls the next one, which is, or ends. Where packets are waited for by the clock a timer
- * comes with each. */
+/* A function's return is not recorded: the interrupt or softirq that called it then calls the
+ * next one, which is recorded, or ends. A busy wait by the clock has a timer with each packet. */
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(timer_expire_entry, struct timer_list *timer)
 {
