@@ -19,10 +19,10 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// browserTimeout only ends a browser that hangs; nothing is measured by it.
+// browserTimeout only stops a browser that hangs; it measures nothing.
 const browserTimeout = 3 * time.Minute
 
-// tab is a page in a real Chromium, with all that it complained of or asked for.
+// tab is a page in a real Chromium, with all its complaints and requests.
 type tab struct {
 	t        *testing.T
 	ctx      context.Context
@@ -54,7 +54,7 @@ func openTab(t *testing.T, path string, width, height int) *tab {
 	ctx, closeTab := chromedp.NewContext(deadline)
 	page := &tab{t: t, ctx: ctx}
 	t.Cleanup(func() {
-		// Waits for the browser to end, so that its profile can be removed.
+		// Wait for the browser to exit, so that its profile can be removed.
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Errorf("ending the browser: %v", err)
 		}
@@ -86,7 +86,7 @@ func (p *tab) listen(event any) {
 	}
 }
 
-// run does something in the page.
+// run runs actions in the page.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p.ctx, actions...); err != nil {
@@ -94,7 +94,7 @@ func (p *tab) run(actions ...chromedp.Action) {
 	}
 }
 
-// eval evaluates JavaScript; promises are waited for.
+// eval evaluates JavaScript and awaits promises.
 func eval[T any](p *tab, script string) T {
 	p.t.Helper()
 	var value T
@@ -107,13 +107,13 @@ func eval[T any](p *tab, script string) T {
 	return value
 }
 
-// settle waits until what was asked for has been drawn.
+// settle waits until pending drawing is done.
 func (p *tab) settle() {
 	p.t.Helper()
 	eval[bool](p, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
 }
 
-// quiet fails the test where the page complained, or asked for anything but itself.
+// quiet fails the test if the page complained, or requested anything but itself.
 func (p *tab) quiet(path string) {
 	p.t.Helper()
 	p.mutex.Lock()
@@ -136,7 +136,7 @@ func (p *tab) quiet(path string) {
 	}
 }
 
-// screenshot keeps a picture of the whole page in build/screenshots.
+// screenshot stores a picture of the whole page in build/screenshots.
 func (p *tab) screenshot(name string) {
 	p.t.Helper()
 	var picture []byte
@@ -163,7 +163,7 @@ func (p *tab) keep(name string, picture []byte) {
 	}
 }
 
-// writePage makes a page of a result folder in a file.
+// writePage writes a page of a result folder to a file.
 func writePage(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")

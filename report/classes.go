@@ -8,25 +8,25 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// maxReasons bounds the lines below a table.
+// maxReasons is the most lines below a table.
 const maxReasons = 6
 
-// class is a number of texts that differ in nothing but their numbers.
+// class is a number of texts that differ only in their numbers.
 type class struct {
 	head, colour string // of the line
-	// example is the first such text, and where what it is about.
+	// example is the first such text, and where its subject.
 	example, where string
 	count          int
 }
 
-// classes are in the order in which their first texts came.
+// classes are ordered by their first texts.
 type classes struct {
 	list []*class
 	by   map[string]*class
 }
 
-// add counts a text to its class: the class of the key and of the words that are no
-// numbers. A new class is one.
+// add counts a text in its class, given by key and the words that are not numbers. For a new class
+// it adds one.
 func (c *classes) add(key string, one class) *class {
 	key += "\x00" + withoutNumbers(one.example)
 	if c.by[key] == nil {
@@ -40,8 +40,8 @@ func (c *classes) add(key string, one class) *class {
 	return c.by[key]
 }
 
-// write writes a line for each class, as many as are worth reading, and says how many
-// more there are and where. What is counted are things: trials, times.
+// write writes a line per class, up to a limit, and says how many more there are and where. things
+// names what is counted, such as trials.
 func (c *classes) write(out *strings.Builder, s terminal.Style, things, kind, all string) {
 	for i, one := range c.list {
 		if i == maxReasons {
@@ -60,7 +60,7 @@ func (c *classes) write(out *strings.Builder, s terminal.Style, things, kind, al
 	}
 }
 
-// withoutNumbers makes texts comparable that differ in their figures only.
+// withoutNumbers makes texts that differ only in their figures equal.
 func withoutNumbers(text string) string {
 	words := strings.Fields(text)
 	for i, word := range words {

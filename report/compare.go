@@ -8,17 +8,16 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Comparison puts the trials of two results, or of two values of a variable in
-// one, side by side.
+// Comparison compares the trials of two results, or of two values of a variable in one result.
 type Comparison struct {
 	// A and B name the sides, such as folders or "links.in.kind=veth".
 	A, B string
-	// By is the variable that tells the sides apart; "" where results do.
+	// By is the variable that distinguishes the sides; "" for two results.
 	By    string
 	Pairs []Pair
 	// Findings are what search methods found on both sides.
 	Findings []ComparedFinding
-	// OnlyA and OnlyB are combinations of variables that the other side lacks.
+	// OnlyA and OnlyB are combinations of variables that only one side has.
 	OnlyA, OnlyB []map[string]any
 }
 
@@ -29,13 +28,13 @@ type Pair struct {
 	Figures   []Compared
 }
 
-// Compared is one figure on both sides; nil where a side does not support it.
+// Compared is one figure on both sides; nil if a side does not support it.
 type Compared struct {
 	Figure Figure
 	A, B   *Spread
-	// Ratio is B's median over A's; nil without both, or where A's is 0.
+	// Ratio is B's median over A's; nil without both, or if A's is 0.
 	Ratio *float64
-	// Interval is of the ratio; nil where a side has a single repeat.
+	// Interval is that of the ratio; nil if a side has a single repeat.
 	Interval *Interval
 	Verdict  Difference
 }
@@ -43,8 +42,8 @@ type Compared struct {
 // Difference says whether two sides differ by more than their repeats do.
 type Difference string
 
-// A figure differs clearly where the interval of its ratio does not hold 1;
-// where it does, or where there is no interval, the difference is not shown.
+// A figure differs clearly if the interval of its ratio excludes 1. If it includes 1, or without an
+// interval, a difference is not shown.
 const (
 	Higher  Difference = "higher" // B above A
 	Lower   Difference = "lower"
@@ -58,9 +57,8 @@ func CompareResults(a, b *result.Result) Comparison {
 	return compare(Comparison{A: a.Dir, B: b.Dir, Findings: compareFindings(a.Searches, b.Searches)}, Groups(a.Shown()), Groups(b.Shown()))
 }
 
-// CompareValues matches the trials of one result that have one value of a
-// variable with those that have the other. The variable may be given by its last
-// parts, where they name only one.
+// CompareValues matches the trials of one result that have one value of a variable with those that
+// have the other. The variable's name may be shortened to its last parts, if they are unique.
 func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) {
 	trials := r.Shown()
 	names := result.VariableNames(append(searchesAsTrials(r.Searches), trials...))
@@ -98,8 +96,7 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name, Findings: compareFindings(searchesA, searchesB)}, Groups(sides[0]), Groups(sides[1])), nil
 }
 
-// FindVariable is the variable that a name means: its whole key, or its last parts where
-// they name only one.
+// FindVariable resolves a variable's name: its whole key, or its last parts if they are unique.
 func FindVariable(names []string, wanted string) (string, error) {
 	if contains(names, wanted) {
 		return wanted, nil

@@ -11,14 +11,13 @@ type ComparedFinding struct {
 	Method    string
 	Variables map[string]any
 	A, B      GroupFinding
-	// Ratio is B's value over A's; nil without both, or where A's is 0. Interval is of
-	// the ratio; nil where a side has a single repeat.
+	// Ratio is B's value over A's; nil without both, or if A's is 0. Interval is that of the ratio;
+	// nil if a side has a single repeat.
 	Ratio    *float64
 	Interval *Interval
 }
 
-// compareFindings matches the findings of searches by method, variables and what the
-// figures are called.
+// compareFindings matches the findings of searches by method, variables and figure name.
 func compareFindings(a, b []result.Search) []ComparedFinding {
 	type key struct{ method, variables, name, at, unit string }
 	right := map[key]GroupFinding{}
@@ -47,7 +46,7 @@ func compareFindings(a, b []result.Search) []ComparedFinding {
 	return list
 }
 
-// searchesWith are the searches that have a value of a variable, without it.
+// searchesWith returns the searches with this value of a variable, with the variable removed.
 func searchesWith(searches []result.Search, name, value string) []result.Search {
 	var list []result.Search
 	for _, s := range searches {
@@ -66,7 +65,7 @@ func searchesWith(searches []result.Search, name, value string) []result.Search 
 	return list
 }
 
-// searchesAsTrials have the searches' variables, for who looks for their names.
+// searchesAsTrials returns trials with the searches' variables, for looking up names.
 func searchesAsTrials(searches []result.Search) []result.Trial {
 	trials := make([]result.Trial, 0, len(searches))
 	for _, s := range searches {

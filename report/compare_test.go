@@ -81,7 +81,7 @@ func pairFigure(t *testing.T, p Pair, name string) Compared {
 	return Compared{}
 }
 
-// Where nothing else was measured, the values are of invalid trials, and the table says so.
+// If nothing else was measured, invalid trials provide the values, and the table says so.
 func TestInvalidRepeatsAreCompared(t *testing.T) {
 	said := func(verdict result.Verdict) string {
 		trials := side("veth", 7000, 7100)

@@ -10,19 +10,19 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// comparedInTable are the figures of the terminal's table; JSON has all.
+// comparedInTable are the figures in the terminal's table; JSON has all.
 var comparedInTable = []string{"offered_pps", "received_pps", "loss_ratio", "latency_p50_ns", "latency_p99_ns",
 	"latency_p99_9_ns", "latency_p99_99_ns", "latency_max_ns"}
 
-// WriteComparison writes the sides for a terminal: a block for each combination
-// of variables, a line for each figure.
+// WriteComparison writes the sides for a terminal: a block for each combination of variables, a
+// line for each figure.
 func WriteComparison(w io.Writer, c Comparison) error {
 	s := terminal.StyleOf(w)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.Paint(terminal.Bold, "A"), terminal.Plain(c.A), s.Paint(terminal.Bold, "B"), terminal.Plain(c.B))
 	if len(c.Findings) > 0 {
 		out.WriteString("\n" + s.Paint(terminal.Bold, "What the searches found") + "\n")
-		_ = findingsTable(c.Findings).Write(&out, s) // a builder takes all
+		_ = findingsTable(c.Findings).Write(&out, s) // a builder accepts everything
 	}
 	single, invalid, few := false, false, confidence.Interval{}
 	for _, pair := range c.Pairs {
@@ -33,7 +33,7 @@ func WriteComparison(w io.Writer, c Comparison) error {
 			few = i
 		}
 		out.WriteString("\n" + s.Paint(terminal.Bold, terminal.Plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
-		_ = pairTable(pair).Write(&out, s) // a builder takes all
+		_ = pairTable(pair).Write(&out, s) // a builder accepts everything
 	}
 	out.WriteString("\n")
 	for _, variables := range c.OnlyA {
@@ -118,8 +118,8 @@ func sideText(s *Spread, f Figure) string {
 	return text
 }
 
-// repeatConfidence is what so many repeats can tell of any figure's median: it depends on
-// their number alone.
+// repeatConfidence is the confidence that so many repeats allow for the median of any figure: it
+// depends only on their number.
 func repeatConfidence(repeats int) confidence.Interval {
 	return confidence.Median(make([]float64, repeats), bootstrapSeed)
 }
@@ -138,7 +138,7 @@ func intervalText(i *Interval) string {
 	return fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
 }
 
-// differenceCell colours by what is better: less latency and loss, more packets.
+// differenceCell colours better values: lower latency and loss, more packets.
 func differenceCell(c Compared) terminal.Cell {
 	moreIsBetter := c.Figure.Unit == "pps"
 	switch c.Verdict {
@@ -154,7 +154,7 @@ func differenceCell(c Compared) terminal.Cell {
 	return terminal.Cell{}
 }
 
-// CompareSchema names the form of WriteComparisonJSON.
+// CompareSchema names the format of WriteComparisonJSON.
 const CompareSchema = "nines/compare/v1"
 
 type comparedJSON struct {
@@ -186,7 +186,7 @@ func WriteComparisonJSON(w io.Writer, c Comparison) error {
 		Draws  int        `json:"draws"`
 		Seed   int        `json:"seed"`
 		Pairs  []pairJSON `json:"pairs"`
-		// Findings are there where both sides have searches.
+		// Findings exist if both sides have searches.
 		Findings []comparedFindingJSON `json:"findings,omitempty"`
 		OnlyA    []map[string]any      `json:"only_a"`
 		OnlyB    []map[string]any      `json:"only_b"`

@@ -7,23 +7,22 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Points of a thinned curve that are closer than this look the same.
+// Points of a thinned curve closer than this look the same.
 const (
 	curveStepDecades   = 0.02 // 4.7 % of 1/(1−p)…
 	curveHeightDecades = 0.01 // …or 2.3 % of latency
 )
 
-// Curve is a thinned percentile curve: Below[i] of Count samples are less
-// than ValueNs[i], and from that rank on samples are at least that. The last
-// point is the maximum.
+// Curve is a thinned percentile curve: Below[i] of Count samples are less than ValueNs[i], and
+// samples from that rank on are at least that. The last point is the maximum.
 type Curve struct {
 	Count   uint64   `json:"count"`
 	Below   []uint64 `json:"below"`
 	ValueNs []int64  `json:"value_ns"`
 }
 
-// ThinCurve keeps the points of a curve that can be told apart on logarithmic
-// axes, and always the first and the last.
+// ThinCurve keeps the points of a curve that are distinguishable on logarithmic axes, and always
+// the first and the last.
 func ThinCurve(h *result.Histogram) *Curve {
 	if h == nil || h.Count() == 0 {
 		return nil
@@ -45,8 +44,8 @@ func ThinCurve(h *result.Histogram) *Curve {
 	return curve
 }
 
-// At is the value at x = 1/(1−p): the smallest that at least p of the samples do not
-// exceed. It is false where the count supports no such percentile.
+// At is the value at x = 1/(1−p): the smallest that at least p of the samples do not exceed. It is
+// false if the count does not support this percentile.
 func (c *Curve) At(x float64) (int64, bool) {
 	if c == nil || len(c.Below) == 0 || x < 1 || x > float64(c.Count)*(1+1e-9) {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// The variables that figures have on their x axis.
+// The variables for the x axis of figures.
 const (
 	frameBytesKey    = "traffic.frame_bytes"
 	ratePPSKey       = "traffic.rate_pps"
@@ -16,57 +16,55 @@ const (
 	rateOfMaximumKey = "traffic.rate_of_maximum"
 )
 
-// loadPercentiles are those that are drawn against the load.
+// loadPercentiles are the percentiles plotted against the load.
 var loadPercentiles = []string{"p50", "p99", "p99_99"}
 
-// Chosen is a figure that was chosen by what varies in a result, with what others
-// have published for it. Latency by percentile is no such figure: it is in every
-// page.
+// Chosen is a figure chosen by what varies in a result, with matching published points. Latency by
+// percentile is not chosen: every page has it.
 type Chosen struct {
-	// Kind is one of result's constants.
+	// Kind is one of package result's constants.
 	Kind string `json:"kind"`
-	// Percentile is what a figure of the load shows: "p99_99".
+	// Percentile is the percentile in a figure of the load: "p99_99".
 	Percentile string `json:"percentile,omitempty"`
-	// Variables tell the series apart.
+	// Variables distinguish the series.
 	Variables []string          `json:"variables"`
 	Series    []Series          `json:"series"`
 	Published []PublishedSeries `json:"published"`
 }
 
-// Series is a line of a figure: what all variables but that of the x axis tell apart.
+// Series is a line of a figure: one combination of all variables except that of the x axis.
 type Series struct {
 	Variables map[string]any `json:"variables"`
 	Points    []SeriesPoint  `json:"points"`
 }
 
-// SeriesPoint is the median of the counted repeats, between the least and greatest.
+// SeriesPoint is the median of the counted repeats, between the smallest and largest.
 type SeriesPoint struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Group is an index of Groups; -1 for a maximum that rates are a part of.
+	// Group is an index into Groups; -1 for a maximum that rates are fractions of.
 	Group int `json:"group"`
-	// Fraction is the load as a part of the maximum; 0: not known.
+	// Fraction is the load as a fraction of the maximum; 0: unknown.
 	Fraction float64 `json:"fraction,omitempty"`
 	// Verdict is the worst of the repeats.
 	Verdict result.Verdict `json:"verdict"`
 }
 
-// PublishedSeries is a curve of others; Match is the series of ours that its name
-// means, -1 for none.
+// PublishedSeries is a published curve; Match is our series that its name means, -1 for none.
 type PublishedSeries struct {
 	result.Published
 	Match int `json:"match"`
 }
 
-// Evidence is a trial with its details, nil where they are missing.
+// Evidence is a trial with its details; nil if they are missing.
 type Evidence struct {
 	Trial   result.Trial
 	Details *result.Details
 }
 
-// chooser decides on figures.
+// chooser chooses figures.
 type chooser struct {
 	groups    []Group
 	details   map[string]*result.Details // by trial
@@ -86,7 +84,7 @@ func newChooser(trials, maxima []Evidence, published []result.Published) *choose
 	return c
 }
 
-// ChooseFigures chooses the figures of a result. Trials are told apart by their IDs.
+// ChooseFigures chooses the figures of a result. Trial IDs must be unique.
 func ChooseFigures(trials, maxima []Evidence, published []result.Published) []Chosen {
 	c := newChooser(trials, maxima, published)
 	figures := []Chosen{}
@@ -124,7 +122,7 @@ func (c *chooser) swept(names ...string) bool {
 	return false
 }
 
-// build puts points into series by the variables that are not on the x axis.
+// build groups points into series by the variables that are not on the x axis.
 type build struct {
 	Chosen
 	index map[string]int
@@ -158,7 +156,7 @@ func (b *build) add(variables map[string]any, p SeriesPoint) {
 	b.Series[at].Points = append(b.Series[at].Points, p)
 }
 
-// done sorts the points and, of several at one place, keeps the highest if asked to.
+// done sorts the points and, with highest, keeps the highest of those at one place.
 func (b *build) done(highest bool) Chosen {
 	for i := range b.Series {
 		points := b.Series[i].Points
@@ -181,15 +179,15 @@ func (b *build) done(highest bool) Chosen {
 	return b.Chosen
 }
 
-// maximum has what was received at rate 0, one value for each series.
+// maximum plots the rate received at rate 0, one value per series.
 func (c *chooser) maximum() Chosen {
 	b := c.build(result.FigureMaximum, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	c.eachMaximum(func(variables map[string]any, _ float64, p SeriesPoint) { b.add(variables, p) })
 	return b.done(true)
 }
 
-// size has what was received at most over the frame's size: at rate 0, or at any of
-// the rates that were tried.
+// size plots the maximum received rate over the frame size: at rate 0, or at any of the rates that
+// were tried.
 func (c *chooser) size(rates bool) Chosen {
 	b := c.build(result.FigureSize, frameBytesKey, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	c.eachMaximum(func(variables map[string]any, bytes float64, p SeriesPoint) {
@@ -208,7 +206,7 @@ func (c *chooser) size(rates bool) Chosen {
 	return b.done(true)
 }
 
-// rate has the received over the sent packets a second.
+// rate plots received over sent packets per second.
 func (c *chooser) rate() Chosen {
 	b := c.build(result.FigureRate, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	for i, g := range c.groups {
@@ -219,20 +217,20 @@ func (c *chooser) rate() Chosen {
 	return b.done(false)
 }
 
-// load has a percentile of the latency over the offered packets a second.
+// load plots a latency percentile over the offered packets per second.
 func (c *chooser) load(percentile string) Chosen {
 	f := c.overRate(result.FigureLoad, LatencyFigure(percentile))
 	f.Percentile = percentile
 	return f
 }
 
-// OverRate has a figure of the trials over the packets offered a second.
+// OverRate plots a figure of the trials over the packets offered per second.
 func OverRate(trials []Evidence, f Figure) Chosen {
 	return newChooser(trials, nil, nil).overRate(f.Name, f)
 }
 
-// overRate leaves out trials at rate 0, whose rate is an outcome. A trial that did not
-// offer what it promised is invalid, not slow: it has no point.
+// overRate leaves out trials at rate 0, whose rate is a result. A trial that did not offer its rate
+// is invalid, not slow: it has no point.
 func (c *chooser) overRate(kind string, f Figure) Chosen {
 	b := c.build(kind, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	for i, g := range c.groups {
@@ -243,7 +241,7 @@ func (c *chooser) overRate(kind string, f Figure) Chosen {
 	return b.done(false)
 }
 
-// OverSize has a figure of the trials over the bytes of the frame with its FCS.
+// OverSize plots a figure of the trials over the frame size with FCS, in bytes.
 func OverSize(trials []Evidence, f Figure) Chosen {
 	c := newChooser(trials, nil, nil)
 	b := c.build(f.Name, frameBytesKey)
@@ -283,7 +281,7 @@ func worstOf(trials []result.Trial) result.Verdict {
 	return worst
 }
 
-// scheduled tells trials with a rate from those that go as fast as they can.
+// scheduled tells whether trials have a rate, or send as fast as possible.
 func (c *chooser) scheduled(g Group) bool {
 	if d := c.details[g.Trials[0].ID]; d != nil {
 		return d.IntendedPPS > 0
@@ -291,8 +289,7 @@ func (c *chooser) scheduled(g Group) bool {
 	return result.FormatVariable(g.Variables[ratePPSKey]) != "0"
 }
 
-// eachMaximum goes through the groups at rate 0, and the maxima that rates are a
-// part of.
+// eachMaximum iterates over the groups at rate 0, and the maxima that rates are fractions of.
 func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p SeriesPoint)) {
 	for i, g := range c.groups {
 		if p, ok := c.point(i, received); ok && !c.scheduled(g) {
@@ -313,7 +310,7 @@ func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p
 	}
 }
 
-// bytes is the size of a trial's frames; 0 where it is not known.
+// bytes is the size of a trial's frames; 0 if unknown.
 func (c *chooser) bytes(t result.Trial) float64 {
 	if d := c.details[t.ID]; d != nil && d.FrameBytes > 0 {
 		return float64(d.FrameBytes)
@@ -321,7 +318,7 @@ func (c *chooser) bytes(t result.Trial) float64 {
 	return number(t.Variables[frameBytesKey])
 }
 
-// number is 0 for what is none.
+// number is 0 if v is no number.
 func number(v any) float64 {
 	switch n := v.(type) {
 	case float64:
@@ -332,8 +329,8 @@ func number(v any) float64 {
 	return 0
 }
 
-// nearest is the point of a series whose x is nearest by ratio, of the valid ones if
-// there are any; x is 0 in bars.
+// nearest is the point of a series with the nearest x by ratio, among the valid ones if there are
+// any; x is 0 in bars.
 func (s Series) nearest(x float64) SeriesPoint {
 	best := s.Points[0]
 	distance := func(p SeriesPoint) float64 { return math.Abs(math.Log(max(p.X, 1) / max(x, 1))) }

@@ -13,13 +13,13 @@ import (
 	"nines.dev/nines/result"
 )
 
-// tip is what a figure's tip tells.
+// tip is the text of a figure's tooltip.
 func (p *tab) tip(id string) string {
 	p.t.Helper()
 	return eval[string](p, fmt.Sprintf(`(() => { const t = document.querySelector("%s .tip"); return t.hidden ? "" : t.textContent; })()`, id))
 }
 
-// copied presses a table's button and gives the lines that it copied.
+// copied presses a table's button and returns the copied lines.
 func (p *tab) copied(table string) []string {
 	p.t.Helper()
 	p.run(browser.SetPermission(&browser.PermissionDescriptor{Name: "clipboard-write"}, browser.PermissionSettingGranted),
@@ -51,7 +51,7 @@ func TestRatesAndSizesInChromium(t *testing.T) {
 	t.Run("all combinations are drawn, also those whose box is not checked", func(t *testing.T) {
 		p.run(chromedp.Focus("#figure-rate"), chromedp.KeyEvent(kb.End))
 		p.settle()
-		// The last point is that of 12 Mpps, which only comes after the first twelve lines.
+		// The last point is 12 Mpps, which only comes after the first twelve lines.
 		if said := p.tip("#figure-rate"); !strings.Contains(said, "12,000,000 pps") {
 			t.Errorf("the last point is %q", said)
 		}

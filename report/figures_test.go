@@ -16,17 +16,17 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// capacity is a simulated link: what it carries at most with the shortest frames,
-// and its median latency when it is idle.
+// capacity is a simulated link: its maximum rate with the shortest frames, and its idle median
+// latency.
 var capacity = map[string]struct{ pps, latencyNs float64 }{
 	"bridge": {420_000, 22_000}, "switch": {6_500_000, 2_800}, "testpmd": {6_100_000, 3_100}, "memif": {11_000_000, 1_900},
 }
 
-// carried is what a simulated link carries of frames of a size.
+// carried is the rate at which a simulated link carries frames of a size.
 func carried(kind string, bytes float64) float64 { return capacity[kind].pps / (1 + bytes/2000) }
 
-// comparison makes a result as the inter-container experiments do: one record for
-// each combination, of a few packets that stand for many.
+// comparison makes a result like the inter-container experiments: one record per combination, of a
+// few packets that represent many.
 type comparison struct {
 	name  string
 	kinds []string
@@ -95,8 +95,8 @@ func (c comparison) write(t testing.TB, root string) string {
 	return w.Dir()
 }
 
-// simulated is a trial of 20,000 packets that stand for a second of the rate; rate 0
-// sends twice of what the link carries.
+// simulated is a trial of 20,000 packets that represent a second at the rate; rate 0 sends twice
+// what the link carries.
 func simulated(kind string, size, rate float64, repeat int, variables map[string]any) result.Record {
 	const packets = 20_000
 	most := carried(kind, size) * (1 + 0.01*float64(repeat-1))
@@ -142,7 +142,7 @@ func read(t *testing.T, dir string) pageData {
 	return p
 }
 
-// shape names figures and their series: "rate: bridge 3".
+// shape lists figures and their series: "rate: bridge 3".
 func shape(figures []Chosen) []string {
 	out := []string{}
 	for _, f := range figures {
@@ -160,7 +160,7 @@ func shape(figures []Chosen) []string {
 }
 
 func TestFiguresFollowWhatVaries(t *testing.T) {
-	// Of what is lost too few packets may be left for p99.99.
+	// After losses too few packets may be left for p99.99.
 	loads := func(series, tail string) []string {
 		return []string{"load p50: " + series, "load p99: " + series, "load p99_99: " + tail}
 	}

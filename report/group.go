@@ -15,8 +15,8 @@ type Group struct {
 	Trials    []result.Trial
 }
 
-// Groups puts trials of the same variables together, in the order in which the
-// combinations first appear, which is the sweep's.
+// Groups groups trials by their variables, in the order in which the combinations first appear,
+// which is the sweep's.
 func Groups(trials []result.Trial) []Group {
 	groups := []Group{}
 	at := map[string]int{}
@@ -33,8 +33,8 @@ func Groups(trials []result.Trial) []Group {
 	return groups
 }
 
-// variableKey is the same for the same variables, and only then: fields are
-// separated by bytes that no name or value contains.
+// variableKey is equal exactly for equal variables: its separators are bytes that no name or value
+// contains.
 func variableKey(variables map[string]any) string {
 	names := make([]string, 0, len(variables))
 	for name := range variables {
@@ -48,8 +48,8 @@ func variableKey(variables map[string]any) string {
 	return key.String()
 }
 
-// Counted are the trials that the group's figures rest on: those that offered
-// what they promised, or all where none did.
+// Counted returns the trials that the group's figures use: those that offered their load, or all if
+// none did.
 func (g Group) Counted() []result.Trial {
 	valid := []result.Trial{}
 	for _, t := range g.Trials {
@@ -63,7 +63,7 @@ func (g Group) Counted() []result.Trial {
 	return valid
 }
 
-// invalid is true for a group none of whose trials offered what it promised.
+// invalid tells whether no trial of the group offered its load.
 func (g Group) invalid() bool {
 	return !slices.ContainsFunc(g.Trials, func(t result.Trial) bool { return t.Verdict != result.Invalid })
 }
@@ -81,14 +81,14 @@ func (g Group) Verdicts() map[result.Verdict]int {
 type Figure struct {
 	// Name is the JSON name with its unit: "latency_p99_ns".
 	Name string
-	// Title and Unit head the column of a table; Scale turns the value into Unit.
+	// Title and Unit are the head of a table column; Scale converts the value to Unit.
 	Title, Unit string
 	Scale       float64
-	// Of is false where the trial supports no such figure.
+	// Of is false if the trial does not support the figure.
 	Of func(result.Trial) (float64, bool)
 }
 
-// RateFigures are offered and received rate, and loss.
+// RateFigures are offered rate, received rate and loss.
 func RateFigures() []Figure {
 	return []Figure{
 		{"offered_pps", "offered", "pps", 1, func(t result.Trial) (float64, bool) { return t.OfferedPPS, true }},
@@ -110,7 +110,7 @@ func LatencyFigure(name string) Figure {
 	}}
 }
 
-// receivedPPS follows from the summary: all that was sent took the trial's time.
+// receivedPPS follows from the summary: everything was sent over the trial's time.
 func receivedPPS(t result.Trial) (float64, bool) {
 	if t.TxPackets == 0 {
 		return 0, t.OfferedPPS == 0
@@ -126,8 +126,8 @@ func loss(t result.Trial) (float64, bool) {
 	return *ratio, true
 }
 
-// Values are the figure in each counted repeat. It is false where one of them
-// supports no such figure: a median of the rest would stand for other trials.
+// Values returns the figure in each counted repeat. It is false if one of them does not support it:
+// a median of the rest would not represent all trials.
 func (g Group) Values(f Figure) ([]float64, bool) {
 	values := []float64{}
 	for _, t := range g.Counted() {
@@ -145,7 +145,7 @@ type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
-	// Interval is of the median; nil for a single repeat, and where nobody asked.
+	// Interval is that of the median; nil for a single repeat, or if not requested.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
@@ -161,7 +161,7 @@ func spreadOf(values []float64, ok bool) *Spread {
 	return s
 }
 
-// boundedSpread has the interval of the median as well, which takes a millisecond.
+// boundedSpread also has the interval of the median, which takes a millisecond.
 func boundedSpread(values []float64, ok bool) *Spread {
 	s := spreadOf(values, ok)
 	if s != nil {
@@ -170,8 +170,8 @@ func boundedSpread(values []float64, ok bool) *Spread {
 	return s
 }
 
-// shortNames drops what a variable's name shares with no other: "links.*.kind"
-// is "kind" unless "nodes.*.kind" is swept as well.
+// shortNames drops the parts of a variable's name that it does not need to be unique:
+// "links.*.kind" becomes "kind" unless "nodes.*.kind" is swept as well.
 func shortNames(names []string) map[string]string {
 	short := map[string]string{}
 	for _, name := range names {

@@ -14,35 +14,33 @@ import (
 
 // LiveOptions describe a run that is about to begin.
 type LiveOptions struct {
-	// Total is how many trials the run has.
+	// Total is the number of trials of the run.
 	Total int
-	// TrialTime is how long a trial is expected to take, for the time left until
-	// the first has ended; 0 gives none.
+	// TrialTime is the expected duration of a trial, to estimate the time left until the first has
+	// ended; 0 gives no estimate.
 	TrialTime time.Duration
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Live shows a run as it goes: a line for each finished trial, and on a terminal
-// one below that says what is running and how much time is left. It is for one
-// goroutine. Errors of the output are ignored: a closed terminal must not end a
-// measurement.
+// Live shows a run in progress: a line per finished trial and, on a terminal, a line below with the
+// running trial and the time left. One goroutine may use it. It ignores output errors: a closed
+// terminal must not end a measurement.
 type Live struct {
 	w       io.Writer
 	style   terminal.Style
 	options LiveOptions
 	begun   time.Time
-	ended   time.Time // of the last trial, or begun
+	ended   time.Time // end of the last trial, or begun
 	done    int
-	running string // the trial that runs; "" for none
-	drawn   bool   // a running line is on the terminal
-	// searching is set within a search, whose length nobody knows; said is when it last
-	// wrote a line.
+	running string // the running trial; "" for none
+	drawn   bool   // the running line is on the terminal
+	// searching is set during a search, whose length is unknown; said is when it last wrote a line.
 	searching bool
 	said      time.Time
 }
 
-// NewLive begins to show a run on w.
+// NewLive starts showing a run on w.
 func NewLive(w io.Writer, options LiveOptions) *Live {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -57,8 +55,7 @@ func (l *Live) Say(format string, args ...any) {
 	fmt.Fprintln(l.w, terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
-// Status shows what is going on in the running line; on anything but a terminal
-// it shows nothing.
+// Status shows the current activity in the running line; only on a terminal.
 func (l *Live) Status(format string, args ...any) {
 	if !l.style.Terminal {
 		return
@@ -72,13 +69,13 @@ func (l *Live) Status(format string, args ...any) {
 	l.drawn = true
 }
 
-// Begin tells that a trial begins.
+// Begin says that a trial begins.
 func (l *Live) Begin(variables map[string]any, repeat int) {
 	l.running = fmt.Sprintf("%s, repeat %d", Describe(variables), repeat)
 	l.Progress(0, l.options.TrialTime)
 }
 
-// Progress tells how far the running trial is; of is 0 where that is not known.
+// Progress says how far the running trial is; of is 0 if unknown.
 func (l *Live) Progress(done, of time.Duration) {
 	line := fmt.Sprintf("%s  %s", l.number(l.done+1), l.running)
 	if of > 0 {
@@ -130,7 +127,7 @@ func (l *Live) Skipped(skipped result.Skipped) {
 	l.Say("%s  %s: %s", strings.Repeat(" ", 2*len(fmt.Sprint(l.options.Total))+1), Describe(skipped.Variables), skipped.Reason)
 }
 
-// Lost tells of a trial of which nothing was kept.
+// Lost reports a trial without a result.
 func (l *Live) Lost(variables map[string]any, repeat int, reason string) {
 	l.done++
 	l.ended = l.options.Now()
@@ -141,8 +138,8 @@ func (l *Live) Lost(variables map[string]any, repeat int, reason string) {
 // Close removes the running line.
 func (l *Live) Close() { l.clear() }
 
-// left estimates the rest of the run by the trials that have ended, which
-// includes what building networks between them costs.
+// left estimates the time left from the trials that have ended, including the time to build
+// networks between them.
 func (l *Live) left() (time.Duration, bool) {
 	each := l.options.TrialTime
 	if l.done > 0 {

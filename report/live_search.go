@@ -11,22 +11,22 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// searchLine is how often a search writes a line where there is no terminal: its
-// trials may be short, and hundreds.
+// searchLine is the interval between a search's lines without a terminal: its trials may be short,
+// and there may be hundreds.
 const searchLine = 15 * time.Second
 
-// SearchProgress is what a search is about to try, and what it knows.
+// SearchProgress is what a search tries next, and what it knows.
 type SearchProgress struct {
 	Variables map[string]any
 	Method    string
 	// Trials is how many are done.
 	Trials int
-	// Purpose, RatePPS and Lasts are of the trial that begins.
+	// Purpose, RatePPS and Lasts describe the trial that begins.
 	Purpose string
 	RatePPS float64
 	Lasts   time.Duration
-	// LosslessPPS is the highest rate so far without loss, LossyPPS the lowest above it
-	// with; 0 where there is none.
+	// LosslessPPS is the highest rate so far without loss, LossyPPS the lowest rate above it with
+	// loss; 0 if there is none.
 	LosslessPPS, LossyPPS float64
 }
 
@@ -64,8 +64,8 @@ func shortRate(pps float64) string {
 	}
 }
 
-// Searching shows what a search does: in the running line of a terminal, else in a
-// line now and then.
+// Searching shows what a search does: in the running line of a terminal, else in an occasional
+// line.
 func (l *Live) Searching(p SearchProgress) {
 	l.running = p.String()
 	if len(p.Variables) > 0 {
@@ -85,7 +85,7 @@ func (l *Live) Searching(p SearchProgress) {
 	}
 }
 
-// liveFindings are the findings that fit into a line: the rates, where there are many.
+// liveFindings returns the findings that fit into a line: only the rates, if there are many.
 func liveFindings(s result.Search) []result.Finding {
 	const most = 4
 	all := headlines(s)
@@ -95,7 +95,7 @@ func liveFindings(s result.Search) []result.Finding {
 	return all[:min(len(all), most)]
 }
 
-// Found shows what a finished search has found.
+// Found shows the findings of a finished search.
 func (l *Live) Found(s result.Search) {
 	l.clear()
 	l.done++

@@ -44,7 +44,7 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	}
 	live.style.Columns = 100
 	now.forward(8 * time.Second)
-	live.Trial(one) // after 12 s, with the building
+	live.Trial(one) // after 12 s, including the building
 	out.Reset()
 	live.Begin(one.Variables, 2)
 	if !strings.Contains(out.String(), "about 24 s left") {

@@ -11,12 +11,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// packetTrials bounds the lines of the table of single packets.
+// packetTrials is the most lines in the table of single packets.
 const packetTrials = 20
 
-// WritePackets writes, for trials whose packets were recorded or captured, the main
-// metrics that need them, in microseconds; metrics.json has the rest. It says where a
-// recording is not complete, and writes nothing where there is none.
+// WritePackets writes the main per-packet metrics of trials with recorded or captured packets, in
+// microseconds; metrics.json has the rest. It reports incomplete recordings, and writes nothing if
+// there are none.
 func WritePackets(w io.Writer, r *result.Result) error {
 	s := terminal.StyleOf(w)
 	t := packetTable()
@@ -41,7 +41,7 @@ func WritePackets(w io.Writer, r *result.Result) error {
 	var out strings.Builder
 	if t.Len() > 0 {
 		out.WriteString("\n" + s.Paint(terminal.Bold, "every packet") + "\n\n")
-		_ = t.Write(&out, s) // a builder takes all
+		_ = t.Write(&out, s) // a builder accepts everything
 	}
 	if left > 0 {
 		out.WriteString(fmt.Sprintf("and %s more\n", terminal.Count(left, "trial")))
@@ -53,11 +53,11 @@ func WritePackets(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// packetsOf reads what a trial has of its single packets.
+// packetsOf reads a trial's per-packet data.
 func packetsOf(f result.Folder) (*result.Metrics, []string, error) {
 	details, err := f.Details()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil // the page and the table say what is missing
+		return nil, nil, nil // the page and the table report what is missing
 	}
 	if err != nil {
 		return nil, nil, err
@@ -70,16 +70,16 @@ func packetsOf(f result.Folder) (*result.Metrics, []string, error) {
 	return metrics, problems, err
 }
 
-// TrialPackets is what single packets tell of a trial, where they were recorded or
-// captured. Metrics are nil where the record is not complete; Problems say why.
+// TrialPackets has the per-packet metrics of a trial with recorded or captured packets. Metrics are
+// nil if the record is incomplete; Problems say why.
 type TrialPackets struct {
 	Trial    string          `json:"trial"`
 	Metrics  *result.Metrics `json:"metrics"`
 	Problems []string        `json:"problems,omitempty"`
 }
 
-// Packets reads the metrics of all trials that have a record of their packets, and says
-// which could not be read.
+// Packets reads the metrics of all trials with a packet record, and returns which could not be
+// read.
 func Packets(r *result.Result) (all []TrialPackets, problems []error) {
 	for _, trial := range r.Shown() {
 		metrics, lacks, err := packetsOf(r.TrialFolder(trial.ID))
@@ -93,10 +93,10 @@ func Packets(r *result.Result) (all []TrialPackets, problems []error) {
 	return all, problems
 }
 
-// pagePackets is a trial's on the page, without more flows than can be read there.
+// pagePackets is a trial's on the page, limited to a readable number of flows.
 type pagePackets struct {
 	TrialPackets
-	// FlowsAll is how many flows the file has.
+	// FlowsAll is the number of flows in the file.
 	FlowsAll int `json:"flows_all"`
 }
 

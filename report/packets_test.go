@@ -10,8 +10,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// packetResult has a trial with metrics, one whose recording is not complete, and one
-// without any.
+// packetResult has a trial with metrics, one with an incomplete recording, and one without any.
 func packetResult(t *testing.T) *result.Result {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "packets", time.Unix(0, 0))
@@ -78,8 +77,7 @@ func TestPacketsAreShownWhereThereAreSome(t *testing.T) {
 	}
 }
 
-// TestPacketsAreInTheJSONAndOnThePage: with their flows, of which the page has as many as
-// can be read.
+// TestPacketsAreInTheJSONAndOnThePage: with their flows, limited on the page to a readable number.
 func TestPacketsAreInTheJSONAndOnThePage(t *testing.T) {
 	r := packetResult(t)
 	packets, problems := Packets(r)

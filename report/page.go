@@ -2,7 +2,7 @@ package report
 
 import (
 	"bytes"
-	_ "embed" // the page is built from web/ before this package
+	_ "embed" // web/ builds the page before this package
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,18 +11,18 @@ import (
 	"nines.dev/nines/result"
 )
 
-// pageTemplate is the whole page but for its data. When the compiler finds no
-// page/index.html, run "make build", or "npm ci && npm run build" in web/.
+// pageTemplate is the whole page without its data. If the compiler finds no page/index.html, run
+// "make build", or "npm ci && npm run build" in web/.
 //
 //go:embed page/index.html
 var pageTemplate []byte
 
-// dataMark is where the data goes, within a script element of type
-// application/json; web/src/index.html has it once.
+// dataMark marks the place for the data, within a script element of type application/json;
+// web/src/index.html has it once.
 var dataMark = []byte("{\"nines\":\"data\"}")
 
-// WritePage makes the page of a result folder: one file that opens offline and
-// makes no request. Names and texts of the result are data, never markup.
+// WritePage makes the page of a result folder: one file that works offline and makes no requests.
+// Names and texts of the result are data, never markup.
 func WritePage(resultDir string, w io.Writer) error {
 	r, err := result.Open(resultDir)
 	if err != nil {
@@ -31,7 +31,7 @@ func WritePage(resultDir string, w io.Writer) error {
 	return WritePageOf(r, w)
 }
 
-// WritePageOf is WritePage for a result that is open already.
+// WritePageOf is WritePage for an open result.
 func WritePageOf(r *result.Result, w io.Writer) error {
 	if err := newPageData(r).write(w); err != nil {
 		return fmt.Errorf("making the page of %s: %w", r.Dir, err)
@@ -43,8 +43,8 @@ func (p pageData) write(w io.Writer) error {
 	if bytes.Count(pageTemplate, dataMark) != 1 {
 		return errors.New("the page that was built in has no place for the data: build it again with 'npm run build' in web/")
 	}
-	// Marshal writes <, > and & as \u003c, \u003e, \u0026, so that no text in the
-	// data can end the script element.
+	// Marshal writes <, > and & as \u003c, \u003e, \u0026, so no text in the data can end the
+	// script element.
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// inked counts the pixels of a figure's canvas that have a colour near one of the
-// series', which only a drawn line or point has.
+// inked counts the pixels of a figure's canvas with a colour near one of the series', which only
+// drawn lines and points have.
 const inked = `(id) => {
   const canvas = document.querySelector(id + " canvas");
   if (!canvas) return 0;
@@ -236,8 +236,8 @@ func descending(texts []string) bool {
 	return len(texts) > 1
 }
 
-// TestPacketsInChromium: a line for all packets and each flow that the page has, and why a
-// record is not complete.
+// TestPacketsInChromium: the page has a line for all packets and each shown flow, and says why a
+// record is incomplete.
 func TestPacketsInChromium(t *testing.T) {
 	p := openTab(t, writePage(t, packetResult(t).Dir), 1320, 900)
 	p.settle()
@@ -263,7 +263,7 @@ func TestSystemPreferenceForDark(t *testing.T) {
 	p.quiet(path)
 }
 
-// TestTextsOfTheResultAreNotMarkup: names and files may come from anybody.
+// TestTextsOfTheResultAreNotMarkup: names and files may come from anyone.
 func TestTextsOfTheResultAreNotMarkup(t *testing.T) {
 	evil := `</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`
 	s := simulation{name: evil, kinds: []string{evil, "veth"}, rates: []float64{1000}, repeats: 2, seconds: 1, seed: 2}

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// dataOf takes the data out of a page, as a browser does.
+// dataOf extracts the data from a page, as a browser does.
 func dataOf(t *testing.T, html []byte) pageData {
 	t.Helper()
 	_, rest, found := bytes.Cut(html, []byte(`<script type="application/json" id="data">`))
@@ -61,8 +61,8 @@ func TestPageHoldsTheWholeResult(t *testing.T) {
 	}
 }
 
-// checkCurve: each thinned point says of the histogram what is true, and between
-// points the curve is not further off than the eye can see.
+// checkCurve: each thinned point is true for the histogram, and between points the curve deviates
+// less than the eye can see.
 func checkCurve(t *testing.T, name string, curve *Curve, h *result.Histogram) {
 	t.Helper()
 	full := h.Curve()

@@ -13,8 +13,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// PageSchema names the form of the data in the page. web/src/data.ts has its types, which
-// make generate writes from those here.
+// PageSchema names the format of the page's data. web/src/data.ts has its types, which make
+// generate writes from these types.
 const PageSchema = "nines/page/v1"
 
 // Limits that keep a page of hundreds of trials small enough to open.
@@ -26,7 +26,7 @@ const (
 	maxTrialFlows    = 64
 )
 
-// pageData is all that the page shows.
+// pageData is everything that the page shows.
 type pageData struct {
 	Schema    string      `json:"schema"`
 	Name      string      `json:"name"`
@@ -35,13 +35,13 @@ type pageData struct {
 	Groups    []pageGroup `json:"groups"`
 	Trials    []pageTrial `json:"trials"`
 	Baselines []pageTrial `json:"baselines"`
-	// Searches are what search methods found.
+	// Searches are the findings of search methods.
 	Searches []SearchGroup `json:"searches"`
-	// Tails are what the slowest packets of each group tell of the 99.99999th percentile.
+	// Tails are the estimates of the 99.99999th percentile from each group's slowest packets.
 	Tails []GroupTail `json:"tails"`
-	// Packets are of trials with a record of each packet; their metrics.json has all flows.
+	// Packets are those of trials with a record of each packet; their metrics.json has all flows.
 	Packets []pagePackets `json:"packets"`
-	// Traces are of trials that were recorded with trace.
+	// Traces are those of traced trials.
 	Traces []pageTrace `json:"traces"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
 	Figures    []Chosen           `json:"figures"`
@@ -50,28 +50,28 @@ type pageData struct {
 	Host       json.RawMessage    `json:"host"`
 	Plan       json.RawMessage    `json:"plan"`
 	Experiment string             `json:"experiment"`
-	// Problems are files that were missing or damaged.
+	// Problems are missing or damaged files.
 	Problems []string `json:"problems"`
 }
 
-// pageGroup is all repeats of the same variables. Its curves are of all packets
-// of its valid trials together.
+// pageGroup is all repeats of the same variables. Its curves combine all packets of its valid
+// trials.
 type pageGroup struct {
 	Variables map[string]any `json:"variables"`
 	Trials    []int          `json:"trials"`  // indexes into trials
-	Counted   []int          `json:"counted"` // those the curves are made of
+	Counted   []int          `json:"counted"` // those that make up the curves
 	Curves    pageCurves     `json:"curves"`
 }
 
-// pageTrial is a trial with what the page draws of it.
+// pageTrial is a trial with everything that the page draws of it.
 type pageTrial struct {
 	result.Trial
 	When    result.When     `json:"when,omitempty"`
-	Details *result.Details `json:"details"` // null where it is missing
+	Details *result.Details `json:"details"` // null if it is missing
 	Curves  pageCurves      `json:"curves"`
 	// Outliers are [intended µs, latency ns, send lag ns, poll gap ns, receiving CPU].
 	Outliers [][5]int64 `json:"outliers"`
-	// OutliersAll is how many the file has.
+	// OutliersAll is the number of outliers in the file.
 	OutliersAll int `json:"outliers_all"`
 	// Rate is [second, offered, sent, received]; RateStep the seconds a row stands for.
 	Rate     [][4]uint64 `json:"rate"`
@@ -84,8 +84,8 @@ type pageCurves struct {
 	SendLag *Curve `json:"send_lag"`
 }
 
-// newPageData reads a whole result. What is missing or damaged becomes a problem
-// that the page tells, not an error: the rest is worth seeing.
+// newPageData reads a whole result. Missing or damaged files become problems on the page, not
+// errors: the rest is still useful.
 func newPageData(r *result.Result) pageData {
 	shown := r.Shown()
 	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
@@ -141,8 +141,8 @@ func newPageData(r *result.Result) pageData {
 	return p
 }
 
-// addFigures chooses the figures, and passes the published curves on that belong to
-// the one that every page has.
+// addFigures chooses the figures, and passes on the published curves for the figure that every page
+// has.
 func (p *pageData) addFigures(r *result.Result) {
 	trials := make([]Evidence, 0, len(p.Trials))
 	for _, t := range p.Trials {
@@ -151,7 +151,7 @@ func (p *pageData) addFigures(r *result.Result) {
 	var maxima []Evidence
 	for _, m := range r.Maxima {
 		found := Evidence{Trial: m}
-		// Open has told of a missing file, and the summary has what is drawn.
+		// Open has reported a missing file, and the summary has what is drawn.
 		if details, err := r.MaximumFolder(m.ID).Details(); err == nil {
 			found.Details = &details
 		}
@@ -175,7 +175,7 @@ func (p *pageData) problem(err error) {
 func (p *pageData) readTrial(t result.Trial, folder result.Folder, outliers int) (pageTrial, result.Histograms) {
 	read := pageTrial{Trial: t, Outliers: [][5]int64{}, Rate: [][4]uint64{}, RateStep: 1}
 	note := func(err error) bool {
-		// Open has told of the files that are not there.
+		// Open has reported missing files.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			p.problem(err)
 		}
@@ -203,7 +203,7 @@ func (p *pageData) readTrial(t result.Trial, folder result.Folder, outliers int)
 	return read, histograms
 }
 
-// worst keeps the slowest packets, in the order of time.
+// worst keeps the slowest packets, in time order.
 func worst(all []result.Outlier, keep int) [][5]int64 {
 	sorted := append([]result.Outlier(nil), all...)
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].LatencyNs > sorted[j].LatencyNs })
@@ -216,7 +216,7 @@ func worst(all []result.Outlier, keep int) [][5]int64 {
 	return rows
 }
 
-// thinRates adds seconds up where there are more than can be seen.
+// thinRates sums up seconds if there are more than can be shown.
 func thinRates(rates []result.Rate) ([][4]uint64, int) {
 	step := max((len(rates)+maxTrialRateRows-1)/maxTrialRateRows, 1)
 	rows := [][4]uint64{}
@@ -232,8 +232,8 @@ func thinRates(rates []result.Rate) ([][4]uint64, int) {
 	return rows, step
 }
 
-// merger adds the histograms of a group's counted trials while they are read, so
-// that only one trial's are in memory besides.
+// merger adds up the histograms of a group's counted trials as they are read, so that only one more
+// trial's are in memory.
 type merger struct {
 	index  map[string]int // of the group, by trial ID; counted ones only
 	groups []result.Histograms

@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Limits of what the page has of recorded trials.
+// Limits on the page's data of traced trials.
 const (
 	maxTracePackets    = 50
 	maxTraceCauses     = 20
@@ -19,10 +19,10 @@ const (
 	maxPageTraceEvents = 60_000 // of all trials together
 )
 
-// pageTrace is what is known of why a trial's packets were late.
+// pageTrace is what is known about why a trial's packets were late.
 type pageTrace struct {
 	Trial string `json:"trial"`
-	// Recorder is null where details.json has no word of it; its stretches are left out.
+	// Recorder is null if details.json does not mention it; its stretches are left out.
 	Recorder    *result.Trace        `json:"recorder"`
 	Ranking     []result.RankedCause `json:"ranking"`
 	RankingAll  int                  `json:"ranking_all"`
@@ -45,35 +45,35 @@ type pageLate struct {
 	DueNs     int64  `json:"due_ns"` // since the trial's start
 	TxCPU     int    `json:"tx_cpu"`
 	RxCPU     int    `json:"rx_cpu"`
-	// Together is how many of the slowest were late at the same time, this one among them.
+	// Together is how many of the slowest were late at the same time, including this one.
 	Together int                  `json:"together"`
 	Phases   []result.PhaseCauses `json:"phases"`
 	FromNs   int64                `json:"from_ns"`
 	ToNs     int64                `json:"to_ns"`
-	// Events are [begin, length, CPU, kind, name, TID, value, other CPU, state], kind and
-	// name as indexes of the trace's.
+	// Events are [begin, length, CPU, kind, name, TID, value, other CPU, state], with kind and name
+	// as indexes into the trace's lists.
 	Events    []pageEvent `json:"events"`
 	EventsAll int         `json:"events_all"`
 }
 
-// pageEvent is an event as an array, which has no names that take up space.
+// pageEvent is an event as an array, to save the space of field names.
 type pageEvent [9]any
 
-// traceInput is what the files of a recorded trial say.
+// traceInput is the content of a traced trial's files.
 type traceInput struct {
 	trial string
-	// startedNs is when its first measured packet was due, which outliers count from, but
-	// events and causes do not.
+	// startedNs is when its first measured packet was due; outliers count from there, but events
+	// and causes do not.
 	startedNs int64
 	causes    result.Causes
 	recorder  *result.Trace
 	outliers  []result.Outlier
 	events    []result.Event
-	// packets and packetEvents are how many of them the page may have.
+	// packets and packetEvents are the page's limits.
 	packets, packetEvents int
 }
 
-// addTraces reads the trials that were recorded.
+// addTraces reads the traced trials.
 func (p *pageData) addTraces(r *result.Result) {
 	var recorded []pageTrial
 	for _, t := range p.Trials {
@@ -109,7 +109,7 @@ func newPageTrace(in traceInput) pageTrace {
 		Ranking: append([]result.RankedCause{}, in.causes.Ranking[:min(len(in.causes.Ranking), maxTraceCauses)]...),
 		Notes:   []string{}, Packets: []pageLate{}, Slowest: in.causes.Slowest, Recorded: in.causes.Recorded,
 		Kinds: []result.EventKind{}, Names: []string{}, kinds: map[result.EventKind]int{}, names: map[string]int{}, eventsLimit: in.packetEvents}
-	var said []string // by the recorder's own line
+	var said []string // from the recorder's own line
 	if in.recorder != nil {
 		recorder := *in.recorder
 		recorder.Stretches = nil
@@ -135,10 +135,9 @@ func newPageTrace(in traceInput) pageTrace {
 // lateOf is a packet of causes.json, and how many were late at the same time.
 type lateOf struct{ at, together int }
 
-// choosePackets takes the slowest of each time first, and others that were late with them
-// only where there is room: one stall of a fast stream delays more packets than a page has.
-// Those whose events were not kept have nothing to show: all of their time would pass for
-// unexplained.
+// choosePackets takes the slowest of each moment first, and others that were late with them only if
+// there is room: one stall of a fast stream delays more packets than a page has. Packets without
+// kept events are left out: all of their time would appear as unexplained.
 func choosePackets(packets []result.PacketCauses, most int) []lateOf {
 	type stretch struct{ begin, end int64 }
 	at := func(i int) stretch {
@@ -178,8 +177,8 @@ func choosePackets(packets []result.PacketCauses, most int) []lateOf {
 	return chosen
 }
 
-// outlierFinder gives the outlier that a packet of causes.json is: both files have the
-// same order, but outliers.csv may have more of them.
+// outlierFinder returns the outlier for a packet of causes.json: both files have the same order,
+// but outliers.csv may have more packets.
 func outlierFinder(outliers []result.Outlier) func(int, result.PacketCauses) *result.Outlier {
 	type key struct {
 		id      uint32
@@ -228,15 +227,15 @@ func (t *pageTrace) late(causes result.PacketCauses, outlier *result.Outlier, ev
 		}
 		late.Phases = append(late.Phases, phase)
 	}
-	// A little of what was before and after shows what the packet came into; the recorder
-	// keeps no more of it than 50 µs.
+	// A little of the time before and after shows the context; the recorder keeps at most 50 µs of
+	// it.
 	margin := min(max((end-due)/10, 2_000), 50_000)
 	from, to := due-margin, end+margin
 	late.FromNs, late.ToNs = from-due, to-due
 	var near []result.Event
 	for _, e := range events {
 		if e.BeginNs > to {
-			break // they are in the order of their begin
+			break // they are ordered by begin
 		}
 		if e.EndNs >= from && cpus[int(e.CPU)] {
 			near = append(near, e)
@@ -249,8 +248,8 @@ func (t *pageTrace) late(causes result.PacketCauses, outlier *result.Outlier, ev
 	return late
 }
 
-// mostTelling keeps the longest, of those without a length the rare ones first. They are
-// in the order of time, and stay so.
+// mostTelling keeps the longest events; of those without a length, the rare ones first. They are in
+// time order, and stay so.
 func mostTelling(events []result.Event, from, to int64, most int) []result.Event {
 	if len(events) <= most {
 		return events
@@ -260,12 +259,11 @@ func mostTelling(events []result.Event, from, to int64, most int) []result.Event
 		case result.EventDrop:
 			return math.MaxInt64
 		case result.EventStage, result.EventIPI:
-			return 300 // as long as a short interrupt is
+			return 300 // the length of a short interrupt
 		}
 		return min(e.EndNs, to) - max(e.BeginNs, from)
 	}
-	// Numbers are sorted, and not events: a long stall has some 100,000 around each of its
-	// packets.
+	// Sort numbers, not events: a long stall has some 100,000 events around each of its packets.
 	weights := make([]int64, len(events))
 	for i, e := range events {
 		weights[i] = weight(e)
@@ -273,7 +271,7 @@ func mostTelling(events []result.Event, from, to int64, most int) []result.Event
 	sorted := slices.Clone(weights)
 	slices.Sort(sorted)
 	least := sorted[len(sorted)-most]
-	asLight := most // how many of those that weigh least are kept
+	asLight := most // how many of the lightest events are kept
 	for _, w := range sorted[len(sorted)-most:] {
 		if w > least {
 			asLight--
@@ -300,7 +298,7 @@ func (t *pageTrace) event(e result.Event, due int64) pageEvent {
 		e.TID, e.Value, e.Other, state}
 }
 
-// place gives the index of a text in a list of all of them.
+// place returns the index of a text in a list, which it extends if needed.
 func place[T comparable](list *[]T, index map[T]int, value T) int {
 	at, known := index[value]
 	if !known {

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// tracedInput is a made-up recorded trial: packet 7 was due at 1 ms, a FIFO thread held its
-// sender up for 200 µs, and a softirq its receiver for 30 µs. Nothing of it was measured.
+// tracedInput is a made-up traced trial: packet 7 was due at 1 ms, a FIFO thread delayed its sender
+// by 200 µs, and a softirq its receiver by 30 µs. Nothing in it was measured.
 func tracedInput() traceInput {
 	const due = 1_000_000
 	hog := result.Cause{Kind: "priority", Name: "hog", CPU: 1}
@@ -64,7 +64,7 @@ func percentilesOf(values ...int64) result.Percentiles {
 	return h.Percentiles()
 }
 
-// names gives the events of a late packet as "name@begin+length".
+// eventNames returns the events of a late packet as "name@begin+length".
 func (t *pageTrace) eventNames(packet int) []string {
 	var names []string
 	for _, e := range t.Packets[packet].Events {
@@ -85,7 +85,7 @@ func TestALatePacketHasTheEventsOfItsCPUs(t *testing.T) {
 			t.Errorf("no event %q: %q", want, names)
 		}
 	}
-	// Another CPU's, and what came later, are no matter of this packet.
+	// Events on other CPUs and later ones do not concern this packet.
 	if slices.Contains(names, "elsewhere") || slices.Contains(names, "later") || p.EventsAll != 11 || len(p.Events) != 11 {
 		t.Errorf("%d of %d events: %q", len(p.Events), p.EventsAll, names)
 	}
@@ -109,7 +109,7 @@ func TestAPageHasSoManyPacketsAndEventsAtMost(t *testing.T) {
 	if len(trace.Packets) != maxTracePackets {
 		t.Errorf("%d packets", len(trace.Packets))
 	}
-	// The drop is kept for what it is, and of the rest those that last longest.
+	// The drop is kept because of its kind, and the longest of the rest.
 	if names := trace.eventNames(0); !slices.Equal(names, []string{"swapper/0", "hog", "NO_SOCKET", "nines-loop"}) || trace.Packets[0].EventsAll != 12 {
 		t.Errorf("%q of %d", names, trace.Packets[0].EventsAll)
 	}
@@ -124,7 +124,7 @@ func TestThePageHasTheSlowestOfEachStall(t *testing.T) {
 	packet := func(due, latency int64) result.PacketCauses {
 		return result.PacketCauses{LatencyNs: latency, Recorded: true, Phases: []result.PhaseCauses{{BeginNs: due}}}
 	}
-	// Three that a stall until 1000 delayed, one of another, and one of which nothing is known.
+	// Three delayed by a stall until 1000, one by another, and one without any record.
 	packets := []result.PacketCauses{packet(0, 1000), packet(100, 900), packet(200, 800), packet(5000, 300), {LatencyNs: 700}, packet(9000, 200)}
 	packets[5].Recorded = false
 	if got := choosePackets(packets, 2); !slices.Equal(got, []lateOf{{0, 3}, {3, 1}}) {
@@ -144,7 +144,7 @@ func TestAPacketThatOutliersDoNotHaveIsStillShown(t *testing.T) {
 	}
 }
 
-// Of events that tell as much as each other the first are kept, all in the order of time.
+// Of equally telling events the first are kept, all in time order.
 func TestTheMostTellingEventsAreKept(t *testing.T) {
 	var events []result.Event
 	for i, length := range []int64{5, 1, 9, 5, 0, 5, 7, 5} {

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// publishedIn are the published curves of a figure, with the series that they mean.
+// publishedIn returns the published curves of a figure, with the matching series.
 func (c *chooser) publishedIn(f Chosen) []PublishedSeries {
 	list := []PublishedSeries{}
 	for _, p := range c.published {
@@ -23,11 +23,10 @@ func (c *chooser) publishedIn(f Chosen) []PublishedSeries {
 	return list
 }
 
-// match finds the series that a published curve's name means: the one that has all of
-// the name's words among its values, and of several the one with the fewest others.
-// What is in parentheses explains the name and counts for nothing: "udp single (send
-// and recv)" means the series with the backend udp and single packets. Without one
-// such series it is -1.
+// match finds the series that a published curve's name means: the one with all of the name's words
+// among its values, and of several the one with the fewest other values. Text in parentheses
+// explains the name and does not count: "udp single (send and recv)" means the series with the
+// backend udp and single packets. It is -1 if no series or no single one matches.
 func match(name string, series []Series) int {
 	if before, _, ok := strings.Cut(name, "("); ok {
 		name = before
@@ -50,14 +49,14 @@ func match(name string, series []Series) int {
 		case others < fewest:
 			found, fewest = i, others
 		case others == fewest:
-			found = -1 // it could mean either
+			found = -1 // ambiguous
 		}
 	}
 	return found
 }
 
-// WritePublished writes what others have published beside what was measured here,
-// for a terminal; nothing where the result has no such points.
+// WritePublished writes published points next to our measurements, for a terminal; nothing if the
+// result has none.
 func WritePublished(w io.Writer, r *result.Result) error {
 	if len(r.Published) == 0 {
 		return nil
@@ -91,7 +90,7 @@ func WritePublished(w io.Writer, r *result.Result) error {
 	for _, f := range ChooseFigures(trials, maxima, r.Published) {
 		if len(f.Published) > 0 {
 			out.WriteString("\n" + s.Paint(terminal.Bold, publishedTitles[f.Kind]) + "\n\n")
-			_ = publishedTable(f).Write(&out, s) // a builder takes all
+			_ = publishedTable(f).Write(&out, s) // a builder accepts everything
 			for _, source := range sourcesOf(f.Published) {
 				out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("published, not measured here: "+terminal.Plain(source), 0, 0, s.Columns)) + "\n")
 			}
@@ -109,7 +108,7 @@ var publishedTitles = map[string]string{
 	result.FigureLoad:    "Median latency, published and here",
 }
 
-// publishedTable has a line for each published point, beside the nearest of ours.
+// publishedTable has a line for each published point, next to our nearest one.
 func publishedTable(f Chosen) *terminal.Table {
 	t := &terminal.Table{}
 	t.Words("published as")
@@ -202,7 +201,7 @@ func sourcesOf(published []PublishedSeries) []string {
 	return sources
 }
 
-// writeSkipped tells which combinations were not measured, by reason.
+// writeSkipped says which combinations were not measured, by reason.
 func writeSkipped(out *strings.Builder, s terminal.Style, skipped []result.Skipped) {
 	var reasons []string
 	by := map[string][]result.Skipped{}

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writePublishedLatency writes published percentiles of latency below those measured
-// here, in the same columns; nothing where the result has no such points.
+// writePublishedLatency writes published latency percentiles below our own, in the same columns;
+// nothing if the result has none.
 func writePublishedLatency(out *strings.Builder, s terminal.Style, r *result.Result) {
 	var published []PublishedSeries
 	for _, p := range r.Published {
@@ -42,14 +42,14 @@ func writePublishedLatency(out *strings.Builder, s terminal.Style, r *result.Res
 		}
 		t.Row(row...)
 	}
-	_ = t.Write(out, s) // a builder takes all
+	_ = t.Write(out, s) // a builder accepts everything
 	for _, source := range sourcesOf(published) {
 		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("published, not measured here: "+terminal.Plain(source), 0, 0, s.Columns)) + "\n")
 	}
 }
 
-// publishedAt is the point at a percentile, which others may have rounded: by 1/(1−p)
-// it is within 5 %.
+// publishedAt is the point at a percentile, which may have been rounded: 1/(1−p) must agree within
+// 5 %.
 func publishedAt(points [][2]float64, p result.Percentile) string {
 	for _, point := range points {
 		if math.Abs(point[0]/float64(p.Samples)-1) < 0.05 {

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writeReasons tells what the verdicts rest on, with the trials that stand for it.
+// writeReasons writes the reasons of the verdicts, with example trials.
 func writeReasons(out *strings.Builder, s terminal.Style, trials []result.Trial) {
 	var reasons classes
 	type place struct{ verdict, position int }
@@ -26,7 +26,7 @@ func writeReasons(out *strings.Builder, s terminal.Style, trials []result.Trial)
 			places[of] = place{rank[t.Verdict], position}
 		}
 	}
-	// The first in a trial's list is what decided.
+	// The first in a trial's list was decisive.
 	slices.SortStableFunc(reasons.list, func(a, b *class) int {
 		return cmp.Or(cmp.Compare(places[a].verdict, places[b].verdict),
 			cmp.Compare(places[a].position, places[b].position), cmp.Compare(b.count, a.count))

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// receivedLine is one way in which an interface was received, in some trials.
+// receivedLine is one way in which an interface received, in some trials.
 type receivedLine struct {
 	interfaceName, rx, mechanism, problem string
 	where                                 []string // threads' CPUs and policies, each once
@@ -21,8 +21,8 @@ type receivedLine struct {
 	backOffs                              uint64 // of all threads, in all trials
 }
 
-// WriteReceived says by what interfaces were received that were not by interrupts alone:
-// what an experiment asks for is not always what a kernel has.
+// WriteReceived says how interfaces received if not only by interrupts: the kernel does not always
+// have what the experiment asks for.
 func WriteReceived(w io.Writer, r *result.Result) error {
 	lines, err := receivedLines(r)
 	if err != nil || len(lines) == 0 {
@@ -43,7 +43,7 @@ func receivedLines(r *result.Result) ([]*receivedLine, error) {
 	for _, trial := range r.Shown() {
 		details, err := r.TrialFolder(trial.ID).Details()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the table says what is missing
+			continue // the table reports what is missing
 		}
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (l *receivedLine) text() string {
 	return text + fmt.Sprintf(" (%s)", terminal.Count(l.trials, "trial"))
 }
 
-// between writes the least and the largest of some values, or the one that all are.
+// between writes the smallest and the largest value, or the only one.
 func between(values []float64, write func(float64) string) string {
 	least, most := write(slices.Min(values)), write(slices.Max(values))
 	if least == most {

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Trials of one way are one line, with the least and the largest of what their threads
-// did; what could not be had says why.
+// Trials with the same way of receiving share a line, with the smallest and largest of their
+// threads' figures; an unavailable way has its reason.
 func TestReceivedIsToldByWay(t *testing.T) {
 	dir := t.TempDir()
 	w, err := result.Create(dir, "rx", time.Now())

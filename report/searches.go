@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// SearchGroup is all repeats of a search of one combination of the swept variables.
+// SearchGroup is all repeats of a search for one combination of the swept variables.
 type SearchGroup struct {
 	Method    string         `json:"method"`
 	Variables map[string]any `json:"variables"`
@@ -19,7 +19,7 @@ type SearchGroup struct {
 	// Conformant is true if all repeats were; Deviations has each reason once.
 	Conformant bool     `json:"conformant"`
 	Deviations []string `json:"deviations"`
-	// Passed is true if all repeats passed; nil where the method judges nothing.
+	// Passed is true if all repeats passed; nil if the method judges nothing.
 	Passed *bool `json:"passed"`
 	// Trials and MeasuringNs are those of all repeats together.
 	Trials      int            `json:"trials"`
@@ -27,29 +27,29 @@ type SearchGroup struct {
 	Findings    []GroupFinding `json:"findings"`
 }
 
-// GroupFinding is one figure of a search over its repeats. Latencies under load are not
-// among them: their trials have all of them.
+// GroupFinding is one figure of a search over its repeats. It never is a latency under load: their
+// trials have those.
 type GroupFinding struct {
 	Name       string         `json:"name"`
 	Unit       string         `json:"unit"`
 	Conditions map[string]any `json:"conditions"`
-	// At tells it apart from the others of its name, by the conditions that differ.
+	// At distinguishes findings of the same name by the conditions that differ.
 	At string `json:"at"`
-	// Value is the median of the repeats that found one; nil without any. Low and High
-	// are what Between says.
+	// Value is the median of the repeats that found one; nil without any. Between says what Low and
+	// High are.
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"`
 	High  *float64 `json:"high"`
-	// Between is "bounds": the bounds that one search gave; or "repeats": the bootstrap
-	// interval of the median.
+	// Between is "bounds": the bounds from a single search; or "repeats": the bootstrap interval of
+	// the median.
 	Between string `json:"between"`
 	Repeats int    `json:"repeats"`
 	// Values are those of the repeats that found one.
 	Values []float64 `json:"values"`
-	// Limit and Passed are of methods that judge.
+	// Limit and Passed are for methods that judge.
 	Limit  *float64 `json:"limit"`
 	Passed *bool    `json:"passed"`
-	// Reasons say why values are missing, or what else is to be known of them.
+	// Reasons say why values are missing, or what else to know about them.
 	Reasons []string `json:"reasons"`
 }
 
@@ -59,8 +59,7 @@ const (
 	betweenRepeats = "repeats"
 )
 
-// SearchGroups folds the repeats of searches, in the order in which the combinations
-// first appear.
+// SearchGroups groups the repeats of searches, in the order in which the combinations first appear.
 func SearchGroups(searches []result.Search) []SearchGroup {
 	groups := []SearchGroup{}
 	at := map[string]int{}
@@ -85,7 +84,7 @@ func SearchGroups(searches []result.Search) []SearchGroup {
 	return groups
 }
 
-// add counts one repeat.
+// add adds one repeat.
 func (g *SearchGroup) add(s result.Search) {
 	g.Searches = append(g.Searches, s.ID)
 	g.Conformant = g.Conformant && s.Conformant
@@ -102,8 +101,8 @@ func (g *SearchGroup) add(s result.Search) {
 	g.MeasuringNs += s.MeasuringNs
 }
 
-// fold brings the repeats' findings together: those of the same name and the same
-// setting, which are in the same order in each.
+// fold joins the repeats' findings with the same name and the same setting, which have the same
+// order in each.
 func (g *SearchGroup) fold(searches []result.Search) {
 	type key struct {
 		name, unit string
@@ -162,7 +161,7 @@ func foldFinding(repeats []result.Finding) GroupFinding {
 	return f
 }
 
-// headlines are the findings of a search but those of the latency under load.
+// headlines returns the findings of a search without the latency under load.
 func headlines(s result.Search) []result.Finding {
 	var list []result.Finding
 	for _, f := range s.Findings {
@@ -173,7 +172,7 @@ func headlines(s result.Search) []result.Finding {
 	return list
 }
 
-// conditionText tells findings of one name apart: by the conditions that differ.
+// conditionText distinguishes findings of one name by the conditions that differ.
 func conditionText(f GroupFinding, all []GroupFinding) string {
 	var names []string
 	_, isLoad := f.Conditions[result.LoadVariable]
@@ -196,7 +195,7 @@ func conditionText(f GroupFinding, all []GroupFinding) string {
 	return strings.Join(parts, ", ")
 }
 
-// conditionPart writes one condition for people.
+// conditionPart formats one condition.
 func conditionPart(name string, value any) string {
 	number, isNumber := value.(float64)
 	switch {
@@ -213,7 +212,7 @@ func conditionPart(name string, value any) string {
 	}
 }
 
-// findingUnit is what findingText writes a value in.
+// findingUnit is the unit of findingText's values.
 func findingUnit(unit string) string {
 	switch unit {
 	case "ns":
@@ -225,7 +224,7 @@ func findingUnit(unit string) string {
 	}
 }
 
-// findingText writes a finding's value for people.
+// findingText formats a finding's value.
 func findingText(value float64, unit string) string {
 	switch unit {
 	case "ns":
@@ -246,7 +245,7 @@ func optionalText(value *float64, unit string) string {
 	return findingText(*value, unit)
 }
 
-// searchVerdict is what is to be said of a search as a whole, and its colour.
+// searchVerdict is the verdict on a search as a whole, and its colour.
 func searchVerdict(s result.Search) (text, colour string) {
 	switch {
 	case s.Passed != nil && !*s.Passed:
@@ -262,7 +261,7 @@ func searchVerdict(s result.Search) (text, colour string) {
 	}
 }
 
-// searchCount says how many searches there are, by method.
+// searchCount counts searches by method.
 func searchCount(searches []result.Search) string {
 	var methods []string
 	for _, s := range searches {
@@ -277,15 +276,15 @@ func searchCount(searches []result.Search) string {
 	return count + " by " + terminal.Plain(strings.Join(methods, ", "))
 }
 
-// cutSearch is a search that has trials and no end.
+// cutSearch is an interrupted search: it has trials but no end.
 type cutSearch struct {
 	id     string
 	trials int
-	// windows is true for a soak, whose trials are of use by themselves.
+	// windows is true for a soak, whose trials are useful by themselves.
 	windows bool
 }
 
-// cutSearches finds searches that were cut off.
+// cutSearches finds interrupted searches.
 func cutSearches(trials []result.Trial, searches []result.Search) []cutSearch {
 	ended := map[string]bool{}
 	for _, s := range searches {

@@ -16,8 +16,8 @@ import (
 func float(v float64) *float64 { return &v }
 func truth(v bool) *bool       { return &v }
 
-// searchedSummary is a result of two searches with two repeats each, of a judged one and
-// of one that found nothing, with the trials that are to be shown.
+// searchedSummary is a result of two searches with two repeats each, a judged one and one that
+// found nothing, with the trials to show.
 func searchedSummary() (result.Summary, []result.Search) {
 	var summary result.Summary
 	summary.Schema, summary.Name, summary.Started = result.Schema, "searched", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)
@@ -77,7 +77,7 @@ func TestTableShowsFindings(t *testing.T) {
 	golden.Equal(t, filepath.Join("testdata", "searches.txt"), out.String())
 }
 
-// windowsSummary is a soak of so many windows that was cut off.
+// windowsSummary is an interrupted soak with this many windows.
 func windowsSummary(windows int) result.Summary {
 	summary := result.Summary{Schema: result.Schema, Name: "soak", Started: time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)}
 	for i := range windows {
@@ -96,8 +96,8 @@ func TestTableShowsWindowsOfAnUnfinishedSoak(t *testing.T) {
 	golden.Equal(t, filepath.Join("testdata", "windows.txt"), out.String())
 }
 
-// TestRepeatsOfASearchAreFolded holds that a figure has the median of its repeats, with
-// the interval of the median, and that a repeat without a value is told.
+// TestRepeatsOfASearchAreFolded checks that a figure has the median of its repeats and the interval
+// of the median, and that a repeat without a value is reported.
 func TestRepeatsOfASearchAreFolded(t *testing.T) {
 	_, searches := searchedSummary()
 	groups := SearchGroups(searches)
@@ -120,8 +120,8 @@ func TestRepeatsOfASearchAreFolded(t *testing.T) {
 	}
 }
 
-// TestOnlyTrialsAtTheResultAreShown holds that the way of a search, at rates that
-// differ, is in no group.
+// TestOnlyTrialsAtTheResultAreShown checks that the search's other trials, at various rates, are in
+// no group.
 func TestOnlyTrialsAtTheResultAreShown(t *testing.T) {
 	summary, searches := searchedSummary()
 	groups := Groups(result.Shown(summary.Trials, searches))
@@ -138,7 +138,7 @@ func TestOnlyTrialsAtTheResultAreShown(t *testing.T) {
 	}
 }
 
-// TestACaseMayBeCalledLoad holds that a sweep's own "load" stays what it is.
+// TestACaseMayBeCalledLoad checks that a sweep's own "load" keeps its meaning.
 func TestACaseMayBeCalledLoad(t *testing.T) {
 	summary, searches := searchedSummary()
 	for i := range summary.Trials {
@@ -166,7 +166,7 @@ func TestTableJSONHasSearches(t *testing.T) {
 	}
 }
 
-// TestHostileNamesOfFindings holds that a file cannot write to the terminal.
+// TestHostileNamesOfFindings checks that a file cannot control the terminal.
 func TestHostileNamesOfFindings(t *testing.T) {
 	summary, searches := searchedSummary()
 	evil := "x\x1b[2J"
@@ -184,8 +184,8 @@ func TestHostileNamesOfFindings(t *testing.T) {
 	}
 }
 
-// TestFindingsAreCompared holds that figures of searches meet by their variables, in two
-// results and in one, and that a side without shown trials is no error.
+// TestFindingsAreCompared checks that figures of searches are matched by their variables, across
+// two results and within one, and that a side without shown trials is no error.
 func TestFindingsAreCompared(t *testing.T) {
 	summary, searches := searchedSummary()
 	a := &result.Result{Dir: "a", Summary: summary, Searches: searches}

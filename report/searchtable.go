@@ -11,14 +11,13 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writeSearches writes what searches found: a line for each figure, and below it what
-// is to be known of them.
+// writeSearches writes what searches found: a line for each figure, followed by notes.
 func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Search) {
 	if len(searches) == 0 {
 		return
 	}
 	groups := SearchGroups(searches)
-	_ = searchTable(groups).Write(out, s) // a builder takes all
+	_ = searchTable(groups).Write(out, s) // a builder accepts everything
 	out.WriteString("\n")
 	writeBetween(out, s, groups)
 	writeFindingReasons(out, s, groups)
@@ -33,7 +32,7 @@ func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Sea
 }
 
 func searchTable(groups []SearchGroup) *terminal.Table {
-	var variables []string // in the order of the sweep, as trials have them
+	var variables []string // in sweep order, as in trials
 	var asTrials []result.Trial
 	for _, g := range groups {
 		asTrials = append(asTrials, result.Trial{Variables: g.Variables})
@@ -124,7 +123,7 @@ func passedCell(passed *bool) terminal.Cell {
 	}
 }
 
-// writeBetween says what low and high are.
+// writeBetween says what low and high mean.
 func writeBetween(out *strings.Builder, s terminal.Style, groups []SearchGroup) {
 	var most int
 	var bounds bool
@@ -149,7 +148,7 @@ func writeBetween(out *strings.Builder, s terminal.Style, groups []SearchGroup) 
 	}
 }
 
-// writeFindingReasons tells why figures are missing, and what is odd about others.
+// writeFindingReasons says why figures are missing, and what is odd about others.
 func writeFindingReasons(out *strings.Builder, s terminal.Style, groups []SearchGroup) {
 	var reasons classes
 	for _, g := range groups {
@@ -170,8 +169,7 @@ func writeFindingReasons(out *strings.Builder, s terminal.Style, groups []Search
 	reasons.write(out, s, "time", "note", "searches.json has all")
 }
 
-// writeConformance says whether the standards' conditions were held, and which were
-// not: each once.
+// writeConformance says whether the standards' conditions were met, and which were not: each once.
 func writeConformance(out *strings.Builder, s terminal.Style, groups []SearchGroup) {
 	type method struct {
 		searches, conformant int
@@ -226,8 +224,8 @@ func writeConformance(out *strings.Builder, s terminal.Style, groups []SearchGro
 	}
 }
 
-// byReason joins the deviations that have the same reason, which ends each of them
-// after a comma, so that what quick has shortened is one paragraph.
+// byReason joins the deviations with the same reason, which each of them has at its end after a
+// comma, so that everything shortened by quick is one paragraph.
 func byReason(deviations []string) []string {
 	const because = ", because "
 	var reasons []string
@@ -253,7 +251,7 @@ func byReason(deviations []string) []string {
 	return texts
 }
 
-// writeCutSearches tells of searches that have no end.
+// writeCutSearches reports interrupted searches.
 func writeCutSearches(out *strings.Builder, s terminal.Style, cut []cutSearch) {
 	for _, c := range cut {
 		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "trial"))
@@ -266,7 +264,7 @@ func writeCutSearches(out *strings.Builder, s terminal.Style, cut []cutSearch) {
 	}
 }
 
-// shownTitle is the head of the trials below the findings.
+// shownTitle is the title of the trials below the findings.
 func shownTitle(trials []result.Trial) string {
 	for _, t := range trials {
 		if isWindow(t) {

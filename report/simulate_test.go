@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// simulation is a made-up experiment for the tests of tables and of the page.
-// Nothing of it was measured.
+// simulation is a made-up experiment for the tests of tables and of the page. Nothing in it was
+// measured.
 type simulation struct {
 	name    string
 	kinds   []string
@@ -29,8 +29,8 @@ func quickstartSimulation() simulation {
 		rates: []float64{1000, 10000, 100000}, repeats: 3, seconds: 10, seed: 1}
 }
 
-// write makes a result folder in which latencies are lognormal with rare timer
-// ticks and rarer preemptions, from a fixed seed.
+// write makes a result folder with lognormal latencies, rare timer ticks and rarer preemptions,
+// from a fixed seed.
 func (s simulation) write(t testing.TB, root string) string {
 	t.Helper()
 	must := func(err error) {

@@ -14,14 +14,14 @@ import (
 
 // TableOptions choose what a table shows.
 type TableOptions struct {
-	// Repeats shows each repeat on a line of its own instead of their median.
+	// Repeats shows each repeat on a separate line instead of their median.
 	Repeats bool
-	// Searches are what search methods found; their findings stand first.
+	// Searches are the search results; their findings come first.
 	Searches []result.Search
 }
 
-// WriteTable writes the trials for a terminal: one line for each combination of
-// the swept variables, latency in microseconds, and what disturbed them below.
+// WriteTable writes the trials for a terminal: one line for each combination of the swept
+// variables, latency in microseconds, and the disturbances below.
 func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error {
 	s := terminal.StyleOf(w)
 	trials := len(summary.Trials)
@@ -55,7 +55,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if len(options.Searches) > 0 {
 			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)) + "\n\n")
 		}
-		_ = trialTable(summary, groups, repeats, options).Write(&out, s) // a builder takes all
+		_ = trialTable(summary, groups, repeats, options).Write(&out, s) // a builder accepts everything
 		if repeats > 1 && !options.Repeats {
 			writeCaution(&out, s, groups)
 		}
@@ -67,7 +67,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 	return err
 }
 
-// The latencies of the table; the page and summary.csv have all of them.
+// The table's latencies; the page and summary.csv have all of them.
 var tableLatencies = []string{"p50", "p99", "p99_9", "p99_99", "max"}
 
 func trialTable(summary result.Summary, groups []Group, repeats int, options TableOptions) *terminal.Table {
@@ -125,7 +125,7 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 	return t
 }
 
-// isNumeric tells variables whose values are all numbers.
+// isNumeric tells whether all values of a variable are numbers.
 func isNumeric(trials []result.Trial, name string) bool {
 	for _, t := range trials {
 		switch t.Variables[name].(type) {
@@ -157,7 +157,7 @@ func figureCell(g Group, f Figure) terminal.Cell {
 	return terminal.Cell{Text: terminal.Significant(value)}
 }
 
-// writeCaution says where so few repeats cannot hold what their interval promises.
+// writeCaution warns if there are too few repeats for their interval's level.
 func writeCaution(out *strings.Builder, s terminal.Style, groups []Group) {
 	fewest := confidence.Interval{}
 	for _, g := range groups {
@@ -170,7 +170,7 @@ func writeCaution(out *strings.Builder, s terminal.Style, groups []Group) {
 	}
 }
 
-// relativeInterval is half the interval of the repeats' median in per cent of it.
+// relativeInterval is half the interval of the repeats' median in per cent of the median.
 func relativeInterval(g Group, f Figure) string {
 	s := boundedSpread(g.Values(f))
 	if s == nil || s.Interval == nil || s.Median == 0 {
@@ -205,10 +205,10 @@ func verdictColour(v result.Verdict) string {
 	return terminal.Red
 }
 
-// TableSchema names the form of WriteTableJSON.
+// TableSchema names the format of WriteTableJSON.
 const TableSchema = "nines/table/v1"
 
-// groupJSON is a line of the table; figures that the trials do not support are null.
+// groupJSON is a line of the table; unsupported figures are null.
 type groupJSON struct {
 	Variables map[string]any         `json:"variables"`
 	Trials    []string               `json:"trials"` // IDs
@@ -217,18 +217,18 @@ type groupJSON struct {
 	Figures   map[string]*Spread     `json:"figures"`
 }
 
-// WriteTableJSON writes the table's lines with all figures, each as the median of the
-// repeats with its interval, the least and the greatest; times are nanoseconds.
+// WriteTableJSON writes the table's lines with all figures, each as the median of the repeats with
+// its interval, smallest and largest value; times are nanoseconds.
 func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Search, tails []GroupTail, packets []TrialPackets) error {
 	document := struct {
 		Schema string      `json:"schema"`
 		Name   string      `json:"name"`
 		Groups []groupJSON `json:"groups"`
-		// Searches are there where search methods were run.
+		// Searches exist if search methods were run.
 		Searches []SearchGroup `json:"searches,omitempty"`
-		// Tails are there where they were asked for.
+		// Tails exist if they were requested.
 		Tails []GroupTail `json:"tails,omitempty"`
-		// Packets are there where single packets were recorded.
+		// Packets exist if single packets were recorded.
 		Packets []TrialPackets `json:"packets,omitempty"`
 	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches), tails, packets}
 	for _, g := range Groups(result.Shown(summary.Trials, searches)) {
@@ -245,7 +245,7 @@ func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Searc
 	return writeJSON(w, document)
 }
 
-// AllFigures are rates, loss and the whole of the latency.
+// AllFigures are rates, loss and all latency figures.
 func AllFigures() []Figure {
 	figures := append(RateFigures(), LatencyFigure("min"), LatencyFigure("mean"))
 	for _, p := range result.NamedPercentiles() {

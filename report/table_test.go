@@ -17,7 +17,7 @@ import (
 
 func of(v int64) *int64 { return &v }
 
-// trial makes a trial's summary; a negative p99_99 is one that is not supported.
+// trial makes a trial's summary; a negative p99_99 means unsupported.
 func trial(id, kind string, rate float64, repeat int, p50, p99, p9999, maximum int64) result.Trial {
 	t := result.Trial{ID: id, Variables: map[string]any{"links.*.kind": kind, "traffic.rate_pps": rate}, Repeat: repeat,
 		OfferedPPS: rate, TxPackets: uint64(rate) * 10, RxPackets: uint64(rate)*10 - 3, LostPackets: 3, Verdict: result.Clean,

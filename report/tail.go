@@ -17,21 +17,20 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// GroupTail is what the slowest packets of a group's counted repeats tell of a
-// percentile that they may be too few for; times are nanoseconds.
+// GroupTail is an estimate, from the slowest packets of a group's counted repeats, of a percentile
+// for which there may be too few packets; times are nanoseconds.
 type GroupTail struct {
 	Variables map[string]any `json:"variables"`
-	Trials    []string       `json:"trials"` // IDs of the repeats it rests on
+	Trials    []string       `json:"trials"` // IDs of the repeats it uses
 	extreme.Tail
 }
 
-// tailSeed is fixed, so that a result has the same tail each time.
+// tailSeed is fixed, so that a result has the same tail every time.
 const tailSeed = 1
 
-// Tails answers for the percentile p, a part of one, in each group of a result. The
-// repeats of a group are put one after the other. A trial whose files cannot be read
-// is left out, and named in the problems. When ctx ends, so does the reading, and the
-// answers that are missing are empty.
+// Tails estimates the percentile p, a fraction, for each group of a result. It concatenates the
+// repeats of a group. It leaves out a trial whose files cannot be read, and names it in the
+// problems. When ctx ends, it stops reading, and the missing answers are empty.
 func Tails(ctx context.Context, r *result.Result, p float64) (tails []GroupTail, problems []error) {
 	groups := Groups(r.Shown())
 	tails = make([]GroupTail, len(groups))
@@ -65,7 +64,7 @@ func tailOf(ctx context.Context, r *result.Result, g Group, p float64) (GroupTai
 		if ctx.Err() != nil {
 			return tail, nil
 		}
-		// Open has told of the files that are not there.
+		// Open has reported missing files.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			wrong = append(wrong, err)
 		}
@@ -79,8 +78,8 @@ func tailOf(ctx context.Context, r *result.Result, g Group, p float64) (GroupTai
 	return tail, errors.Join(wrong...)
 }
 
-// sampleOf reads a trial's slowest packets: from the recording of all of them, where
-// there is one, by the threshold that it allows; or as many as outliers.csv keeps.
+// sampleOf reads a trial's slowest packets: from the recording of all packets, if there is one,
+// with the threshold that it allows; or as many as outliers.csv has.
 func sampleOf(ctx context.Context, t result.Trial, folder result.Folder) (extreme.Sample, error) {
 	outliers, err := folder.Outliers()
 	if err != nil {
@@ -111,21 +110,21 @@ func sampleOf(ctx context.Context, t result.Trial, folder result.Folder) (extrem
 	if err != nil {
 		return worst, err
 	}
-	// A recording with holes has lost the packets of a busy moment: not the ones to miss.
+	// An incomplete recording lacks packets from a busy moment, which matter most.
 	if recorded := all.Sample(spanNs); recorded.Total == t.Latency.Count && len(recorded.Points) > len(worst.Points) {
 		return recorded, nil
 	}
 	return worst, nil
 }
 
-// PercentileName writes a part of one as people name it: p99.99999.
+// PercentileName formats a fraction in the usual way: p99.99999.
 func PercentileName(p float64) string {
-	// Twelve digits show ten nines, and hide what binary fractions add.
+	// Twelve digits show ten nines, and hide the error of binary fractions.
 	return "p" + strconv.FormatFloat(math.Round(p*1e14)/1e12, 'f', -1, 64)
 }
 
-// WriteTails writes the answers for a terminal: what the packets support, what was
-// asked for, and why where there is no answer.
+// WriteTails writes the answers for a terminal: what the packets support, what was requested, and
+// why if there is no answer.
 func WriteTails(w io.Writer, tails []GroupTail) error {
 	if len(tails) == 0 {
 		return nil
@@ -160,7 +159,7 @@ func WriteTails(w io.Writer, tails []GroupTail) error {
 		value, by := answerText(tail)
 		t.Row(append(cells, terminal.Grouped(float64(tail.Total)), largestText(tail.Largest), value, by)...)
 	}
-	_ = t.Write(&out, s) // a builder takes all
+	_ = t.Write(&out, s) // a builder accepts everything
 	writeRefusals(&out, s, tails)
 	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that so many packets have, with its 95 % interval; a dash is a side on which they do not bound it. "+
 		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, 0, s.Columns) + "\n")
@@ -187,8 +186,8 @@ func largestText(d *extreme.Direct) string {
 	return fmt.Sprintf("%s %s %s", PercentileName(d.P), microseconds(d.Value), bounds(d.Low, d.High))
 }
 
-// answerText is what was asked for: as measured where the packets bound it, else as
-// extrapolated, else as measured without a bound.
+// answerText is the answer: measured if the packets bound it, else extrapolated, else measured
+// without a bound.
 func answerText(t GroupTail) (value string, by terminal.Cell) {
 	switch {
 	case t.Asked != nil && (t.Asked.High != nil || t.Estimate == nil):
@@ -204,7 +203,7 @@ func answerText(t GroupTail) (value string, by terminal.Cell) {
 	return terminal.None, terminal.Cell{Text: "refused", Colour: terminal.Dim}
 }
 
-// writeRefusals tells the reasons, those that differ only in their numbers once.
+// writeRefusals writes the reasons, once for those that differ only in their numbers.
 func writeRefusals(out *strings.Builder, s terminal.Style, tails []GroupTail) {
 	var reasons classes
 	for _, t := range tails {

@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// tailTrial is a trial of packets 10 µs apart, of which the slowest 1,000 are kept.
+// tailTrial is a trial of packets 10 µs apart, with the slowest 1,000 kept.
 func tailTrial(kind string, repeat int, latencies []int64, record bool) result.Record {
 	r := result.Record{Trial: result.Trial{Variables: map[string]any{"links.*.kind": kind}, Repeat: repeat, OfferedPPS: 100_000,
 		TxPackets: uint64(len(latencies)), RxPackets: uint64(len(latencies)), Verdict: result.Clean}}
@@ -37,8 +37,8 @@ func tailTrial(kind string, repeat int, latencies []int64, record bool) result.R
 	return r
 }
 
-// tailResult has a kind with a plain exponential tail in two repeats, one whose slowest
-// packets are those of five pauses, and one with every packet recorded.
+// tailResult has a kind with a plain exponential tail in two repeats, one with the slowest packets
+// from five pauses, and one with every packet recorded.
 func tailResult(t *testing.T) *result.Result {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "tails", time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC))
@@ -146,7 +146,7 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 	}
 }
 
-// A recording gives more exceedances than the outliers where the measurement is long.
+// For a long measurement, a recording gives more exceedances than the outliers.
 func TestRecordingsGiveMoreOfTheTail(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	latencies := make([]int64, 3_000_000)

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// tracedPage is a page of a made-up trial in which one packet's causes are known.
+// tracedPage is a page of a made-up trial with one packet of known causes.
 func tracedPage(t *testing.T, in traceInput) string {
 	t.Helper()
 	r, err := result.Open(simulation{name: "traced", kinds: []string{"veth"}, rates: []float64{1000}, repeats: 1, seconds: 1, seed: 4}.write(t, t.TempDir()))
@@ -73,7 +73,7 @@ func TestALatePacketIsSeenInChromium(t *testing.T) {
 		if marks := eval[int](p, `document.querySelectorAll("#timeline .lanes path.mk").length`); marks != 2 {
 			t.Errorf("%d marks", marks)
 		}
-		// The timer lies within the interrupt, and that within the thread.
+		// The timer lies within the interrupt, and the interrupt within the thread.
 		if rows := eval[[]float64](p, `["thread", "interrupt", "timer"].map((c) => Number(document.querySelector("#timeline .lanes rect." + c).getAttribute("y")))`); !(rows[0] < rows[1] && rows[1] < rows[2]) {
 			t.Errorf("they lie at %v", rows)
 		}

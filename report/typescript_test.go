@@ -15,8 +15,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// TestTypesOfThePage: web/src/data.ts has the types that the page's data is made of;
-// make generate writes it.
+// TestTypesOfThePage: web/src/data.ts has the types of the page's data; make generate writes it.
 func TestTypesOfThePage(t *testing.T) {
 	types := typescript{declared: map[string]reflect.Type{}}
 	types.of(reflect.TypeFor[pageData]())
@@ -30,7 +29,7 @@ func TestTypesOfThePage(t *testing.T) {
 	golden.Equal(t, filepath.Join("..", "web", "src", "data.ts"), out)
 }
 
-// percentileNames are all values of Percentiles but the count.
+// percentileNames are all fields of Percentiles except the count.
 func percentileNames() []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[result.Percentiles]()) {
@@ -41,7 +40,7 @@ func percentileNames() []string {
 	return names
 }
 
-// calledInPage are the names of types that are not called there as in Go.
+// calledInPage are the types with a different name in the page.
 var calledInPage = map[reflect.Type]string{
 	reflect.TypeFor[pageData]():           "Page",
 	reflect.TypeFor[pageGroup]():          "Group",
@@ -60,7 +59,7 @@ var calledInPage = map[reflect.Type]string{
 	reflect.TypeFor[GroupFinding]():       "SearchFinding",
 }
 
-// writtenAs are types whose JSON does not show in Go's.
+// writtenAs are types whose JSON differs from their Go form.
 var writtenAs = map[reflect.Type]string{
 	reflect.TypeFor[time.Time]():       "string",
 	reflect.TypeFor[json.RawMessage](): "Value",
@@ -69,7 +68,7 @@ var writtenAs = map[reflect.Type]string{
 	reflect.TypeFor[pageEvent]():       "[begin: number, length: number, cpu: number, kind: number, name: number, tid: number, value: number, other: number, state: string]",
 }
 
-// typescript declares the types that it is asked for, and those that they are made of.
+// typescript declares the requested types, and the types they consist of.
 type typescript struct {
 	declared map[string]reflect.Type
 	text     []string

@@ -10,15 +10,13 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// The most windows of a soak that a table shows: the last ones, and the worst of those
-// before.
+// The most windows of a soak in a table: the last ones, and the worst of those before.
 const (
 	lastWindows  = 12
 	worstWindows = 8
 )
 
-// windowFigure is what windows are ranked by, and maxFigure where too few packets
-// support it.
+// windowFigure ranks windows; maxFigure does if it lacks support from enough packets.
 var windowFigure, maxFigure = LatencyFigure("p99_9"), LatencyFigure("max")
 
 // writeWindows writes the windows of each soak: its latest, and the worst before.
@@ -44,7 +42,7 @@ func writeWindows(out *strings.Builder, s terminal.Style, trials []result.Trial)
 			title += ", " + Describe(all[0].Variables)
 		}
 		out.WriteString("\n" + s.Paint(terminal.Bold, title) + "\n\n")
-		_ = windowTable(all, chosen).Write(out, s) // a builder takes all
+		_ = windowTable(all, chosen).Write(out, s) // a builder accepts everything
 	}
 }
 
@@ -52,7 +50,7 @@ func isWindow(t result.Trial) bool {
 	return t.Search != "" && strings.HasPrefix(t.Purpose, result.WindowPurpose)
 }
 
-// chooseWindows gives the indexes of those to show, in order.
+// chooseWindows returns the indexes of those to show, in order.
 func chooseWindows(all []result.Trial) []int {
 	var chosen []int
 	before := max(len(all)-lastWindows, 0)

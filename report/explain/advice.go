@@ -8,20 +8,20 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Advice is what helps against a cause.
+// Advice says what helps against a cause.
 type Advice struct {
-	// Do says what to do, in sentences; Own says it to who has no experiment file, because a
-	// program of his own was recorded, where that is something else.
+	// Do says what to do, in sentences. Own is the version for users who recorded their own program
+	// and have no experiment file, if it differs.
 	Do, Own string
-	// Settings are of nines tune, set by Profile; Boot are its boot parameters.
+	// Settings are those of nines tune that Profile sets; Boot are its boot parameters.
 	Settings []string
 	Profile  string
 	Boot     []string
-	// Findings are of nines doctor.
+	// Findings are those of nines doctor.
 	Findings []string
 }
 
-// words makes sentences of an advice; empty where nothing helps.
+// words puts an advice into sentences; empty if nothing helps.
 func (a Advice) words(c result.Cause, alone bool) string {
 	var sentences []string
 	switch {
@@ -58,19 +58,19 @@ const (
 	realtime = "realtime"
 )
 
-// apart keeps other threads off a CPU.
+// Keys that keep other threads off a CPU.
 const (
 	apart    = "`isolation: isolated` in the experiment file keeps other threads off the nodes' CPUs."
 	ownApart = "A cpuset of its own, isolated (`cpuset.cpus.partition`), or `isolcpus` at boot keeps other threads off its CPU."
 )
 
-// alone tells whether it is not an experiment that was recorded, but a program of the
-// user's, or a bare CPU.
+// alone tells whether the recording is of the user's own program or a bare CPU, not of an
+// experiment.
 func alone(trace *result.Trace) bool {
 	return trace != nil && len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram
 }
 
-// adviceFor is what helps against a cause: what is known of its name, or of its kind.
+// adviceFor is the advice for a cause, by its name or by its kind.
 func adviceFor(c result.Cause) Advice {
 	for _, known := range byName {
 		if known.kind == c.Kind && strings.HasPrefix(c.Name, known.name) {
@@ -83,7 +83,7 @@ func adviceFor(c result.Cause) Advice {
 	return byKind[c.Kind]
 }
 
-// named is an advice for causes whose name begins so.
+// named is an advice for causes whose name starts with a prefix.
 type named struct {
 	kind, name string
 	Advice
@@ -145,7 +145,7 @@ var byKind = map[string]Advice{
 		Findings: []string{"hypervisor", "halt-exits"}},
 }
 
-// All are the advices for all causes, for a test that holds their names true.
+// All returns every advice, for a test that checks the names in them.
 func All() []Advice {
 	var list []Advice
 	for _, n := range byName {

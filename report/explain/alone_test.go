@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Who records a program of his own has no experiment file to write keys into.
+// Users who record their own program have no experiment file for keys.
 func TestRemediesForAProgramOfOnesOwn(t *testing.T) {
 	causes := result.Causes{}
 	for _, kind := range attribution.Kinds() {
@@ -17,7 +17,7 @@ func TestRemediesForAProgramOfOnesOwn(t *testing.T) {
 	details := result.Details{Trace: &result.Trace{Threads: []result.TracedThread{{Role: result.RoleProgram, TID: 7}}}}
 	Fill(&causes, details)
 	for _, ranked := range causes.Ranking {
-		// Queues of packets are an experiment's.
+		// Only an experiment has packet queues.
 		if kind := ranked.Cause.Kind; kind == attribution.RingFull || kind == attribution.Queue || kind == attribution.Forwarder {
 			continue
 		}

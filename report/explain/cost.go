@@ -9,29 +9,29 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Recorder is what the recorder of a trial saw, lost and took.
+// Recorder is what the recorder of a trial saw, lost and cost.
 type Recorder struct {
-	// Events is how many records its programs made, and Kept how many events of the result
-	// were made of those: one record may be several. LostEvents of Shown are missing.
+	// Events is the number of records that its programs made, and Kept the number of events in the
+	// result: one record may become several. LostEvents of Shown are missing.
 	Events uint64 `json:"events"`
 	Kept   uint64 `json:"kept"`
-	// CostNs is the CPU time that its programs took, all CPUs together; Share the same as a
-	// part of one CPU, and PacketNs for each packet, at the rate of the measured ones. Nil:
-	// the kernel did not count it, or it is not known for how long.
+	// CostNs is the CPU time of its programs on all CPUs; Share is the same as a fraction of one
+	// CPU, and PacketNs per packet, at the rate of the measured ones. Nil: the kernel did not count
+	// it, or the duration is unknown.
 	CostNs   *int64   `json:"cost_ns"`
 	Share    *float64 `json:"cpu_share"`
 	PacketNs *float64 `json:"packet_ns"`
-	// Against is what tracing changed, from the same trials without it; nil where the result
+	// Against is what tracing changed, compared with the same trials without it; nil if the result
 	// has none.
 	Against *result.Traced `json:"against"`
 
-	alone  bool // what was recorded is not a trial of an experiment
-	unlike bool // it is on the way of a search, at a rate that no other trial has
+	alone  bool // the recording is not an experiment's trial
+	unlike bool // part of a search, at a rate that no other trial has
 }
 
-// RecorderOf puts together what a trial's files say of its recorder, and the trials of its
-// result that belong beside one another (result.Shown). What is compared is the trial as
-// it is among those, where it has its load as a variable.
+// RecorderOf collects what a trial's files say about its recorder, and the comparable trials of its
+// result (result.Shown). It compares the trial in its form among those, with its load as a
+// variable.
 func RecorderOf(details result.Details, trial result.Trial, shown []result.Trial) Recorder {
 	at := slices.IndexFunc(shown, func(t result.Trial) bool { return t.ID == trial.ID })
 	if at >= 0 {
@@ -55,7 +55,7 @@ func RecorderOf(details result.Details, trial result.Trial, shown []result.Trial
 	return r
 }
 
-// words tells what the recorder cost.
+// words describes what the recorder cost.
 func (r Recorder) words(lost uint64) string {
 	text := r.took(lost)
 	if r.alone || r.unlike {
@@ -84,10 +84,11 @@ func (r Recorder) took(lost uint64) string {
 	return text + "."
 }
 
-// enough repeats have a median whose interval is one of 95 % (see the table of nines run).
+// enough is the number of repeats from which a median has a 95 % interval (see the table of nines
+// run).
 const enough = 6
 
-// against tells what tracing changed, or how to measure that.
+// against describes what tracing changed, or how to measure that.
 func against(t *result.Traced) string {
 	if t == nil {
 		return "What it changes of the latency was not measured: `sweep: {trace: [false, true]}` does that."

@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// What the recorder cost is told as far as it is known: not for each packet where there are
-// none, and without a word of what was not measured but how to measure it.
+// The recorder's cost is reported as far as it is known: not per packet if there are none. If it
+// was not measured, only the way to measure it is reported.
 func TestWhatTheRecorderCostIsTold(t *testing.T) {
 	cost := int64(3_000_000)
 	sender := []result.TracedThread{{Role: result.RoleSender}, {Role: result.RoleReceiver}}
@@ -44,8 +44,8 @@ func TestWhatTheRecorderCostIsTold(t *testing.T) {
 	}
 }
 
-// Trials that a search ran for the latency at a part of its result are compared as they are
-// shown, with that part as a variable; of those on its way nothing is said.
+// A search's latency trials at a fraction of its result are compared as shown, with that fraction
+// as a variable; its other trials are not compared.
 func TestTracedTrialsOfSearchesAreCompared(t *testing.T) {
 	trial := func(id string, traced bool) result.Trial {
 		return result.Trial{ID: id, Search: id, TxPackets: 1000, RxPackets: 1000, OfferedPPS: 1, Verdict: result.Clean, Variables: map[string]any{"trace": traced}}

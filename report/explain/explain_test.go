@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// everyKind is a made-up trial whose ranking has a cause of each kind, so that each
-// sentence and remedy is in the golden file. Nothing of it was measured.
+// everyKind is a made-up trial with a cause of each kind in its ranking, so that the golden file
+// has every sentence and remedy. Nothing in it was measured.
 func everyKind() Shown {
 	lift := 12.5
 	names := map[string]result.Cause{
@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 	golden.Equal(t, "testdata/table.txt", out.Bytes())
 }
 
-// TestWitness: what is said of unexplained time depends on whether steal time was counted.
+// TestWitness: the sentence about unexplained time depends on whether steal time was counted.
 func TestWitness(t *testing.T) {
 	for steal, want := range map[int64]string{0: "no steal time was counted", 5_000_000: "for 5 ms of the trial (steal time)"} {
 		causes := result.Causes{Ranking: []result.RankedCause{{Cause: result.Cause{Kind: attribution.Unexplained, CPU: -1}, Packets: 3}}}
@@ -109,8 +109,8 @@ func TestNamesDoNotMoveTheCursor(t *testing.T) {
 	}
 }
 
-// TestInterruptsBesideWhatIsUnexplained: of most packets that nothing explains interrupts of
-// one kind took a part, and the sentence says so; not of one of many.
+// TestInterruptsBesideWhatIsUnexplained: the sentence mentions interrupts of one kind if they took
+// part of most unexplained packets, but not if only one of many had them.
 func TestInterruptsBesideWhatIsUnexplained(t *testing.T) {
 	call := result.Cause{Kind: attribution.IPI, Name: "call_function_single", Source: "bpftool", CPU: 1}
 	for with, want := range map[int]bool{1: false, 3: true} {

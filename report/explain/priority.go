@@ -7,14 +7,14 @@ import (
 	"nines.dev/nines/result"
 )
 
-// throttling is the trap of a real-time policy; docs/measuring.md tells it whole.
+// throttling is the pitfall of a real-time policy; docs/measuring.md explains it in full.
 const throttling = " A real-time thread that never sleeps may lose 50 ms of each second to what the kernel keeps for ordinary ones (kernel.sched_rt_runtime_us, fair_server): `nines tune apply --profile realtime` ends that."
 
-// highestPriority is that of FIFO and RR threads (sched(7)).
+// highestPriority is the highest of FIFO and RR threads (sched(7)).
 const highestPriority = 99
 
-// priorityAdvice is what helps against a thread of a real-time policy that had the CPU: a
-// priority above its, as long as there is one.
+// priorityAdvice is what helps against a real-time thread that had the CPU: a higher priority, if
+// there is one.
 func priorityAdvice(c result.Cause) Advice {
 	priority, known := attribution.RealTimePriority(c)
 	var do, own string

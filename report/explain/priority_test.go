@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// A priority that does not go before the thread that had the CPU is no remedy.
+// A priority not above that of the thread that had the CPU is no remedy.
 func TestThePriorityOfTheRemedyIsAboveTheCauses(t *testing.T) {
 	for source, want := range map[string]string{
 		"real-time priority 1":  "priority: 2}",

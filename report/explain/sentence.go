@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Fill words the sentences and remedies of a trial's causes.
+// Fill fills in the sentences and remedies of a trial's causes.
 func Fill(causes *result.Causes, details result.Details) {
 	slowest := attribution.Slowest(causes.Packets, causes.Slowest)
 	for i := range causes.Ranking {
@@ -22,9 +22,9 @@ func Fill(causes *result.Causes, details result.Details) {
 	}
 }
 
-// sentence tells how many packets a cause accounts for, what it is, and how sure that is:
-// "13 of the 20 slowest: TIMER softirqs on CPU 1, the forwarder dut's; 1.2 ms of them in
-// all; 8 times as likely as around ordinary packets".
+// sentence says how many packets a cause accounts for, what it is, and how certain that is: "13 of
+// the 20 slowest: TIMER softirqs on CPU 1, the forwarder dut's; 1.2 ms of them in all; 8 times as
+// likely as around ordinary packets".
 func sentence(r result.RankedCause, of, ordinary int, details result.Details) string {
 	text := fmt.Sprintf("%d of the %d slowest: ", r.Packets, of)
 	if r.Packets == 0 {
@@ -41,7 +41,7 @@ func sentence(r result.RankedCause, of, ordinary int, details result.Details) st
 	switch {
 	case r.Cause.Kind == attribution.Unexplained:
 		text += "; " + witness(details)
-	case r.Lift == nil && ordinary == 0: // there is nothing to compare with
+	case r.Lift == nil && ordinary == 0: // nothing to compare with
 	case r.Lift == nil:
 		text += "; around no ordinary packet"
 	case *r.Lift < 1.5:
@@ -52,8 +52,8 @@ func sentence(r result.RankedCause, of, ordinary int, details result.Details) st
 	return text
 }
 
-// beside names the interrupts that were in most of the packets whose time is mostly
-// unexplained: a storm of short ones takes more than is recorded of it.
+// beside names the interrupts in most of the packets with mostly unexplained time: a storm of short
+// ones takes more time than is recorded.
 func beside(packets []result.PacketCauses) string {
 	count, of := make(map[result.Cause]int), 0
 	for _, p := range packets {
@@ -80,16 +80,16 @@ func beside(packets []result.PacketCauses) string {
 	return fmt.Sprintf("; %d of these %d packets have %s on CPU %d as well, of which more may come than is recorded", count[most], of, What(most), most.CPU)
 }
 
-// witness is what else there is to say of time that nothing was recorded for.
+// witness says what else is known about time without recorded events.
 func witness(details result.Details) string {
 	if details.StealNs > 0 {
 		return "the hypervisor ran something else on the measuring CPUs for " + terminal.Duration(details.StealNs) + " of the trial (steal time)"
 	}
-	// The thread had its CPU, as far as is known: what it did itself is not recorded either.
+	// As far as is known, the thread had its CPU: its own work is not recorded either.
 	return "no steal time was counted: what is left is a hypervisor that does not report it, the firmware, the hardware, and the thread's own work"
 }
 
-// whose says what of the trial a CPU is for.
+// whose says what a CPU does in the trial.
 func whose(trace *result.Trace, cpu int) string {
 	if trace == nil {
 		return ""
@@ -113,7 +113,7 @@ func whose(trace *result.Trace, cpu int) string {
 	return strings.Join(roles, " and ")
 }
 
-// What words a cause without its CPU: "TIMER softirqs".
+// What describes a cause without its CPU: "TIMER softirqs".
 func What(c result.Cause) string {
 	by := func(text, who string) string {
 		if who == "" {
@@ -173,7 +173,7 @@ func What(c result.Cause) string {
 	return attribution.Brief(c)
 }
 
-// calls words the interrupts that CPUs send to each other.
+// calls describes interrupts that CPUs send to each other.
 func calls(name string) string {
 	switch name {
 	case "reschedule":

@@ -10,36 +10,36 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Shown is what nines explain tells of a trial.
+// Shown is what nines explain says about a trial.
 type Shown struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	Trial  string `json:"trial"`
-	// Slowest is of how many of the slowest packets the causes are.
+	// Slowest is the number of slowest packets that the causes cover.
 	Slowest int `json:"slowest"`
-	// LostEvents is how many events were lost of those that should have been kept.
+	// LostEvents is the number of events that should have been kept but were lost.
 	LostEvents uint64 `json:"lost_events"`
 	StealNs    int64  `json:"steal_ns"`
 	// Recorder is what recording cost.
 	Recorder Recorder `json:"recorder"`
-	// Others are further trials of the result that were traced.
+	// Others are other traced trials of the result.
 	Others []string `json:"others"`
-	// Causes has the whole ranking, and those packets that were asked for.
+	// Causes has the whole ranking, and the requested packets.
 	Causes result.Causes `json:"causes"`
 }
 
-// Schema names the form of Shown.
+// Schema names the JSON format of Shown.
 const Schema = "nines/explain/v1"
 
-// most is how many causes of a part of a packet's latency the table lists, and how many
-// of the ranking; --format json has all.
+// most is the number of causes listed per part of a packet's latency, and of the ranking; --format
+// json has all.
 const (
 	mostShares  = 5
 	mostRanking = 8
 )
 
-// WriteTable writes what there is to say of a trial for a terminal: its causes in their
-// order with a sentence and a remedy each, and the microseconds of the worst packets.
+// WriteTable writes a trial's explanation for a terminal: its causes in order with a sentence and a
+// remedy each, and the microseconds of the worst packets.
 func WriteTable(w io.Writer, s Shown) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s, trial %s: the causes of its %s", terminal.Plain(s.Name), s.Trial, terminal.Count(s.Slowest, "slowest packet"))
@@ -79,8 +79,7 @@ func WriteTable(w io.Writer, s Shown) error {
 	return nil
 }
 
-// writePackets lists the parts of each packet's latency in microseconds, and what took
-// them.
+// writePackets lists the parts of each packet's latency in microseconds, and what took them.
 func writePackets(out *strings.Builder, packets []result.PacketCauses) {
 	if len(packets) == 0 {
 		return
@@ -120,7 +119,7 @@ func writePackets(out *strings.Builder, packets []result.PacketCauses) {
 		}
 	}
 	out.WriteString("\n")
-	_ = t.Write(out, terminal.Style{}) // a builder takes all
+	_ = t.Write(out, terminal.Style{}) // a builder accepts everything
 }
 
 // micros writes nanoseconds as microseconds with three decimals.

@@ -2,7 +2,7 @@ package figure
 
 import "nines.dev/nines/report"
 
-// maximumBars has a bar for each series, in its order from above.
+// maximumBars has a bar for each series, in order from the top.
 func (s *selection) maximumBars(c report.Chosen) *Figure {
 	f := &Figure{}
 	s.add(f, c)
@@ -36,7 +36,7 @@ func (s *selection) maximumBars(c report.Chosen) *Figure {
 	return f
 }
 
-// barAxes lays values along x and categories down y.
+// barAxes has values along x and categories down y.
 func (f *Figure) barAxes(title string) {
 	most := 0.0
 	for _, s := range f.Series {

@@ -10,7 +10,7 @@ import (
 
 const (
 	lineWidth   = vg.Length(1)
-	otherWidth  = vg.Length(0.8) // of published lines
+	otherWidth  = vg.Length(0.8) // width of published lines
 	markRadius  = vg.Length(1.9)
 	dotRadius   = vg.Length(1.1)
 	whiskerHalf = vg.Length(1.6)
@@ -20,7 +20,7 @@ const (
 
 func (s Series) color() color.RGBA { return palette[s.Look%mostLooks] }
 
-// dash of published series is always dotted, so that they are never taken for ours.
+// dash of a published series is always dotted, to distinguish it from ours.
 func (s Series) dash() []vg.Length {
 	if s.Source > 0 {
 		return dotted[s.Look%len(dotted)]
@@ -88,7 +88,7 @@ func (p panel) band(s Series) {
 	p.FillPolygon(light(s.color(), bandAlpha), p.ClipPolygonXY(low))
 }
 
-// stroke leaves gaps where a value has no place on a logarithmic axis.
+// stroke leaves gaps where a value does not exist on a logarithmic axis.
 func (p panel) stroke(style draw.LineStyle, points []Point, shape Shape) {
 	var run []vg.Point
 	flush := func() {
@@ -145,8 +145,8 @@ func (p panel) marks(s Series) {
 	}
 }
 
-// marked tells whether there are markers: of steps, which have a point each few pixels,
-// only where some were chosen.
+// marked tells whether there are markers: steps, which have a point every few pixels, have markers
+// only if some were chosen.
 func (s Series) marked() bool {
 	if s.Marks != nil {
 		return len(s.Marks) > 0
@@ -154,8 +154,7 @@ func (s Series) marked() bool {
 	return s.Shape != Steps
 }
 
-// mark is filled for ours and hollow for published points. Dots are many, and only
-// outlined.
+// mark is filled for ours and hollow for published points. Dots are numerous, and only outlined.
 func (p panel) mark(s Series, at vg.Point) {
 	path := func(radius vg.Length) vg.Path { return markers[s.Look%mostLooks](at, radius) }
 	switch {
@@ -173,8 +172,8 @@ func (p panel) mark(s Series, at vg.Point) {
 	}
 }
 
-// bars lie, so that their names can be long: Points have the value in X and the
-// category in Y.
+// bars are horizontal, so that their names can be long: Points have the value in X and the category
+// in Y.
 func (p panel) bars(s Series, index, of int) {
 	thick := 0.8 / float64(of)
 	for i, point := range s.Points {

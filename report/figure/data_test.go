@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// at is the value of a curve of steps.
+// at is the value of a step curve.
 func (s Series) at(x float64) float64 {
 	y := math.NaN()
 	for _, p := range s.Points {
@@ -56,7 +56,7 @@ func TestRepeatsAreABandAroundTheLine(t *testing.T) {
 			t.Errorf("%s has a band of %d points", s.Label, len(s.Band))
 		}
 		for _, r := range s.Band {
-			// 1.0 and 1.1 of the same: the bands have a width, and the line is within.
+			// 1.0 and 1.1 of the same: the bands have a width, and contain the line.
 			if r.High/r.Low < 1.05 || r.High/r.Low > 1.15 || s.at(r.X) < r.Low*0.97 || s.at(r.X) > r.High*1.03 {
 				t.Fatalf("%s at %g: %g to %g around %g", s.Label, r.X, r.Low, r.High, s.at(r.X))
 			}
@@ -176,13 +176,13 @@ func TestSearchesAreDrawnByWhatTheyFound(t *testing.T) {
 	if notes := strings.Join(f.Notes, "; "); !strings.Contains(notes, "not conformant: quick") {
 		t.Errorf("notes %q", notes)
 	}
-	// Only the latency at the result counts, not the way there.
+	// Only the latency at the result counts, not the search for it.
 	f = mustMake(t, Options{Kind: HDR}, in)
 	if got := labels(f); got != "latency at 50 % of NDR; latency at 100 % of NDR; " {
 		t.Errorf("curves %s", got)
 	}
 	f = mustMake(t, Options{Kind: HDR, Where: []Condition{{Key: "purpose", Values: []string{"search for NDR"}}}}, in)
-	if got := labels(f); got != "400 kpkt/s; 200 kpkt/s; " { // no repeats of one another
+	if got := labels(f); got != "400 kpkt/s; 200 kpkt/s; " { // none is a repeat of another
 		t.Errorf("curves %s", got)
 	}
 	f = mustMake(t, Options{Kind: Loss}, in)
@@ -242,7 +242,7 @@ func TestSelectionErrors(t *testing.T) {
 	}
 }
 
-// A file that was lost is told; one that is damaged is an error.
+// A missing file is reported; a damaged one is an error.
 func TestMissingAndDamagedFiles(t *testing.T) {
 	in := sweep().open(t)
 	path := filepath.Join(in.Result.Dir, "trials", "0001", result.OutliersFile)

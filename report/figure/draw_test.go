@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// drawings are a figure of each form.
+// drawings has a figure of each form.
 func drawings(t testing.TB) map[string]*Figure {
 	t.Helper()
 	in := sweep().open(t)
@@ -51,8 +51,8 @@ func rendered(t testing.TB, f *Figure, format string, size Size) []byte {
 	return out.Bytes()
 }
 
-// The golden files are figures that were looked at. "hdr", "histogram", "worst" and
-// "rate" are of a real run, testdata/recorded, the others of made-up results.
+// The golden files are figures that people checked. "hdr", "histogram", "worst" and "rate" show a
+// real run, testdata/recorded, the others made-up results.
 func TestGoldenFigures(t *testing.T) {
 	for name, f := range drawings(t) {
 		got := string(rendered(t, f, "svg", Size{}))
@@ -119,7 +119,7 @@ func TestSizesAreThoseAskedFor(t *testing.T) {
 	}
 }
 
-// TeX knows no 1e-05, and takes %, _ and & in names for commands.
+// TeX cannot parse 1e-05, and treats %, _ and & in names as commands.
 func TestTeXIsReadable(t *testing.T) {
 	in := made{name: "100%_a&b", records: []result.Record{
 		record(map[string]any{"links.in.kind": `50%_&#${}~^\`}, 1, 1000, 4000, 0),
@@ -150,7 +150,7 @@ func TestTeXIsReadable(t *testing.T) {
 	}
 }
 
-// Each of colour, dashes and marker alone tells curves apart.
+// Colour, dashes and marker each distinguish curves without the others.
 func TestLooksDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range mostLooks {
@@ -212,7 +212,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// What is told beside the picture must not hide any of it.
+// Text around the picture must not hide any of it.
 func TestLegendAndSourcesAreOutsideTheData(t *testing.T) {
 	for name, f := range drawings(t) {
 		size := f.sizeFor(Size{})

@@ -1,6 +1,6 @@
 package figure
 
-// Kind says which figure is drawn.
+// Kind says which figure to draw.
 type Kind string
 
 // The kinds of figures; docs/figures.md says which figure of which paper each makes.
@@ -15,27 +15,26 @@ const (
 	Latency    Kind = "latency"    // a percentile over the offered rate, or by frame size
 )
 
-// Kinds lists all of them.
+// Kinds returns all of them.
 func Kinds() []Kind { return []Kind{HDR, Histogram, Intervals, Worst, Rate, Loss, Throughput, Latency} }
 
-// Figure is what is drawn, in the axes' units. It knows nothing of sizes, colours or
-// file formats.
+// Figure is what to draw, in the axes' units. It does not depend on sizes, colours or file formats.
 type Figure struct {
 	Kind   Kind
-	Title  string // of the file; papers have captions instead
+	Title  string // in the file; papers have captions instead
 	X, Y   Axis
 	Series []Series
-	// Guides are thin grey lines to read the others by, such as that of no loss.
+	// Guides are thin grey lines for comparison, such as that of no loss.
 	Guides [][]Point
 	// Categories name the bars' groups; X is then their index.
 	Categories []string
-	// Sources are whose the published series are; Series.Source is an index + 1.
+	// Sources name the origins of the published series; Series.Source is an index + 1.
 	Sources []string
-	// Notes are for the caption: what bands and points stand for, what was left out.
+	// Notes are for the caption: what bands and points mean, and what was left out.
 	Notes []string
 }
 
-// Axis is one of the two.
+// Axis is the x or y axis.
 type Axis struct {
 	Title    string // with its unit
 	Log      bool
@@ -43,19 +42,19 @@ type Axis struct {
 	Ticks    []Tick
 }
 
-// Tick is a mark of an axis; one without a label is a short one.
+// Tick is a mark of an axis; without a label it is a short one.
 type Tick struct {
 	At    float64
 	Label string
 }
 
-// Point is a place in the axes' units.
+// Point is a point in the axes' units.
 type Point struct{ X, Y float64 }
 
-// Range is from the least to the greatest of repeats at X.
+// Range is from the smallest to the largest of repeats at X.
 type Range struct{ X, Low, High float64 }
 
-// Shape says how a series is drawn.
+// Shape says how to draw a series.
 type Shape int
 
 // Lines join points, with a marker on each or on some; steps hold a value until the
@@ -73,21 +72,20 @@ type Series struct {
 	// Source is an index into Sources plus one for published points; 0: measured.
 	Source int
 	Shape  Shape
-	// Look chooses colour, dashes and marker together, so that a series can be told by
-	// each of them alone. Tone, from 1, chooses the dashes instead, where a look has
-	// several lines.
+	// Look chooses colour, dashes and marker together, so that each alone identifies a series.
+	// Tone, from 1, chooses the dashes instead, if a look has several lines.
 	Look, Tone int
 	Points     []Point
-	// Marks are the points that carry a marker; nil for all of them in Lines.
+	// Marks are the points with a marker; nil for all of them in Lines.
 	Marks []Point
 	// Ranges are drawn as whiskers, Band as a light area.
 	Ranges []Range
 	Band   []Range
-	// Thin are the single repeats.
+	// Thin has the individual repeats.
 	Thin [][]Point
 }
 
-// extent is the range of all that is drawn.
+// extent is the range of everything drawn.
 func (f *Figure) extent() (low, high Point, ok bool) {
 	add := func(x, y float64) {
 		if !ok {

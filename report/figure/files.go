@@ -19,11 +19,11 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// Published is a curve from a file of the published evaluation's forms, which also
-// 'nines analyze' writes: percentiles, hist, worst, packetrate.
+// Published is a curve from a file in one of the published evaluation's formats, which 'nines
+// analyze' also writes: percentiles, hist, worst, packetrate.
 type Published struct {
 	Label, Source string
-	// Kind is the figure that the file belongs to.
+	// Kind is the figure for the file.
 	Kind   Kind
 	points []Point
 	values []int64 // of a histogram: lower edges in ns
@@ -31,10 +31,10 @@ type Published struct {
 	binNs  int64
 }
 
-// mostRows keeps a file that is no such list from filling the memory.
+// mostRows keeps a file that is not such a list from filling the memory.
 const mostRows = 5_000_000
 
-// fileForms are the forms by the first columns of their heading.
+// fileForms are the formats by the first columns of their header.
 var fileForms = []struct {
 	columns []string
 	kind    Kind
@@ -56,8 +56,8 @@ var fileForms = []struct {
 	}},
 }
 
-// ReadPublished reads a CSV file, also as .gz or .zst. Without a label it is named
-// after its form, and without a source after the file.
+// ReadPublished reads a CSV file, also as .gz or .zst. The default label is its format, and the
+// default source the file.
 func ReadPublished(path, label, source string) (Published, error) {
 	p, err := readPublished(path)
 	if err != nil {
@@ -160,25 +160,25 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 	return p, nil
 }
 
-// tidy puts points in order, lets times begin near 0, and finds the bins' width.
+// tidy sorts points, moves the start of times near 0, and finds the bin width.
 func (p *Published) tidy() {
 	byX := func(a, b Point) int { return cmp.Compare(a.X, b.X) }
 	switch p.Kind {
 	case HDR:
 		slices.SortStableFunc(p.points, byX)
-		// Percentiles that the packets were too few for all have the maximum.
+		// Percentiles with too few packets all have the maximum.
 		for last := len(p.points) - 1; last > 0 && p.points[last-1].Y == p.points[last].Y; last-- {
 			p.points = p.points[:last]
 		}
 	case Worst, Rate:
 		slices.SortStableFunc(p.points, byX)
-		// Times of day, not of an experiment: from the first packet on.
+		// Absolute times: count from the first packet.
 		if first := p.points[0].X; first > 1e6 || p.Kind == Rate {
 			for i := range p.points {
 				p.points[i].X -= first
 			}
 		}
-		if p.Kind == Rate { // a row counts the second from its time on
+		if p.Kind == Rate { // a row counts the second that starts at its time
 			last := p.points[len(p.points)-1]
 			p.points = append(p.points, Point{last.X + 1, last.Y})
 		}

@@ -33,7 +33,8 @@ func TestPublishedFilesOf004(t *testing.T) {
 		for _, n := range hist.counts {
 			sum += n
 		}
-		// Some of the packets behind had none before, and are in no histogram.
+		// Some packets of the second capture have no counterpart in the first, and are in no
+		// histogram.
 		if hist.binNs != 100 || sum > packets || sum < packets*0.9999 {
 			t.Errorf("%s: %g packets in bins of %d ns, want about %g in 100 ns", set, sum, hist.binNs, packets)
 		}
@@ -94,7 +95,7 @@ func TestPublishedFileErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := ReadPublished(write("i.csv.gz", packed.String()), "", "")
-	// Times since 1970 begin at the first packet.
+	// Times since 1970 are shifted to the first packet.
 	if err != nil || p.Kind != Worst || len(p.points) != 2 || p.points[0] != (Point{0, 2}) || p.points[1] != (Point{1, 1}) || p.Source != "i.csv.gz" {
 		t.Errorf("%v %+v", err, p)
 	}

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Liberation Sans has the widths of Arial and Helvetica, which publishers ask for, and
-// a licence (SIL OFL 1.1) that allows to embed it.
+// Liberation Sans has the widths of Arial and Helvetica, which publishers ask for, and a licence
+// (SIL OFL 1.1) that allows embedding.
 var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
 
 var fontFile = liberationsansregular.TTF
@@ -26,7 +26,7 @@ var handler = sync.OnceValue(func() text.Handler {
 	return text.Plain{Fonts: font.NewCache(font.Collection{{Font: sans, Face: parsed}})}
 })
 
-// Sizes of text in points, as journals ask for at the printed size.
+// Text sizes in points, as journals ask for in print.
 const (
 	titleSize  = 8
 	tickSize   = 7

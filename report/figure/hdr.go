@@ -7,17 +7,17 @@ import (
 	"nines.dev/nines/result"
 )
 
-// bandPerDecade is how finely the band of the repeats follows them.
+// bandPerDecade is the resolution of the band around the repeats.
 const bandPerDecade = 50
 
-// mostBands is how many bands can lie over one another and still be seen.
+// mostBands is the most overlapping bands that remain visible.
 const mostBands = 4
 
 // measured is what a combination's trials recorded.
 type measured struct {
 	label string
 	all   *result.Histogram // of all counted trials together
-	each  []*report.Curve   // of every single one
+	each  []*report.Curve   // of each trial
 }
 
 // histograms reads the latencies of all groups.
@@ -49,7 +49,7 @@ func (s *selection) histograms() ([]measured, error) {
 	return list, nil
 }
 
-// hdr is latency by percentile on two logarithmic axes (000, figures 6.2 to 6.6).
+// hdr plots latency by percentile on two logarithmic axes (000, figures 6.2 to 6.6).
 func (s *selection) hdr() (*Figure, error) {
 	list, err := s.histograms()
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *selection) highest(data float64) float64 {
 	return data
 }
 
-// us is for a logarithmic axis: what took no measurable time is drawn at 1 ns.
+// us is for a logarithmic axis: an unmeasurably short time is drawn at 1 ns.
 func us(ns int64) float64 { return float64(max(ns, 1)) / 1000 }
 
 func curvePoints(c *report.Curve) []Point {
@@ -109,7 +109,7 @@ func (s *selection) hdrRepeats(one *Series, each []*report.Curve) {
 		}
 		s.note("thin lines are the repeats, the others all their packets together")
 	case RepeatsBand, RepeatsAuto:
-		// As far as each repeat has packets enough for the percentile.
+		// Up to the percentile that each repeat has enough packets for.
 		for step := 0; ; step++ {
 			x := math.Pow(10, float64(step)/bandPerDecade)
 			r := Range{X: x, Low: math.Inf(1)}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// bins is about how many a histogram has. Those of the recording are narrower than
-// 1/1024 of their value, so that each bin takes several whole ones and no comb appears.
+// bins is roughly the number of bins of a histogram. The recording's are narrower than 1/1024 of
+// their value, so each bin covers several whole ones and no comb appears.
 const bins = 100
 
 // counted is packets by latency: how many up to which value.
@@ -18,8 +18,8 @@ type counted struct {
 	counts        []float64
 }
 
-// histogram is packets by latency in bins of the same width (facts of 004: 0 to
-// 1000 µs, logarithmic count).
+// histogram plots packets by latency in bins of equal width (facts of 004: 0 to 1000 µs,
+// logarithmic count).
 func (s *selection) histogram() (*Figure, error) {
 	list, err := s.histograms()
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *selection) histogram() (*Figure, error) {
 	return s.staircases(all, "latency", top), nil
 }
 
-// staircases draws packets by a time of theirs, up to top, or to where the call says.
+// staircases draws packets by a duration, up to top, or up to the chosen maximum.
 func (s *selection) staircases(all []counted, what string, top int64) *Figure {
 	f := &Figure{}
 	widest := int64(1)
@@ -119,11 +119,11 @@ func of(label string) string {
 	return " of " + label
 }
 
-// floor is where a logarithmic count ends: below one packet.
+// floor is the end of a logarithmic count axis: below one packet.
 const floor = 0.7
 
-// staircase goes along the tops of the bins, down to the axis where the next is empty,
-// and on where one is not: a count of 0, which a logarithmic axis does not have, is a gap.
+// staircase follows the tops of the bins, and goes down to the axis and up again around empty ones:
+// a count of 0, which a logarithmic axis lacks, is a gap.
 func staircase(sums map[int64]float64, width float64) []Point {
 	var used []int64
 	for at := range sums {

@@ -9,12 +9,12 @@ import (
 	"nines.dev/nines/result"
 )
 
-// intervalsShown is how many times the median interval at the sender the axis shows, where
-// nothing is said: a stall is thousands of times as long, and would leave nothing to see.
+// intervalsShown is the default length of the axis in median intervals at the sender: a stall is
+// thousands of times as long, and would hide everything else.
 const intervalsShown = 4
 
-// intervals is packets by the time since the one before, where they were sent and where
-// they were received (002, figure 2: the packet interval time).
+// intervals plots packets by the time since the previous one, at the sender and at the receiver
+// (002, figure 2: the packet interval time).
 func (s *selection) intervals() (*Figure, error) {
 	var list []spaced
 	var variables []map[string]any
@@ -47,11 +47,11 @@ func (s *selection) intervals() (*Figure, error) {
 	return s.staircases(all, "time since the packet before", top), nil
 }
 
-// spaced is how many packets came how many nanoseconds after the one before.
+// spaced counts packets by nanoseconds since the previous one.
 type spaced struct{ sent, received map[int64]float64 }
 
-// add counts a trial's. Packets are in the order in which they were sent; received ones
-// come after one another in the order in which they were.
+// add counts a trial's. Packets are in send order; the receive intervals need them in order of
+// arrival.
 func (c spaced) add(f result.Folder) error {
 	var received []int64
 	before, first := int64(0), true
@@ -74,7 +74,7 @@ func (c spaced) add(f result.Folder) error {
 	return err
 }
 
-// median is that of the intervals at the sender.
+// median is the median interval at the sender.
 func (c spaced) median() int64 {
 	half := 0.0
 	for _, count := range c.sent {

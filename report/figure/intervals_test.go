@@ -9,7 +9,7 @@ import (
 )
 
 // recordedPackets is a trial whose packets left every 10 µs, and arrived two at a time; the last
-// was lost, and one before overtook another.
+// was lost, and an earlier one overtook another.
 func recordedPackets() result.Record {
 	const every = 10_000
 	r := record(nil, 1, 100_000, 4000, 1)
@@ -29,7 +29,7 @@ func recordedPackets() result.Record {
 	return r
 }
 
-// Intervals are those of sending, and of arriving in whatever order.
+// Intervals are those between sends, and between arrivals in any order.
 func TestIntervals(t *testing.T) {
 	f := mustMake(t, Options{Kind: Intervals}, made{name: "intervals", records: []result.Record{recordedPackets()}}.open(t))
 	counts := map[string]map[float64]float64{}

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// labelsOf names curves by what differs between them: "veth, 10 kpkt/s".
+// labelsOf names curves by their differences: "veth, 10 kpkt/s".
 func labelsOf(all []map[string]any) []string {
 	trials := make([]result.Trial, 0, len(all))
 	for _, variables := range all {
@@ -22,7 +22,7 @@ func labelsOf(all []map[string]any) []string {
 			differing = append(differing, name)
 		}
 	}
-	// Which result comes first, whatever else differs.
+	// The result comes first, whatever else differs.
 	if i := slices.Index(differing, resultKey); i > 0 {
 		differing = slices.Insert(slices.Delete(differing, i, i+1), 0, resultKey)
 	}
@@ -39,8 +39,7 @@ func labelsOf(all []map[string]any) []string {
 	return labels
 }
 
-// valueLabel is a value that explains itself: with its unit, or with its key where it
-// is a bare number.
+// valueLabel is a self-explanatory value: with its unit, or with its key for a bare number.
 func valueLabel(name string, value any) string {
 	text := result.FormatVariable(value)
 	number, isNumber := value.(float64)

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// latency is a percentile over the offered rate, or over the frame size where only
-// that varies (002, figures 8 and 11).
+// latency plots a percentile over the offered rate, or over the frame size if only that varies
+// (002, figures 8 and 11).
 func (s *selection) latency() (*Figure, error) {
 	of := report.LatencyFigure(s.Percentile)
 	if !slices.Contains(percentiles(), s.Percentile) {

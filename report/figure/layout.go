@@ -15,20 +15,20 @@ const (
 	minorTick = vg.Length(1.7)
 	thin      = vg.Length(0.5)
 	gap       = vg.Length(3)
-	// middle lifts a text so that its digits, not its whole height, are centred.
+	// middle raises a text so that its digits, not its whole height, are centred.
 	middle = vg.Length(0.7)
-	// leastData is the smallest area, in points, in which anything can be read.
+	// leastData is the smallest readable area, in points.
 	leastData = vg.Length(40)
 )
 
-// panel is the area of the data with its axes.
+// panel is the data area with its axes.
 type panel struct {
 	draw.Canvas
 	figure *Figure
 }
 
-// paint draws the whole figure: the legend above the data and the sources below, so
-// that neither hides any.
+// paint draws the whole figure: the legend above the data and the sources below, so that neither
+// hides any of it.
 func (f *Figure) paint(c draw.Canvas) error {
 	c.SetColor(light(palette[0], 0)) // no background: papers and slides have their own
 	legend, sources := f.legend(c.Size().X), f.sourceLines(c.Size().X)
@@ -51,7 +51,7 @@ func millimetres(size vg.Point) string {
 	return fmt.Sprintf("%.0f mm × %.0f mm", float64(size.X/vg.Millimeter), float64(size.Y/vg.Millimeter))
 }
 
-// margin is the room for the numbers and the title of an axis.
+// left is the margin for the numbers and the title of the y axis.
 func (f *Figure) left() vg.Length {
 	widest := vg.Length(0)
 	for _, label := range f.yLabels() {
@@ -88,7 +88,7 @@ func (f *Figure) below() vg.Length { return majorTick + tickSize*1.3 + titleSize
 
 func (f *Figure) above() vg.Length { return tickSize * 0.6 }
 
-// place is where a value is on the axis, from 0 to 1; NaN where it has no place.
+// place is a value's place on the axis, from 0 to 1; NaN if it has none.
 func (a Axis) place(v float64) float64 {
 	if a.Log {
 		if v <= 0 {
@@ -159,7 +159,7 @@ func (p panel) frame() {
 	}
 }
 
-// labels writes each n-th label, counted from the last.
+// labels writes every n-th label, counted from the last.
 func (p panel) labels(ticks []Tick, every int, write func(Tick)) {
 	count := 0
 	for i := len(ticks) - 1; i >= 0; i-- {

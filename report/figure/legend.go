@@ -13,7 +13,7 @@ const (
 	sourceRow = sourceSize * vg.Length(1.3)
 )
 
-// legend is a table above the data, its columns as many as fit.
+// legend is a table above the data with as many columns as fit.
 type legend struct {
 	entries       []Series
 	labels        []string
@@ -21,7 +21,7 @@ type legend struct {
 	width         vg.Length // of a column
 }
 
-// sourceSigns lead from a published series to its source.
+// sourceSigns link a published series to its source.
 var sourceSigns = []string{"*", "†", "‡", "§", "¶", "**", "††", "‡‡"}
 
 func sign(source int) string {
@@ -51,7 +51,7 @@ func (f *Figure) legend(width vg.Length) legend {
 	return l
 }
 
-// shorten cuts a text that is too wide.
+// shorten truncates a text that is too wide.
 func shorten(text string, width vg.Length) string {
 	if textWidth(text, legendSize) <= width {
 		return text
@@ -73,7 +73,7 @@ func (l legend) height() vg.Length {
 func (l legend) draw(c draw.Canvas) {
 	p := panel{c, &Figure{}}
 	for i, s := range l.entries {
-		// Down the columns, so that those that belong together stay so.
+		// Column by column, to keep related entries together.
 		column, row := i/l.rows, i%l.rows
 		x := c.Min.X + vg.Length(column)*l.width
 		y := c.Max.Y - (vg.Length(row)+0.5)*legendRow
@@ -97,7 +97,7 @@ func (l legend) draw(c draw.Canvas) {
 	}
 }
 
-// sourceLines say below the figure whose the published points are.
+// sourceLines below the figure name the origins of the published points.
 type sourceLines []string
 
 func (f *Figure) sourceLines(width vg.Length) sourceLines {

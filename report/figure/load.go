@@ -6,12 +6,12 @@ import (
 	"nines.dev/nines/report"
 )
 
-// overSeveral tells whether there is a line to draw, and not only points at one place.
+// overSeveral tells whether there is a line to draw, not only points at one place.
 func overSeveral(c report.Chosen) bool {
 	return slices.ContainsFunc(c.Series, func(s report.Series) bool { return len(s.Points) > 1 })
 }
 
-// add makes a series of each of the report's.
+// add adds a series for each of the report's.
 func (s *selection) add(f *Figure, c report.Chosen) {
 	var variables []map[string]any
 	for _, one := range c.Series {
@@ -33,7 +33,7 @@ func (s *selection) add(f *Figure, c report.Chosen) {
 	}
 }
 
-// offeredAxis is logarithmic where rates are far apart.
+// offeredAxis is logarithmic if rates are far apart.
 func (f *Figure) offeredAxis() {
 	low, high, _ := f.extent()
 	factor, prefix := scale(high.X)
@@ -41,7 +41,7 @@ func (f *Figure) offeredAxis() {
 	title := "offered rate (" + prefix + "pkt/s)"
 	if low.X > 0 && high.X/low.X > 30 {
 		f.X = logAxis(title, low.X*factor, high.X*factor)
-		f.X.Min, f.X.Max = f.X.Min/1.15, f.X.Max*1.15 // so that whiskers are not on the axis
+		f.X.Min, f.X.Max = f.X.Min/1.15, f.X.Max*1.15 // keep whiskers off the axis
 	} else {
 		f.X = linearAxis(title, 0, high.X*factor)
 		f.X.Max *= 1.03
@@ -59,7 +59,7 @@ func (f *Figure) scaleX(factor float64) {
 	}
 }
 
-// sizes is the x axis of frame sizes.
+// sizes makes the x axis of frame sizes.
 func (f *Figure) sizes() {
 	var sizes []float64
 	for _, s := range f.Series {

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// loss is the loss over the offered rate (RFC 2544 section 26.3).
+// loss plots the loss over the offered rate (RFC 2544 section 26.3).
 func (s *selection) loss() (*Figure, error) {
 	if f := s.foundLoss(); f != nil {
 		_, high, _ := f.extent()
@@ -28,8 +28,8 @@ func (s *selection) loss() (*Figure, error) {
 	return f, nil
 }
 
-// foundLoss is what searches for the frame loss rate found, which count what the
-// generator could not send as lost; nil without such searches.
+// foundLoss plots the results of searches for the frame loss rate, which count unsent packets as
+// lost; nil without such searches.
 func (s *selection) foundLoss() *Figure {
 	var variables []map[string]any
 	var values []map[float64][]float64

@@ -9,18 +9,18 @@ import (
 	"nines.dev/nines/result"
 )
 
-// made is a result that is made up for a test; nothing of it was measured.
+// made is a made-up result; nothing in it was measured.
 type made struct {
 	name      string
 	records   []result.Record
 	maxima    []result.Record
 	published []result.Published
-	frameLoss bool // the search is also for that
-	// search makes one of the trials' IDs, which are in the order of records.
+	frameLoss bool // the search also measures that
+	// search makes a search from the trials' IDs, which are in the order of records.
 	search func(ids []string) result.Search
 }
 
-// record is a trial whose latencies rise evenly from base to ten times as much.
+// record is a trial with latencies evenly spread from base to ten times as much.
 func record(variables map[string]any, repeat int, pps, base float64, lost uint64) result.Record {
 	const packets, seconds = 20_000, 4
 	h := result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()}
@@ -85,8 +85,8 @@ func (m made) open(t testing.TB) Input {
 	return Input{Result: r, Label: m.name}
 }
 
-// sweep is two kinds of link at three rates, twice each; the bridge loses packets at
-// the highest.
+// sweep has two kinds of link at three rates, with two repeats; the bridge loses packets at the
+// highest.
 func sweep() made {
 	m := made{name: "sweep"}
 	for repeat := 1; repeat <= 2; repeat++ {
@@ -107,7 +107,7 @@ func sweep() made {
 	return m
 }
 
-// sizes has the most received at each frame size, with two drivers.
+// sizes has the maximum received at each frame size, with two drivers.
 func sizes() made {
 	m := made{name: "sizes"}
 	for repeat := 1; repeat <= 2; repeat++ {
@@ -126,7 +126,7 @@ func sizes() made {
 	return m
 }
 
-// maxima has the most received with each of some long-named ways.
+// maxima has the maxima of some variants with long names.
 func maxima() made {
 	m := made{name: "maxima"}
 	for repeat := 1; repeat <= 2; repeat++ {
@@ -145,8 +145,8 @@ func maxima() made {
 	return m
 }
 
-// searched is a search for two goals at two frame sizes, with trials on the way and the
-// latency afterwards.
+// searched is a search for two goals at two frame sizes, with its trials and the latency
+// afterwards.
 func searched(frameLoss bool) made {
 	m := made{name: "searched", frameLoss: frameLoss}
 	purposes := []string{"search for NDR", "search for NDR", "latency at 50 % of NDR (not used: disturbed)", "latency at 100 % of NDR, repeat 1"}
@@ -184,7 +184,7 @@ func searched(frameLoss bool) made {
 	return m
 }
 
-// many is more combinations than can be told apart.
+// many has more combinations than can be told apart.
 func many() made {
 	m := made{name: "many"}
 	for i := range 10 {

@@ -10,8 +10,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Of makes a figure of results and published files. Results need labels if there are
-// several.
+// Of makes a figure from results and published files. Several results need labels.
 func Of(inputs []Input, o Options) (*Figure, error) {
 	if o.Repeats == "" {
 		o.Repeats = RepeatsAuto
@@ -29,7 +28,7 @@ func Of(inputs []Input, o Options) (*Figure, error) {
 		if other.Kind = kind; kind == o.Kind {
 			continue
 		}
-		// Too many curves is a kind that there is data for, too.
+		// A kind with too many curves also has data.
 		if _, err := build(inputs, other); exit.Code(err) == exit.Done || exit.Code(err) == exit.Wrong {
 			others = append(others, string(kind))
 		}
@@ -41,7 +40,7 @@ func Of(inputs []Input, o Options) (*Figure, error) {
 	return nil, exit.Wrongf("%s", reason)
 }
 
-// needs says what a kind is drawn of.
+// needs says what data a kind needs.
 var needs = map[Kind]string{
 	HDR:        "it needs trials in which packets arrived, or a percentiles file (--published)",
 	Histogram:  "it needs trials in which packets arrived, or a histogram file (--published)",
@@ -67,7 +66,7 @@ func build(inputs []Input, o Options) (*Figure, error) {
 		return nil, exit.Wrongf("no figure is called %q; there are %s", o.Kind, kindList())
 	}
 	if n := len(s.groups()); n > mostLooks && !o.Kind.overAxis() {
-		return nil, s.tooMany(n) // before hundreds of files are read
+		return nil, s.tooMany(n) // before it reads hundreds of files
 	}
 	f, err := maker()
 	if err != nil {
@@ -95,7 +94,7 @@ func build(inputs []Input, o Options) (*Figure, error) {
 	return f, nil
 }
 
-// noteVerdicts tells how many of the trials were disturbed: no figure without it.
+// noteVerdicts says how many of the trials were disturbed: no figure hides that.
 func (s *selection) noteVerdicts() {
 	counts := map[result.Verdict]int{}
 	for _, t := range s.trials {
@@ -128,7 +127,7 @@ func (s *selection) checkLooks(f *Figure) error {
 	return nil
 }
 
-// tooMany says how to have fewer curves.
+// tooMany says how to get fewer curves.
 func (s *selection) tooMany(curves int) error {
 	var hints []string
 	for _, name := range s.names() {
@@ -149,8 +148,7 @@ func (s *selection) tooMany(curves int) error {
 		curves, mostLooks, strings.Join(hints, " or --where "))
 }
 
-// overlay adds published curves in the look of the series that they mean, or in the
-// next free one.
+// overlay adds published curves in the look of the matching series, or in the next free one.
 func (f *Figure) overlay(published []overlaid) {
 	next := 0
 	for _, s := range f.Series {
@@ -171,7 +169,7 @@ func (f *Figure) overlay(published []overlaid) {
 	}
 }
 
-// overlaid is a published curve; match is the look of ours that it belongs to, or -1.
+// overlaid is a published curve; match is the look of our matching series, or -1.
 type overlaid struct {
 	label, source string
 	match         int

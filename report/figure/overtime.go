@@ -9,10 +9,10 @@ import (
 	"nines.dev/nines/result"
 )
 
-// mostDots is how many dots of a curve are drawn: more make large files, and blots.
+// mostDots is the most dots drawn per curve: more make large files, and blots.
 const mostDots = 5000
 
-// worst is the slowest packets by the time they were sent (000, figures 6.4, 6.7, 6.8).
+// worst plots the slowest packets by send time (000, figures 6.4, 6.7, 6.8).
 func (s *selection) worst() (*Figure, error) {
 	f := &Figure{}
 	var variables []map[string]any
@@ -93,7 +93,7 @@ var flows = []struct {
 	{"received", func(r result.Rate) uint64 { return r.Received }},
 }
 
-// rate is packets a second over time: offered, sent, received.
+// rate plots packets per second over time: offered, sent, received.
 func (s *selection) rate() (*Figure, error) {
 	f := &Figure{}
 	groups := s.groups()
@@ -119,7 +119,7 @@ func (s *selection) rate() (*Figure, error) {
 			for _, r := range of[j] {
 				one.Points = append(one.Points, Point{r.X, (r.Low + r.High) / 2})
 			}
-			if len(kept) > 1 { // the dashes tell what flows, colour and markers whose it is
+			if len(kept) > 1 { // dashes show the flow, colour and markers the group
 				one.Label, one.Look, one.Tone = labels[i]+", "+flow.name, i, j+1
 				one.Marks = spread(one.Points, marksOfRate)
 			}
@@ -149,7 +149,7 @@ func (s *selection) rate() (*Figure, error) {
 	return f, nil
 }
 
-// rateAxis brings all values to a prefix of pkt/s.
+// rateAxis scales all values to a prefix of pkt/s.
 func (f *Figure) rateAxis(title string, low, high float64) Axis {
 	factor, prefix := scale(high)
 	for i := range f.Series {
@@ -169,10 +169,10 @@ func (f *Figure) rateAxis(title string, low, high float64) Axis {
 	return linearAxis(title+" ("+prefix+"pkt/s)", low*factor, high*factor)
 }
 
-// marksOfRate is how many markers a line of seconds has.
+// marksOfRate is the number of markers on a line of seconds.
 const marksOfRate = 6
 
-// spread takes some of the points, evenly, and not those at the ends.
+// spread picks some of the points evenly, without the ends.
 func spread(points []Point, most int) []Point {
 	step := max(len(points)/most, 1)
 	marks := []Point{}
@@ -182,9 +182,9 @@ func spread(points []Point, most int) []Point {
 	return marks
 }
 
-// rates are the least and greatest of a group's repeats in each second, by flow; a last
-// one repeats the one before where the trial ends. A last second that the trial did not
-// fill counts by the part that it filled; what arrived after the end has no rate.
+// rates returns the smallest and largest of a group's repeats in each second, by flow; a final
+// point repeats the last one at the end of the trial. An incomplete last second is scaled by its
+// length; packets that arrived after the end have no rate.
 func (s *selection) rates(g report.Group) ([][]Range, error) {
 	seconds := make([]map[int]Range, len(flows))
 	for j := range flows {
@@ -235,5 +235,5 @@ func (s *selection) rates(g report.Group) ([][]Range, error) {
 	return of, nil
 }
 
-// leastPart is the part of a second in which packets still make a rate.
+// leastPart is the shortest part of a second that gives a rate.
 const leastPart = 0.05

@@ -15,16 +15,16 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// pdf draws on a page of PDF. The canvas of gonum/plot is not used: it writes the time
-// of day, and text in the code page 1252. This one embeds the glyphs in use as a
-// subset of the font, with their Unicode values, so that text can be found and copied.
+// pdf draws on a PDF page. It does not use the canvas of gonum/plot, which writes the time of day,
+// and text in code page 1252. This one embeds the used glyphs as a subset of the font, with their
+// Unicode values, so that text can be searched and copied.
 type pdf struct {
 	doc           *fpdf.Fpdf
 	width, height vg.Length
 	stack         []color.Color
 }
 
-// noDay is what the library writes for a time, which it always does; see WriteTo.
+// noDay replaces the time that the library always writes; see WriteTo.
 var noDay = time.Unix(0, 0).UTC()
 
 const pdfFont = "LiberationSans"
@@ -111,10 +111,10 @@ func (c *pdf) path(p vg.Path, end string) {
 	c.writef("%s%s", out.String(), end)
 }
 
-// cubic has the control points of a cubic curve; nothing here draws another kind.
+// cubic returns the control points of a cubic curve; nothing here draws another kind.
 func cubic(part vg.PathComp) (a, b vg.Point) { return part.Control[0], part.Control[1] }
 
-// FillString writes text that can be found and copied.
+// FillString writes searchable text.
 func (c *pdf) FillString(face font.Face, at vg.Point, text string) {
 	n := color.NRGBAModel.Convert(c.stack[len(c.stack)-1]).(color.NRGBA)
 	c.doc.SetFont(pdfFont, "", face.Font.Size.Points())
@@ -122,13 +122,13 @@ func (c *pdf) FillString(face font.Face, at vg.Point, text string) {
 	c.doc.Text(at.X.Points(), (c.height - at.Y).Points(), text) // its y is from the top
 }
 
-// DrawImage is for interfaces only: no figure holds an image.
+// DrawImage only satisfies the interface: no figure holds an image.
 func (c *pdf) DrawImage(vg.Rectangle, image.Image) {}
 
 func (c *pdf) writef(format string, args ...any) { c.doc.RawWriteStr(fmt.Sprintf(format, args...)) }
 
-// WriteTo blanks the dates, which a PDF need not have: a figure is the same whenever it
-// is made. Their length stays, and with it all that the file refers to by place.
+// WriteTo blanks the dates, which a PDF need not have, so that a figure is always the same. They
+// keep their length, so all offsets in the file remain right.
 func (c *pdf) WriteTo(w io.Writer) (int64, error) {
 	var drawn bytes.Buffer
 	if err := c.doc.Output(&drawn); err != nil {

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// publishedIn are the result's published points of a figure, in the look of the series
-// whose values have all words of their name.
+// publishedIn returns the result's published points for a figure, in the look of the series whose
+// values contain all words of their name.
 func (s *selection) publishedIn(kind string, f *Figure, scale float64) []overlaid {
 	var list []overlaid
 	if kind == "" {
@@ -37,8 +37,8 @@ func (s *selection) publishedIn(kind string, f *Figure, scale float64) []overlai
 	return list
 }
 
-// publishedCurves are latencies by percentile: of the result's published points, and
-// of percentiles files.
+// publishedCurves returns latencies by percentile from the result's published points and from
+// percentiles files.
 func (s *selection) publishedCurves(measured []measured) []overlaid {
 	var list []overlaid
 	for _, p := range s.published {
@@ -66,8 +66,8 @@ func (s *selection) publishedCurves(measured []measured) []overlaid {
 	return list
 }
 
-// decades are the points nearest to 10, 100, 1000 and so on: markers on all of some
-// hundred points would be a band.
+// decades returns the points nearest to 10, 100, 1000 and so on: markers on hundreds of points
+// would merge into a band.
 func decades(points []Point) []Point {
 	marks := []Point{}
 	for x := 10.0; len(points) > 0 && x <= points[len(points)-1].X*1.2; x *= 10 {

@@ -13,8 +13,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Keys of the variables that can be on an x axis, and of those that no experiment
-// file has: which result, which repeat, and for what a search ran the trial.
+// Keys of the variables that can be on an x axis, and of those added to the experiment file's: the
+// result, the repeat, and a search's purpose for the trial.
 const (
 	sizeKey    = "traffic.frame_bytes"
 	rateKey    = "traffic.rate_pps"
@@ -25,17 +25,17 @@ const (
 	purposeKey = "purpose"
 )
 
-// Input is a result to draw, and its name where several are.
+// Input is a result to draw, with a name if there are several.
 type Input struct {
 	Result *result.Result
 	Label  string
 }
 
-// Repeats says how the repeats of a combination are shown.
+// Repeats says how to show the repeats of a combination.
 type Repeats string
 
-// A band from the least to the greatest, a thin line for each, nothing but what they
-// give together, or a curve of its own for each. Auto has bands where there are few.
+// A band from the smallest to the largest, a thin line for each, only the combined result, or a
+// separate curve for each. Auto draws bands if there are few.
 const (
 	RepeatsAuto  Repeats = "auto"
 	RepeatsBand  Repeats = "band"
@@ -50,7 +50,7 @@ type Condition struct {
 	Values []string
 }
 
-// Options say what is drawn of the results, and how.
+// Options say what to draw of the results, and how.
 type Options struct {
 	Kind Kind
 	// Trials keeps those with these IDs; nil for all.
@@ -58,32 +58,32 @@ type Options struct {
 	Where   []Condition
 	GroupBy []string
 	Repeats Repeats
-	// MaxLatencyNs ends the latency's axis; 0: at the greatest.
+	// MaxLatencyNs is the end of the latency axis; 0: at the largest value.
 	MaxLatencyNs int64
-	// Percentile is what the kind Latency shows, by its name in summary.json.
+	// Percentile is the figure for the kind Latency, by its name in summary.json.
 	Percentile string
-	// Published are curves from files of others.
+	// Published are curves from published files.
 	Published []Published
 }
 
-// errNothing is a kind that the results have no data for.
+// errNothing means that the results have no data for a kind.
 var errNothing = errors.New("nothing to draw")
 
-// selection is what is left of the results after all conditions. IDs of trials have
-// the number of their result before them, so that they stay unique.
+// selection is what remains of the results after all conditions. Trial IDs get their result's
+// number as a prefix, so that they stay unique.
 type selection struct {
 	Options
 	trials, maxima []report.Evidence
 	searches       []result.Search
 	published      []result.Published
 	folders        map[string]result.Folder
-	// searchLoss is the loss of searches' trials, who count what was not sent as lost.
+	// searchLoss is the loss of searches' trials, which counts unsent packets as lost.
 	searchLoss map[string]float64
 	notes      []string
 	several    bool
 }
 
-// overAxis tells the kinds whose points are whole trials.
+// overAxis tells whether the kind's points are whole trials.
 func (k Kind) overAxis() bool { return k == Loss || k == Throughput || k == Latency }
 
 func selectFrom(inputs []Input, o Options) (*selection, error) {
@@ -143,11 +143,11 @@ func (s *selection) take(index int, in Input) error {
 			if s.Kind.overAxis() {
 				t.Variables[rateKey] = of.RatePPS
 			} else {
-				// What a search could not use is told by its verdict.
+				// The verdict says what a search could not use.
 				purpose, _, _ := strings.Cut(of.Purpose, " (not used")
-				purpose, _, _ = strings.Cut(purpose, ", repeat ") // of the same
+				purpose, _, _ = strings.Cut(purpose, ", repeat ") // repeats of the same
 				t.Variables[purposeKey] = purpose
-				if !forLatency(purpose) { // trials on the way, at other rates, are no repeats
+				if !forLatency(purpose) { // a search's other trials, at other rates, are no repeats
 					t.Variables[rateKey] = of.RatePPS
 				}
 			}
@@ -178,7 +178,7 @@ func (s *selection) take(index int, in Input) error {
 	return nil
 }
 
-// details are nil where the file is missing, which Open has told.
+// details are nil if the file is missing, which Open has reported.
 func (s *selection) details(f result.Folder) (*result.Details, error) {
 	details, err := f.Details()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,8 +202,8 @@ func (s *selection) checkTrials(inputs []Input) error {
 	return nil
 }
 
-// preferLatencyTrials leaves out the trials by which a search found its way, where it
-// measured the latency at its result afterwards.
+// preferLatencyTrials drops a search's other trials, if it measured the latency at its result
+// afterwards.
 func (s *selection) preferLatencyTrials() {
 	if s.Kind.overAxis() || s.Trials != nil || slices.ContainsFunc(s.Where, func(c Condition) bool { return c.Key == purposeKey }) {
 		return
@@ -215,7 +215,7 @@ func (s *selection) preferLatencyTrials() {
 	}
 }
 
-// forLatency tells the trials that measure latency at a search's result.
+// forLatency tells whether a trial measures latency at a search's result.
 func forLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }
 
 func (s *selection) names() []string {
@@ -261,7 +261,7 @@ func (s *selection) filter(c Condition) error {
 			return exit.Wrongf("no trial has %s=%s; the values are %s", name, value, some(seen))
 		}
 	}
-	// A maximum has no rate, which is what it found.
+	// A maximum has no rate: the rate is its result.
 	s.maxima = slices.DeleteFunc(s.maxima, func(t report.Evidence) bool {
 		_, has := t.Trial.Variables[name]
 		return has && drop(t)
@@ -269,8 +269,8 @@ func (s *selection) filter(c Condition) error {
 	return nil
 }
 
-// groupBy forgets all variables but those that are to tell curves apart, so that trials
-// which differ in others count as repeats.
+// groupBy drops all variables except those that distinguish curves; trials that differ in the
+// others count as repeats.
 func (s *selection) groupBy() error {
 	if len(s.GroupBy) == 0 {
 		return nil
@@ -300,7 +300,7 @@ func (s *selection) groupBy() error {
 	return nil
 }
 
-// groups are the combinations that are left, one curve each.
+// groups returns the remaining combinations, one curve each.
 func (s *selection) groups() []report.Group {
 	list := make([]result.Trial, 0, len(s.trials))
 	for _, t := range s.trials {
@@ -309,14 +309,14 @@ func (s *selection) groups() []report.Group {
 	return report.Groups(list)
 }
 
-// note adds a sentence for the caption, once.
+// note adds a sentence to the caption, once.
 func (s *selection) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(s.notes, text) {
 		s.notes = append(s.notes, text)
 	}
 }
 
-// missing passes over a file that a trial has lost, and tells so.
+// missing notes a file that a trial lacks, and tells whether the error is that.
 func (s *selection) missing(err error) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		s.note("left out: %v", err)

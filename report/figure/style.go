@@ -7,12 +7,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// mostLooks is how many curves can be told apart. Ask for fewer, not for more colours.
+// mostLooks is the most distinguishable curves. Draw fewer; do not add colours.
 const mostLooks = 8
 
-// palette is that of Okabe and Ito (Color Universal Design, 2008), whose colours are
-// told apart with all common colour blindnesses; yellow is last, as it is faint on
-// paper.
+// palette is that of Okabe and Ito (Color Universal Design, 2008), which works for all common kinds
+// of colour blindness; yellow is last, as it is faint on paper.
 var palette = [mostLooks]color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
@@ -30,12 +29,12 @@ var (
 	grey = color.RGBA{0x99, 0x99, 0x99, 0xff}
 )
 
-// dashes go with the colours, in points, so that lines differ in grey as well.
+// dashes match the colours, in points, so that lines differ in grey as well.
 var dashes = [mostLooks][]vg.Length{
 	{}, {5, 1.6}, {1.4, 1.4}, {6, 1.5, 1.2, 1.5}, {3, 1.2}, {8, 2}, {4, 1.2, 1, 1.2, 1, 1.2}, {1, 2.2},
 }
 
-// dotted are those of published curves: fine, wide, in pairs, and with short dashes.
+// dotted are the dashes of published curves: fine, wide, in pairs, and with short dashes.
 var dotted = [][]vg.Length{{0.9, 1.3}, {0.9, 2.6}, {0.9, 1.1, 0.9, 2.8}, {2, 1.3}}
 
 // light is a colour for areas behind lines.
@@ -43,7 +42,7 @@ func light(c color.RGBA, alpha float64) color.NRGBA {
 	return color.NRGBA{c.R, c.G, c.B, uint8(math.Round(alpha * 255))}
 }
 
-// marker draws a sign of about 2 r around a place.
+// marker draws a sign of size 2 r around a point.
 type marker func(p vg.Point, r vg.Length) vg.Path
 
 var markers = [mostLooks]marker{
@@ -51,8 +50,8 @@ var markers = [mostLooks]marker{
 	polygon(3, -math.Pi/2, 1.3), polygon(5, math.Pi/2, 1.2), polygon(3, 0, 1.3), polygon(6, 0, 1.15),
 }
 
-// circle is made of four cubic curves; 0.5523 is 4/3·(√2 − 1), which brings them within
-// 0.03 % of a circle.
+// circle consists of four cubic curves; 0.5523 is 4/3·(√2 − 1), which deviates from a circle by at
+// most 0.03 %.
 func circle(p vg.Point, r vg.Length) vg.Path {
 	const k = 0.5522847498
 	at := func(x, y vg.Length) vg.Point { return vg.Point{X: p.X + x*r, Y: p.Y + y*r} }

@@ -13,9 +13,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// outlined is an SVG whose text is drawn as outlines: it looks the same where the font
-// is not installed, and in editors that know no embedded fonts. What it says is in its
-// description.
+// outlined is an SVG with text as outlines: it looks the same without the font installed, and in
+// editors without support for embedded fonts. Its description contains the text.
 type outlined struct {
 	*vgsvg.Canvas
 	title, description string
@@ -36,7 +35,7 @@ func (c *outlined) FillString(face font.Face, at vg.Point, text string) {
 	for i, r := range text {
 		glyph, err := face.Face.GlyphIndex(&buffer, r)
 		if err != nil {
-			continue // as a font without it; index 0 is the box that stands for it
+			continue // like a font without it; index 0 is the box for a missing glyph
 		}
 		if i > 0 {
 			if kern, err := face.Face.Kern(&buffer, last, glyph, units, 0); err == nil {
@@ -78,7 +77,7 @@ func (c *outlined) FillString(face font.Face, at vg.Point, text string) {
 	}
 }
 
-// WriteTo adds title and description, which browsers and readers of screens tell.
+// WriteTo adds title and description, which browsers and screen readers use.
 func (c *outlined) WriteTo(w io.Writer) (int64, error) {
 	var drawn bytes.Buffer
 	if _, err := c.Canvas.WriteTo(&drawn); err != nil {

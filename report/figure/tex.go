@@ -12,12 +12,12 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// tex writes PGF, which LaTeX sets with the document's own font. The canvas of
-// gonum/plot is not used: it writes numbers as 1e-05pt, which TeX cannot read, and does
-// not escape %, _ and & in names.
+// tex writes PGF, which LaTeX sets in the document's own font. It does not use the canvas of
+// gonum/plot, which writes numbers as 1e-05pt, which TeX cannot read, and does not escape %, _ and
+// & in names.
 //
-// Text keeps the place it has in Liberation Sans; it is centred on its width there, so
-// that another font's widths show on both sides alike.
+// Text is placed as in Liberation Sans and centred on its width there, so that another font's
+// widths differ equally on both sides.
 type tex struct {
 	out           bytes.Buffer
 	width, height vg.Length
@@ -29,12 +29,11 @@ type texState struct {
 	color color.Color
 	width vg.Length
 	dash  string
-	// paint and pen are the commands in force, so that they are not said again for each
-	// of thousands of dots.
+	// paint and pen are the commands in effect, to avoid repeating them for thousands of dots.
 	paint, pen string
 }
 
-// texCommands shorten the file. They end with the picture, as they are within it.
+// texCommands shorten the file. They are local to the picture.
 const texCommands = `\def\nM#1#2{\pgfpathmoveto{\pgfqpoint{#1bp}{#2bp}}}
 \def\nL#1#2{\pgfpathlineto{\pgfqpoint{#1bp}{#2bp}}}
 \def\nC#1#2#3#4#5#6{\pgfpathcurveto{\pgfqpoint{#1bp}{#2bp}}{\pgfqpoint{#3bp}{#4bp}}{\pgfqpoint{#5bp}{#6bp}}}
@@ -120,7 +119,7 @@ func (c *tex) path(p vg.Path, use string) {
 	c.writef("%s%s", out.String(), use)
 }
 
-// texLine is how long a line of the file gets, before TeX's buffer is a question.
+// texLine is the longest line of the file, well within TeX's buffer.
 const texLine = 1000
 
 func texPair(p vg.Point) string { return fmt.Sprintf("{%.2f}{%.2f}", p.X.Points(), p.Y.Points()) }
@@ -139,7 +138,7 @@ func (c *tex) color() {
 	}
 }
 
-// FillString leaves the font to the document and says only its size.
+// FillString leaves the font to the document and sets only its size.
 func (c *tex) FillString(face font.Face, at vg.Point, text string) {
 	c.color()
 	at.X += face.Width(text) / 2
@@ -147,7 +146,7 @@ func (c *tex) FillString(face font.Face, at vg.Point, text string) {
 	c.writef(`\pgftext[base,at={%s}]{\fontsize{%.2fpt}{%.2fpt}\selectfont %s}`, texPoint(at), size, size*1.2, texText(text))
 }
 
-// DrawImage is for interfaces only: no figure holds an image.
+// DrawImage only satisfies the interface: no figure holds an image.
 func (c *tex) DrawImage(vg.Rectangle, image.Image) {}
 
 func (c *tex) writef(format string, args ...any) {
@@ -155,8 +154,8 @@ func (c *tex) writef(format string, args ...any) {
 	fmt.Fprintf(&c.out, format+"\n", args...)
 }
 
-// WriteTo writes a file that compiles as it stands, and that \input takes in a document
-// which uses the package pgf: LaTeX makes \@nodocument \relax where that has begun.
+// WriteTo writes a file that compiles by itself, and also works with \input in a document that uses
+// pgf: LaTeX makes \@nodocument \relax inside a document.
 func (c *tex) WriteTo(w io.Writer) (int64, error) {
 	n, err := fmt.Fprintf(w, `%% %s
 %% %s
@@ -182,13 +181,13 @@ func (c *tex) WriteTo(w io.Writer) (int64, error) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// bp is a length in the points of PostScript and PDF, 72 to the inch.
+// bp is a length in PostScript and PDF points, 72 to the inch.
 func bp(l vg.Length) string { return fmt.Sprintf("%.3fbp", l.Points()) }
 
 func texPoint(p vg.Point) string { return fmt.Sprintf(`\pgfpoint{%s}{%s}`, bp(p.X), bp(p.Y)) }
 
-// texText escapes what TeX takes for commands, and writes signs as commands that need no
-// package. Letters beyond Latin Extended-A are no part of TeX's usual fonts.
+// texText escapes TeX's special characters, and writes signs as commands that need no package.
+// TeX's usual fonts lack letters beyond Latin Extended-A.
 func texText(text string) string {
 	return texEscapes.Replace(strings.Map(func(r rune) rune {
 		switch {

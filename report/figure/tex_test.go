@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// Each figure compiles as it stands, and within a document that uses pgf.
+// Each figure compiles by itself, and within a document that uses pgf.
 func TestLaTeXTakesTheFigures(t *testing.T) {
 	_, err := exec.LookPath("pdflatex")
 	labtest.Require(t, "pdflatex with the package pgf (Debian: texlive-latex-recommended, texlive-pictures)", err == nil)
@@ -18,7 +18,7 @@ func TestLaTeXTakesTheFigures(t *testing.T) {
 	document := []byte("\\documentclass{article}\n\\usepackage{pgf}\n\\begin{document}\n")
 	compile := func(name string) {
 		t.Helper()
-		// Uncompressed objects, so that the page can be looked at.
+		// Uncompressed objects, so that the page can be inspected.
 		c := exec.Command("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-jobname", name, `\pdfobjcompresslevel=0\input{`+name+".tex}")
 		c.Dir = dir
 		if out, err := c.CombinedOutput(); err != nil {
@@ -30,7 +30,7 @@ func TestLaTeXTakesTheFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		document = append(document, "\\input{"+name+"}\n"...)
-		if name == "maxima" || name == "hdr" { // the others in the document
+		if name == "maxima" || name == "hdr" { // the others are in the document
 			compile(name)
 			pdf, err := os.ReadFile(filepath.Join(dir, name+".pdf"))
 			if err != nil || bytes.Count(pdf, []byte("/Type /Page\n")) != 1 || !bytes.Contains(pdf, []byte("/MediaBox [0 0 240.9")) {

@@ -11,9 +11,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// throughput is what a search found, or what was received of what was offered (001,
-// figure 2), at most at each frame size (002, figures 9 and 12), or at most at all
-// (001, figure 3).
+// throughput plots what a search found, or received over offered rates (001, figure 2), or the
+// maximum at each frame size (002, figures 9 and 12), or the overall maximum (001, figure 3).
 func (s *selection) throughput() (*Figure, error) {
 	if f := s.found(); f != nil {
 		return f, nil
@@ -42,8 +41,7 @@ func (s *selection) throughput() (*Figure, error) {
 	return nil, errNothing
 }
 
-// found is what searches found, by frame size or as bars; nil without searches for a
-// rate.
+// found plots what searches found, by frame size or as bars; nil without searches for a rate.
 func (s *selection) found() *Figure {
 	type key struct {
 		variables string
@@ -127,7 +125,7 @@ func (s *selection) found() *Figure {
 	return f
 }
 
-// receivedAxes have the same unit, and a line where nothing is lost.
+// receivedAxes have the same unit, and a guide for no loss.
 func (f *Figure) receivedAxes() error {
 	low, high, _ := f.extent()
 	least, most := min(low.X, low.Y), max(high.X, high.Y)

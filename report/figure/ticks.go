@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// logAxis widens a range to the next of 1, 2 and 5 times a power of ten, and marks it:
-// each power of ten has its number, and 2 and 5 as well where there are few of those.
+// logAxis widens a range to the next 1, 2 or 5 times a power of ten, and marks it: each power of
+// ten has its number, and 2 and 5 too if there are few of those.
 func logAxis(title string, low, high float64) Axis {
 	a := Axis{Title: title, Log: true, Min: roundDown(low), Max: roundUp(high)}
 	if a.Min >= a.Max {
@@ -37,7 +37,7 @@ func logAxis(title string, low, high float64) Axis {
 	return a
 }
 
-// linearAxis begins at 0 if the data does not go below, and has four to nine numbers.
+// linearAxis starts at 0 unless the data goes below, and has four to nine numbers.
 func linearAxis(title string, low, high float64) Axis {
 	low = min(low, 0)
 	if high <= low {
@@ -51,7 +51,7 @@ func linearAxis(title string, low, high float64) Axis {
 	return a
 }
 
-// percentileAxis is x = 1/(1−p): each further nine takes the same width.
+// percentileAxis is x = 1/(1−p): each further nine has the same width.
 func percentileAxis(high float64) Axis {
 	a := Axis{Title: "percentile (%)", Log: true, Min: 1, Max: max(high, 10)}
 	for d := 0; math.Pow10(d) <= a.Max*(1+1e-9); d++ {
@@ -65,7 +65,7 @@ func percentileAxis(high float64) Axis {
 	return a
 }
 
-// percentLabel is the percentile with so many nines: 0, 90, 99, 99.9.
+// percentLabel is the percentile with this many nines: 0, 90, 99, 99.9.
 func percentLabel(nines int) string {
 	switch nines {
 	case 0:
@@ -78,8 +78,7 @@ func percentLabel(nines int) string {
 	return "99." + strings.Repeat("9", nines-2)
 }
 
-// sizeAxis marks the frame sizes that were measured, with steps of the same ratio the
-// same width apart.
+// sizeAxis marks the measured frame sizes, with equal ratios at equal distances.
 func sizeAxis(sizes []float64) Axis {
 	a := Axis{Title: "frame size (bytes)", Log: true, Min: sizes[0] / 1.2, Max: sizes[len(sizes)-1] * 1.2}
 	for _, size := range sizes {
@@ -88,7 +87,7 @@ func sizeAxis(sizes []float64) Axis {
 	return a
 }
 
-// niceStep is the next of 1, 2 and 5 times a power of ten.
+// niceStep is the next 1, 2 or 5 times a power of ten.
 func niceStep(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)+1e-9))
 	for _, digit := range []float64{1, 2, 5} {
@@ -111,7 +110,7 @@ func roundDown(v float64) float64 {
 	return power
 }
 
-// numeral writes an axis' number: 0.5, 10, 1000, 10,000.
+// numeral formats a number on an axis: 0.5, 10, 1000, 10,000.
 func numeral(v float64) string {
 	if v == 0 {
 		return "0"

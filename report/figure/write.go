@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// The widths of one and two columns of common templates (IEEE, ACM, Elsevier), and the
-// heights of the data that suit them.
+// The widths of one and two columns in common templates (IEEE, ACM, Elsevier), and suitable heights
+// of the data.
 const (
 	ColumnWidth = 85 * vg.Millimeter
 	PageWidth   = 178 * vg.Millimeter
@@ -24,15 +24,14 @@ const (
 // pngDPI is what publishers ask for.
 const pngDPI = 300
 
-// Formats are the file formats, which are also the endings of their files' names.
+// Formats returns the file formats, which are also the file extensions.
 func Formats() []string { return []string{"svg", "pdf", "png", "tex"} }
 
-// Size is that of the whole figure. A height of 0 is chosen by the width and by the
-// legend.
+// Size is that of the whole figure. A height of 0 follows from the width and the legend.
 type Size struct{ Width, Height vg.Length }
 
-// Write renders the figure. It writes nothing if it returns an error of exit code 2:
-// it is too small for what is in it, or the format is unknown.
+// Write renders the figure. It writes nothing if it returns an error of exit code 2: the size is
+// too small for the content, or the format is unknown.
 func (f *Figure) Write(w io.Writer, format string, size Size) error {
 	size = f.sizeFor(size)
 	var c vg.CanvasWriterTo
@@ -72,7 +71,7 @@ func (f *Figure) sizeFor(size Size) Size {
 	return size
 }
 
-// describe is what a reader without the picture gets: axes, curves, notes.
+// describe is the text for a reader without the picture: axes, curves, notes.
 func (f *Figure) describe() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s over %s.", f.Y.Title, f.X.Title)
