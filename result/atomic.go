@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// content is a file to be written.
+// content is a file to write.
 type content struct {
 	name  string
 	write func(io.Writer) error
 }
 
-// writeAtomic makes the files of dir appear whole or not at all: temporary files
-// beside them, flushed to the disk, then renamed, in the order given. All are
-// written before the first is renamed, so that a full disk leaves what was there.
-// On failure it names the file that could not be written.
+// writeAtomic makes the files of dir appear whole or not at all: it writes temporary files next to
+// them, flushes these to the disk, then renames them in the given order. All are written before the
+// first rename, so a full disk leaves the old files. On failure it names the file that could not be
+// written.
 func writeAtomic(dir string, files ...content) (failed string, err error) {
 	temporary := func(name string) string { return filepath.Join(dir, "."+name+".tmp") }
 	defer func() {
@@ -41,8 +41,8 @@ func writeAtomic(dir string, files ...content) (failed string, err error) {
 	return files[0].name, syncDir(dir)
 }
 
-// writeFile writes and flushes a file; on failure it removes what it began, so
-// that a full disk gets its space back.
+// writeFile writes and flushes a file; on failure it removes the partial file, so that a full disk
+// gets its space back.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -51,7 +51,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	defer func() {
 		if err != nil {
 			_ = file.Close()
-			_ = os.Remove(path) // the write's error is the one to tell
+			_ = os.Remove(path) // the write's error is the one to report
 		}
 	}()
 	if err := write(file); err != nil {
@@ -63,23 +63,22 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return file.Close()
 }
 
-// syncDir flushes a folder's entries, without which a rename may not outlive a
-// power cut (fsync(2), "does not necessarily ensure that the entry in the
-// directory … has also reached disk").
+// syncDir flushes a folder's entries, without which a rename may not survive a power failure
+// (fsync(2), "does not necessarily ensure that the entry in the directory … has also reached
+// disk").
 func syncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	err = dir.Sync()
-	if errors.Is(err, syscall.EINVAL) { // file systems that cannot, such as some FUSE ones
+	if errors.Is(err, syscall.EINVAL) { // file systems without support, such as some FUSE ones
 		err = nil
 	}
 	return errors.Join(err, dir.Close())
 }
 
-// replaceSymlink points link at target by a rename, so that link always leads
-// somewhere.
+// replaceSymlink points link at target by a rename, so that link always points somewhere.
 func replaceSymlink(target, link string) error {
 	if info, err := os.Lstat(link); err == nil && info.Mode()&os.ModeSymlink == 0 {
 		return fmt.Errorf("%s is in the way: it is not a symbolic link; rename it", link)

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 )
 
-// Causes reads causes.json; nil where the trial was not recorded.
+// Causes reads causes.json; nil if the trial was not recorded.
 func (f Folder) Causes() (*Causes, error) {
 	causes, err := readFolderFile(f, CausesFile, readCauses)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -28,7 +28,7 @@ func readCauses(r io.Reader) (*Causes, error) {
 	return &causes, nil
 }
 
-// complete gives a list where there is none, so that JSON has [] instead of null.
+// complete replaces nil lists by empty ones, so that JSON has [] instead of null.
 func (c *Causes) complete() {
 	c.Schema = CausesSchema
 	if c.Ranking == nil {

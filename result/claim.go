@@ -7,18 +7,17 @@ import (
 	"syscall"
 )
 
-// InUseError is a result that is being written.
+// InUseError means that a result is being written.
 type InUseError struct{ Dir string }
 
 func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s: a nines is writing this result; wait for its end, or end it with Ctrl-C", e.Dir)
 }
 
-// Claim keeps a result folder, which is open, for the caller until it is closed: who
-// writes a result has claimed it, so that nobody removes it or continues it
-// meanwhile. The claim is a lock of the kernel on the folder itself (flock(2)): it ends
-// with the process, however that ends, and leaves no file. On a file system without
-// such locks all claims are granted.
+// Claim reserves an open result folder for the caller until it is closed: whoever writes a result
+// claims it, so that nobody removes or continues it meanwhile. The claim is a kernel lock on the
+// folder itself (flock(2)): it ends with the process in any case, and leaves no file. On a file
+// system without such locks every claim succeeds.
 func Claim(folder *os.File) error {
 	raw, err := folder.SyscallConn()
 	if err != nil {

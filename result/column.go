@@ -11,7 +11,7 @@ import (
 // Kind is the type of a column's values.
 type Kind int
 
-// The kinds, with the Go types of their values; nil is no value in any of them.
+// The kinds, with the Go types of their values; nil means no value for each of them.
 const (
 	KindText    Kind = iota // string
 	KindInteger             // int64
@@ -20,51 +20,51 @@ const (
 	KindTime                // time.Time, to the nanosecond
 )
 
-// Form is a form in which trials are rows; a column is in several, as a sum.
+// Form is a form with one row per trial; a column may be in several, which are or-ed.
 type Form uint8
 
 // The forms that have the columns of trials.
 const (
 	InSummary  Form = 1 << iota // summary.csv
 	InExport                    // nines export as CSV and Parquet
-	InRecorded                  // the same of results whose packets were recorded one by one
+	InRecorded                  // the same for results with recorded packets
 	InIndex                     // the table of trials of nines results
 )
 
-// Column is a figure of a trial, or what else a row has of it. Its unit is in its name.
+// Column is a figure or another property of a trial. Its unit is in its name.
 type Column struct {
 	Name string
 	Kind Kind
-	// Of is the value in a row, of the type of Kind; nil where it is not known.
+	// Of is the value in a row, of the type of Kind; nil if unknown.
 	Of func(*Row) any
 
 	in    Form
-	about string // for the documents' tables; columns with the same stand in one line
+	about string // for the documents' tables; columns with equal text share a line
 }
 
-// Row is all that is known of a trial but for its histograms and single packets.
+// Row is everything known about a trial except histograms and single packets.
 type Row struct {
-	Summary *Summary // that the trial is of
+	Summary *Summary // of the trial's result
 	Trial   *Trial
-	Details *Details // nil where they cannot be read
-	Metrics *Metrics // nil where packets were not recorded
+	Details *Details // nil if unreadable
+	Metrics *Metrics // nil if packets were not recorded
 	Packets string   // the file with the packets, below the result folder
 }
 
-// Columns are those of a form, in the order of its rows.
+// Columns returns the columns of a form, in order.
 func Columns(form Form) []Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.in&form == 0 })
 }
 
-// column is one of the registry: its kind follows from what of gives, a pointer to which
-// is nil where there is none.
+// column makes a column whose kind follows from the result type of of; a nil pointer means no
+// value.
 func column[T any](name string, in Form, about string, of func(*Row) T) Column {
 	return Column{Name: name, Kind: kindOf(reflect.TypeFor[T]()), in: in, about: about,
 		Of: func(r *Row) any { return cellOf(reflect.ValueOf(of(r))) }}
 }
 
-// ofTrial, ofDetails and ofMetrics are columns of what they are named after, which a row
-// may lack.
+// ofTrial, ofDetails and ofMetrics make columns from the part of a row in their name, which may be
+// missing.
 func ofTrial[T any](name string, in Form, about string, of func(*Trial) T) Column {
 	return ofPart(name, in, about, func(r *Row) *Trial { return r.Trial }, of)
 }
@@ -106,7 +106,7 @@ func kindOf(t reflect.Type) Kind {
 	}
 }
 
-// cellOf is a value as one of the types of Kind.
+// cellOf converts a value to one of the types of Kind.
 func cellOf(v reflect.Value) any {
 	switch {
 	case v.Kind() == reflect.Pointer && v.IsNil():
@@ -123,7 +123,7 @@ func cellOf(v reflect.Value) any {
 	return v.Interface()
 }
 
-// known is nil for the zero value, where that stands for "not known".
+// known is nil for the zero value, for fields in which that means "unknown".
 func known[T comparable](value T) *T {
 	var zero T
 	if value == zero {
@@ -132,7 +132,7 @@ func known[T comparable](value T) *T {
 	return &value
 }
 
-// Unit is what the name says that the values are of, as the documents write it.
+// Unit is the unit in the name, as the documents write it.
 func (c Column) Unit() string {
 	for end, unit := range map[string]string{"_ns": "ns", "_pps": "packets/s", "_packets": "packets", "_bytes": "bytes", "_ppm": "ppm"} {
 		if strings.HasSuffix(c.Name, end) {

@@ -9,10 +9,10 @@ import (
 
 const (
 	everywhere = InSummary | InExport | InIndex
-	asked      = InExport | InIndex // by who exports or queries
+	asked      = InExport | InIndex // for exports and queries
 )
 
-// What several columns are about.
+// Descriptions that several columns share.
 const (
 	apartAbout   = "counted separately"
 	spacingAbout = "from one send to the next"
@@ -21,8 +21,8 @@ const (
 	rangeAbout   = "the extremes of that difference, with their signs"
 )
 
-// columns are all columns of trials: a new one is a line here. The tables of docs/ are
-// made of them (make generate); a new one in the index is a new Version of its tables.
+// columns has all columns of trials: add a line here for a new one. The tables of docs/ are
+// generated from them (make generate); a new column in the index needs a new Version of its tables.
 var columns = slices.Concat(
 	[]Column{
 		column("result", InExport, "the experiment's name", func(r *Row) string { return r.Summary.Name }),
@@ -81,7 +81,7 @@ var columns = slices.Concat(
 		ofDetails("devices", InExport, "the network's devices and their settings, as JSON", deviceList),
 		column("packets_file", InExport, "the file with one row per packet, below the result folder", func(r *Row) *string { return known(r.Packets) }),
 
-		// Of all packets; metrics.json has them for each flow.
+		// Of all packets; metrics.json also has them per flow.
 		ofMetrics("pdv_p50_ns", pdvAbout, func(m *FlowMetrics) *int64 { return m.PDV.P50 }),
 		ofMetrics("pdv_p99_ns", pdvAbout, func(m *FlowMetrics) *int64 { return m.PDV.P99 }),
 		ofMetrics("pdv_p99_9_ns", pdvAbout, func(m *FlowMetrics) *int64 { return m.PDV.P999 }),
@@ -110,7 +110,7 @@ var columns = slices.Concat(
 	},
 )
 
-// searchColumns are last in summary.csv, and only where trials belong to searches.
+// searchColumns come last in summary.csv, and only if trials belong to searches.
 var searchColumns = []Column{
 	ofTrial("search", asked, "the search that the trial belongs to", func(t *Trial) *string { return known(t.Search) }),
 	ofTrial("purpose", asked, "why it ran the trial (\"latency at 50 %\")", func(t *Trial) *string { return known(t.Purpose) }),
@@ -137,7 +137,7 @@ func ofMaximum(of func(*Share) float64) func(*Details) *float64 {
 	}
 }
 
-// unixTime is the zero time where it is not known.
+// unixTime is the zero time if unknown.
 func unixTime(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}
@@ -145,7 +145,7 @@ func unixTime(ns int64) time.Time {
 	return time.Unix(0, ns).UTC()
 }
 
-// gaps folds the gap meters of a trial's threads into one.
+// gaps merges the gap meters of a trial's threads.
 func gaps(d *Details) (all GapMeter) {
 	for _, g := range d.Gaps {
 		all.Count += g.Count

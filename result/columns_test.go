@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// TestDocumentsHaveTheColumns: the tables of the documents are made of the registry.
+// TestDocumentsHaveTheColumns: the documents' tables are generated from the registry.
 func TestDocumentsHaveTheColumns(t *testing.T) {
 	for _, part := range []struct {
 		document, mark string
@@ -22,8 +22,8 @@ func TestDocumentsHaveTheColumns(t *testing.T) {
 	}
 }
 
-// markdown has a line for each column, but one for those that are about the same. The
-// names of many are below the table.
+// markdown has a line per column, but a single one for columns with the same description. If they
+// are many, their names are below the table.
 func markdown(list []Column) string {
 	const most, inLine = 4, 6
 	var table, below strings.Builder

@@ -21,8 +21,7 @@ func writeRates(w io.Writer, rates []Rate) error { return writeRows(w, "csv", ra
 
 func readRates(r io.Reader) ([]Rate, error) { return readRows[Rate](r, "csv") }
 
-// writeRows writes the columns that fields are tagged with, and a header of them also
-// where there is no row.
+// writeRows writes the columns named by the fields' tags, with a header even if there are no rows.
 func writeRows[T any](w io.Writer, tag string, rows []T) error {
 	out := csv.NewWriter(w)
 	encoder := csvutil.NewEncoder(out)
@@ -37,7 +36,7 @@ func writeRows[T any](w io.Writer, tag string, rows []T) error {
 	return out.Error()
 }
 
-// readRows passes over columns that a newer version may have added.
+// readRows skips columns that a newer version may have added.
 func readRows[T any](r io.Reader, tag string) ([]T, error) {
 	in, err := csvutil.NewDecoder(csv.NewReader(r))
 	if err != nil {
@@ -51,8 +50,8 @@ func readRows[T any](r io.Reader, tag string) ([]T, error) {
 	return rows, nil
 }
 
-// WriteSummaryCSV writes one row a trial. The variables have a column each under
-// their own key; units are in the names; what is null is empty.
+// WriteSummaryCSV writes one row per trial. Each variable has a column under its key; units are in
+// the names; null becomes empty.
 func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 	list := slices.Concat(Columns(InSummary), searchColumns)
 	list = WithVariables(trials, list)
@@ -72,7 +71,7 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 	return WriteCSV(w, list, rows)
 }
 
-// WriteCSV writes rows with a header line: what is not known is empty, times are RFC 3339.
+// WriteCSV writes rows with a header line: unknown values are empty, times are RFC 3339.
 func WriteCSV(w io.Writer, list []Column, rows [][]any) error {
 	out := csv.NewWriter(w)
 	fields := make([]string, len(list))

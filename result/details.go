@@ -1,27 +1,27 @@
 package result
 
-// Details is trials/NNNN/details.json: what a trial's verdict rests on and the
-// page draws, beyond the summary. All times are nanoseconds of CLOCK_MONOTONIC.
+// Details is trials/NNNN/details.json: the basis of a trial's verdict and the data that the page
+// draws, in addition to the summary. All times are nanoseconds of CLOCK_MONOTONIC.
 type Details struct {
 	Role        string  `json:"role"` // "loop", or "generate+sink"
 	IntendedPPS float64 `json:"intended_pps"`
-	// IntendedPackets is how many packets the schedule had; 0: not known.
+	// IntendedPackets is the number of packets in the schedule; 0: unknown.
 	IntendedPackets uint64 `json:"intended_packets,omitempty"`
 	// ReceivedPPS is unique packets received over the measured time.
 	ReceivedPPS float64 `json:"received_pps"`
-	// FrameBytes is the size of the frames with their FCS; 0: not known.
+	// FrameBytes is the frame size including FCS; 0: unknown.
 	FrameBytes int `json:"frame_bytes,omitempty"`
-	// Maximum is what IntendedPPS is a fraction of, where it was given as one.
+	// Maximum is the maximum that IntendedPPS is a fraction of, if it was given as one.
 	Maximum *Share `json:"maximum,omitempty"`
 	// InvalidPackets carried no payload of this trial, or a damaged one.
 	InvalidPackets uint64 `json:"invalid_packets"`
 	// EarlyPackets were received before they were sent, by the clocks of two CPUs.
 	EarlyPackets uint64 `json:"early_packets"`
 	DurationNs   int64  `json:"duration_ns"`
-	// ElapsedNs is what the trial took as a whole, with warm-up and drain; 0: not known.
+	// ElapsedNs is the trial's total time, with warm-up and drain; 0: unknown.
 	ElapsedNs int64 `json:"elapsed_ns,omitempty"`
 	StartedNs int64 `json:"started_ns"`
-	// StartedUnixNs is the same instant in nanoseconds since 1970, UTC; 0: not known.
+	// StartedUnixNs is the same moment in nanoseconds since 1970, UTC; 0: unknown.
 	StartedUnixNs int64 `json:"started_unix_ns,omitempty"`
 	// Baseline is set for a back-to-back run of the generator without a network.
 	Baseline string `json:"baseline,omitempty"` // "", "before" or "after"
@@ -31,61 +31,60 @@ type Details struct {
 	Drops []Counter  `json:"drops,omitempty"`
 	// Spacing is the achieved inter-departure time.
 	Spacing Percentiles `json:"spacing_ns"`
-	// StealNs is CPU time the hypervisor took from the measuring CPUs.
+	// StealNs is CPU time that the hypervisor took from the measuring CPUs.
 	StealNs int64 `json:"steal_ns"`
 	// RunDelayNs is how long measuring threads were runnable but waiting.
 	RunDelayNs int64 `json:"run_delay_ns"`
-	// ThrottledNs is how long cgroups were held back by their CPU quota.
+	// ThrottledNs is how long cgroups were throttled by their CPU quota.
 	ThrottledNs int64 `json:"throttled_ns"`
-	// Recording is set where every packet was to be recorded.
+	// Recording is set if every packet was to be recorded.
 	Recording *Recording `json:"recording,omitempty"`
-	// Programs are those between links' endpoints, such as switches.
+	// Programs are the delays of programs between links' endpoints, such as switches.
 	Programs []ProgramDelay `json:"programs,omitempty"`
-	// Isolation is what kept all else off the nodes' CPUs; nil: not recorded.
+	// Isolation is what kept everything else off the nodes' CPUs; nil: not recorded.
 	Isolation *Isolation `json:"isolation,omitempty"`
-	// Tuning is which settings of the host were changed; nil: none was asked for.
+	// Tuning is the host settings that were changed; nil: none was requested.
 	Tuning *Tuning `json:"tuning,omitempty"`
-	// Disturbances are those made on purpose, and what they did meanwhile.
+	// Disturbances are the deliberate ones, and what they did.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
-	// Receive is how interfaces were received that were not by interrupts alone.
+	// Receive is how interfaces received if not only by interrupts.
 	Receive []Receive `json:"receive,omitempty"`
-	// Trace says how the trial was recorded; nil: it was not.
+	// Trace says how the trial was traced; nil: it was not.
 	Trace *Trace `json:"trace,omitempty"`
-	// Notes are what the engines said of their ports and themselves: modes that a
-	// backend got, memory that could not be locked.
+	// Notes are the engines' notes on their ports and themselves: modes that a backend got, memory
+	// that could not be locked.
 	Notes []string `json:"notes,omitempty"`
-	// Devices are the network's devices and what was set on them, because it
-	// changes what is measured.
+	// Devices are the network's devices and their settings, because those change what is measured.
 	Devices []Device `json:"devices,omitempty"`
 }
 
-// Recording says how much of a trial packets.parquet holds. What it lacks is in the
-// trial's counts and histograms nevertheless.
+// Recording says how much of a trial packets.parquet holds. Packets missing there still count in
+// the trial's counts and histograms.
 type Recording struct {
-	// Packets is its rows.
+	// Packets is the number of rows.
 	Packets uint64 `json:"packets"`
-	// Complete is true if all packets sent have a row, and all received a time in it.
+	// Complete is true if every sent packet has a row, and every received one a receive time.
 	Complete bool `json:"complete"`
-	// SentLost and ReceivedLost are packets of which no record could be written.
+	// SentLost and ReceivedLost are packets whose record could not be written.
 	SentLost     uint64 `json:"sent_lost"`
 	ReceivedLost uint64 `json:"received_lost"`
-	// Problems say why it is not complete, or why there are no metrics.
+	// Problems say why it is incomplete, or why there are no metrics.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Disturbance is what was disturbed on purpose while the trial's packets were sent.
+// Disturbance is a deliberate disturbance while the trial sent packets.
 type Disturbance struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Of is what was disturbed: "CPU 1", "the engine of dut".
+	// Of is the target: "CPU 1", "the engine of dut".
 	Of string `json:"of"`
-	// Injections is how often, LengthNs how long all of them were, LongestNs the longest.
+	// Injections is their number, LengthNs their total length, LongestNs the longest.
 	Injections int   `json:"injections"`
 	LengthNs   int64 `json:"length_ns"`
 	LongestNs  int64 `json:"longest_ns"`
-	// BusyNs is the CPU time that they took; 0: not known.
+	// BusyNs is the CPU time that they took; 0: unknown.
 	BusyNs int64 `json:"busy_ns,omitempty"`
-	// Events is how many forks, packets, interrupts, flushes or timers they were.
+	// Events is the number of forks, packets, interrupts, flushes or timers.
 	Events uint64 `json:"events"`
 }
 
@@ -93,13 +92,12 @@ type Disturbance struct {
 type Share struct {
 	// ID is that of the trial that found the maximum, a folder below maxima/.
 	ID string `json:"id"`
-	// ReceivedPPS is the maximum: what was received at rate 0.
+	// ReceivedPPS is the maximum: the rate received at rate 0.
 	ReceivedPPS float64 `json:"received_pps"`
 	Fraction    float64 `json:"fraction"`
 }
 
-// ProgramDelay is how long the polling threads of a link's program were runnable but
-// waiting.
+// ProgramDelay is how long the polling threads of a link's program were runnable but waiting.
 type ProgramDelay struct {
 	Link       string `json:"link"`
 	Kind       string `json:"kind"` // of the link
@@ -114,7 +112,7 @@ type Device struct {
 	Values map[string]string `json:"values"` // "gro": "off"
 }
 
-// TSC is the clock's calibration at both ends of a trial.
+// TSC is the clock calibration at both ends of a trial.
 type TSC struct {
 	HzStart    float64 `json:"hz_start"`
 	HzEnd      float64 `json:"hz_end"`
@@ -125,12 +123,12 @@ type TSC struct {
 	MaxErrorNs int64   `json:"max_error_ns"`
 }
 
-// GapMeter is what a measuring thread saw of time taken from it: stretches of
-// the loop that were longer than ThresholdNs.
+// GapMeter is the time taken from a measuring thread as it saw it: passes of the loop longer than
+// ThresholdNs.
 type GapMeter struct {
 	Thread string `json:"thread"` // "loop", "generate", "sink", "forward dut"
 	CPU    int    `json:"cpu"`
-	// Scheduling is the thread's policy, "SCHED_OTHER, nice 0"; empty: not known.
+	// Scheduling is the thread's policy, "SCHED_OTHER, nice 0"; empty: unknown.
 	Scheduling  string `json:"scheduling,omitempty"`
 	ThresholdNs int64  `json:"threshold_ns"`
 	Count       uint64 `json:"count"`
@@ -139,7 +137,7 @@ type GapMeter struct {
 	Worst       []Gap  `json:"worst"`
 }
 
-// Gap is one stretch of time without the CPU.
+// Gap is one stretch without the CPU.
 type Gap struct {
 	AtNs     int64 `json:"at_ns"` // since the trial's start
 	LengthNs int64 `json:"length_ns"`
@@ -151,8 +149,7 @@ type Counter struct {
 	Count uint64 `json:"count"`
 }
 
-// Outlier is a row of outliers.csv, whose columns are the keys of JSON: one of the
-// slowest packets.
+// Outlier is a row of outliers.csv, with the JSON keys as columns: one of the slowest packets.
 type Outlier struct {
 	ID         uint32 `json:"id"`
 	Stream     uint8  `json:"stream"`
@@ -162,10 +159,10 @@ type Outlier struct {
 	IntendedNs int64  `json:"intended_ns"` // since the trial's start
 	TxNs       int64  `json:"tx_ns"`
 	RxNs       int64  `json:"rx_ns"`
-	// PollGapNs is the time since the receiver looked before: the packet may
-	// have been there that much earlier.
+	// PollGapNs is the time since the receiver's previous poll: the packet may have arrived that
+	// much earlier.
 	PollGapNs int64  `json:"poll_gap_ns"`
-	TxCPU     int    `json:"tx_cpu"` // -1: not known
+	TxCPU     int    `json:"tx_cpu"` // -1: unknown
 	RxCPU     int    `json:"rx_cpu"`
 	Cause     string `json:"cause,omitempty"`
 }

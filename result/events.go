@@ -14,7 +14,7 @@ import (
 func writeEvents(out io.Writer, events []Event) error {
 	w := parquet.NewGenericWriter[Event](out,
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		// They are in the order of their begin.
+		// They are ordered by begin.
 		parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked),
 		parquet.MaxRowsPerRowGroup(packetsPerGroup),
 		parquet.KeyValueMetadata(packetsSchemaKey, EventsSchema),
@@ -23,9 +23,8 @@ func writeEvents(out io.Writer, events []Event) error {
 	return errors.Join(err, w.Close())
 }
 
-// Events reads events.parquet: what happened on the CPUs around the packets of
-// outliers.csv and ordinary.csv, in the order of begin. It is fs.ErrNotExist where the
-// trial was not traced.
+// Events reads events.parquet: what happened on the CPUs around the packets of outliers.csv and
+// ordinary.csv, ordered by begin. It returns fs.ErrNotExist if the trial was not traced.
 func (f Folder) Events() (events []Event, err error) {
 	below, path, err := f.Path(EventsFile)
 	if err != nil {
@@ -70,8 +69,8 @@ func readEvents(file *os.File) (_ []Event, err error) {
 	}
 }
 
-// Ordinary reads ordinary.csv: packets picked at random, in the form of Outliers. It is
-// fs.ErrNotExist where the trial was not traced.
+// Ordinary reads ordinary.csv: randomly picked packets, in the form of Outliers. It returns
+// fs.ErrNotExist if the trial was not traced.
 func (f Folder) Ordinary() ([]Outlier, error) {
 	return readFolderFile(f, OrdinaryFile, readOutliers)
 }

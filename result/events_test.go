@@ -52,8 +52,7 @@ func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// A trial in which nothing happened has its files nevertheless; one that was not traced has
-// none.
+// A traced trial without events still has its files; an untraced one has none.
 func TestTrialsWithoutEvents(t *testing.T) {
 	for _, traced := range []bool{true, false} {
 		r, w := tracedTrial(t)

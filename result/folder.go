@@ -50,8 +50,8 @@ func (r *Result) MaximumFolder(id string) Folder {
 	return f
 }
 
-// Histograms reads latency.hlog. Extremes and mean are the exact ones of the
-// summary where it has the same count.
+// Histograms reads latency.hlog. Extremes and mean are the summary's exact ones, if it has the same
+// count.
 func (f Folder) Histograms() (Histograms, error) {
 	raw, err := f.read(HlogFile)
 	if err != nil {
@@ -77,7 +77,7 @@ func (f Folder) Outliers() ([]Outlier, error) {
 	return readFolderFile(f, OutliersFile, readOutliers)
 }
 
-// Rates reads rate.csv: one row a second.
+// Rates reads rate.csv: one row per second.
 func (f Folder) Rates() ([]Rate, error) { return readFolderFile(f, RateFile, readRates) }
 
 // Details reads details.json.
@@ -89,7 +89,7 @@ func (f Folder) Details() (Details, error) {
 	})
 }
 
-// Metrics reads metrics.json; nil where the packets were not recorded.
+// Metrics reads metrics.json; nil if the packets were not recorded.
 func (f Folder) Metrics() (*Metrics, error) {
 	metrics, err := readFolderFile(f, MetricsFile, func(r io.Reader) (*Metrics, error) {
 		var metrics Metrics
@@ -107,7 +107,7 @@ func (f Folder) Metrics() (*Metrics, error) {
 	return metrics, err
 }
 
-// EngineLog reads engine.log; a trial need not have one.
+// EngineLog reads engine.log, which is optional.
 func (f Folder) EngineLog() ([]byte, error) {
 	raw, err := f.read(EngineLogFile)
 	if errors.Is(err, fs.ErrNotExist) {

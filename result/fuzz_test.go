@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// FuzzHlog: a log may come from anybody; what cannot be read is an error.
+// FuzzHlog: a log may come from anyone; an unreadable one is an error.
 func FuzzHlog(f *testing.F) {
-	r := record(1, 2) // short, for the fuzzer shrinks what it finds
+	r := record(1, 2) // short, because the fuzzer shrinks its findings
 	var log bytes.Buffer
 	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: time.Second}); err != nil {
 		f.Fatal(err)
@@ -31,7 +31,7 @@ func FuzzHlog(f *testing.F) {
 	})
 }
 
-// FuzzTables: what was read from a CSV file is what is written again.
+// FuzzTables: what was read from a CSV file is written again unchanged.
 func FuzzTables(f *testing.F) {
 	r := record(1, 2)
 	var outliers, rates bytes.Buffer
@@ -65,7 +65,7 @@ func FuzzTables(f *testing.F) {
 	})
 }
 
-// FuzzOpen: a summary may come from anybody; what cannot be read is an error.
+// FuzzOpen: a summary may come from anyone; an unreadable one is an error.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{"schema":"nines/result/v1","trials":[{"id":"0001","latency_ns":{"p50":null}}]}`))
 	f.Add([]byte(`{"schema":7}`))

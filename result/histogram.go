@@ -7,17 +7,16 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The range and resolution of every histogram: 1 ns to 60 s at 3 significant
-// digits. The engine's counts arrays have the same form (docs/engine-protocol.md).
+// The range and resolution of every histogram: 1 ns to 60 s at 3 significant digits. The engine's
+// counts arrays have the same layout (docs/engine-protocol.md).
 const (
 	LowestNs          = 1
 	HighestNs         = 60_000_000_000
 	SignificantDigits = 3
 )
 
-// Histogram counts durations in nanoseconds. Buckets have three significant
-// digits; minimum, maximum and sum are kept exactly beside them. It is not safe
-// for concurrent use.
+// Histogram counts durations in nanoseconds. Buckets have three significant digits; minimum,
+// maximum and sum are exact. It is not safe for concurrent use.
 type Histogram struct {
 	counts   *hdrhistogram.Histogram
 	min, max int64
@@ -31,8 +30,8 @@ type Histograms struct {
 	SendLag *Histogram // actual − intended send
 }
 
-// Sparse is a histogram as the engine reports it: pairs of an index into
-// HdrHistogram's counts array and the count there, with exact extremes and sum.
+// Sparse is a histogram as the engine reports it: pairs of an index into HdrHistogram's counts
+// array and its count, with exact extremes and sum.
 type Sparse struct {
 	Count  uint64     `json:"count"`
 	Min    int64      `json:"min"`
@@ -41,14 +40,14 @@ type Sparse struct {
 	Counts [][2]int64 `json:"counts"`
 }
 
-// NewHistogram is an empty histogram.
+// NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram {
 	return &Histogram{counts: hdrhistogram.New(LowestNs, HighestNs, SignificantDigits)}
 }
 
-// ImportHistogram takes over a histogram of the engine. It refuses one whose
-// counts do not add up to its count, or lie outside the array: a histogram that
-// lost samples must not pass for a whole one.
+// ImportHistogram imports a histogram of the engine. It refuses one whose counts do not add up to
+// its count, or lie outside the array, because a histogram that lost samples must not count as
+// complete.
 func ImportHistogram(from Sparse) (*Histogram, error) {
 	h := NewHistogram()
 	snapshot := h.counts.Export()
@@ -77,8 +76,8 @@ func ImportHistogram(from Sparse) (*Histogram, error) {
 	return h, nil
 }
 
-// Record counts one duration; what is beyond the range is counted at its end,
-// and kept exactly in minimum, maximum and sum.
+// Record counts one duration. A value beyond the range counts at its end, and exactly in minimum,
+// maximum and sum.
 func (h *Histogram) Record(ns int64) {
 	if h.counts.TotalCount() == 0 || ns < h.min {
 		h.min = ns
@@ -87,7 +86,7 @@ func (h *Histogram) Record(ns int64) {
 		h.max = ns
 	}
 	h.sum += float64(ns)
-	// In range by the clamp, so that it cannot fail.
+	// Cannot fail, since the value is clamped to the range.
 	_ = h.counts.RecordValue(min(max(ns, 0), HighestNs))
 }
 
@@ -102,11 +101,11 @@ func (h *Histogram) Merge(other *Histogram) {
 		h.min, h.max = min(h.min, other.min), max(h.max, other.max)
 	}
 	h.sum += other.sum
-	h.counts.Merge(other.counts) // the same range, so that nothing is dropped
+	h.counts.Merge(other.counts) // same range, so nothing is dropped
 }
 
 // Count is the number of samples.
 func (h *Histogram) Count() uint64 { return uint64(h.counts.TotalCount()) }
 
-// clamp keeps a bucket's bound within what was really seen.
+// clamp keeps a bucket's bound within the observed range.
 func (h *Histogram) clamp(ns int64) int64 { return min(max(ns, h.min), h.max) }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sparseIndex is HdrHistogram's index of a value for 1 ns to 60 s at 3 digits
-// (2048 sub-buckets), written out a second time so that the test does not check
-// the library against itself. Source: HdrHistogram, countsArrayIndex.
+// sparseIndex is HdrHistogram's index of a value for 1 ns to 60 s at 3 digits (2048 sub-buckets),
+// implemented a second time so that the test does not compare the library with itself. Source:
+// HdrHistogram, countsArrayIndex.
 func sparseIndex(value int64) int64 {
 	const halfCount, halfMagnitude = 1024, 10
 	bucket := int64(0)
@@ -149,7 +149,7 @@ func TestMergeIsTheHistogramOfBoth(t *testing.T) {
 
 func TestCurveEndsAtTheExactMaximum(t *testing.T) {
 	h := NewHistogram()
-	for _, v := range []int64{100, 100, 2_000_003, 70_000_000_001} { // the last is beyond the range
+	for _, v := range []int64{100, 100, 2_000_003, 70_000_000_001} { // the last is out of range
 		h.Record(v)
 	}
 	curve := h.Curve()

@@ -8,16 +8,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The three series in latency.hlog. The latency is written without a tag, for it is what
-// readers that know nothing of tags, or are not told one, show; files of earlier versions
-// have a tag on it, too.
+// The three series in latency.hlog. The latency has no tag, because readers without tag support, or
+// without a chosen tag, show the untagged series; files of earlier versions have a tag on it, too.
 const (
 	TagLatency = "latency"
 	TagFromTx  = "from_tx"
 	TagSendLag = "send_lag"
 )
 
-// series lists the histograms under their tags, in the file's order.
+// series lists the histograms with their tags, in file order.
 func (h *Histograms) series() []struct {
 	tag       string
 	histogram **Histogram
@@ -34,11 +33,11 @@ type span struct {
 	duration time.Duration
 }
 
-// seriesOf is the series of a tag in latency.hlog.
+// seriesOf returns the series for a tag in latency.hlog.
 func seriesOf(tag string) string { return cmp.Or(tag, TagLatency) }
 
-// writeHlog writes an HdrHistogram log with one interval a series.
-// Interval_Max is milliseconds, as that format has it.
+// writeHlog writes an HdrHistogram log with one interval per series. Interval_Max is in
+// milliseconds, as the format requires.
 func writeHlog(w io.Writer, histograms Histograms, when span) error {
 	var intervals []Interval
 	for _, s := range histograms.series() {
@@ -56,9 +55,8 @@ func writeHlog(w io.Writer, histograms Histograms, when span) error {
 	}, intervals)
 }
 
-// readHlog reads the series back and merges intervals of the same tag, so that a
-// log with one line a second is read as well. Exact extremes are not in a log;
-// the caller has them from the summary.
+// readHlog reads the series and merges intervals of the same tag, so it can also read a log with
+// one line per second. A log has no exact extremes; the caller takes them from the summary.
 func readHlog(raw []byte) (Histograms, error) {
 	var out Histograms
 	err := eachInterval(raw, func(counts *hdrhistogram.Histogram) {
@@ -75,7 +73,7 @@ func readHlog(raw []byte) (Histograms, error) {
 	return out, err
 }
 
-// exact puts the summary's exact figures in the place of a log's rounded ones.
+// exact replaces a log's rounded figures by the summary's exact ones.
 func (h *Histogram) exact(p Percentiles) {
 	if h == nil || p.Min == nil || p.Max == nil || p.Mean == nil || p.Count != h.Count() {
 		return

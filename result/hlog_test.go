@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestPublicReaderOpensTheLog has hdr-histogram-js read a log of ours.
+// TestPublicReaderOpensTheLog reads our log with hdr-histogram-js.
 func TestPublicReaderOpensTheLog(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -95,8 +95,8 @@ func TestDamagedLogIsRefused(t *testing.T) {
 	}
 }
 
-// TestLatencyIsTheSeriesWithoutATag: it is what a reader shows that is told no tag. Logs
-// in which it has one, as earlier versions wrote them, are read the same.
+// TestLatencyIsTheSeriesWithoutATag: readers show it when no tag is chosen. Logs of earlier
+// versions, in which it has a tag, are read the same way.
 func TestLatencyIsTheSeriesWithoutATag(t *testing.T) {
 	r := record(1, 5000)
 	var log bytes.Buffer

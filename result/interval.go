@@ -11,17 +11,17 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Interval is one line of an HdrHistogram log: what was measured in a stretch of time.
+// Interval is one line of an HdrHistogram log: the measurements in a stretch of time.
 type Interval struct {
-	// Tag names the series; WriteLog replaces what a tag may not hold.
+	// Tag names the series; WriteLog replaces what a tag may not contain.
 	Tag       string
 	Start     time.Time
 	Length    time.Duration
 	Histogram *Histogram
 }
 
-// Intervals reads latency.hlog as it is, the untagged series as latency: one interval a series, or several where a
-// long trial was written piece by piece. Histograms has the same, merged.
+// Intervals reads latency.hlog unmerged, with the untagged series as latency: one interval per
+// series, or several if a long trial was written in pieces. Histograms merges them.
 func (f Folder) Intervals() ([]Interval, error) {
 	raw, err := f.read(HlogFile)
 	if err != nil {
@@ -42,18 +42,18 @@ func (f Folder) Intervals() ([]Interval, error) {
 	return intervals, nil
 }
 
-// LogWriter writes an HdrHistogram V2 log in the format 1.3 of HdrHistogram's
-// HistogramLogWriter, an interval at a time. Values are nanoseconds.
+// LogWriter writes an HdrHistogram V2 log in format 1.3 of HdrHistogram's HistogramLogWriter, one
+// interval at a time. Values are nanoseconds.
 type LogWriter struct {
 	log *hdrhistogram.HistogramLogWriter
 }
 
-// NewLogWriter writes the head of a log. Times count from start, which the log has as
-// BaseTime and StartTime.
+// NewLogWriter writes the header of a log. Times count from start, which the log has as BaseTime
+// and StartTime.
 func NewLogWriter(w io.Writer, comments []string, start time.Time) (*LogWriter, error) {
 	log := hdrhistogram.NewHistogramLogWriter(w)
 	startMs := start.UnixMilli()
-	// The library writes these two stamps without their fraction of a second.
+	// The library writes these two times without fractions of a second.
 	seconds := fmt.Sprintf("%d.%03d", startMs/1000, startMs%1000)
 	lines := make([]string, 0, len(comments)+3)
 	for _, comment := range comments {
@@ -84,8 +84,7 @@ func (l *LogWriter) Write(interval Interval) error {
 	return nil
 }
 
-// WriteLog writes a log of some intervals, in the order given. Times count from the
-// earliest.
+// WriteLog writes a log of some intervals in the given order. Times count from the earliest.
 func WriteLog(w io.Writer, comments []string, intervals []Interval) error {
 	start := time.Unix(0, 0)
 	for i, interval := range intervals {
@@ -117,13 +116,13 @@ func eachInterval(raw []byte, use func(*hdrhistogram.Histogram)) error {
 	}
 }
 
-// fromLog has the rounded extremes of a log, the only ones there.
+// fromLog uses the log's rounded extremes, the only ones available.
 func fromLog(counts *hdrhistogram.Histogram) *Histogram {
 	return &Histogram{counts: counts, min: counts.Min(), max: counts.Max(),
 		sum: counts.Mean() * float64(counts.TotalCount())}
 }
 
-// logTag replaces what ends a tag: the format has no way to quote it.
+// logTag replaces what would end a tag: the format has no quoting.
 func logTag(tag string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ',' || r <= ' ' || r == 0x7f {
@@ -135,7 +134,7 @@ func logTag(tag string) string {
 
 func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(text) }
 
-// Encode gives the histogram in HdrHistogram's compressed V2 encoding, in base64.
+// Encode returns the histogram in HdrHistogram's compressed V2 encoding, in base64.
 func (h *Histogram) Encode() (string, error) {
 	encoded, err := h.counts.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	return string(encoded), err

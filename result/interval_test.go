@@ -21,7 +21,7 @@ func histogramOf(values ...int64) *Histogram {
 	return h
 }
 
-// Intervals of one tag stay apart, and Histograms adds them up.
+// Intervals of one tag stay separate, and Histograms adds them up.
 func TestIntervalsAreGivenBack(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
 	trial, err := w.AddTrial(record(1, 100))
@@ -64,7 +64,7 @@ func TestIntervalsAreGivenBack(t *testing.T) {
 	}
 }
 
-// What a tag cannot hold is replaced, so that every reader finds the columns.
+// Characters that a tag cannot contain are replaced, so that every reader finds the columns.
 func TestLogKeepsStrangeTags(t *testing.T) {
 	var log bytes.Buffer
 	if err := WriteLog(&log, nil, []Interval{{Tag: "a,b c\nd\te", Start: time.Unix(1, 0), Histogram: histogramOf(5)}}); err != nil {
@@ -89,7 +89,7 @@ func TestEncodeIsDecoded(t *testing.T) {
 	}
 }
 
-// A path is that of a plain file of the trial, and of nothing else.
+// Path returns only plain files of the trial.
 func TestPath(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
 	trial, err := w.AddTrial(record(1, 100))

@@ -1,17 +1,17 @@
 package result
 
-// Isolation is what kept all else off the nodes' CPUs in a trial, as it was found in
-// force when the network came up.
+// Isolation is what kept everything else off the nodes' CPUs in a trial, as found in effect when
+// the network came up.
 type Isolation struct {
 	// Degree is none, affinity, partition or isolated.
 	Degree string `json:"degree"`
-	// CPUs had nothing on them but the nodes; HostCPUs had all else.
+	// CPUs had only the nodes on them; HostCPUs had everything else.
 	CPUs     []int `json:"cpus,omitempty"`
 	HostCPUs []int `json:"host_cpus,omitempty"`
 	// Mechanism is how the kernel kept others off; Groups are its partitions.
 	Mechanism string           `json:"mechanism,omitempty"`
 	Groups    []IsolationGroup `json:"groups,omitempty"`
-	// Interrupts, KernelThreads and Tasks were moved away; Settings others that changed.
+	// Interrupts, KernelThreads and Tasks were moved away; Settings are other changes.
 	Interrupts    int `json:"interrupts,omitempty"`
 	KernelThreads int `json:"kernel_threads,omitempty"`
 	Tasks         int `json:"tasks,omitempty"`
@@ -20,10 +20,10 @@ type Isolation struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// IsolationGroup is a control group with CPUs for itself.
+// IsolationGroup is a control group with its own CPUs.
 type IsolationGroup struct {
 	Path string `json:"path"`
-	// Partition is the kernel's word for what the group is, such as isolated.
+	// Partition is the kernel's partition type of the group, such as isolated.
 	Partition string `json:"partition"`
 	CPUs      string `json:"cpus"`
 }

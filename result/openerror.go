@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// OpenError is a folder that is no result, or one that cannot be read.
+// OpenError means that a folder is no result, or cannot be read.
 type OpenError struct {
 	Dir    string
 	Reason string
@@ -51,7 +51,7 @@ func notAResult(dir string) error {
 	return e
 }
 
-// checkSchema refuses a form that this version does not know.
+// checkSchema refuses a format that this version does not know.
 func checkSchema(dir, file string, raw []byte, want string) error {
 	var head struct {
 		Schema *string `json:"schema"`
@@ -79,7 +79,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// brokenJSON gives the line of a JSON error.
+// brokenJSON returns an error with the line of a JSON error.
 func brokenJSON(dir, file string, raw []byte, err error) error {
 	where := file
 	var syntax *json.SyntaxError

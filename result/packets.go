@@ -12,8 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
-// PacketsSchema names the form of packets.parquet, in its metadata under the key
-// "schema".
+// PacketsSchema names the format of packets.parquet, in its metadata under the key "schema".
 const PacketsSchema = "nines/packets/v1"
 
 // The keys of packets.parquet's metadata.
@@ -22,45 +21,44 @@ const (
 	packetsCompleteKey = "complete"
 )
 
-// Packet is a row of packets.parquet: one packet that was sent. Times are nanoseconds
-// since the first measured packet was due.
+// Packet is a row of packets.parquet: one sent packet. Times are nanoseconds since the first
+// measured packet was due.
 type Packet struct {
 	ID         uint32 `parquet:"id"`
 	Flow       uint32 `parquet:"flow"`
 	IntendedNs int64  `parquet:"intended_ns"`
 	TxNs       int64  `parquet:"tx_ns"`
-	// What follows is nil where the packet was not received. LatencyNs is receive −
-	// intended send, as in the summary.
+	// The following fields are nil if the packet was not received. LatencyNs is receive − intended
+	// send, as in the summary.
 	RxNs      *int64 `parquet:"rx_ns,optional"`
 	LatencyNs *int64 `parquet:"latency_ns,optional"`
-	// PollGapNs is the time since the receiver had looked before.
+	// PollGapNs is the time since the receiver's previous poll.
 	PollGapNs *uint32 `parquet:"poll_gap_ns,optional"`
-	// Arrival is its place in the order of arrival, from 0: also of packets that share
-	// a receive time.
+	// Arrival is its place in the order of arrival, from 0, also for packets with equal receive
+	// times.
 	Arrival *uint32 `parquet:"arrival,optional"`
 	// Duplicates is how often it was received again.
 	Duplicates uint32 `parquet:"duplicates"`
 }
 
-// Packets are the rows of packets.parquet to be written, in the order of sending.
+// Packets are the rows of packets.parquet to write, in send order.
 type Packets struct {
-	// Complete is true if there is a row for every packet that was sent, and a receive
-	// time in it for every one that was received.
+	// Complete is true if every sent packet has a row, with a receive time for every received
+	// packet.
 	Complete bool
-	// Batches hands over some rows at a time, which are valid until the next, and ends
-	// with the first error that it is given.
+	// Batches passes some rows at a time to write, valid until the next call, and stops at the
+	// first error from write.
 	Batches func(write func([]Packet) error) error
 }
 
-// packetsPerGroup bounds the memory of writing and reading: a row group is held as a
-// whole.
+// packetsPerGroup limits the memory for writing and reading, which hold a whole row group.
 const packetsPerGroup = 1 << 19
 
 func writePackets(out io.Writer, packets *Packets) error {
 	w := parquet.NewGenericWriter[Packet](out,
 		// The fastest level: a recording is long, and its deltas are small already.
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		// Times and ids go up by steps that hardly differ.
+		// Times and ids rise in nearly equal steps.
 		parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked),
 		parquet.DefaultEncodingFor(parquet.Int32, &parquet.DeltaBinaryPacked),
 		parquet.MaxRowsPerRowGroup(packetsPerGroup),
@@ -74,9 +72,8 @@ func writePackets(out io.Writer, packets *Packets) error {
 	return errors.Join(err, w.Close())
 }
 
-// Packets reads packets.parquet: visit gets some rows at a time, which are valid until
-// it returns. It says whether the recording is complete, and is fs.ErrNotExist where
-// the packets were not recorded.
+// Packets reads packets.parquet: visit gets some rows at a time, valid until it returns. It returns
+// whether the recording is complete, and fs.ErrNotExist if the packets were not recorded.
 func (f Folder) Packets(visit func([]Packet) error) (complete bool, err error) {
 	below, path, err := f.Path(PacketsFile)
 	if err != nil {

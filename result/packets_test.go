@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// somePackets are rows of which every third was lost and every tenth came twice.
+// somePackets are rows with every third packet lost and every tenth duplicated.
 func somePackets(n int) []Packet {
 	rows := make([]Packet, n)
 	for i := range rows {
@@ -40,7 +40,7 @@ func inBatches(rows []Packet, size int) func(func([]Packet) error) error {
 
 func TestPacketsAreReadAsTheyWereWritten(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
-	// More than one row group; and none at all.
+	// More than one row group; and no rows.
 	for _, count := range []int{packetsPerGroup + 1234, 0} {
 		rows := somePackets(count)
 		r := record(1, 100)
@@ -84,7 +84,7 @@ func TestATrialWithoutPackets(t *testing.T) {
 	}
 }
 
-// What goes wrong while packets are written leaves no trial, and no part of one.
+// An error while packets are written leaves no trial, and no part of one.
 func TestPacketsThatCannotBeReadBackLeaveNoTrial(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
 	r := record(1, 100)

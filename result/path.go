@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Path is where a file of the trial is, below the result folder and on this machine;
-// an error that wraps fs.ErrNotExist where it is not there. It is never outside of the
-// result folder: a file that is a symbolic link is refused.
+// Path is the path of a trial's file, below the result folder and on this machine; if it does not
+// exist, the error wraps fs.ErrNotExist. It is never outside the result folder: symbolic links are
+// refused.
 func (f Folder) Path(name string) (below, path string, err error) {
 	if !safeID(f.id) || !safeID(name) {
 		return "", "", fmt.Errorf("%q of trial %q is not a file of a trial", name, f.id)
@@ -26,13 +26,12 @@ func (f Folder) Path(name string) (below, path string, err error) {
 	return below, path, nil
 }
 
-// LargestFile is the size in bytes up to which a file of a result is read at once; a
-// summary of 100,000 trials has about 200 MB.
+// LargestFile is the largest size in bytes of a result's file that is read at once; a summary of
+// 100,000 trials has about 200 MB.
 const LargestFile = 1 << 30
 
-// readPlain reads a file of a result, which may be somebody else's: a pipe, that would
-// wait for ever, a device or a link out of the folder is refused, and a size that no
-// memory holds.
+// readPlain reads a file of a result that may come from someone else: it refuses a pipe, which
+// would block for ever, a device, a link out of the folder, and a size that exceeds memory.
 func readPlain(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

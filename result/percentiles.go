@@ -2,7 +2,7 @@ package result
 
 import "sort"
 
-// Percentile is one of the percentiles that a summary names.
+// Percentile is a percentile that a summary names.
 type Percentile struct {
 	Name string  // "p99_9", as in summary.json
 	P    float64 // 0.999
@@ -24,11 +24,11 @@ func NamedPercentiles() []Percentile {
 	}
 }
 
-// Of returns the percentile's value in nanoseconds, nil where there is none.
+// Of returns the percentile's value in nanoseconds, nil if there is none.
 func (n Percentile) Of(p Percentiles) *int64 { return *n.field(&p) }
 
-// MakePercentiles is a summary whose percentiles are known otherwise than from a
-// histogram: at is asked for those that count supports. With count 0 all are nil.
+// MakePercentiles makes a summary of percentiles that do not come from a histogram: it calls at for
+// those that count supports. With count 0 all are nil.
 func MakePercentiles(count uint64, least, most int64, mean float64, at func(Percentile) int64) Percentiles {
 	out := Percentiles{Count: count}
 	if count == 0 {
@@ -44,8 +44,8 @@ func MakePercentiles(count uint64, least, most int64, mean float64, at func(Perc
 	return out
 }
 
-// Figure is a value of Percentiles by its name in summary.json, "min" to "max";
-// "mean" is rounded to a nanosecond. It is nil where the count supports none.
+// Figure is a value of Percentiles by its name in summary.json, "min" to "max"; "mean" is rounded
+// to a nanosecond. It is nil if the count does not support it.
 func (p Percentiles) Figure(name string) *int64 {
 	switch name {
 	case "min":
@@ -67,16 +67,15 @@ func (p Percentiles) Figure(name string) *int64 {
 	return nil
 }
 
-// Point is one step of a percentile curve: the value below or at which the
-// Count of all samples up to there lies.
+// Point is one step of a percentile curve: Count of all samples are at most ValueNs.
 type Point struct {
 	// Count is how many samples are at most ValueNs.
 	Count   uint64
 	ValueNs int64
 }
 
-// Curve is the cumulative distribution, one point for each bucket in use. Its
-// last point has the exact maximum.
+// Curve is the cumulative distribution, one point per bucket in use. Its last point has the exact
+// maximum.
 func (h *Histogram) Curve() []Point {
 	points := make([]Point, 0, 256)
 	var seen uint64
@@ -90,9 +89,9 @@ func (h *Histogram) Curve() []Point {
 	return points
 }
 
-// At returns the smallest value that at least p of the samples do not exceed,
-// within the histogram's resolution, and false when fewer than 1/(1−p) samples
-// were taken: then the value would be a guess.
+// At returns the smallest value that at least p of the samples do not exceed, within the
+// histogram's resolution, and false for fewer than 1/(1−p) samples: then the value would be a
+// guess.
 func (h *Histogram) At(p Percentile) (int64, bool) {
 	count := h.Count()
 	if count == 0 || count < p.Samples {
@@ -101,8 +100,8 @@ func (h *Histogram) At(p Percentile) (int64, bool) {
 	return h.clamp(h.counts.ValueAtQuantile(p.P * 100)), true
 }
 
-// Percentiles summarises the histogram. Min, mean and max are exact, the others
-// have three significant digits.
+// Percentiles summarises the histogram. Min, mean and max are exact, the others have three
+// significant digits.
 func (h *Histogram) Percentiles() Percentiles {
 	out := Percentiles{Count: h.Count()}
 	if out.Count == 0 {
@@ -118,8 +117,8 @@ func (h *Histogram) Percentiles() Percentiles {
 	return out
 }
 
-// Median is the middle of values, the mean of the two middle ones for an even
-// number, and 0 for none. It leaves values as they are.
+// Median is the middle of values, the mean of the two middle ones for an even number, and 0 for
+// none. It does not change values.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -1,19 +1,19 @@
 package result
 
-// PublishedSchema names the form of published.json.
+// PublishedSchema names the format of published.json.
 const PublishedSchema = "nines/published/v1"
 
-// PublishedSet is published.json: what others have measured, from the experiment
-// file. Nothing of it was measured here.
+// PublishedSet is published.json: published measurements from the experiment file. Nothing in it
+// was measured here.
 type PublishedSet struct {
 	Schema    string      `json:"schema"`
 	Published []Published `json:"published"`
 }
 
-// The figures that published points belong to. Rate has received over sent packets
-// a second; size the most packets a second over the frame's bytes with FCS; latency
-// a percentile in ns over 1/(1-p); load the median latency in ns over the offered
-// packets a second; maximum one value of packets a second, x is 0.
+// The figures of published points. Rate is received over sent packets a second; size the maximum
+// packets a second over the frame's bytes with FCS; latency a percentile in ns over 1/(1-p); load
+// the median latency in ns over the offered packets a second; maximum one value of packets a
+// second, with x 0.
 const (
 	FigureRate    = "rate"
 	FigureSize    = "size"
@@ -22,19 +22,19 @@ const (
 	FigureMaximum = "maximum"
 )
 
-// Published is a curve of somebody else's.
+// Published is a published curve.
 type Published struct {
-	// Source says whose it is: paper, table or figure.
+	// Source names its origin: paper, table or figure.
 	Source string `json:"source"`
 	// Figure is one of the constants above.
 	Figure string `json:"figure"`
-	// Series names the curve, such as the switch that was measured.
+	// Series names the curve, such as the measured switch.
 	Series string `json:"series"`
 	// Points are [x, y] in the figure's units.
 	Points [][2]float64 `json:"points"`
 }
 
-// keepPublished passes over what cannot be drawn: a file may come from anybody.
+// keepPublished skips what cannot be drawn: a file may come from anyone.
 func (r *Result) keepPublished(all []Published) {
 	for _, p := range all {
 		switch p.Figure {

@@ -9,26 +9,25 @@ import (
 	"path/filepath"
 )
 
-// Result is a result folder that has been opened. It reads the large files only
-// when asked for them, and never writes.
+// Result is an open result folder. It reads the large files only on request, and never writes.
 type Result struct {
 	Dir       string
 	Summary   Summary
 	Baselines []Baseline
 	// Maxima are the trials at rate 0 that other trials' rates are fractions of.
 	Maxima []Trial
-	// Searches are what search methods found. Every ID in it can name a folder, but the
-	// trials that it names may be missing; Problems says so.
+	// Searches are what search methods found. Every ID in them is a valid folder name, but their
+	// trials may be missing; Problems says so.
 	Searches []Search
-	// Published are measurements of others, to be shown beside these.
+	// Published are published measurements, to show next to these.
 	Published []Published
-	// Problems are files that are missing or broken without the whole being
-	// useless, one sentence each.
+	// Problems describe missing or broken files that do not make the whole useless, one sentence
+	// each.
 	Problems []string
 }
 
-// Open reads the summary of a result folder, or of a symbolic link to one, and
-// checks that the files of each trial are there.
+// Open reads the summary of a result folder, or of a symbolic link to one, and checks that the
+// files of each trial exist.
 func Open(dir string) (*Result, error) {
 	info, err := os.Stat(dir)
 	switch {
@@ -100,7 +99,7 @@ func (r *Result) readBaselines() error {
 	return err
 }
 
-// readSchema reads a file that a result need not have.
+// readSchema reads an optional file.
 func (r *Result) readSchema(name, schema string, into any) error {
 	raw, err := readPlain(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,16 +132,16 @@ func (r *Result) checkFolder(f Folder) {
 	}
 }
 
-// Experiment is the experiment file as it was run; "" where it was not kept.
+// Experiment returns the experiment file as run; "" if it was not kept.
 func (r *Result) Experiment() (string, error) {
 	raw, err := r.optional(ExperimentFile)
 	return string(raw), err
 }
 
-// Host is the host's inventory as JSON; nil where it was not kept.
+// Host returns the host's inventory as JSON; nil if it was not kept.
 func (r *Result) Host() (json.RawMessage, error) { return r.optionalJSON(HostFile) }
 
-// Plan is the plan, or the plans, as JSON; nil where it was not kept.
+// Plan returns the plan, or the plans, as JSON; nil if not kept.
 func (r *Result) Plan() (json.RawMessage, error) { return r.optionalJSON(PlanFile) }
 
 func (r *Result) optional(name string) ([]byte, error) {

@@ -160,8 +160,8 @@ func TestAnIDCannotLeadOutOfTheFolder(t *testing.T) {
 	}
 }
 
-// TestReadersRefuseWhatIsNoPlainFile: a pipe in somebody else's folder hangs nobody, and
-// no link leads out of it.
+// TestReadersRefuseWhatIsNoPlainFile: a pipe in a foreign folder blocks nobody, and no link leads
+// out of the folder.
 func TestReadersRefuseWhatIsNoPlainFile(t *testing.T) {
 	for what, make := range map[string]func(path string) error{
 		"a pipe": func(path string) error { return syscall.Mkfifo(path, 0o644) },

@@ -6,26 +6,25 @@ import (
 	"strings"
 )
 
-// Record is everything that one trial leaves behind. The writer sets Trial.ID,
-// and Trial.Latency, FromTx and SendLag from the histograms, so that they cannot
-// disagree.
+// Record is everything that one trial leaves behind. The writer sets Trial.ID, and Trial.Latency,
+// FromTx and SendLag from the histograms, so that they cannot disagree.
 type Record struct {
 	Trial      Trial
 	Details    Details
 	Histograms Histograms
 	Outliers   []Outlier
 	Rates      []Rate
-	// Packets, where every packet was recorded, writes packets.parquet.
+	// Packets writes packets.parquet, if every packet was recorded.
 	Packets *Packets
-	// Metrics, where every packet was recorded or captured, writes metrics.json.
+	// Metrics writes metrics.json, if every packet was recorded or captured.
 	Metrics *Metrics
-	// Events and Ordinary, where the trial was traced (Details.Trace), are the rows of
-	// events.parquet and ordinary.csv.
+	// Events and Ordinary are the rows of events.parquet and ordinary.csv, if the trial was traced
+	// (Details.Trace).
 	Events   []Event
 	Ordinary []Outlier
-	// Causes, where the trial was traced, writes causes.json.
+	// Causes writes causes.json, if the trial was traced.
 	Causes *Causes
-	// EngineLog is what the engine said, as text; empty writes no engine.log.
+	// EngineLog is the engine's output as text; empty writes no engine.log.
 	EngineLog []byte
 }
 
@@ -38,12 +37,11 @@ const (
 	After  When = "after"
 )
 
-// BaselineSchema names the form of baselines.json.
+// BaselineSchema names the format of baselines.json.
 const BaselineSchema = "nines/baselines/v1"
 
-// Baselines is baselines.json: the generator back to back with itself, without a
-// network, at the trials' rates. It is shown beside them, never subtracted:
-// percentiles do not add up.
+// Baselines is baselines.json: the generator back to back with itself, without a network, at the
+// trials' rates. They are shown next to the trials, never subtracted: percentiles do not add up.
 type Baselines struct {
 	Schema    string     `json:"schema"`
 	Baselines []Baseline `json:"baselines"`
@@ -55,17 +53,17 @@ type Baseline struct {
 	Trial
 }
 
-// MaximaSchema names the form of maxima.json.
+// MaximaSchema names the format of maxima.json.
 const MaximaSchema = "nines/maxima/v1"
 
-// Maxima is maxima.json: the trials at rate 0 that found what the rates of other
-// trials are fractions of. A trial's ID is a folder below maxima/.
+// Maxima is maxima.json: the trials at rate 0 that found the maxima for the rate fractions of other
+// trials. A trial's ID is a folder below maxima/.
 type Maxima struct {
 	Schema string  `json:"schema"`
 	Maxima []Trial `json:"maxima"`
 }
 
-// check holds a record to the invariants of a result before it is written.
+// check checks a record against the invariants of a result before it is written.
 func (r *Record) check() error {
 	t := &r.Trial
 	var wrong []error
@@ -94,15 +92,15 @@ func (r *Record) check() error {
 		wrong = append(wrong, fmt.Errorf("%d packets were sent and %d received, but the metrics are of %d and %d",
 			t.TxPackets, t.RxPackets, m.All.Sent, m.All.Received))
 	}
-	// Every packet counts: a latency for each packet received, no more, no fewer.
+	// Every packet counts: exactly one latency for each received packet.
 	if h := r.Histograms.Latency; h != nil && h.Count() != t.RxPackets {
 		wrong = append(wrong, fmt.Errorf("%d packets were received, but the latency of %d was recorded", t.RxPackets, h.Count()))
 	}
 	return errors.Join(wrong...)
 }
 
-// complete fills in what follows from the histograms, and empty lists for nil
-// ones, so that JSON has [] and {} instead of null.
+// complete fills in what follows from the histograms, and replaces nil lists by empty ones, so that
+// JSON has [] and {} instead of null.
 func (r *Record) complete(id string) {
 	r.Trial.ID = id
 	r.Trial.Latency = r.Histograms.Latency.Percentiles()
@@ -125,9 +123,8 @@ func (r *Record) complete(id string) {
 	}
 }
 
-// folderName makes a name fit to be a folder on any file system: letters,
-// digits, dot, dash and underscore, not hidden, and never "latest", which is the
-// symbolic link beside it.
+// folderName makes a name valid as a folder on any file system: letters, digits, dot, dash and
+// underscore, not hidden, and never "latest", the symbolic link in the same folder.
 func folderName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

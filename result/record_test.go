@@ -9,8 +9,7 @@ import (
 
 var testStart = time.Date(2026, 11, 20, 18, 30, 5, 123e6, time.UTC)
 
-// record is a simulated trial for the tests: packets with a lognormal latency
-// from a fixed seed.
+// record is a simulated trial for the tests: packets with a lognormal latency from a fixed seed.
 func record(seed int64, packets int) Record {
 	r := Record{
 		Trial: Trial{Variables: map[string]any{"links.*.kind": "veth", "traffic.rate_pps": 1000.0}, Repeat: 1,

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Reopen gives a writer that goes on with a result whose run was cut off: what is
-// there stays, and what is added follows it. It refuses a folder that is no result, one
-// whose files are damaged, and one that is being written.
+// Reopen returns a writer that continues an interrupted result: existing content stays, and new
+// content follows it. It refuses a folder that is no result, one with damaged files, and one that
+// is being written.
 func Reopen(dir string) (w *Writer, err error) {
 	folder, err := claimed(dir)
 	if inUse := new(InUseError); errors.As(err, &inUse) {
@@ -24,12 +24,12 @@ func Reopen(dir string) (w *Writer, err error) {
 			_ = folder.Close()
 		}
 	}()
-	r, err := Open(dir) // which also says why a folder cannot be opened
+	r, err := Open(dir) // it also says why a folder cannot be opened
 	if err != nil {
 		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // results/latest is about to point elsewhere
+		dir = real // results/latest will soon point elsewhere
 	}
 	w = &Writer{
 		dir: dir, folder: folder, summary: r.Summary,
@@ -38,11 +38,11 @@ func Reopen(dir string) (w *Writer, err error) {
 		searches:  Searches{Schema: SearchesSchema, Searches: orEmpty(r.Searches)},
 	}
 	w.summary.Trials = orEmpty(w.summary.Trials)
-	// The folder of all results is known by the names that Create gives.
+	// The names that Create gives identify the folder of all results.
 	if filepath.Base(filepath.Dir(dir)) == folderName(r.Summary.Name) {
 		w.root = filepath.Dir(filepath.Dir(dir))
 	}
-	// IDs count up, so a list with a hole would have one twice.
+	// IDs count up, so a list with a hole would repeat one.
 	for _, list := range []struct {
 		file string
 		ids  []string
@@ -61,7 +61,7 @@ func Reopen(dir string) (w *Writer, err error) {
 	return w, nil
 }
 
-// Resume notes that the run goes on now.
+// Resume records that the run continues now.
 func (w *Writer) Resume(now time.Time) error {
 	w.summary.Resumed = append(slices.Clone(w.summary.Resumed), now.UTC().Truncate(time.Second))
 	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
@@ -76,18 +76,18 @@ func (w *Writer) Maxima() []Trial { return slices.Clone(w.maxima.Maxima) }
 // Baselines are those that have been written so far.
 func (w *Writer) Baselines() []Baseline { return slices.Clone(w.baselines.Baselines) }
 
-// TrialFolder gives access to the files of a trial that has been written.
+// TrialFolder gives access to the files of a written trial.
 func (w *Writer) TrialFolder(id string) Folder {
 	return (&Result{Dir: w.dir, Summary: w.summary}).TrialFolder(id)
 }
 
-// MaximumFolder gives access to the files of a maximum that has been written.
+// MaximumFolder gives access to the files of a written maximum.
 func (w *Writer) MaximumFolder(id string) Folder {
 	return (&Result{Dir: w.dir, Maxima: w.maxima.Maxima}).MaximumFolder(id)
 }
 
-// SamePlans says whether these plans, which have a JSON form, are those that the result
-// keeps: only then are new trials of the same network as the old ones.
+// SamePlans tells whether these plans, which have a JSON form, are those in the result: only then
+// do new trials measure the same network as the old ones.
 func (w *Writer) SamePlans(v any) (bool, error) {
 	kept, err := os.ReadFile(filepath.Join(w.dir, PlanFile))
 	if err != nil {

@@ -89,8 +89,8 @@ func TestReopenRefuses(t *testing.T) {
 	}
 }
 
-// TestReopenRefusesWhatIsBeingWritten keeps two runs from one folder, also where the
-// first has died.
+// TestReopenRefusesWhatIsBeingWritten keeps two runs out of the same folder, and allows the second
+// after the first has died.
 func TestReopenRefusesWhatIsBeingWritten(t *testing.T) {
 	w, err := Create(t.TempDir(), "lab", time.Unix(1, 0))
 	if err != nil {
@@ -100,7 +100,7 @@ func TestReopenRefusesWhatIsBeingWritten(t *testing.T) {
 	if _, err := Reopen(w.Dir()); !errors.As(err, &inUse) {
 		t.Fatalf("beside a writer: %v", err)
 	}
-	// What the kernel does with the files of a process that dies.
+	// The kernel does this to the files of a process that dies.
 	if err := w.folder.Close(); err != nil {
 		t.Fatal(err)
 	}

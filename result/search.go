@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// SearchesSchema names the form of searches.json.
+// SearchesSchema names the format of searches.json.
 const SearchesSchema = "nines/searches/v1"
 
-// Searches is searches.json: what search methods found, one record for each
-// combination of the swept variables and repeat. Their trials are in the summary.
+// Searches is searches.json: what search methods found, one record for each combination of the
+// swept variables and repeat. Their trials are in the summary.
 type Searches struct {
 	Schema   string   `json:"schema"`
 	Searches []Search `json:"searches"`
@@ -24,26 +24,26 @@ type Search struct {
 	Repeat    int            `json:"repeat"` // counted from 1
 	// Method is the method's kind: "mlrsearch", "rfc2544".
 	Method string `json:"method"`
-	// Conformant is true if the standard's conditions were held; Deviations says which
-	// were not, and why.
+	// Conformant is true if the standard's conditions were met; Deviations says which were not, and
+	// why.
 	Conformant bool     `json:"conformant"`
 	Deviations []string `json:"deviations"`
 	// Passed is set by methods that judge (y1564, soak with limits).
 	Passed *bool `json:"passed,omitempty"`
-	// Findings are the figures that the search set out to find.
+	// Findings are the figures that the search was for.
 	Findings []Finding `json:"findings"`
 	// Trials are the IDs of its trials, in order, each with its purpose.
 	Trials []SearchTrial `json:"trials"`
-	// MeasuringNs is the sum of the trials' times as a whole.
+	// MeasuringNs is the sum of the trials' total times.
 	MeasuringNs int64 `json:"measuring_ns"`
 }
 
-// SearchTrial is a trial as a part of a search.
+// SearchTrial is a trial as part of a search.
 type SearchTrial struct {
 	ID      string `json:"id"`
 	Purpose string `json:"purpose"`
-	// RatePPS is the intended rate, LossRatio the part of the intended packets that did
-	// not arrive.
+	// RatePPS is the intended rate, LossRatio the fraction of the intended packets that did not
+	// arrive.
 	RatePPS    float64 `json:"rate_pps"`
 	DurationNs int64   `json:"duration_ns"`
 	LossRatio  float64 `json:"loss_ratio"`
@@ -55,29 +55,27 @@ type Finding struct {
 	Name string `json:"name"`
 	// Unit is "packets/s", "packets", "ns" or "ratio".
 	Unit string `json:"unit"`
-	// Value is nil where the search found none, and Reason says why.
+	// Value is nil if the search found none, and Reason says why.
 	Value *float64 `json:"value"`
-	// Low and High bound the value: a search's last lower and upper bound, or the
-	// confidence interval of repeats.
+	// Low and High bound the value: a search's last lower and upper bound, or the confidence
+	// interval of repeats.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Limit is what the value had to keep; Passed says whether it did.
+	// Limit is the limit for the value; Passed says whether it was kept.
 	Limit  *float64 `json:"limit,omitempty"`
 	Passed *bool    `json:"passed,omitempty"`
 	Reason string   `json:"reason,omitempty"`
-	// Conditions are what the figure was found under, such as {"load": 0.5,
-	// "frame_bytes": 64}.
+	// Conditions are those of the figure, such as {"load": 0.5, "frame_bytes": 64}.
 	Conditions map[string]any `json:"conditions,omitempty"`
-	// Trial is the trial that shows it, if one does.
+	// Trial is the trial that shows it, if any.
 	Trial string `json:"trial,omitempty"`
 }
 
-// SearchID is the ID that the next search will get, for the trials that are run for
-// it: Trial.Search.
+// SearchID is the ID of the next search, for its trials: Trial.Search.
 func (w *Writer) SearchID() string { return fmt.Sprintf("%04d", len(w.searches.Searches)+1) }
 
-// AddSearch writes what a search found, whose trials have been added before, and
-// returns it with its ID.
+// AddSearch writes what a search found, after its trials have been added, and returns it with its
+// ID.
 func (w *Writer) AddSearch(s Search) (Search, error) {
 	s.ID = w.SearchID()
 	if s.Variables == nil {
@@ -96,10 +94,10 @@ func (w *Writer) AddSearch(s Search) (Search, error) {
 	return s, nil
 }
 
-// Searches are those that have been written so far.
+// Searches returns those that have been written so far.
 func (w *Writer) Searches() []Search { return slices.Clone(w.searches.Searches) }
 
-// complete puts empty lists for nil ones, so that JSON has [] instead of null.
+// complete replaces nil lists by empty ones, so that JSON has [] instead of null.
 func (s *Search) complete() {
 	if s.Deviations == nil {
 		s.Deviations = []string{}
@@ -112,7 +110,7 @@ func (s *Search) complete() {
 	}
 }
 
-// check holds a search to what readers rely on.
+// check checks what readers rely on.
 func (s *Search) check(trials []Trial) error {
 	var wrong []error
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -150,7 +148,7 @@ func (s *Search) check(trials []Trial) error {
 	return errors.Join(wrong...)
 }
 
-// keepSearches passes over what cannot be shown: a file may come from anybody.
+// keepSearches skips what cannot be shown: a file may come from anyone.
 func (r *Result) keepSearches(all []Search) {
 	seen := make(map[string]bool, len(all))
 	for _, s := range all {

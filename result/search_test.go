@@ -90,7 +90,7 @@ func TestASearchThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// A file may come from anybody: what is strange is named, and the rest kept.
+// A file may come from anyone: anything strange is reported, and the rest kept.
 func TestHostileSearches(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, says string
@@ -135,7 +135,7 @@ func TestHostileSearches(t *testing.T) {
 	}
 }
 
-// FuzzSearches: whatever the file holds, reading it says so or gives lists.
+// FuzzSearches: for any file content, reading it returns an error or lists.
 func FuzzSearches(f *testing.F) {
 	f.Add([]byte(`{"schema":"nines/searches/v1","searches":[{"id":"0001","repeat":1,"method":"soak","findings":[{"name":"NDR","value":1e308}]}]}`))
 	f.Add([]byte(`{"schema":"nines/searches/v1","searches":[{"id":"..","trials":[{}]}]}`))

@@ -5,38 +5,36 @@ import (
 	"strings"
 )
 
-// LoadVariable is the part of a search's result at which a trial was run for its
-// latency: a variable of such a trial beside the swept ones, for who shows it.
+// LoadVariable is the fraction of a search's result at which a latency trial was run: an additional
+// variable of such a trial for display.
 const LoadVariable = "load"
 
-// The conditions of findings that tell trials for the latency apart: of which finding,
-// and in which test of the method the load was offered.
+// The conditions of findings that distinguish latency trials: the finding, and the method's test in
+// which the load was offered.
 const (
 	ofCondition   = "of"
 	testCondition = "test"
 )
 
-// loadOfVariable is ofCondition as a variable, where a search has several.
+// loadOfVariable is ofCondition as a variable, if a search has several.
 const loadOfVariable = "load of"
 
-// WindowPurpose begins the purpose of a trial that is a window of a soak, one long
-// measurement.
+// WindowPurpose begins the purpose of a trial that is a window of a soak, one long measurement.
 const WindowPurpose = "latency in window "
 
 // latencyName begins the findings of a trial's latency: "latency p99".
 const latencyName = "latency "
 
-// UnderLoad tells findings of the latency at parts of a search's result, whose trials
-// have the whole of it.
+// UnderLoad tells whether a finding is the latency at a fraction of a search's result; its trial
+// has the full latency.
 func (f Finding) UnderLoad() bool {
 	_, of := f.Conditions[ofCondition]
 	return of && strings.HasPrefix(f.Name, latencyName)
 }
 
-// Shown are the trials whose figures belong beside one another: plain trials, the
-// windows of a soak, and those that a search ran for the latency at parts of its result,
-// which get LoadVariable. A search's other trials are its way to the result, at rates
-// that differ: the median of them would say nothing.
+// Shown returns the comparable trials: plain trials, the windows of a soak, and a search's latency
+// trials at fractions of its result, which get LoadVariable. A search's other trials lead to the
+// result at various rates: their median would mean nothing.
 func Shown(trials []Trial, searches []Search) []Trial {
 	type load struct{ part, of, test any }
 	loads := map[string]load{}
@@ -80,7 +78,7 @@ func Shown(trials []Trial, searches []Search) []Trial {
 	return shown
 }
 
-// unused is the name, or another where the sweep has cases that are called so.
+// unused is the name, or another one if the sweep already uses it.
 func unused(variables map[string]any, name string) string {
 	for {
 		if _, taken := variables[name]; !taken {
@@ -90,5 +88,5 @@ func unused(variables map[string]any, name string) string {
 	}
 }
 
-// Shown are the result's trials that belong beside one another.
+// Shown returns the result's comparable trials.
 func (r *Result) Shown() []Trial { return Shown(r.Summary.Trials, r.Searches) }

@@ -2,37 +2,37 @@ package result
 
 import "time"
 
-// Schema names the form of summary.json.
+// Schema names the format of summary.json.
 const Schema = "nines/result/v1"
 
-// Summary is summary.json: one record a trial.
+// Summary is summary.json: one record per trial.
 type Summary struct {
 	Schema  string    `json:"schema"`
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Trials  []Trial   `json:"trials"`
-	// Resumed is when the run was gone on with after it had been cut off.
+	// Resumed is when the run was resumed after an interruption.
 	Resumed []time.Time `json:"resumed,omitempty"`
 	// Skipped are combinations that were not measured, and why.
 	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
-// Skipped is a combination of the swept variables that could not be measured, while
-// others could: its program is not installed, or its maximum was not found.
+// Skipped is a combination of the swept variables that could not be measured, while others could:
+// its program is not installed, or its maximum was not found.
 type Skipped struct {
 	Variables map[string]any `json:"variables"`
 	Reason    string         `json:"reason"`
 }
 
-// Trial is one measured run of the traffic. TxPackets = RxPackets + LostPackets;
-// RxPackets counts each packet once, duplicates and reordering apart.
+// Trial is one measured run of the traffic. TxPackets = RxPackets + LostPackets; RxPackets counts
+// each packet once, without duplicates.
 type Trial struct {
 	ID string `json:"id"` // "0001", the folder below trials/
 	// Variables are the swept keys and their values in this trial.
 	Variables map[string]any `json:"variables"`
 	Repeat    int            `json:"repeat"` // counted from 1
-	// Search is the ID of the search that the trial is a part of, and Purpose what it
-	// was run for, such as "loss verification"; empty for a plain trial.
+	// Search is the ID of the trial's search, and Purpose why it was run, such as "loss
+	// verification"; empty for a plain trial.
 	Search           string  `json:"search,omitempty"`
 	Purpose          string  `json:"purpose,omitempty"`
 	OfferedPPS       float64 `json:"offered_pps"`
@@ -50,7 +50,7 @@ type Trial struct {
 	Reasons []string    `json:"reasons"`
 }
 
-// LossRatio is lost over sent packets; nil where none was sent.
+// LossRatio is lost over sent packets; nil if none was sent.
 func (t *Trial) LossRatio() *float64 {
 	if t.TxPackets == 0 {
 		return nil
@@ -59,19 +59,19 @@ func (t *Trial) LossRatio() *float64 {
 	return &ratio
 }
 
-// Verdict says what a trial is worth.
+// Verdict says whether to trust a trial.
 type Verdict string
 
-// A clean trial ran undisturbed; a noisy one was disturbed, and its reasons say
-// by what; an invalid one did not offer what it promised.
+// A clean trial ran undisturbed; a noisy one was disturbed, and its reasons say by what; an invalid
+// one did not offer its load.
 const (
 	Clean   Verdict = "clean"
 	Noisy   Verdict = "noisy"
 	Invalid Verdict = "invalid"
 )
 
-// Percentiles are nanoseconds. A percentile that the count cannot support (fewer
-// than 1/(1−p) samples) is nil, not a guess; so is everything when Count is 0.
+// Percentiles are nanoseconds. A percentile that the count cannot support (fewer than 1/(1−p)
+// samples) is nil, not a guess; with Count 0 all are nil.
 type Percentiles struct {
 	Min    *int64   `json:"min"`
 	Mean   *float64 `json:"mean"`

@@ -5,15 +5,15 @@ import (
 	"maps"
 )
 
-// TraceVariable is the swept key by which trials are traced or not.
+// TraceVariable is the swept key that turns tracing on or off.
 const TraceVariable = "trace"
 
-// Traced compares trials that were traced with those that were not, of which all other
-// variables are equal: what the recorder changes of what it records.
+// Traced compares traced and untraced trials with otherwise equal variables: what the recorder
+// changes about what it records.
 type Traced struct {
 	// Variables are those that they share.
 	Variables map[string]any `json:"variables"`
-	// On and Off are how many trials of each there are.
+	// On and Off are the numbers of traced and untraced trials.
 	On      int            `json:"on"`
 	Off     int            `json:"off"`
 	Figures []TracedFigure `json:"figures"`
@@ -29,9 +29,9 @@ type TracedFigure struct {
 	Ratio float64 `json:"ratio"`
 }
 
-// TracedAgainstNot finds the trials of each combination of variables that there are both
-// traced and not. Trials that did not offer what they promised count for neither; a figure
-// that a trial does not support, or that is 0 without tracing, is left out.
+// TracedAgainstNot finds the combinations of variables with both traced and untraced trials. Trials
+// that did not offer their load do not count; a figure that a trial does not support, or that is 0
+// without tracing, is left out.
 func TracedAgainstNot(trials []Trial) []Traced {
 	type sides struct {
 		variables map[string]any
@@ -98,7 +98,7 @@ func valueOf(ns *int64) (float64, bool) {
 	return float64(*ns), true
 }
 
-// medianOf is false where a trial has no such figure.
+// medianOf is false if a trial lacks the figure.
 func medianOf(trials []Trial, of func(Trial) (float64, bool)) (float64, bool) {
 	values := make([]float64, 0, len(trials))
 	for _, t := range trials {
@@ -109,7 +109,7 @@ func medianOf(trials []Trial, of func(Trial) (float64, bool)) (float64, bool) {
 	return Median(values), len(values) == len(trials)
 }
 
-// Of tells whether a trial is one of those that are compared.
+// Of tells whether a trial is among the compared ones.
 func (t Traced) Of(trial Trial) bool {
 	others := maps.Clone(trial.Variables)
 	_, swept := others[TraceVariable]

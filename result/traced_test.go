@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Trials are compared with those that differ in being traced alone, by their medians;
-// one that did not offer what it promised is none of them.
+// Trials are compared, by medians, with those that differ only in tracing; one that did not offer
+// its load does not count.
 func TestTracedAgainstNot(t *testing.T) {
 	trial := func(traced any, wait string, p50, p99 int64, received uint64) Trial {
 		v := Trial{Variables: map[string]any{"wait": wait}, OfferedPPS: 1000, TxPackets: 100, RxPackets: received, Verdict: Clean,

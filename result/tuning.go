@@ -1,9 +1,9 @@
 package result
 
-// Tuning is which of the host's settings were changed while the network was up.
+// Tuning is the host settings that were changed while the network was up.
 type Tuning struct {
 	Profile string `json:"profile"`
-	// CPUs are those that the host was to leave alone.
+	// CPUs are those that the host had to leave alone.
 	CPUs     []int           `json:"cpus,omitempty"`
 	Settings []TuningSetting `json:"settings"`
 }
@@ -11,12 +11,12 @@ type Tuning struct {
 // TuningSetting is one setting, or the same one of several CPUs or devices.
 type TuningSetting struct {
 	Name string `json:"name"`
-	// Value was wanted, Old was there before.
+	// Value was wanted; Old was the value before.
 	Value string `json:"value"`
 	Old   string `json:"old,omitempty"`
 	// Outcome is changed, already (it was so before), absent or refused.
 	Outcome string `json:"outcome"`
-	// Files are how many it has, where they are several: one of each CPU.
+	// Files is the number of files if there are several, such as one per CPU.
 	Files  int    `json:"files,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

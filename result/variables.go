@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// VariableNames are the swept keys of all trials in the order of the sweep, whose last
-// key varies fastest: the later a key first has another value, the earlier it is. Keys
-// that cannot be told apart so are sorted.
+// VariableNames are the swept keys of all trials in sweep order, in which the last key varies
+// fastest: the later a key first changes its value, the earlier it comes. Undecided keys are
+// sorted.
 func VariableNames(trials []Trial) []string {
 	seen := map[string]bool{}
 	names := []string{}
@@ -38,7 +38,7 @@ func VariableNames(trials []Trial) []string {
 	return names
 }
 
-// FormatVariable is a variable's value as text: 10000, not 1e+04; nil is empty.
+// FormatVariable formats a variable's value: 10000, not 1e+04; nil is empty.
 func FormatVariable(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -65,9 +65,8 @@ func FormatVariable(v any) string {
 	return string(encoded)
 }
 
-// VariableColumns are the swept keys, each with the type that all its values have: whole
-// numbers, numbers, true and false, or else text. A key keeps its name unless one of the
-// others has it.
+// VariableColumns are the swept keys, each with the type of all its values: whole numbers, numbers,
+// booleans, or else text. A key keeps its name unless one of the others has it.
 func VariableColumns(trials []Trial, others []Column) []Column {
 	var found []Column
 	for _, name := range VariableNames(trials) {
@@ -81,13 +80,13 @@ func VariableColumns(trials []Trial, others []Column) []Column {
 	return found
 }
 
-// WithVariables puts the swept keys behind the trial's ID.
+// WithVariables puts the swept keys after the trial's ID.
 func WithVariables(trials []Trial, others []Column) []Column {
 	after := 1 + slices.IndexFunc(others, func(c Column) bool { return c.Name == "id" })
 	return slices.Concat(others[:after], VariableColumns(trials, others), others[after:])
 }
 
-// wholeNumbers is below what float64, the type of JSON's numbers, counts by ones.
+// wholeNumbers is the bound below which float64, the type of JSON's numbers, is exact for integers.
 const wholeNumbers = 1 << 53
 
 func variableKind(trials []Trial, name string) Kind {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVariablesAreInTheSweepsOrder: a sweep's last key varies fastest, whatever the
-// names, and whether the repeats are interleaved.
+// TestVariablesAreInTheSweepsOrder: a sweep's last key varies fastest, for any names, with repeats
+// interleaved or not.
 func TestVariablesAreInTheSweepsOrder(t *testing.T) {
 	for _, order := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
 		for _, repeats := range []int{1, 3} {

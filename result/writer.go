@@ -34,7 +34,7 @@ const (
 	PacketsFile   = "packets.parquet"
 	EngineLogFile = "engine.log"
 	EventsFile    = "events.parquet"
-	// OrdinaryFile has packets picked at random, in the form of OutliersFile.
+	// OrdinaryFile has randomly picked packets, in the form of OutliersFile.
 	OrdinaryFile = "ordinary.csv"
 	CausesFile   = "causes.json"
 
@@ -44,10 +44,9 @@ const (
 	latestLink   = "latest"
 )
 
-// Writer fills a result folder. Every file appears whole or not at all, and the
-// summary names a trial only when its files are there: the folder can be read at
-// any moment, also after a crash, and holds all finished trials. A Writer is for
-// one goroutine.
+// Writer fills a result folder. Every file appears whole or not at all, and the summary names a
+// trial only when its files exist: the folder can be read at any moment, even after a crash, and
+// holds all finished trials. One goroutine may use a Writer.
 type Writer struct {
 	root      string   // the folder of all results
 	dir       string   // this result
@@ -58,7 +57,7 @@ type Writer struct {
 	searches  Searches
 }
 
-// WriteError says what could not be written and what is there nevertheless.
+// WriteError says what could not be written and what exists nevertheless.
 type WriteError struct {
 	Path string
 	Kept string
@@ -82,14 +81,14 @@ func (e *WriteError) Error() string {
 
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Create makes the folder dir/<name>/<UTC time> and in it a summary without
-// trials. Two runs that start in the same second get folders of their own.
+// Create makes the folder dir/<name>/<UTC time> with a summary without trials. Two runs that start
+// in the same second get different folders.
 func Create(dir, name string, started time.Time) (*Writer, error) {
 	parent := filepath.Join(dir, folderName(name))
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, &WriteError{Path: parent, Err: err}
 	}
-	// No colons, so that the path can be given to scp and read on any system.
+	// No colons, so that the path works with scp and on any system.
 	stamp := started.UTC().Format("2006-01-02T15-04-05Z")
 	target := filepath.Join(parent, stamp)
 	for attempt := 2; ; attempt++ {
@@ -121,10 +120,10 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Dir is the result folder.
+// Dir returns the result folder.
 func (w *Writer) Dir() string { return w.dir }
 
-// Summary is what has been written so far.
+// Summary returns what has been written so far.
 func (w *Writer) Summary() Summary {
 	summary := w.summary
 	summary.Trials = append([]Trial(nil), w.summary.Trials...)
@@ -142,33 +141,32 @@ func (w *Writer) Discard() error {
 	if err := os.RemoveAll(w.dir); err != nil {
 		return &WriteError{Path: w.dir, Err: err}
 	}
-	// Not empty is the usual case, and no error.
+	// Usually it is not empty, which is no error.
 	_ = os.Remove(filepath.Dir(w.dir))
 	return nil
 }
 
-// WriteExperiment keeps the experiment file as it was run.
+// WriteExperiment stores the experiment file as run.
 func (w *Writer) WriteExperiment(text []byte) error {
 	return w.write(ExperimentFile, func(out io.Writer) error { _, err := out.Write(text); return err })
 }
 
-// WriteHost keeps the host's inventory; v is anything that has a JSON form.
+// WriteHost stores the host's inventory; v is anything with a JSON form.
 func (w *Writer) WriteHost(v any) error { return w.writeJSON(HostFile, v) }
 
-// WritePlan keeps the plan, or the plans; v is anything that has a JSON form.
+// WritePlan stores the plan, or the plans; v is anything with a JSON form.
 func (w *Writer) WritePlan(v any) error { return w.writeJSON(PlanFile, v) }
 
-// WritePublished keeps measurements of others that the report draws beside these.
+// WritePublished stores published measurements, which the report draws next to these.
 func (w *Writer) WritePublished(published []Published) error {
 	return w.writeJSON(PublishedFile, PublishedSet{Schema: PublishedSchema, Published: published})
 }
 
-// WriteReport keeps the page.
+// WriteReport stores the page.
 func (w *Writer) WriteReport(page func(io.Writer) error) error { return w.write(ReportFile, page) }
 
-// AddTrial writes the files of a finished trial and then the summaries with it.
-// It returns the trial with its ID and percentiles. After an error the folder
-// holds all trials before this one.
+// AddTrial writes the files of a finished trial and then the summaries with it. It returns the
+// trial with its ID and percentiles. After an error the folder holds all trials before this one.
 func (w *Writer) AddTrial(r Record) (Trial, error) {
 	if err := r.check(); err != nil {
 		return Trial{}, fmt.Errorf("the trial cannot be kept: %w", err)
@@ -185,13 +183,12 @@ func (w *Writer) AddTrial(r Record) (Trial, error) {
 		return Trial{}, w.failed(name, err)
 	}
 	if len(before) == 0 && w.root != "" {
-		_ = PointLatest(w.root, w.dir) // now already, for who resumes after a crash; Close says what fails
+		_ = PointLatest(w.root, w.dir) // already, for a resume after a crash; Close reports errors
 	}
 	return r.Trial, nil
 }
 
-// AddBaseline writes a run of the generator without a network, in the same form
-// as a trial.
+// AddBaseline writes a run of the generator without a network, in the same form as a trial.
 func (w *Writer) AddBaseline(when When, r Record) (Baseline, error) {
 	r.Details.Baseline = string(when)
 	if err := r.check(); err != nil {
@@ -211,8 +208,7 @@ func (w *Writer) AddBaseline(when When, r Record) (Baseline, error) {
 	return added, nil
 }
 
-// AddMaximum writes a trial at rate 0 that found a maximum, in the same form as a
-// trial.
+// AddMaximum writes a trial at rate 0 that found a maximum, in the same form as a trial.
 func (w *Writer) AddMaximum(r Record) (Trial, error) {
 	if err := r.check(); err != nil {
 		return Trial{}, fmt.Errorf("the maximum cannot be kept: %w", err)
@@ -231,7 +227,7 @@ func (w *Writer) AddMaximum(r Record) (Trial, error) {
 	return r.Trial, nil
 }
 
-// Skip notes a combination that is not measured, once.
+// Skip records a combination that is not measured, once.
 func (w *Writer) Skip(skipped Skipped) error {
 	if skipped.Variables == nil {
 		skipped.Variables = map[string]any{}
@@ -250,18 +246,18 @@ func (w *Writer) Skip(skipped Skipped) error {
 	return nil
 }
 
-// SameVariables tells whether two trials are of the same combination, whether their
-// values come from a file or from a program: 64 is 64.0.
+// SameVariables tells whether two trials have the same combination, also if one's values come from
+// a file and the other's from a program: 64 is 64.0.
 func SameVariables(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return FormatVariable(x) == FormatVariable(y) })
 }
 
-// Close points <root>/latest at this result, if there are trials in it, and lets others
-// remove it or go on with it. The folder is whole without it.
+// Close points <root>/latest at this result, if it has trials, and lets others remove or continue
+// it. The folder is complete without this.
 func (w *Writer) Close() error {
 	defer w.folder.Close()
 	if w.root == "" || len(w.summary.Trials) == 0 {
-		return nil // it was reopened, and is not where Create makes results; or shows nothing
+		return nil // it was reopened outside Create's layout; or has nothing to show
 	}
 	if err := PointLatest(w.root, w.dir); err != nil {
 		return &WriteError{Path: filepath.Join(w.root, latestLink), Err: err, Kept: w.kept()}
@@ -269,7 +265,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// PointLatest points <root>/latest at a result below it, as of one that was copied there.
+// PointLatest points <root>/latest at a result below it, for example a copied one.
 func PointLatest(root, dir string) error {
 	target, err := filepath.Rel(root, dir)
 	if err != nil {
@@ -278,8 +274,7 @@ func PointLatest(root, dir string) error {
 	return replaceSymlink(target, filepath.Join(root, latestLink))
 }
 
-// writeRecord writes a trial's folder under a temporary name and renames it when
-// it is complete.
+// writeRecord writes a trial's folder under a temporary name and renames it when it is complete.
 func (w *Writer) writeRecord(below string, r Record) error {
 	parent := filepath.Join(w.dir, below)
 	final := filepath.Join(parent, r.Trial.ID)
@@ -288,7 +283,7 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		_ = os.RemoveAll(temporary) // gives a full disk its space back
 		return &WriteError{Path: path, Err: err, Kept: w.kept()}
 	}
-	// What a failed attempt at this number left is not in the summary.
+	// The summary does not name what a failed attempt at this number left.
 	for _, stale := range []string{temporary, final} {
 		if err := os.RemoveAll(stale); err != nil {
 			return fail(stale, err)
@@ -338,8 +333,8 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	return nil
 }
 
-// summaryFiles puts summary.json last: readers go by it, and it names a trial
-// only when everything else is there.
+// summaryFiles puts summary.json last: readers rely on it, and it names a trial only when
+// everything else exists.
 func (w *Writer) summaryFiles() []content {
 	return []content{
 		{SummaryCSVFile, func(out io.Writer) error { return WriteSummaryCSV(out, w.summary.Trials) }},

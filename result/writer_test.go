@@ -29,7 +29,7 @@ func mustCreate(t *testing.T, dir string) *Writer {
 	return w
 }
 
-// writeAll fills a folder as a run does.
+// writeAll fills a folder like a run.
 func writeAll(t *testing.T, root string) *Writer {
 	t.Helper()
 	w := mustCreate(t, root)
@@ -140,13 +140,13 @@ func TestRunsOfTheSameSecondGetTheirOwnFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// They show nothing, so that latest stays where it was.
+	// It has nothing to show, so latest does not move.
 	if _, err := os.Lstat(filepath.Join(root, "latest")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("latest: %v", err)
 	}
 }
 
-// A run that is killed later is gone on with by results/latest.
+// A run that is killed later can be resumed by results/latest.
 func TestLatestIsTheResultFromItsFirstTrialOn(t *testing.T) {
 	root := t.TempDir()
 	w := mustCreate(t, root)
@@ -197,8 +197,8 @@ func TestSummaryCSVEscapesAndNamesUnits(t *testing.T) {
 
 type testKind string
 
-// TestKilledWriter kills a process that writes trials and reads what it left:
-// all that it said was done must be there, and whole.
+// TestKilledWriter kills a process that writes trials and reads what it left: everything that it
+// reported as done must exist, complete.
 func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv("NINES_TEST_WRITE_FOREVER"); dir != "" {
 		w, err := Create(dir, "killed", testStart)
@@ -231,7 +231,7 @@ func TestKilledWriter(t *testing.T) {
 				said++
 			}
 		}
-		// Not a deadline but a spread of moments to kill at.
+		// Not a deadline but various moments to kill at.
 		time.Sleep(time.Duration(attempt) * 700 * time.Microsecond)
 		if err := child.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -252,8 +252,8 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// TestFullDisk writes to file systems of growing size until each is full: the
-// disk fills in each of the files in turn, and what was finished stays readable.
+// TestFullDisk writes to file systems of growing size until each is full: the disk fills in each of
+// the files in turn, and finished trials stay readable.
 func TestFullDisk(t *testing.T) {
 	const page = 4096
 	filled := 0

@@ -12,19 +12,19 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Of CSIT's latency strings: FD.io CSIT, "Packet Latency" in its methodology, and its
-// test message "LATENCY [min/avg/max/hdrh] per stream". Minimum, average and maximum
-// are whole microseconds, hdrh is the compressed V2 encoding of a histogram of
-// microseconds in base64, and -1/-1/-1/ stands for no latency.
+// CSIT's latency strings: FD.io CSIT, "Packet Latency" in its methodology, and its test message
+// "LATENCY [min/avg/max/hdrh] per stream". Minimum, average and maximum are whole microseconds,
+// hdrh is the compressed V2 encoding of a histogram of microseconds in base64, and -1/-1/-1/ means
+// no latency.
 const (
 	csitNone      = "-1/-1/-1/"
 	nsPerUs       = 1000
 	highestUs     = result.HighestNs / nsPerUs
-	csitDirection = "forward" // nines measures one direction a trial
+	csitDirection = "forward" // nines measures one direction per trial
 )
 
-// CSITLatency is a histogram of nanoseconds as CSIT's min/avg/max/hdrh. What is below
-// half a microsecond counts as 0.
+// CSITLatency formats a histogram of nanoseconds as CSIT's min/avg/max/hdrh. Values below half a
+// microsecond count as 0.
 func CSITLatency(h *result.Histogram) (string, error) {
 	p := h.Percentiles()
 	if p.Count == 0 {
@@ -48,9 +48,9 @@ func CSITLatency(h *result.Histogram) (string, error) {
 
 func toUs(ns float64) int64 { return int64(math.Round(ns / nsPerUs)) }
 
-// WriteCSIT writes a line for each trial, separated by tabs: its ID, its direction,
-// the rate in packets a second that it was to offer, why it was run where it is part
-// of a search ("latency at 50 %"), the variables, and CSIT's string.
+// WriteCSIT writes a tab-separated line for each trial: its ID, its direction, the intended rate in
+// packets a second, its purpose if it is part of a search ("latency at 50 %"), the variables, and
+// CSIT's string.
 func WriteCSIT(w io.Writer, r *result.Result, trials []result.Trial, progress Progress) error {
 	out := bufio.NewWriter(w)
 	intended := map[string]float64{}
@@ -80,7 +80,7 @@ func WriteCSIT(w io.Writer, r *result.Result, trials []result.Trial, progress Pr
 	return out.Flush()
 }
 
-// cell is a text without what would end a cell or a line.
+// cell removes what would end a cell or a line.
 func cell(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -55,7 +55,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// The document has what the folder has, and says what it lacks.
+// The document has what the folder has, and lists what is missing.
 func TestJSONDocument(t *testing.T) {
 	r := fixture(t)
 	if err := os.Remove(filepath.Join(r.Dir, "trials", "0002", result.OutliersFile)); err != nil {

@@ -10,8 +10,8 @@ import (
 
 var started = time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)
 
-// fixture is a result of four trials: two repeats of two combinations, of which the
-// last belongs to a search. Packet i of trial n took (n·5000 + i) ns.
+// fixture is a result of four trials: two repeats of two combinations. The last trial belongs to a
+// search. Packet i of trial n took (n·5000 + i) ns.
 func fixture(t testing.TB) *result.Result {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "exported", started)

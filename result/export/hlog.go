@@ -10,19 +10,19 @@ import (
 	"nines.dev/nines/result"
 )
 
-// HlogOptions says what goes into a log.
+// HlogOptions select the content of a log.
 type HlogOptions struct {
-	// Series are the tags to write: result.TagLatency and so on; none means all.
+	// Series are the tags to write, such as result.TagLatency; none means all.
 	Series []string
-	// Merge adds up all intervals of a series and combination of variables, so that
-	// each has one line: the repeats as one measurement.
+	// Merge adds up all intervals of a series and combination of variables, so that each has one
+	// line: the repeats become one measurement.
 	Merge bool
 }
 
-// WriteHlog writes an HdrHistogram log of several trials: a line for each trial and
-// series, at the time of the trial, or several where a long trial has an interval a
-// minute. A tag is the series, followed by the variables' values where the trials
-// differ in them: readers add up what has the same tag.
+// WriteHlog writes an HdrHistogram log of several trials: a line for each trial and series, at the
+// time of the trial, or several lines if a long trial has an interval per minute. A tag is the
+// series, followed by the values of the variables that differ between trials: readers add up lines
+// with equal tags.
 func WriteHlog(w io.Writer, r *result.Result, trials []result.Trial, options HlogOptions, progress Progress) error {
 	names := differing(trials)
 	ordered := inTime(r, trials)
@@ -67,14 +67,13 @@ func WriteHlog(w io.Writer, r *result.Result, trials []result.Trial, options Hlo
 	return nil
 }
 
-// timed is a trial and when its log begins.
+// timed is a trial and the start of its log.
 type timed struct {
 	trial result.Trial
 	start time.Time
 }
 
-// inTime sorts trials by their start, as the writer of their logs has it: where it is
-// not known, that of the run.
+// inTime sorts trials by start, as in their logs; an unknown start is that of the run.
 func inTime(r *result.Result, trials []result.Trial) []timed {
 	ordered := make([]timed, len(trials))
 	for i, t := range trials {
@@ -87,7 +86,7 @@ func inTime(r *result.Result, trials []result.Trial) []timed {
 	return ordered
 }
 
-// differing are the variables that do not have one value in all trials.
+// differing returns the variables with more than one value in the trials.
 func differing(trials []result.Trial) []string {
 	return slices.DeleteFunc(result.VariableNames(trials), func(name string) bool {
 		first := result.FormatVariable(trials[0].Variables[name])
@@ -104,7 +103,7 @@ func tagOf(t result.Trial, names []string) string {
 	return tag.String()
 }
 
-// merger adds up the intervals of each tag; a sum lasts from the first to the end of
+// merger adds up the intervals of each tag; a sum lasts from the start of the first to the end of
 // the last.
 type merger struct {
 	sums []result.Interval
@@ -119,7 +118,7 @@ func (m *merger) add(interval result.Interval) error {
 		return nil
 	}
 	sum := &m.sums[i]
-	sum.Length = max(sum.Length, interval.Start.Add(interval.Length).Sub(sum.Start)) // they come in time's order
+	sum.Length = max(sum.Length, interval.Start.Add(interval.Length).Sub(sum.Start)) // they come in time order
 	sum.Histogram.Merge(interval.Histogram)
 	return nil
 }

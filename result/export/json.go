@@ -8,38 +8,37 @@ import (
 	"nines.dev/nines/result"
 )
 
-// DocumentSchema names the form of the JSON document.
+// DocumentSchema names the format of the JSON document.
 const DocumentSchema = "nines/export/v1"
 
 // evidence is a trial with all its files.
 type evidence struct {
-	When result.When `json:"when,omitempty"` // of a baseline
+	When result.When `json:"when,omitempty"` // for a baseline
 	result.Trial
 	Details    *result.Details  `json:"details"`
 	Histograms []histogram      `json:"histograms"`
 	Outliers   []result.Outlier `json:"outliers"`
 	Rates      []result.Rate    `json:"rates"`
 	Metrics    *result.Metrics  `json:"metrics,omitempty"`
-	// Packets is the file that has every packet, below the result folder.
+	// Packets is the file with every packet, below the result folder.
 	Packets   string `json:"packets_file,omitempty"`
 	EngineLog string `json:"engine_log,omitempty"`
 }
 
-// histogram is an interval of latency.hlog: as its encoding, which HdrHistogram's
-// libraries read, and as counts, which need none.
+// histogram is an interval of latency.hlog: in the encoding that HdrHistogram's libraries read, and
+// as counts, which need no library.
 type histogram struct {
 	Series  string    `json:"series"`
 	Start   time.Time `json:"start"`
 	LengthS float64   `json:"length_s"`
 	// Hdrh is the compressed V2 encoding in base64; values are nanoseconds.
 	Hdrh string `json:"hdrh"`
-	// Counts are pairs: the largest value of a bucket in ns, and how many samples.
+	// Counts are pairs: the largest value of a bucket in ns, and the number of samples.
 	Counts [][2]int64 `json:"counts"`
 }
 
-// WriteJSON writes one document with everything of a result folder: what was run, on
-// what, what was found, and on which evidence. Trials are all of the result's, or some;
-// one at a time is held.
+// WriteJSON writes one document with everything in a result folder: what was run, on what, the
+// findings, and the evidence. Trials are all of the result's, or some; it holds one at a time.
 func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, progress Progress) error {
 	problems := append([]string{}, r.Problems...)
 	problem := func(err error) {
@@ -47,7 +46,7 @@ func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, progress Pr
 			problems = append(problems, err.Error())
 		}
 	}
-	experiment, err := r.Experiment() // the file as it was run, YAML
+	experiment, err := r.Experiment() // the file as run, YAML
 	problem(err)
 	host, err := r.Host()
 	problem(err)
@@ -73,7 +72,7 @@ func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, progress Pr
 	})
 	out.list("maxima", len(r.Maxima), func(i int) any { return gather(r.Maxima[i], r.MaximumFolder(r.Maxima[i].ID), problem) })
 	out.field("published", append([]result.Published{}, r.Published...))
-	// Files that are missing or damaged, and so not in the document.
+	// Missing or damaged files, which are not in the document.
 	out.field("problems", problems)
 	return out.close()
 }
@@ -134,7 +133,7 @@ func (o *objectWriter) close() error {
 	return o.err
 }
 
-// gather reads a trial's files; what cannot be read is a problem, and left out.
+// gather reads a trial's files; unreadable ones are reported and left out.
 func gather(t result.Trial, folder result.Folder, problem func(error)) evidence {
 	e := evidence{Trial: t, Histograms: []histogram{}}
 	if d, err := folder.Details(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// WritePackets copies the packets of the one trial that has them.
+// WritePackets copies the packets of the only trial that has them.
 func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
 	var found string
 	for _, t := range trials {

@@ -10,13 +10,12 @@ import (
 	"nines.dev/nines/result"
 )
 
-// rowsPerGroup is small for Parquet: a row has some ninety columns, and a result
-// seldom more than a few thousand trials.
+// rowsPerGroup is small for Parquet: a row has about ninety columns, and a result seldom more than
+// a few thousand trials.
 const rowsPerGroup = 10_000
 
-// WriteParquet writes the table with one optional column for each of its own: STRING,
-// INT64, DOUBLE, BOOLEAN, and TIMESTAMP in nanoseconds of UTC. What is not known is
-// null.
+// WriteParquet writes the table with an optional column for each of its columns: STRING, INT64,
+// DOUBLE, BOOLEAN, and TIMESTAMP in nanoseconds UTC. Unknown values are null.
 func WriteParquet(w io.Writer, table *Table) error {
 	fields := make([]parquet.Field, len(table.Columns))
 	for i, c := range table.Columns {
@@ -71,8 +70,7 @@ func parquetValue(value any, column int) parquet.Value {
 	return v.Level(0, 1, column)
 }
 
-// orderedGroup keeps columns in the order of the table; the library's own group sorts
-// them by name.
+// orderedGroup keeps columns in the order of the table; the library's group sorts them by name.
 type orderedGroup struct {
 	parquet.Group
 	fields []parquet.Field

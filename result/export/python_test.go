@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// python runs a script on a file and gives its output.
+// python runs a script on a file and returns its output.
 func python(t *testing.T, script string, args []string, modules ...string) string {
 	t.Helper()
 	out, err := exec.Command(labtest.Python(t, modules...), append([]string{"-c", script}, args...)...).CombinedOutput()
@@ -26,7 +26,7 @@ func python(t *testing.T, script string, args []string, modules ...string) strin
 	return strings.TrimSpace(string(out))
 }
 
-// DuckDB reads from the Parquet file what the CSV file says, column by column.
+// DuckDB reads from the Parquet file what the CSV file has, column by column.
 func TestDuckDBReadsParquet(t *testing.T) {
 	r, dir := fixture(t), t.TempDir()
 	whole := table(t, r)
@@ -78,14 +78,14 @@ print(duckdb.sql("select sum(lost_packets), avg(latency_mean_ns) from '%s/t.parq
 	}
 }
 
-// sameButForTypes: a sum is an int or a Decimal, from version to version.
+// sameButForTypes: a sum is an int or a Decimal, depending on the version.
 func sameButForTypes(got, want string) bool {
 	plain := strings.NewReplacer("Decimal('", "", "')", "")
 	return plain.Replace(got) == plain.Replace(want)
 }
 
-// bucketTop is the largest value that HdrHistogram, at three significant digits, holds
-// for the same: its buckets are powers of two, cut into 1,024 or more.
+// bucketTop is the largest value in the same bucket of an HdrHistogram with three significant
+// digits: its buckets are powers of two, cut into 1,024 or more.
 func bucketTop(ns int64) int {
 	width := int64(1)
 	for ns/width >= 2048 {
@@ -94,8 +94,7 @@ func bucketTop(ns int64) int {
 	return int(ns/width*width + width - 1)
 }
 
-// HdrHistogram's own package reads the log: every interval at its time, with every
-// packet.
+// HdrHistogram's own package reads the log: every interval at its time, with every packet.
 func TestHdrHistogramReadsLog(t *testing.T) {
 	r := fixture(t)
 	read := func(options HlogOptions) string {
@@ -150,8 +149,8 @@ while True:
 	}
 }
 
-// CSIT's string is what its readers expect: whole microseconds, and a histogram that
-// HdrHistogram's own package decodes.
+// CSIT's string is what its readers expect: whole microseconds, and a histogram that HdrHistogram's
+// own package decodes.
 func TestHdrHistogramReadsCSIT(t *testing.T) {
 	r := fixture(t)
 	var out bytes.Buffer

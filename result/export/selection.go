@@ -9,8 +9,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Select picks trials by their IDs, in the result's order; without IDs all of them.
-// "7" means "0007" as well.
+// Select picks trials by ID, in the result's order; all of them without IDs. "7" also means "0007".
 func Select(r *result.Result, ids []string) ([]result.Trial, error) {
 	if len(ids) == 0 {
 		return r.Summary.Trials, nil
@@ -51,7 +50,7 @@ func noTrial(id string, all []string) error {
 	return exit.Wrongf("there is no trial %q; the result has %s", id, has)
 }
 
-// Progress is told how many trials are done, of how many; nil is told nothing.
+// Progress receives the number of finished trials and the total; may be nil.
 type Progress func(done, of int)
 
 func (p Progress) tell(done, of int) {

@@ -6,14 +6,13 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Table has one row a trial.
+// Table has one row per trial.
 type Table struct {
 	Columns []result.Column
 	Rows    [][]any
 }
 
-// NewTable reads what is known of the trials. Problems are files that could not be
-// read: their columns are empty.
+// NewTable reads the trials' data. Problems are unreadable files: their columns are empty.
 func NewTable(r *result.Result, trials []result.Trial, progress Progress) (table *Table, problems []string) {
 	rows := make([]result.Row, len(trials))
 	form := result.InExport
@@ -47,6 +46,6 @@ func NewTable(r *result.Result, trials []result.Trial, progress Progress) (table
 	return table, problems
 }
 
-// WriteCSV writes the table with a header line. What is not known is empty; times are
-// RFC 3339 in UTC.
+// WriteCSV writes the table with a header line. Unknown values are empty; times are RFC 3339 in
+// UTC.
 func WriteCSV(w io.Writer, table *Table) error { return result.WriteCSV(w, table.Columns, table.Rows) }

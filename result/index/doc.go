@@ -1,9 +1,9 @@
-// Package index keeps what all result folders say in one database, so that they can be
-// listed, filtered and asked with SQL: SQLite in a file, or PostgreSQL by URL, with one
-// schema (docs/results-index.md).
+// Package index collects the contents of all result folders in one database, to list, filter and
+// query them with SQL: SQLite in a file, or PostgreSQL by URL, with the same schema
+// (docs/results-index.md).
 //
-// The folders are the truth. Refresh brings the index up to date with them: what is
-// new is read, what has changed is read again, what is gone is forgotten. The index
-// can be deleted at any time. Several processes may use one at once, and one that dies
-// leaves it whole: each result is written in a transaction of its own.
+// The folders are the source of truth. Refresh updates the index: it reads new and changed folders,
+// and forgets removed ones. The index can be deleted at any time. Several processes may use one at
+// the same time, and one that dies leaves it intact: each result is written in a separate
+// transaction.
 package index

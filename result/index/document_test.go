@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDocumentNamesEveryColumn: docs/results-index.md has every table and column, and
-// its examples run on both databases.
+// TestDocumentNamesEveryColumn: docs/results-index.md has every table and column, and its examples
+// run on both databases.
 func TestDocumentNamesEveryColumn(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "results-index.md"))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Folders come from anybody: what is no result is named and left out, and the rest is
+// Folders may come from anyone: anything that is no result is named and left out, and the rest is
 // indexed.
 func TestHostileFoldersAreSkipped(t *testing.T) {
 	forEachDatabase(t, func(t *testing.T, location func(*testing.T, string) Location) {
@@ -84,7 +84,7 @@ func TestHostileFoldersAreSkipped(t *testing.T) {
 		if again := refresh(t, x); again.Read != 0 || again.Removed != 0 || len(again.Skipped) != len(done.Skipped) {
 			t.Errorf("again: %+v", again)
 		}
-		// What was good and is now bad is forgotten.
+		// What was valid and is now invalid is forgotten.
 		good, err := x.Folder(t.Context(), "good/2026-11-20T18-30-05Z")
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestHostileFoldersAreSkipped(t *testing.T) {
 	})
 }
 
-// A folder that cannot be looked into keeps what is known of it.
+// An unreadable folder keeps its index entries.
 func TestUnreadableFolderIsNotForgotten(t *testing.T) {
 	root := t.TempDir()
 	x := open(t, locate(t, "", root), root)
@@ -107,8 +107,7 @@ func TestUnreadableFolderIsNotForgotten(t *testing.T) {
 	if err != nil || len(was) != 1 {
 		t.Fatalf("%v, %v", was, err)
 	}
-	// As root every folder can be read, so that the walk is told of the failure by a
-	// name that cannot be one.
+	// Root can read every folder, so the walk gets its failure from an impossible name.
 	var s scan
 	if err := s.walk(filepath.Join(root, "one\x00"), "one", 1); err != nil {
 		t.Fatal(err)
@@ -118,7 +117,7 @@ func TestUnreadableFolderIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The root must be there: a disk that is not mounted is no reason to forget all.
+// The root must exist: an unmounted disk is no reason to forget everything.
 func TestRootThatIsGone(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "results")
 	if _, err := Open(t.Context(), locate(t, "", root), root); err == nil || !strings.Contains(err.Error(), "'nines run' makes it") {
@@ -130,7 +129,7 @@ func TestRootThatIsGone(t *testing.T) {
 	}
 }
 
-// FuzzRows: whatever a summary says, the index takes it or says why not.
+// FuzzRows: the index accepts any summary or says why not.
 func FuzzRows(f *testing.F) {
 	f.Add([]byte(`{"schema":"nines/result/v1","name":"a","trials":[{"id":"0001","variables":{"a":[1]},"verdict":"clean"}]}`))
 	f.Add([]byte(`{"schema":"nines/result/v1","started":"9999-01-01T00:00:00Z","trials":[{"id":"\u0000"},{"id":"\ufffd"}]}`))

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// The index follows the folders: new ones come, changed ones change, removed ones go.
+// The index follows the folders: new ones appear, changed ones change, removed ones disappear.
 func TestIndexFollowsTheFolders(t *testing.T) {
 	forEachDatabase(t, func(t *testing.T, location func(*testing.T, string) Location) {
 		root := t.TempDir()
@@ -57,7 +57,7 @@ func TestIndexFollowsTheFolders(t *testing.T) {
 	})
 }
 
-// What is in the tables is what is in the folder, in both databases alike.
+// The tables hold the content of the folder, in both databases alike.
 func TestTablesHoldWhatTheFolderSays(t *testing.T) {
 	forEachDatabase(t, func(t *testing.T, location func(*testing.T, string) Location) {
 		root := t.TempDir()
@@ -100,7 +100,7 @@ func TestTablesHoldWhatTheFolderSays(t *testing.T) {
 	})
 }
 
-// alike is what the databases print differently: true in PostgreSQL is 1 in SQLite.
+// alike adapts to printing differences: true in PostgreSQL is 1 in SQLite.
 func alike(x *Index, postgres, sqlite string) string {
 	if x.location.File == "" {
 		return postgres
@@ -148,7 +148,7 @@ func TestListFilters(t *testing.T) {
 	})
 }
 
-// A query reads, whatever it tries.
+// A query can only read, whatever it tries.
 func TestQueryCannotWrite(t *testing.T) {
 	forEachDatabase(t, func(t *testing.T, location func(*testing.T, string) Location) {
 		root := t.TempDir()
@@ -184,7 +184,7 @@ func TestQueryCannotWrite(t *testing.T) {
 		for _, statement := range []string{"select count(*) from results", "(select count(*) from results)", " -- c\nSELECT count(*) FROM results ; ",
 			"with a as (select * from results) select count(*) from a", "values (1)"} {
 			if x.location.File != "" && strings.HasPrefix(statement, "(") {
-				continue // SQLite has no such form
+				continue // SQLite lacks this syntax
 			}
 			if got := said(ask(t, x, statement).rows); got != "[[1]]" {
 				t.Errorf("%q gives %s", statement, got)

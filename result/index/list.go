@@ -14,23 +14,23 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Filter chooses results; what is empty is not asked.
+// Filter chooses results; empty fields do not filter.
 type Filter struct {
 	// Name is a pattern for the experiment's name, with * and ? as in a shell.
 	Name string
-	// Variables and Verdict must hold in one and the same trial: a key, or its end
-	// ("kind" for "links.*.kind"), and the value.
+	// Variables and Verdict must match in the same trial: a key, or its end ("kind" for
+	// "links.*.kind"), and the value.
 	Variables map[string]string
 	Verdict   result.Verdict
-	// Limit is how many results to list, 0 for all.
+	// Limit is the most results to list, 0 for all.
 	Limit int
 }
 
-// Listed is a result as the index has it.
+// Listed is a result in the index.
 type Listed struct {
 	Result string `json:"result"` // the key in the index's tables
 	Folder string `json:"folder"`
-	// Path is the folder on this machine, where it is one of this store.
+	// Path is the folder on this machine, if it belongs to this store.
 	Path     string    `json:"path"`
 	Name     string    `json:"name"`
 	Started  time.Time `json:"started"`
@@ -44,7 +44,7 @@ type Listed struct {
 	Searches int       `json:"searches"`
 }
 
-// List gives the results of this store, newest first.
+// List returns the results of this store, newest first.
 func (x *Index) List(ctx context.Context, filter Filter) ([]Listed, error) {
 	if _, err := path.Match(filter.Name, ""); err != nil {
 		return nil, exit.Wrongf("the pattern %q of a name is broken: %v", filter.Name, err)

@@ -15,14 +15,13 @@ const DefaultFile = "index.sqlite"
 type Location struct {
 	// File is the SQLite file; empty for PostgreSQL.
 	File string
-	// Default is true for the file that nobody named: where it cannot be written, the
-	// index is made in memory.
+	// Default is true for the default file: if it cannot be written, the index is made in memory.
 	Default bool
 	url     string // may hold a password: never printed
 }
 
-// Locate takes what --index says: a file, a postgres:// URL, or nothing for the file
-// below the folder of all results.
+// Locate parses the value of --index: a file, a postgres:// URL, or nothing for the file below the
+// folder of all results.
 func Locate(said, root string) (Location, error) {
 	switch {
 	case said == "":
@@ -35,7 +34,7 @@ func Locate(said, root string) (Location, error) {
 	return Location{File: said}, nil
 }
 
-// String names the index, without a password.
+// String names the index, without its password.
 func (l Location) String() string {
 	if l.File != "" {
 		return l.File
@@ -43,7 +42,7 @@ func (l Location) String() string {
 	return hideSecrets(l.url, l.url)
 }
 
-// hiddenError is an error of a database whose URL may have been repeated in it.
+// hiddenError is a database error, whose text may have contained the URL.
 type hiddenError struct {
 	text string
 	err  error
@@ -55,11 +54,11 @@ func (e *hiddenError) Unwrap() error { return e.err }
 // shortestPart keeps a part of a password from blanking out parts of words.
 const shortestPart = 3
 
-const hidden = "xxxxx" // as net/url.URL.Redacted has it
+const hidden = "xxxxx" // as in net/url.URL.Redacted
 
-// hideSecrets takes the secrets of a URL out of a text: whatever stands between the
-// user's colon and the last @, and the values of the parameters that hold passwords,
-// as written and as decoded. It works on URLs that cannot be parsed as well.
+// hideSecrets removes a URL's secrets from a text: anything between the user's colon and the last
+// @, and the values of the password parameters, as written and as decoded. It also works on URLs
+// that cannot be parsed.
 func hideSecrets(address, text string) string {
 	for _, secret := range secrets(address) {
 		text = strings.ReplaceAll(text, secret, hidden)
@@ -87,7 +86,7 @@ func secrets(address string) []string {
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
 		if _, password, found := strings.Cut(rest[:at], ":"); found {
 			add(password)
-			// An @ that should have been %40 makes one part of it a host's name to others.
+			// An unescaped @ makes other parsers take a part of it for the host name.
 			for _, part := range strings.Split(password, "@") {
 				if len(part) >= shortestPart {
 					add(part)

@@ -53,7 +53,7 @@ func TestSecretsStayHidden(t *testing.T) {
 	}
 }
 
-// FuzzSecrets: what net/url takes for the password is hidden in whatever repeats it.
+// FuzzSecrets: what net/url parses as the password is hidden in any text that repeats it.
 func FuzzSecrets(f *testing.F) {
 	f.Add("u:pass@host/db?password=x")
 	f.Add(":%41@h")
@@ -66,7 +66,7 @@ func FuzzSecrets(f *testing.F) {
 			return
 		}
 		password, there := parsed.User.Password()
-		// A short one may well be a part of something else.
+		// A short password may occur in other text.
 		if there && len(password) > 8 && !strings.Contains(hidden+parsed.Host+parsed.Path+parsed.RawQuery+parsed.Fragment+parsed.User.Username(), password) &&
 			strings.Contains(hiddenURL, password) {
 			t.Errorf("%q has the password %q", hiddenURL, password)
@@ -74,7 +74,7 @@ func FuzzSecrets(f *testing.F) {
 	})
 }
 
-// FuzzStatement: a statement that passes has no second one behind it, as SQLite sees it.
+// FuzzStatement: an accepted statement has no second one behind it, as SQLite sees it.
 func FuzzStatement(f *testing.F) {
 	for _, seed := range []string{"select 1", "select 1;", "select ';'; drop table x", "with a as (select '--') select /* ; */ 1", "--\nselect \"a;b\"", "(select 1)"} {
 		f.Add(seed)

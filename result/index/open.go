@@ -13,33 +13,33 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// Index is an open index of the results below one folder. It is for one goroutine;
-// other processes may use the same index meanwhile.
+// Index is an open index of the results below one folder. One goroutine may use it; other processes
+// may use the same index at the same time.
 type Index struct {
 	location Location
 	root     string // of all results, absolute and without symbolic links
-	store    string // what the index calls root
+	store    string // the name of root in the index
 	db       *sql.DB
 	base     database
-	// Note says, for people, what is unusual about the index; usually empty.
+	// Note says what is unusual about the index; usually empty.
 	Note string
 }
 
 // database is what SQLite and PostgreSQL do differently.
 type database interface {
-	// placeholders turns $1 into what the database wants.
+	// placeholders replaces $1 by the database's syntax.
 	placeholders(query string) string
 	// lock keeps other processes from writing the same until the transaction ends.
 	lock(ctx context.Context, tx *sql.Tx, what string) error
-	// prepare makes the tables where they are not, and refuses those of others.
+	// prepare makes missing tables, and refuses foreign ones.
 	prepare(ctx context.Context, db *sql.DB) error
-	// reader gives a connection that cannot write, and how to let it go.
+	// reader returns a connection that cannot write, and a function to release it.
 	reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(), error)
-	// explain makes an error one that says what to do.
+	// explain adds to an error what to do.
 	explain(err error) error
 }
 
-// Open opens the index of the results below root, and makes it where there is none.
+// Open opens the index of the results below root, and creates it if needed.
 func Open(ctx context.Context, location Location, root string) (*Index, error) {
 	x := &Index{location: location}
 	var err error
@@ -61,13 +61,13 @@ func Open(ctx context.Context, location Location, root string) (*Index, error) {
 	return x, nil
 }
 
-// Close lets the database go.
+// Close closes the database.
 func (x *Index) Close() error { return x.db.Close() }
 
-// Root is the folder of all results.
+// Root returns the folder of all results.
 func (x *Index) Root() string { return x.root }
 
-// unusable is a folder of all results that cannot be read.
+// unusable is the error for an unreadable folder of all results.
 func unusable(root string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return exit.Wrongf("there is no folder %s; 'nines run' makes it, or name another with --out", root)
@@ -90,7 +90,7 @@ func realFolder(path string) (string, error) {
 	return filepath.Abs(real)
 }
 
-// prepareTables is what both databases do once the version of the tables is known.
+// prepareTables makes the tables once their version is known, for both databases.
 func prepareTables(ctx context.Context, tx *sql.Tx) error {
 	for _, statement := range append(tables(), fmt.Sprintf("INSERT INTO nines_index (version) VALUES (%d)", Version)) {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
@@ -100,20 +100,20 @@ func prepareTables(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// inTransaction runs do and commits, or takes back what it did.
+// inTransaction runs do and commits, or rolls back.
 func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	if err := do(tx); err != nil {
-		_ = tx.Rollback() // the first error is the one to tell
+		_ = tx.Rollback() // the first error is the one to report
 		return err
 	}
 	return tx.Commit()
 }
 
-// VersionError is an index that another version of nines made.
+// VersionError means that another version of nines made the index.
 type VersionError struct {
 	Location string
 	Has      int

@@ -16,21 +16,21 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// pgSchema holds our tables, apart from those of other programs in the database. A URL
-// with search_path chooses another, which has to be there.
+// pgSchema holds our tables, separate from those of other programs in the database. A URL with
+// search_path chooses another schema, which must exist.
 const pgSchema = "nines"
 
-// connectTimeout bounds the wait for a server that does not answer, unless the URL or
-// PGCONNECT_TIMEOUT says another.
+// connectTimeout limits the wait for a server that does not answer, unless the URL or
+// PGCONNECT_TIMEOUT sets another.
 const connectTimeout = 15 * time.Second
 
 type postgresBase struct {
 	location  Location
-	ownSchema bool // the schema is pgSchema, and made where it is missing
+	ownSchema bool // the schema is pgSchema, and is created if missing
 }
 
-// openPostgres takes what the URL does not say from the environment, as every
-// PostgreSQL client does: PGUSER, PGPASSWORD, PGPASSFILE, PGSSLMODE and so on.
+// openPostgres takes what the URL lacks from the environment, like every PostgreSQL client: PGUSER,
+// PGPASSWORD, PGPASSFILE, PGSSLMODE and so on.
 func (x *Index) openPostgres(ctx context.Context) error {
 	base := &postgresBase{location: x.location}
 	config, err := pgx.ParseConfig(x.location.url)
@@ -67,7 +67,7 @@ func (x *Index) openPostgres(ctx context.Context) error {
 
 func (p *postgresBase) placeholders(query string) string { return query }
 
-// lock is an advisory one, of which the transaction's end lets go.
+// lock takes an advisory lock, which the end of the transaction releases.
 func (p *postgresBase) lock(ctx context.Context, tx *sql.Tx, what string) error {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte("nines/" + what)) // cannot fail
@@ -107,7 +107,7 @@ func (p *postgresBase) makeSchema(ctx context.Context, tx *sql.Tx) error {
 		return nil
 	}
 	var there bool
-	// Asked first: CREATE SCHEMA IF NOT EXISTS wants the right to make one either way.
+	// Check first: CREATE SCHEMA IF NOT EXISTS needs the permission to create in any case.
 	if err := tx.QueryRowContext(ctx, "SELECT to_regnamespace($1) IS NOT NULL", pgSchema).Scan(&there); err != nil || there {
 		return err
 	}
@@ -123,7 +123,7 @@ func (p *postgresBase) reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(
 	return conn, func() { _ = conn.Close() }, nil
 }
 
-// explain adds a remedy, and takes out what the URL keeps secret.
+// explain adds a remedy, and removes the URL's secrets.
 func (p *postgresBase) explain(err error) error {
 	if err == nil {
 		return nil

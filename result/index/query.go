@@ -18,16 +18,16 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// Answer receives what a query gives: the columns once, then each row. Values are nil,
-// bool, int64, float64, string, time.Time or json.Number.
+// Answer receives a query's result: the columns once, then each row. Values are nil, bool, int64,
+// float64, string, time.Time or json.Number.
 type Answer interface {
 	Columns(names []string) error
 	Row(values []any) error
 }
 
-// Query runs one reading statement and gives up after the timeout. SQLite is opened
-// read-only and can attach no file; PostgreSQL runs it in a transaction that is read
-// only, and ends it at the timeout by itself.
+// Query runs one reading statement and gives up after the timeout. SQLite is opened read-only and
+// can attach no file; PostgreSQL runs it in a read-only transaction, and ends it at the timeout by
+// itself.
 func (x *Index) Query(ctx context.Context, statement string, timeout time.Duration, answer Answer) error {
 	if err := checkStatement(statement); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (x *Index) refused(err error) error {
 	return x.base.explain(err)
 }
 
-// writes is true for the errors of both databases that refuse to write.
+// writes tells whether a database refused to write.
 func writes(err error) bool {
 	if failure := new(sqlite.Error); errors.As(err, &failure) {
 		return failure.Code()&0xff == sqlite3.SQLITE_READONLY
@@ -112,7 +112,7 @@ func writes(err error) bool {
 	return errors.As(err, &failure) && failure.Code == "25006" // read_only_sql_transaction
 }
 
-// unique keeps the columns of a join apart where both have one of the same name.
+// unique renames the columns of a join that have the same name.
 func unique(taken []string, name string) string {
 	candidate := name
 	for n := 2; slices.Contains(taken, candidate); n++ {
@@ -121,7 +121,7 @@ func unique(taken []string, name string) string {
 	return candidate
 }
 
-// plainValue makes what both databases give the same.
+// plainValue makes values of both databases equal.
 func plainValue(value any, kind string) any {
 	switch value := value.(type) {
 	case int64:
@@ -132,7 +132,7 @@ func plainValue(value any, kind string) any {
 	case nil, bool, time.Time:
 		return value
 	case float64:
-		if math.IsNaN(value) || math.IsInf(value, 0) { // which JSON does not have
+		if math.IsNaN(value) || math.IsInf(value, 0) { // JSON lacks these
 			return fmt.Sprint(value)
 		}
 		return value

@@ -10,19 +10,17 @@ import (
 	"syscall"
 )
 
-// Refreshed is what Refresh did.
+// Refreshed is the outcome of Refresh.
 type Refreshed struct {
 	Results int `json:"results"` // in the index now, of this store
 	Read    int `json:"read"`    // new or changed
 	Removed int `json:"removed"`
-	// Skipped are folders that look like results and cannot be read; the index has
-	// nothing of them.
+	// Skipped are unreadable folders that look like results; the index has nothing of them.
 	Skipped []Skipped `json:"skipped"`
 }
 
-// Refresh brings the index up to date with the folders. With all, folders that seem
-// unchanged are read as well. Progress, if not nil, is told how many of the folders
-// that have to be read are done.
+// Refresh brings the index up to date with the folders. With all, it also reads folders that seem
+// unchanged. Progress, if not nil, receives the number of folders read and to be read.
 func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of int)) (Refreshed, error) {
 	was, err := x.known(ctx)
 	if err != nil {
@@ -34,7 +32,7 @@ func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of in
 	}
 	done := Refreshed{Skipped: now.skipped, Results: len(now.results)}
 	var toRead []found
-	stay := make(map[string]bool, len(now.results)) // what the index is to keep
+	stay := make(map[string]bool, len(now.results)) // what the index keeps
 	for _, f := range now.results {
 		stay[f.folder] = true
 		if fingerprint, there := was[f.folder]; !there || all || fingerprint != f.fingerprint {
@@ -50,10 +48,10 @@ func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of in
 		}
 		rec, err := x.read(f)
 		if err != nil {
-			// What was known of it is no longer true.
+			// What was known about it is no longer true.
 			stay[f.folder] = false
 			done.Results--
-			if !x.gone(f.folder) { // not removed since it was found
+			if !x.gone(f.folder) { // it was not removed meanwhile
 				done.Skipped = append(done.Skipped, Skipped{f.folder, err.Error()})
 			}
 			continue
@@ -80,7 +78,7 @@ func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of in
 	return done, nil
 }
 
-// known has the fingerprints of the results of this store by their folders.
+// known returns the fingerprints of the results of this store by folder.
 func (x *Index) known(ctx context.Context) (map[string]string, error) {
 	rows, err := x.db.QueryContext(ctx, x.base.placeholders("SELECT folder, fingerprint FROM results WHERE store = $1"), clean(x.store))
 	if err != nil {
@@ -98,7 +96,7 @@ func (x *Index) known(ctx context.Context) (map[string]string, error) {
 	return known, rows.Err()
 }
 
-// replace puts a result in the place of what the index had of it, at once.
+// replace replaces the index entries of a result in one transaction.
 func (x *Index) replace(ctx context.Context, folder string, rec *record) error {
 	id := idOf(x.store, folder)
 	return inTransaction(ctx, x.db, func(tx *sql.Tx) error {
@@ -133,11 +131,11 @@ func (x *Index) replace(ctx context.Context, folder string, rec *record) error {
 	})
 }
 
-// mostParameters is how many values one statement may have: SQLite's limit is 32,766
+// mostParameters is the most values in one statement: SQLite's limit is 32,766
 // (SQLITE_MAX_VARIABLE_NUMBER), PostgreSQL's 65,535.
 const mostParameters = 10_000
 
-// insert writes rows, several with a statement.
+// insert writes rows, several per statement.
 func (x *Index) insert(ctx context.Context, tx *sql.Tx, table string, columns []string, rows [][]any, conflict string) error {
 	for chunk := range slices.Chunk(rows, max(1, mostParameters/len(columns))) {
 		var query strings.Builder

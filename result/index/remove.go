@@ -22,8 +22,8 @@ type Removable struct {
 	Bytes  int64  `json:"bytes"`
 }
 
-// Removable looks at a folder before it is removed. It refuses what nines did not
-// write, what a nines is writing now, and what holds a result of its own.
+// Removable examines a folder before it is removed. It refuses a folder that nines did not write,
+// that a nines is writing now, or that contains another result.
 func (x *Index) Removable(folder string) (Removable, error) {
 	root, err := os.OpenRoot(x.root)
 	if err != nil {
@@ -38,7 +38,7 @@ func (x *Index) Removable(folder string) (Removable, error) {
 	return removable(root, folder)
 }
 
-// claim holds a folder while it is looked at and removed.
+// claim reserves a folder while it is examined and removed.
 func claim(root *os.Root, folder string) (*os.File, error) {
 	opened, err := root.Open(folder)
 	if err != nil {
@@ -47,14 +47,14 @@ func claim(root *os.Root, folder string) (*os.File, error) {
 	if err := result.Claim(opened); err != nil {
 		_ = opened.Close()
 		if errors.As(err, new(*result.InUseError)) {
-			err = &result.InUseError{Dir: folder} // as it was said
+			err = &result.InUseError{Dir: folder} // as the caller named it
 		}
 		return nil, err
 	}
 	return opened, nil
 }
 
-// removable reads through root, which no symbolic link leads out of.
+// removable reads through root, which follows no symbolic link out of it.
 func removable(root *os.Root, folder string) (Removable, error) {
 	refuse := func(why string) (Removable, error) {
 		return Removable{}, exit.Wrongf("%s: %s, so it is left as it is", folder, why)
@@ -103,10 +103,10 @@ func removable(root *os.Root, folder string) (Removable, error) {
 	return r, nil
 }
 
-// Remove removes a result folder, takes it out of the index, and points latest to the
-// newest that is left if it pointed there. A folder is first given a hidden name, so
-// that one half removed is never taken for a result. Once it is hidden, the removal goes
-// on to its end, also where ctx is done: the index and latest follow.
+// Remove removes a result folder and its index entries, and points latest to the newest remaining
+// result if it pointed there. The folder first gets a hidden name, so that a half removed one never
+// counts as a result. From then on the removal continues to its end, even if ctx is done, and the
+// index and latest are updated.
 func (x *Index) Remove(ctx context.Context, folder string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (x *Index) Remove(ctx context.Context, folder string) error {
 	}
 	wasLatest := x.latest(root) == folder
 	hidden := path.Join(path.Dir(folder), "."+path.Base(folder)+".removed")
-	if err := root.RemoveAll(hidden); err != nil { // of a removal that was cut off
+	if err := root.RemoveAll(hidden); err != nil { // from an interrupted removal
 		return err
 	}
 	if err := root.Rename(folder, hidden); err != nil {
@@ -136,7 +136,7 @@ func (x *Index) Remove(ctx context.Context, folder string) error {
 	if err := root.RemoveAll(hidden); err != nil {
 		return fmt.Errorf("%s was hidden as %s, but not removed: %w", folder, hidden, err)
 	}
-	// The folders above, as far as nothing else is in them.
+	// Remove the parent folders if they are empty.
 	for above := path.Dir(folder); above != "."; above = path.Dir(above) {
 		if err := root.Remove(above); err != nil {
 			if !errors.Is(err, syscall.ENOTEMPTY) && !errors.Is(err, fs.ErrExist) {
@@ -157,7 +157,7 @@ func (x *Index) Remove(ctx context.Context, folder string) error {
 // latestLink is the link that 'nines run' points to the newest result.
 const latestLink = "latest"
 
-// latest is the folder that the link leads to; empty where there is no such link.
+// latest is the folder that the link points to; empty without such a link.
 func (x *Index) latest(root *os.Root) string {
 	target, err := root.Readlink(latestLink)
 	if err != nil || path.IsAbs(target) {
@@ -166,8 +166,8 @@ func (x *Index) latest(root *os.Root) string {
 	return path.Clean(target)
 }
 
-// moveLatest points the link to the newest result that is there and has trials, as a run
-// does, or removes it.
+// moveLatest points the link to the newest existing result with trials, as a run does, or removes
+// it.
 func (x *Index) moveLatest(ctx context.Context, root *os.Root) error {
 	left, err := x.List(ctx, Filter{})
 	if err != nil {
@@ -178,7 +178,7 @@ func (x *Index) moveLatest(ctx context.Context, root *os.Root) error {
 			continue
 		}
 		temporary := fmt.Sprintf(".%s.%d.tmp", latestLink, os.Getpid())
-		_ = root.Remove(temporary) // of one that was cut off
+		_ = root.Remove(temporary) // from an interrupted removal
 		if err := root.Symlink(l.Folder, temporary); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func TestRemove(t *testing.T) {
 		if got := latestOf(t, root); got != "a/2026-11-20T18-31-05Z" {
 			t.Errorf("latest leads to %q", got)
 		}
-		// The last: no link is left that leads nowhere.
+		// The last one: no dangling link remains.
 		if err := x.Remove(t.Context(), "a/2026-11-20T18-31-05Z"); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestRemove(t *testing.T) {
 	})
 }
 
-// What nines did not write stays, and nothing outside of the root is reached.
+// What nines did not write stays, and nothing outside the root is touched.
 func TestRemoveRefuses(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	victim := writeResult(t, outside, "victim", started, "veth").Dir()
@@ -117,7 +117,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// A result is removed with the links in it, not what they lead to.
+// Removing a result removes the links in it, not their targets.
 func TestRemoveDoesNotFollowLinks(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	kept := filepath.Join(outside, "kept")
@@ -139,7 +139,7 @@ func TestRemoveDoesNotFollowLinks(t *testing.T) {
 	}
 }
 
-// A result that is being measured is neither removed nor gone on with by another.
+// A result being measured can be neither removed nor continued by another process.
 func TestRemoveRefusesWhatIsBeingWritten(t *testing.T) {
 	root := t.TempDir()
 	w, err := result.Create(root, "a", started)

@@ -16,9 +16,9 @@ import (
 	"nines.dev/nines/result"
 )
 
-// record is a result folder as rows of the tables.
+// record is a result folder as table rows.
 type record struct {
-	host            []any // nil where the inventory was not kept
+	host            []any // nil if the inventory was not kept
 	result          []any
 	trials          [][]any
 	variables       [][]any
@@ -45,18 +45,18 @@ func trialNames() []string {
 	return names
 }
 
-// idOf is the key of a result: the same for the same folder of the same store.
+// idOf is the key of a result: equal for the same folder of the same store.
 func idOf(store, folder string) string {
 	sum := sha256.Sum256([]byte(store + "\x00" + folder))
 	return hex.EncodeToString(sum[:6])
 }
 
-// read makes rows of a result folder.
+// read converts a result folder to rows.
 func (x *Index) read(f found) (*record, error) {
 	dir := filepath.Join(x.root, filepath.FromSlash(f.folder))
 	r, err := result.Open(dir)
 	if err != nil {
-		if opened := new(result.OpenError); errors.As(err, &opened) { // the folder is named already
+		if opened := new(result.OpenError); errors.As(err, &opened) { // the folder is already named
 			reason := opened.Reason
 			if opened.Err != nil {
 				reason += ": " + opened.Err.Error()
@@ -111,7 +111,7 @@ func (x *Index) read(f found) (*record, error) {
 		}
 	}
 	started := r.Summary.Started.UTC()
-	if year := started.Year(); year < 1970 || year > 2200 { // what nanoseconds in 64 bits can say
+	if year := started.Year(); year < 1970 || year > 2200 { // the range of nanoseconds in 64 bits
 		started = time.Unix(0, 0).UTC()
 	}
 	rec.result = []any{id, clean(x.store), clean(f.folder), clean(r.Summary.Name), started.Format(time.RFC3339), started.UnixNano(), hostKey,
@@ -132,7 +132,7 @@ func (n namesOf) add(what, name string) error {
 	return keyLength(what, name)
 }
 
-// longestKey keeps a key below what PostgreSQL's indexes take, 2,704 bytes.
+// longestKey keeps a key below the limit of PostgreSQL's indexes, 2,704 bytes.
 const longestKey = 500
 
 func keyLength(what, name string) error {
@@ -142,8 +142,7 @@ func keyLength(what, name string) error {
 	return nil
 }
 
-// detailsOf is nil where a trial's details cannot be read: the rest of it is worth
-// knowing all the same.
+// detailsOf is nil if a trial's details cannot be read: the rest of the trial is still useful.
 func detailsOf(r *result.Result, id string) *result.Details {
 	folder := r.TrialFolder(id)
 	_, path, err := folder.Path(result.DetailsFile)
@@ -172,10 +171,10 @@ func trialRow(id string, t *result.Trial, d *result.Details) []any {
 	return row
 }
 
-// variableRows has one row for each variable of a trial or a search.
+// variableRows has a row for each variable of a trial or a search.
 func variableRows(id, of string, variables map[string]any) [][]any {
 	rows := make([][]any, 0, len(variables))
-	seen := map[string]bool{} // two names may be the same once they are clean
+	seen := map[string]bool{} // two names may be equal after cleaning
 	for name, value := range variables {
 		if value == nil || seen[clean(name)] {
 			continue
@@ -201,8 +200,8 @@ func findingRow(id, search string, n int, f result.Finding) []any {
 		optionalNumber(f.High), optionalNumber(f.Limit), optionalBool(f.Passed), optionalText(f.Reason), conditions, optionalText(f.Trial)}
 }
 
-// hostRow is the machine, as far as two results can be of the same one: the rest of
-// the inventory differs from run to run.
+// hostRow describes the machine by what stays the same between results: the rest of the inventory
+// differs from run to run.
 func hostRow(r *result.Result) ([]any, error) {
 	raw, err := r.Host()
 	if err != nil || raw == nil {
@@ -239,8 +238,7 @@ func hostRow(r *result.Result) ([]any, error) {
 	return row, nil
 }
 
-// clean is a text that both databases take: PostgreSQL refuses NUL, and all that is
-// not UTF-8.
+// clean makes a text acceptable to both databases: PostgreSQL refuses NUL and invalid UTF-8.
 func clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -266,10 +264,10 @@ func optionalBool(b *bool) any {
 	return *b
 }
 
-// count keeps a count that no real result has from turning negative.
+// count keeps an unrealistically large count from becoming negative.
 func count(n uint64) any { return int64(min(n, math.MaxInt64)) }
 
-// gone says whether a result folder is no longer there.
+// gone tells whether a result folder no longer exists.
 func (x *Index) gone(folder string) bool {
 	_, err := os.Lstat(filepath.Join(x.root, filepath.FromSlash(folder), result.SummaryFile))
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || isNotDir(err)

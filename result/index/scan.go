@@ -14,28 +14,27 @@ import (
 	"nines.dev/nines/result"
 )
 
-// deepest is how many folders below the root a result may be: results/<name>/<time> is
-// two, and a user may sort them into folders.
+// deepest is the most folders between the root and a result: results/<name>/<time> is two, and a
+// user may sort them into folders.
 const deepest = 6
 
 // found is a result folder.
 type found struct {
 	folder      string // below the root, with slashes
-	fingerprint string // changes whenever a file does that the index was made from
+	fingerprint string // changes with every file that the index uses
 }
 
-// Skipped is a folder that looks like a result and cannot be indexed.
+// Skipped is a folder that looks like a result but cannot be indexed.
 type Skipped struct {
 	Folder string `json:"folder"`
 	Reason string `json:"reason"`
 }
 
-// scan is what is below the root.
+// scan is the content of the root.
 type scan struct {
 	results []found
 	skipped []Skipped
-	// unread are folders that could not be looked into, with their trailing slash:
-	// nothing below them is to be forgotten.
+	// unread are unreadable folders, with their trailing slash: nothing below them is forgotten.
 	unread []string
 }
 
@@ -65,7 +64,7 @@ func (s *scan) walk(path, below string, depth int) error {
 		return nil
 	}
 	for _, entry := range entries {
-		// Symbolic links, such as latest, are no folders to DirEntry. Names with a dot are
+		// DirEntry does not count symbolic links, such as latest, as folders. Names with a dot are
 		// leftovers (docs/results.md).
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
 			if err := s.walk(filepath.Join(path, entry.Name()), joinSlash(below, entry.Name()), depth+1); err != nil {
@@ -96,13 +95,12 @@ func (s *scan) add(path, below string) {
 	s.results = append(s.results, found{below, fingerprint})
 }
 
-// indexedFiles are those of a result folder that the index is made from, but for the
-// details of trials: they are written before the summary that names the trial.
+// indexedFiles are the files of a result folder that the index uses, without the trials' details,
+// which are written before the summary that names the trial.
 var indexedFiles = []string{result.SummaryFile, result.SearchesFile, result.BaselinesFile, result.MaximaFile, result.PublishedFile, result.HostFile}
 
-// fingerprintOf tells by the files' sizes, times and inodes whether a result has
-// changed: nines replaces files and never writes into them. It refuses what would hang
-// or exhaust a reader.
+// fingerprintOf tells by the files' sizes, times and inodes whether a result has changed: nines
+// replaces files and never writes into them. It refuses files that would hang or exhaust a reader.
 func fingerprintOf(path string) (string, error) {
 	hash := sha256.New()
 	for _, name := range indexedFiles {

@@ -6,11 +6,11 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Version is that of the tables; an index of another version is rebuilt.
+// Version is the version of the tables; an index of another version is rebuilt.
 const Version = 1
 
-// tables are created in this order; each later one refers to an earlier one. The types
-// mean the same to SQLite (by their affinity) and to PostgreSQL.
+// tables are created in this order; later ones refer to earlier ones. The types mean the same in
+// SQLite (by their affinity) and in PostgreSQL.
 func tables() []string {
 	return []string{
 		`CREATE TABLE nines_index (version BIGINT NOT NULL)`,
@@ -58,7 +58,7 @@ func tables() []string {
 // tableNames are the tables in the order in which they can be dropped.
 var tableNames = []string{"findings", "search_variables", "searches", "variables", "trials", "results", "hosts", "nines_index"}
 
-// trialColumns are those of trials behind their keys.
+// trialColumns are the columns of trials after their keys.
 var trialColumns = result.Columns(result.InIndex)
 
 // columnTypes lists them with their types.

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Several processes may index at once; all see the same in the end.
+// Several processes may index at the same time; all see the same in the end.
 func TestSeveralIndexAtOnce(t *testing.T) {
 	forEachDatabase(t, func(t *testing.T, location func(*testing.T, string) Location) {
 		root := t.TempDir()
@@ -62,7 +62,7 @@ func TestSeveralIndexAtOnce(t *testing.T) {
 	})
 }
 
-// refreshForEver reads all results again and again, until it is killed.
+// refreshForEver reads all results repeatedly until it is killed.
 func refreshForEver(root, said string) int {
 	location, err := Locate(said, root)
 	if err != nil {
@@ -83,7 +83,7 @@ func refreshForEver(root, said string) int {
 	}
 }
 
-// A process that is killed while it writes leaves an index that is whole.
+// A process killed during a write leaves an intact index.
 func TestKilledWhileIndexing(t *testing.T) {
 	root := t.TempDir()
 	for n := range 4 {
@@ -125,7 +125,7 @@ func TestKilledWhileIndexing(t *testing.T) {
 	}
 }
 
-// Another program's database, or file, is left as it is.
+// Another program's database or file is left unchanged.
 func TestForeignFilesAreRefused(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	foreign := filepath.Join(dir, "foreign.sqlite")
@@ -169,7 +169,7 @@ func TestForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A damaged index, or one of another version, says so and can be made anew.
+// A damaged index, or one of another version, is reported and can be rebuilt.
 func TestBrokenIndexIsMadeAnew(t *testing.T) {
 	root := t.TempDir()
 	writeResult(t, root, "one", started, "veth")
@@ -211,7 +211,7 @@ func TestBrokenIndexIsMadeAnew(t *testing.T) {
 	}
 }
 
-// Results on a medium that cannot be written can be listed all the same.
+// Results on a read-only medium can still be listed.
 func TestReadOnlyResults(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	root := t.TempDir()
@@ -299,7 +299,7 @@ func TestPostgresPasswords(t *testing.T) {
 	if _, err := Open(t.Context(), locate(t, plain, root), root); err == nil || !strings.Contains(strings.ToLower(err.Error()), "tls") {
 		t.Errorf("PGSSLMODE=require of a server without: %v", err)
 	}
-	// The tables of other programs are not in the way: ours have a schema of their own.
+	// Other programs' tables do not interfere: ours have their own schema.
 	x := open(t, location, root)
 	if got := said(ask(t, x, "select table_schema from information_schema.tables where table_name = 'trials'").rows); got != "[[nines]]" {
 		t.Errorf("the schema is %s", got)

@@ -13,20 +13,20 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Shown is one result as the index has it.
+// Shown is one result in the index.
 type Shown struct {
 	Listed
 	Variables []VariableValues `json:"variables"`
 	Findings  []FoundFigure    `json:"findings"`
 }
 
-// VariableValues are the values that a swept key had.
+// VariableValues are the values of a swept key.
 type VariableValues struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
 
-// FoundFigure is a finding with what it was found under.
+// FoundFigure is a finding with its circumstances.
 type FoundFigure struct {
 	Search     string   `json:"search"`
 	Method     string   `json:"method"`
@@ -41,8 +41,8 @@ type FoundFigure struct {
 	Conditions string   `json:"conditions,omitempty"` // JSON
 }
 
-// Folder turns what a user says into a folder below the root: a path, a path below the
-// root, a link to one of them such as latest, or the key of a result in the tables.
+// Folder resolves what a user typed to a folder below the root: a path, a path below the root, a
+// link to one of them such as latest, or the key of a result in the tables.
 func (x *Index) Folder(ctx context.Context, said string) (string, error) {
 	for _, path := range []string{said, filepath.Join(x.root, said)} {
 		real, err := filepath.EvalSymlinks(path)
@@ -70,7 +70,7 @@ func (x *Index) Folder(ctx context.Context, said string) (string, error) {
 	return folder, x.base.explain(err)
 }
 
-// Show gives one result. Refresh first: the index may know an older state of it.
+// Show returns one result. Refresh first: the index may have an older state of it.
 func (x *Index) Show(ctx context.Context, folder string) (*Shown, error) {
 	all, err := x.List(ctx, Filter{})
 	if err != nil {
@@ -134,7 +134,7 @@ func (x *Index) findingsOf(ctx context.Context, shown *Shown) error {
 	return rows.Err()
 }
 
-// searchVariables has the variables of each search as text.
+// searchVariables returns the variables of each search as text.
 func (x *Index) searchVariables(ctx context.Context, id string) (map[string]string, error) {
 	rows, err := x.db.QueryContext(ctx, x.base.placeholders(`SELECT search, name, value FROM search_variables WHERE result = $1 ORDER BY search, name`), id)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// applicationID is "nine" in the file's header (SQLite's file format, offset 68): it
-// tells our indexes from others' databases.
+// applicationID is "nine" in the file's header (SQLite's file format, offset 68): it distinguishes
+// our indexes from other databases.
 const applicationID = 0x6e696e65
 
-// busyTimeout is how long one process waits for another's transaction, each of which
-// holds one result.
+// busyTimeout is how long a process waits for another's transaction, each of which covers one
+// result.
 const busyTimeout = 30 * time.Second
 
 type sqliteBase struct {
@@ -33,8 +33,8 @@ type sqliteBase struct {
 	inMemory bool
 }
 
-// openSQLite opens the file; the default one is replaced by an index in memory where
-// it cannot be written, so that results on a medium that is read-only can be listed.
+// openSQLite opens the file. If the default file cannot be written, it uses an index in memory, so
+// that results on a read-only medium can be listed.
 func (x *Index) openSQLite(ctx context.Context) error {
 	base := &sqliteBase{file: x.location.File}
 	if err := writable(base.file); err != nil {
@@ -53,13 +53,13 @@ func (x *Index) openSQLite(ctx context.Context) error {
 	if err != nil {
 		return base.explain(err)
 	}
-	db.SetMaxOpenConns(1) // one goroutine; and a database in memory is that of its connection
+	db.SetMaxOpenConns(1) // one goroutine; and an in-memory database belongs to its connection
 	x.db, x.base, x.store = db, base, x.storeIn(base)
 	return nil
 }
 
-// storeIn is the folder of all results as seen from the index's own folder, so that
-// both can be moved together; absolute where it is elsewhere.
+// storeIn is the folder of all results relative to the index's folder, so that both can be moved
+// together; absolute if it is elsewhere.
 func (x *Index) storeIn(base *sqliteBase) string {
 	if base.inMemory {
 		return "."
@@ -75,8 +75,8 @@ func (x *Index) storeIn(base *sqliteBase) string {
 	return below
 }
 
-// name is the driver's name of the database. The file's path is escaped, since it may
-// hold a question mark.
+// name is the database name for the driver. It escapes the file's path, which may contain a
+// question mark.
 func (s *sqliteBase) name(parameters string) string {
 	settings := fmt.Sprintf("_busy_timeout=%d&_foreign_keys=1&_dqs=0&_defensive=1", busyTimeout.Milliseconds()) + parameters
 	if s.inMemory {
@@ -94,15 +94,15 @@ func (s *sqliteBase) name(parameters string) string {
 
 func (s *sqliteBase) placeholders(query string) string { return strings.ReplaceAll(query, "$", "?") }
 
-// lock: the transaction is an immediate one, of which SQLite has one at a time.
+// lock: the transaction is an immediate one, of which SQLite allows one at a time.
 func (s *sqliteBase) lock(context.Context, *sql.Tx, string) error { return nil }
 
-// busyPause is how long a connection waits before it is tried again.
+// busyPause is the pause before a connection is retried.
 const busyPause = 10 * time.Millisecond
 
-// connect makes the connection. SQLite does not wait for others, but fails at once,
-// while two turn a new file to write-ahead logging, or the last of others leaves it
-// (sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
+// connect makes the connection. SQLite fails at once, instead of waiting, while two processes
+// switch a new file to write-ahead logging, or the last other one leaves it (sqlite.org/wal.html,
+// "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
 func (s *sqliteBase) connect(ctx context.Context, db *sql.DB) error {
 	for patience := time.Now().Add(busyTimeout); ; {
 		err := db.PingContext(ctx)
@@ -151,7 +151,7 @@ func (s *sqliteBase) foreign() error {
 	return exit.Wrongf("%s is a database of another program; name another file with --index", s.file)
 }
 
-// reader opens the file once more, without the right to write and to attach others.
+// reader opens the file again, without permission to write or to attach others.
 func (s *sqliteBase) reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(), error) {
 	release := func() {}
 	if !s.inMemory {
@@ -167,11 +167,11 @@ func (s *sqliteBase) reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(),
 		return nil, nil, s.explain(err)
 	}
 	letGo := func() {
-		_, _ = conn.ExecContext(context.Background(), "PRAGMA query_only = 0") // of the one in memory
+		_, _ = conn.ExecContext(context.Background(), "PRAGMA query_only = 0") // for the in-memory database
 		_ = conn.Close()
 		release()
 	}
-	// Without attached files neither ATTACH nor VACUUM INTO can make one.
+	// Without attached files neither ATTACH nor VACUUM INTO can create one.
 	_, err = sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "PRAGMA query_only = 1")
@@ -183,7 +183,7 @@ func (s *sqliteBase) reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(),
 	return conn, letGo, nil
 }
 
-// DamagedError is an index that SQLite cannot read.
+// DamagedError means that SQLite cannot read the index.
 type DamagedError struct {
 	File string
 	Err  error
@@ -213,8 +213,8 @@ func (s *sqliteBase) explain(err error) error {
 	return err
 }
 
-// writable says why a SQLite database cannot be written: it needs its file, and the
-// folder for the journal.
+// writable says why a SQLite database cannot be written: it needs its file, and the folder for the
+// journal.
 func writable(file string) error {
 	if err := unix.Access(filepath.Dir(file), unix.W_OK|unix.X_OK); err != nil {
 		return err
@@ -225,12 +225,12 @@ func writable(file string) error {
 	return nil
 }
 
-// refuseForeign keeps SQLite from touching a file that is no index of ours: opening it
-// for writing changes it already.
+// refuseForeign keeps SQLite from touching a foreign file: opening it for writing already changes
+// it.
 func (s *sqliteBase) refuseForeign(ctx context.Context) error {
 	info, err := os.Stat(s.file)
 	if err != nil || info.Mode().IsRegular() && info.Size() == 0 {
-		return nil // not there yet, or empty: it is to be made
+		return nil // missing or empty: it will be created
 	}
 	if !info.Mode().IsRegular() {
 		return exit.Wrongf("%s is not a file; name another with --index", s.file)
@@ -242,8 +242,8 @@ func (s *sqliteBase) refuseForeign(ctx context.Context) error {
 	if head.ours {
 		return nil
 	}
-	// The header of one of ours that was cut off may be in its write-ahead log still, or
-	// not be made yet, as its tables.
+	// If the creation of our index was interrupted, its header may still be in its write-ahead log,
+	// or neither header nor tables may exist yet.
 	db, err := sql.Open("sqlite", s.name("&mode=ro"))
 	if err != nil {
 		return s.explain(err)
@@ -281,14 +281,14 @@ func sqliteHeader(path string) (header, error) {
 	}, nil
 }
 
-// RemoveBroken removes a SQLite index that Open refused as damaged or of another
-// version, if its header says that it is ours. It says whether it did.
+// RemoveBroken removes a SQLite index that Open refused as damaged or of another version, if its
+// header shows that it is ours. It returns whether it did.
 func RemoveBroken(location Location, refused error) (bool, error) {
 	if location.File == "" || !errors.As(refused, new(*DamagedError)) && !errors.As(refused, new(*VersionError)) {
 		return false, nil
 	}
 	if head, err := sqliteHeader(location.File); err != nil || !head.ours {
-		return false, nil // what cannot be read is not known to be ours
+		return false, nil // an unreadable file may not be ours
 	}
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
 		if err := os.Remove(location.File + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {

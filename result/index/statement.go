@@ -7,12 +7,11 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// reading are the words a statement may begin with that reads.
+// reading are the first words of reading statements.
 var reading = []string{"SELECT", "WITH", "VALUES", "EXPLAIN", "TABLE"}
 
-// checkStatement refuses what is not one statement that begins like a reading one. It
-// is there for a clear message, and the first of several locks: the database refuses
-// to write on its own.
+// checkStatement refuses anything but one statement that begins like a reading one. It gives a
+// clear message and is the first of several protections: the database itself also refuses to write.
 func checkStatement(text string) error {
 	rest := skipBlank(text)
 	if rest == "" {
@@ -60,9 +59,8 @@ func skipBlank(text string) string {
 	}
 }
 
-// comment is the length of the comment that a text begins with. Comments do not nest,
-// as in SQLite; a nested one of PostgreSQL ends too early for us, and what follows is
-// refused at worst.
+// comment is the length of the comment at the start of a text. Comments do not nest, as in SQLite;
+// a nested one of PostgreSQL ends too early here, and at worst the rest is refused.
 func comment(text string) int {
 	switch {
 	case strings.HasPrefix(text, "--"):
@@ -79,8 +77,8 @@ func comment(text string) int {
 	return 0
 }
 
-// endOfStatement is where the first semicolon outside of quotes and comments is, or
-// the end of the text.
+// endOfStatement is the position of the first semicolon outside quotes and comments, or the end of
+// the text.
 func endOfStatement(text string) (int, error) {
 	for i := 0; i < len(text); {
 		if length := comment(text[i:]); length > 0 {
@@ -91,7 +89,7 @@ func endOfStatement(text string) (int, error) {
 		case ';':
 			return i, nil
 		case '\'', '"', '`':
-			// A doubled quote is two quoted texts in a row to us, which ends the same.
+			// A doubled quote counts as two adjacent quoted texts, which end at the same place.
 			end := strings.IndexByte(text[i+1:], c)
 			if end < 0 {
 				return 0, exit.Wrongf("the statement has a %c that does not end", c)

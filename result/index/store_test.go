@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// forEachDatabase runs a test on SQLite, and on a PostgreSQL of its own.
+// forEachDatabase runs a test on SQLite, and on its own PostgreSQL.
 func forEachDatabase(t *testing.T, test func(t *testing.T, location func(t *testing.T, root string) Location)) {
 	t.Run("sqlite", func(t *testing.T) {
 		test(t, func(t *testing.T, root string) Location { return locate(t, "", root) })
@@ -66,8 +66,8 @@ func list(t *testing.T, x *Index, filter Filter) []string {
 
 var started = time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)
 
-// writeResult writes a result with a trial for each kind of link; its latencies are
-// made up: packet i of trial n took (n·5000 + i) ns.
+// writeResult writes a result with a trial for each kind of link; the latencies are made up: packet
+// i of trial n took (n·5000 + i) ns.
 func writeResult(t testing.TB, root, name string, when time.Time, kinds ...string) *result.Writer {
 	t.Helper()
 	w, err := result.Create(root, name, when)
@@ -129,7 +129,7 @@ func addSearch(t testing.TB, w *result.Writer) {
 	}
 }
 
-// collected is what a query gave.
+// collected is the result of a query.
 type collected struct {
 	columns []string
 	rows    [][]any
