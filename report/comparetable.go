@@ -22,7 +22,7 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.Paint(terminal.Bold, "A"), terminal.Plain(c.A), s.Paint(terminal.Bold, "B"), terminal.Plain(c.B))
 	if len(c.Findings) > 0 {
 		out.WriteString("\n" + s.Paint(terminal.Bold, "What the searches found") + "\n")
-		_ = findingsTable(c.Findings).Write(&out, s) // a builder accepts everything
+		_ = findingsTable(c.Findings).Write(&out, s) // cannot fail
 	}
 	single, invalid, few := false, false, confidence.Interval{}
 	for _, pair := range c.Pairs {
@@ -33,7 +33,7 @@ func WriteComparison(w io.Writer, c Comparison) error {
 			few = i
 		}
 		out.WriteString("\n" + s.Paint(terminal.Bold, terminal.Plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
-		_ = pairTable(pair).Write(&out, s) // a builder accepts everything
+		_ = pairTable(pair).Write(&out, s) // cannot fail
 	}
 	out.WriteString("\n")
 	for _, variables := range c.OnlyA {

@@ -41,7 +41,7 @@ func WritePackets(w io.Writer, r *result.Result) error {
 	var out strings.Builder
 	if t.Len() > 0 {
 		out.WriteString("\n" + s.Paint(terminal.Bold, "every packet") + "\n\n")
-		_ = t.Write(&out, s) // a builder accepts everything
+		_ = t.Write(&out, s) // cannot fail
 	}
 	if left > 0 {
 		out.WriteString(fmt.Sprintf("and %s more\n", terminal.Count(left, "trial")))

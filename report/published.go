@@ -90,7 +90,7 @@ func WritePublished(w io.Writer, r *result.Result) error {
 	for _, f := range ChooseFigures(trials, maxima, r.Published) {
 		if len(f.Published) > 0 {
 			out.WriteString("\n" + s.Paint(terminal.Bold, publishedTitles[f.Kind]) + "\n\n")
-			_ = publishedTable(f).Write(&out, s) // a builder accepts everything
+			_ = publishedTable(f).Write(&out, s) // cannot fail
 			for _, source := range sourcesOf(f.Published) {
 				out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("published, not measured here: "+terminal.Plain(source), 0, 0, s.Columns)) + "\n")
 			}

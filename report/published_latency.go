@@ -42,7 +42,7 @@ func writePublishedLatency(out *strings.Builder, s terminal.Style, r *result.Res
 		}
 		t.Row(row...)
 	}
-	_ = t.Write(out, s) // a builder accepts everything
+	_ = t.Write(out, s) // cannot fail
 	for _, source := range sourcesOf(published) {
 		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("published, not measured here: "+terminal.Plain(source), 0, 0, s.Columns)) + "\n")
 	}

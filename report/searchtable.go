@@ -17,7 +17,7 @@ func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Sea
 		return
 	}
 	groups := SearchGroups(searches)
-	_ = searchTable(groups).Write(out, s) // a builder accepts everything
+	_ = searchTable(groups).Write(out, s) // cannot fail
 	out.WriteString("\n")
 	writeBetween(out, s, groups)
 	writeFindingReasons(out, s, groups)

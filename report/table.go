@@ -55,7 +55,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if len(options.Searches) > 0 {
 			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)) + "\n\n")
 		}
-		_ = trialTable(summary, groups, repeats, options).Write(&out, s) // a builder accepts everything
+		_ = trialTable(summary, groups, repeats, options).Write(&out, s) // cannot fail
 		if repeats > 1 && !options.Repeats {
 			writeCaution(&out, s, groups)
 		}

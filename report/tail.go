@@ -159,7 +159,7 @@ func WriteTails(w io.Writer, tails []GroupTail) error {
 		value, by := answerText(tail)
 		t.Row(append(cells, terminal.Grouped(float64(tail.Total)), largestText(tail.Largest), value, by)...)
 	}
-	_ = t.Write(&out, s) // a builder accepts everything
+	_ = t.Write(&out, s) // cannot fail
 	writeRefusals(&out, s, tails)
 	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that so many packets have, with its 95 % interval; a dash is a side on which they do not bound it. "+
 		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, 0, s.Columns) + "\n")

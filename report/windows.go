@@ -42,7 +42,7 @@ func writeWindows(out *strings.Builder, s terminal.Style, trials []result.Trial)
 			title += ", " + Describe(all[0].Variables)
 		}
 		out.WriteString("\n" + s.Paint(terminal.Bold, title) + "\n\n")
-		_ = windowTable(all, chosen).Write(out, s) // a builder accepts everything
+		_ = windowTable(all, chosen).Write(out, s) // cannot fail
 	}
 }
 

@@ -87,7 +87,7 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	case wasWoken:
 		runnable = min(max(woken, begin), end)
 	case before == nil && after != nil && t.hadCPU(number, begin, t.traced[tid].Spins):
-		// It was preempted or woken before the events begin: it ran next, and nothing woke it since.
+		// It was preempted or woken before the events begin: it ran next, and was not woken since.
 		// A thread that sleeps may have been woken from an unrecorded CPU; if its own CPU was idle,
 		// it would have run at once.
 		runnable, preempted = begin, t.traced[tid].Spins

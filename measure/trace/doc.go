@@ -5,7 +5,7 @@
 //	an event: 32 bytes into the       reads announcements ◂──────────────── an engine's ring
 //	CPU's ring, which overwrites      copies from the rings what is around    (docs/engine-protocol.md),
 //	what is oldest                    each packet that is among the slowest   or Keep
-//	                                  so far; lets go of those that are not
+//	                                  so far; drops those that are not
 //
 // So memory is limited however long a trial lasts, and apart from the events themselves only the
 // collector's rare look costs anything. Times are CLOCK_MONOTONIC, which bpf_ktime_get_ns and the

@@ -119,7 +119,7 @@ func writePackets(out *strings.Builder, packets []result.PacketCauses) {
 		}
 	}
 	out.WriteString("\n")
-	_ = t.Write(out, terminal.Style{}) // a builder accepts everything
+	_ = t.Write(out, terminal.Style{}) // cannot fail
 }
 
 // micros writes nanoseconds as microseconds with three decimals.

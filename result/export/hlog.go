@@ -118,7 +118,7 @@ func (m *merger) add(interval result.Interval) error {
 		return nil
 	}
 	sum := &m.sums[i]
-	sum.Length = max(sum.Length, interval.Start.Add(interval.Length).Sub(sum.Start)) // they come in time order
+	sum.Length = max(sum.Length, interval.Start.Add(interval.Length).Sub(sum.Start)) // in time order
 	sum.Histogram.Merge(interval.Histogram)
 	return nil
 }

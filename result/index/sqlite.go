@@ -167,7 +167,7 @@ func (s *sqliteBase) reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(),
 		return nil, nil, s.explain(err)
 	}
 	letGo := func() {
-		_, _ = conn.ExecContext(context.Background(), "PRAGMA query_only = 0") // for the in-memory database
+		_, _ = conn.ExecContext(context.Background(), "PRAGMA query_only = 0") // for memory
 		_ = conn.Close()
 		release()
 	}
