@@ -1,20 +1,15 @@
 package measure
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// userHz is the unit of /proc/stat: USER_HZ, 100 on every architecture that
-// nines runs on (include/asm-generic/param.h).
-const userHz = 100
+	"nines.dev/nines/measure/steal"
+)
 
 // noise is the disturbances that the kernel counted up to one moment.
 type noise struct {
@@ -32,13 +27,13 @@ type noiseProbe struct {
 }
 
 func (p noiseProbe) read() (noise, error) {
-	steal, err := p.readSteal()
+	stolen, err := steal.Read(p.root)
 	if err != nil {
 		return noise{}, err
 	}
 	n := noise{steal: make(map[int]time.Duration)}
 	for _, cpu := range p.cpus {
-		n.steal[cpu] = steal[cpu]
+		n.steal[cpu] = stolen[cpu]
 	}
 	for _, dir := range p.cgroups() {
 		// A missing file means that nothing can be throttled there.
@@ -47,38 +42,6 @@ func (p noiseProbe) read() (noise, error) {
 		}
 	}
 	return n, nil
-}
-
-// readSteal takes the eighth figure of each CPU's line (Documentation/filesystems/proc.rst).
-func (p noiseProbe) readSteal() (map[int]time.Duration, error) {
-	path := filepath.Join(p.root, "proc/stat")
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the CPUs' steal time: %w", err)
-	}
-	defer file.Close()
-	return parseSteal(file)
-}
-
-func parseSteal(r io.Reader) (map[int]time.Duration, error) {
-	steal := make(map[int]time.Duration)
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 9 || !strings.HasPrefix(fields[0], "cpu") {
-			continue
-		}
-		cpu, err := strconv.Atoi(fields[0][len("cpu"):])
-		if err != nil {
-			continue // the total of all CPUs
-		}
-		ticks, err := strconv.ParseInt(fields[8], 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("read the steal time of CPU %d: %w", cpu, err)
-		}
-		steal[cpu] = time.Duration(ticks) * time.Second / userHz
-	}
-	return steal, lines.Err()
 }
 
 // cgroups returns the control groups of the processes and all their parents, without repetition: a

@@ -3,25 +3,9 @@ package measure
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
-
-func TestParseSteal(t *testing.T) {
-	const stat = `cpu  100 0 50 900 0 0 7 30 0 0
-cpu0 50 0 25 450 0 0 3 10 0 0
-cpu1 50 0 25 450 0 0 4 20 0 0
-intr 12345
-`
-	steal, err := parseSteal(strings.NewReader(stat))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(steal) != 2 || steal[0] != 100*time.Millisecond || steal[1] != 200*time.Millisecond {
-		t.Errorf("steal = %v", steal)
-	}
-}
 
 func TestNoiseSince(t *testing.T) {
 	before := noise{steal: map[int]time.Duration{0: 1, 1: 10}, throttled: 5}
@@ -79,14 +63,4 @@ func withFile(files map[string]string, path, content string) map[string]string {
 		all[p] = c
 	}
 	return all
-}
-
-func TestThisHostHasStealTimes(t *testing.T) {
-	steal, err := noiseProbe{root: "/", cpus: []int{0}, pids: []int{os.Getpid()}}.readSteal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := steal[0]; !ok {
-		t.Errorf("CPU 0 was not read from /proc/stat: %v", steal)
-	}
 }

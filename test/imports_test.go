@@ -75,15 +75,16 @@ var mayImport = map[string][]string{
 
 	"engine/enginetest": {"engine/client"},
 
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "analysis/attribution", "host/doctor"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "analysis/attribution", "host/doctor"}),
 	"measure/traffic":         measurers,
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
-	"measure/jitter":          {"engine/client", "kernel/replace", "terminal"},
-	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "terminal"},
+	"measure/steal":           {},
+	"measure/jitter":          {"engine/client", "kernel/replace", "measure/steal", "terminal"},
+	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "measure/steal", "terminal"},
 
 	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic", "terminal"},
 	"analyze/clock":      {},

@@ -183,13 +183,6 @@ func TestTheChanceOfAWrongWord(t *testing.T) {
 	}
 }
 
-func TestStealIsReadByCPU(t *testing.T) {
-	got := parseSteal("cpu  9 9 9 9 9 9 9 99 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu12 1 2 3 4 5 6 7 88 0 0\nintr 1 2 3 4 5 6 7 8 9\n")
-	if len(got) != 2 || got[0] != 8 || got[12] != 88 {
-		t.Errorf("%v", got)
-	}
-}
-
 func TestTheStoreRemembersTheCheckOfBefore(t *testing.T) {
 	s := Store{filepath.Join(t.TempDir(), "a", "b")}
 	if c, err := s.Before(); c != nil || err != nil {

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/steal"
 )
 
 // Options say what to measure.
@@ -28,9 +27,6 @@ type Options struct {
 
 // wantedSlices is the number of slices; a short measurement has fewer, of one second each.
 const wantedSlices = 12
-
-// userTick is a tick of /proc/stat, proc_stat(5): USER_HZ is 100 on all that nines runs on.
-const userTick = 10 * time.Millisecond
 
 // Run measures all CPUs at the same time. If ctx ends, it returns ctx's error.
 func Run(ctx context.Context, o Options) (Check, error) {
@@ -52,7 +48,7 @@ func run(ctx context.Context, engine *client.Client, o Options) (Check, error) {
 		cpus[i] = gathered{CPU: CPU{CPU: cpu}, counts: map[int64]uint64{}}
 	}
 	slice := max(o.Duration/wantedSlices, time.Second)
-	before, err := readSteal()
+	before, err := steal.Read("/")
 	if err != nil {
 		return check, err
 	}
@@ -76,13 +72,13 @@ func run(ctx context.Context, engine *client.Client, o Options) (Check, error) {
 		}
 		done += length
 	}
-	after, err := readSteal()
+	after, err := steal.Read("/")
 	if err != nil {
 		return check, err
 	}
 	for _, cpu := range cpus {
 		summary := cpu.summary()
-		summary.StealNs = (time.Duration(after[summary.CPU]-before[summary.CPU]) * userTick).Nanoseconds()
+		summary.StealNs = (after[summary.CPU] - before[summary.CPU]).Nanoseconds()
 		check.CPUs = append(check.CPUs, summary)
 	}
 	return check, nil
@@ -104,34 +100,6 @@ func wait(ctx context.Context, length time.Duration, tell func(time.Duration)) e
 			tell(now.Sub(start))
 		}
 	}
-}
-
-// readSteal reads the ticks that a hypervisor took from each CPU: field 8 after the name.
-func readSteal() (map[int]int64, error) {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return nil, fmt.Errorf("read what the hypervisor took: %w", err)
-	}
-	return parseSteal(string(text)), nil
-}
-
-func parseSteal(text string) map[int]int64 {
-	ticks := map[int]int64{}
-	for line := range strings.SplitSeq(text, "\n") {
-		fields := strings.Fields(line)
-		if len(fields) < 9 {
-			continue
-		}
-		id, isCPU := strings.CutPrefix(fields[0], "cpu")
-		cpu, err := strconv.Atoi(id)
-		if !isCPU || err != nil {
-			continue
-		}
-		if n, err := strconv.ParseInt(fields[8], 10, 64); err == nil {
-			ticks[cpu] = n
-		}
-	}
-	return ticks
 }
 
 // Engine is an engine of this host, controlled through its standard input.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,29 +48,4 @@ func setAll(set *unix.CPUSet) error {
 		}
 	}
 	return nil
-}
-
-// readSteal returns what a hypervisor has taken from each CPU so far, in ns: field 8 of the lines
-// of /proc/stat, in ticks of 10 ms (proc_stat(5)). It is supplementary.
-func readSteal() map[int]int64 {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return nil
-	}
-	steal := map[int]int64{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		id, isCPU := "", false
-		if len(fields) > 8 {
-			id, isCPU = strings.CutPrefix(fields[0], "cpu")
-		}
-		cpu, err := strconv.Atoi(id)
-		if !isCPU || err != nil {
-			continue
-		}
-		if ticks, err := strconv.ParseInt(fields[8], 10, 64); err == nil {
-			steal[cpu] = ticks * 10_000_000
-		}
-	}
-	return steal
 }

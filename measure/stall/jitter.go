@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/measure/jitter"
+	"nines.dev/nines/measure/steal"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
 )
@@ -57,7 +58,7 @@ func Jitter(ctx context.Context, o JitterOptions) (_ Report, err error) {
 		return Report{}, err
 	}
 	report := Report{Schema: Schema, Started: time.Now().UTC(), ThresholdNs: o.ThresholdNs, startedNs: monotonic()}
-	steal := readSteal()
+	before, _ := steal.Read("/") // only a witness
 	watched, gaps, err := watch(ctx, o, recorder)
 	for i, w := range watched {
 		report.Subjects = append(report.Subjects, subjectOf(w, gaps[i], report.startedNs))
@@ -69,10 +70,10 @@ func Jitter(ctx context.Context, o JitterOptions) (_ Report, err error) {
 		return Report{}, err
 	}
 	report.recorded(recording)
-	after := readSteal()
+	after, _ := steal.Read("/")
 	for i := range report.Subjects {
 		s := &report.Subjects[i]
-		s.StealNs = after[s.CPU] - steal[s.CPU]
+		s.StealNs = (after[s.CPU] - before[s.CPU]).Nanoseconds()
 		report.explain(s)
 		if gaps[i].missed > 0 {
 			report.Notes = append(report.Notes, fmt.Sprintf("%d announced gaps of CPU %d were overwritten before they were read", gaps[i].missed, s.CPU))

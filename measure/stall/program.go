@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"nines.dev/nines/measure/steal"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
 )
@@ -43,7 +44,7 @@ func Program(ctx context.Context, o ProgramOptions) (Report, error) {
 		return Report{}, err
 	}
 	report := Report{Schema: Schema, Started: time.Now().UTC(), ThresholdNs: o.ThresholdNs, startedNs: monotonic()}
-	steal := readSteal()
+	before, _ := steal.Read("/") // only a witness
 	if o.Start != nil {
 		if o.PID, err = o.Start(); err != nil {
 			_, stopped := recorder.Stop()
@@ -58,9 +59,10 @@ func Program(ctx context.Context, o ProgramOptions) (Report, error) {
 		return Report{}, err
 	}
 	report.recorded(recording)
-	for cpu, ns := range readSteal() {
+	after, _ := steal.Read("/")
+	for cpu, stolen := range after {
 		if len(o.CPUs) == 0 || slices.Contains(o.CPUs, cpu) {
-			report.stealNs += ns - steal[cpu]
+			report.stealNs += (stolen - before[cpu]).Nanoseconds()
 		}
 	}
 	if lost > 0 {
