@@ -35,14 +35,8 @@ func tracedTrial(t *testing.T) (Record, *Writer) {
 
 func TestEventsAreReadAsTheyWereWritten(t *testing.T) {
 	r, w := tracedTrial(t)
-	trial, err := w.AddTrial(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := mustAdd(t, w, r)
+	opened := mustOpen(t, w.Dir())
 	folder := opened.TrialFolder(trial.ID)
 	if events, err := folder.Events(); err != nil || !reflect.DeepEqual(events, r.Events) {
 		t.Errorf("%+v, %v", events, err)
@@ -60,14 +54,8 @@ func TestTrialsWithoutEvents(t *testing.T) {
 		if !traced {
 			r.Details.Trace = nil
 		}
-		trial, err := w.AddTrial(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := Open(w.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		trial := mustAdd(t, w, r)
+		opened := mustOpen(t, w.Dir())
 		folder := opened.TrialFolder(trial.ID)
 		events, err := folder.Events()
 		if traced && (err != nil || len(events) != 0) || !traced && !errors.Is(err, fs.ErrNotExist) {
@@ -81,14 +69,8 @@ func TestTrialsWithoutEvents(t *testing.T) {
 
 func TestEventsThatAreDamaged(t *testing.T) {
 	r, w := tracedTrial(t)
-	trial, err := w.AddTrial(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := mustAdd(t, w, r)
+	opened := mustOpen(t, w.Dir())
 	path := filepath.Join(w.Dir(), "trials", trial.ID, EventsFile)
 	raw, err := os.ReadFile(path)
 	if err != nil {

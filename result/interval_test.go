@@ -24,10 +24,7 @@ func histogramOf(values ...int64) *Histogram {
 // Intervals of one tag stay separate, and Histograms adds them up.
 func TestIntervalsAreGivenBack(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
-	trial, err := w.AddTrial(record(1, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := mustAdd(t, w, record(1, 100))
 	start := time.Date(2026, 11, 20, 18, 30, 5, 250_000_000, time.UTC)
 	written := []Interval{
 		{Tag: TagLatency, Start: start, Length: time.Minute, Histogram: histogramOf(1000, 2000)},
@@ -43,10 +40,7 @@ func TestIntervalsAreGivenBack(t *testing.T) {
 	if err := os.WriteFile(path, log.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustOpen(t, w.Dir())
 	read, err := r.TrialFolder(trial.ID).Intervals()
 	if err != nil || len(read) != len(written) {
 		t.Fatalf("%d intervals, %v", len(read), err)
@@ -92,14 +86,8 @@ func TestEncodeIsDecoded(t *testing.T) {
 // Path returns only plain files of the trial.
 func TestPath(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
-	trial, err := w.AddTrial(record(1, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := mustAdd(t, w, record(1, 100))
+	r := mustOpen(t, w.Dir())
 	folder := r.TrialFolder(trial.ID)
 	if below, path, err := folder.Path(HlogFile); err != nil || below != "trials/0001/latency.hlog" || path != filepath.Join(w.Dir(), below) {
 		t.Errorf("%q, %q, %v", below, path, err)

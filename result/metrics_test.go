@@ -17,41 +17,36 @@ func TestMetricsAreReadAsTheyWereWritten(t *testing.T) {
 			IPDVRange: [2]int64{-7, 9}, Reordering: Reordering{Reordered: 3, Ratio: 0.03, ExtentMax: 4, LateMaxNs: 900}},
 		Flows: []FlowMetrics{{Flow: "source port 7999", Sent: 102, Received: 100, Lost: 2, Latency: latency}},
 	}
-	with, err := w.AddTrial(r)
-	if err != nil {
-		t.Fatal(err)
+	keptAsWritten(t, w, r, MetricsFile, Folder.Metrics, r.Metrics, MetricsSchema, "loss_runs")
+}
+
+// keptAsWritten checks an optional JSON file of a trial: it is read as written, is nil for a trial
+// without it, has [] for the empty list, and is refused with another schema.
+func keptAsWritten[T any](t *testing.T, w *Writer, r Record, file string, read func(Folder) (*T, error), want *T, schema, list string) {
+	t.Helper()
+	with, without := mustAdd(t, w, r), mustAdd(t, w, record(2, 100))
+	opened := mustOpen(t, w.Dir())
+	got, err := read(opened.TrialFolder(with.ID))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %+v, %v, wrote %+v", got, err, want)
 	}
-	without, err := w.AddTrial(record(2, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := opened.TrialFolder(with.ID).Metrics()
-	if err != nil || got == nil {
-		t.Fatalf("%v, %v", got, err)
-	}
-	if got.Schema != MetricsSchema || !reflect.DeepEqual(got, r.Metrics) {
-		t.Errorf("read %+v, wrote %+v", got, r.Metrics)
-	}
-	if got, err := opened.TrialFolder(without.ID).Metrics(); got != nil || err != nil {
-		t.Errorf("of a trial without metrics: %v, %v", got, err)
+	if got, err := read(opened.TrialFolder(without.ID)); got != nil || err != nil {
+		t.Errorf("of a trial without %s: %v, %v", file, got, err)
 	}
 
-	path := filepath.Join(w.Dir(), "trials", with.ID, MetricsFile)
+	path := filepath.Join(w.Dir(), "trials", with.ID, file)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(raw), `"loss_runs": null`) {
-		t.Error("an empty list is null")
+	if !strings.Contains(string(raw), `"schema": "`+schema+`"`) || strings.Contains(string(raw), `"`+list+`": null`) {
+		t.Errorf("without the schema %s, or with null for an empty list:\n%s", schema, raw)
 	}
-	if err := os.WriteFile(path, []byte(`{"schema":"nines/metrics/v9"}`), 0o644); err != nil {
+	other := strings.Replace(schema, "/v1", "/v9", 1)
+	if err := os.WriteFile(path, []byte(`{"schema":"`+other+`"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := opened.TrialFolder(with.ID).Metrics(); err == nil || !strings.Contains(err.Error(), "nines/metrics/v9") {
+	if _, err := read(opened.TrialFolder(with.ID)); err == nil || !strings.Contains(err.Error(), other) {
 		t.Errorf("another schema: %v", err)
 	}
 }

@@ -45,14 +45,8 @@ func TestPacketsAreReadAsTheyWereWritten(t *testing.T) {
 		rows := somePackets(count)
 		r := record(1, 100)
 		r.Packets = &Packets{Complete: count > 0, Batches: inBatches(rows, 1000)}
-		trial, err := w.AddTrial(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := Open(w.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		trial := mustAdd(t, w, r)
+		opened := mustOpen(t, w.Dir())
 		at := 0
 		complete, err := opened.TrialFolder(trial.ID).Packets(func(got []Packet) error {
 			for _, row := range got {
@@ -71,14 +65,8 @@ func TestPacketsAreReadAsTheyWereWritten(t *testing.T) {
 
 func TestATrialWithoutPackets(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
-	trial, err := w.AddTrial(record(1, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := mustAdd(t, w, record(1, 100))
+	opened := mustOpen(t, w.Dir())
 	if _, err := opened.TrialFolder(trial.ID).Packets(nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
@@ -105,19 +93,13 @@ func TestDamagedPacketsAreNamed(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
 	r := record(1, 100)
 	r.Packets = &Packets{Batches: inBatches(somePackets(5000), 1000)}
-	trial, err := w.AddTrial(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trial := mustAdd(t, w, r)
 	path := filepath.Join(w.Dir(), "trials", trial.ID, PacketsFile)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := mustOpen(t, w.Dir())
 	for name, content := range map[string][]byte{
 		"empty": nil, "cut off": whole[:len(whole)/2], "no parquet": []byte("id,flow\n1,2\n"),
 	} {

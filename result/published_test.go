@@ -24,17 +24,12 @@ func TestMaximaAndPublishedAreGivenBack(t *testing.T) {
 	}
 	of := record(5, 100)
 	of.Details.Maximum = &Share{ID: maximum.ID, ReceivedPPS: 2e6, Fraction: 0.1}
-	if _, err := w.AddTrial(of); err != nil {
-		t.Fatal(err)
-	}
+	mustAdd(t, w, of)
 	published := []Published{{Source: "a paper, table 1", Figure: FigureMaximum, Series: "veth", Points: [][2]float64{{0, 227_000}}}}
 	if err := w.WritePublished(published); err != nil {
 		t.Fatal(err)
 	}
-	done, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := mustOpen(t, w.Dir())
 	if len(done.Problems) > 0 {
 		t.Errorf("problems: %q", done.Problems)
 	}
@@ -61,10 +56,7 @@ func TestSkippedAreKeptOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	done, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := mustOpen(t, w.Dir())
 	if skipped := done.Summary.Skipped; len(skipped) != 2 || skipped[1].Variables["links.*.kind"] != "snabb" {
 		t.Errorf("skipped %+v, want vpp and snabb", skipped)
 	}
@@ -78,10 +70,7 @@ func TestWhatCannotBeDrawnIsPassedOver(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.Dir(), PublishedFile), []byte(file), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	done, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := mustOpen(t, w.Dir())
 	if len(done.Published) != 1 || len(done.Published[0].Points) != 1 {
 		t.Errorf("kept %+v", done.Published)
 	}

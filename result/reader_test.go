@@ -16,10 +16,7 @@ import (
 func TestOpenGivesBackWhatWasWritten(t *testing.T) {
 	root := t.TempDir()
 	w := writeAll(t, root)
-	got, err := Open(filepath.Join(root, "latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustOpen(t, filepath.Join(root, "latest"))
 	if len(got.Problems) > 0 {
 		t.Errorf("problems: %v", got.Problems)
 	}
@@ -126,10 +123,7 @@ func TestOpenNamesMissingAndDamagedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustOpen(t, w.Dir())
 	if diff := cmp.Diff([]string{"trials/0001/latency.hlog is missing"}, got.Problems); diff != "" {
 		t.Error(diff)
 	}
@@ -177,10 +171,7 @@ func TestReadersRefuseWhatIsNoPlainFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := Open(w.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustOpen(t, w.Dir())
 		folder := r.TrialFolder("0001")
 		_, hlog := folder.Histograms()
 		_, outliers := folder.Outliers()

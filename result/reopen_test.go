@@ -45,10 +45,7 @@ func TestAReopenedResultGoesOn(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := Open(filepath.Join(root, "latest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := mustOpen(t, filepath.Join(root, "latest"))
 	if len(whole.Summary.Trials) != 4 || len(whole.Searches) != 1 || len(whole.Problems) > 0 {
 		t.Errorf("%d trials, %d searches, problems %q", len(whole.Summary.Trials), len(whole.Searches), whole.Problems)
 	}

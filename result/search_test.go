@@ -27,10 +27,7 @@ func searched(t *testing.T, w *Writer) Search {
 		r := record(int64(i), 100)
 		r.Trial.Search, r.Trial.Purpose = w.SearchID(), "search"
 		r.Details.IntendedPackets, r.Details.ElapsedNs = 100, 1e9
-		trial, err := w.AddTrial(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		trial := mustAdd(t, w, r)
 		s.Trials = append(s.Trials, SearchTrial{ID: trial.ID, Purpose: trial.Purpose, RatePPS: 812_000, DurationNs: 1e9})
 	}
 	added, err := w.AddSearch(s)
@@ -46,10 +43,7 @@ func TestSearchesAreGivenBack(t *testing.T) {
 	if first.ID != "0001" || w.SearchID() != "0002" {
 		t.Errorf("the first search is %s and the next %s", first.ID, w.SearchID())
 	}
-	done, err := Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := mustOpen(t, w.Dir())
 	if len(done.Problems) > 0 {
 		t.Errorf("problems: %q", done.Problems)
 	}
@@ -107,10 +101,7 @@ func TestHostileSearches(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(w.Dir(), SearchesFile), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			done, err := Open(w.Dir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			done := mustOpen(t, w.Dir())
 			if said := strings.Join(done.Problems, "\n"); !strings.Contains(said, test.says) {
 				t.Errorf("problems: %s; want %q", said, test.says)
 			}

@@ -29,6 +29,24 @@ func mustCreate(t *testing.T, dir string) *Writer {
 	return w
 }
 
+func mustAdd(t *testing.T, w *Writer, r Record) Trial {
+	t.Helper()
+	trial, err := w.AddTrial(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trial
+}
+
+func mustOpen(t *testing.T, dir string) *Result {
+	t.Helper()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // writeAll fills a folder like a run.
 func writeAll(t *testing.T, root string) *Writer {
 	t.Helper()
@@ -150,9 +168,7 @@ func TestRunsOfTheSameSecondGetTheirOwnFolders(t *testing.T) {
 func TestLatestIsTheResultFromItsFirstTrialOn(t *testing.T) {
 	root := t.TempDir()
 	w := mustCreate(t, root)
-	if _, err := w.AddTrial(record(1, 100)); err != nil {
-		t.Fatal(err)
-	}
+	mustAdd(t, w, record(1, 100))
 	if target, err := filepath.EvalSymlinks(filepath.Join(root, "latest")); err != nil || target != w.Dir() {
 		t.Errorf("latest leads to %q, %v", target, err)
 	}
@@ -164,9 +180,7 @@ func TestLatestIsNotReplacedWhereItIsNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := mustCreate(t, root)
-	if _, err := w.AddTrial(record(1, 100)); err != nil {
-		t.Fatal(err)
-	}
+	mustAdd(t, w, record(1, 100))
 	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "not a symbolic link") {
 		t.Errorf("Close: %v", err)
 	}
@@ -206,10 +220,7 @@ func TestKilledWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		for seed := int64(1); ; seed++ {
-			trial, err := w.AddTrial(record(seed, 300))
-			if err != nil {
-				t.Fatal(err)
-			}
+			trial := mustAdd(t, w, record(seed, 300))
 			fmt.Println("done", trial.ID, w.Dir())
 		}
 	}
@@ -237,10 +248,7 @@ func TestKilledWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = child.Wait() // was killed
-		got, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustOpen(t, dir)
 		if len(got.Summary.Trials) < said || len(got.Problems) > 0 {
 			t.Errorf("%d trials were done, %d are there; problems: %v", said, len(got.Summary.Trials), got.Problems)
 		}
