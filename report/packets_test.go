@@ -13,10 +13,6 @@ import (
 // packetResult has a trial with metrics, one with an incomplete recording, and one without any.
 func packetResult(t *testing.T) *result.Result {
 	t.Helper()
-	w, err := result.Create(t.TempDir(), "packets", time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := result.NewHistogram()
 	for range 1000 {
 		h.Record(5000)
@@ -38,10 +34,23 @@ func packetResult(t *testing.T) *result.Result {
 	}
 	with.Details.Recording = &result.Recording{Packets: 1007, Complete: true}
 	part.Details.Recording = &result.Recording{Problems: []string{"the record of packets sent lacks 9: the disk is too slow for it"}}
-	for _, rec := range []result.Record{with, part, base} {
-		if _, err := w.AddTrial(rec); err != nil {
+	return resultOf(t, with, part, base)
+}
+
+// resultOf is a result of these trials.
+func resultOf(t *testing.T, trials ...result.Record) *result.Result {
+	t.Helper()
+	w, err := result.Create(t.TempDir(), "made up", time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range trials {
+		if _, err := w.AddTrial(trial); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 	r, err := result.Open(w.Dir())
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"nines.dev/nines/result"
 )
@@ -12,17 +11,13 @@ import (
 // Trials with the same way of receiving share a line, with the smallest and largest of their
 // threads' figures; an unavailable way has its reason.
 func TestReceivedIsToldByWay(t *testing.T) {
-	dir := t.TempDir()
-	w, err := result.Create(dir, "rx", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
 	rate := func(polls float64) *float64 { return &polls }
 	thread := func(use, polls float64) []result.ReceiveThread {
 		return []result.ReceiveThread{{CPUs: []int{1}, Scheduling: "idle:0", CPUUse: use, PollsPerSecond: rate(polls)}}
 	}
 	h := result.NewHistogram()
 	h.Record(5000)
+	var trials []result.Record
 	for i, received := range [][]result.Receive{
 		nil,
 		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Threads: thread(0.4, 100000)}},
@@ -31,20 +26,12 @@ func TestReceivedIsToldByWay(t *testing.T) {
 		{{Node: "dut", Interface: "out", RX: "busy_poll", Mechanism: "io_uring", Threads: []result.ReceiveThread{
 			{CPUs: []int{1}, Scheduling: "fifo:5", CPUUse: 0.15, BackOffs: 2}, {CPUs: []int{1}, Scheduling: "fifo:5", CPUUse: 0.15, BackOffs: 1}}}},
 	} {
-		if _, err := w.AddTrial(result.Record{
+		trials = append(trials, result.Record{
 			Trial:      result.Trial{Repeat: i + 1, TxPackets: 1, RxPackets: 1, Verdict: result.Clean},
 			Histograms: result.Histograms{Latency: h, FromTx: h, SendLag: h}, Details: result.Details{Receive: received},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := result.Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resultOf(t, trials...)
 	var out bytes.Buffer
 	if err := WriteReceived(&out, r); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"sort"
 	"strings"
 	"testing"
-	"time"
 
 	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
@@ -41,10 +40,6 @@ func tailTrial(kind string, repeat int, latencies []int64, record bool) result.R
 // from five pauses, and one with every packet recorded.
 func tailResult(t *testing.T) *result.Result {
 	t.Helper()
-	w, err := result.Create(t.TempDir(), "tails", time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
 	random := rand.New(rand.NewPCG(1, 2))
 	plain := func(n int) []int64 {
 		latencies := make([]int64, n)
@@ -59,23 +54,10 @@ func tailResult(t *testing.T) *result.Result {
 			paused[i] += 1_000_000 - int64(into)*10_000
 		}
 	}
-	for _, r := range []result.Record{
+	return resultOf(t,
 		tailTrial("plain", 1, plain(200_000), false), tailTrial("plain", 2, plain(200_000), false),
 		tailTrial("paused", 1, paused, false), tailTrial("recorded", 1, plain(200_000), true),
-		tailTrial("short", 1, plain(500), false),
-	} {
-		if _, err := w.AddTrial(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := result.Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+		tailTrial("short", 1, plain(500), false))
 }
 
 func TestTailsAnswerOrRefuse(t *testing.T) {
@@ -153,20 +135,7 @@ func TestRecordingsGiveMoreOfTheTail(t *testing.T) {
 	for i := range latencies {
 		latencies[i] = 5_000 + int64(2_000*random.ExpFloat64())
 	}
-	w, err := result.Create(t.TempDir(), "long", time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.AddTrial(tailTrial("plain", 1, latencies, true)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r, err := result.Open(w.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resultOf(t, tailTrial("plain", 1, latencies, true))
 	sample, err := sampleOf(context.Background(), r.Summary.Trials[0], r.TrialFolder("0001"))
 	if err != nil {
 		t.Fatal(err)

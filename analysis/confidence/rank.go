@@ -47,16 +47,6 @@ func PercentileRanks(n uint64, p, level float64) Ranks {
 	return r
 }
 
-// LargestPercentile is the largest percentile that n samples bound from above at a level: the
-// maximum is below the p-quantile with chance pⁿ ≤ (1−level)/2. It is below 1 − 1/n, the largest
-// that they support as a point; 0 for none.
-func LargestPercentile(n uint64, level float64) float64 {
-	if n == 0 {
-		return 0
-	}
-	return math.Exp(math.Log((1-level)/2) / float64(n))
-}
-
 // first is the smallest k in 0..n where holds is true; holds must go from false to true once.
 func first(n uint64, holds func(uint64) bool) uint64 {
 	low, high := uint64(0), n

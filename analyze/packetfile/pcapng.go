@@ -22,12 +22,10 @@ const (
 	pcapngByteOrder = 0x1a2b3c4d
 
 	blockBytes   = 12 // type and both lengths
-	blockHead    = 8  // type and length
 	sectionBytes = 28
 	// The fixed parts of packet blocks before their data, including the type.
-	obsoleteHead = 28
 	simpleHead   = 12
-	enhancedHead = 28
+	enhancedHead = 28 // and that of the obsolete one
 )
 
 // pcapngState is the state for reading a section.
