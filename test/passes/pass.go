@@ -127,10 +127,11 @@ func (p *pass) chosenOf(w work) []work {
 	return []work{w}
 }
 
-// all does the work of packages side by side, what takes longest first.
+// all does the work of packages side by side, what takes longest first, or has the most
+// tests where that is not known yet.
 func (p *pass) all(ctx context.Context, packages []work, atOnce int) error {
 	slices.SortStableFunc(packages, func(a, b work) int {
-		return cmp.Compare(b.record.Seconds[b.pass], a.record.Seconds[a.pass])
+		return cmp.Or(cmp.Compare(b.record.Seconds[b.pass], a.record.Seconds[a.pass]), cmp.Compare(len(b.tests), len(a.tests)))
 	})
 	places, ended := make(chan struct{}, atOnce), sync.WaitGroup{}
 	var mu sync.Mutex
