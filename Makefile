@@ -111,10 +111,13 @@ test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
 		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , test-vm ] test-quiet
 
-# Go's tests run in passes, each test once: see test/passes.
+# Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
+# who compiles them: go compiles the same package twice at the same time.
 PASS = hack/gotest.sh --hide-summary=skipped --
-.PHONY: test-compile
-test-compile: build
+.PHONY: test-compile test-binaries
+test-compile:
+	@mkdir -p build && flock build/lock $(MAKE) test-binaries
+test-binaries: programs
 	@$(GO) build -o build/passes ./test/passes
 	@build/passes compile
 
@@ -151,7 +154,7 @@ test-quiet: build
 # packets: a translated machine takes all CPUs that it gets.
 .PHONY: test-vm
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
-test-vm: build
+test-vm: test-compile
 	@rm -f build/vm/table.txt
 	@nice -n 5 $(GOTESTSUM_VM) -- -timeout 50m -count 1 $(AS_ROOT_VM) ./test/vm; \
 		status=$$?; cat build/vm/table.txt; exit $$status

@@ -105,22 +105,22 @@ furnish() {
 		echo "$user ALL=(ALL) NOPASSWD: ALL" >"$rootfs/etc/sudoers.d/$user"
 	fi
 	IFS=: read -r _ _ uid gid _ home _ < <(chroot "$rootfs" getent passwd "$user")
-	mkdir -p "$cache"/{go,go-build,npm}
-	share_compiled
-	mkdir -p "$rootfs$home"/{go/pkg/mod,.cache/go-build,.npm}
+	mkdir -p "$cache"/{go,go-build,npm} "$rootfs$home"/{go/pkg/mod,.cache/go-build,.npm}
 	mount --bind "$cache/go" "$rootfs$home/go/pkg/mod"
 	mount --bind "$cache/go-build" "$rootfs$home/.cache/go-build"
 	mount --bind "$cache/npm" "$rootfs$home/.npm"
+	compiled=$("$root/hack/go" env GOCACHE)
+	[ ! -d "$compiled" ] || mount --bind "$compiled" "$rootfs/srv"
 	git -c safe.directory='*' clone --quiet --no-local "$root" "$rootfs$home/nines"
 	chown -R "$uid:$gid" "$rootfs$home"
 }
 
-# share_compiled copies what Go has compiled here lately. What is being written meanwhile is
-# shorter than its entry says, and not used.
+# share_compiled copies what Go has compiled on this machine lately. What is being written
+# meanwhile is shorter than its entry says, and not used.
 share_compiled() {
-	local from
-	from=$("$root/hack/go" env GOCACHE)
-	(cd "$from" && find . -type f -mmin -120 -print0 | xargs -0 -r cp -an --parents -t "$cache/go-build") 2>/dev/null || true
+	local to=$home/.cache/go-build
+	(cd /srv && find . -type f -mmin -120 -print0 | xargs -0 -r cp -an --parents -t "$to") 2>/dev/null || true
+	chown -R "$uid:$gid" "$to"
 }
 
 # enter makes the new system's root that of this script. In a mere chroot the kernel
@@ -180,6 +180,7 @@ timed 'bootstrap' bootstrap
 timed 'furnish' furnish
 enter
 timed 'make setup' inside 'make setup'
+share_compiled
 timed 'make build' inside 'make build'
 timed 'nothing to do again' again
 # Only the long form runs the unit tests here, too. Sanitizers look for faults in the code,
