@@ -77,11 +77,11 @@ bin/nines-poller: FORCE
 
 # It is alone in a virtual machine, without a C library.
 bin/nines-guest: FORCE
-	@CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $@ ./programs/nines-guest
+	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-guest
 
 # What a node has in such a machine, and speaks to it from the host.
 bin/nines-node: FORCE embedded
-	@CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $@ ./programs/nines-node
+	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-node
 
 # What the Go code embeds, and so what go vet and go test need too.
 .PHONY: embedded
