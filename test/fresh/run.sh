@@ -13,8 +13,9 @@
 #
 # In Debian 12 everything runs as root, in Debian 13 as a user with sudo. Mirrors,
 # proxies and certificates are those of the machine it runs on. Needs root, mmdebstrap
-# and the network; leaves no mount, process or
-# namespace, and in build/ only caches.
+# and the network; leaves no mount, process or namespace, and in build/ only caches. The new
+# system is in memory where 12 GiB are free; FRESH_KEEP=1 has it on the disk, and keeps one that
+# failed, to look around in.
 # shellcheck disable=SC2016 # $1 and $(SITE) are for mmdebstrap and apt
 set -euo pipefail
 
@@ -30,7 +31,6 @@ if [ "${1:-}" != --inside ]; then
 	for suite in "${suites[@]}"; do
 		unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
 			"$here/run.sh" --inside "$suite"
-		# Kept after a failure, to look around in.
 		rm -rf --one-file-system "$root/build/fresh/$suite"
 	done
 	exit
@@ -54,6 +54,11 @@ bootstrap() {
 	[ "$suite" = bookworm ] || include+=,sudo
 	rm -rf --one-file-system "$rootfs"
 	mkdir -p "$rootfs" "$cache/$suite/partial"
+	# In this script's namespace of mounts, and so gone with it. Some 90,000 small files take
+	# a disk minutes, also to remove.
+	if [ -z "${FRESH_KEEP:-}" ] && awk '/^MemAvailable:/ { exit $2 < 12 * 1024 * 1024 }' /proc/meminfo; then
+		mount -t tmpfs -o mode=755,size=8G tmpfs "$rootfs"
+	fi
 	# The packages are kept for the next time, as mmdebstrap(1) shows.
 	mmdebstrap --quiet --mode=root --variant=minbase --include="$include" \
 		--skip=download/empty,essential/unlink,cleanup/apt \

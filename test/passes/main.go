@@ -12,6 +12,7 @@
 //	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|pure|root|quiet
 //	passes failed pure|root|quiet     names what failed in the pass, if it is little
 //	passes again pure|root|quiet      that once more, alone
+//	passes binary FOLDER              names the compiled tests of a package
 //
 // The tests of each package are compiled once, for all passes. It prints the events of
 // go test -json, for gotestsum to show (hack/gotest.sh).
@@ -69,8 +70,11 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 		return fmt.Errorf("what is to be done? %q", flags.Args())
 	}
 	p.name, p.again = words[0], verb == "again"
-	if verb == "failed" {
+	switch verb {
+	case "failed":
 		return p.toRepeat(packages)
+	case "binary":
+		return tellBinary(out, packages, words[0])
 	}
 	if err := compile(ctx, packages); err != nil {
 		return err

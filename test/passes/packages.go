@@ -43,6 +43,21 @@ func (p *testPackage) binary() string {
 // last folder of the package: packages that end alike are compiled apart.
 func (p *testPackage) compiled() string { return filepath.Join(folder, strconv.Itoa(p.round)) + "/" }
 
+// tellBinary prints where the compiled tests of the package in a folder are.
+func tellBinary(out io.Writer, packages []*testPackage, folder string) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		if p.Dir == folder {
+			_, err := fmt.Fprintln(out, p.binary())
+			return err
+		}
+	}
+	return fmt.Errorf("%s has no package with tests", folder)
+}
+
 // findPackages lists the packages that have tests.
 func findPackages(ctx context.Context) ([]*testPackage, error) {
 	list := exec.CommandContext(ctx, "hack/go", "list", "-json=ImportPath,Dir,Module,TestGoFiles,XTestGoFiles", "./...")

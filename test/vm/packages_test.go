@@ -27,8 +27,8 @@ type labPackage struct {
 	boots  map[string][]string // tests by boot
 }
 
-// findPackages finds and compiles the packages whose tests are for the laboratory, and
-// asks each test for its boots: outside the laboratory it is skipped with their names.
+// findPackages finds the packages whose tests are for the laboratory, compiled, and asks each
+// test for its boots: outside the laboratory it is skipped with their names.
 func findPackages(t *testing.T, repository string) []labPackage {
 	t.Helper()
 	into := filepath.Join(repository, "build", "vm")
@@ -41,10 +41,8 @@ func findPackages(t *testing.T, repository string) []labPackage {
 	var packages []labPackage
 	for _, path := range packagesWithLabTests(t, repository) {
 		p := labPackage{path: path, binary: filepath.Join(into, strings.ReplaceAll(path, "/", "-")+".test"), boots: map[string][]string{}}
-		build := exec.CommandContext(t.Context(), "hack/go", "test", "-c", "-vet=off", "-o", p.binary, "./"+path)
-		build.Dir = repository
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Errorf("compile the tests of %s: %v\n%s", path, err, out)
+		if err := linkCompiled(t.Context(), repository, path, p.binary); err != nil {
+			t.Errorf("find the compiled tests of %s (make test-compile): %v", path, err)
 			continue
 		}
 		ask := exec.CommandContext(t.Context(), p.binary, "-test.v=test2json", "-test.run", labTests)
@@ -79,6 +77,18 @@ func findPackages(t *testing.T, repository string) []labPackage {
 		packages = append(packages, p)
 	}
 	return packages
+}
+
+// linkCompiled makes a hard link, in the folder that the laboratory gets, to the tests that
+// make test-compile has compiled.
+func linkCompiled(ctx context.Context, repository, path, link string) error {
+	ask := exec.CommandContext(ctx, "build/passes", "binary", path)
+	ask.Dir = repository
+	compiled, err := ask.Output()
+	if err != nil {
+		return err
+	}
+	return os.Link(strings.TrimSpace(string(compiled)), link)
 }
 
 // packagesWithLabTests looks into the repository's test files.
