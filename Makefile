@@ -61,7 +61,7 @@ programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-g
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
 bin/nines: FORCE embedded
-	@$(GO) build -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/nines
+	@$(GO) build -ldflags '-w -X main.version=$(VERSION)' -o $@ ./cmd/nines
 
 bin/nines-engine: FORCE
 	@$(MAKE) -C engine
@@ -104,12 +104,12 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie LINT_SHORT=1 BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-unit test-root , test-fresh , test-vm ] test-quiet
+		[ build test-compile lint test-engine test-web test-unit test-root , test-fresh , images test-vm ] test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , test-vm ] test-quiet
+		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm ] test-quiet
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
@@ -152,14 +152,21 @@ test-quiet: build
 # test runs in one boot only, unless it is about kernels. Images are kept in build/cache. The
 # table is the last that is printed. It gives way to the tests beside it, whose labs carry
 # packets: a translated machine takes all CPUs that it gets.
-.PHONY: test-vm
+.PHONY: test-vm images
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
 	@rm -f build/vm/table.txt
-	@nice -n 5 $(GOTESTSUM_VM) -- -timeout 50m -count 1 $(AS_ROOT_VM) ./test/vm; \
+	@nice -n 5 $(GOTESTSUM_VM) --raw-command -- $(GO) tool test2json -t -p nines.dev/nines/test/vm \
+		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=50m; \
 		status=$$?; cat build/vm/table.txt; exit $$status
-VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG)
-AS_ROOT_VM = -exec '$(SUDO) env $(VM_ENV) PATH=$(PATH):/usr/sbin:/sbin'
+# What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
+# need not wait.
+images:
+	@mkdir -p build && flock build/lock $(MAKE) bin/nines-guest build/images
+	@$(SUDO) env $(VM_ENV) build/images
+build/images: FORCE
+	@$(GO) build -o $@ ./test/vm/images
+VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG) PATH=$(PATH):/usr/sbin:/sbin
 GOTESTSUM_VM = $(TOOL) gotestsum --format testname --hide-summary=skipped
 
 .PHONY: test-fuzz

@@ -11,7 +11,7 @@ import (
 // in; test/vm sets it, and has the table of boots.
 const BootVariable = "NINES_VLAB"
 
-// The boots of the virtual laboratory. What they are made of is in test/vm/boots_test.go.
+// The boots of the virtual laboratory. What they are made of is in test/vm/boots.
 const (
 	BootMain     = "main"     // Debian 12's kernel, control groups of version 2
 	BootV1       = "v1"       // the same, version 1

@@ -90,14 +90,15 @@ func findPackages(ctx context.Context) ([]*testPackage, error) {
 }
 
 // compile compiles the tests of all packages, where that has not been done. What go vet
-// looks for in tests, make lint finds.
+// looks for in tests, make lint finds; what a debugger needs would take the linker as long
+// again.
 func compile(ctx context.Context, packages []*testPackage) error {
 	rounds := map[string][]*testPackage{}
 	for _, p := range packages {
 		rounds[p.compiled()] = append(rounds[p.compiled()], p)
 	}
 	for into, round := range rounds {
-		build := exec.CommandContext(ctx, "hack/go", "test", "-c", "-vet=off", "-o", into)
+		build := exec.CommandContext(ctx, "hack/go", "test", "-c", "-vet=off", "-ldflags=-w", "-o", into)
 		for _, p := range round {
 			build.Args = append(build.Args, p.ImportPath)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/events"
+	"nines.dev/nines/test/vm/boots"
 )
 
 // mostFailed is how many tests of a boot may fail and be run once more: a host that takes
@@ -31,7 +32,7 @@ func (s *session) runAgain(t *testing.T) {
 		}
 		return
 	}
-	say(fmt.Sprintf("%s: %d failed and run once more, in another machine", s.boot.name, len(s.failed)))
+	say(fmt.Sprintf("%s: %d failed and run once more, in another machine", s.boot.Name, len(s.failed)))
 	s.second = true
 	s.start(t)
 	for _, f := range s.failed {
@@ -44,14 +45,14 @@ func (s *session) runAgain(t *testing.T) {
 func (s *session) judge(p labPackage, r *events.Result) bool {
 	switch {
 	case r.Action == "fail" && !s.second:
-		say(fmt.Sprintf("%s: %s failed:\n%s", s.boot.name, r.Name, r.Output))
+		say(fmt.Sprintf("%s: %s failed:\n%s", s.boot.Name, r.Name, r.Output))
 		s.failed = append(s.failed, failedTest{p, *r})
 		return false
 	case r.Action == "pass" && s.second:
 		r.Action = again
 		for _, f := range s.failed {
 			if f.in.path == p.path && f.result.Name == r.Name {
-				s.notes = append(s.notes, firstFailure(s.boot.name, f.result))
+				s.notes = append(s.notes, firstFailure(s.boot.Name, f.result))
 			}
 		}
 	}
@@ -66,7 +67,7 @@ func firstFailure(boot string, r events.Result) string {
 
 func TestWhatFailsIsJudgedByItsSecondRun(t *testing.T) {
 	p, other := labPackage{path: "a"}, labPackage{path: "b"}
-	s := &session{boot: oneBoot{name: "main"}}
+	s := &session{boot: boots.Boot{Name: "main"}}
 	judged := func(p labPackage, action string) string {
 		r := events.Result{Name: "TestLabX", Action: action, Output: "x_test.go:7: too early\n"}
 		if !s.judge(p, &r) {

@@ -11,7 +11,8 @@
 //
 // A test says with labtest.VirtualLab which boots it is for, and must run in each of
 // them: one that is skipped there has failed. Few that fail are run once more, in another
-// machine, and told as such. boots_test.go has the table of boots.
+// machine, and told as such. Package boots has the table of boots; what they start from is made by
+// the command images, ahead, as it waits for downloads.
 // Nothing runs here without NINES_TEST_VM, which make test-vm sets; NINES_VM_BOOTS and
 // NINES_VM_RUN choose some of the boots and tests. With NINES_VM_ONCE, which make test sets,
 // a test runs only in the first of its boots that is chosen, unless it begins with

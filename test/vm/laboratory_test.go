@@ -6,11 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/vm/boots"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/image"
 )
@@ -38,13 +37,13 @@ func TestLaboratory(t *testing.T) {
 	chosen := regexp.MustCompile(os.Getenv("NINES_VM_RUN"))
 	table := &rowTable{path: filepath.Join(repository, "build", "vm", "table.txt")}
 	machines := make(chan struct{}, atOnce)
-	wanted := slices.DeleteFunc(slices.Clone(boots), func(b oneBoot) bool { return !started(b.name) })
-	ready := makeImages(t.Context(), store, wanted)
+	wanted := boots.Chosen()
+	ready := boots.Images(t.Context(), store, wanted)
 	packages := findPackages(t, repository)
 	for _, boot := range wanted {
 		tests := map[string][]string{}
 		for _, p := range packages {
-			for _, name := range p.boots[boot.name] {
+			for _, name := range p.boots[boot.Name] {
 				if chosen.MatchString(name) {
 					tests[p.path] = append(tests[p.path], name)
 				}
@@ -53,16 +52,16 @@ func TestLaboratory(t *testing.T) {
 		if len(tests) == 0 {
 			continue
 		}
-		t.Run(boot.name, func(t *testing.T) {
+		t.Run(boot.Name, func(t *testing.T) {
 			t.Parallel()
-			if err := ready[boot.name](); err != nil {
+			if err := ready[boot.Name](); err != nil {
 				t.Fatal(err)
 			}
 			machines <- struct{}{}
 			t.Cleanup(func() { <-machines }) // when the machine has stopped
 			s := &session{repository: repository, store: store, boot: boot}
 			// After each boot, so that a run that is cut off shows what it had.
-			defer func() { table.add(t, boot.name, s.rows, s.notes) }()
+			defer func() { table.add(t, boot.Name, s.rows, s.notes) }()
 			t.Cleanup(func() {
 				if s.lab != nil {
 					if err := s.lab.Stop(); err != nil {
@@ -81,12 +80,6 @@ func TestLaboratory(t *testing.T) {
 			s.runAgain(t)
 		})
 	}
-}
-
-// started tells whether this run is to start a boot.
-func started(boot string) bool {
-	some := os.Getenv("NINES_VM_BOOTS")
-	return some == "" || slices.Contains(strings.Split(some, ","), boot)
 }
 
 // atOnce is how many laboratories run at a time. A translated one waits more than it

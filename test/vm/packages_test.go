@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/test/events"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/vm/boots"
 )
 
 // labTests are the names of tests for the laboratory.
@@ -60,10 +61,10 @@ func findPackages(t *testing.T, repository string) []labPackage {
 			}
 			once := os.Getenv("NINES_VM_ONCE") != "" && !each
 			for _, boot := range wanted {
-				if !slices.ContainsFunc(boots, func(b oneBoot) bool { return b.name == boot }) {
+				if !slices.ContainsFunc(boots.All, func(b boots.Boot) bool { return b.Name == boot }) {
 					t.Errorf("%s %s is for a boot %q, which does not exist", path, r.Name, boot)
 				}
-				if started(boot) {
+				if boots.IsChosen(boot) {
 					p.boots[boot] = append(p.boots[boot], r.Name)
 					if once {
 						break

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/test/events"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/vm/boots"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/image"
 	"nines.dev/nines/vm/vlab"
@@ -21,7 +22,7 @@ import (
 type session struct {
 	repository string
 	store      image.Store
-	boot       oneBoot
+	boot       boots.Boot
 	lab        *vlab.Laboratory
 	restarts   int // how often another machine had to be started
 	failed     []failedTest
@@ -52,9 +53,9 @@ func (s *session) start(t *testing.T) {
 
 func (s *session) kernel() string {
 	if s.lab == nil {
-		return s.boot.name
+		return s.boot.Name
 	}
-	return s.boot.name + ": Linux " + s.lab.Kernel.Version
+	return s.boot.Name + ": Linux " + s.lab.Kernel.Version
 }
 
 // run runs tests of a package in the laboratory. Each becomes a subtest here, as soon as
@@ -74,18 +75,18 @@ func (s *session) run(t *testing.T, p labPackage, names []string) {
 		case stoodStill:
 			s.restarts++
 		case len(left) == len(names) && !errors.Is(err, errStuck): // it can run none of them
-			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.name, err, console)
+			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.Name, err, console)
 			s.fail(t, p, left)
 			left = nil
 		case len(left) > 0: // they run in the order of their names here
-			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.name, err, console)
+			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.Name, err, console)
 			s.fail(t, p, left[:1])
 			left = left[1:]
 		default:
-			t.Errorf("boot %s, after the last test: %v\nthe console:\n%s", s.boot.name, err, console)
+			t.Errorf("boot %s, after the last test: %v\nthe console:\n%s", s.boot.Name, err, console)
 		}
 		// Whatever it was, this machine may have had a part in it.
-		say(fmt.Sprintf("%s: %v: what follows runs in another machine", s.boot.name, err))
+		say(fmt.Sprintf("%s: %v: what follows runs in another machine", s.boot.Name, err))
 		s.start(t)
 		names = left
 	}
@@ -95,8 +96,8 @@ func (s *session) run(t *testing.T, p labPackage, names []string) {
 func (s *session) fail(t *testing.T, p labPackage, names []string) {
 	t.Helper()
 	for _, name := range names {
-		s.rows = append(s.rows, row{mechanism(name), p.path, s.boot.name, "fail", 0})
-		t.Errorf("%s did not end in the laboratory, boot %s", name, s.boot.name)
+		s.rows = append(s.rows, row{mechanism(name), p.path, s.boot.Name, "fail", 0})
+		t.Errorf("%s did not end in the laboratory, boot %s", name, s.boot.Name)
 	}
 }
 
@@ -121,7 +122,7 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 	request := agent.Request{
 		Argv: []string{p.binary, "-test.v=test2json", "-test.timeout=0", "-test.run", "^(" + strings.Join(names, "|") + ")$"},
 		Dir:  filepath.Join(s.repository, p.path),
-		Env:  append(cycles, labtest.BootVariable+"="+s.boot.name, "NINES_REQUIRE=all", "NINES_LIBEXEC="+filepath.Join(s.repository, "bin")),
+		Env:  append(cycles, labtest.BootVariable+"="+s.boot.Name, "NINES_REQUIRE=all", "NINES_LIBEXEC="+filepath.Join(s.repository, "bin")),
 	}
 	code, err := s.lab.Do(watch, request, agent.Streams{Stdout: all, Stderr: all})
 	rest := wait()
@@ -144,7 +145,7 @@ func (s *session) show(t *testing.T, p labPackage, r events.Result) {
 	s.rows = append(s.rows, row{mechanism(r.Name), p.path, s.kernel(), r.Action, r.Seconds})
 	t.Run(r.Name, func(t *testing.T) {
 		if r.Action == "fail" {
-			t.Errorf("in the laboratory, boot %s:\n%s", s.boot.name, r.Output)
+			t.Errorf("in the laboratory, boot %s:\n%s", s.boot.Name, r.Output)
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"unicode"
+
+	"nines.dev/nines/test/vm/boots"
 )
 
 // row is a line of the table at the end.
@@ -37,9 +39,9 @@ func (r *rowTable) add(t *testing.T, boot string, rows []row, notes []string) {
 	r.rows[boot], r.notes[boot] = rows, notes
 	var all []row
 	var below []string
-	for _, b := range boots {
-		all = append(all, r.rows[b.name]...)
-		below = append(below, r.notes[b.name]...)
+	for _, b := range boots.All {
+		all = append(all, r.rows[b.Name]...)
+		below = append(below, r.notes[b.Name]...)
 	}
 	writeTable(t, r.path, all, below)
 }

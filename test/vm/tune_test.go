@@ -8,15 +8,16 @@ import (
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/vm/boots"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/boot"
 	"nines.dev/nines/vm/vlab"
 )
 
 // tuneBoots are the kernels that must take what nines tune plan prints for them.
-var tuneBoots = []oneBoot{
-	{"tuned 12", vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV2}},
-	{"tuned 13", vlab.Options{Kernel: "debian13", Cgroup: boot.CgroupV2}},
+var tuneBoots = []boots.Boot{
+	{Name: "tuned 12", Options: vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV2}},
+	{Name: "tuned 13", Options: vlab.Options{Kernel: "debian13", Cgroup: boot.CgroupV2}},
 }
 
 // What nines tune plan prints is what the kernel is started with next, and then is in
@@ -25,11 +26,11 @@ func TestBootParametersOfTunePlanAreInEffect(t *testing.T) {
 	labtest.LongForm(t) // four boots
 	repository, store := required(t)
 	for _, b := range tuneBoots {
-		t.Run(b.name, func(t *testing.T) {
+		t.Run(b.Name, func(t *testing.T) {
 			plan := func(parameters []string) (printed tune.Plan, files map[string]string) {
 				t.Helper()
 				one := b
-				one.options.CommandLine = parameters
+				one.Options.CommandLine = parameters
 				lab, err := startLaboratory(t.Context(), repository, store, one)
 				if err != nil {
 					t.Fatal(err)
