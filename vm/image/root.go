@@ -76,7 +76,8 @@ func debootstrap(ctx context.Context, dir, release string, packages []string) er
 	if err := os.WriteFile(file, []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
 		return err
 	}
-	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--include=" + strings.Join(packages, ",")}
+	// dpkg need not sync each file: the store syncs the whole folder in the end.
+	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--dpkgopt=force-unsafe-io", "--include=" + strings.Join(packages, ",")}
 	for _, path := range notInRoots {
 		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
 	}
