@@ -116,14 +116,17 @@ furnish() {
 	mount --bind "$cache/npm" "$rootfs$home/.npm"
 	compiled=$("$root/hack/go" env GOCACHE)
 	[ ! -d "$compiled" ] || mount --bind "$compiled" "$rootfs/srv"
+	exec {building}>>"$root/build/lock" # which the new system does not see
 	git -c safe.directory='*' clone --quiet --no-local "$root" "$rootfs$home/nines"
 	chown -R "$uid:$gid" "$rootfs$home"
 }
 
-# share_compiled copies what Go has compiled on this machine lately. What is being written
-# meanwhile is shorter than its entry says, and not used.
+# share_compiled copies what Go has compiled on this machine lately, after waiting for a build that
+# is under way there. What is being written meanwhile is shorter than its entry says, and not used.
 share_compiled() {
 	local to=$home/.cache/go-build
+	flock "$building"
+	flock --unlock "$building"
 	(cd /srv && find . -type f -mmin -120 -print0 | xargs -0 -r cp -an --parents -t "$to") 2>/dev/null || true
 	chown -R "$uid:$gid" "$to"
 }
@@ -185,7 +188,7 @@ timed 'bootstrap' bootstrap
 timed 'furnish' furnish
 enter
 timed 'make setup' inside 'make setup'
-share_compiled
+timed 'wait for the build beside this one' share_compiled
 timed 'make build' inside 'make build'
 timed 'nothing to do again' again
 # Only the long form runs the unit tests here, too. Sanitizers look for faults in the code,
