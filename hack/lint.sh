@@ -24,15 +24,8 @@ check() {
 # shellcheck disable=SC2317
 tidy() {
 	printf '%s\n' "${c_sources[@]}" | xargs -P "$(nproc)" -I '{}' \
-		clang-tidy --quiet "${tidy_checks[@]}" '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine "${dpdk[@]}" 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
+		clang-tidy --quiet '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine "${dpdk[@]}" 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
 }
-
-# clang's analyzer takes a second for each file, as much as all other linters together: make test
-# leaves it to make lint and make test-all.
-tidy_name=clang-tidy tidy_checks=()
-if [ -n "${LINT_SHORT:-}" ]; then
-	tidy_name='clang-tidy without its analyzer' tidy_checks=('--checks=-clang-analyzer-*')
-fi
 
 # DPDK's headers are not held to our rules.
 read -ra dpdk < <(pkg-config --cflags-only-I libdpdk | sed 's/-I/-isystem /g; s/$/ -include rte_config.h/')
@@ -53,7 +46,7 @@ check staticcheck tool staticcheck ./...
 check errcheck tool errcheck -ignoretests -exclude hack/errcheck.txt ./...
 check errorlint tool go-errorlint ./...
 check clang-format clang-format --dry-run -Werror "${c_files[@]}"
-check "$tidy_name" tidy
+check clang-tidy tidy
 check shellcheck shellcheck "${scripts[@]}"
 check tsc npm --prefix web run --silent check
 exit $status

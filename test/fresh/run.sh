@@ -54,8 +54,8 @@ bootstrap() {
 	[ "$suite" = bookworm ] || include+=,sudo
 	rm -rf --one-file-system "$rootfs"
 	mkdir -p "$rootfs" "$cache/$suite/partial"
-	# In this script's namespace of mounts, and so gone with it. Some 90,000 small files take
-	# a disk minutes, also to remove.
+	# In this script's namespace of mounts, and so gone with it: to remove its files from a
+	# disk took two minutes.
 	if [ -z "${FRESH_KEEP:-}" ] && awk '/^MemAvailable:/ { exit $2 < 12 * 1024 * 1024 }' /proc/meminfo; then
 		mount -t tmpfs -o mode=755,size=8G tmpfs "$rootfs"
 	fi

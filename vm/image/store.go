@@ -104,7 +104,7 @@ func (s Store) lock(ctx context.Context, folder string) (unlock func(), err erro
 	path := folder + lockSuffix
 	lock, err := flock.Try(path)
 	if errors.As(err, new(*flock.HeldError)) {
-		s.progress("waiting for another process or test that makes %s", folder)
+		s.progress("waiting until %s is made", filepath.Base(folder))
 		lock, err = flock.Wait(ctx, path)
 	}
 	switch {
