@@ -29,9 +29,8 @@ func Inode(path string) uint64 {
 }
 
 func removeDirectory(_ context.Context, u Undoing) error {
-	if now := Inode(u.Path); u.Learnt != nil && u.Learnt.Inode != 0 && now != 0 && now != u.Learnt.Inode {
-		u.Notef("%s was replaced by another program; left as it is", u.Path)
-		return nil
+	if replaced, err := isReplaced(u); replaced || err != nil {
+		return err
 	}
 	err := unix.Rmdir(u.Path)
 	switch {
@@ -44,7 +43,29 @@ func removeDirectory(_ context.Context, u Undoing) error {
 	return err
 }
 
-func removeTree(_ context.Context, u Undoing) error { return os.RemoveAll(u.Path) }
+func removeTree(_ context.Context, u Undoing) error {
+	if replaced, err := isReplaced(u); replaced || err != nil {
+		return err
+	}
+	return os.RemoveAll(u.Path)
+}
+
+// isReplaced notes that a step's path now has another directory or file than the step made.
+func isReplaced(u Undoing) (bool, error) {
+	var st unix.Stat_t
+	err := unix.Lstat(u.Path, &st)
+	if errors.Is(err, unix.ENOENT) {
+		return false, nil
+	}
+	if err != nil {
+		return false, &fs.PathError{Op: "lstat", Path: u.Path, Err: err}
+	}
+	if u.Learnt == nil || u.Learnt.Inode == 0 || u.Learnt.Inode == st.Ino {
+		return false, nil
+	}
+	u.Notef("%s was replaced by another program; left as it is", u.Path)
+	return true, nil
+}
 
 func removeSymlink(_ context.Context, u Undoing) error {
 	target, err := os.Readlink(u.Path)

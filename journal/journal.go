@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -59,7 +61,7 @@ func Open(path string) (*Journal, error) {
 	}
 	j, err := read(file)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
+		return nil, errors.Join(about(path, err), file.Close())
 	}
 	j.file = file
 	// If this fails, the torn line is cut off before the next append.
@@ -75,10 +77,33 @@ func Read(path string) (*Journal, error) {
 	}
 	defer file.Close()
 	j, err := read(file)
+	return j, about(path, err)
+}
+
+// ReadHeader reads the first line of a journal.
+func ReadHeader(path string) (Header, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return Header{}, fmt.Errorf("open the journal: %w", err)
 	}
-	return j, nil
+	defer file.Close()
+	text, err := bufio.NewReader(file).ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		err = ErrEmpty
+	}
+	j := Journal{}
+	if err == nil {
+		err = j.takeLine(file, 1, text)
+	}
+	return j.Header, about(path, err)
+}
+
+// about names the journal of an error that does not.
+func about(path string, err error) error {
+	if err == nil || errors.As(err, new(*DamagedError)) {
+		return err
+	}
+	return fmt.Errorf("read %s: %w", path, err)
 }
 
 // Close closes the file.

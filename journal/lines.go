@@ -49,11 +49,11 @@ func read(file *os.File) (*Journal, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := j.take(number, bytes.TrimSpace(text)); err != nil {
+		if err := j.takeLine(file, number, text); err != nil {
 			if _, last := in.Peek(1); errors.Is(last, io.EOF) && number > 1 {
 				break
 			}
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return nil, err
 		}
 		j.size += int64(len(text))
 	}
@@ -63,8 +63,33 @@ func read(file *os.File) (*Journal, error) {
 	return j, nil
 }
 
+// DamagedError means that a line of a journal cannot be read, and is not the last, which a crash
+// may have cut off.
+type DamagedError struct {
+	Path string
+	Line int
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	remedy := "repair the line, or delete it: nines down then undoes all other steps"
+	if e.Line == 1 {
+		remedy = "repair the line, which names the lab; or reboot and remove the folder"
+	}
+	return fmt.Sprintf("%s: line %d is damaged (%v); %s", e.Path, e.Line, e.Err, remedy)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // ErrEmpty says that the journal has no header: its creator died before it made anything.
 var ErrEmpty = errors.New("the journal is empty")
+
+func (j *Journal) takeLine(file *os.File, number int, text []byte) error {
+	if err := j.take(number, bytes.TrimSpace(text)); err != nil {
+		return &DamagedError{Path: file.Name(), Line: number, Err: err}
+	}
+	return nil
+}
 
 func (j *Journal) take(number int, text []byte) error {
 	if number == 1 {

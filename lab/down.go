@@ -42,21 +42,27 @@ func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	return notes, errors.Join(err, h.free())
 }
 
-// DownAll removes every lab of this host.
-func DownAll(ctx context.Context) (notes []string, err error) {
+// DownAll removes every lab of this host by down, as Each calls it.
+func DownAll(down func(name string) error) error {
+	// If there is no lab, no Down forgets a dead measurement.
+	return errors.Join(Each(down), forgetDeadMeasurement())
+}
+
+// Each calls f with the name of every lab of this host. It goes on after a failure, and the error
+// is of all that failed.
+func Each(f func(name string) error) error {
 	labs, err := List()
 	if err != nil {
-		return nil, err
+		return err
 	}
+	var failures []error
 	for _, lab := range labs {
-		more, e := Down(ctx, lab.Name)
-		notes = append(notes, more...)
-		if !errors.As(e, new(*NotFoundError)) {
-			err = errors.Join(err, e)
+		// A lab that is gone by now was taken down by another process.
+		if err := f(lab.Name); !errors.As(err, new(*NotFoundError)) {
+			failures = append(failures, err)
 		}
 	}
-	// If there was no lab, no Down has done this.
-	return notes, errors.Join(err, forgetDeadMeasurement())
+	return errors.Join(failures...)
 }
 
 // Undoing lists the steps that Down would undo, in the order in which they were made.
@@ -64,12 +70,13 @@ func Undoing(name string) ([]journal.Step, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	j, err := journal.Read(stateOf(name).journal())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NotFoundError{name}
+	s := stateOf(name)
+	if err := checkFolder(s); err != nil {
+		return nil, hiddenOr(err, name)
 	}
-	if errors.Is(err, journal.ErrEmpty) {
-		return nil, nil
+	j, err := journal.Read(s.journal())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
+		return nil, nil // it was killed before its first step
 	}
 	if err != nil {
 		return nil, err
@@ -87,40 +94,72 @@ func hold(name string) (*holding, error) {
 		return nil, err
 	}
 	h := &holding{state: stateOf(name)}
-	if journal.Inode(h.state.dir) == 0 {
-		return nil, &NotFoundError{name}
-	}
-	var err error
-	h.lock, err = lockLab(h.state, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NotFoundError{name} // removed just now
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, needRoot(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	h.journal, err = journal.Open(h.state.journal())
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
-		h.journal, err = nil, nil // killed before it made anything, or after it removed everything
-	}
-	if err != nil {
-		return nil, errors.Join(err, h.lock.Free())
+	if err := h.open(name); err != nil {
+		return nil, hiddenOr(err, name)
 	}
 	return h, nil
 }
 
+// hiddenOr tells a lab that does not exist, or that only root sees, from other errors.
+func hiddenOr(err error, name string) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &NotFoundError{name}
+	case errors.Is(err, fs.ErrPermission):
+		return needRoot(err)
+	}
+	return err
+}
+
+// open locks the lab's folder and opens its journal; on an error it leaves neither.
+func (h *holding) open(name string) (err error) {
+	// Before the lock, which makes a file.
+	if err := checkFolder(h.state); err != nil {
+		return err
+	}
+	if h.lock, err = lockLab(h.state, name); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.free())
+		}
+	}()
+	if h.folder, err = openFolder(h.state); err != nil {
+		return err
+	}
+	h.journal, err = journal.Open(h.state.journal())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
+		h.journal = nil // killed before it made anything, or after it removed everything
+		return nil
+	}
+	return err
+}
+
 // undoAll undoes the journal and, if that went well, removes the lab's folder.
 func (h *holding) undoAll(ctx context.Context, note func(string)) error {
+	if note == nil {
+		note = func(string) {}
+	}
 	// Without its settings a lab counts as unfinished, should we be killed.
 	if err := absentIsFine(os.Remove(h.state.settings())); err != nil {
 		return err
 	}
-	if h.journal != nil {
-		if err := h.journal.Undo(ctx, note, nil); err != nil {
-			return fmt.Errorf("take the lab down: %w", err)
-		}
+	if err := h.undoSteps(ctx, note); err != nil {
+		return fmt.Errorf("take the lab down: %w", err)
 	}
-	return h.state.remove()
+	return h.folder.remove(note)
+}
+
+// undoSteps undoes the journal. If a step needs room on a full disk, it makes room first: it may be
+// the lab's nodes that have filled it.
+func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
+	if h.journal == nil {
+		return nil
+	}
+	err := h.journal.Undo(ctx, note, nil)
+	if isFull(err) && h.folder.makeRoom() == nil {
+		err = h.journal.Undo(ctx, note, nil)
+	}
+	return err
 }

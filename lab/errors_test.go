@@ -28,11 +28,11 @@ func TestAFullDiskHidesNoFailedUndo(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(h.state.settings(), "in the way"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if h.lock, err = lockLab(h.state, "tbboth"); err != nil {
+	started, err := journal.Create(h.state.journal(), journal.Header{Lab: "tbboth"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if h.journal, err = journal.Create(h.state.journal(), journal.Header{Lab: "tbboth"}); err != nil {
+	if err := errors.Join(started.Close(), h.open("tbboth")); err != nil {
 		t.Fatal(err)
 	}
 	err = h.takeBack(context.Background(), "tbboth", full(h.state.journal()))

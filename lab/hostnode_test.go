@@ -56,10 +56,12 @@ func TestAHostNodeTakesItsProcessesAlong(t *testing.T) {
 	lab := up(t, hostLab)
 	in(t, lab, "dut", "sh", "-c", "NINES_TEST=tbhost-sleeper sleep 1000 >/dev/null 2>&1 &")
 	sleepers := func() (found []int) {
-		if err := proc.Each(func(id proc.Identity) {
-			if id.Alive() && id.Holds("tbhost-sleeper") {
+		if err := proc.Each(func(id proc.Identity) error {
+			ours, err := id.Holds("tbhost-sleeper")
+			if ours && id.Alive() {
 				found = append(found, id.PID)
 			}
+			return err
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -36,15 +36,15 @@ func Open(name string) (*Lab, error) {
 		return nil, err
 	}
 	s := stateOf(name)
+	if err := checkFolder(s); err != nil {
+		return nil, hiddenOr(err, name)
+	}
 	j, err := journal.Read(s.journal())
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
+	if errors.Is(err, journal.ErrEmpty) {
 		return nil, &NotFoundError{name}
 	}
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, needRoot(err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, hiddenOr(err, name)
 	}
 	p, err := s.readPlan()
 	if err != nil {
@@ -144,10 +144,13 @@ func List() ([]Status, error) {
 	}
 	var list []Status
 	for _, entry := range entries {
-		if _, err := Open(entry.Name()); errors.As(err, new(*host.MissingError)) {
-			return nil, err // no permission to read its journal
-		}
-		if entry.IsDir() {
+		err := checkFolder(stateOf(entry.Name()))
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			return nil, needRoot(err)
+		case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*ForeignError)):
+			// Gone by now, or not a lab.
+		default:
 			list = append(list, statusOf(entry.Name()))
 		}
 	}

@@ -228,13 +228,13 @@ func TestAContainerEndedFromOutsideIsTakenDown(t *testing.T) {
 func killMonitor(t *testing.T, path string) {
 	t.Helper()
 	killed := 0
-	err := proc.Each(func(id proc.Identity) {
-		if id.HasArguments(path) {
-			killed++
-			if err := id.Signal(unix.SIGKILL); err != nil {
-				t.Error(err)
-			}
+	err := proc.Each(func(id proc.Identity) error {
+		ours, err := id.HasArguments(path)
+		if err != nil || !ours {
+			return err
 		}
+		killed++
+		return id.Signal(unix.SIGKILL)
 	})
 	if err != nil || killed == 0 {
 		t.Fatalf("no monitor found: %v", err)

@@ -31,9 +31,9 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 			t.Fatal(err)
 		}
 	}
-	must(proc.Each(func(id proc.Identity) {
+	must(proc.Each(func(id proc.Identity) error {
 		if !id.Alive() {
-			return
+			return nil
 		}
 		for _, file := range []string{"cmdline", "environ"} {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", id.PID, file))
@@ -44,6 +44,7 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 				add("process %d: %s", id.PID, strings.ReplaceAll(string(text), "\x00", " "))
 			}
 		}
+		return nil
 	}))
 	links, err := netlink.LinkList()
 	must(err)

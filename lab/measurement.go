@@ -61,9 +61,8 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	defer func() { _ = registry.Free() }()
 	held, err := takeLock(measurementLock(), experiment, 0)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) {
-		other := readOwner(measurementFile())
-		return nil, fmt.Errorf("process %d is measuring experiment %q since %s, and two measurements at once would disturb each other; wait for it, or end it",
-			busy.PID, other.Experiment, other.Since.Format(time.DateTime))
+		return nil, fmt.Errorf("%s, and two measurements at once would disturb each other; wait for it, or end it",
+			readOwner(measurementFile()).describe(busy.PID))
 	}
 	if err != nil {
 		return nil, err
@@ -143,6 +142,18 @@ func readOwner(path string) owner {
 		return owner{}
 	}
 	return o
+}
+
+// describe says who holds the measurement lock, as far as the file and the lock tell: the file
+// comes a moment after the lock, and neither on a full disk.
+func (o owner) describe(pid int) string {
+	switch {
+	case o.alive() && (pid == 0 || pid == o.PID):
+		return fmt.Sprintf("process %d is measuring experiment %q since %s", o.PID, o.Experiment, o.Since.Format(time.DateTime))
+	case pid != 0:
+		return fmt.Sprintf("process %d is about to measure", pid)
+	}
+	return "another process is about to measure"
 }
 
 // alive is true while the measuring process runs.

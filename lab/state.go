@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/plan"
 )
@@ -56,7 +57,7 @@ func (s state) engineSocket(nodeName string) string {
 // checkName refuses names that are not a plain folder name.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
-		return fmt.Errorf("%q cannot be the name of a lab", name)
+		return exit.Wrongf("%q cannot be the name of a lab; nines ls lists those that are up", name)
 	}
 	return nil
 }
@@ -76,11 +77,11 @@ func (s state) readPlan() (*plan.Plan, error) {
 func (s state) writePlan(p *plan.Plan) error { return writeJSON(s.plan(), p) }
 
 func writeJSON(path string, value any) error {
-	return wrote(path, replace.JSON(path, value, 0o644))
+	return wrote(path, replace.JSON(path, value, 0o600))
 }
 
 func writeFile(path string, text []byte) error {
-	return wrote(path, replace.File(path, text, 0o644))
+	return wrote(path, replace.File(path, text, 0o600))
 }
 
 // wrote names the file whose write failed: the error's own path is a temporary file.
@@ -90,38 +91,6 @@ func wrote(path string, err error) error {
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-// empty deletes everything in the lab's folder except its journal and lock.
-func (s state) empty() error {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		return absentIsFine(err)
-	}
-	for _, entry := range entries {
-		path := filepath.Join(s.dir, entry.Name())
-		if path == s.journal() || path == s.lock() {
-			continue
-		}
-		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("remove the lab's state: %w", err)
-		}
-	}
-	return nil
-}
-
-// remove deletes the lab's folder: the journal after everything that it may refer to, and the lock
-// last, so that nobody takes a half-removed lab.
-func (s state) remove() error {
-	if err := s.empty(); err != nil {
-		return err
-	}
-	for _, path := range []string{s.journal(), s.lock(), s.dir} {
-		if err := absentIsFine(os.Remove(path)); err != nil {
-			return fmt.Errorf("remove the lab's state: %w", err)
-		}
 	}
 	return nil
 }

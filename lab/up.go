@@ -68,6 +68,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 // holding is a lab that this process changes.
 type holding struct {
 	state   state
+	folder  *folder
 	lock    *flock.Lock
 	journal *journal.Journal
 }
@@ -85,6 +86,9 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 
 func (h *holding) free() error {
 	err := h.lock.Free()
+	if h.folder != nil {
+		err = errors.Join(err, h.folder.close())
+	}
 	if h.journal != nil {
 		err = errors.Join(err, h.journal.Close())
 	}
@@ -107,32 +111,44 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 		return nil, err
 	}
 	h := &holding{state: stateOf(p.Name)}
-	if err := os.MkdirAll(h.state.dir, 0o755); err != nil {
+	// A link at this place is not followed, and not a lab.
+	if err := os.Mkdir(h.state.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make the lab's folder: %w", err)
 	}
-	if h.lock, err = lockLab(h.state, p.Name); err != nil {
+	if err := h.open(p.Name); err != nil {
 		return nil, err
 	}
-	if err := h.clear(ctx, options.Progress); err != nil {
-		return nil, errors.Join(err, h.lock.Free())
+	if err := h.begin(ctx, options); err != nil {
+		return nil, errors.Join(err, h.free())
 	}
+	return h, nil
+}
+
+// begin removes the remains of an earlier lab, starts the journal and saves the plan.
+func (h *holding) begin(ctx context.Context, options UpOptions) error {
+	if err := h.clear(ctx, options.Progress); err != nil {
+		return err
+	}
+	p := options.Plan
+	remove := func() error { return h.folder.remove(func(string) {}) }
 	// Only now, as the remains of an earlier start had the same names.
 	if err := untaken(p); err != nil {
-		return nil, errors.Join(err, h.state.remove(), h.lock.Free())
+		return errors.Join(err, remove())
 	}
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
+	var err error
 	h.journal, err = journal.Create(h.state.journal(), journal.Header{
 		Lab: p.Name, Prefix: p.Prefix, BootID: boot.ID(), Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
-		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.Free())
+		return errors.Join(aboutState(err), remove())
 	}
 	// Before the registry is released: vacant in other processes reads the plan.
 	if err := h.state.writePlan(p); err != nil {
-		return nil, errors.Join(err, h.state.remove(), h.free())
+		return errors.Join(err, remove())
 	}
-	return h, nil
+	return nil
 }
 
 // vacant returns nil if no lab that is up has the plan's name, no other lab its prefix, and, if the
@@ -193,21 +209,18 @@ func untaken(p *plan.Plan) error {
 
 // clear removes the remains of a lab of the same name whose Up or measurement was killed.
 func (h *holding) clear(ctx context.Context, progress func(string)) error {
-	old, err := journal.Open(h.state.journal())
-	switch {
-	case err == nil:
+	note := func(string) {}
+	if h.journal != nil {
 		progress("removing what an earlier start left")
-		if err := old.Undo(context.WithoutCancel(ctx), nil, nil); err != nil {
-			return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
+		if err := h.undoSteps(context.WithoutCancel(ctx), note); err != nil {
+			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}
-		if err := old.Close(); err != nil {
+		if err := h.journal.Close(); err != nil {
 			return err
 		}
-	case errors.Is(err, journal.ErrEmpty), errors.Is(err, fs.ErrNotExist):
-	default:
-		return err
+		h.journal = nil
 	}
-	if err := h.state.empty(); err != nil {
+	if err := h.folder.empty(note); err != nil {
 		return err
 	}
 	return absentIsFine(os.Remove(h.state.journal()))

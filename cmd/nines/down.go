@@ -28,7 +28,8 @@ func newDownCommand() *cobra.Command {
 touch anything it did not make. The command returns when everything is gone.
 
 It works after any crash, also after kill -9 in the middle of 'nines up' or of
-'nines down' itself. You may omit the name if there is only one lab.`,
+'nines down' itself, and on a full disk. You may omit the name if there is only one
+lab. With --all, a lab that cannot be taken down does not stop the others.`,
 		Example: `  nines down                 # the only lab
   nines down quickstart      # by name
   nines down lab.yaml        # by its file
@@ -51,34 +52,21 @@ It works after any crash, also after kill -9 in the middle of 'nines up' or of
 }
 
 func (d downCall) down(ctx context.Context, out, problems io.Writer) error {
-	names, err := d.names()
+	one := func(name string) error { return takeDown(ctx, out, problems, name) }
+	if d.dryRun {
+		one = func(name string) error { return listUndo(out, name) }
+	}
+	switch {
+	case d.all && d.dryRun:
+		return lab.Each(one)
+	case d.all:
+		return lab.DownAll(one)
+	}
+	name, err := labName(d.lab)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if d.dryRun {
-			err = listUndo(out, name)
-		} else {
-			err = takeDown(ctx, out, problems, name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (d downCall) names() ([]string, error) {
-	if !d.all {
-		name, err := labName(d.lab)
-		return []string{name}, err
-	}
-	labs, err := lab.List()
-	var names []string
-	for _, l := range labs {
-		names = append(names, l.Name)
-	}
-	return names, err
+	return one(name)
 }
 
 func takeDown(ctx context.Context, out, problems io.Writer, name string) error {

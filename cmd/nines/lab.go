@@ -62,6 +62,9 @@ func atMostOneLab(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return exit.Wrongf("name one lab, or its file; got %d", len(args))
 	}
+	if len(args) == 1 && args[0] == "" {
+		return exit.Wrongf("the name of the lab is empty; name a lab, or leave the name out if only one is up")
+	}
 	return nil
 }
 

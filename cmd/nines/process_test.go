@@ -101,7 +101,10 @@ func (s *shell) start(arguments ...string) *process {
 	s.t.Cleanup(func() {
 		_ = p.Process.Kill()
 		<-p.ended
-		_, _ = lab.DownAll(s.t.Context())
+		_ = lab.DownAll(func(name string) error {
+			_, err := lab.Down(s.t.Context(), name)
+			return err
+		})
 	})
 	return p
 }

@@ -61,5 +61,17 @@ runs it and leaves a folder with everything that was measured.`,
 		return exit.Wrongf("%w; see '%s --help'", err, c.CommandPath())
 	})
 	addVerbs(root)
+	addCompletion(root)
 	return root
+}
+
+// addCompletion adds cobra's completion command, and lets it refuse a shell that it does not know,
+// as the other commands with subcommands do.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
 }

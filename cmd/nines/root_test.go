@@ -26,6 +26,23 @@ func wantRefusals(t *testing.T, verb string, calls map[string]string) {
 	}
 }
 
+// TestWhatIsNotMeantIsRefused: a wrong name takes nothing down, and no shell is no success.
+func TestWhatIsNotMeantIsRefused(t *testing.T) {
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	for words, line := range map[string][]string{
+		"the name of the lab is empty":          {"down", ""},
+		`"a/b" cannot be the name of a lab`:     {"down", "a/b"},
+		`".." cannot be the name of a lab`:      {"down", ".."},
+		`unknown command "x"`:                   {"completion", "x"},
+		`there is no lab "tbnothing"; nines ls`: {"down", "tbnothing"},
+	} {
+		code, _, said := call(line...)
+		if code != exit.Wrong || !strings.Contains(said, words) {
+			t.Errorf("nines %q: exit code %d, %q, want %q", line, code, said, words)
+		}
+	}
+}
+
 func TestUnknownVerb(t *testing.T) {
 	code, _, stderr := call("runn")
 	if code != exit.Wrong {

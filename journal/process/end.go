@@ -88,18 +88,35 @@ func findTargets(entries []journal.Entry) (targets, error) {
 	if len(tokens) == 0 {
 		return found, nil
 	}
-	err := proc.Each(func(id proc.Identity) {
+	err := proc.Each(func(id proc.Identity) error {
 		for token, entry := range tokens {
-			switch {
-			case !id.Alive():
-			case traits[entry.Kind].isMonitor(entry, id):
-				found.monitors = append(found.monitors, id)
-			case id.Holds(token) && !slices.Contains(found.processes, id):
-				found.processes = append(found.processes, id)
+			if err := found.consider(id, token, entry); err != nil {
+				return err
 			}
 		}
+		return nil
 	})
 	return found, err
+}
+
+// consider adds a process if it is the entry's: its monitor, or one that holds its token.
+func (t *targets) consider(id proc.Identity, token string, entry journal.Entry) error {
+	if !id.Alive() || slices.Contains(t.processes, id) || slices.Contains(t.monitors, id) {
+		return nil
+	}
+	monitor, err := traits[entry.Kind].isMonitor(entry, id)
+	if err != nil {
+		return err
+	}
+	if monitor {
+		t.monitors = append(t.monitors, id)
+		return nil
+	}
+	ours, err := id.Holds(token)
+	if ours {
+		t.processes = append(t.processes, id)
+	}
+	return err
 }
 
 // end kills all before it waits for any, so that the kernel removes their namespaces
@@ -157,10 +174,12 @@ func awaitEnd(ctx context.Context, id proc.Identity) error {
 // reused.
 func (t targets) guests() map[proc.Identity]string {
 	guests := map[proc.Identity]string{}
-	_ = proc.Each(func(id proc.Identity) {
+	// Only a note depends on it.
+	_ = proc.Each(func(id proc.Identity) error {
 		if node, ok := t.inodes[id.NetInode()]; ok && !slices.Contains(t.processes, id) {
 			guests[id] = node
 		}
+		return nil
 	})
 	return guests
 }

@@ -20,11 +20,14 @@ type Traits struct {
 	More bool
 	// Monitor tells whether a process watches what the step started: it ends by itself,
 	// and gets time to clean up. Nil if there is none.
-	Monitor func(journal.Entry, proc.Identity) bool
+	Monitor func(journal.Entry, proc.Identity) (bool, error)
 }
 
-func (t Traits) isMonitor(entry journal.Entry, id proc.Identity) bool {
-	return t.Monitor != nil && t.Monitor(entry, id)
+func (t Traits) isMonitor(entry journal.Entry, id proc.Identity) (bool, error) {
+	if t.Monitor == nil {
+		return false, nil
+	}
+	return t.Monitor(entry, id)
 }
 
 var traits = map[journal.Kind]Traits{}

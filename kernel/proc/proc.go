@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -48,11 +49,19 @@ func readStat(pid int) (stat, error) {
 	return stat{state: fields[0][0], start: start}, err
 }
 
-// Alive is true while the process runs; a zombie does not run.
+// Alive is true while the process runs; a zombie does not run. It is also true if /proc
+// cannot be read, such as without a free file descriptor: only a process that is certainly
+// gone may be forgotten.
 func (id Identity) Alive() bool {
 	s, err := readStat(id.PID)
-	return err == nil && s.start == id.StartTicks && s.state != 'Z' && s.state != 'X'
+	if err != nil {
+		return !isGone(err)
+	}
+	return s.start == id.StartTicks && s.state != 'Z' && s.state != 'X'
 }
+
+// isGone is true for the errors with which /proc answers for a process that has ended.
+func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
 // Signal sends a signal to this process, never to a successor; it does nothing if it has
 // ended.
@@ -85,40 +94,53 @@ func (id Identity) Reap() bool {
 }
 
 // Holds is true if the token is an argument or a value in the environment.
-func (id Identity) Holds(token string) bool {
+func (id Identity) Holds(token string) (bool, error) {
 	for _, file := range []string{"cmdline", "environ"} {
-		for _, word := range id.words(file) {
+		words, err := id.words(file)
+		if err != nil {
+			return false, err
+		}
+		for _, word := range words {
 			if word == token || strings.HasSuffix(word, "="+token) {
-				return true
+				return true, nil
 			}
 		}
 	}
-	return false
+	return false, nil
 }
 
 // HasArguments is true if all words occur in the arguments, even if the process has
 // rewritten them into one string, as LXC's monitor does.
-func (id Identity) HasArguments(wanted ...string) bool {
+func (id Identity) HasArguments(wanted ...string) (bool, error) {
+	arguments, err := id.words("cmdline")
+	if err != nil {
+		return false, err
+	}
 	have := map[string]bool{}
-	for _, argument := range id.words("cmdline") {
+	for _, argument := range arguments {
 		for _, word := range strings.Fields(argument) {
 			have[word] = true
 		}
 	}
 	for _, word := range wanted {
 		if !have[word] {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
-func (id Identity) words(file string) []string {
+// words are empty for a process that has ended, or that we may not look into: what nines
+// starts, root may look into.
+func (id Identity) words(file string) ([]string, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/" + file)
-	if err != nil {
-		return nil
+	if isGone(err) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
 	}
-	return strings.Split(string(text), "\x00")
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(string(text), "\x00"), nil
 }
 
 // Command is the process's name.
@@ -139,8 +161,8 @@ func (id Identity) NetInode() uint64 {
 	return st.Ino
 }
 
-// Each calls f for every process except kernel threads and our own.
-func Each(f func(Identity)) error {
+// Each calls f for every process except kernel threads and our own, until f fails.
+func Each(f func(Identity) error) error {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
 		return fmt.Errorf("list processes: %w", err)
@@ -151,8 +173,12 @@ func Each(f func(Identity)) error {
 		if err != nil || pid == self {
 			continue
 		}
-		if id, err := Of(pid); err == nil {
-			f(id)
+		id, err := Of(pid)
+		if err == nil {
+			err = f(id)
+		}
+		if err != nil && !isGone(err) {
+			return err
 		}
 	}
 	return nil

@@ -1,8 +1,10 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,13 +28,19 @@ func TestAnIdentityIsOneProcess(t *testing.T) {
 	}
 	// Start returns when exec closes its files, shortly before the new arguments and
 	// environment can be read.
-	for begun := time.Now(); !id.HasArguments("sleep", "60") && time.Since(begun) < 10*time.Second; {
+	is := func(yes bool, err error) bool {
+		if err != nil {
+			t.Error(err)
+		}
+		return yes
+	}
+	for begun := time.Now(); !is(id.HasArguments("sleep", "60")) && time.Since(begun) < 10*time.Second; {
 		time.Sleep(time.Millisecond)
 	}
-	if !id.Holds("nines-test:1") || id.Holds("nines-test:") || id.Holds("nines-test:2") {
+	if !is(id.Holds("nines-test:1")) || is(id.Holds("nines-test:")) || is(id.Holds("nines-test:2")) {
 		t.Error("the token is not told from others")
 	}
-	if !id.HasArguments("60", "sleep") || id.HasArguments("6") {
+	if !is(id.HasArguments("60", "sleep")) || is(id.HasArguments("6")) {
 		t.Error("the arguments are not told from others")
 	}
 	if err := other.Signal(unix.SIGKILL); err != nil || !id.Alive() {
@@ -47,7 +55,44 @@ func TestAnIdentityIsOneProcess(t *testing.T) {
 		t.Errorf("a signal for one that has ended: %v", err)
 	}
 	found := false
-	if err := Each(func(id Identity) { found = found || id.PID == os.Getppid() }); err != nil || !found {
+	if err := Each(func(id Identity) error { found = found || id.PID == os.Getppid(); return nil }); err != nil || !found {
 		t.Errorf("our parent is not among the processes: %v", err)
+	}
+}
+
+// TestWhatCannotBeSeenIsNotForgotten: without a free file descriptor, a process that lives
+// does not count as ended, and a search does not say that it found nothing.
+func TestWhatCannotBeSeenIsNotForgotten(t *testing.T) {
+	if os.Getenv("NINES_TEST_WITHOUT_FILES") == "" {
+		// In a process of its own: the limit holds for all of a process.
+		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Env = append(os.Environ(), "NINES_TEST_WITHOUT_FILES=1")
+		if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "--- PASS: "+t.Name()) {
+			t.Errorf("%v: %s", err, said)
+		}
+		return
+	}
+	parent, err := Of(os.Getppid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With a limit of 0 no new descriptor can be had; those that are open stay.
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{}); err != nil {
+		t.Fatal(err)
+	}
+	if !parent.Alive() {
+		t.Error("a living process counts as ended")
+	}
+	if err := parent.Signal(0); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("a signal that could not be sent: %v", err)
+	}
+	if _, err := parent.Holds("x"); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("looking for a token: %v", err)
+	}
+	if _, err := parent.HasArguments("x"); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("looking for arguments: %v", err)
+	}
+	if err := Each(func(Identity) error { return nil }); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("looking for processes: %v", err)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"nines.dev/nines/fault"
 )
 
-// unfinished is the suffix of a file that is being written.
-const unfinished = ".new"
+// Unfinished is the suffix of a file that is being written.
+const Unfinished = ".new"
 
 // File replaces the file at path. If two do so at once, one may fail.
 func File(path string, text []byte, mode fs.FileMode) error {
-	next := path + unfinished
+	next := path + Unfinished
 	err := write(next, text, mode)
 	fault.Point("file half replaced")
 	if err == nil {
@@ -44,7 +44,7 @@ func JSON(path string, value any, mode fs.FileMode) error {
 // Remove removes a file, and the temporary file of a killed process. Neither needs to
 // exist.
 func Remove(path string) error {
-	return errors.Join(remove(path+unfinished), remove(path))
+	return errors.Join(remove(path+Unfinished), remove(path))
 }
 
 func write(path string, text []byte, mode fs.FileMode) error {

@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// accountFile is the record of threads' affinity in a lab's folder.
-const accountFile = "threads.json"
+// AccountFile is the record of threads' affinity in a lab's folder.
+const AccountFile = "threads.json"
 
 // KindThreads is the record, Path, of the CPUs that every thread of the host could use before some
 // were taken away: the undo restores each thread's affinity.
@@ -24,7 +24,7 @@ var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.
 	return tasks.Restore(u.Path, u.Note)
 }})
 
-func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, accountFile) }
+func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, AccountFile) }
 
 // Prepare makes the lab's own groups and takes its CPUs from everything else on the host, as far as
 // the plan says. Nodes start after it, then Settle runs. It is idempotent.

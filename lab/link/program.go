@@ -94,7 +94,8 @@ func (s *Site) RunDir(l plan.Link) (string, error) {
 	}
 	step := journal.Step{Kind: journal.KindTree, Link: l.Name, Path: path}
 	return path, s.Journal.Make(step, func() (journal.Learnt, error) {
-		return journal.Learnt{}, os.MkdirAll(path, 0o700)
+		err := os.MkdirAll(path, 0o700)
+		return journal.Learnt{Inode: journal.Inode(path)}, err
 	})
 }
 

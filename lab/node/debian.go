@@ -63,7 +63,8 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	}
 	build := done + "." + p.Plan.Prefix
 	err := p.Journal.Make(journal.Step{Kind: journal.KindTree, Path: build}, func() (journal.Learnt, error) {
-		return journal.Learnt{}, os.MkdirAll(build, 0o755)
+		err := os.Mkdir(build, 0o755)
+		return journal.Learnt{Inode: journal.Inode(build)}, err
 	})
 	if err != nil {
 		return "", err
@@ -91,7 +92,7 @@ func (p Place) debootstrap(ctx context.Context, release, packages, dir string) e
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Unshareflags: unix.CLONE_NEWNS, Setsid: true,
 	}
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
-	log, err := os.Create(filepath.Join(p.StateDir, "debootstrap.log"))
+	log, err := os.Create(filepath.Join(p.StateDir, debootstrapLog))
 	if err != nil {
 		return err
 	}

@@ -67,11 +67,11 @@ func (p Place) containerGroups(n plan.Node) (groups, error) {
 
 // lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of every LXC tool and
 // monitor of this lab only.
-func (p Place) lxcPath() string { return filepath.Join(p.StateDir, "lxc") }
+func (p Place) lxcPath() string { return filepath.Join(p.StateDir, containersFolder) }
 
 // KindContainer is an LXC container: Path is its LXC path, Name its name. The undo ends its init
 // and its monitor.
-var KindContainer = process.Register("container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) bool {
+var KindContainer = process.Register("container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) (bool, error) {
 	return id.HasArguments(e.Path, e.Name)
 }})
 

@@ -39,6 +39,15 @@ func (r *Running) Namespace() (*netns.Namespace, error) {
 	return ns, nil
 }
 
+// Written are the names that nodes have in StateDir.
+var Written = []string{containersFolder, machinesFolder, debootstrapLog}
+
+const (
+	containersFolder = "lxc"
+	machinesFolder   = "vms"
+	debootstrapLog   = "debootstrap.log"
+)
+
 // Place is where a lab's nodes are made.
 type Place struct {
 	Journal *journal.Journal

@@ -95,7 +95,7 @@ func (vmRuntime) Untimed(p Place, n plan.Node) string {
 // machineFolder is the folder of a virtual machine: the sockets of its agent and its
 // monitor, and its console's log. No guest sees it.
 func (p Place) machineFolder(nodeName string) string {
-	return filepath.Join(p.StateDir, "vms", nodeName)
+	return filepath.Join(p.StateDir, machinesFolder, nodeName)
 }
 
 // machineFile is the file with a machine's configuration, in which other processes find its agent.

@@ -71,7 +71,7 @@ func openKernel(ctx context.Context, store image.Store, name string) (*image.Ker
 // guestInitrd is a kernel's initramfs followed by the additional files of a node's guest. Linux
 // unpacks one archive after the other (Documentation/driver-api/early-userspace/).
 func (p Place) guestInitrd(k *image.Kernel) (string, error) {
-	dir := filepath.Join(p.StateDir, "vms")
+	dir := filepath.Join(p.StateDir, machinesFolder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
