@@ -4,6 +4,7 @@ package fault
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +20,38 @@ var (
 
 // Point kills the process if this is the point that NINES_FAULT_AT counts to.
 func Point(moment string, kind ...string) {
+	if p := pass(moment, kind); p.reached && os.Getenv("NINES_FAULT_ERRORS") == "" {
+		p.kill()
+	}
+}
+
+// Fail is a Point that may also be an error: with NINES_FAULT_ERRORS the process is not killed, but
+// gets one of these error numbers, which commas part. If NINES_FAULT_AT is "all", each such point
+// is an error.
+func Fail(moment string, kind ...string) error {
+	p := pass(moment, kind)
+	numbers := strings.Split(os.Getenv("NINES_FAULT_ERRORS"), ",")
+	switch {
+	case !p.reached && os.Getenv("NINES_FAULT_AT") != "all":
+		return nil
+	case numbers[0] == "":
+		p.kill()
+	}
+	number, err := strconv.Atoi(numbers[int(p.number)%len(numbers)])
+	if err != nil {
+		panic(err)
+	}
+	return &fs.PathError{Op: "fault", Path: strings.ReplaceAll(p.where, "\t", " "), Err: unix.Errno(number)}
+}
+
+// passed is a point that was passed.
+type passed struct {
+	number  int64
+	where   string
+	reached bool // NINES_FAULT_AT counts to it
+}
+
+func pass(moment string, kind []string) passed {
 	mu.Lock()
 	defer mu.Unlock()
 	seen++
@@ -27,10 +60,11 @@ func Point(moment string, kind ...string) {
 		list(path, where)
 	}
 	at, err := strconv.ParseInt(os.Getenv("NINES_FAULT_AT"), 10, 64)
-	if err != nil || seen != at {
-		return
-	}
-	fmt.Fprintf(os.Stderr, "fault point %d: %s\n", at, where)
+	return passed{seen, where, err == nil && seen == at}
+}
+
+func (p passed) kill() {
+	fmt.Fprintf(os.Stderr, "fault point %d: %s\n", p.number, p.where)
 	_ = unix.Kill(unix.Getpid(), unix.SIGKILL)
 	select {}
 }

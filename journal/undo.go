@@ -33,10 +33,9 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 		}
 	}
 	var failures []error
-	fault.Point("before ending processes")
 	for ender, entries := range ending {
 		if !rebooted {
-			if err := ender.End(ctx, entries, note); err != nil {
+			if err := end(ctx, ender, entries, note); err != nil {
 				failures = append(failures, err)
 				continue
 			}
@@ -55,7 +54,6 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 		if starter, ok := byID[u.Holder]; ok {
 			u.Starter = &starter
 		}
-		fault.Point("before undoing", string(u.Kind))
 		if err := u.undo(ctx, rebooted); err != nil {
 			failures = append(failures, fmt.Errorf("undo %s: %w", u.Step, err))
 			continue
@@ -72,7 +70,17 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 	return errors.Join(failures...)
 }
 
+func end(ctx context.Context, ender Ender, entries []Entry, note func(string)) error {
+	if err := fault.Fail("before ending processes"); err != nil {
+		return fmt.Errorf("end processes: %w", err)
+	}
+	return ender.End(ctx, entries, note)
+}
+
 func (u Undoing) undo(ctx context.Context, rebooted bool) error {
+	if err := fault.Fail("before undoing", string(u.Kind)); err != nil {
+		return err
+	}
 	kind, known := registered[u.Kind]
 	switch {
 	case !known:

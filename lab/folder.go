@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/fault"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
@@ -219,7 +220,7 @@ func (f *folder) empty(note func(string)) error {
 func (f *folder) makeRoom() error { return f.delete(f.folders()) }
 
 func (f *folder) delete(names []string) error {
-	if err := f.checkMounts(); err != nil {
+	if err := errors.Join(fault.Fail("before emptying the folder"), f.checkMounts()); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -256,7 +257,11 @@ func (f *folder) remove(note func(string)) error {
 		return err
 	}
 	for _, path := range []string{f.journal(), f.lock()} {
-		if err := absentIsFine(f.root.Remove(filepath.Base(path))); err != nil {
+		err := fault.Fail("before removing the folder")
+		if err == nil {
+			err = absentIsFine(f.root.Remove(filepath.Base(path)))
+		}
+		if err != nil {
 			return fmt.Errorf("remove the lab's state: %w", err)
 		}
 	}

@@ -84,6 +84,7 @@ exit 1
 
 // With RESUME=1 only what has not passed is run, as long as the code is the same.
 func TestStagesGoOnWhereTheyEnded(t *testing.T) {
+	t.Setenv("NINES_LONG", "") // which the long form sets
 	f := newFakeMake(t, "[ $1 != two ] || [ -e mended ]\n")
 	for _, arguments := range [][]string{{"init", "-q"}, {"-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "x"}} {
 		git := exec.Command("git", arguments...)

@@ -1,0 +1,140 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// These tests let the taking down of a lab fail, where the crash tests kill it. Each time the same
+// must hold: what exits with 0 has left nothing, and after any other exit the next down, without
+// faults, leaves nothing.
+
+// undoErrors are numbers of errors that a step of undo may meet.
+var undoErrors = []unix.Errno{unix.EMFILE, unix.ENOSPC, unix.EIO, unix.EINTR, unix.ENOMEM}
+
+// try runs a command of nines, and returns its exit code and what it said.
+func (c *crasher) try(environment []string, command ...string) (code int, said string) {
+	c.t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), environment...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		c.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String()
+}
+
+// finish takes down what a failed down has left.
+func (c *crasher) finish(what string, code int, said string) {
+	c.t.Helper()
+	if code == 0 {
+		c.gone(what + ", which said that all went well")
+		return
+	}
+	c.run(0, "down", "tbcrash")
+	c.gone(fmt.Sprintf("%s, which exited with %d: %s; and down again", what, code, said))
+}
+
+// TestDownWithoutDescriptorsForgetsNothing takes a lab down with ever more file descriptors, so
+// that one step after the other lacks one.
+func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
+	c := newCrasher(t)
+	labtest.Require(t, "prlimit", available("prlimit"))
+	c.run(0, "up", c.whole)
+	failed := 0
+	for limit := 4; ; limit++ {
+		if limit == 200 {
+			t.Fatal("200 file descriptors are too few for down")
+		}
+		code, said := c.try(nil, "prlimit", "--nofile="+strconv.Itoa(limit), c.binary, "down", "tbcrash")
+		if code == 0 {
+			c.gone(fmt.Sprintf("down with at most %d files", limit))
+			break
+		}
+		failed++
+		if labtest.Long() {
+			c.finish(fmt.Sprintf("down with at most %d files", limit), code, said)
+			c.run(0, "up", c.whole)
+		}
+	}
+	if failed < 3 {
+		t.Errorf("down failed %d times only: the limits are too high to test anything", failed)
+	}
+}
+
+// TestDownGoesOnAfterErrors lets every step of undo fail, then in the long form each alone.
+func TestDownGoesOnAfterErrors(t *testing.T) {
+	c := newCrasher(t)
+	var numbers []string
+	for _, number := range undoErrors {
+		numbers = append(numbers, strconv.Itoa(int(number)))
+	}
+	with := func(point, errors, list string) []string {
+		return []string{"NINES_FAULT_AT=" + point, "NINES_FAULT_ERRORS=" + errors, "NINES_FAULT_LIST=" + list}
+	}
+	list := filepath.Join(t.TempDir(), "points")
+	c.run(0, "up", c.whole)
+	code, said := c.try(with("all", strings.Join(numbers, ","), list), c.binary, "down", "tbcrash")
+	if code != 1 || strings.Count(said, "fault before undoing") < 20 || !strings.Contains(said, "fault before ending processes") {
+		t.Errorf("every step failed, and down exited with %d: %s", code, said)
+	}
+	c.finish("down without a step that worked", code, said)
+	if !labtest.Long() {
+		return
+	}
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range strings.Count(string(text), "\n") + 4 { // and the removal of the folder, which was not reached
+		c.run(0, "up", c.whole)
+		code, said := c.try(with(strconv.Itoa(i+1), numbers[i%len(numbers)], ""), c.binary, "down", "tbcrash")
+		c.finish(fmt.Sprintf("down with an error at point %d", i+1), code, said)
+	}
+}
+
+// TestDownNeedsNoRoom takes a lab down whose container has filled the disk with the labs' state.
+func TestDownNeedsNoRoom(t *testing.T) {
+	c := newCrasher(t)
+	disk := filepath.Join(t.TempDir(), "small")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	c.stateDir = filepath.Join(disk, "state")
+	t.Setenv("NINES_STATE_DIR", c.stateDir)
+	c.run(0, "up", c.whole)
+	if code, said := c.try(nil, c.binary, "exec", "c", "--", "dd", "if=/dev/zero", "of=/fill", "bs=1M"); code == 0 || !strings.Contains(said, "No space left") {
+		t.Fatalf("the container did not fill the disk: exit code %d, %s", code, said)
+	}
+	if code, said := c.try(nil, c.binary, "down", "tbcrash"); code != 0 {
+		t.Errorf("down on a full disk: exit code %d, %s", code, said)
+		c.run(0, "down", "tbcrash")
+	}
+	c.gone("down on a full disk")
+}
+
+func available(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
