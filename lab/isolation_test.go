@@ -195,7 +195,7 @@ func TestALabsOwnCPUsAreItsPlans(t *testing.T) {
 	if err := made.writePlan(p); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(made.journal(), []byte(`{"journal":"nines/journal/v1"}`+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(made.journal(), []byte(`{"journal":"nines/journal/v1","lab":"`+p.Name+`"}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	inv := &host.Inventory{AllowedCPUs: []int{0}, CPUs: []host.CPU{{ID: p.IsolatedCPUs[0], Isolated: true}}}

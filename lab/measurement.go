@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
@@ -67,7 +68,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
-	if err = removeOrphans(ctx); err == nil {
+	if err = RemoveOrphans(ctx); err == nil {
 		err = vacant(plans...)
 	}
 	if err == nil {
@@ -79,8 +80,13 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	return &Measurement{lock: held, owner: o}, nil
 }
 
-func removeOrphans(ctx context.Context) error {
+// RemoveOrphans removes the labs of measurements that died. Without the right to see labs it does
+// nothing.
+func RemoveOrphans(ctx context.Context) error {
 	labs, err := List()
+	if errors.As(err, new(*host.MissingError)) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure"
 	"nines.dev/nines/report"
 	"nines.dev/nines/report/explain"
@@ -149,6 +150,10 @@ func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, l
 func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	file, err := r.load()
 	if err != nil {
+		return err
+	}
+	// Before the host is read: what a measurement that died has taken of it is given back.
+	if err := lab.RemoveOrphans(ctx); err != nil {
 		return err
 	}
 	inventory, err := host.Read()

@@ -144,7 +144,7 @@ func checkPartition(p *plan.Plan) error {
 		return err
 	}
 	if h.Version == 1 {
-		return checkOthersV1(h, p.IsolatedCPUs)
+		return checkOthersV1(h, p)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func cpusOf(dir string) (tasks.Set, error) {
 // shrinkOthers removes the CPUs from the sets of others, each as a setting in the journal: the
 // deepest first, as a set must contain the CPUs of its children.
 func (l *Lab) shrinkOthers(h cgroup.Hierarchy, taken tasks.Set) error {
-	others, err := othersV1(h, taken)
+	others, err := othersV1(h, l.Plan)
 	if err != nil {
 		return err
 	}
@@ -131,14 +131,14 @@ func (l *Lab) shrinkOthers(h cgroup.Hierarchy, taken tasks.Set) error {
 }
 
 // checkOthersV1 refuses CPUs if they are the only ones of another's set.
-func checkOthersV1(h cgroup.Hierarchy, taken tasks.Set) error {
-	others, err := othersV1(h, taken)
+func checkOthersV1(h cgroup.Hierarchy, p *plan.Plan) error {
+	others, err := othersV1(h, p)
 	if err != nil {
 		return err
 	}
 	for _, o := range others {
-		if len(o.cpus.Minus(taken)) == 0 {
-			return o.refusal(taken)
+		if len(o.cpus.Minus(p.IsolatedCPUs)) == 0 {
+			return o.refusal(p.IsolatedCPUs)
 		}
 	}
 	return nil
@@ -158,12 +158,21 @@ func (o other) refusal(taken tasks.Set) error {
 	}
 }
 
-// othersV1 lists the sets below the root that have some of the CPUs, the deepest first.
-func othersV1(h cgroup.Hierarchy, taken tasks.Set) ([]other, error) {
+// othersV1 lists the sets below the root that have some of the plan's isolated CPUs, the deepest
+// first. Left out are the lab's own, which are there while it is up, or after its start was killed.
+func othersV1(h cgroup.Hierarchy, p *plan.Plan) ([]other, error) {
+	var own []string
+	for _, name := range GroupNames(p) {
+		own = append(own, filepath.Join(h.Mount, name))
+	}
+	taken := tasks.Set(p.IsolatedCPUs)
 	var list []other
 	err := filepath.WalkDir(h.Mount, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || path == h.Mount {
 			return ignoreAbsent(err)
+		}
+		if slices.Contains(own, path) {
+			return fs.SkipDir
 		}
 		cpus, err := cpusOf(path)
 		if err != nil {

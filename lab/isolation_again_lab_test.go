@@ -1,0 +1,73 @@
+package lab
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestLabAnIsolatedLabComesAgain: what a lab has taken of the host for itself does not keep it from
+// being changed, made again after its start was cut off, or measured again after a measurement was
+// killed. The host has just enough CPUs for it.
+func TestLabAnIsolatedLabComesAgain(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootV1, labtest.BootMain)
+	labtest.Root(t)
+	lxc(t)
+	dir := t.TempDir()
+	nines := func(wantCode int, words string, arguments ...string) {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), arguments...)
+		cmd.Dir = dir
+		out, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != wantCode || !strings.Contains(string(out), words) {
+			t.Errorf("nines %v: %v, want %d and %q: %s", arguments, cmd.ProcessState, wantCode, words, out)
+		}
+	}
+	before := takeSnapshot(t)
+	for _, degree := range []spec.Isolation{spec.IsolationPartition, spec.IsolationIsolated} {
+		text := strings.Replace(isolatedLab, "isolation: isolated", "isolation: "+string(degree), 1) +
+			"traffic: {from: \"gen:tx\", to: \"gen:tx\", rate_pps: 100, duration: 1s, backend: raw}\n"
+		file := filepath.Join(dir, string(degree)+".yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		nines(exit.Done, "", "up", file)
+		nines(exit.Wrong, "is up already", "up", file)
+		nines(exit.Done, "", "apply", file)
+		// A start that is killed before its last step leaves no settings.
+		if err := os.Remove(stateOf("tbisolated").settings()); err != nil {
+			t.Fatal(err)
+		}
+		nines(exit.Done, "", "up", file)
+		nines(exit.Done, "", "down", "tbisolated")
+
+		run := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), "run", file)
+		run.Dir = dir
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for statusOf("tbisolated").Condition != ConditionMeasuring || journalled("tbisolated") < 20 {
+			time.Sleep(50 * time.Millisecond)
+		}
+		_ = run.Process.Kill()
+		_ = run.Wait()
+		nines(exit.Done, "", "run", file)
+		nines(exit.Wrong, "there is no lab", "down", "tbisolated")
+		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+			t.Errorf("%s: the host has changed:\n%s", degree, strings.Join(changes, "\n"))
+		}
+	}
+}
+
+// journalled is the number of steps in a lab's journal.
+func journalled(name string) int {
+	steps, _ := Undoing(name)
+	return len(steps)
+}
