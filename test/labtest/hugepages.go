@@ -14,6 +14,21 @@ var pages struct {
 	file  *os.File
 }
 
+// stepBack gives the hugepages to others while this process waits for its turn, and returns how
+// it takes them again.
+func stepBack(t testing.TB) (again func()) {
+	t.Helper()
+	pages.Lock()
+	if pages.tests == 0 {
+		return pages.Unlock
+	}
+	_ = syscall.Flock(int(pages.file.Fd()), syscall.LOCK_UN)
+	return func() {
+		defer pages.Unlock()
+		lock(t, pages.file, syscall.LOCK_EX)
+	}
+}
+
 // Hugepages is for tests that reserve hugepages or count the host's: one package at a time
 // has them. It comes after Root, whose turn a test waits for first.
 func Hugepages(t testing.TB) {

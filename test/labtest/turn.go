@@ -53,8 +53,10 @@ func takeTurn(t testing.TB, wanted kind) {
 		return
 	}
 	// Who waits to be alone holds the gate, so that those after it wait, too. Who is
-	// beside others steps back first, or two who want to be alone would wait for each other.
+	// beside others steps back first, or two who want to be alone would wait for each other;
+	// and from the hugepages, for which others wait in their turn.
 	_ = syscall.Flock(int(turn.all.Fd()), syscall.LOCK_UN)
+	defer stepBack(t)()
 	gate := lockFile(t, "gate")
 	defer gate.Close()
 	lock(t, gate, syscall.LOCK_EX)
