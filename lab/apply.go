@@ -25,8 +25,14 @@ type ApplyOptions struct {
 // errUnfinished is a lab that an Up or an Apply left incomplete.
 var errUnfinished = errors.New("the lab was not finished")
 
-// errIsolation is a lab in which every node would change its control groups.
-var errIsolation = errors.New("the lab's isolation changes")
+// errWhole is a lab that has to be made again as a whole.
+var errWhole = errors.New("the lab is made again")
+
+// rebuilds is true if all of the lab has to be made again: with another isolation every node would
+// change its control groups, and all links and names hang on the fabric.
+func (l *Lab) rebuilds(to *plan.Plan) bool {
+	return !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive()
+}
 
 // Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
 // and leaves the rest running. If it fails the lab is incomplete: the next Apply rebuilds it, and
@@ -52,7 +58,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 	}
 	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
-	if errors.Is(err, errUnfinished) || errors.Is(err, errIsolation) {
+	if errors.Is(err, errUnfinished) || errors.Is(err, errWhole) {
 		return l.rebuild(ctx, options)
 	}
 	return changes, err
@@ -81,9 +87,9 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, errUnfinished
 	}
 	*l = *now
-	if !same(isolationOf(l.plan), isolationOf(options.Plan)) {
+	if l.rebuilds(options.Plan) {
 		// Without its settings a lab counts as unfinished.
-		return Changes{}, errors.Join(errIsolation, os.Remove(l.state.settings()))
+		return Changes{}, errors.Join(errWhole, os.Remove(l.state.settings()))
 	}
 	options.Plan = keepNames(l.plan, options.Plan)
 	changes, err := l.Changes(options.Plan)
@@ -98,36 +104,44 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	return changes, writeFile(l.state.experiment(), options.Experiment)
 }
 
-// Changes says what Apply would change: what Compare finds, and dead nodes and links, which are
-// rebuilt.
+// Changes says what Apply would change: what Compare finds, and what has died or is not as planned,
+// which is rebuilt.
 func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
-	if !same(isolationOf(l.plan), isolationOf(to)) {
+	if l.rebuilds(to) {
 		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil
 	}
 	to = keepNames(l.plan, to)
-	living := *l.plan
-	living.Nodes, living.Links = nil, nil
-	programs, err := l.Programs()
+	faults, err := l.Faults()
 	if err != nil {
 		return Changes{}, err
 	}
+	has := func(r remedy, target string) bool {
+		return slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == r && f.target == target })
+	}
+	living := *l.plan
+	living.Nodes, living.Links = nil, nil
 	for _, planned := range l.plan.Links {
-		died := func(p ProgramState) bool { return p.Link == planned.Name && !p.Alive }
-		if !slices.ContainsFunc(programs, died) {
+		if !has(remakeLink, planned.Name) {
 			living.Links = append(living.Links, planned)
 		}
 	}
 	for _, n := range l.plan.Nodes {
-		if l.Alive(n.Name) {
+		if !has(remakeNode, n.Name) {
 			living.Nodes = append(living.Nodes, n)
 		}
 	}
 	changes := compare(&living, to, socketsOf(l.plan))
-	ended, err := l.deadDisturbers()
-	if err != nil {
-		return Changes{}, err
+	for _, n := range to.Nodes {
+		if slices.Contains(changes.AddedNodes, n.Name) || slices.Contains(changes.ReplacedNodes, n.Name) {
+			continue
+		}
+		include(&changes.RestartedApps, n.Name, n.App != nil && has(restartApp, n.Name))
+		include(&changes.Received, n.Name, has(receiveAgain, n.Name))
+		for _, i := range n.Interfaces {
+			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
+		}
 	}
-	changes.Disturbances = changes.Disturbances || len(ended) > 0
+	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
 	var added []string
 	for _, name := range changes.AddedNodes {
 		if findNode(l.plan, name) != nil {
@@ -157,6 +171,13 @@ func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 		}
 	}
 	return changes, nil
+}
+
+// include adds a name to a list, if it is to be there and is not yet.
+func include(list *[]string, name string, is bool) {
+	if is && !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
 }
 
 func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {

@@ -222,7 +222,7 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 			if silent := programs[0].Name == "nines-engine"; silent != strings.Contains(faults[0].Problem, "dmesg") {
 				t.Errorf("what it ended by: %q", faults[0])
 			}
-			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].DeadPrograms) != 1 {
+			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].Faults) != 1 {
 				t.Errorf("the list is %+v, %v", labs, err)
 			}
 			changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})

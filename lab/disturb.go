@@ -218,7 +218,7 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 		if s.LastLines != "" {
 			fault += "; its last words were: " + s.LastLines
 		}
-		faults = append(faults, Fault{"disturb." + s.Name, fault})
+		faults = append(faults, Fault{"disturb." + s.Name, "disturb." + s.Name, fault, disturbAgain, s.Name})
 	}
 	return faults, err
 }

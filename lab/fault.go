@@ -1,14 +1,30 @@
 package lab
 
-// Fault is a part of a lab that has died, or has another receive mode than planned: a measurement
-// with this lab would not measure what the file describes, until the lab is rebuilt.
+// Fault is a part of a lab that has died, or is not as planned: a measurement with this lab would
+// not measure what the file describes, until the lab is rebuilt.
 type Fault struct {
-	// Of names the part: a node, "disturb.others", or an interface with the wrong receive mode
-	// ("dut:in").
+	// Of names what is at fault: a node, "disturb.others", or an interface ("dut:in").
 	Of string
+	// Part is the part of the plan that it belongs to, as Checked names it.
+	Part string
 	// Problem is the full description.
 	Problem string
+	// remedy is what Apply does about it, to the node, link or interface target.
+	remedy remedy
+	target string
 }
+
+type remedy int
+
+const (
+	remakeLab remedy = iota
+	remakeNode
+	remakeLink
+	reconfigure
+	restartApp
+	receiveAgain
+	disturbAgain
+)
 
 func (f Fault) Error() string { return f.Problem }
 

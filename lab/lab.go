@@ -124,10 +124,10 @@ type Status struct {
 	Nodes int `json:"nodes"`
 	// DeadNodes are nodes whose first process has ended.
 	DeadNodes []string `json:"dead_nodes"`
-	// DeadPrograms are processes of links that have ended: "link: program".
-	DeadPrograms []string  `json:"dead_programs,omitempty"`
-	Links        int       `json:"links"`
-	Started      time.Time `json:"started"`
+	// Faults are what has died, dead nodes included, or is not as planned.
+	Faults  []string  `json:"faults,omitempty"`
+	Links   int       `json:"links"`
+	Started time.Time `json:"started"`
 }
 
 // List lists the labs of this host by name.
@@ -174,15 +174,14 @@ func statusOf(name string) Status {
 				status.DeadNodes = append(status.DeadNodes, n.Name)
 			}
 		}
-		programs, _ := lab.Programs()
-		for _, p := range programs {
-			if !p.Alive {
-				status.DeadPrograms = append(status.DeadPrograms, p.Link+": "+p.Name)
-			}
-		}
 		if info, err := os.Stat(s.settings()); err == nil {
 			status.Condition = ConditionUp
 			status.Started = info.ModTime()
+			// What nobody can read is said by check.
+			faults, _ := lab.Faults()
+			for _, fault := range faults {
+				status.Faults = append(status.Faults, fault.Problem)
+			}
 		}
 	}
 	locked, owner := flock.IsHeld(s.lock()), readOwner(s.measured())

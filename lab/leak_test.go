@@ -67,6 +67,10 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 			add("control group %s/%s", h.Mount, prefix)
 		}
 	}
+	locks, _ := filepath.Glob(filepath.Join("/run/lxc/lock", stateDir, "labs", "*", "lxc", ".*"))
+	for _, lock := range locks {
+		add("lock of LXC %s", lock)
+	}
 	// By default DPDK makes a folder per process here.
 	runtimes, _ := filepath.Glob(filepath.Join("/run/dpdk", prefix+"*"))
 	for _, name := range runtimes {

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -76,15 +76,9 @@ func hasPrograms(p *plan.Plan) bool {
 	return false
 }
 
-// Faults lists the parts of the lab that have died since it came up, or have lost their receive
-// mode.
-func (l *Lab) Faults() ([]Fault, error) {
+// deadPrograms says which programs of links have ended.
+func (l *Lab) deadPrograms() ([]Fault, error) {
 	var faults []Fault
-	for _, n := range l.plan.Nodes {
-		if !l.Alive(n.Name) {
-			faults = append(faults, Fault{n.Name, fmt.Sprintf("node %s is dead: its first process has ended", n.Name)})
-		}
-	}
 	programs, err := l.Programs()
 	for _, p := range programs {
 		if p.Alive {
@@ -96,16 +90,13 @@ func (l *Lab) Faults() ([]Fault, error) {
 		} else {
 			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, a fault)"
 		}
-		faults = append(faults, Fault{p.Name + " of link " + p.Link, fault})
+		faults = append(faults, Fault{p.Name + " of link " + p.Link, "link " + p.Link, fault, remakeLink, p.Link})
 	}
-	engines, unread := l.deadEngines()
-	disturbers, unknown := l.deadDisturbers()
-	receiving, unwritten := l.receiveFaults()
-	return slices.Concat(faults, engines, disturbers, receiving), errors.Join(err, unread, unknown, unwritten)
+	return faults, err
 }
 
-// deadEngines says which app engines have ended while their node still runs.
-func (l *Lab) deadEngines() ([]Fault, error) {
+// engineProcesses are the processes of apps' engines, by node, dead ones included.
+func (l *Lab) engineProcesses() (map[string]proc.Identity, error) {
 	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
 		return nil, nil
 	}
@@ -113,22 +104,31 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults []Fault
+	engines := map[string]proc.Identity{}
 	for _, entry := range j.Entries() {
-		if entry.Kind != process.Kind || entry.Name != engineStep || entry.Link != "" || entry.Learnt == nil {
+		if entry.Kind == process.Kind && entry.Name == engineStep && entry.Link == "" && entry.Learnt != nil {
+			engines[entry.Node] = process.Of(entry)
+		}
+	}
+	return engines, nil
+}
+
+// deadEngines says which app engines have ended while their node still runs.
+func (l *Lab) deadEngines() ([]Fault, error) {
+	engines, err := l.engineProcesses()
+	var faults []Fault
+	for _, n := range l.plan.Nodes {
+		id, has := engines[n.Name]
+		if !has || id.Alive() || !l.Alive(n.Name) {
 			continue
 		}
-		id := process.Of(entry)
-		if id.Alive() || !l.Alive(entry.Node) {
-			continue
-		}
-		fault := fmt.Sprintf("the engine of node %s has died (process %d)", entry.Node, id.PID)
-		if said := node.LastLines(l.EngineLog(entry.Node)); said != "" {
+		fault := fmt.Sprintf("the engine of node %s has died (process %d)", n.Name, id.PID)
+		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
 			fault += "; its last words were: " + said
 		}
-		faults = append(faults, Fault{"the engine of node " + entry.Node, fault})
+		faults = append(faults, Fault{"the engine of node " + n.Name, "node " + n.Name, fault, restartApp, n.Name})
 	}
-	return faults, nil
+	return faults, err
 }
 
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.

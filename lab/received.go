@@ -101,7 +101,8 @@ func (l *Lab) receiveFaults() ([]Fault, error) {
 	for _, r := range states {
 		if r.Problem != "" && l.Alive(r.Node) {
 			of := r.Node + ":" + r.Interface
-			faults = append(faults, Fault{of, fmt.Sprintf("rx: %s of %s: receive mode changed since setup: %s", r.RX, of, r.Problem)})
+			problem := fmt.Sprintf("rx: %s of %s: receive mode changed since setup: %s", r.RX, of, r.Problem)
+			faults = append(faults, Fault{of, "interface " + of, problem, receiveAgain, r.Node})
 		}
 	}
 	return faults, nil

@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "vm", "kernel/tasks", "busypoll",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "vm", "kernel/tasks", "busypoll", "fault",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),

@@ -26,6 +26,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	root := newRootCommand()
+	addCompletion(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -61,7 +62,6 @@ runs it and leaves a folder with everything that was measured.`,
 		return exit.Wrongf("%w; see '%s --help'", err, c.CommandPath())
 	})
 	addVerbs(root)
-	addCompletion(root)
 	return root
 }
 

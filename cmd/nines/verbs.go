@@ -19,6 +19,7 @@ func verbGroups() []verbGroup {
 			newDownCommand(),
 			newListCommand(),
 			newInspectCommand(),
+			newCheckCommand(),
 			newExecCommand(),
 			newShellCommand(),
 			newGraphCommand(),

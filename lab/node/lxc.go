@@ -87,6 +87,9 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 	if err := isolate.Reserve(p.Journal, n.Name, groups.container, groups.monitor); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
+	if err := p.noteLXCTraces(n.Name, n.HostName); err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
 	token := p.Journal.Token(n.Name)
 	config, err := p.lxcConfig(n, root, groups, token)
 	if err != nil {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
+)
+
+func newCheckCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "check [NAME|FILE]",
+		Short: "Hold a lab against its plan",
+		Long: `Compare a lab with what was planned, part by part: the fabric, nodes and their
+engines, interfaces with their state, MTU, MAC and IP addresses and receive mode, links
+with their bridges and programs, disturbances, the lab's own CPUs, and the host's
+settings. It changes nothing.
+
+The exit code is 0 if all is as planned, and 1 otherwise; nines apply mends most faults.
+nines run checks a lab in the same way after each trial.`,
+		Example: `  nines check
+  nines check quickstart
+  nines check --format json | jq '.[] | select(.problem)'
+  nines check || nines apply lab.yaml`,
+		Args: atMostOneLab,
+		RunE: func(c *cobra.Command, args []string) error {
+			running, err := openLab(strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			parts, err := running.Check()
+			if err != nil {
+				return err
+			}
+			if err := printAs(c.OutOrStdout(), format, parts, writeChecked); err != nil {
+				return err
+			}
+			return notAsPlanned(running.Name(), parts)
+		},
+	}
+	formatFlag(c, &format)
+	return c
+}
+
+func writeChecked(out io.Writer, parts []lab.Checked) error {
+	t := &terminal.Table{}
+	t.Row("PART", "STATE")
+	for _, part := range parts {
+		state := part.Problem
+		if state == "" {
+			state = "as planned"
+		}
+		t.Row(part.Part, state)
+	}
+	return t.Write(out, terminal.Style{})
+}
+
+func notAsPlanned(name string, parts []lab.Checked) error {
+	faults := 0
+	for _, part := range parts {
+		if part.Problem != "" {
+			faults++
+		}
+	}
+	if faults == 0 {
+		return nil
+	}
+	verb := "are"
+	if faults == 1 {
+		verb = "is"
+	}
+	return fmt.Errorf("%d of %d parts of lab %q %s not as planned; nines apply FILE mends what it can, nines down %s removes the lab",
+		faults, len(parts), name, verb, name)
+}

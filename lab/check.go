@@ -1,0 +1,238 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+)
+
+// Checked is a part of a lab, held against the plan.
+type Checked struct {
+	// Part names it: "fabric", "node dut", "interface dut:in", "link left".
+	Part string `json:"part"`
+	// Problem is what is not as planned; empty if all is.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Check holds a lab against its plan, part by part.
+func (l *Lab) Check() ([]Checked, error) {
+	faults, err := l.Faults()
+	list := []Checked{{Part: "fabric"}}
+	for _, n := range l.plan.Nodes {
+		list = append(list, Checked{Part: "node " + n.Name})
+		for _, i := range n.Interfaces {
+			list = append(list, Checked{Part: "interface " + n.Name + ":" + i.Name})
+		}
+	}
+	for _, planned := range l.plan.Links {
+		list = append(list, Checked{Part: "link " + planned.Name})
+	}
+	for _, d := range l.plan.Disturbances {
+		list = append(list, Checked{Part: "disturb." + d.Name})
+	}
+	if plan.Partitions(l.plan.Isolation) {
+		list = append(list, Checked{Part: partIsolation})
+	}
+	if l.plan.Tuning != "" {
+		list = append(list, Checked{Part: partTuning})
+	}
+	for i, part := range list {
+		for _, fault := range faults {
+			if fault.Part == part.Part {
+				list[i].Problem += "; " + fault.Problem
+			}
+		}
+		list[i].Problem = strings.TrimPrefix(list[i].Problem, "; ")
+	}
+	changed, unread := l.hostFaults()
+	for _, fault := range changed {
+		at := slices.IndexFunc(list, func(c Checked) bool { return c.Part == fault.Part })
+		list[at].Problem = fault.Problem
+	}
+	return list, errors.Join(err, unread)
+}
+
+// The parts of the host that a lab changes.
+const (
+	partIsolation = "isolation"
+	partTuning    = "tuning"
+)
+
+// Faults lists the parts of the lab that have died since it came up, or are not as planned. A part
+// that is gone with another is not told again: the interfaces of a dead node, or of a link whose
+// program has died.
+func (l *Lab) Faults() ([]Fault, error) {
+	var faults []Fault
+	if l.fabric == nil || !l.fabric.Alive() {
+		faults = append(faults, l.deadFabric())
+	}
+	for _, n := range l.plan.Nodes {
+		if !l.Alive(n.Name) {
+			faults = append(faults, deadNode(n.Name))
+		}
+	}
+	dead, err := l.deadPrograms()
+	engines, unread := l.deadEngines()
+	disturbers, unknown := l.deadDisturbers()
+	receiving, unwritten := l.receiveFaults()
+	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
+	devices, unseen := l.deviceFaults(faults)
+	return append(faults, devices...), errors.Join(err, unread, unknown, unwritten, unseen)
+}
+
+func (l *Lab) deadFabric() Fault {
+	return Fault{"fabric", "fabric", "the fabric is dead: its first process has ended, and with it the bridges and programs of links", remakeLab, l.name}
+}
+
+func deadNode(name string) Fault {
+	return Fault{name, "node " + name, fmt.Sprintf("node %s is dead: its first process has ended", name), remakeNode, name}
+}
+
+// deviceFaults finds interfaces and bridges that are not as planned, unless one of the faults
+// explains it.
+func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
+	explained := map[string]bool{}
+	for _, f := range others {
+		explained[f.Part] = true
+	}
+	if explained["fabric"] {
+		return nil, nil
+	}
+	for _, planned := range l.plan.Links {
+		for _, e := range planned.Endpoints {
+			// With a node goes its end of a pair, and with that the other.
+			explained["link "+planned.Name] = explained["link "+planned.Name] || explained["node "+e.Node]
+		}
+	}
+	var faults []Fault
+	var failures []error
+	for _, n := range l.plan.Nodes {
+		// Inside a guest only its agent sees, which answers in its own time.
+		if explained["node "+n.Name] || n.Guest() {
+			continue
+		}
+		devices, err := link.Devices(holderOf(l.running[n.Name]))
+		if err != nil && !l.Alive(n.Name) {
+			faults = append(faults, deadNode(n.Name)) // just now
+			continue
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("node %s: %w", n.Name, err))
+			continue
+		}
+		for _, i := range n.Interfaces {
+			if !inKernel(i) || explained["link "+i.Link] {
+				continue
+			}
+			of := n.Name + ":" + i.Name
+			switch problem, remedy := compareDevice(i, devices, l.hardware(i.Link)); remedy {
+			case remakeLink:
+				faults = append(faults, Fault{of, "interface " + of, "interface " + of + " " + problem, remakeLink, i.Link})
+			case reconfigure:
+				faults = append(faults, Fault{of, "interface " + of, "interface " + of + " " + problem, reconfigure, of})
+			}
+		}
+	}
+	fabric, err := link.Devices(holderOf(l.fabric))
+	if err != nil && !l.fabric.Alive() {
+		return []Fault{l.deadFabric()}, errors.Join(failures...) // just now
+	}
+	for _, planned := range l.plan.Links {
+		if err != nil || !planned.Kind.Descriptor().InFabric || planned.Device == "" || planned.Switch != nil || explained["link "+planned.Name] {
+			continue
+		}
+		if !slices.ContainsFunc(fabric, func(d link.Device) bool { return d.Name == planned.Device && d.State != stateDown }) {
+			problem := fmt.Sprintf("%s %s of link %s is gone, or down", planned.Kind.Descriptor().Device, planned.Device, planned.Name)
+			faults = append(faults, Fault{"link " + planned.Name, "link " + planned.Name, problem, remakeLink, planned.Name})
+		}
+	}
+	return faults, errors.Join(append(failures, err)...)
+}
+
+// hardware is true for a link of network cards, whose state is also that of a cable.
+func (l *Lab) hardware(linkName string) bool {
+	planned := findLink(l.plan, linkName)
+	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
+}
+
+const stateDown = "down"
+
+// compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
+// not differ. It is pure.
+func compareDevice(planned plan.Interface, devices []link.Device, hardware bool) (string, remedy) {
+	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
+	if at < 0 {
+		return "is gone", remakeLink
+	}
+	now := devices[at]
+	switch {
+	case now.State == stateDown && !hardware:
+		return "is down", reconfigure
+	case planned.MTU != 0 && now.MTU != planned.MTU:
+		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), remakeLink
+	case planned.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC):
+		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), remakeLink
+	}
+	for _, address := range planned.Addresses {
+		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
+			return fmt.Sprintf("has lost its address %s", address), reconfigure
+		}
+	}
+	return "", 0
+}
+
+func samePrefix(a, b string) bool {
+	left, errLeft := netip.ParsePrefix(a)
+	right, errRight := netip.ParsePrefix(b)
+	return errLeft == nil && errRight == nil && left == right
+}
+
+// hostFaults says what others have changed since of what the lab changed on the host. A running
+// trial has its own witnesses for these.
+func (l *Lab) hostFaults() ([]Fault, error) {
+	var faults []Fault
+	if plan.Partitions(l.plan.Isolation) {
+		set, err := l.Isolation()
+		if err != nil {
+			return nil, err
+		}
+		if problem := compareGroups(set.Groups, isolate.Look(l.plan).Groups); problem != "" {
+			faults = append(faults, Fault{partIsolation, partIsolation, problem, remakeLab, l.name})
+		}
+	}
+	tuning, err := l.inspectTuning()
+	if tuning == nil || err != nil {
+		return faults, err
+	}
+	var changed []string
+	for _, s := range tuning.Settings {
+		if s.Standing == tune.ChangedSince || s.Standing == tune.Back || s.Standing == tune.Lost {
+			changed = append(changed, fmt.Sprintf("%s was set to %q and is %q", s.Path, s.Set, s.Now))
+		}
+	}
+	if len(changed) > 0 {
+		faults = append(faults, Fault{partTuning, partTuning, strings.Join(changed, ", "), remakeLab, l.name})
+	}
+	return faults, nil
+}
+
+// compareGroups says how the lab's control groups differ from what was set up. It is pure.
+func compareGroups(set, now []isolate.Group) string {
+	for _, was := range set {
+		at := slices.IndexFunc(now, func(g isolate.Group) bool { return g.Path == was.Path })
+		if at < 0 {
+			return fmt.Sprintf("control group %s is gone", was.Path)
+		}
+		if is := now[at]; is != was {
+			return fmt.Sprintf("control group %s had CPUs %s (%s), and has %s (%s)", was.Path, was.CPUs, was.Partition, is.CPUs, is.Partition)
+		}
+	}
+	return ""
+}

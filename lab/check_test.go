@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestWhatIsNotAsPlannedIsFoundAndMended damages a lab in one way after the other: the check names
+// the part and no other, the list of labs counts it, and Apply with the same file mends it.
+func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, strings.Replace(appliedLab, "b: {runtime: netns}", "b: {runtime: netns, app: {kind: reflect, backend: raw}}", 1)+
+		"traffic: {from: \"a:v\", to: \"a:v\", rate_pps: 1000, backend: raw}\n")
+	text, err := lab.Experiment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFabric := func(argv ...string) func() {
+		return func() {
+			t.Helper()
+			if out, err := exec.Command("ip", append([]string{"-n", fabricName(lab.plan)}, argv...)...).CombinedOutput(); err != nil {
+				t.Fatalf("ip %v: %v: %s", argv, err, out)
+			}
+		}
+	}
+	inNode := func(node string, argv ...string) func() { return func() { in(t, lab, node, argv...) } }
+	kill := func(pid func() int) func() {
+		return func() {
+			t.Helper()
+			if err := syscall.Kill(pid(), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bridge := lab.plan.Links[slices.IndexFunc(lab.plan.Links, func(l plan.Link) bool { return l.Name == "lan" })].Device
+	engine := func() int {
+		pid := 0
+		steps, err := lab.engineProcesses()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for node, id := range steps {
+			if node == "b" {
+				pid = id.PID
+			}
+		}
+		return pid
+	}
+	for _, c := range []struct {
+		what    string
+		damage  func()
+		parts   []string
+		problem string
+	}{
+		{"an interface that is down", inNode("c", "ip", "link", "set", "lan", "down"), []string{"interface c:lan"}, "is down"},
+		{"an address less", inNode("c", "ip", "address", "flush", "dev", "lan"), []string{"interface c:lan"}, "has lost its address"},
+		{"another MTU", inNode("c", "ip", "link", "set", "lan", "mtu", "1400"), []string{"interface c:lan"}, "has an MTU of 1400, and 1500 is planned"},
+		{"another MAC", inNode("c", "ip", "link", "set", "lan", "address", "02:00:00:00:00:77"), []string{"interface c:lan"}, "has the MAC address 02:00:00:00:00:77"},
+		{"a pair less", inNode("a", "ip", "link", "delete", "v"), []string{"interface a:v", "interface b:v"}, "is gone"},
+		{"a bridge less", inFabric("link", "delete", bridge), []string{"link lan"}, "is gone, or down"},
+		{"a dead engine", kill(engine), []string{"node b"}, "the engine of node b has died"},
+		{"a dead node", kill(func() int { return lab.PID("a") }), []string{"node a"}, "is dead"},
+		{"a dead fabric", kill(func() int { return lab.FabricPID() }), []string{"fabric"}, "is dead"},
+	} {
+		if bad := problems(t, lab); len(bad) > 0 {
+			t.Fatalf("before %s: %v", c.what, bad)
+		}
+		c.damage()
+		var bad []Checked
+		for deadline := time.Now().Add(10 * time.Second); len(bad) == 0 && time.Now().Before(deadline); {
+			bad = problems(t, lab) // a killed process takes a moment to end
+		}
+		var parts []string
+		for _, part := range bad {
+			parts = append(parts, part.Part)
+			if !strings.Contains(part.Problem, c.problem) {
+				t.Errorf("%s: %s %q, want %q", c.what, part.Part, part.Problem, c.problem)
+			}
+		}
+		if !slices.Equal(parts, c.parts) {
+			t.Errorf("%s: found in %v, want %v", c.what, parts, c.parts)
+		}
+		if status := statusOf(lab.Name()); len(status.Faults) != len(c.parts) {
+			t.Errorf("%s: the list of labs has the faults %q", c.what, status.Faults)
+		}
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, string(text)), Experiment: text})
+		if err != nil || changes.Empty() {
+			t.Fatalf("%s: apply changed %+v, %v", c.what, changes, err)
+		}
+	}
+	if bad := problems(t, lab); len(bad) > 0 {
+		t.Errorf("in the end: %v", bad)
+	}
+}
+
+// problems are the parts of a lab that are not as planned.
+func problems(t *testing.T, l *Lab) []Checked {
+	t.Helper()
+	parts, err := l.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(parts) < 9 {
+		t.Fatalf("few parts were checked: %v", parts)
+	}
+	return slices.DeleteFunc(parts, func(c Checked) bool { return c.Problem == "" })
+}
+
+func TestCompareDevice(t *testing.T) {
+	planned := plan.Interface{Name: "x", MTU: 1500, MAC: "02:00:00:00:00:01", Addresses: []string{"10.0.0.1/24", "fd00:0::1/64"}}
+	good := link.Device{Name: "x", State: "up", MTU: 1500, MAC: "02:00:00:00:00:01", Addresses: []string{"fe80::1/64", "10.0.0.1/24", "fd00::1/64"}}
+	with := func(change func(*link.Device)) []link.Device {
+		d := good
+		change(&d)
+		return []link.Device{{Name: "y"}, d}
+	}
+	for _, c := range []struct {
+		devices  []link.Device
+		hardware bool
+		want     string
+		remedy   remedy
+	}{
+		{with(func(*link.Device) {}), false, "", 0},
+		{with(func(d *link.Device) { d.State = "unknown" }), false, "", 0},
+		{with(func(d *link.Device) { d.State = "down" }), false, "is down", reconfigure},
+		{with(func(d *link.Device) { d.State = "down" }), true, "", 0},
+		{with(func(d *link.Device) { d.Addresses = d.Addresses[:2] }), false, "has lost its address fd00:0::1/64", reconfigure},
+		{with(func(d *link.Device) { d.MTU = 9000 }), false, "has an MTU of 9000, and 1500 is planned", remakeLink},
+		{with(func(d *link.Device) { d.Name = "z" }), false, "is gone", remakeLink},
+	} {
+		if got, remedy := compareDevice(planned, c.devices, c.hardware); got != c.want || remedy != c.remedy {
+			t.Errorf("%+v: %q, %v, want %q, %v", c.devices[1], got, remedy, c.want, c.remedy)
+		}
+	}
+}
+
+func TestCompareGroups(t *testing.T) {
+	set := []isolate.Group{{Path: "/l", Partition: "isolated", CPUs: "2-3"}}
+	for want, now := range map[string][]isolate.Group{
+		"":                         set,
+		"control group /l is gone": nil,
+		"control group /l had CPUs 2-3 (isolated), and has  (isolated invalid (Cpu list in cpuset.cpus not exclusive))": {
+			{Path: "/l", Partition: "isolated invalid (Cpu list in cpuset.cpus not exclusive)"},
+		},
+	} {
+		if got := compareGroups(set, now); got != want {
+			t.Errorf("%v: %q, want %q", now, got, want)
+		}
+	}
+}

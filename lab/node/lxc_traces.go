@@ -1,0 +1,69 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/cgroup"
+)
+
+// KindLXCTraces is what LXC leaves of a container besides its own files: a lock's file, named after
+// the container Name and its LXC path Path, and the control groups "lxc.pivot", into which its
+// monitors go to end. Value has the hierarchies that had none before, one per line.
+var KindLXCTraces = journal.Register("lxc traces", journal.Undo{Step: removeLXCTraces})
+
+const (
+	lxcLocks = "/run/lxc/lock" // lxclock.c of LXC
+	lxcPivot = "lxc.pivot"     // cgroups/cgfsng.c of LXC
+)
+
+func (p Place) noteLXCTraces(nodeName, hostName string) error {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	var without []string
+	for _, h := range hierarchies {
+		if journal.Inode(filepath.Join(h.Mount, lxcPivot)) == 0 {
+			without = append(without, h.Mount)
+		}
+	}
+	_, err = p.Journal.Begin(journal.Step{Kind: KindLXCTraces, Node: nodeName, Path: p.lxcPath(), Name: hostName, Value: strings.Join(without, "\n")})
+	return err
+}
+
+func removeLXCTraces(_ context.Context, u journal.Undoing) error {
+	lock := filepath.Join(lxcLocks, u.Path, "."+u.Name)
+	if err := unix.Unlink(lock); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+		return fmt.Errorf("remove %s: %w", lock, err)
+	}
+	for dir := filepath.Dir(lock); dir != lxcLocks; dir = filepath.Dir(dir) {
+		if unix.Rmdir(dir) != nil {
+			break // other containers' locks are there, or it is gone
+		}
+	}
+	for mount := range strings.SplitSeq(u.Value, "\n") {
+		if mount != "" {
+			removePivot(filepath.Join(mount, lxcPivot))
+		}
+	}
+	return nil
+}
+
+// pivotPatience is how long a control group may stay busy after the monitor in it has ended.
+const pivotPatience = time.Second
+
+// removePivot removes a control group, unless another container's monitor is in it.
+func removePivot(path string) {
+	for deadline := time.Now().Add(pivotPatience); errors.Is(os.Remove(path), unix.EBUSY) && time.Now().Before(deadline); {
+		time.Sleep(2 * time.Millisecond)
+	}
+}
