@@ -156,7 +156,7 @@ test-quiet: build
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
 	@rm -f build/vm/table.txt
-	@nice -n 5 $(GOTESTSUM_VM) --raw-command -- $(GO) tool test2json -t -p nines.dev/nines/test/vm \
+	@nice -n 5 $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
 		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=50m; \
 		status=$$?; cat build/vm/table.txt; exit $$status
 # What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
@@ -167,7 +167,8 @@ images:
 build/images: FORCE
 	@$(GO) build -o $@ ./test/vm/images
 VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG) PATH=$(PATH):/usr/sbin:/sbin
-GOTESTSUM_VM = $(TOOL) gotestsum --format testname --hide-summary=skipped
+# By the tools' paths, as `go tool` exits with 0 if the tool is killed.
+GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 
 .PHONY: test-fuzz
 # Each fuzz target for some runs; longer with FUZZ_RUNS. Their seeds are ordinary tests.

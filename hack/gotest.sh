@@ -18,11 +18,13 @@ passes=build/passes
 
 # show runs a pass, and keeps its events beside its log.
 show() {
-	hack/go tool -modfile=hack/tools/go.mod gotestsum --format pkgname-and-test-fails \
+	"$gotestsum" --format pkgname-and-test-fails \
 		--jsonfile "build/tests/$pass$again.events" "${options[@]}" --raw-command -- "$passes" "${flags[@]}" "$@" "$pass"
 }
 
 hack/go build -o $passes ./test/passes && mkdir -p build/tests || exit
+# Its path: `go tool` exits with 0 if the tool is killed.
+gotestsum=$(hack/go tool -modfile=hack/tools/go.mod -n gotestsum) || exit
 again=
 show && exit
 failed=$("$passes" failed "$pass") || exit 1
