@@ -229,10 +229,12 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	stop := []string{"stop", "web"}
 	clean := func(what string, at int) {
 		f.sameAs(before)
-		if err := proc.Each(func(id proc.Identity) {
-			if id.HasArguments("--netns", f.far.Path()) {
+		if err := proc.Each(func(id proc.Identity) error {
+			left, err := id.HasArguments("--netns", f.far.Path())
+			if left {
 				t.Errorf("killed at %d of %s: process %d (%s) is left", at, what, id.PID, id.Command())
 			}
+			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
