@@ -397,18 +397,35 @@ func TestAwakeSpinsAtIdlePriority(t *testing.T) {
 }
 
 // TestAnAdaptivePollerNapsAndWakes: without packets the kernel's thread uses next to no CPU
-// time, and packets are still received by polling, not by softirqs.
+// time, and packets are still received by polling, not by softirqs. It is so on CPUs of its
+// own, and on those that it shares, where interrupts stay as they are.
 func TestAnAdaptivePollerNapsAndWakes(t *testing.T) {
-	f := newFixture(t)
-	f.requireIOUring()
-	run := f.start(Request{
-		Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Mechanism: spec.PollIOUring, Adaptive: true, Longest: time.Millisecond,
-		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
-	})
+	for name, request := range map[string]Request{
+		"CPUs of its own": {Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20}},
+		"shared CPUs":     {Scheduling: &spec.Scheduling{Policy: spec.SchedulingIdle}, Shared: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.requireIOUring()
+			request.Receive, request.CPUs, request.Mechanism = spec.ReceiveBusyPoll, []int{0}, spec.PollIOUring
+			request.Adaptive, request.Longest = true, time.Millisecond
+			timeout := "b " + string(napi.Attribute("gro_flush_timeout"))
+			old := f.settings()[timeout]
+			run := f.start(request)
+			if now := f.settings()[timeout]; (now == old) != request.Shared {
+				t.Errorf("%s was %s and is %s", timeout, old, now)
+			}
+			f.napsAndWakes(run)
+		})
+	}
+}
+
+func (f *fixture) napsAndWakes(run *Running) {
+	f.Helper()
 	read := func() (kernels, napper Thread) {
 		threads, err := run.Threads()
 		if err != nil || len(threads) != 2 {
-			t.Fatalf("%+v, %v", threads, err)
+			f.Fatalf("%+v, %v", threads, err)
 		}
 		return threads[0], threads[1]
 	}
@@ -416,14 +433,14 @@ func TestAnAdaptivePollerNapsAndWakes(t *testing.T) {
 		for begun := time.Now(); !is(read()); time.Sleep(time.Millisecond) {
 			if time.Since(begun) > patience {
 				kernels, napper := read()
-				t.Fatalf("%s never came: %+v, %+v", what, kernels, napper)
+				f.Fatalf("%s never came: %+v, %+v", what, kernels, napper)
 			}
 		}
 	}
 	await("sleep", func(_, napper Thread) bool { return napper.State == "sleeping" && napper.Naps > 10 && napper.Slept > 0 })
 	before, _ := read()
 	if n := f.exchange(300); n != 300 {
-		t.Errorf("%d of 300 answered", n)
+		f.Errorf("%d of 300 answered", n)
 	}
 	await("the kernel's thread", func(kernels, _ Thread) bool { return kernels.CPUTime > before.CPUTime })
 	await("sleep again", func(_, napper Thread) bool { return napper.State == "sleeping" })

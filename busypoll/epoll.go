@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/spec"
 )
 
@@ -51,18 +50,15 @@ func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices 
 	}
 	for _, d := range devices {
 		argv = append(argv, "--feed", d.peer.ns.Path()+":"+d.peer.name)
-		if r.Adaptive {
-			old := ""
-			if err := s.Namespace.Do(func() (err error) { old, err = napi.Attribute("gro_flush_timeout").Read(d.name); return err }); err != nil {
-				return err
-			}
-			argv = append(argv, "--device", d.name+":"+old)
-		}
 	}
+	named, err := s.nameDevices(devices)
+	if err != nil {
+		return err
+	}
+	argv = append(argv, named...)
 	if !s.Watch {
 		argv = append(argv, "--netns", s.Namespace.Path())
 	}
-	var err error
 	run.Poller, err = s.startPoller(ctx, run, argv)
 	return err
 }

@@ -135,19 +135,19 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 
 // pollByIOUring starts a poller with a ring on each CPU.
 func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, devices []device) error {
-	var given []string
-	var err error
+	named, err := s.nameDevices(devices)
+	if err != nil {
+		return err
+	}
 	if r.Shared {
 		run.note("the polling threads share their CPUs, so interrupts stay on: softirqs receive what comes while others have them")
-	} else {
-		if given, err = s.keepInterruptsOff(run, devices); err != nil {
-			return err
-		}
+	} else if err := s.keepInterruptsOff(run, devices); err != nil {
+		return err
 	}
 	if err := s.list(run); err != nil {
 		return err
 	}
-	argv := append(s.pollArguments(r, run, spec.PollIOUring), given...)
+	argv := append(s.pollArguments(r, run, spec.PollIOUring), named...)
 	if !s.Watch { // with Watch startPoller adds it; the devices are found there
 		argv = append(argv, "--netns", s.Namespace.Path())
 	}

@@ -95,25 +95,36 @@ func (s Site) useNAPI(run *Running, devices []device) error {
 	return nil
 }
 
-// keepInterruptsOff defers the interrupts of polled devices. It returns the poller's
-// options that name them, with the old timeout, which its watchdog restores.
-func (s Site) keepInterruptsOff(run *Running, devices []device) (options []string, err error) {
-	timeout, number := napi.Attribute("gro_flush_timeout"), napi.Attribute("napi_defer_hard_irqs")
-	for i, d := range devices {
-		var old string
-		if err := s.Namespace.Do(func() (err error) { old, err = timeout.Read(d.name); return err }); err != nil {
+// flushTimeout is the time after which a device's interrupts are on again.
+var flushTimeout = napi.Attribute("gro_flush_timeout")
+
+// nameDevices returns the poller's options that name the devices: an adaptive one counts
+// their packets. Each has its timeout as it is before anything changes it; the poller's
+// watchdog puts it back while it leaves receiving to interrupts.
+func (s Site) nameDevices(devices []device) (options []string, err error) {
+	for _, d := range devices {
+		var now string
+		if err := s.Namespace.Do(func() (err error) { now, err = flushTimeout.Read(d.name); return err }); err != nil {
 			return nil, err
 		}
-		options = append(options, "--device", d.name+":"+old)
-		// The timeout first: without it the number has no effect.
-		if err := s.set(run, i, d, timeout, strconv.FormatInt(int64(deferredTime), 10)); err != nil {
-			return nil, err
-		}
-		if err := s.set(run, i, d, number, strconv.Itoa(deferredPolls)); err != nil {
-			return nil, err
-		}
+		options = append(options, "--device", d.name+":"+now)
 	}
 	return options, nil
+}
+
+// keepInterruptsOff defers the interrupts of polled devices.
+func (s Site) keepInterruptsOff(run *Running, devices []device) error {
+	number := napi.Attribute("napi_defer_hard_irqs")
+	for i, d := range devices {
+		// The timeout first: without it the number has no effect.
+		if err := s.set(run, i, d, flushTimeout, strconv.FormatInt(int64(deferredTime), 10)); err != nil {
+			return err
+		}
+		if err := s.set(run, i, d, number, strconv.Itoa(deferredPolls)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // list reads the instances of the devices; each device must have at least one.

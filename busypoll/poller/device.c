@@ -71,6 +71,7 @@ static int device__add(int sysfs, const char *name, const char *interrupted)
 	if (length <= 0)
 		return -1;
 	device->polled[length] = '\0';
+	device->polled[strcspn(device->polled, "\n")] = '\0';
 	device->interrupted = interrupted;
 	devices_used++;
 	return 0;
@@ -124,6 +125,9 @@ void device__give(bool to_interrupts)
 	for (int i = 0; i < devices_used; i++) {
 		const char *value = to_interrupts ? devices[i].interrupted : devices[i].polled;
 
+		/* Interrupts were on all the time, and what others set since stays. */
+		if (strcmp(devices[i].interrupted, devices[i].polled) == 0)
+			continue;
 		/* It fails only if the device is gone, and polling with it. */
 		if (pwrite(devices[i].flush, value, strlen(value), 0) < 0)
 			continue;
