@@ -47,7 +47,7 @@ func (s *SearchState) saw(load method.Load, o method.Outcome) {
 	switch {
 	case o.Invalid != "" && o.Unsent == 0, load.Packets > 0, strings.HasPrefix(load.Purpose, result.WindowPurpose):
 		return // says nothing about the rate
-	case o.LossRatio() == 0:
+	case o.Lost() == 0:
 		s.LosslessPPS = max(s.LosslessPPS, load.RatePPS)
 		if s.LossyPPS <= s.LosslessPPS {
 			s.LossyPPS = 0

@@ -41,9 +41,7 @@ type counted struct {
 	trial              string
 }
 
-func (n counted) loss() float64 {
-	return Outcome{Intended: n.intended, Received: n.received}.LossRatio()
-}
+func (n counted) outcome() Outcome { return Outcome{Intended: n.intended, Received: n.received} }
 
 // judge makes findings from the counts, each with its limit and whether it was kept.
 func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
@@ -51,7 +49,7 @@ func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
 	if n.intended == 0 {
 		loss.Reason = "nothing was sent"
 	} else {
-		loss.Value = value(n.loss())
+		loss.Value = value(n.outcome().LossRatio())
 	}
 	latency := result.Finding{Name: fmt.Sprintf("latency p%g", l.Percentile), Unit: "ns", Conditions: conditions, Trial: n.trial}
 	variation := result.Finding{Name: fmt.Sprintf("delay variation p%g", l.Percentile), Unit: "ns", Conditions: conditions, Trial: n.trial}
@@ -64,21 +62,26 @@ func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
 		variation.Reason = latency.Reason
 	}
 	if l.LossRatio != nil {
-		hold(&loss, *l.LossRatio)
+		hold(&loss, *l.LossRatio, n.outcome().LosesAtMost(*l.LossRatio))
 	}
 	if l.Latency > 0 {
-		hold(&latency, float64(l.Latency))
+		within(&latency, float64(l.Latency))
 	}
 	if l.Variation > 0 {
-		hold(&variation, float64(l.Variation))
+		within(&variation, float64(l.Variation))
 	}
 	return []result.Finding{loss, latency, variation}
 }
 
-// hold gives a finding a limit. A finding without a value fails: a service that cannot be measured
-// does not pass.
-func hold(f *result.Finding, limit float64) {
-	passed := f.Value != nil && *f.Value <= limit
+// within gives a finding a limit that its value must not exceed.
+func within(f *result.Finding, limit float64) {
+	hold(f, limit, f.Value != nil && *f.Value <= limit)
+}
+
+// hold gives a finding a limit, kept or not. A finding without a value fails: a service that cannot
+// be measured does not pass.
+func hold(f *result.Finding, limit float64, kept bool) {
+	passed := kept && f.Value != nil
 	f.Limit, f.Passed = &limit, &passed
 }
 

@@ -1,15 +1,15 @@
 package method
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
-// measured is the result of a trial at a load.
+// measured is a trial at a load: what came of it, and the duration that it was given.
 type measured struct {
-	id       string
+	Outcome
 	duration time.Duration
-	loss     float64
 }
 
 // class is how the trials classify a load for a target.
@@ -31,7 +31,7 @@ func (t target) classify(trials []measured) class {
 	var fullLow, fullHigh, shortLow, shortHigh float64
 	for _, m := range trials {
 		lasted := float64(m.duration)
-		switch full, low := m.duration >= t.trial, m.loss <= t.lossRatio; {
+		switch full, low := m.duration >= t.trial, m.LosesAtMost(t.lossRatio); {
 		case full && low:
 			fullLow += lasted
 		case full:
@@ -60,15 +60,7 @@ func (t target) classify(trials []measured) class {
 // 9971, appendix B). It also names that trial.
 func (t target) throughput(load float64, trials []measured) (pps float64, shown string) {
 	full := slices.DeleteFunc(slices.Clone(trials), func(m measured) bool { return m.duration < t.trial })
-	slices.SortStableFunc(full, func(a, b measured) int {
-		switch {
-		case a.loss < b.loss:
-			return -1
-		case a.loss > b.loss:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(full, func(a, b measured) int { return cmp.Compare(a.LossRatio(), b.LossRatio()) })
 	var sum time.Duration
 	for _, m := range full {
 		sum += m.duration
@@ -78,7 +70,7 @@ func (t target) throughput(load float64, trials []measured) (pps float64, shown 
 		if i > 0 && remaining <= 0 {
 			break
 		}
-		loss, shown = m.loss, m.id
+		loss, shown = m.LossRatio(), m.ID
 		remaining -= float64(m.duration)
 	}
 	if remaining > 0 { // the trials do not cover the time: the rest may have lost all

@@ -10,7 +10,9 @@ import (
 func trials(pairs ...float64) []measured {
 	var out []measured
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, measured{duration: time.Duration(pairs[i] * float64(time.Second)), loss: pairs[i+1]})
+		const intended = 100_000
+		lost := uint64(math.Round(pairs[i+1] * intended))
+		out = append(out, measured{Outcome{Intended: intended, Received: intended - lost}, time.Duration(pairs[i] * float64(time.Second))})
 	}
 	return out
 }

@@ -123,7 +123,7 @@ const sureLoss = 0.99
 func (h *hunt) loss(rung int) float64 {
 	losses := make([]float64, len(h.trials[rung]))
 	for i, m := range h.trials[rung] {
-		losses[i] = m.loss
+		losses[i] = m.LossRatio()
 	}
 	return result.Median(losses)
 }

@@ -118,7 +118,7 @@ func (b BackToBackTest) longest(ctx context.Context, c *course, guess, throughpu
 		if err != nil {
 			return 0, "", err
 		}
-		if outcome.LossRatio() == 0 {
+		if outcome.Lost() == 0 {
 			passed, shown = next, outcome.ID
 		} else {
 			failed = next

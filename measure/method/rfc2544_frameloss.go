@@ -62,7 +62,7 @@ func (f FrameLossTest) measure(ctx context.Context, c *course) error {
 		loss := outcome.LossRatio()
 		found.Value, found.Trial = &loss, outcome.ID
 		c.find(found)
-		if lossless++; loss > 0 {
+		if lossless++; outcome.Lost() > 0 {
 			lossless = 0
 		}
 	}

@@ -2,6 +2,8 @@ package method
 
 import (
 	"context"
+	"math/big"
+	"strconv"
 	"time"
 
 	"nines.dev/nines/result"
@@ -48,10 +50,29 @@ type Outcome struct {
 	Unsent uint64
 }
 
-// LossRatio is the fraction of the intended packets that did not arrive, 0 to 1.
+// Lost is how many of the intended packets did not arrive.
+func (o Outcome) Lost() uint64 { return o.Intended - min(o.Received, o.Intended) }
+
+// LossRatio is the fraction of the intended packets that did not arrive, 0 to 1. It is for people;
+// to compare it with a limit is for LosesAtMost.
 func (o Outcome) LossRatio() float64 {
 	if o.Intended == 0 {
 		return 0
 	}
-	return 1 - min(1, float64(o.Received)/float64(o.Intended))
+	return float64(o.Lost()) / float64(o.Intended)
+}
+
+// LosesAtMost tells whether at most this fraction of the intended packets is lost. It compares
+// integers, because 1 − 995/1000 is more than 0.005 in binary fractions. The limit is the decimal
+// number that someone wrote, and not the binary one beside it.
+func (o Outcome) LosesAtMost(limit float64) bool {
+	if limit >= 1 { // also the infinite one, of a search that bounds nothing
+		return true
+	}
+	allowed, ok := new(big.Rat).SetString(strconv.FormatFloat(limit, 'g', -1, 64))
+	if !ok {
+		return false // no number
+	}
+	lost := new(big.Int).Mul(new(big.Int).SetUint64(o.Lost()), allowed.Denom())
+	return lost.Cmp(new(big.Int).Mul(new(big.Int).SetUint64(o.Intended), allowed.Num())) <= 0
 }

@@ -124,11 +124,10 @@ func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, st
 		if err != nil {
 			return false, "", err
 		}
-		loss := outcome.LossRatio()
-		if loss == 0 {
+		if outcome.Lost() == 0 {
 			return true, outcome.ID, nil
 		}
-		if try >= o.Retries || loss > o.RetryLoss {
+		if try >= o.Retries || !outcome.LosesAtMost(o.RetryLoss) {
 			return false, outcome.ID, nil
 		}
 		purpose = "loss verification"

@@ -25,7 +25,7 @@ func TestTruthIsWhereTrialsTurn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if o.LossRatio() <= goal.loss {
+				if o.LosesAtMost(goal.loss) {
 					passed++
 				}
 			}
