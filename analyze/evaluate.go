@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"math"
 	"slices"
 	"sort"
 
@@ -224,9 +223,7 @@ func newRanks(buckets []Bucket, count uint64) *ranks {
 	r := &ranks{fine: make([]uint16, buckets[len(buckets)-1].LowNs/bucketNs+1)}
 	at, before := 0, uint64(0)
 	for _, p := range PublishedPercentiles() {
-		// percentile_disc: the first value whose position is at least p·N, which
-		// PostgreSQL computes in double precision (orderedsetaggs.c).
-		rank := uint64(max(1, math.Ceil(p.P*float64(count))))
+		rank := result.Rank(p.P, count)
 		for before+buckets[at].Count < rank {
 			before += buckets[at].Count
 			at++

@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
 )
 
@@ -55,7 +56,7 @@ func (a *Analysis) clocksApart() string {
 		delays = append(delays, p.postNs-p.preNs)
 	}
 	slices.Sort(delays)
-	least, median, most := delays[0], delays[len(delays)/2], delays[len(delays)-1]
+	least, median, most := delays[0], delays[result.Rank(0.5, uint64(len(delays)))-1], delays[len(delays)-1]
 	switch {
 	case least == 0 && most == 0:
 		return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture", o.Pre, o.Post)

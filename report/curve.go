@@ -50,8 +50,7 @@ func (c *Curve) At(x float64) (int64, bool) {
 	if c == nil || len(c.Below) == 0 || x < 1 || x > float64(c.Count)*(1+1e-9) {
 		return 0, false
 	}
-	// In ranks; the tolerance is for 1 − 1/1000 not being 0.999.
-	target := (1-1/x)*float64(c.Count) - float64(c.Count)*1e-12 - 1e-9
-	after := sort.Search(len(c.Below), func(i int) bool { return float64(c.Below[i]) >= target })
+	rank := result.Rank(1-1/x, c.Count)
+	after := sort.Search(len(c.Below), func(i int) bool { return c.Below[i] >= rank })
 	return c.ValueNs[max(after-1, 0)], true
 }

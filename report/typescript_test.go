@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -27,6 +28,20 @@ func TestTypesOfThePage(t *testing.T) {
 		strings.Join(types.text, "\n") +
 		"\nexport const percentileNames = [" + strings.Join(percentileNames(), ", ") + "] as const;\n"
 	golden.Equal(t, filepath.Join("..", "web", "src", "data.ts"), out)
+}
+
+// TestRanksOfThePage: the page has the rule of result.Rank, whose ranks its tests hold it to.
+func TestRanksOfThePage(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var out strings.Builder
+	out.WriteString("// Written by make generate: places by result.Rank, of the percentile p among count values.\n\n" +
+		"export const ranks: readonly [p: number, count: number, rank: number][] = [\n")
+	for _, p := range []float64{0, 0.1, 3. / 13, 0.4736842105263158, 0.5, 0.55, 39. / 49, 0.9, 0.99, 0.999, 0.9995, 0.9999, 0.99999, 0.999999, 0.9999999, 1} {
+		for _, count := range []uint64{1, 2, 13, 19, 49, 100, 1000, 1700, 12_345, 1e9 + 999_999, random.Uint64N(1e6), random.Uint64N(1e12)} {
+			fmt.Fprintf(&out, "  [%v, %d, %d],\n", p, count, result.Rank(p, count))
+		}
+	}
+	golden.Equal(t, filepath.Join("..", "web", "test", "ranks.ts"), out.String()+"];\n")
 }
 
 // percentileNames are all fields of Percentiles except the count.

@@ -27,8 +27,8 @@ func NamedPercentiles() []Percentile {
 // Of returns the percentile's value in nanoseconds, nil if there is none.
 func (n Percentile) Of(p Percentiles) *int64 { return *n.field(&p) }
 
-// MakePercentiles makes a summary of percentiles that do not come from a histogram: it calls at for
-// those that count supports. With count 0 all are nil.
+// MakePercentiles makes a summary of count values: it calls at for the percentiles that they
+// support. With count 0 all are nil.
 func MakePercentiles(count uint64, least, most int64, mean float64, at func(Percentile) int64) Percentiles {
 	out := Percentiles{Count: count}
 	if count == 0 {
@@ -36,7 +36,7 @@ func MakePercentiles(count uint64, least, most int64, mean float64, at func(Perc
 	}
 	out.Min, out.Max, out.Mean = &least, &most, &mean
 	for _, named := range NamedPercentiles() {
-		if count >= named.Samples {
+		if Supports(named.P, count) {
 			value := at(named)
 			*named.field(&out) = &value
 		}
@@ -89,32 +89,18 @@ func (h *Histogram) Curve() []Point {
 	return points
 }
 
-// At returns the smallest value that at least p of the samples do not exceed, within the
-// histogram's resolution, and false for fewer than 1/(1−p) samples: then the value would be a
-// guess.
-func (h *Histogram) At(p Percentile) (int64, bool) {
-	count := h.Count()
-	if count == 0 || count < p.Samples {
-		return 0, false
-	}
-	return h.clamp(h.counts.ValueAtQuantile(p.P * 100)), true
+// Ranked returns the value at a place among the samples in rising order, from 1 to Count, within
+// the histogram's resolution. See Rank.
+func (h *Histogram) Ranked(rank uint64) int64 {
+	// The library has no ranks: it rounds its product of percentage and count to the nearest.
+	return h.clamp(h.counts.ValueAtPercentile(100 * float64(rank) / float64(h.Count())))
 }
 
 // Percentiles summarises the histogram. Min, mean and max are exact, the others have three
 // significant digits.
 func (h *Histogram) Percentiles() Percentiles {
-	out := Percentiles{Count: h.Count()}
-	if out.Count == 0 {
-		return out
-	}
-	low, high, mean := h.min, h.max, h.sum/float64(out.Count)
-	out.Min, out.Max, out.Mean = &low, &high, &mean
-	for _, named := range NamedPercentiles() {
-		if value, ok := h.At(named); ok {
-			*named.field(&out) = &value
-		}
-	}
-	return out
+	count := h.Count()
+	return MakePercentiles(count, h.min, h.max, h.sum/float64(max(count, 1)), func(p Percentile) int64 { return h.Ranked(Rank(p.P, count)) })
 }
 
 // Median is the middle of values, the mean of the two middle ones for an even number, and 0 for

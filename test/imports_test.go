@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
 	"measure/steal":           {},
-	"measure/jitter":          {"engine/client", "kernel/replace", "measure/steal", "terminal"},
+	"measure/jitter":          {"result", "engine/client", "kernel/replace", "measure/steal", "terminal"},
 	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "measure/steal", "terminal"},
 
 	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic", "terminal"},
@@ -95,8 +95,8 @@ var mayImport = map[string][]string{
 	"result/index":  {"result"},
 
 	"analysis/attribution": {"result"},
-	"analysis/confidence":  {},
-	"analysis/extreme":     {"analysis/confidence"},
+	"analysis/confidence":  {"result"},
+	"analysis/extreme":     {"result", "analysis/confidence"},
 
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},

@@ -39,12 +39,15 @@ func usualOf(ordinary []passage, overflowed bool) usual {
 
 // quantile of count values; values missing in the list are 0.
 func quantile(list []int64, count int, part float64) int64 {
-	slices.Sort(list)
-	rank := int(part*float64(count)) - (count - len(list))
-	if count == 0 || rank < 0 || len(list) == 0 {
+	if count == 0 {
 		return 0
 	}
-	return list[min(rank, len(list)-1)]
+	slices.Sort(list)
+	zeros := count - len(list)
+	if rank := int(result.Rank(part, uint64(count))); rank > zeros {
+		return list[rank-zeros-1]
+	}
+	return 0
 }
 
 // travelOf is the usual transit time of packets; the largest possible time if no ordinary packet

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"nines.dev/nines/result"
 )
 
 // Ranks are the positions of a percentile and its interval among sorted samples, the smallest at
@@ -13,7 +15,7 @@ import (
 // needs independent samples; packets delayed by one pause are not, and then the interval is too
 // narrow.
 type Ranks struct {
-	// Point is ⌈pN⌉; 0 for fewer than 1/(1−p) samples, where the percentile would be a guess.
+	// Point is that of the percentile; 0 for fewer than 1/(1−p) samples, which do not support it.
 	Point uint64
 	// Low and High are 0 where the samples give no bound on that side.
 	Low, High uint64
@@ -29,9 +31,8 @@ func PercentileRanks(n uint64, p, level float64) Ranks {
 		return r
 	}
 	tail := (1 - level) / 2
-	// Rounding must not lose a percentile that is supported: 10,000·(1−0.9999).
-	if float64(n)*(1-p) >= 1-1e-9 {
-		r.Point = min(max(uint64(math.Ceil(p*float64(n)-1e-9*float64(n)*(1-p))), 1), n)
+	if result.Supports(p, n) {
+		r.Point = result.Rank(p, n)
 	}
 	// The number of samples at or below the true percentile is binomial(n, p). Low is the largest
 	// rank with P(B < Low) ≤ tail, High the smallest with P(B ≥ High) ≤ tail.

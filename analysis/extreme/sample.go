@@ -5,6 +5,8 @@ import (
 	"container/heap"
 	"math"
 	"slices"
+
+	"nines.dev/nines/result"
 )
 
 // Point is one of the largest values, with its time.
@@ -71,8 +73,7 @@ type Collector struct {
 // NewCollector returns a collector for total values.
 func NewCollector(total uint64) *Collector {
 	first := max(uint64(publishedPart*float64(total)), 1)
-	rank := uint64(math.Ceil(publishedPercentile * float64(first)))
-	return &Collector{first: first, keep: int(first-rank) + 1, floor: math.Inf(-1)}
+	return &Collector{first: first, keep: int(first-result.Rank(publishedPercentile, first)) + 1, floor: math.Inf(-1)}
 }
 
 // Add takes a value and its time since the start.

@@ -59,7 +59,7 @@ The folder is enough, so a result from another machine shows the same.`,
 			if tail {
 				var problems []error
 				slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(c.ErrOrStderr(), "reading the slowest packets …") })
-				tails, problems = report.Tails(c.Context(), r, percentile/100)
+				tails, problems = report.Tails(c.Context(), r, result.Part(percentile))
 				slow.Stop()
 				if err := c.Context().Err(); err != nil {
 					return context.Cause(c.Context())

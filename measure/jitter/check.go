@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/result"
 )
 
 // LongGapNs is the shortest gap that counts as noticeable for a packet: a cache miss or an ordinary
@@ -115,14 +116,18 @@ func (g *gathered) summary() CPU {
 	return c
 }
 
-// oneIn is the rarity of p99.99.
-const oneIn = 10_000
+// The percentile of lengths and waits: what one in so many exceeds.
+const (
+	p9999 = 0.9999
+	oneIn = 10_000
+)
 
+// lengthP9999 is 0 for too few gaps.
 func lengthP9999(gaps []gap, total uint64) int64 {
-	if total < oneIn {
+	if !result.Supports(p9999, total) {
 		return 0
 	}
-	over := total / oneIn // so many may be longer
+	over := total - result.Rank(p9999, total) // so many may be longer
 	for _, one := range slices.Backward(gaps) {
 		if one.count > over {
 			return one.ns

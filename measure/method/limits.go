@@ -53,7 +53,7 @@ func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
 	}
 	latency := result.Finding{Name: fmt.Sprintf("latency p%g", l.Percentile), Unit: "ns", Conditions: conditions, Trial: n.trial}
 	variation := result.Finding{Name: fmt.Sprintf("delay variation p%g", l.Percentile), Unit: "ns", Conditions: conditions, Trial: n.trial}
-	if p := l.Percentile / 100; supported(n.latency, p) {
+	if p := result.Part(l.Percentile); supported(n.latency, p) {
 		ns := at(n.latency, p)
 		latency.Value = &ns
 		variation.Value = value(ns - float64(*n.latency.Percentiles().Min))

@@ -7,27 +7,23 @@ import (
 	"nines.dev/nines/result"
 )
 
-// quantile is the value at rank ⌈p·n⌉ of a histogram, the percentile definition of RFC 8219 section
-// 7.2. It is false for a histogram without samples.
+// quantile is the percentile p of a histogram, by the rule of RFC 8219 section 7.2, too, which is
+// rank ⌈p·n⌉. It is false for a histogram without samples.
 func quantile(h *result.Histogram, p float64) (float64, bool) {
 	if h == nil || h.Count() == 0 {
 		return 0, false
 	}
-	// The histogram rounds p·n to an integer rank; this passes it one.
-	n := float64(h.Count())
-	ns, ok := h.At(result.Percentile{P: max(math.Ceil(p*n-1e-9), 1) / n})
-	return float64(ns), ok
+	return float64(h.Ranked(result.Rank(p, h.Count()))), true
 }
 
-// supported tells whether a histogram has enough samples for a percentile: 1/(1−p).
+// supported tells whether a histogram has enough samples for a percentile.
 func supported(h *result.Histogram, p float64) bool {
-	return h != nil && h.Count() > 0 && float64(h.Count())*(1-p) >= 1-1e-9
+	return h != nil && result.Supports(p, h.Count())
 }
 
-// rank is the value at rank ⌈p·n⌉ of values, which must not be empty.
+// rank is the percentile p of values, which must not be empty.
 func rank(values []float64, p float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(int(math.Ceil(p*float64(len(sorted)))), 1)-1]
+	return slices.Sorted(slices.Values(values))[result.Rank(p, uint64(len(values)))-1]
 }
 
 // mean returns mean and deviation of values, which must not be empty; the deviation is the sample's

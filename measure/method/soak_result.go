@@ -55,10 +55,10 @@ func (o Soak) verdict(findings []result.Finding, s SoakState) *bool {
 func worst(s SoakState, percentile float64) result.Finding {
 	f := result.Finding{Name: fmt.Sprintf("latency p%g of the worst window", percentile), Unit: "ns"}
 	for i, w := range s.Windows {
-		if w.Invalid != "" || !supported(w.Latency, percentile/100) {
+		if w.Invalid != "" || !supported(w.Latency, result.Part(percentile)) {
 			continue
 		}
-		if ns := at(w.Latency, percentile/100); f.Value == nil || ns > *f.Value {
+		if ns := at(w.Latency, result.Part(percentile)); f.Value == nil || ns > *f.Value {
 			f.Value, f.Trial, f.Conditions = &ns, w.Trial, map[string]any{"window": i + 1}
 		}
 	}

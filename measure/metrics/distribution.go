@@ -121,14 +121,13 @@ func percentiles(s series) result.Percentiles {
 	if count == 0 {
 		return result.Percentiles{}
 	}
-	// p·N rounded up is N − N/samples rounded down, without rounding p.
 	var ranks []uint64
 	for _, p := range result.NamedPercentiles() {
-		ranks = append(ranks, count-count/p.Samples)
+		ranks = append(ranks, result.Rank(p.P, count))
 	}
 	values := ranked(s, buckets, ranks)
 	return result.MakePercentiles(count, least, most, float64(first)+above/float64(count), func(p result.Percentile) int64 {
-		return values[count-count/p.Samples]
+		return values[result.Rank(p.P, count)]
 	})
 }
 

@@ -116,9 +116,9 @@ func (d *delay) percentiles() result.Percentiles {
 	}
 	mean := float64(d.sum) / float64(max(d.count, 1))
 	return result.MakePercentiles(counted, int64(d.least), int64(d.most), mean, func(p result.Percentile) int64 {
-		var below uint64
+		rank, below := result.Rank(p.P, counted), uint64(0)
 		for i, n := range d.buckets {
-			if below += n; n > 0 && float64(below) >= p.P*float64(counted) {
+			if below += n; below >= rank {
 				return int64(min(max(bucketTop(i), d.least), d.most))
 			}
 		}

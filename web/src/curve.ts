@@ -2,6 +2,7 @@
 // whose x axis is 1/(1−p), so that each additional nine takes the same width.
 
 import type { Curve } from "./data.ts";
+import { rank } from "./rank.ts";
 
 /** Points for each factor of ten of 1/(1−p). */
 export const pointsPerDecade = 100;
@@ -28,13 +29,12 @@ export function valueAt(curve: Curve, x: number): number | null {
   const last = curve.value_ns.length - 1;
   if (last < 0 || x < 1) return null;
   if (x > curve.count * (1 + 1e-9)) return x <= curve.count * maximumUpTo ? curve.value_ns[last]! : null;
-  // In ranks; with a tolerance, because 1 − 1/1000 is not exactly 0.999.
-  const target = (1 - 1 / x) * curve.count - curve.count * 1e-12 - 1e-9;
+  const place = rank(1 - 1 / x, curve.count);
   let low = 0;
   let high = last;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (curve.below[middle]! < target) low = middle;
+    if (curve.below[middle]! < place) low = middle;
     else high = middle - 1;
   }
   return curve.value_ns[low]!;
