@@ -150,7 +150,6 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	}
 	o := observation{
 		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
-		started: time.Now().Add(time.Duration(r.stream.Warmup)),
 	}
 	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
 	// differs between repeats.

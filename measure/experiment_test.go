@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
@@ -169,6 +172,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 					t.Errorf("trial %s has the kind %v, want %s: the order is interleaved", trial.ID, kind, want)
 				}
 			}
+			startsAreTold(t, done)
 			for _, baseline := range done.Baselines {
 				if baseline.RxPackets == 0 {
 					t.Errorf("baseline %s (%s) received nothing", baseline.ID, baseline.When)
@@ -178,6 +182,42 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 				t.Errorf("%d baselines, want one before and one after: both kinds have the same stream", len(done.Baselines))
 			}
 		})
+	}
+}
+
+// startsAreTold checks that a trial's start by the time of day, in its details and in its log, is
+// the moment at which the engines agreed to begin to measure.
+func startsAreTold(t *testing.T, done *result.Result) {
+	t.Helper()
+	for _, trial := range done.Summary.Trials {
+		d, err := done.TrialFolder(trial.ID).Details()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The clocks are this host's. The nearest of some readings leaves out those between which
+		// this thread lost its CPU.
+		apart, width := int64(0), int64(math.MaxInt64)
+		for range 100 {
+			var before, after unix.Timespec
+			_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &before)
+			day := time.Now().UnixNano()
+			_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &after)
+			if took := after.Nano() - before.Nano(); took < width {
+				apart, width = day-before.Nano(), took
+			}
+		}
+		// A clock that is being set right moves by up to 500 ppm, in tests of seconds.
+		if off := time.Duration(d.StartedUnixNs - d.StartedNs - apart).Abs(); off > 50*time.Millisecond {
+			t.Errorf("trial %s: its start by the time of day is %v away from that by the engines' clock", trial.ID, off)
+		}
+		started := time.Unix(0, d.StartedUnixNs)
+		intervals, err := done.TrialFolder(trial.ID).Intervals()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := intervals[0].Start; !at.Equal(started.Truncate(time.Millisecond)) {
+			t.Errorf("trial %s: its log starts at %v, not %v", trial.ID, at, started)
+		}
 	}
 }
 

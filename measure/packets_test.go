@@ -133,7 +133,7 @@ func TestFaultsShowInTheMetrics(t *testing.T) {
 		t.Fatalf("recordings %+v of %d sent", r.Recordings, r.TxPackets)
 	}
 	rec, err := record(observation{
-		outcome: traffic.Outcome{Tx: r, Rx: r, Loop: true}, stream: stream, started: time.Now(),
+		outcome: traffic.Outcome{Tx: r, Rx: r, Loop: true}, stream: stream,
 	}, nil, 1)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,6 @@ import (
 type observation struct {
 	outcome traffic.Outcome
 	stream  spec.Traffic
-	started time.Time
 	fromCPU int
 	// isolation is the isolation in force; nil if the degree asks for nothing.
 	isolation *result.Isolation
@@ -120,7 +119,7 @@ func details(o observation, measured time.Duration) result.Details {
 	d := result.Details{
 		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(), IntendedPackets: tx.IntendedPackets, FrameBytes: o.stream.FrameBytes,
 		InvalidPackets: rx.InvalidPackets, EarlyPackets: rx.EarlyPackets,
-		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
+		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs,
 		TSC:          tsc(tx.TSC, rx.TSC),
 		RunDelayNs:   tx.RunDelayNs,
 		StealNs:      int64(o.steal),
@@ -131,6 +130,9 @@ func details(o observation, measured time.Duration) result.Details {
 		Tuning:       o.tuning,
 		Disturbances: o.disturbances,
 		Notes:        o.outcome.Notes,
+	}
+	if !o.outcome.Started.IsZero() {
+		d.StartedUnixNs = o.outcome.Started.UnixNano()
 	}
 	for _, setting := range o.settings {
 		d.Devices = append(d.Devices, result.Device(setting))

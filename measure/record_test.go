@@ -25,8 +25,9 @@ func pairObservation() observation {
 	good := client.TSC{Constant: true, Nonstop: true}
 	return observation{
 		stream:  spec.Traffic{RatePPS: 100, FrameBytes: 64, Duration: spec.Duration(time.Second)},
-		started: time.Unix(1, 0), fromCPU: 0, toCPU: 1,
+		fromCPU: 0, toCPU: 1,
 		outcome: traffic.Outcome{
+			Started: time.Unix(1, 7),
 			Tx: client.TrialResult{
 				IntendedPackets: 100, TxPackets: 100, MeasuredStartNs: 50, EndNs: 50 + 1e9,
 				SendLag: samples(100), Spacing: samples(99), TSC: good, RunDelayNs: 7,
@@ -51,7 +52,7 @@ func TestRecordOfAPair(t *testing.T) {
 	if r.Trial.LostPackets != 2 || r.Trial.OfferedPPS != 100 || r.Trial.Repeat != 2 || r.Details.ReceivedPPS != 98 {
 		t.Errorf("trial = %+v", r.Trial)
 	}
-	if r.Details.RunDelayNs != 10 || len(r.Details.Gaps) != 2 {
+	if r.Details.RunDelayNs != 10 || len(r.Details.Gaps) != 2 || r.Details.StartedUnixNs != 1e9+7 {
 		t.Errorf("details = %+v", r.Details)
 	}
 	wantDrops := []result.Counter{{Name: "sink rx_ring_full", Count: 2}}
@@ -84,6 +85,14 @@ func TestRecordOfAnInterruptedTrial(t *testing.T) {
 	}
 	if r.Trial.OfferedPPS != 200 {
 		t.Errorf("offered %v a second; 100 packets in half a second are 200", r.Trial.OfferedPPS)
+	}
+}
+
+func TestRecordOfATrialWithoutTimeOfDay(t *testing.T) {
+	o := pairObservation()
+	o.outcome.Started = time.Time{}
+	if r, err := record(o, nil, 1); err != nil || r.Details.StartedUnixNs != 0 {
+		t.Errorf("started at %d, %v", r.Details.StartedUnixNs, err)
 	}
 }
 

@@ -141,6 +141,8 @@ type Trial struct {
 // Started is sent when the measuring thread is about to begin.
 type Started struct {
 	StartNs int64 `json:"start_ns"`
+	// NowNs is when this was sent, by the engine's CLOCK_MONOTONIC.
+	NowNs int64 `json:"now_ns"`
 	// TID is the thread's ID in the engine's PID namespace.
 	TID int `json:"tid"`
 	// Notices is where the engine announces packets; nil if it does not.

@@ -212,8 +212,9 @@ static json_t *recordings(const struct trial *t)
 json_t *reply_started(const struct trial *t)
 {
 	const struct notices *n = t->receiver.notices;
-	json_t *o = json_pack("{s:s,s:I,s:i}", "event", "started", "start_ns",
-			      (json_int_t)t->start_ns, "tid", t->tid);
+	json_t *o = json_pack("{s:s,s:I,s:I,s:i}", "event", "started", "start_ns",
+			      (json_int_t)t->start_ns, "now_ns", (json_int_t)clock_monotonic_ns(),
+			      "tid", t->tid);
 	if (n)
 		json_object_set_new(o, "notices", reply_notices(n));
 	return o;

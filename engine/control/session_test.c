@@ -96,6 +96,8 @@ static json_t *trial(struct fixture *f, const char *line)
 	say(f, line);
 	json_t *o = hear(f);
 	assert_string_equal(text(o, "event"), "started");
+	/* By the clock of the start, which is not long after. */
+	assert_true(number(o, "now_ns") > 0 && number(o, "now_ns") <= clock_monotonic_ns());
 	while (json_object_get(o, "event")) {
 		json_decref(o);
 		o = hear(f);

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
@@ -49,6 +47,8 @@ func (g *Generator) Trace(t *Tracing) { g.tracing = t }
 type Outcome struct {
 	Tx, Rx client.TrialResult
 	Loop   bool
+	// Started is when the first measured packet was due; zero if not known.
+	Started time.Time
 	// Notes are the engines' notes on their ports and themselves.
 	Notes []string
 	// Faults say why the trial measured something other than the file describes: the parts of the
@@ -110,6 +110,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
+	p.guest = slices.ContainsFunc(g.lab.Plan().Nodes, func(n plan.Node) bool { return n.Name == node && n.Guest() })
 	notes, err := g.lab.StartDPDK(p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
@@ -166,7 +167,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 		return Outcome{}, g.failed(g.tx, err)
 	}
 	return Outcome{
-		Tx: result, Rx: result, Loop: true, Notes: g.said(result), Log: g.Log(), Recorded: g.files.recorded(result),
+		Tx: result, Rx: result, Loop: true, Started: g.tx.began.dayOf(result.MeasuredStartNs), Notes: g.said(result), Log: g.Log(), Recorded: g.files.recorded(result),
 	}, nil
 }
 
@@ -225,7 +226,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 		return Outcome{}, g.failed(g.tx, sendErr)
 	}
 	return Outcome{
-		Tx: sent, Rx: rx.result, Notes: g.said(sent, rx.result), Log: g.Log(), Recorded: g.files.recorded(sent, rx.result),
+		Tx: sent, Rx: rx.result, Started: g.tx.began.dayOf(sent.MeasuredStartNs), Notes: g.said(sent, rx.result), Log: g.Log(), Recorded: g.files.recorded(sent, rx.result),
 	}, nil
 }
 
@@ -287,12 +288,4 @@ func (g *Generator) Close() error {
 	errs = append(errs, g.files.close())
 	g.files = recordFiles{}
 	return errors.Join(errs...)
-}
-
-func monotonicNs() (int64, error) {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0, fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
-	}
-	return now.Nano(), nil
 }

@@ -26,6 +26,10 @@ type process struct {
 	input   io.Closer
 	log     lockedBuffer
 	stopped bool
+	// guest is true for an engine in a virtual machine, which has a clock of its own.
+	guest bool
+	// began is when the last trial was about to begin.
+	began moment
 }
 
 // start runs cmd, which must be an engine, and exchanges greetings. The child gets its own process
@@ -95,6 +99,7 @@ func (p *process) abortOn(ctx context.Context) (release func() bool) {
 // ctx ended before the trial reached the engine, nothing was aborted yet: then it is aborted here.
 func (p *process) events(ctx context.Context, progress func(client.Progress), traced *Tracing) client.Events {
 	return client.Events{Progress: progress, Started: func(s client.Started) {
+		p.began = momentOf(s, p.guest)
 		if ctx.Err() != nil {
 			_ = p.Abort() // as in abortOn
 		}
