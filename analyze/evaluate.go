@@ -46,13 +46,18 @@ type Evaluation struct {
 	Pairs uint64
 	// Latency has no empty buckets.
 	Latency []Bucket
-	// Percentiles are the PublishedPercentiles; nil without a pair.
+	// Percentiles are the PublishedPercentiles of all pairs; nil without a pair. Those of the first
+	// arrivals alone differ where packets arrived again.
 	Percentiles       []int64
 	Worst             []Worst
 	PreRate, PostRate []Second
 	PreGaps, PostGaps []Bucket
 
 	first result.Sparse // latency of the first arrivals
+	// firstBuckets and firstPercentiles are the Latency and the Percentiles of the first arrivals.
+	firstBuckets     []Bucket
+	firstPercentiles []int64
+	sumNs            float64 // of all latencies
 }
 
 // pair is a pair of times; packet is its place in PRE.
@@ -130,14 +135,19 @@ func evaluate(ctx context.Context, p pairs, post []int64, trimNs int64) (*Evalua
 		PreRate: rate(preTrimmed), PostRate: rate(postTrimmed),
 		PreGaps: gapHistogram(preTrimmed), PostGaps: gapHistogram(postTrimmed),
 	}
-	var latencies counter
-	first := newSparse()
+	var latencies, firsts counter
+	first, again := newSparse(), len(p.again) > 0
 	err := p.each(ctx, func(block []pair) error {
 		for i := range block {
 			latency := block[i].postNs - block[i].preNs
 			latencies.add(latency / bucketNs)
-			if !block[i].again {
-				first.add(latency)
+			if block[i].again {
+				e.sumNs += float64(latency)
+				continue
+			}
+			first.add(latency)
+			if again {
+				firsts.add(latency / bucketNs)
 			}
 		}
 		e.Pairs += uint64(len(block))
@@ -147,6 +157,10 @@ func evaluate(ctx context.Context, p pairs, post []int64, trimNs int64) (*Evalua
 		return nil, err
 	}
 	e.Latency, e.first = latencies.buckets(), first.sparse()
+	e.sumNs += e.first.Sum
+	if again {
+		e.firstBuckets = firsts.buckets()
+	}
 	return e, e.second(ctx, p)
 }
 
@@ -185,12 +199,15 @@ func (e *Evaluation) second(ctx context.Context, p pairs) error {
 	if e.Pairs == 0 {
 		return nil
 	}
-	percentiles := newRanks(e.Latency, e.Pairs)
+	percentiles, firsts := newRanks(e.Latency, e.Pairs), newRanks(e.firstBuckets, e.first.Count)
 	slowest := newSlowest(e.Latency)
 	err := p.each(ctx, func(block []pair) error {
 		for i := range block {
 			latency := block[i].postNs - block[i].preNs
 			percentiles.add(latency)
+			if firsts != nil && !block[i].again {
+				firsts.add(latency)
+			}
 			if latency >= slowest.from {
 				slowest.add(&block[i])
 			}
@@ -201,6 +218,12 @@ func (e *Evaluation) second(ctx context.Context, p pairs) error {
 		return err
 	}
 	e.Percentiles, e.Worst = percentiles.values(), slowest.sorted()
+	switch {
+	case firsts != nil:
+		e.firstPercentiles = firsts.values()
+	case e.first.Count == e.Pairs:
+		e.firstPercentiles = e.Percentiles
+	}
 	return nil
 }
 
@@ -219,7 +242,11 @@ type rankPlace struct {
 	within uint64 // rank in the bucket, from 1
 }
 
+// newRanks is nil without buckets.
 func newRanks(buckets []Bucket, count uint64) *ranks {
+	if len(buckets) == 0 {
+		return nil
+	}
 	r := &ranks{fine: make([]uint16, buckets[len(buckets)-1].LowNs/bucketNs+1)}
 	at, before := 0, uint64(0)
 	for _, p := range PublishedPercentiles() {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"time"
 
 	"nines.dev/nines/analyze/clock"
@@ -24,8 +25,11 @@ type Summary struct {
 	LostByCounts int64 `json:"lost_by_counts"`
 	// LossRatio covers packets with unique keys.
 	LossRatio float64 `json:"loss_ratio"`
-	// Latency is exact: the percentiles of the published evaluation.
+	// Latency is exact. It is that of each packet's first arrival, as in the result folder.
 	Latency result.Percentiles `json:"latency_ns"`
+	// AllArrivals is the exact latency of all pairs, as in the published files; nil if no packet
+	// arrived again, which makes it the same.
+	AllArrivals *result.Percentiles `json:"latency_of_all_arrivals_ns,omitempty"`
 	// Clocks is what can be said of them. Nothing is corrected by it.
 	Clocks    clock.Estimate `json:"clocks"`
 	ClocksSay []string       `json:"clocks_say"`
@@ -58,7 +62,7 @@ func (a *Analysis) Summary() Summary {
 	s := Summary{
 		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre, a.pre.timesNs()), Post: summarise(a.Post, a.post.timesNs()),
 		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), Counts: a.Counts,
-		LostByCounts: int64(a.Pre.Packets) - int64(a.Post.Packets), Latency: a.latency(), Clocks: a.Clocks, ClocksSay: a.Clocks.Sentences(), Notes: a.Notes(),
+		LostByCounts: int64(a.Pre.Packets) - int64(a.Post.Packets), Latency: a.latency(), AllArrivals: a.allArrivals(), Clocks: a.Clocks, ClocksSay: a.Clocks.Sentences(), Notes: a.Notes(),
 	}
 	if known := a.Pre.Packets - a.Counts.PreAmbiguous - a.Counts.PreUnkeyed; known > 0 {
 		s.LossRatio = float64(a.Counts.Lost) / float64(known)
@@ -83,15 +87,23 @@ func summarise(s Source, times []int64) CaptureSummary {
 	return c
 }
 
-// latency picks the named percentiles from the published ones, which include them all.
+// latency is that of the first arrivals. A trim may leave none of them.
 func (a *Analysis) latency() result.Percentiles {
-	exact := make(map[float64]int64, len(a.Percentiles))
-	for i, p := range PublishedPercentiles() {
-		exact[p.P] = a.Percentiles[i]
+	first := a.first
+	return result.MakePercentiles(first.Count, first.Min, first.Max, first.Sum/float64(max(first.Count, 1)), named(a.firstPercentiles))
+}
+
+func (a *Analysis) allArrivals() *result.Percentiles {
+	if a.Evaluation.Pairs == a.first.Count {
+		return nil
 	}
-	sum := 0.0
-	if a.first.Count > 0 {
-		sum = a.first.Sum / float64(a.first.Count)
+	all := result.MakePercentiles(a.Evaluation.Pairs, a.Percentiles[0], a.Worst[0].LatencyNs, a.sumNs/float64(a.Evaluation.Pairs), named(a.Percentiles))
+	return &all
+}
+
+// named picks the named percentiles from the published ones, which include them all.
+func named(published []int64) func(result.Percentile) int64 {
+	return func(named result.Percentile) int64 {
+		return published[slices.IndexFunc(PublishedPercentiles(), func(p PublishedPercentile) bool { return p.P == named.P })]
 	}
-	return result.MakePercentiles(a.Evaluation.Pairs, a.Percentiles[0], a.Worst[0].LatencyNs, sum, func(p result.Percentile) int64 { return exact[p.P] })
 }

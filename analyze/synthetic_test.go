@@ -6,12 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/analyze/synthetic"
+	"nines.dev/nines/result"
 )
 
 func writePair(t *testing.T, c synthetic.Config, layout packetfile.Layout, ending string) (pre, post string, truth synthetic.Truth) {
@@ -93,6 +98,58 @@ func TestFilesAreThoseOfTheReference(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestEachLatencyIsOfOnePopulation: with packets that arrive again, the summary's latency is that of
+// the first arrivals in all of its figures, as in the result folder, and beside it is that of all.
+func TestEachLatencyIsOfOnePopulation(t *testing.T) {
+	config := network(7, 20000)
+	config.DuplicatePost = 0.05
+	for _, trim := range []time.Duration{0, 500 * time.Millisecond} {
+		pre, post, _ := writePair(t, config, packetfile.Layout{Format: packetfile.Pcap}, ".pcap")
+		a, err := Analyze(context.Background(), Options{Pre: pre, Post: post, Trim: trim})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		record, err := a.Record(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := a.Summary()
+		if diff := cmp.Diff(record.Metrics.All.Latency, s.Latency, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+			t.Errorf("trim %v: the result folder has another latency (-folder +summary):\n%s", trim, diff)
+		}
+		var all []int64
+		sum := 0.0
+		if err := a.pairs().each(context.Background(), func(block []pair) error {
+			for _, p := range block {
+				all, sum = append(all, p.postNs-p.preNs), sum+float64(p.postNs-p.preNs)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(all)
+		n := uint64(len(all))
+		want := result.MakePercentiles(n, all[0], all[n-1], sum/float64(n), func(p result.Percentile) int64 { return all[result.Rank(p.P, n)-1] })
+		if s.AllArrivals == nil || s.AllArrivals.Count <= s.Latency.Count || *s.AllArrivals.P99 == *s.Latency.P99 {
+			t.Fatalf("trim %v: all arrivals %+v, first arrivals %+v", trim, s.AllArrivals, s.Latency)
+		}
+		if diff := cmp.Diff(want, *s.AllArrivals, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+			t.Errorf("trim %v: all arrivals (-want +got):\n%s", trim, diff)
+		}
+	}
+	config.DuplicatePost = 0
+	pre, post, _ := writePair(t, config, packetfile.Layout{Format: packetfile.Pcap}, ".pcap")
+	a, err := Analyze(context.Background(), Options{Pre: pre, Post: post})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if s := a.Summary(); s.AllArrivals != nil || s.Latency.Count != s.Counts.Pairs {
+		t.Errorf("nothing arrived again: %+v, %+v", s.AllArrivals, s.Latency)
 	}
 }
 

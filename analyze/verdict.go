@@ -12,12 +12,10 @@ import (
 // driftShare is the largest fraction of the median latency that a drift may reach without a note.
 const driftShare = 0.1
 
-// median is the 50th percentile, exact.
+// median is that of the first arrivals, by which the clocks are judged too; 0 for fewer than two.
 func (a *Analysis) median() int64 {
-	for i, p := range PublishedPercentiles() {
-		if p.P == 0.5 {
-			return a.Percentiles[i]
-		}
+	if median := a.latency().P50; median != nil {
+		return *median
 	}
 	return 0
 }
@@ -90,6 +88,9 @@ func (a *Analysis) Notes() []string {
 	}
 	if a.Options.Offset != 0 {
 		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as asked for", a.Options.Offset, a.Post.Path))
+	}
+	if n := a.Counts.Again; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s packets arrived again: latency is that of each packet's first arrival, and in the published files that of all arrivals", terminal.Grouped(n)))
 	}
 	if n := a.Counts.PreUnkeyed; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Pre.Path))

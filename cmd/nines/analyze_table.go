@@ -9,6 +9,40 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+// latencies has a row of the packets that the page has too, and one of all arrivals if there are
+// more.
+func latencies(s analyze.Summary) *terminal.Table {
+	names := []string{"min", "mean"}
+	for _, p := range result.NamedPercentiles() {
+		names = append(names, p.Name)
+	}
+	names = append(names, "max")
+	t := &terminal.Table{}
+	heads := []any{"latency ns"}
+	for _, name := range names {
+		heads = append(heads, name)
+	}
+	t.Row(heads...)
+	row := func(of string, p result.Percentiles) {
+		cells := []any{of}
+		for _, name := range names {
+			cell := "–"
+			if ns := p.Figure(name); ns != nil {
+				cell = fmt.Sprint(*ns)
+			}
+			cells = append(cells, cell)
+		}
+		t.Row(cells...)
+	}
+	if s.AllArrivals == nil {
+		row(terminal.Count(int(s.Latency.Count), "packet"), s.Latency)
+		return t
+	}
+	row(terminal.Count(int(s.Latency.Count), "first arrival"), s.Latency)
+	row(terminal.Count(int(s.AllArrivals.Count), "arrival"), *s.AllArrivals)
+	return t
+}
+
 // writeAnalysis writes a summary as a table.
 func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	t := &terminal.Table{}
@@ -19,9 +53,12 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	}{{"pre", s.Pre}, {"post", s.Post}} {
 		line(c.name, "%s: %s in %.3f s, %.0f a second", c.of.Path, terminal.Count(int(c.of.Packets), "packet"), float64(c.of.LastNs-c.of.FirstNs)/1e9, c.of.PPS)
 	}
-	n := s.Counts
-	line("pairs", "%d by the key %s", n.Pairs, s.Key)
-	line("lost", "%d by key (%.4g %%), %d by counts", n.Lost, 100*s.LossRatio, s.LostByCounts)
+	n, of := s.Counts, ""
+	if s.TrimNs > 0 {
+		of = ", with what the trim leaves out"
+	}
+	line("pairs", "%d by the key %s%s", n.Pairs, s.Key, of)
+	line("lost", "%d by key (%.4g %%), %d by counts%s", n.Lost, 100*s.LossRatio, s.LostByCounts, of)
 	for _, other := range []struct {
 		name, what string
 		count      uint64
@@ -37,21 +74,10 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 			line(other.name, "%d %s", other.count, other.what)
 		}
 	}
-	heads, values := []any{"latency ns", "min", "mean"}, []any{"", *s.Latency.Min, fmt.Sprintf("%.0f", *s.Latency.Mean)}
-	for _, p := range result.NamedPercentiles() {
-		value := "–"
-		if v := p.Of(s.Latency); v != nil {
-			value = fmt.Sprint(*v)
-		}
-		heads, values = append(heads, p.Name), append(values, value)
-	}
 	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
-	t = &terminal.Table{}
-	t.Row(append(heads, "max")...)
-	t.Row(append(values, *s.Latency.Max)...)
-	if err := t.Write(out, terminal.Style{}); err != nil {
+	if err := latencies(s).Write(out, terminal.Style{}); err != nil {
 		return err
 	}
 	t = &terminal.Table{}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,6 +72,53 @@ func TestAnalyzeLeavesAResultThatOtherVerbsShow(t *testing.T) {
 	folders, err := filepath.Glob(filepath.Join(out, "pre.pcap", "*"))
 	if err != nil || len(folders) != 2 {
 		t.Errorf("%v, %v", folders, err)
+	}
+}
+
+// TestAnalyzeSaysOfWhichPackets: where packets arrive again, the terminal's first row is of the
+// packets that the page shows, the second of those of the published files.
+func TestAnalyzeSaysOfWhichPackets(t *testing.T) {
+	pre, post := capturePair(t, synthetic.Config{Packets: 5000, LatencyNs: 9000, JitterNs: 500, DuplicatePost: 0.05})
+	out := t.TempDir()
+	var stdout, stderr strings.Builder
+	if code := execute([]string{"analyze", pre, post, "--out", out}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	r, err := result.Open(filepath.Join(out, "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := r.Summary.Trials[0]
+	if trial.DuplicatePackets == 0 {
+		t.Fatal("nothing arrived again")
+	}
+	row := func(of string) []string {
+		for line := range strings.Lines(stdout.String()) {
+			if rest, found := strings.CutPrefix(line, of+" "); found {
+				return strings.Fields(rest)
+			}
+		}
+		t.Fatalf("no row of %s:\n%s", of, stdout.String())
+		return nil
+	}
+	first := row(fmt.Sprintf("%d first arrivals", trial.RxPackets))
+	for at, ns := range map[int]*int64{0: trial.Latency.Min, 4: trial.Latency.P99, 5: trial.Latency.P999, 9: trial.Latency.Max} {
+		got, err := strconv.ParseInt(first[at], 10, 64)
+		// The page's percentiles have three digits.
+		if err != nil || math.Abs(float64(got-*ns)) > 1e-3*float64(*ns) {
+			t.Errorf("column %d is %s, the page has %d", at, first[at], *ns)
+		}
+	}
+	published, err := os.ReadFile(filepath.Join(out, "pre.pcap.trim_ms0.percentiles.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := row(fmt.Sprintf("%d arrivals", trial.RxPackets+trial.DuplicatePackets))
+	if !strings.Contains(string(published), "\n0.99,"+all[4]+",") {
+		t.Errorf("p99 of all arrivals is %s, which the published file has not", all[4])
+	}
+	if all[4] == first[4] {
+		t.Errorf("both rows have the p99 %s: this tests nothing", all[4])
 	}
 }
 
