@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -171,7 +172,11 @@ func syncAll(files []publishedFile, path func(string) string) error {
 
 // writeWhole writes a whole file.
 func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
-	file, err := os.Create(path)
+	// A symbolic link that somebody has left under this name is removed, not followed.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

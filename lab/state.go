@@ -76,6 +76,9 @@ func (s state) readPlan() (*plan.Plan, error) {
 
 func (s state) writePlan(p *plan.Plan) error { return writeJSON(s.plan(), p) }
 
+// The plan and the experiment hold the env of nodes, which may have passwords in it, so only the
+// owner may read what a lab keeps.
+
 func writeJSON(path string, value any) error {
 	return wrote(path, replace.JSON(path, value, 0o600))
 }

@@ -135,7 +135,7 @@ func read(t *testing.T, dir string) pageData {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPageData(r)
+	p := newPageData(r, nil)
 	if len(p.Problems) > 0 {
 		t.Errorf("problems: %q", p.Problems)
 	}
@@ -301,7 +301,7 @@ func TestFiguresWithoutDetails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"maximum: bridge 1", "rate: bridge 1", "load p50: bridge 1", "load p99: bridge 1", "load p99_99: bridge 1"}, shape(newPageData(r).Figures)); diff != "" {
+	if diff := cmp.Diff([]string{"maximum: bridge 1", "rate: bridge 1", "load p50: bridge 1", "load p99: bridge 1", "load p99_99: bridge 1"}, shape(newPageData(r, nil).Figures)); diff != "" {
 		t.Errorf("figures by the variables alone (-want +got):\n%s", diff)
 	}
 }

@@ -101,7 +101,7 @@ func TestPacketsAreInTheJSONAndOnThePage(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range map[string][]TrialPackets{"JSON": document.Packets, "page": onPage(newPageData(r).Packets)} {
+	for name, got := range map[string][]TrialPackets{"JSON": document.Packets, "page": onPage(newPageData(r, nil).Packets)} {
 		if len(got) != 2 || got[0].Metrics == nil || got[1].Metrics != nil {
 			t.Fatalf("%s: %+v", name, got)
 		}
@@ -112,7 +112,7 @@ func TestPacketsAreInTheJSONAndOnThePage(t *testing.T) {
 			t.Errorf("%s: %v", name, got[1].Problems)
 		}
 	}
-	if page := newPageData(r).Packets[0]; page.FlowsAll != 100 || len(page.Metrics.Flows) != maxTrialFlows {
+	if page := newPageData(r, nil).Packets[0]; page.FlowsAll != 100 || len(page.Metrics.Flows) != maxTrialFlows {
 		t.Errorf("the page says %d flows, and has %d", page.FlowsAll, len(page.Metrics.Flows))
 	}
 	if flows := document.Packets[0].Metrics.Flows; len(flows) != 100 || flows[99].Lost != 1 {

@@ -28,12 +28,13 @@ func WritePage(resultDir string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return WritePageOf(r, w)
+	return WritePageOf(r, w, nil)
 }
 
-// WritePageOf is WritePage for an open result.
-func WritePageOf(r *result.Result, w io.Writer) error {
-	if err := newPageData(r).write(w); err != nil {
+// WritePageOf is WritePage for an open result. Progress receives the trials that were read; it may
+// be nil.
+func WritePageOf(r *result.Result, w io.Writer, progress func(done, of int)) error {
+	if err := newPageData(r, progress).write(w); err != nil {
 		return fmt.Errorf("making the page of %s: %w", r.Dir, err)
 	}
 	return nil

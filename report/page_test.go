@@ -3,10 +3,12 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,5 +137,47 @@ func TestPageOfHundredsOfTrialsStaysSmall(t *testing.T) {
 	data := dataOf(t, page.Bytes())
 	if len(data.Trials) != 300 || page.Len() > 16<<20 {
 		t.Errorf("the page of %d trials has %d bytes", len(data.Trials), page.Len())
+	}
+}
+
+// TestAPageOfThousandsOfTrialsIsCut: somebody else's result may have any number of trials. The page
+// has as many as its limit, says so, and reads no more than these.
+func TestAPageOfThousandsOfTrialsIsCut(t *testing.T) {
+	dir := simulation{name: "large", kinds: []string{"veth", "xdp"}, rates: []float64{1000, 2000}, repeats: 3, seconds: 1, seed: 7}.write(t, t.TempDir())
+	r, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := firstTrials(r, 5)
+	if len(cut.Shown()) != 5 || len(cut.Problems) != 1 || !strings.Contains(cut.Problems[0], "the first 5 of 12 trials") {
+		t.Errorf("%d trials, problems %q", len(cut.Shown()), cut.Problems)
+	}
+	if len(r.Shown()) != 12 || len(r.Problems) > 0 {
+		t.Errorf("the result itself was cut to %d trials", len(r.Shown()))
+	}
+	if whole := firstTrials(r, 12); len(whole.Shown()) != 12 || len(whole.Problems) > 0 {
+		t.Errorf("%d of 12 trials, problems %q", len(whole.Shown()), whole.Problems)
+	}
+	var told []int
+	page := newPageData(cut, func(done, of int) { told = append(told, done, of) })
+	if len(page.Trials) != 5 || len(page.Groups) != 4 || !slices.Equal(told, []int{1, 5, 2, 5, 3, 5, 4, 5, 5, 5}) {
+		t.Errorf("the page has %d trials in %d groups, and told %v", len(page.Trials), len(page.Groups), told)
+	}
+	for i, trial := range page.Trials {
+		if trial.ID != r.Summary.Trials[i].ID || trial.Curves.Latency == nil {
+			t.Errorf("trial %d of the page is %q", i, trial.ID)
+		}
+	}
+}
+
+// TestAPageHasAsManyProblemsAsSomebodyReads: each missing file of each trial is one.
+func TestAPageHasAsManyProblemsAsSomebodyReads(t *testing.T) {
+	var p pageData
+	for i := range 3 * maxPageProblems {
+		p.problem(fmt.Errorf("problem %04d", i/2)) // several parts of the page read the same file
+	}
+	p.cutProblems()
+	if n := len(p.Problems); n != maxPageProblems+1 || p.Problems[n-1] != "… and 100 problems more" || p.Problems[1] != "problem 0001" {
+		t.Errorf("%d problems, the last %q", n, p.Problems[n-1])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"sort"
@@ -11,16 +12,22 @@ import (
 
 	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // PageSchema names the format of the page's data. web/src/data.ts has its types, which make
 // generate writes from these types.
 const PageSchema = "nines/page/v1"
 
-// Limits that keep a page of hundreds of trials small enough to open.
+// Limits that keep a page of hundreds of trials small enough to open, and the memory for making it
+// bounded, whatever the result holds.
 const (
+	maxPageTrials    = 1000   // about 30 MB, which browsers take some seconds for
 	maxPageOutliers  = 60_000 // of all trials together
-	minTrialOutliers = 100    // of one
+	maxPageRateRows  = 200_000
+	maxPageGaps      = 20_000
+	minTrialOutliers = 100 // of one
+	maxPageProblems  = 200
 	maxTrialGaps     = 50
 	maxTrialRateRows = 1000
 	maxTrialFlows    = 64
@@ -52,6 +59,8 @@ type pageData struct {
 	Experiment string             `json:"experiment"`
 	// Problems are missing or damaged files.
 	Problems []string `json:"problems"`
+
+	said map[string]bool // the problems
 }
 
 // pageGroup is all repeats of the same variables. Its curves combine all packets of its valid
@@ -61,6 +70,9 @@ type pageGroup struct {
 	Trials    []int          `json:"trials"`  // indexes into trials
 	Counted   []int          `json:"counted"` // those that make up the curves
 	Curves    pageCurves     `json:"curves"`
+	// P99HalfWidth is half the interval of the median of the repeats' p99, over that median; nil for
+	// a single repeat.
+	P99HalfWidth *float64 `json:"p99_half_width"`
 }
 
 // pageTrial is a trial with everything that the page draws of it.
@@ -84,37 +96,47 @@ type pageCurves struct {
 	SendLag *Curve `json:"send_lag"`
 }
 
-// newPageData reads a whole result. Missing or damaged files become problems on the page, not
-// errors: the rest is still useful.
-func newPageData(r *result.Result) pageData {
+// newPageData reads a whole result, as far as a page can show it. Missing or damaged files become
+// problems on the page, not errors: the rest is still useful. Progress receives the trials that were
+// read; it may be nil.
+func newPageData(r *result.Result, progress func(done, of int)) pageData {
+	r = firstTrials(r, maxPageTrials)
 	shown := r.Shown()
 	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
-	outliers := max(minTrialOutliers, maxPageOutliers/max(len(shown), 1))
+	limits := trialLimitsFor(len(shown))
 	indexes := map[string]int{}
-	merged := newMerger(shown)
 	for i, t := range shown {
 		indexes[t.ID] = i
-		folder := r.TrialFolder(t.ID)
-		read, histograms := p.readTrial(t, folder, outliers)
-		p.Trials = append(p.Trials, read)
-		merged.add(t, histograms)
 	}
-	for _, b := range r.Baselines {
-		read, _ := p.readTrial(b.Trial, r.BaselineFolder(b.ID), minTrialOutliers)
-		read.When = b.When
-		p.Baselines = append(p.Baselines, read)
-	}
-	for i, g := range Groups(shown) {
-		group := pageGroup{Variables: g.Variables, Curves: curvesOf(merged.groups[i])}
-		for _, t := range g.Trials {
-			group.Trials = append(group.Trials, indexes[t.ID])
-		}
+	p.Trials = make([]pageTrial, len(shown))
+	done := 0
+	for _, g := range Groups(shown) {
+		group := pageGroup{Variables: g.Variables, P99HalfWidth: halfWidth(g, LatencyFigure("p99"))}
 		for _, t := range g.Counted() {
 			group.Counted = append(group.Counted, indexes[t.ID])
 		}
+		var merged result.Histograms // of one group at a time, as each takes a megabyte
+		for _, t := range g.Trials {
+			at := indexes[t.ID]
+			group.Trials = append(group.Trials, at)
+			var histograms result.Histograms
+			p.Trials[at], histograms = p.readTrial(t, r.TrialFolder(t.ID), limits)
+			if slices.Contains(group.Counted, at) {
+				mergeInto(&merged, histograms)
+			}
+			if done++; progress != nil {
+				progress(done, len(shown))
+			}
+		}
+		group.Curves = curvesOf(merged)
 		p.Groups = append(p.Groups, group)
+	}
+	for _, b := range r.Baselines {
+		read, _ := p.readTrial(b.Trial, r.BaselineFolder(b.ID), trialLimitsFor(maxPageTrials))
+		read.When = b.When
+		p.Baselines = append(p.Baselines, read)
 	}
 	p.addFigures(r)
 	p.addPackets(r)
@@ -137,8 +159,33 @@ func newPageData(r *result.Result) pageData {
 	if p.Experiment, err = r.Experiment(); err != nil {
 		p.problem(err)
 	}
-	sort.Strings(p.Problems)
+	p.cutProblems()
 	return p
+}
+
+// firstTrials is the result with as many of its trials as a page has room for, and says so if they
+// are not all.
+func firstTrials(r *result.Result, most int) *result.Result {
+	cut := *r
+	if shown := r.Shown(); len(shown) > most {
+		kept := map[string]bool{}
+		for _, t := range shown[:most] {
+			kept[t.ID] = true
+		}
+		cut.Summary.Trials = slices.DeleteFunc(slices.Clone(r.Summary.Trials), func(t result.Trial) bool { return !kept[t.ID] })
+		cut.Problems = append(slices.Clone(r.Problems), fmt.Sprintf("the page has the first %s of %s trials, as many as a browser can show; 'nines report' and 'nines export' have all",
+			terminal.Grouped(float64(most)), terminal.Grouped(float64(len(shown)))))
+	}
+	cut.Baselines, cut.Maxima = r.Baselines[:min(len(r.Baselines), most)], r.Maxima[:min(len(r.Maxima), most)]
+	return &cut
+}
+
+// trialLimits are how much of a trial is on the page.
+type trialLimits struct{ outliers, rates, gaps int }
+
+func trialLimitsFor(trials int) trialLimits {
+	share := func(of, most int) int { return min(of/max(trials, 1), most) }
+	return trialLimits{max(minTrialOutliers, share(maxPageOutliers, maxPageOutliers)), share(maxPageRateRows, maxTrialRateRows), share(maxPageGaps, maxTrialGaps)}
 }
 
 // addFigures chooses the figures, and passes on the published curves for the figure that every page
@@ -167,12 +214,24 @@ func (p *pageData) addFigures(r *result.Result) {
 
 // problem keeps an error, once: several parts of the page may read one file.
 func (p *pageData) problem(err error) {
-	if !slices.Contains(p.Problems, err.Error()) {
+	if p.said == nil {
+		p.said = map[string]bool{}
+	}
+	if !p.said[err.Error()] {
+		p.said[err.Error()] = true
 		p.Problems = append(p.Problems, err.Error())
 	}
 }
 
-func (p *pageData) readTrial(t result.Trial, folder result.Folder, outliers int) (pageTrial, result.Histograms) {
+// cutProblems keeps as many problems as somebody reads.
+func (p *pageData) cutProblems() {
+	sort.Strings(p.Problems)
+	if more := len(p.Problems) - maxPageProblems; more > 0 {
+		p.Problems = append(p.Problems[:maxPageProblems], fmt.Sprintf("… and %s more", terminal.Count(more, "problem")))
+	}
+}
+
+func (p *pageData) readTrial(t result.Trial, folder result.Folder, limits trialLimits) (pageTrial, result.Histograms) {
 	read := pageTrial{Trial: t, Outliers: [][5]int64{}, Rate: [][4]uint64{}, RateStep: 1}
 	note := func(err error) bool {
 		// Open has reported missing files.
@@ -187,18 +246,18 @@ func (p *pageData) readTrial(t result.Trial, folder result.Folder, outliers int)
 	}
 	if details, err := folder.Details(); note(err) {
 		for i := range details.Gaps {
-			if len(details.Gaps[i].Worst) > maxTrialGaps {
-				details.Gaps[i].Worst = details.Gaps[i].Worst[:maxTrialGaps]
+			if len(details.Gaps[i].Worst) > limits.gaps {
+				details.Gaps[i].Worst = slices.Clone(details.Gaps[i].Worst[:limits.gaps])
 			}
 		}
 		read.Details = &details
 	}
 	if all, err := folder.Outliers(); note(err) {
 		read.OutliersAll = len(all)
-		read.Outliers = worst(all, outliers)
+		read.Outliers = worst(all, limits.outliers)
 	}
 	if rates, err := folder.Rates(); note(err) {
-		read.Rate, read.RateStep = thinRates(rates)
+		read.Rate, read.RateStep = thinRates(rates, limits.rates)
 	}
 	return read, histograms
 }
@@ -217,8 +276,8 @@ func worst(all []result.Outlier, keep int) [][5]int64 {
 }
 
 // thinRates sums up seconds if there are more than can be shown.
-func thinRates(rates []result.Rate) ([][4]uint64, int) {
-	step := max((len(rates)+maxTrialRateRows-1)/maxTrialRateRows, 1)
+func thinRates(rates []result.Rate, most int) ([][4]uint64, int) {
+	step := max((len(rates)+most-1)/most, 1)
 	rows := [][4]uint64{}
 	for i, r := range rates {
 		if i%step == 0 {
@@ -232,34 +291,12 @@ func thinRates(rates []result.Rate) ([][4]uint64, int) {
 	return rows, step
 }
 
-// merger adds up the histograms of a group's counted trials as they are read, so that only one more
-// trial's are in memory.
-type merger struct {
-	index  map[string]int // of the group, by trial ID; counted ones only
-	groups []result.Histograms
-}
-
-func newMerger(trials []result.Trial) *merger {
-	m := &merger{index: map[string]int{}}
-	for i, g := range Groups(trials) {
-		for _, t := range g.Counted() {
-			m.index[t.ID] = i
-		}
-		m.groups = append(m.groups, result.Histograms{})
-	}
-	return m
-}
-
-func (m *merger) add(t result.Trial, from result.Histograms) {
-	i, counted := m.index[t.ID]
-	if !counted {
-		return
-	}
-	to := &m.groups[i]
+// mergeInto adds up the histograms of a group's counted trials.
+func mergeInto(sum *result.Histograms, trial result.Histograms) {
 	for _, pair := range []struct {
 		to   **result.Histogram
 		from *result.Histogram
-	}{{&to.Latency, from.Latency}, {&to.FromTx, from.FromTx}, {&to.SendLag, from.SendLag}} {
+	}{{&sum.Latency, trial.Latency}, {&sum.FromTx, trial.FromTx}, {&sum.SendLag, trial.SendLag}} {
 		if pair.from == nil {
 			continue
 		}

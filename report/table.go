@@ -170,13 +170,22 @@ func writeCaution(out *strings.Builder, s terminal.Style, groups []Group) {
 	}
 }
 
-// relativeInterval is half the interval of the repeats' median in per cent of the median.
+// relativeInterval is halfWidth in per cent.
 func relativeInterval(g Group, f Figure) string {
+	if share := halfWidth(g, f); share != nil {
+		return terminal.Significant(100 * *share)
+	}
+	return terminal.None
+}
+
+// halfWidth is half the interval of the repeats' median over the median; nil without an interval.
+func halfWidth(g Group, f Figure) *float64 {
 	s := boundedSpread(g.Values(f))
 	if s == nil || s.Interval == nil || s.Median == 0 {
-		return terminal.None
+		return nil
 	}
-	return terminal.Significant(100 * (s.Interval.High - s.Interval.Low) / 2 / s.Median)
+	share := (s.Interval.High - s.Interval.Low) / 2 / s.Median
+	return &share
 }
 
 func verdictCell(g Group) terminal.Cell {
@@ -255,7 +264,7 @@ func AllFigures() []Figure {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(terminal.JSON(w))
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)

@@ -103,7 +103,7 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 		}
 	}
 
-	page := newPageData(r)
+	page := newPageData(r, nil)
 	if len(page.Tails) != 4 || page.Tails[0].P != extreme.Default || page.Tails[0].Ladder != nil || len(page.Problems) > 0 {
 		t.Errorf("the page has %d tails, problems %q", len(page.Tails), page.Problems)
 	}

@@ -19,7 +19,7 @@ func tracedPage(t *testing.T, in traceInput) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data := newPageData(r)
+	data := newPageData(r, nil)
 	data.Traces = []pageTrace{newPageTrace(in)}
 	path := filepath.Join(t.TempDir(), "report.html")
 	file, err := os.Create(path)

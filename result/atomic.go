@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -15,46 +16,61 @@ type content struct {
 	write func(io.Writer) error
 }
 
-// writeAtomic makes the files of dir appear whole or not at all: it writes temporary files next to
-// them, flushes these to the disk, then renames them in the given order. All are written before the
-// first rename, so a full disk leaves the old files. On failure it names the file that could not be
-// written.
-func writeAtomic(dir string, files ...content) (failed string, err error) {
-	temporary := func(name string) string { return filepath.Join(dir, "."+name+".tmp") }
+// private are the files with the experiment as it was run: a node's env may hold passwords, so only
+// their owner may read them.
+var private = []string{ExperimentFile, PlanFile}
+
+func modeOf(name string) fs.FileMode {
+	if slices.Contains(private, name) {
+		return 0o600
+	}
+	return 0o644
+}
+
+// writeAtomic makes the files of a folder appear whole or not at all: it writes temporary files next
+// to them, flushes these to the disk, then renames them in the given order. All are written before
+// the first rename, so a full disk leaves the old files. On failure it names the file that could not
+// be written.
+func writeAtomic(dir *os.Root, files ...content) (failed string, err error) {
+	temporary := func(name string) string { return "." + name + ".tmp" }
 	defer func() {
 		if err != nil {
 			for _, f := range files {
-				_ = os.Remove(temporary(f.name)) // renamed ones are gone already
+				_ = dir.Remove(temporary(f.name)) // renamed ones are gone already
 			}
 		}
 	}()
 	for _, f := range files {
-		if err := writeFile(temporary(f.name), f.write); err != nil {
+		if err := writeFile(dir, temporary(f.name), f); err != nil {
 			return f.name, err
 		}
 	}
 	for _, f := range files {
-		if err := os.Rename(temporary(f.name), filepath.Join(dir, f.name)); err != nil {
+		if err := dir.Rename(temporary(f.name), f.name); err != nil {
 			return f.name, err
 		}
 	}
-	return files[0].name, syncDir(dir)
+	return files[0].name, syncDir(dir, ".")
 }
 
-// writeFile writes and flushes a file; on failure it removes the partial file, so that a full disk
-// gets its space back.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+// writeFile writes and flushes a new file; on failure it removes the partial file, so that a full
+// disk gets its space back. What has the name already is removed, not opened: in a folder from
+// somebody else it may be a symbolic link to any file of this host.
+func writeFile(dir *os.Root, path string, content content) (err error) {
+	if err := dir.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := dir.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, modeOf(content.name))
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
 			_ = file.Close()
-			_ = os.Remove(path) // the write's error is the one to report
+			_ = dir.Remove(path) // the write's error is the one to report
 		}
 	}()
-	if err := write(file); err != nil {
+	if err := content.write(file); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
@@ -66,8 +82,8 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 // syncDir flushes a folder's entries, without which a rename may not survive a power failure
 // (fsync(2), "does not necessarily ensure that the entry in the directory … has also reached
 // disk").
-func syncDir(path string) error {
-	dir, err := os.Open(path)
+func syncDir(root *os.Root, path string) error {
+	dir, err := root.Open(path)
 	if err != nil {
 		return err
 	}

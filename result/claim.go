@@ -33,15 +33,21 @@ func Claim(folder *os.File) error {
 	return nil
 }
 
-// claimed opens a folder and claims it.
-func claimed(dir string) (*os.File, error) {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return nil, err
+// claimed opens a folder and claims it. Writes go through the root, which follows no symbolic link
+// out of the folder; the claim lasts until the file is closed.
+func claimed(dir string) (root *os.Root, folder *os.File, err error) {
+	if root, err = os.OpenRoot(dir); err != nil {
+		return nil, nil, err
 	}
-	if err := Claim(folder); err != nil {
+	if folder, err = root.Open("."); err == nil {
+		if err = Claim(folder); err == nil {
+			return root, folder, nil
+		}
 		_ = folder.Close()
-		return nil, err
 	}
-	return folder, nil
+	_ = root.Close()
+	if inUse := new(InUseError); errors.As(err, &inUse) {
+		inUse.Dir = dir
+	}
+	return nil, nil, err
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jszwec/csvutil"
+
+	"nines.dev/nines/terminal"
 )
 
 func writeOutliers(w io.Writer, outliers []Outlier) error { return writeRows(w, "json", outliers) }
@@ -71,12 +73,28 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 	return WriteCSV(w, list, rows)
 }
 
+// CSVText is a cell's text as a CSV file may have it. Names in a result may be somebody else's, and
+// spreadsheets run a cell as a formula if it begins with one of these characters (OWASP, "CSV
+// Injection"): it gets a quote in front, which they do not show. Numbers stay as they are. Control
+// characters, which a terminal would act on, become question marks.
+func CSVText(text string) string {
+	if text == "" {
+		return text
+	}
+	if strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		if _, err := strconv.ParseFloat(text, 64); err != nil {
+			text = "'" + text
+		}
+	}
+	return terminal.PlainLines(text)
+}
+
 // WriteCSV writes rows with a header line: unknown values are empty, times are RFC 3339.
 func WriteCSV(w io.Writer, list []Column, rows [][]any) error {
 	out := csv.NewWriter(w)
 	fields := make([]string, len(list))
 	for i, c := range list {
-		fields[i] = c.Name
+		fields[i] = CSVText(c.Name)
 	}
 	if err := out.Write(fields); err != nil {
 		return err
@@ -86,7 +104,7 @@ func WriteCSV(w io.Writer, list []Column, rows [][]any) error {
 			if at, ok := value.(time.Time); ok {
 				value = at.Format(time.RFC3339Nano)
 			}
-			fields[i] = FormatVariable(value)
+			fields[i] = CSVText(FormatVariable(value))
 		}
 		if err := out.Write(fields); err != nil {
 			return err

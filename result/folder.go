@@ -18,34 +18,18 @@ type Folder struct {
 }
 
 // TrialFolder gives access to the files of the trial with this ID.
-func (r *Result) TrialFolder(id string) Folder {
-	f := Folder{dir: filepath.Join(r.Dir, trialsDir, id), below: trialsDir, id: id}
-	for _, t := range r.Summary.Trials {
-		if t.ID == id {
-			f.trial = t
-		}
-	}
-	return f
-}
+func (r *Result) TrialFolder(id string) Folder { return r.folder(trialsDir, id, r.trials) }
 
 // BaselineFolder gives access to the files of the baseline with this ID.
-func (r *Result) BaselineFolder(id string) Folder {
-	f := Folder{dir: filepath.Join(r.Dir, baselinesDir, id), below: baselinesDir, id: id}
-	for _, b := range r.Baselines {
-		if b.ID == id {
-			f.trial = b.Trial
-		}
-	}
-	return f
-}
+func (r *Result) BaselineFolder(id string) Folder { return r.folder(baselinesDir, id, r.baselines) }
 
 // MaximumFolder gives access to the files of the maximum with this ID.
-func (r *Result) MaximumFolder(id string) Folder {
-	f := Folder{dir: filepath.Join(r.Dir, maximaDir, id), below: maximaDir, id: id}
-	for _, m := range r.Maxima {
-		if m.ID == id {
-			f.trial = m
-		}
+func (r *Result) MaximumFolder(id string) Folder { return r.folder(maximaDir, id, r.maxima) }
+
+func (r *Result) folder(below, id string, of map[string]*Trial) Folder {
+	f := Folder{dir: filepath.Join(r.Dir, below, id), below: below, id: id}
+	if t := of[id]; t != nil {
+		f.trial = *t
 	}
 	return f
 }

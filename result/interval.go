@@ -7,8 +7,11 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"nines.dev/nines/terminal"
 )
 
 // Interval is one line of an HdrHistogram log: the measurements in a stretch of time.
@@ -125,14 +128,16 @@ func fromLog(counts *hdrhistogram.Histogram) *Histogram {
 // logTag replaces what would end a tag: the format has no quoting.
 func logTag(tag string) string {
 	return strings.Map(func(r rune) rune {
-		if r == ',' || r <= ' ' || r == 0x7f {
+		if r == ',' || r == ' ' || !unicode.IsPrint(r) {
 			return '_'
 		}
 		return r
 	}, tag)
 }
 
-func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(text) }
+func oneLine(text string) string {
+	return terminal.Plain(strings.NewReplacer("\n", " ", "\r", " ").Replace(text))
+}
 
 // Encode returns the histogram in HdrHistogram's compressed V2 encoding, in base64.
 func (h *Histogram) Encode() (string, error) {

@@ -27,8 +27,8 @@ func (f Folder) Path(name string) (below, path string, err error) {
 }
 
 // LargestFile is the largest size in bytes of a result's file that is read at once; a summary of
-// 100,000 trials has about 200 MB.
-const LargestFile = 1 << 30
+// 100,000 trials has about 200 MB. Reading takes some times as much memory.
+const LargestFile = 256 << 20
 
 // readPlain reads a file of a result that may come from someone else: it refuses a pipe, which
 // would block for ever, a device, a link out of the folder, and a size that exceeds memory.

@@ -24,7 +24,15 @@ type Result struct {
 	// Problems describe missing or broken files that do not make the whole useless, one sentence
 	// each.
 	Problems []string
+
+	// The trials by their ID, so that the folders of all of them are found in linear time; nil in a
+	// Result that Open did not make.
+	trials, baselines, maxima map[string]*Trial
 }
+
+// MaxVariables is the most swept keys of a result that is read: tables have a column for each, and
+// a figure compares them all. A sweep has a handful; a file with more was not written by nines.
+const MaxVariables = 256
 
 // Open reads the summary of a result folder, or of a symbolic link to one, and checks that the
 // files of each trial exist.
@@ -71,6 +79,10 @@ func Open(dir string) (*Result, error) {
 		return nil, err
 	}
 	r.keepPublished(published.Published)
+	if err := r.checkVariables(); err != nil {
+		return nil, err
+	}
+	r.indexTrials()
 	for i := range r.Summary.Trials {
 		t := &r.Summary.Trials[i]
 		if t.TxPackets != t.RxPackets+t.LostPackets {
@@ -86,6 +98,41 @@ func Open(dir string) (*Result, error) {
 		r.checkFolder(r.MaximumFolder(m.ID))
 	}
 	return r, nil
+}
+
+// checkVariables refuses a result that no table can show.
+func (r *Result) checkVariables() error {
+	names := map[string]bool{}
+	add := func(variables map[string]any) {
+		for name := range variables {
+			names[name] = true
+		}
+	}
+	for _, t := range r.Summary.Trials {
+		add(t.Variables)
+	}
+	for _, s := range r.Searches {
+		add(s.Variables)
+	}
+	if len(names) > MaxVariables {
+		return &OpenError{Dir: r.Dir, Reason: fmt.Sprintf("its trials differ in %d swept keys, and a result has at most %d", len(names), MaxVariables),
+			Remedy: "nines did not write it so; ask where it came from for the original"}
+	}
+	return nil
+}
+
+// indexTrials indexes everything that has a folder.
+func (r *Result) indexTrials() {
+	r.trials, r.baselines, r.maxima = map[string]*Trial{}, map[string]*Trial{}, map[string]*Trial{}
+	for i := range r.Summary.Trials {
+		r.trials[r.Summary.Trials[i].ID] = &r.Summary.Trials[i]
+	}
+	for i := range r.Baselines {
+		r.baselines[r.Baselines[i].ID] = &r.Baselines[i].Trial
+	}
+	for i := range r.Maxima {
+		r.maxima[r.Maxima[i].ID] = &r.Maxima[i]
+	}
 }
 
 func (r *Result) problem(format string, args ...any) {
@@ -132,17 +179,26 @@ func (r *Result) checkFolder(f Folder) {
 	}
 }
 
-// Experiment returns the experiment file as run; "" if it was not kept.
+// Experiment returns the experiment file as run, without the values of env; "" if it was not kept.
 func (r *Result) Experiment() (string, error) {
 	raw, err := r.optional(ExperimentFile)
-	return string(raw), err
+	if err != nil || raw == nil {
+		return "", err
+	}
+	return withoutEnv(raw), nil
 }
 
 // Host returns the host's inventory as JSON; nil if it was not kept.
 func (r *Result) Host() (json.RawMessage, error) { return r.optionalJSON(HostFile) }
 
-// Plan returns the plan, or the plans, as JSON; nil if not kept.
-func (r *Result) Plan() (json.RawMessage, error) { return r.optionalJSON(PlanFile) }
+// Plan returns the plan, or the plans, as JSON without the values of env; nil if not kept.
+func (r *Result) Plan() (json.RawMessage, error) {
+	raw, err := r.optionalJSON(PlanFile)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	return planWithoutEnv(raw)
+}
 
 func (r *Result) optional(name string) ([]byte, error) {
 	raw, err := readPlain(filepath.Join(r.Dir, name))

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,6 +188,31 @@ func TestReadersRefuseWhatIsNoPlainFile(t *testing.T) {
 		}
 		if _, err := Open(w.Dir()); err == nil {
 			t.Errorf("%s: the summary was read", what)
+		}
+	}
+}
+
+// TestAResultWithoutEndIsRefused: no table can show thousands of keys, and a foreign file may name a
+// new one in each trial.
+func TestAResultWithoutEndIsRefused(t *testing.T) {
+	dir := writeAll(t, t.TempDir()).Dir()
+	r := mustOpen(t, dir)
+	for keys := MaxVariables; keys <= MaxVariables+1; keys++ {
+		s := r.Summary
+		s.Trials = nil
+		for i := range keys {
+			s.Trials = append(s.Trials, Trial{ID: fmt.Sprintf("%04d", i+1), Variables: map[string]any{fmt.Sprintf("key%d", i): i}})
+		}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, SummaryFile), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err = Open(dir)
+		if refused := new(OpenError); keys > MaxVariables && (!errors.As(err, &refused) || !strings.Contains(err.Error(), "257 swept keys, and a result has at most 256")) || keys <= MaxVariables && err != nil {
+			t.Errorf("%d keys: %v", keys, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,24 +14,30 @@ import (
 // content follows it. It refuses a folder that is no result, one with damaged files, and one that
 // is being written.
 func Reopen(dir string) (w *Writer, err error) {
-	folder, err := claimed(dir)
+	inside, folder, err := claimed(dir)
 	if inUse := new(InUseError); errors.As(err, &inUse) {
 		return nil, err
 	}
 	defer func() {
-		if w == nil {
-			_ = folder.Close()
+		if w == nil && inside != nil {
+			_ = errors.Join(inside.Close(), folder.Close())
 		}
 	}()
 	r, err := Open(dir) // it also says why a folder cannot be opened
 	if err != nil {
 		return nil, err
 	}
+	for _, below := range []string{trialsDir, baselinesDir, maximaDir} {
+		if info, err := inside.Lstat(below); err == nil && !info.IsDir() {
+			return nil, &OpenError{Dir: dir, Reason: below + " is not a folder, and nines follows no symbolic link in a result that it adds to",
+				Remedy: "put the folder itself in its place"}
+		}
+	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // results/latest will soon point elsewhere
 	}
 	w = &Writer{
-		dir: dir, folder: folder, summary: r.Summary,
+		dir: dir, inside: inside, folder: folder, summary: r.Summary,
 		baselines: Baselines{Schema: BaselineSchema, Baselines: orEmpty(r.Baselines)},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: orEmpty(r.Maxima)},
 		searches:  Searches{Schema: SearchesSchema, Searches: orEmpty(r.Searches)},
@@ -64,7 +69,7 @@ func Reopen(dir string) (w *Writer, err error) {
 // Resume records that the run continues now.
 func (w *Writer) Resume(now time.Time) error {
 	w.summary.Resumed = append(slices.Clone(w.summary.Resumed), now.UTC().Truncate(time.Second))
-	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
 		return w.failed(name, err)
 	}
 	return nil
@@ -78,18 +83,25 @@ func (w *Writer) Baselines() []Baseline { return slices.Clone(w.baselines.Baseli
 
 // TrialFolder gives access to the files of a written trial.
 func (w *Writer) TrialFolder(id string) Folder {
-	return (&Result{Dir: w.dir, Summary: w.summary}).TrialFolder(id)
+	return w.written().TrialFolder(id)
 }
 
 // MaximumFolder gives access to the files of a written maximum.
 func (w *Writer) MaximumFolder(id string) Folder {
-	return (&Result{Dir: w.dir, Maxima: w.maxima.Maxima}).MaximumFolder(id)
+	return w.written().MaximumFolder(id)
+}
+
+// written is the result as it is now.
+func (w *Writer) written() *Result {
+	r := &Result{Dir: w.dir, Summary: w.summary, Maxima: w.maxima.Maxima}
+	r.indexTrials()
+	return r
 }
 
 // SamePlans tells whether these plans, which have a JSON form, are those in the result: only then
 // do new trials measure the same network as the old ones.
 func (w *Writer) SamePlans(v any) (bool, error) {
-	kept, err := os.ReadFile(filepath.Join(w.dir, PlanFile))
+	kept, err := readPlain(filepath.Join(w.dir, PlanFile))
 	if err != nil {
 		return false, fmt.Errorf("%s cannot be read: %w", filepath.Join(w.dir, PlanFile), err)
 	}

@@ -14,21 +14,41 @@ import (
 // fastest: the later a key first changes its value, the earlier it comes. Undecided keys are
 // sorted.
 func VariableNames(trials []Trial) []string {
-	seen := map[string]bool{}
 	names := []string{}
-	for _, t := range trials {
-		for name := range t.Variables {
-			if !seen[name] {
-				seen[name] = true
-				names = append(names, name)
+	// Each trial's own variables are looked at once, so that the time does not grow with trials times
+	// names. A trial without a name has the empty value there.
+	type seen struct {
+		first   string
+		in      int // trials so far that have it
+		changes int // the first trial with another value; -1 for none yet
+	}
+	found := map[string]*seen{}
+	for i, t := range trials {
+		for name, value := range t.Variables {
+			s, text := found[name], FormatVariable(value)
+			if s == nil {
+				s = &seen{changes: -1, in: i} // with the empty value until now
+				if i == 0 {
+					s.first = text
+				}
+				found[name], names = s, append(names, name)
 			}
+			if s.changes < 0 && s.in < i && s.first != "" {
+				s.changes = s.in // a trial in between lacks it
+			}
+			if s.changes < 0 && text != s.first {
+				s.changes = i
+			}
+			s.in = i + 1
 		}
 	}
 	changes := make(map[string]int, len(names))
-	for _, name := range names {
-		first := FormatVariable(trials[0].Variables[name])
-		changes[name] = slices.IndexFunc(trials, func(t Trial) bool { return FormatVariable(t.Variables[name]) != first })
-		if changes[name] < 0 {
+	for name, s := range found {
+		switch changes[name] = s.changes; {
+		case s.changes >= 0:
+		case s.in < len(trials) && s.first != "":
+			changes[name] = s.in
+		default:
 			changes[name] = len(trials)
 		}
 	}

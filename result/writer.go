@@ -50,6 +50,7 @@ const (
 type Writer struct {
 	root      string   // the folder of all results
 	dir       string   // this result
+	inside    *os.Root // the same, for what is written
 	folder    *os.File // the same, claimed
 	summary   Summary
 	baselines Baselines
@@ -101,20 +102,21 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		}
 		target = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, attempt))
 	}
-	folder, err := claimed(target)
+	inside, folder, err := claimed(target)
 	if err != nil {
 		return nil, &WriteError{Path: target, Err: err}
 	}
 	w := &Writer{
 		root:      dir,
 		dir:       target,
+		inside:    inside,
 		folder:    folder,
 		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: []Trial{}},
 		searches:  Searches{Schema: SearchesSchema, Searches: []Search{}},
 	}
-	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
 		return nil, w.failed(name, err)
 	}
 	return w, nil
@@ -137,7 +139,7 @@ func (w *Writer) Empty() bool {
 
 // Discard removes the result, and its name's folder if no other result is in it.
 func (w *Writer) Discard() error {
-	defer w.folder.Close()
+	defer w.free()
 	if err := os.RemoveAll(w.dir); err != nil {
 		return &WriteError{Path: w.dir, Err: err}
 	}
@@ -177,9 +179,9 @@ func (w *Writer) AddTrial(r Record) (Trial, error) {
 	}
 	before := w.summary.Trials
 	w.summary.Trials = append(before[:len(before):len(before)], r.Trial)
-	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
 		w.summary.Trials = before
-		_ = os.RemoveAll(filepath.Join(w.dir, trialsDir, r.Trial.ID)) // no summary names it
+		_ = w.inside.RemoveAll(filepath.Join(trialsDir, r.Trial.ID)) // no summary names it
 		return Trial{}, w.failed(name, err)
 	}
 	if len(before) == 0 && w.root != "" {
@@ -202,7 +204,7 @@ func (w *Writer) AddBaseline(when When, r Record) (Baseline, error) {
 	w.baselines.Baselines = append(before[:len(before):len(before)], added)
 	if err := w.writeJSON(BaselinesFile, w.baselines); err != nil {
 		w.baselines.Baselines = before
-		_ = os.RemoveAll(filepath.Join(w.dir, baselinesDir, r.Trial.ID))
+		_ = w.inside.RemoveAll(filepath.Join(baselinesDir, r.Trial.ID))
 		return Baseline{}, err
 	}
 	return added, nil
@@ -221,7 +223,7 @@ func (w *Writer) AddMaximum(r Record) (Trial, error) {
 	w.maxima.Maxima = append(before[:len(before):len(before)], r.Trial)
 	if err := w.writeJSON(MaximaFile, w.maxima); err != nil {
 		w.maxima.Maxima = before
-		_ = os.RemoveAll(filepath.Join(w.dir, maximaDir, r.Trial.ID))
+		_ = w.inside.RemoveAll(filepath.Join(maximaDir, r.Trial.ID))
 		return Trial{}, err
 	}
 	return r.Trial, nil
@@ -239,7 +241,7 @@ func (w *Writer) Skip(skipped Skipped) error {
 	}
 	before := w.summary.Skipped
 	w.summary.Skipped = append(before[:len(before):len(before)], skipped)
-	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {
 		w.summary.Skipped = before
 		return w.failed(name, err)
 	}
@@ -255,7 +257,7 @@ func SameVariables(a, b map[string]any) bool {
 // Close points <root>/latest at this result, if it has trials, and lets others remove or continue
 // it. The folder is complete without this.
 func (w *Writer) Close() error {
-	defer w.folder.Close()
+	defer w.free()
 	if w.root == "" || len(w.summary.Trials) == 0 {
 		return nil // it was reopened outside Create's layout; or has nothing to show
 	}
@@ -263,6 +265,12 @@ func (w *Writer) Close() error {
 		return &WriteError{Path: filepath.Join(w.root, latestLink), Err: err, Kept: w.kept()}
 	}
 	return nil
+}
+
+// free lets others remove or continue the result.
+func (w *Writer) free() {
+	_ = w.inside.Close()
+	_ = w.folder.Close()
 }
 
 // PointLatest points <root>/latest at a result below it, for example a copied one.
@@ -276,20 +284,19 @@ func PointLatest(root, dir string) error {
 
 // writeRecord writes a trial's folder under a temporary name and renames it when it is complete.
 func (w *Writer) writeRecord(below string, r Record) error {
-	parent := filepath.Join(w.dir, below)
-	final := filepath.Join(parent, r.Trial.ID)
-	temporary := filepath.Join(parent, "."+r.Trial.ID+".tmp")
+	final := filepath.Join(below, r.Trial.ID)
+	temporary := filepath.Join(below, "."+r.Trial.ID+".tmp")
 	fail := func(path string, err error) error {
-		_ = os.RemoveAll(temporary) // gives a full disk its space back
-		return &WriteError{Path: path, Err: err, Kept: w.kept()}
+		_ = w.inside.RemoveAll(temporary) // gives a full disk its space back
+		return &WriteError{Path: filepath.Join(w.dir, path), Err: err, Kept: w.kept()}
 	}
 	// The summary does not name what a failed attempt at this number left.
 	for _, stale := range []string{temporary, final} {
-		if err := os.RemoveAll(stale); err != nil {
+		if err := w.inside.RemoveAll(stale); err != nil {
 			return fail(stale, err)
 		}
 	}
-	if err := os.MkdirAll(temporary, 0o755); err != nil {
+	if err := w.inside.MkdirAll(temporary, 0o755); err != nil {
 		return fail(temporary, err)
 	}
 	when := span{start: w.summary.Started, duration: time.Duration(r.Details.DurationNs)}
@@ -320,14 +327,14 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
 	}
 	for _, file := range files {
-		if err := writeFile(filepath.Join(temporary, file.name), file.write); err != nil {
+		if err := writeFile(w.inside, filepath.Join(temporary, file.name), file); err != nil {
 			return fail(filepath.Join(final, file.name), err)
 		}
 	}
-	if err := os.Rename(temporary, final); err != nil {
+	if err := w.inside.Rename(temporary, final); err != nil {
 		return fail(final, err)
 	}
-	if err := syncDir(parent); err != nil {
+	if err := syncDir(w.inside, below); err != nil {
 		return fail(final, err)
 	}
 	return nil
@@ -347,7 +354,7 @@ func (w *Writer) writeJSON(name string, v any) error {
 }
 
 func (w *Writer) write(name string, write func(io.Writer) error) error {
-	if _, err := writeAtomic(w.dir, content{name, write}); err != nil {
+	if _, err := writeAtomic(w.inside, content{name, write}); err != nil {
 		return w.failed(name, err)
 	}
 	return nil

@@ -31,12 +31,12 @@ func (t *Table) column(head, unit string, numbers bool) {
 		t.numbers = map[int]bool{}
 	}
 	t.numbers[len(t.heads)] = numbers
-	t.heads = append(t.heads, Cell{head, Bold})
-	t.units = append(t.units, Cell{unit, Dim})
+	t.heads = append(t.heads, Cell{Plain(head), Bold})
+	t.units = append(t.units, Cell{Plain(unit), Dim})
 }
 
 // Row adds a row of cells: a Cell as it is, anything else as fmt prints it. Without cells it adds a
-// blank line.
+// blank line. What a terminal would act on in a text becomes a question mark, as in Plain.
 func (t *Table) Row(cells ...any) {
 	row := make([]Cell, len(cells))
 	for i, c := range cells {
@@ -45,6 +45,7 @@ func (t *Table) Row(cells ...any) {
 		} else {
 			row[i].Text = fmt.Sprint(c)
 		}
+		row[i].Text = Plain(row[i].Text)
 	}
 	t.rows = append(t.rows, row)
 }

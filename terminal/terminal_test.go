@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,35 @@ func TestDurations(t *testing.T) {
 
 func TestPlainTextMovesNoCursor(t *testing.T) {
 	if got := Plain("a\x1b[2Jb\u202ec µ–→ d\n"); got != "a?[2Jb?c µ–→ d?" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestJSONMovesNoCursor: a terminal acts on U+009B as on ESC [, which package json lets through.
+func TestJSONMovesNoCursor(t *testing.T) {
+	const text = "a\x1b[2J\u009b2J\u202e\x7f\U000e0001 µ–→ d\n"
+	var out strings.Builder
+	if err := json.NewEncoder(JSON(&out)).Encode(map[string]string{text: text}); err != nil {
+		t.Fatal(err)
+	}
+	if line := strings.TrimSuffix(out.String(), "\n"); line != Plain(line) || !strings.Contains(line, "µ–→") {
+		t.Errorf("%q", line)
+	}
+	var back map[string]string
+	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back[text] != text {
+		t.Errorf("%q became %q (%v)", text, back, err)
+	}
+}
+
+func TestTablesAndWrappedTextMoveNoCursor(t *testing.T) {
+	table := &Table{}
+	table.Words("a\x1b[2J")
+	table.Numbers("b", "\u009b")
+	table.Row("c\x1b", Cell{"d\r", Red})
+	if got := write(t, table, Style{}) + Wrap("e\x1b[2J f\u202e", 0, 0, 80); strings.ContainsAny(got, "\x1b\u009b\r\u202e") || strings.Count(got, "?") != 6 {
+		t.Errorf("%q", got)
+	}
+	if got := PlainLines("a\n\tb\x1b\r"); got != "a\n\tb??" {
 		t.Errorf("%q", got)
 	}
 }

@@ -9,11 +9,23 @@ import (
 // Plain removes what a terminal would act on: names come from files that others may have written.
 // It drops control characters and characters that change the writing direction.
 func Plain(text string) string {
+	return strings.Map(plainRune, text)
+}
+
+func plainRune(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
+}
+
+// PlainLines is Plain for text of several lines, whose ends and tabs stay.
+func PlainLines(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if r == '\n' || r == '\t' {
 			return r
 		}
-		return '?'
+		return plainRune(r)
 	}, text)
 }
 
@@ -26,12 +38,12 @@ func Cut(text string, most int) string {
 }
 
 // Wrap breaks text at blanks into lines of at most columns. The first line starts after there
-// columns, the others are indented.
+// columns, the others are indented. Like Plain, it leaves nothing that a terminal would act on.
 func Wrap(text string, there, indent, columns int) string {
 	var out strings.Builder
 	columns = max(columns, indent+20) // a line has to hold something
 	at := there
-	for i, word := range strings.Fields(text) {
+	for i, word := range strings.Fields(PlainLines(text)) {
 		length := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:

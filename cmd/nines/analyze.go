@@ -104,7 +104,7 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 	}
 	for _, c := range []analyze.CaptureSummary{summary.Pre, summary.Post} {
 		if c.Damage != "" {
-			fmt.Fprintf(errOut, "nines: %s is damaged: %s\n", c.Path, c.Damage)
+			complain(errOut, "%s is damaged: %s", c.Path, c.Damage)
 		}
 	}
 	return printAs(out, k.format, summary, writeAnalysis)
@@ -169,7 +169,7 @@ func (k analyzeCall) writeFolder(a *analyze.Analysis, record result.Record) (fol
 	if err != nil {
 		return "", err
 	}
-	if err := w.WriteReport(func(out io.Writer) error { return report.WritePageOf(r, out) }); err != nil {
+	if err := w.WriteReport(func(out io.Writer) error { return report.WritePageOf(r, out, nil) }); err != nil {
 		return "", err
 	}
 	return w.Dir(), w.Close()

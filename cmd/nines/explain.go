@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -90,16 +89,14 @@ func (k explainCall) run(out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, problem := range r.Problems {
-		fmt.Fprintf(errOut, "nines: %s: %s\n", r.Dir, problem)
-	}
+	complainOf(errOut, r, r.Problems)
 	id, others, err := k.choose(r)
 	if err != nil {
 		return err
 	}
-	slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(errOut, "reading the events …") })
+	stop := sayIfSlow(errOut, "reading the events …")
 	shown, err := explained(r, id)
-	slow.Stop()
+	stop()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/export"
+	"nines.dev/nines/terminal"
 )
 
 // exportCall holds the options of nines export.
@@ -86,11 +86,9 @@ func (e *exportCall) run(dir string) error {
 	if e.chosen, err = export.Select(e.folder, e.trials); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	for _, problem := range e.folder.Problems {
-		fmt.Fprintf(e.words, "nines: %s: %s\n", e.folder.Dir, problem)
-	}
+	complainOf(e.words, e.folder, e.folder.Problems)
 	if e.out != "" {
-		return e.toFile()
+		return writeWhole(e.out, e.write)
 	}
 	if file, ok := e.stdout.(*os.File); ok && slices.Contains([]string{"parquet", "packets"}, e.format) && isTerminal(file) {
 		return exit.Wrongf("refusing to write Parquet to a terminal: use --out FILE, or redirect standard output")
@@ -124,16 +122,17 @@ func (e *exportCall) write(w io.Writer) error {
 	case "hlog":
 		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge}, progress)
 	case "json":
-		return export.WriteJSON(w, e.folder, e.chosen, progress)
+		return export.WriteJSON(terminal.JSON(w), e.folder, e.chosen, progress)
 	case "csit":
 		return export.WriteCSIT(w, e.folder, e.chosen, progress)
 	case "packets":
 		return export.WritePackets(w, e.folder, e.chosen)
 	}
 	table, problems := export.NewTable(e.folder, e.chosen, progress)
-	for _, problem := range problems {
-		fmt.Fprintf(e.words, "nines: %s: %s; its columns stay empty\n", e.folder.Dir, problem)
+	for i := range problems {
+		problems[i] += "; its columns stay empty"
 	}
+	complainOf(e.words, e.folder, problems)
 	if e.format == "parquet" {
 		return export.WriteParquet(w, table)
 	}
@@ -151,40 +150,4 @@ func (u untilDone) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return u.w.Write(p)
-}
-
-// toFile writes a temporary file and renames it, so that a failed export keeps the old file. It
-// writes directly to anything but a plain file, such as a pipe.
-func (e *exportCall) toFile() error {
-	fail := func(err error) error {
-		if path := new(os.PathError); errors.As(err, &path) {
-			err = path.Err // its path may be a temporary one
-		}
-		return fmt.Errorf("cannot write %s: %w", e.out, err)
-	}
-	if info, err := os.Stat(e.out); err == nil && !info.Mode().IsRegular() {
-		file, err := os.OpenFile(e.out, os.O_WRONLY, 0)
-		if err != nil {
-			return fail(err)
-		}
-		out := bufio.NewWriter(file)
-		return errors.Join(e.write(out), out.Flush(), file.Close())
-	}
-	file, err := os.CreateTemp(filepath.Dir(e.out), ".nines-export-*")
-	if err != nil {
-		return fail(err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }() // already renamed if all went well
-	out := bufio.NewWriter(file)
-	if err := e.write(out); err != nil {
-		_ = file.Close()
-		return err
-	}
-	if err := errors.Join(out.Flush(), file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
-		return fail(err)
-	}
-	if err := os.Rename(file.Name(), e.out); err != nil {
-		return fail(err)
-	}
-	return nil
 }

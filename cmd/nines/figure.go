@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report/figure"
+	"nines.dev/nines/terminal"
 )
 
 // figureCall holds the options of nines figure.
@@ -93,13 +95,13 @@ func (call *figureCall) run(c *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, problem := range in.Result.Problems {
-			fmt.Fprintf(c.ErrOrStderr(), "nines: %s: %s\n", in.Result.Dir, problem)
-		}
+		complainOf(c.ErrOrStderr(), in.Result, in.Result.Problems)
 		inputs = append(inputs, in)
 	}
 	nameApart(inputs)
+	stop := sayIfSlow(c.ErrOrStderr(), "reading the trials …")
 	f, err := figure.Of(inputs, options)
+	stop()
 	if err != nil {
 		return err
 	}
@@ -111,12 +113,12 @@ func (call *figureCall) run(c *cobra.Command, args []string) error {
 		_, err := c.OutOrStdout().Write(drawn.Bytes())
 		return err
 	}
-	if err := os.WriteFile(call.out, drawn.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("the figure cannot be written: %w", err)
+	if err := writeWhole(call.out, func(out io.Writer) error { _, err := drawn.WriteTo(out); return err }); err != nil {
+		return err
 	}
 	fmt.Fprintln(c.OutOrStdout(), call.out)
 	for _, note := range f.Notes {
-		fmt.Fprintf(c.OutOrStdout(), "  %s\n", note)
+		fmt.Fprintf(c.OutOrStdout(), "  %s\n", terminal.Plain(note))
 	}
 	return nil
 }
@@ -241,14 +243,20 @@ func figureInput(arg string) (figure.Input, error) {
 	if err != nil {
 		return figure.Input{}, err
 	}
-	if label == "" {
-		label = r.Summary.Name
-	}
 	return figure.Input{Result: r, Label: label}, nil
 }
 
-// nameApart adds the time to the labels of results with the same name.
+// nameApart names several results after their experiments, and adds the time to equal names. One
+// result needs no name.
 func nameApart(inputs []figure.Input) {
+	if len(inputs) == 1 {
+		return
+	}
+	for i, in := range inputs {
+		if in.Label == "" {
+			inputs[i].Label = in.Result.Summary.Name
+		}
+	}
 	counts := map[string]int{}
 	for _, in := range inputs {
 		counts[in.Label]++

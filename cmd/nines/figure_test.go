@@ -76,7 +76,7 @@ func TestFigureRefuses(t *testing.T) {
 		{[]string{dir, "--kind", "loss"}, exit.Wrong, "there is data for hdr, histogram"},
 		{[]string{dir, "--published", wrong}, exit.Wrong, "belong to the figure rate"},
 		{[]string{dir, "--published", "none.csv"}, exit.Wrong, "no such file"},
-		{[]string{dir, "--out", filepath.Join("none", "x.svg")}, exit.Failed, "cannot be written"},
+		{[]string{dir, "--out", filepath.Join("none", "x.svg")}, exit.Failed, "cannot write none"},
 	} {
 		code, _, stderr := call(append([]string{"figure"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.want) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // formatFlag gives a verb the flag --format, and refuses other formats before the verb runs.
@@ -30,7 +31,7 @@ func printAs[T any](out io.Writer, format string, value T, table func(io.Writer,
 
 // writeJSON prints a value as JSON in the common format of the verbs.
 func writeJSON(out io.Writer, value any) error {
-	e := json.NewEncoder(out)
+	e := json.NewEncoder(terminal.JSON(out))
 	e.SetIndent("", "  ")
 	return e.Encode(value)
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
@@ -61,15 +58,7 @@ func recordHost(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("recording: %w", err)
-	}
-	if err := recording.Write(f); err != nil {
-		_ = f.Close() // the write's error is more useful
-		return fmt.Errorf("recording to %s: %w", path, err)
-	}
-	return f.Close()
+	return writeWhole(path, recording.Write)
 }
 
 func noArguments(c *cobra.Command, args []string) error {

@@ -51,6 +51,12 @@ func (p *progressLine) at(stage, done string) {
 	}
 }
 
+// sayIfSlow prints a text if an operation takes two seconds or more; the caller ends it by stop.
+func sayIfSlow(out io.Writer, text string) (stop func()) {
+	timer := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(out, text) })
+	return func() { timer.Stop() }
+}
+
 // counted shows how many of a stage's items are done.
 func (p *progressLine) counted(stage string) func(done, of int) {
 	return func(done, of int) { p.at(stage, fmt.Sprintf("%d of %d", done, of)) }

@@ -3,14 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"time"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 func newReportCommand() *cobra.Command {
@@ -47,31 +47,30 @@ The folder is enough, so a result from another machine shows the same.`,
 			if err != nil {
 				return err
 			}
-			for _, problem := range r.Problems {
-				fmt.Fprintf(c.ErrOrStderr(), "nines: %s: %s\n", r.Dir, problem)
-			}
+			complainOf(c.ErrOrStderr(), r, r.Problems)
 			if out != "" {
-				if err := writePage(r, out); err != nil {
+				if err := writePage(r, out, c.ErrOrStderr()); err != nil {
 					return err
 				}
 			}
 			var tails []report.GroupTail
 			if tail {
 				var problems []error
-				slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(c.ErrOrStderr(), "reading the slowest packets …") })
+				stop := sayIfSlow(c.ErrOrStderr(), "reading the slowest packets …")
 				tails, problems = report.Tails(c.Context(), r, result.Part(percentile))
-				slow.Stop()
+				stop()
 				if err := c.Context().Err(); err != nil {
 					return context.Cause(c.Context())
 				}
 				for _, problem := range problems {
-					fmt.Fprintln(c.ErrOrStderr(), "nines:", problem)
+					complain(c.ErrOrStderr(), "%v", problem)
 				}
 			}
+			defer sayIfSlow(c.ErrOrStderr(), fmt.Sprintf("reading the files of %s …", terminal.Count(len(r.Summary.Trials), "trial")))()
 			if format == "json" {
 				packets, problems := report.Packets(r)
 				for _, problem := range problems {
-					fmt.Fprintln(c.ErrOrStderr(), "nines:", problem)
+					complain(c.ErrOrStderr(), "%v", problem)
 				}
 				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches, tails, packets)
 			}
@@ -117,14 +116,8 @@ func openResult(dir string) (*result.Result, error) {
 	return r, nil
 }
 
-func writePage(r *result.Result, path string) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("the page cannot be written: %w", err)
-	}
-	if err := report.WritePageOf(r, file); err != nil {
-		_ = file.Close()
-		return fmt.Errorf("the page %s cannot be written: %w", path, err)
-	}
-	return file.Close()
+func writePage(r *result.Result, path string, words io.Writer) error {
+	line := newProgressLine(words)
+	defer line.clear()
+	return writeWhole(path, func(out io.Writer) error { return report.WritePageOf(r, out, line.counted("trials read for the page")) })
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result/index"
-	"nines.dev/nines/terminal"
 )
 
 // resultsCall holds the options that all verbs below nines results share.
@@ -82,7 +81,7 @@ func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (in
 		return done, errors.New("interrupted; the index has what was read before")
 	}
 	for _, skipped := range done.Skipped {
-		fmt.Fprintf(words, "nines: %s is left out: %s\n", terminal.Plain(skipped.Folder), terminal.Plain(skipped.Reason))
+		complain(words, "%s is left out: %s", skipped.Folder, skipped.Reason)
 	}
 	return done, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
 	"nines.dev/nines/terminal"
 )
@@ -73,7 +74,7 @@ type answer interface {
 func answerIn(format string, out io.Writer) answer {
 	switch format {
 	case "json":
-		return &jsonAnswer{out: out}
+		return &jsonAnswer{out: terminal.JSON(out)}
 	case "csv":
 		return &csvAnswer{out: csv.NewWriter(out)}
 	}
@@ -112,8 +113,16 @@ func (a *tableAnswer) Close() error {
 
 type csvAnswer struct{ out *csv.Writer }
 
-func (a *csvAnswer) Columns(names []string) error { return a.out.Write(names) }
-func (a *csvAnswer) Row(values []any) error       { return a.out.Write(texts(values, "")) }
+func (a *csvAnswer) Columns(names []string) error { return a.write(names) }
+func (a *csvAnswer) Row(values []any) error       { return a.write(texts(values, "")) }
+
+func (a *csvAnswer) write(cells []string) error {
+	for i, cell := range cells {
+		cells[i] = result.CSVText(cell)
+	}
+	return a.out.Write(cells)
+}
+
 func (a *csvAnswer) Close() error {
 	a.out.Flush()
 	return a.out.Error()

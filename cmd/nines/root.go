@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // execute runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or SIGHUP (the
@@ -37,7 +38,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exit.Done
 	}
-	fmt.Fprintf(stderr, "nines: %v\n", err)
+	fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote somebody else's file
 	return exit.Code(err)
 }
 

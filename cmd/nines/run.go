@@ -93,7 +93,11 @@ func (r runCall) load() (*spec.File, error) {
 	if r.resume == "" {
 		return loadFile(r.file, r.sets)
 	}
-	if _, err := result.Open(r.resume); err != nil {
+	kept, err := result.Open(r.resume)
+	if err == nil {
+		_, err = kept.Experiment() // it refuses what is no plain file, such as a link
+	}
+	if err != nil {
 		return nil, err
 	}
 	return loadFile(filepath.Join(r.resume, result.ExperimentFile), nil)

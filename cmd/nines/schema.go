@@ -1,7 +1,7 @@
 package main
 
 import (
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +32,7 @@ names the schema.`,
 				return err
 			}
 			if out != "" {
-				return os.WriteFile(out, schema, 0o644)
+				return writeWhole(out, func(to io.Writer) error { _, err := to.Write(schema); return err })
 			}
 			_, err = c.OutOrStdout().Write(schema)
 			return err

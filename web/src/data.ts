@@ -22,6 +22,7 @@ export interface Group {
   trials: number[];
   counted: number[];
   curves: Curves;
+  p99_half_width: number | null;
 }
 
 export interface Percentiles {
