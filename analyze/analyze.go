@@ -220,12 +220,13 @@ func (a *Analysis) load(ctx context.Context) error {
 	a.pre.flows = newFlowTable(a.extract)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	room := newAllowance(availableMemory())
 	var lock sync.Mutex
 	var done, size [2]int64
 	var errs [2]error
 	var both sync.WaitGroup
 	for i, s := range []*side{a.pre, a.post} {
-		l := loading{extract: a.extract, progress: func(d, n int64) {
+		l := loading{extract: a.extract, room: room, progress: func(d, n int64) {
 			lock.Lock()
 			done[i], size[i] = d, n
 			d, n = done[0]+done[1], max(size[0], 1)+max(size[1], 1)

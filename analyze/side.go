@@ -67,6 +67,7 @@ type loading struct {
 	extract *extractor
 	// offsetNs is added to all times.
 	offsetNs int64
+	room     *allowance // of both captures
 	// progress receives the bytes read and the total.
 	progress func(done, size int64)
 }
@@ -97,6 +98,9 @@ func (s *side) load(ctx context.Context, l loading) error {
 func (s *side) take(batch []packetfile.Packet, l loading) error {
 	if uint64(s.count)+uint64(len(batch)) >= math.MaxUint32 {
 		return exit.Wrongf("%s: has more than %d packets; split it with editcap -c, and evaluate the parts", s.path, uint32(math.MaxUint32))
+	}
+	if err := l.room.take(s.path, len(batch)); err != nil {
+		return err
 	}
 	if err := s.times.reserve(s.count + len(batch)); err != nil {
 		return err

@@ -247,6 +247,10 @@ func (r *Reader) brokenCompression(err error) int {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.broken(fmt.Sprintf("the %s data are cut off", r.source.compression), "")
 	}
+	if errors.Is(err, errExpands) {
+		return r.broken(fmt.Sprintf("the %s data are cut here: %v", r.source.compression, err),
+			fmt.Sprintf("if you trust the file, decompress it with %s -d, and read the capture in it", r.source.compression))
+	}
 	return r.broken(fmt.Sprintf("the %s data are damaged (%v)", r.source.compression, err), "")
 }
 

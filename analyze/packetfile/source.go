@@ -30,6 +30,36 @@ const (
 // and what its highest level needs (128 MiB, zstd(1) --long).
 const maxZstdWindow = 128 << 20
 
+// A capture of equal packets at equal distances shrinks to a hundredth. What grows to much more is
+// made to fill the memory of who reads it: a kilobyte of zstd can hold a gigabyte.
+const (
+	maxExpansion  = 1000
+	freeExpansion = 64 << 20 // bytes that any file may decompress to
+)
+
+// errExpands means that a file holds far more than a capture of its size can.
+var errExpands = fmt.Errorf("it grows to more than %d times its size, which no capture does", maxExpansion)
+
+// expanding reads a decompressed stream up to that limit.
+type expanding struct {
+	stream io.Reader
+	left   int64
+}
+
+func (e *expanding) Read(p []byte) (int, error) {
+	if e.left <= 0 {
+		return 0, errExpands
+	}
+	n, err := e.stream.Read(p[:min(int64(len(p)), e.left)])
+	e.left -= int64(n)
+	return n, err
+}
+
+// expands limits a decompressed stream.
+func (s *source) expands(stream io.Reader) io.Reader {
+	return &expanding{stream, max(freeExpansion, maxExpansion*s.size)}
+}
+
 // source is the decompressed file.
 type source struct {
 	file        *os.File
@@ -152,7 +182,7 @@ func (s *source) startGzip() (err error) {
 	if err != nil {
 		return s.notCompressed(err)
 	}
-	s.stream = s.gzip
+	s.stream = s.expands(s.gzip)
 	return nil
 }
 
@@ -168,7 +198,7 @@ func (s *source) startZstd() (err error) {
 	if err != nil {
 		return s.notCompressed(err)
 	}
-	s.stream = s.zstd
+	s.stream = s.expands(s.zstd)
 	return nil
 }
 
