@@ -78,6 +78,9 @@ func (a *Analysis) show() string {
 		for _, line := range a.firstKeys(s, 3) {
 			b.WriteString("\n    " + line)
 		}
+		if s.damage != nil {
+			fmt.Fprintf(&b, "\n  and is damaged: %s", s.damage)
+		}
 	}
 	return b.String()
 }

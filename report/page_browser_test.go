@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // inked counts the pixels of a figure's canvas with a colour near one of the series', which only
@@ -241,7 +245,7 @@ func descending(texts []string) bool {
 func TestPacketsInChromium(t *testing.T) {
 	p := openTab(t, writePage(t, packetResult(t).Dir), 1320, 900)
 	p.settle()
-	if rows := eval[int](p, `document.querySelectorAll("#packet-table tbody tr").length`); rows != 1+maxTrialFlows+1 {
+	if rows := eval[int](p, `document.querySelectorAll("#packet-table tbody tr:not(.below)").length`); rows != 1+maxTrialFlows+1 {
 		t.Errorf("%d rows", rows)
 	}
 	text := eval[string](p, `document.querySelector("#packet-table").textContent`)
@@ -249,6 +253,72 @@ func TestPacketsInChromium(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in the table: %s", want, text)
 		}
+	}
+	// All columns have room on a usual screen, and the sentences on a telephone.
+	p.run(chromedp.EmulateViewport(1280, 900))
+	p.settle()
+	if cut := eval[int](p, `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector("#packet-table .scroll"))`); cut > 0 {
+		t.Errorf("%d pixels of the table are cut off", cut)
+	}
+	p.run(chromedp.EmulateViewport(420, 900))
+	p.settle()
+	for _, table := range []string{"packet-table", "tail-table"} {
+		ends := eval[[]float64](p, `[...document.querySelectorAll("#`+table+` .below div")].map((div) => div.getBoundingClientRect().right)`)
+		if len(ends) == 0 {
+			t.Errorf("%s has no sentence", table)
+		}
+		for _, end := range ends {
+			if end > 420 {
+				t.Errorf("%s: a sentence ends at pixel %.0f of 420", table, end)
+			}
+		}
+	}
+}
+
+// TestAxesHaveLabels reads what the figures write on their axes: a range that has no power of ten in
+// it has labels, too, and the percentiles have the median.
+func TestAxesHaveLabels(t *testing.T) {
+	s := simulation{name: "single", kinds: []string{"veth"}, rates: []float64{3000}, repeats: 2, seconds: 2, seed: 3}
+	p := openTab(t, writePage(t, s.write(t, t.TempDir())), 1320, 900)
+	p.settle()
+	eval[bool](p, `(() => {
+		window.written = {};
+		const fill = CanvasRenderingContext2D.prototype.fillText;
+		CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+			(window.written[this.canvas.closest(".chart")?.id ?? ""] ??= []).push(text);
+			return fill.call(this, text, ...rest);
+		};
+		return true;
+	})()`)
+	p.run(chromedp.EmulateViewport(1280, 900)) // the figures are drawn anew
+	p.settle()
+	for chart, wants := range map[string][]string{"percentiles": {"0 %", "50 %", "90 %", "99 %"}, "offered-chart": {"3,000", "4,000"}} {
+		// The first drawing may come before the canvas is in the page, under no name.
+		written := eval[[]string](p, `[...(window.written["`+chart+`"] ?? []), ...(window.written[""] ?? [])]`)
+		for _, want := range wants {
+			if !slices.Contains(written, want) {
+				t.Errorf("%s has no label %q; it has %q", chart, want, written)
+			}
+		}
+	}
+}
+
+// TestTheSpreadOfRepeatsIsOnThePage: as in the table of nines report.
+func TestTheSpreadOfRepeatsIsOnThePage(t *testing.T) {
+	s := simulation{name: "spread", kinds: []string{"veth"}, rates: []float64{1000}, repeats: 3, seconds: 2, seed: 3}
+	dir := s.write(t, t.TempDir())
+	r, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := relativeInterval(Groups(r.Shown())[0], LatencyFigure("p99"))
+	p := openTab(t, writePage(t, dir), 1320, 900)
+	p.settle()
+	if heads := eval[string](p, `document.querySelector("#trials-table thead").textContent`); !strings.Contains(heads, "p99 ±%") {
+		t.Errorf("the headings are %s", heads)
+	}
+	if got := eval[string](p, `document.querySelector("#trials-table tbody tr").lastChild.textContent`); got != want || want == terminal.None {
+		t.Errorf("p99 ± is %s, want %s", got, want)
 	}
 }
 

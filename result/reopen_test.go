@@ -14,18 +14,12 @@ import (
 // TestAReopenedResultGoesOn adds to a result whose writer is gone.
 func TestAReopenedResultGoesOn(t *testing.T) {
 	root := t.TempDir()
-	first, err := Reopen(writeAll(t, root).Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := writeAll(t, root)
 	if _, err := first.AddMaximum(record(4, 300)); err != nil {
 		t.Fatal(err)
 	}
 	search, err := first.AddSearch(Search{Method: "tst009", Repeat: 1, Conformant: true, Trials: []SearchTrial{{ID: "0001"}}})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	again, err := Reopen(filepath.Join(root, "latest"))

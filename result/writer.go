@@ -50,7 +50,7 @@ const (
 type Writer struct {
 	root      string   // the folder of all results
 	dir       string   // this result
-	inside    *os.Root // the same, for what is written
+	inside    *os.Root // the same, for what is written; it is closed with the Writer's memory
 	folder    *os.File // the same, claimed
 	summary   Summary
 	baselines Baselines
@@ -139,7 +139,7 @@ func (w *Writer) Empty() bool {
 
 // Discard removes the result, and its name's folder if no other result is in it.
 func (w *Writer) Discard() error {
-	defer w.free()
+	defer w.folder.Close()
 	if err := os.RemoveAll(w.dir); err != nil {
 		return &WriteError{Path: w.dir, Err: err}
 	}
@@ -257,7 +257,7 @@ func SameVariables(a, b map[string]any) bool {
 // Close points <root>/latest at this result, if it has trials, and lets others remove or continue
 // it. The folder is complete without this.
 func (w *Writer) Close() error {
-	defer w.free()
+	defer w.folder.Close()
 	if w.root == "" || len(w.summary.Trials) == 0 {
 		return nil // it was reopened outside Create's layout; or has nothing to show
 	}
@@ -265,12 +265,6 @@ func (w *Writer) Close() error {
 		return &WriteError{Path: filepath.Join(w.root, latestLink), Err: err, Kept: w.kept()}
 	}
 	return nil
-}
-
-// free lets others remove or continue the result.
-func (w *Writer) free() {
-	_ = w.inside.Close()
-	_ = w.folder.Close()
 }
 
 // PointLatest points <root>/latest at a result below it, for example a copied one.

@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 
 	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
 	"report/explain": {"result", "analysis/attribution", "terminal"},
-	"report/figure":  {"result", "report"},
+	"report/figure":  {"result", "report", "terminal"},
 
 	"cmd/nines":      {everything},
 	"test":           {},

@@ -260,3 +260,20 @@ func TestMissingAndDamagedFiles(t *testing.T) {
 		t.Errorf("damaged: %v", err)
 	}
 }
+
+// TestAResultKeepsItsName: a label that somebody gave one result is in the legend, beside published
+// points and before what tells its curves apart.
+func TestAResultKeepsItsName(t *testing.T) {
+	in := sweep().open(t)
+	one := []Condition{{Key: "rate_pps", Values: []string{"10000"}}, {Key: "kind", Values: []string{"veth"}}}
+	if got := labels(mustMake(t, Options{Kind: HDR, Where: one}, in)); got != "measured; SR-IOV*; " {
+		t.Errorf("without a label: %s", got)
+	}
+	in.Label = "my host"
+	if got := labels(mustMake(t, Options{Kind: HDR, Where: one}, in)); got != "my host; SR-IOV*; " {
+		t.Errorf("with a label: %s", got)
+	}
+	if got := labels(mustMake(t, Options{Kind: HDR, Where: one[:1]}, in)); got != "my host, bridge; my host, veth; SR-IOV*; " {
+		t.Errorf("two curves with a label: %s", got)
+	}
+}

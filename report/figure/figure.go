@@ -46,6 +46,8 @@ type Axis struct {
 type Tick struct {
 	At    float64
 	Label string
+	// Between is a tick beside the regular ones; its label may be left out for theirs.
+	Between bool
 }
 
 // Point is a point in the axes' units.

@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -15,6 +16,8 @@ const (
 	minorTick = vg.Length(1.7)
 	thin      = vg.Length(0.5)
 	gap       = vg.Length(3)
+	// edge keeps texts off the figure's edges, where a page or a frame begins.
+	edge = vg.Length(2)
 	// middle raises a text so that its digits, not its whole height, are centred.
 	middle = vg.Length(0.7)
 	// leastData is the smallest readable area, in points.
@@ -31,11 +34,13 @@ type panel struct {
 // hides any of it.
 func (f *Figure) paint(c draw.Canvas) error {
 	c.SetColor(light(palette[0], 0)) // no background: papers and slides have their own
+	whole := c.Size()
+	c = draw.Crop(c, edge, -edge, edge, -edge)
 	legend, sources := f.legend(c.Size().X), f.sourceLines(c.Size().X)
 	inner := draw.Crop(c, f.left(), -f.right(), f.below()+sources.height(), -legend.height()-f.above())
 	if inner.Size().X < leastData || inner.Size().Y < leastData {
 		return exit.Wrongf("a figure of %s leaves no room for its data beside the axes and a legend of %d lines; make it larger with --width and --height, or draw fewer curves with --where",
-			millimetres(c.Size()), legend.rows)
+			millimetres(whole), legend.rows)
 	}
 	p := panel{inner, f}
 	p.grid()
@@ -105,7 +110,7 @@ func (p panel) at(x, y float64) vg.Point {
 
 func (p panel) grid() {
 	style := draw.LineStyle{Color: grid, Width: thin}
-	for _, t := range p.figure.X.Ticks {
+	for _, t := range p.fitting(p.figure.X.Ticks) {
 		if x := p.X(p.figure.X.place(t.At)); t.Label != "" {
 			p.StrokeLine2(style, x, p.Min.Y, x, p.Max.Y)
 		}
@@ -134,11 +139,12 @@ func (p panel) frame() {
 		return majorTick
 	}
 	var widths, heights, xs, ys []float64
-	for _, t := range p.figure.X.Ticks {
+	xTicks := p.fitting(p.figure.X.Ticks)
+	for _, t := range xTicks {
 		x := p.X(p.figure.X.place(t.At))
 		p.StrokeLine2(style, x, p.Min.Y, x, p.Min.Y-length(t))
 		if t.Label != "" {
-			xs, widths = append(xs, float64(x)), append(widths, float64(textWidth(t.Label, tickSize)+gap))
+			xs, widths = append(xs, float64(x)), append(widths, float64(p.labelWidth(t)))
 		}
 	}
 	for _, t := range p.figure.Y.Ticks {
@@ -148,7 +154,7 @@ func (p panel) frame() {
 			ys, heights = append(ys, float64(y)), append(heights, tickSize*1.1)
 		}
 	}
-	p.labels(p.figure.X.Ticks, everySo(xs, widths), func(t Tick) {
+	p.labels(xTicks, everySo(xs, widths), func(t Tick) {
 		p.FillText(textStyle(tickSize, draw.XCenter, draw.YTop), vg.Point{X: p.X(p.figure.X.place(t.At)), Y: p.Min.Y - majorTick - 1}, t.Label)
 	})
 	p.labels(p.figure.Y.Ticks, everySo(ys, heights), func(t Tick) {
@@ -157,6 +163,26 @@ func (p panel) frame() {
 	for i, name := range p.figure.Categories {
 		p.FillText(textStyle(tickSize, draw.XRight, draw.YCenter), vg.Point{X: p.Min.X - majorTick - 1.5, Y: p.Y(p.figure.Y.place(float64(i))) + middle}, name)
 	}
+}
+
+func (p panel) labelWidth(t Tick) vg.Length { return textWidth(t.Label, tickSize) + gap }
+
+// fitting drops the labels of ticks between the regular ones of the x axis where there is no room
+// for them.
+func (p panel) fitting(ticks []Tick) []Tick {
+	kept := slices.Clone(ticks)
+	for i, t := range ticks {
+		if !t.Between {
+			continue
+		}
+		for j, other := range ticks {
+			room := (p.labelWidth(t) + p.labelWidth(other)) / 2
+			if apart := p.X(p.figure.X.place(t.At)) - p.X(p.figure.X.place(other.At)); j != i && other.Label != "" && max(apart, -apart) < room {
+				kept[i].Label = ""
+			}
+		}
+	}
+	return kept
 }
 
 // labels writes every n-th label, counted from the last.

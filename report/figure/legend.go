@@ -11,6 +11,8 @@ const (
 	swatch    = vg.Length(20)
 	legendRow = legendSize * vg.Length(1.35)
 	sourceRow = sourceSize * vg.Length(1.3)
+	// descent is the room below the last line for letters such as g.
+	descent = sourceSize * vg.Length(0.25)
 )
 
 // legend is a table above the data with as many columns as fit.
@@ -120,12 +122,12 @@ func (l sourceLines) height() vg.Length {
 	if len(l) == 0 {
 		return 0
 	}
-	return vg.Length(len(l))*sourceRow + gap
+	return vg.Length(len(l))*sourceRow + descent + gap
 }
 
 func (l sourceLines) draw(c draw.Canvas) {
 	for i, line := range l {
-		y := c.Min.Y + vg.Length(len(l)-1-i)*sourceRow
+		y := c.Min.Y + descent + vg.Length(len(l)-1-i)*sourceRow
 		c.FillText(textStyle(sourceSize, draw.XLeft, draw.YBottom), vg.Point{X: c.Min.X, Y: y}, line)
 	}
 }

@@ -82,7 +82,7 @@ func (m made) open(t testing.TB) Input {
 	check(w.Close())
 	r, err := result.Open(w.Dir())
 	check(err)
-	return Input{Result: r, Label: m.name}
+	return Input{Result: r}
 }
 
 // sweep has two kinds of link at three rates, with two repeats; the bridge loses packets at the

@@ -79,8 +79,12 @@ func build(inputs []Input, o Options) (*Figure, error) {
 		return nil, err
 	}
 	for i := range f.Series {
-		if f.Series[i].Label == "" && len(f.Series) > 1 {
-			f.Series[i].Label = "measured"
+		one := &f.Series[i]
+		if len(inputs) == 1 && one.Source == 0 { // the names of several are among the curves' differences
+			one.Label = strings.Join(slices.DeleteFunc([]string{inputs[0].Label, one.Label}, func(part string) bool { return part == "" }), ", ")
+		}
+		if one.Label == "" && len(f.Series) > 1 {
+			one.Label = "measured"
 		}
 	}
 	s.noteVerdicts()
@@ -127,18 +131,25 @@ func (s *selection) checkLooks(f *Figure) error {
 	return nil
 }
 
+// mostHints is how many variables an error proposes to choose values of.
+const mostHints = 8
+
 // tooMany says how to get fewer curves.
 func (s *selection) tooMany(curves int) error {
 	var hints []string
 	for _, name := range s.names() {
-		var values []string
+		first := ""
 		for _, t := range s.trials {
-			if v := result.FormatVariable(t.Trial.Variables[name]); v != "" && !slices.Contains(values, v) {
-				values = append(values, v)
+			v := result.FormatVariable(t.Trial.Variables[name])
+			if first == "" {
+				first = v
+			} else if v != "" && v != first {
+				hints = append(hints, name+"="+first)
+				break
 			}
 		}
-		if len(values) > 1 {
-			hints = append(hints, name+"="+values[0])
+		if len(hints) == mostHints {
+			break
 		}
 	}
 	if len(hints) == 0 {

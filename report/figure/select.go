@@ -25,7 +25,7 @@ const (
 	purposeKey = "purpose"
 )
 
-// Input is a result to draw, with a name if there are several.
+// Input is a result to draw, with a name: needed if there are several, and optional for one.
 type Input struct {
 	Result *result.Result
 	Label  string
@@ -129,8 +129,12 @@ func (s *selection) take(index int, in Input) error {
 		search.Variables = name(search.Variables)
 		s.searches = append(s.searches, search)
 	}
+	wanted := map[string]bool{}
+	for _, id := range s.Trials {
+		wanted[id] = true
+	}
 	for _, t := range r.Summary.Trials {
-		if s.Trials != nil && !slices.Contains(s.Trials, t.ID) {
+		if s.Trials != nil && !wanted[t.ID] {
 			continue
 		}
 		folder := r.TrialFolder(t.ID)
@@ -245,11 +249,12 @@ func (s *selection) filter(c Condition) error {
 	if err != nil {
 		return err
 	}
-	var seen []string
+	var values []string // in the order in which they first appear
+	seen := map[string]bool{}
 	keep := func(variables map[string]any) bool {
 		value := result.FormatVariable(variables[name])
-		if !slices.Contains(seen, value) {
-			seen = append(seen, value)
+		if !seen[value] {
+			seen[value], values = true, append(values, value)
 		}
 		return slices.Contains(c.Values, value)
 	}
@@ -257,8 +262,8 @@ func (s *selection) filter(c Condition) error {
 	s.trials = slices.DeleteFunc(s.trials, drop)
 	s.searches = slices.DeleteFunc(s.searches, func(one result.Search) bool { return !keep(one.Variables) })
 	for _, value := range c.Values {
-		if !slices.Contains(seen, value) {
-			return exit.Wrongf("no trial has %s=%s; the values are %s", name, value, some(seen))
+		if !seen[value] {
+			return exit.Wrongf("no trial has %s=%s; the values are %s", name, value, some(values))
 		}
 	}
 	// A maximum has no rate: the rate is its result.

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"io"
 	"strings"
+	"unicode"
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
@@ -191,7 +192,7 @@ func texPoint(p vg.Point) string { return fmt.Sprintf(`\pgfpoint{%s}{%s}`, bp(p.
 func texText(text string) string {
 	return texEscapes.Replace(strings.Map(func(r rune) rune {
 		switch {
-		case r < 0x20:
+		case !unicode.IsPrint(r):
 			return ' '
 		case r > 0x17f && !strings.ContainsRune("μ−–—…†‡≥≤→", r):
 			return '?'

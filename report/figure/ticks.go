@@ -34,6 +34,22 @@ func logAxis(title string, low, high float64) Axis {
 			a.Ticks = append(a.Ticks, t)
 		}
 	}
+	return a.grouped()
+}
+
+// grouped gives every label above 999 a comma if one of the axis needs it: 1,000 beside 10,000, but
+// 1000 alone.
+func (a Axis) grouped() Axis {
+	commas := false
+	for _, t := range a.Ticks {
+		commas = commas || strings.Contains(t.Label, ",")
+	}
+	for i, t := range a.Ticks {
+		if size := math.Abs(t.At); commas && t.Label != "" && !strings.Contains(t.Label, ",") && size >= 1000 {
+			at := strings.IndexAny(t.Label, "0123456789") + 1
+			a.Ticks[i].Label = t.Label[:at] + "," + t.Label[at:]
+		}
+	}
 	return a
 }
 
@@ -48,7 +64,7 @@ func linearAxis(title string, low, high float64) Axis {
 	for i := math.Round(a.Min / step); i*step <= a.Max+step/2; i++ {
 		a.Ticks = append(a.Ticks, Tick{At: i * step, Label: numeral(i * step)})
 	}
-	return a
+	return a.grouped()
 }
 
 // percentileAxis is x = 1/(1−p): each further nine has the same width.
@@ -58,7 +74,11 @@ func percentileAxis(high float64) Axis {
 		a.Ticks = append(a.Ticks, Tick{At: math.Pow10(d), Label: percentLabel(d)})
 		for digit := 2.0; digit <= 9; digit++ {
 			if at := digit * math.Pow10(d); at <= a.Max {
-				a.Ticks = append(a.Ticks, Tick{At: at})
+				t := Tick{At: at}
+				if at == 2 { // the median, which every paper names
+					t.Label, t.Between = "50", true
+				}
+				a.Ticks = append(a.Ticks, t)
 			}
 		}
 	}
@@ -84,7 +104,7 @@ func sizeAxis(sizes []float64) Axis {
 	for _, size := range sizes {
 		a.Ticks = append(a.Ticks, Tick{At: size, Label: numeral(size)})
 	}
-	return a
+	return a.grouped()
 }
 
 // niceStep is the next 1, 2 or 5 times a power of ten.

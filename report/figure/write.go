@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"nines.dev/nines/terminal"
 )
 
 // The widths of one and two columns in common templates (IEEE, ACM, Elsevier), and suitable heights
@@ -34,16 +36,18 @@ type Size struct{ Width, Height vg.Length }
 // too small for the content, or the format is unknown.
 func (f *Figure) Write(w io.Writer, format string, size Size) error {
 	size = f.sizeFor(size)
+	// Names may be somebody else's: control characters are no XML, and act on a terminal.
+	title, about := terminal.Plain(f.Title), terminal.Plain(f.describe())
 	var c vg.CanvasWriterTo
 	switch format {
 	case "svg":
-		c = newOutlined(size.Width, size.Height, f.Title, f.describe())
+		c = newOutlined(size.Width, size.Height, title, about)
 	case "pdf":
-		c = newPDF(size.Width, size.Height, f.Title, f.describe())
+		c = newPDF(size.Width, size.Height, title, about)
 	case "png":
 		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.Width, size.Height), vgimg.UseDPI(pngDPI), vgimg.UseBackgroundColor(color.White))}
 	case "tex":
-		c = newTeX(size.Width, size.Height, f.Title, f.describe())
+		c = newTeX(size.Width, size.Height, title, about)
 	default:
 		return fmt.Errorf("no figure is written as %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
@@ -66,7 +70,7 @@ func (f *Figure) sizeFor(size Size) Size {
 		if rows := len(f.Categories); rows > 0 {
 			data = vg.Length(max(rows, 4)) * 5 * vg.Millimeter * vg.Length(1+0.5*float64(len(f.Series)-1))
 		}
-		size.Height = data + f.legend(size.Width).height() + f.sourceLines(size.Width).height() + f.above() + f.below()
+		size.Height = data + f.legend(size.Width-2*edge).height() + f.sourceLines(size.Width-2*edge).height() + f.above() + f.below() + 2*edge
 	}
 	return size
 }

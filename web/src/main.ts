@@ -3,8 +3,8 @@
 
 import { outlierChart } from "./charts/outliers.ts";
 import { swatch, type Frame } from "./charts/frame.ts";
-import { metricNames, percentileChart, streamOf } from "./charts/percentiles.ts";
-import { offeredChart, rateChart } from "./charts/rate.ts";
+import { metricNames, ofCaptures, percentileChart, streamOf } from "./charts/percentiles.ts";
+import { offeredChart, offeredTitle, rateChart } from "./charts/rate.ts";
 import type { Page } from "./data.ts";
 import { readPage, type Metric } from "./page.ts";
 import { choice, h, section } from "./dom.ts";
@@ -104,7 +104,7 @@ function build(page: Page, place: HTMLElement): void {
     controls(page, selection),
     page.groups.length > firstShown ? hint(selection) : "",
     section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
-      h("div", { class: "tools left" }, metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null),
+      h("div", { class: "tools left" }, ofCaptures(page) ? null : metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null),
       figure(percentileChart(page, selection)), legend(selection),
       page.published_curves.length > 0 ? h("p", { class: "hint" }, `Dotted, published and not measured here: ${page.published_curves.map((p) => `${p.series} (${p.source})`).join("; ")}.`) : null),
     ...figureSections(page, selection, figure),
@@ -120,10 +120,10 @@ function build(page: Page, place: HTMLElement): void {
     section("rates", "Rate and loss", null,
       h("div", { class: "tools left" }, toggle("share", "in % of the packets that were due", false, (on) => selection.change(() => (selection.share = on)))), h("div", { class: "pair" },
       h("div", null, h("h3", null, "Received over time; dotted: due"), figure(rateChart(page, selection))),
-      h("div", null, h("h3", null, "Received against intended; dotted: all of it"), figure(offeredChart(page, selection))))),
+      h("div", null, h("h3", null, `${offeredTitle(page)}; dotted: all of it`), figure(offeredChart(page, selection))))),
     section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null,
       page.skipped.length > 0 ? skippedTable(page).element : null),
-    section("generator", "The instrument", "A late packet keeps the time at which it was due, so what held the generator up counts as latency. These tables tell how much that was.",
+    section("generator", "The instrument", ofCaptures(page) ? "What the captures themselves tell of how they were taken." : "A late packet keeps the time at which it was due, so what held the generator up counts as latency. These tables tell how much that was.",
       lag.element, gaps.element, witnesses.element),
     page.baselines.length > 0 ? section("baselines", "Baseline", "The generator back to back with itself, with nothing between: the floor of the instrument. It is shown beside the trials, never subtracted.",
       baselineTable(page)) : "",
@@ -136,7 +136,7 @@ function build(page: Page, place: HTMLElement): void {
 function baselineTable(page: Page): HTMLElement {
   // The same columns as for trials, but only for baselines.
   const variables = page.variables.filter((name) => page.baselines.some((b) => name in streamOf(b.variables)));
-  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...streamOf(b.variables) }, trials: [i], counted: [i], curves: b.curves })) };
+  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...streamOf(b.variables) }, trials: [i], counted: [i], curves: b.curves, p99_half_width: null })) };
   only.variables = ["when", ...variables];
   const selection = new Selection(only);
   const result = trialTable(only, selection);

@@ -48,8 +48,10 @@ export function logTicks(low: number, high: number, most: number): Ticks {
       candidates[2]!.push(value);
     }
   }
-  // The most labels that fit, but at least one.
-  const fitting = candidates.filter((list) => list.length > 0 && list.length <= most);
+  // The most labels that fit, but at least one. 9 and 10 are close on a logarithmic axis, so two
+  // neighbours have to be this part of an even distance apart.
+  const apart = (0.6 * Math.log(high / low)) / Math.max(most, 1);
+  const fitting = candidates.filter((list) => list.length > 0 && list.length <= most && list.every((value, i) => i === 0 || Math.log(value / list[i - 1]!) >= apart));
   let labelled = fitting[fitting.length - 1] ?? candidates.find((list) => list.length > 0) ?? [];
   if (labelled.length > most) {
     const every = Math.ceil(labelled.length / Math.max(most, 1));
@@ -69,7 +71,7 @@ export function percentileTicks(high: number, most: number): Ticks {
   const digits = decades.length <= most ? 9 : 1;
   for (const decade of decades) for (let digit = 1; digit <= digits; digit++) if (digit * decade <= high) splits.push(digit * decade);
   let labels = decades;
-  if (decades.length + 1 <= most / 1.3 && high >= 2) labels = [1, 2, ...decades.slice(1)];
+  if (decades.length + 1 <= most / 1.7 && high >= 2) labels = [1, 2, ...decades.slice(1)];
   if (decades.length > most) {
     const every = Math.ceil(decades.length / Math.max(most, 1));
     labels = decades.filter((_, i) => i % every === 0);

@@ -18,6 +18,9 @@ export interface Column<Row> {
   words?: boolean;
   /** The heading's tooltip. */
   hint?: string;
+  /** Whether its text stands below the row, over the whole width, where it is not empty: a sentence
+   * in a last column would be the first to be cut off. */
+  below?: boolean;
   cell: (row: Row) => Cell;
 }
 
@@ -47,8 +50,10 @@ export function table<Row>(options: TableOptions<Row>): Table {
   let sortedBy: number | null = null;
   let descending = false;
   const { columns } = options;
+  const beside = columns.filter((column) => !column.below);
+  const below = columns.filter((column) => column.below);
   const leadHead = h("th", { scope: "col", class: "check" });
-  const heads = columns.map((column, i) =>
+  const heads = beside.map((column, i) =>
     h("th", { scope: "col", class: column.words ? "words" : "", "aria-sort": "none" },
       h("button", { type: "button", title: column.hint, click: () => {
         // The third click restores the order of the sweep.
@@ -70,7 +75,7 @@ export function table<Row>(options: TableOptions<Row>): Table {
   function ordered(): Row[] {
     const rows = options.rows();
     if (sortedBy === null) return rows;
-    const column = columns[sortedBy]!;
+    const column = beside[sortedBy]!;
     return rows.map((row) => ({ row, value: column.cell(row).value }))
       .sort((a, b) => compare(a.value, b.value, descending)).map(({ row }) => row);
   }
@@ -85,13 +90,22 @@ export function table<Row>(options: TableOptions<Row>): Table {
     const rows = ordered();
     // All rows are one stop of the Tab key; the arrow keys move between them.
     const stop = options.pick ? Math.max(rows.findIndex(options.pick.chosen), 0) : -1;
-    body.replaceChildren(...rows.map((row, i) =>
+    body.replaceChildren(...rows.flatMap((row, i) => [
       h("tr", { class: options.rowClass?.(row) ?? "", ...picking(row, i === stop) }, options.lead ? h("td", { class: "check" }, options.lead.cell(row)) : null,
-        ...columns.map((column) => {
+        ...beside.map((column) => {
           const cell = column.cell(row);
           return h("td", { class: [column.words ? "words" : "", cell.class ?? ""].join(" ").trim() }, cell.node ?? cell.text);
-        }))));
+        })),
+      ...belowOf(row),
+    ]));
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  function belowOf(row: Row): HTMLElement[] {
+    const parts = below.map((column) => ({ column, cell: column.cell(row) })).filter(({ cell }) => cell.text !== "");
+    if (parts.length === 0) return [];
+    return [h("tr", { class: "below" }, h("td", { colspan: beside.length + (options.lead ? 1 : 0) },
+      ...parts.map(({ column, cell }) => h("div", null, h("b", null, `${column.title}: `), cell.node ?? cell.text))))];
   }
 
   function picking(row: Row, stop: boolean): Record<string, string | number | boolean | ((event: Event) => void)> {

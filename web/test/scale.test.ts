@@ -27,6 +27,9 @@ test("logarithmic ticks label what has room", () => {
   assert.ok(logTicks(1e-3, 1e7, 4).labelled.size > 0);
   assert.deepEqual([...logTicks(22, 48, 6).labelled], [30, 40]);
   assert.ok(wide.splits.includes(7) && !wide.labelled.has(7));
+  // 9 and 10 would touch in a wide range, while 2000, 3000 and 4000 are all that a narrow range has.
+  assert.deepEqual([...logTicks(1, 99, 20).labelled], [1, 2, 5, 10, 20, 50]);
+  assert.deepEqual([...logTicks(2100, 4500, 4).labelled], [3000, 4000]);
 });
 
 test("percentile ticks are the nines", () => {

@@ -142,6 +142,9 @@ export function axis(options: uPlot.Axis): uPlot.Axis {
     grid: { stroke: colours.grid, width: 1 },
     ticks: { show: false },
     border: { show: true, stroke: colours.grid, width: 1 },
+    // Our ticks choose their labels; uPlot would leave out those of a logarithmic axis that do not
+    // begin with certain digits, and so the median, or all labels of a narrow range.
+    filter: (_, splits) => splits,
     ...options,
   };
 }

@@ -18,12 +18,21 @@ export const metricNames: Record<Metric, string> = {
   send_lag: "send lag",
 };
 
-/** The full titles of the metrics. */
-export const metricTitles: Record<Metric, string> = {
+const metricTitles: Record<Metric, string> = {
   latency: "Latency from intended send",
   from_tx: "Latency from actual send",
   send_lag: "Send lag (actual − intended send)",
 };
+
+/** Whether the page is of pairs of captures, which do not know when a packet was to be sent. */
+export function ofCaptures(page: Page): boolean {
+  return page.trials.length > 0 && page.trials.every((t) => t.details?.role === "capture");
+}
+
+/** The full title of a metric. */
+export function metricTitle(page: Page, metric: Metric): string {
+  return ofCaptures(page) ? "Latency from the first capture to the second" : metricTitles[metric];
+}
 
 /** The dashes of lines that others have published. */
 export const publishedDash = [1.5, 3.5];
@@ -141,7 +150,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
           values: (plot, splits) => splits.map((x) => (ticks(plot).labelled.has(x) ? percentileAt(x) : "")),
         }),
         axis({
-          label: `${metricTitles[selection.metric]} in µs`, size: 58,
+          label: `${metricTitle(page, selection.metric)} in µs`, size: 58,
           splits: (plot) => levels(plot).splits,
           values: (plot, splits) => splits.map((y) => (levels(plot).labelled.has(y) ? tick(y) : "")),
         }),

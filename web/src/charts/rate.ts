@@ -8,6 +8,7 @@ import { linearRange, linearTicks, logRange, logTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
 import { palette } from "../theme.ts";
 import { axis, dashPatterns, Frame, type Tip } from "./frame.ts";
+import { ofCaptures } from "./percentiles.ts";
 import { scatter } from "./scatter.ts";
 
 type Column = 1 | 2 | 3; // offered, sent, received
@@ -124,10 +125,15 @@ export function rateChart(page: Page, selection: Selection): Frame {
   }
 }
 
+/** What the chart of received rates compares them with. */
+export function offeredTitle(page: Page): string {
+  return ofCaptures(page) ? "In the second capture against the first" : "Received against intended";
+}
+
 export function offeredChart(page: Page, selection: Selection): Frame {
   return scatter({
     id: "offered-chart",
-    label: "Received against intended rate, a point for each trial",
+    label: offeredTitle(page),
     height: (width) => (width < 560 ? 260 : 300),
     empty: "No trial to draw.",
     content: () => {
@@ -140,7 +146,7 @@ export function offeredChart(page: Page, selection: Selection): Frame {
       };
       return {
         points, radius: 4, diagonal: true,
-        x: { label: "intended packets a second", log: true, range, ticks: (low, high, most) => ticks(low, high, Math.min(most, 4)) },
+        x: { label: ofCaptures(page) ? "packets a second in the first capture" : "intended packets a second", log: true, range, ticks: (low, high, most) => ticks(low, high, Math.min(most, 4)) },
         y: { label: "received packets a second", log: true, range, ticks },
       };
     },

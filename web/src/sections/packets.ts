@@ -50,7 +50,7 @@ export function packetTable(page: Page, selection: Selection): Table {
     ns("IPDV p99", (m) => m.ipdv_abs_ns.p99, "RFC 5481: from one packet to the next, without its sign"),
     ns("gap sent p99", (m) => m.gaps_sent_ns.p99),
     ns("gap received p99", (m) => m.gaps_received_ns.p99),
-    { title: "note", words: true, cell: ({ note }) => ({ ...words(note), class: "wrap" }) },
+    { title: "note", words: true, below: true, cell: ({ note }) => words(note) },
   ];
   const result = table<PacketRow>({
     id: "packet-table", caption: "Every packet", columns,

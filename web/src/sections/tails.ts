@@ -55,7 +55,7 @@ export function tailTable(page: Page, selection: Selection): Table {
     } },
     { title: "by", words: true, cell: (tail) => words(answerOf(tail).by) },
     ...(fitted ? diagnostics : []),
-    { title: "why not", words: true, cell: (tail) => ({ ...words(answerOf(tail).by === "refused" || !tail.estimate ? tail.refused.join("; ") : ""), class: "wrap" }) },
+    { title: "why not", words: true, below: true, cell: (tail) => words(answerOf(tail).by === "refused" || !tail.estimate ? tail.refused.join("; ") : "") },
   ];
   const result = table<Tail>({
     id: "tail-table", caption: `What is the ${asked.slice(1)}th percentile?`,

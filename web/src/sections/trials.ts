@@ -4,7 +4,7 @@ import { percentileNames, type Page, type Trial } from "../data.ts";
 import { h } from "../dom.ts";
 import { grouped, micros, percentileTitle, readable, raw, shortNames, significant } from "../format.ts";
 import { swatch } from "../charts/frame.ts";
-import { metricTitles } from "../charts/percentiles.ts";
+import { metricTitle } from "../charts/percentiles.ts";
 import { verdictText, worstVerdict, type Line } from "../lines.ts";
 import type { Selection } from "../selection.ts";
 import { number, table, type Column, type Table } from "../table.ts";
@@ -43,10 +43,14 @@ export function trialTable(page: Page, selection: Selection): Table {
       hint: name.startsWith("p") ? "A dash where too few packets were measured to tell" : "",
       cell: (line) => number(of(line, (t) => scaled(t[`${selection.metric}_ns`][name])), (us) => micros(us * 1000)),
     })),
+    ...(page.groups.some((g) => g.p99_half_width !== null) ? [{
+      title: "p99 ±", unit: "%", hint: "Half the 95 % interval of the median of the repeats' p99 from intended send, as in nines report",
+      cell: (line: Line) => number(line.repeat === null ? page.groups[line.group]!.p99_half_width : null, (share) => significant(100 * share)),
+    }] : []),
   );
   const result = table<Line>({
     id: "trials-table",
-    caption: () => `${metricTitles[selection.metric]}${selection.mode === "together" && page.groups.some((g) => g.trials.length > 1) ? ", medians of the repeats that are not invalid" : ""}`,
+    caption: () => `${metricTitle(page, selection.metric)}${selection.mode === "together" && page.groups.some((g) => g.trials.length > 1) ? ", medians of the repeats that are not invalid" : ""}`,
     columns,
     rows: () => selection.listed(),
     rowClass: (line) => (selection.isChecked(line) ? "" : "off"),
