@@ -160,3 +160,30 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+// TestAnIndexIsNotWrittenThroughLinks: a folder of results from somebody else may have links under
+// the names of the index's files.
+func TestAnIndexIsNotWrittenThroughLinks(t *testing.T) {
+	for _, suffix := range suffixes {
+		root, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
+		writeResult(t, root, "good", started, "veth")
+		if err := os.Symlink(target, filepath.Join(root, DefaultFile+suffix)); err != nil {
+			t.Fatal(err)
+		}
+		where, err := Locate("", root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := open(t, where, root)
+		refresh(t, x)
+		if !strings.Contains(x.Note, "symbolic link") {
+			t.Errorf("%q: the note is %q", suffix, x.Note)
+		}
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(target); !os.IsNotExist(err) {
+			t.Errorf("%q: the index was written to where the link points (%v)", suffix, err)
+		}
+	}
+}

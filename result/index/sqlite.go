@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -37,7 +38,10 @@ type sqliteBase struct {
 // that results on a read-only medium can be listed.
 func (x *Index) openSQLite(ctx context.Context) error {
 	base := &sqliteBase{file: x.location.File}
-	if err := writable(base.file); err != nil {
+	if link := linked(base.file); link != "" && x.location.Default {
+		base.inMemory = true
+		x.Note = fmt.Sprintf("%s is a symbolic link, which nines does not follow, so the index is rebuilt for this call", link)
+	} else if err := writable(base.file); err != nil {
 		if !x.location.Default {
 			return fmt.Errorf("the index %s cannot be written: %w; name another with --index", base.file, err)
 		}
@@ -225,6 +229,21 @@ func writable(file string) error {
 	return nil
 }
 
+// suffixes are those of the files that SQLite writes: the database last.
+var suffixes = []string{"-wal", "-shm", "-journal", ""}
+
+// linked is the first of an index's files that is a symbolic link, or empty. The folder of all
+// results may be somebody else's, and SQLite would write through a link in it. A file that --index
+// names is the caller's own choice.
+func linked(file string) string {
+	for _, suffix := range suffixes {
+		if info, err := os.Lstat(file + suffix); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return file + suffix
+		}
+	}
+	return ""
+}
+
 // refuseForeign keeps SQLite from touching a foreign file: opening it for writing already changes
 // it.
 func (s *sqliteBase) refuseForeign(ctx context.Context) error {
@@ -290,7 +309,7 @@ func RemoveBroken(location Location, refused error) (bool, error) {
 	if head, err := sqliteHeader(location.File); err != nil || !head.ours {
 		return false, nil // an unreadable file may not be ours
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+	for _, suffix := range suffixes {
 		if err := os.Remove(location.File + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false, err
 		}
