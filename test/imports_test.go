@@ -22,7 +22,7 @@ const module = "nines.dev/nines/"
 var mayImport = map[string][]string{
 	"exit":          {},
 	"spec":          {"terminal"},
-	"result":        {},
+	"result":        {"terminal"},
 	"engine/client": {},
 	"fault":         {},
 	"terminal":      {}, // what prints may import it
