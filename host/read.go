@@ -5,10 +5,6 @@ import (
 	"strings"
 )
 
-// Read takes the inventory of this machine. It needs no privileges and changes nothing;
-// what it cannot read stays empty. It fails only if /proc or /sys is missing.
-func Read() (*Inventory, error) { return ReadTree(dirTree{"/"}) }
-
 // ReadTree takes the inventory from a tree, live or recorded.
 func ReadTree(t Tree) (*Inventory, error) {
 	inv := &Inventory{
