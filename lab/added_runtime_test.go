@@ -31,7 +31,7 @@ type cellRuntime struct{ node.Process }
 
 func (cellRuntime) StartStep(plan.Node) string { return "make a cell" }
 
-func cellRoot(p node.Place, n plan.Node) string { return filepath.Join(p.StateDir, "cells", n.Name) }
+func cellRoot(p node.Place, n plan.Node) string { return p.NodeFolder(n.Name) }
 
 func (cellRuntime) Start(_ context.Context, p node.Place, n plan.Node) (*node.Running, error) {
 	bin := filepath.Join(cellRoot(p, n), "bin")

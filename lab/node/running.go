@@ -40,13 +40,20 @@ func (r *Running) Namespace() (*netns.Namespace, error) {
 }
 
 // Written are the names that nodes have in StateDir.
-var Written = []string{containersFolder, machinesFolder, debootstrapLog}
+var Written = []string{nodesFolder, containersFolder, machinesFolder, debootstrapLog}
 
 const (
+	nodesFolder      = "nodes"
 	containersFolder = "lxc"
 	machinesFolder   = "vms"
 	debootstrapLog   = "debootstrap.log"
 )
+
+// NodeFolder is for the files of a node whose runtime has no folder of its own. Nothing else that a
+// runtime writes below StateDir is removed with the lab.
+func (p Place) NodeFolder(nodeName string) string {
+	return filepath.Join(p.StateDir, nodesFolder, nodeName)
+}
 
 // Place is where a lab's nodes are made.
 type Place struct {
