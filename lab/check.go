@@ -3,9 +3,12 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab/isolate"
@@ -87,6 +90,12 @@ func (l *Lab) Faults() ([]Fault, error) {
 	return append(faults, devices...), errors.Join(err, unread, unknown, unwritten, unseen)
 }
 
+// isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
+// a moment before it counts as dead (do_exit in kernel/exit.c).
+func isEnding(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}
+
 func (l *Lab) deadFabric() Fault {
 	return Fault{"fabric", "fabric", "the fabric is dead: its first process has ended, and with it the bridges and programs of links", remakeLab, l.name}
 }
@@ -119,7 +128,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 			continue
 		}
 		devices, err := link.Devices(holderOf(l.running[n.Name]))
-		if err != nil && !l.Alive(n.Name) {
+		if isEnding(err) {
 			faults = append(faults, deadNode(n.Name)) // just now
 			continue
 		}
@@ -141,7 +150,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 		}
 	}
 	fabric, err := link.Devices(holderOf(l.fabric))
-	if err != nil && !l.fabric.Alive() {
+	if isEnding(err) {
 		return []Fault{l.deadFabric()}, errors.Join(failures...) // just now
 	}
 	for _, planned := range l.plan.Links {
