@@ -231,11 +231,15 @@ dpdk: {hugepages: none}
 	})
 }
 
-// TestAMissingProgramIsToldBeforeAnythingIsMade hides Open vSwitch from nines.
+// TestAMissingProgramIsToldBeforeAnythingIsMade hides from nines the programs that Debian lacks.
 func TestAMissingProgramIsToldBeforeAnythingIsMade(t *testing.T) {
-	for _, kind := range []spec.LinkKind{spec.LinkVPP, spec.LinkSnabb} {
+	for kind, program := range map[spec.LinkKind]string{spec.LinkVPP: "vpp", spec.LinkSnabb: "snabb"} {
 		labtest.Root(t)
 		t.Setenv("PATH", t.TempDir())
+		for _, folder := range []string{"/usr/local/bin", "/usr/bin", "/usr/sbin"} { // where nines looks, too
+			_, err := os.Stat(filepath.Join(folder, program))
+			labtest.Require(t, "a host without "+program, err != nil)
+		}
 		p := planOf(t, ovsStar(string(kind), 2, 1500))
 		_, err := Up(context.Background(), UpOptions{Plan: p})
 		var missing *host.MissingError

@@ -242,21 +242,26 @@ func TestEveryPacketIsKept(t *testing.T) {
 // the recording.
 func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
 	labtest.Root(t)
-	experiment, writer := prepare(t, "keepfull", loopNetwork, "traffic.packets=record", "traffic.rate_pps=20000", "traffic.duration=2s")
-	disk := writer.Dir()
+	experiment, _ := prepare(t, "keepfull", loopNetwork, "traffic.packets=record", "traffic.rate_pps=20000", "traffic.duration=2s")
+	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=900k"); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := unix.Unmount(disk, 0); err != nil {
+		// The writer has its folder open.
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	}()
+	writer, err := result.Create(disk, "keepfull", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
 		t.Fatal(err)
 	}
 	noLabLeft(t)
-	opened, err := result.Open(disk)
+	opened, err := result.Open(writer.Dir())
 	if err != nil || len(opened.Summary.Trials) != 1 {
 		t.Fatalf("%+v, %v", opened, err)
 	}
