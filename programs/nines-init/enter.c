@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a command inside a node: first enters its cgroups, then its namespaces and root,
- * then forks (a pid namespace applies only to children), then sets the CPUs, the policy and
- * the folder.
+ * Runs a command inside a node: first enters its cgroups, then its namespaces and root, goes
+ * behind the walls of its first process (walls.c), then forks (a pid namespace applies only to
+ * children), then sets the CPUs, the policy and the folder.
+ *
+ * The walls come before the fork: the child is the first that the node's own processes see, and
+ * they could take it over with ptrace(2) while it has more rights than they have.
  *
  * The outer process stays: it forwards signals, follows the command's stops, and ends with
  * its exit code. The command dies with it. With --detach it prints the command's process id
@@ -255,6 +258,8 @@ int enter__main(int argc, char **argv)
 	struct enter enter = {.dir = "/"};
 	sigset_t all;
 	sigset_t before;
+	struct walls walls;
+	const char *failed;
 	pid_t child;
 	int node;
 
@@ -263,11 +268,12 @@ int enter__main(int argc, char **argv)
 		return INIT_EXIT_USAGE;
 	}
 	/*
-	 * First the pidfd, then the start time, so that the checked process is the one that
-	 * is joined.
+	 * First the pidfd, last the start time, so that the checked process is the one that is
+	 * joined, and whose walls are read.
 	 */
 	node = (int)syscall(SYS_pidfd_open, enter.pid, 0);
-	if (node < 0 || enter__start_time(enter.pid) != enter.start) {
+	if (node < 0 || walls__of(enter.pid, &walls) < 0 ||
+	    enter__start_time(enter.pid) != enter.start) {
 		fprintf(stderr, "nines-init: the node's process %d has ended\n", enter.pid);
 		return INIT_EXIT_FAILED;
 	}
@@ -278,6 +284,9 @@ int enter__main(int argc, char **argv)
 				CLONE_NEWNET) < 0)
 		return enter__fail("join the namespaces of", "the node");
 	close(node);
+	failed = walls__raise(&walls);
+	if (failed != NULL)
+		return enter__fail(failed, "the node");
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);

@@ -9,6 +9,17 @@
 #define INIT_EXIT_CANNOT_RUN 126
 #define INIT_EXIT_NOT_FOUND  127
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What keeps processes from the host: the capabilities that they have or can get, whether a program
+ * may gain rights when it starts, and the system calls that are refused. */
+struct walls {
+	uint64_t capabilities; /* the bounding set, capabilities(7) */
+	bool no_new_privs;
+	bool filtered; /* by the filter of seccomp.c */
+};
+
 /* Sets up the namespaces in which it was started, then reaps until SIGTERM. */
 int node__main(int argc, char **argv);
 /* Holds the network namespace in which it was started, until SIGTERM. */
@@ -19,6 +30,17 @@ int reaper__main(void);
 int hold__main(const char *path, const char *number);
 /* Joins a node and runs a command in it. */
 int enter__main(int argc, char **argv);
+/* Reads the walls around a process; -1 with errno. */
+int walls__of(int pid, struct walls *walls);
+/* Puts this process and its future children behind walls, and gives it nothing that it lacks. NULL,
+ * or what failed, with errno. Needs CAP_SYS_ADMIN for the filter, CAP_SETPCAP for the rest. */
+const char *walls__raise(const struct walls *walls);
+/* Drops all capabilities outside the set, from the bounding set too; -1 with errno. */
+int walls__keep(uint64_t capabilities);
+/* Refuses system calls to this process and its future children; -1 with errno. */
+int seccomp__install(void);
+/* Prints the same refusals as a profile of LXC. */
+int seccomp__main(void);
 /* Gives this process a policy, such as "fifo:50"; -1 with errno. */
 int scheduling__set(const char *text);
 

@@ -2,11 +2,12 @@
 /*
  * nines-init is pid 1 of every node, and runs commands in nodes:
  *
- *   nines-init node TOKEN HOSTNAME [MODE SOURCE TARGET]...   pid 1 of new namespaces
+ *   nines-init node TOKEN HOSTNAME [WALLS] [MOUNT]...        pid 1 of new namespaces
  *   nines-init lxc                                           pid 1 of an LXC container
  *   nines-init host TOKEN HOSTNAME                           holds a host node's interfaces
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
+ *   nines-init seccomp                                       prints the profile for LXC
  *
  * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
  * allocates nothing and reads only the files that a task needs.
@@ -17,13 +18,15 @@
 #include <string.h>
 
 static const char usage[] =
-	"usage: nines-init node TOKEN HOSTNAME [ro|rw SOURCE TARGET]...\n"
+	"usage: nines-init node TOKEN HOSTNAME [walls CAPABILITIES ro|rw]\n"
+	"                       [ro|rw SOURCE TARGET]...\n"
 	"       nines-init lxc\n"
 	"       nines-init host TOKEN HOSTNAME\n"
 	"       nines-init hold TOKEN FILE NUMBER\n"
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
 	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
-	"                        -- COMMAND [ARGUMENT]...\n";
+	"                        -- COMMAND [ARGUMENT]...\n"
+	"       nines-init seccomp\n";
 
 int main(int argc, char **argv)
 {
@@ -37,6 +40,8 @@ int main(int argc, char **argv)
 		return hold__main(argv[3], argv[4]);
 	if (argc >= 3 && strcmp(argv[1], "enter") == 0)
 		return enter__main(argc - 2, argv + 2);
+	if (argc == 2 && strcmp(argv[1], "seccomp") == 0)
+		return seccomp__main();
 	fputs(usage, stderr);
 	return INIT_EXIT_USAGE;
 }

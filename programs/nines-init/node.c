@@ -14,8 +14,10 @@
 #include "init.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -36,22 +38,51 @@ static int node__fail(const char *what, const char *which)
 	return INIT_EXIT_FAILED;
 }
 
-/* Shows SOURCE at TARGET, recursively. */
+/* Shows SOURCE at TARGET, with all that is mounted below it. A bind mount becomes read-only only in
+ * a second step, mount(2), and what is below it only if asked (Linux 5.12). */
 static int node__bind(const char *mode, const char *source, const char *target)
 {
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
+
 	if (mount(source, target, NULL, MS_BIND | MS_REC, NULL) < 0)
-		return -errno;
+		return -1;
 	if (strcmp(mode, "ro") != 0)
 		return 0;
-	/* A bind mount accepts MS_RDONLY only in a second step, mount(2). */
-	if (mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) < 0)
-		return -errno;
-	return 0;
+	return mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &attributes, sizeof attributes);
+}
+
+/* Makes FOLDER read-only, but leaves EXCEPTION below it as it is, where there is one. */
+static int node__lock(const char *folder, const char *exception)
+{
+	struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_RDONLY};
+
+	if (node__bind("ro", folder, folder) < 0)
+		return -1;
+	/* A bind mount begins with the attributes of what it shows. */
+	if (exception == NULL || mount(exception, exception, NULL, MS_BIND, NULL) < 0)
+		return exception == NULL || errno == ENOENT ? 0 : -1;
+	return mount_setattr(AT_FDCWD, exception, 0, &attributes, sizeof attributes);
+}
+
+/* The sysctls of the node's network stay writable, and the settings of its virtual devices: the
+ * rest is the whole host's. The same as LXC's proc:mixed and sys:mixed. NULL, or what failed. */
+static const char *node__lock_settings(const char *sysfs)
+{
+	if (node__lock("/proc/sys", "/proc/sys/net") < 0)
+		return "/proc/sys";
+	/* Not there without CONFIG_MAGIC_SYSRQ. */
+	if (node__lock("/proc/sysrq-trigger", NULL) < 0 && errno != ENOENT)
+		return "/proc/sysrq-trigger";
+	if (strcmp(sysfs, "ro") == 0 && node__lock("/sys", "/sys/devices/virtual/net") < 0)
+		return "/sys";
+	return NULL;
 }
 
 int node__main(int argc, char **argv)
 {
 	const char *hostname = argv[1];
+	bool walled = argc >= 5 && strcmp(argv[2], "walls") == 0;
+	const char *failed;
 	sigset_t all;
 	char go;
 
@@ -71,9 +102,15 @@ int node__main(int argc, char **argv)
 	/* A sysfs shows the net namespace of the process that mounted it. */
 	if (mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return node__fail("mount", "/sys");
-	for (int i = 2; i + 2 < argc; i += 3)
+	failed = walled ? node__lock_settings(argv[4]) : NULL;
+	if (failed != NULL)
+		return node__fail("make read-only", failed);
+	for (int i = walled ? 5 : 2; i + 2 < argc; i += 3)
 		if (node__bind(argv[i], argv[i + 1], argv[i + 2]) < 0)
 			return node__fail("mount", argv[i + 2]);
+	/* Last, as the steps before need more than the node is left with. */
+	if (walled && walls__keep(strtoull(argv[3], NULL, 16)) < 0)
+		return node__fail("drop", "capabilities");
 	if (write(CONTROL_FD, "ok\n", 3) != 3)
 		return INIT_EXIT_FAILED;
 	close(CONTROL_FD);
