@@ -49,7 +49,7 @@ func (cellRuntime) Start(_ context.Context, p node.Place, n plan.Node) (*node.Ru
 	if err := os.WriteFile(filepath.Join(bin, "busybox"), text, 0o755); err != nil {
 		return nil, err
 	}
-	r, err := p.StartNetns(n.Name, n.HostName, nil)
+	r, err := p.StartNetns(n.Name, n.HostName, node.WallsOf(n))
 	if err != nil {
 		return nil, err
 	}

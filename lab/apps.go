@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -94,9 +93,8 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 		if !namespaced(path) {
 			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem and kernel.shm* are a node's own", n.Name, name)
 		}
-		// By nines itself, as a root file system may have no program for it.
-		root := filepath.Join("/proc", strconv.Itoa(b.running[n.Name].PID), "root")
-		if err := node.WriteInside(b.running[n.Name], filepath.Join(root, path), n.Sysctls[name]); err != nil {
+		// By nines itself: a root file system may have no program for it, and a node may not.
+		if err := node.WriteInside(b.running[n.Name], path, n.Sysctls[name]); err != nil {
 			return fmt.Errorf("node %q: sysctl %s: write %q: %w", n.Name, name, n.Sysctls[name], err)
 		}
 	}

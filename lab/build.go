@@ -276,7 +276,7 @@ func (b *builder) startFabric() error {
 		return err
 	}
 	hostName := fabricName(b.plan)
-	fabric, err := b.place().StartNetns(fabricNode, hostName, nil)
+	fabric, err := b.place().StartNetns(fabricNode, hostName, node.Unwalled)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -98,7 +99,7 @@ func (d *differ) nodes() {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
 			d.renewed[n.Name] = true
-		case !same(substance(*old), substance(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n):
+		case !same(substance(*old), substance(n)) || !same(node.WallsOf(*old), node.WallsOf(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n):
 			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
 			d.renewed[n.Name] = true
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):

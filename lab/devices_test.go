@@ -13,10 +13,10 @@ import (
 
 // TestNodesOpenOnlyTheDevicesOfTheirPlan opens a device of the host in a netns node and in a
 // container, with and without permission, and through a device node that the node's own root user
-// makes.
+// makes; in a netns node, whose files are the host's, it makes none.
 func TestNodesOpenOnlyTheDevicesOfTheirPlan(t *testing.T) {
 	labtest.Root(t)
-	const device = "/dev/kmsg"
+	const device = "/dev/net/tun"
 	var st unix.Stat_t
 	labtest.Require(t, device, unix.Stat(device, &st) == nil)
 	made := fmt.Sprintf("rm -f /tmp/nines-device; mknod /tmp/nines-device c %d %d && exec 3</tmp/nines-device", unix.Major(st.Rdev), unix.Minor(st.Rdev))
@@ -41,13 +41,13 @@ func TestNodesOpenOnlyTheDevicesOfTheirPlan(t *testing.T) {
 						t.Error(err)
 					}
 				}()
-				for _, script := range []string{"exec 3<" + device, made} {
+				for script, works := range map[string]bool{"exec 3<" + device: allowed, made: allowed && runtime == "lxc"} {
 					cmd, err := lab.Command(context.Background(), "a", []string{"sh", "-c", script}, ExecOptions{})
 					if err != nil {
 						t.Fatal(err)
 					}
 					out, err := cmd.CombinedOutput()
-					if (err == nil) != allowed {
+					if (err == nil) != works {
 						t.Errorf("%s: %v: %s", script, err, out)
 					}
 				}

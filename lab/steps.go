@@ -97,8 +97,18 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
+func readOnly(m spec.Mount) string {
+	if m.ReadOnly {
+		return ", read-only"
+	}
+	return ""
+}
+
 func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).StartStep(n), n.HostName)
+	if n.Privileged {
+		add("node %s: let its processes do what root on the host may", n.Name)
+	}
 	group := filepath.Join(isolate.Parent(p, n), n.HostName)
 	for _, c := range isolate.Controllers(p, n) {
 		switch c {
@@ -108,10 +118,12 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 			add("node %s: control group %s with %d bytes of memory", n.Name, group, n.MemoryBytes)
 		case isolate.HugeTLB:
 			add("node %s: control group %s with at most %d hugepages of %d KiB", n.Name, group, n.HugepageBytes/n.HugepageSize, n.HugepageSize>>10)
+		case isolate.PIDs:
+			add("node %s: control group %s with at most %d processes", n.Name, group, isolate.MostProcesses)
 		}
 	}
 	for _, m := range n.Mounts {
-		add("node %s: show %s at %s", n.Name, m.Source, m.Target)
+		add("node %s: show %s at %s%s", n.Name, m.Source, m.Target, readOnly(m))
 	}
 	if len(n.Devices) > 0 {
 		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))

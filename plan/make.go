@@ -95,6 +95,7 @@ func (w *work) nodeResult(n *node) Node {
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,
 		Mounts:        n.spec.Mounts,
+		Privileged:    n.spec.Privileged,
 		Sysctls:       w.sysctls(n),
 		Interfaces:    []Interface{},
 		Routes:        w.routes(n),
@@ -105,6 +106,9 @@ func (w *work) nodeResult(n *node) Node {
 		Functions:     n.functions,
 		Receive:       n.receive,
 		Why:           n.why,
+	}
+	if n.spec.Privileged {
+		out.Why = append(out.Why, "privileged, as asked: its processes may do what root on the host may")
 	}
 	if out.VM != nil {
 		out.MemoryBytes = out.VM.MemoryBytes

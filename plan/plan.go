@@ -60,6 +60,8 @@ type Node struct {
 	Env        map[string]string `json:"env,omitempty"`
 	Exec       [][]string        `json:"exec,omitempty"`
 	Mounts     []spec.Mount      `json:"mounts,omitempty"`
+	// Privileged is true where the node's processes may do what root on the host may.
+	Privileged bool              `json:"privileged,omitempty"`
 	Sysctls    map[string]string `json:"sysctls,omitempty"`
 	Interfaces []Interface       `json:"interfaces"` // in the links' order
 	Routes     []spec.Route      `json:"routes,omitempty"`

@@ -27,7 +27,7 @@ func (p *Plan) Write(out io.Writer) error {
 	t := &terminal.Table{}
 	t.Row("NODE", "RUNTIME", "CPUS", "ENGINE", "NUMA", "MEMORY", "APP", "NAME ON THE HOST")
 	for _, n := range p.Nodes {
-		t.Row(n.Name, n.Runtime, n.cpusText(), p.engineText(n),
+		t.Row(n.Name, n.runtimeText(), n.cpusText(), p.engineText(n),
 			host.FormatCPUList(n.MemoryNodes), n.memoryText(), n.appText(), n.HostName)
 	}
 	if len(p.Links) > 0 {
@@ -102,6 +102,13 @@ func (p *Plan) tuningText() string {
 		return ""
 	}
 	return fmt.Sprintf("; host settings: %s", p.Tuning)
+}
+
+func (n Node) runtimeText() string {
+	if n.Privileged {
+		return string(n.Runtime) + " (privileged)"
+	}
+	return string(n.Runtime)
 }
 
 func (n Node) cpusText() string {

@@ -36,6 +36,8 @@ type Node struct {
 	Exec [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
 	// Mounts make paths of the host visible in the node.
 	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
+	// Privileged lets processes of the node do all that root on the host may (default false).
+	Privileged bool `yaml:"privileged,omitempty" json:"privileged,omitempty"`
 	// Sysctls are written inside the node's namespaces ("net.ipv4.ip_forward": "1").
 	Sysctls map[string]string `yaml:"sysctls,omitempty" json:"sysctls,omitempty"`
 	// Addresses are an interface's addresses, in CIDR form; an interface that lists none gets one

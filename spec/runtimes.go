@@ -12,11 +12,11 @@ const (
 var runtimes = []RuntimeDescriptor{
 	{
 		Name: RuntimeNetns, Doc: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
-		Keys: []string{"memory", "hugepage_limit", "mounts"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
+		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
 	},
 	{
 		Name: RuntimeLXC, Doc: "an LXC system container",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "rootfs"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "rootfs"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
@@ -27,6 +27,7 @@ var runtimes = []RuntimeDescriptor{
 			"memory":         {Problem: "a host node has no control group that could limit its memory"},
 			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
 			"mounts":         {Problem: "a host node sees the host's files as they are"},
+			"privileged":     {Problem: "processes of a host node may do all that root may, anyway"},
 		},
 	},
 	{
@@ -35,6 +36,7 @@ var runtimes = []RuntimeDescriptor{
 		Refusals: map[string]Refusal{
 			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine sees none of the host's files", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
+			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
 			"rootfs":         {Problem: "a vm node has a small file system of its own, in memory"},
 		},
 		// Enough for Debian's kernel and the engine to start.

@@ -81,7 +81,7 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 	slices.Sort(documented)
-	kinds := append(slices.Collect(maps.Keys(causes)), "vm-translated", "vm-untried", "needs-…")
+	kinds := append(slices.Collect(maps.Keys(causes)), "vm-translated", "vm-untried", "privileged", "needs-…")
 	slices.Sort(kinds)
 	if diff := cmp.Diff(kinds, documented); diff != "" {
 		t.Errorf("docs/doctor.md does not have the findings that there are (-want +got):\n%s", diff)

@@ -44,6 +44,7 @@ func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
 			known[key] = one
 		}
 		all.add(at+1, guests(inv, exp))
+		all.add(at+1, privileged(exp))
 		all.add(at+1, one.findings)
 		for _, h := range one.handled {
 			all.handled[h] = true

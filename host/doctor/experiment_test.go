@@ -171,6 +171,20 @@ func TestGuests(t *testing.T) {
 	}
 }
 
+// TestPrivilegedNodes: nodes that can change the host are named, and fit it none the less.
+func TestPrivilegedNodes(t *testing.T) {
+	inv := load(t, "epyc-7551p")
+	const file = "../../examples/quickstart.yaml"
+	plain, asked := judgeFile(t, inv, file), judgeFile(t, inv, file, "nodes.dut.privileged=true")
+	f := asked.of("privileged")
+	if f == nil || f.Severity != host.SeverityNote || !strings.Contains(f.Title, "(dut)") || asked.Verdict != plain.Verdict {
+		t.Errorf("it is %+v, and the verdict %s", f, asked.Verdict)
+	}
+	if f := plain.of("privileged"); f != nil {
+		t.Errorf("an experiment without privileged nodes has %+v", f)
+	}
+}
+
 // TestOldKernelCannotIsolate: an experiment that asks for isolated partitions does not run
 // on a kernel without them.
 func TestOldKernelCannotIsolate(t *testing.T) {

@@ -35,7 +35,7 @@ func (l *Lab) Confine(n plan.Node, pid int) error {
 	dirs := map[string]bool{}
 	for _, c := range Controllers(l.Plan, n) {
 		h, err := Find(c)
-		if err != nil && c == HugeTLB {
+		if err != nil && c.optional() {
 			continue
 		}
 		if err != nil {
@@ -89,6 +89,8 @@ func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
 		return []Limit{{File: file, Value: strconv.FormatInt(n.MemoryBytes, 10)}}
 	case HugeTLB:
 		return hugepageLimits(n, version)
+	case PIDs:
+		return []Limit{{File: "pids.max", Value: strconv.Itoa(MostProcesses)}}
 	case CPUSet:
 	}
 	limits := []Limit{{File: "cpuset.cpus", Value: host.FormatCPUList(n.CPUs)}}
@@ -103,6 +105,11 @@ func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
 	return limits
 }
 
+// MostProcesses is how many processes and threads a container can have, so that one that forks
+// without end leaves process ids to the host. It is twice podman's default, which is meant for one
+// program (pids_limit in containers.conf(5)).
+const MostProcesses = 4096
+
 // VersionedLimit is a limit of a hierarchy of version 1 or 2.
 type VersionedLimit struct {
 	Version int
@@ -114,7 +121,7 @@ func NodeLimits(p *plan.Plan, n plan.Node) ([]VersionedLimit, error) {
 	var list []VersionedLimit
 	for _, c := range Controllers(p, n) {
 		h, err := Find(c)
-		if err != nil && c == HugeTLB {
+		if err != nil && c.optional() {
 			continue
 		}
 		if err != nil {

@@ -113,6 +113,8 @@ func TestOnlyWhatANodeNeedsIsControlled(t *testing.T) {
 		{spec.IsolationAffinity, bare, nil},
 		{spec.IsolationAffinity, machine, nil},
 		{spec.IsolationNone, own, []Controller{Memory}},
+		{spec.IsolationNone, plan.Node{Runtime: spec.RuntimeLXC}, []Controller{PIDs}},
+		{spec.IsolationNone, plan.Node{Runtime: spec.RuntimeLXC, Privileged: true}, nil},
 		{spec.IsolationIsolated, alone, []Controller{CPUSet}},
 		{spec.IsolationIsolated, plan.Node{CPUs: []int{0}}, nil},
 	} {

@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Controllers lists what a node's groups have to control: its own CPUs, a limit on its memory or
-// its hugepages. Nodes without these get no groups, as a thousand small nodes would make a thousand
+// Controllers lists what a node's groups have to control: its own CPUs, a limit on its memory, its
+// hugepages or a container's processes. Nodes without these get no groups, as a thousand small nodes would make a thousand
 // useless groups. It is pure.
 func Controllers(p *plan.Plan, n plan.Node) []Controller {
 	var list []Controller
@@ -32,6 +32,9 @@ func Controllers(p *plan.Plan, n plan.Node) []Controller {
 	}
 	if n.HugepageBytes > 0 {
 		list = append(list, HugeTLB)
+	}
+	if n.Runtime.Descriptor().Groups == spec.GroupedByTools && !n.Privileged {
+		list = append(list, PIDs)
 	}
 	return list
 }
@@ -77,7 +80,7 @@ func shared(prefix string) string { return prefix + ".host" }
 func Check(p *plan.Plan) error {
 	for _, n := range p.Nodes {
 		for _, c := range Controllers(p, n) {
-			if c == HugeTLB {
+			if c.optional() {
 				continue // plan.Needs has the limits that the file asks for
 			}
 			if _, err := Find(c); err != nil {

@@ -13,7 +13,11 @@ const (
 	CPUSet  Controller = "cpuset"
 	Memory  Controller = "memory"
 	HugeTLB Controller = "hugetlb"
+	PIDs    Controller = "pids"
 )
+
+// optional is true for a controller that a lab does without where the host lacks it.
+func (c Controller) optional() bool { return c == HugeTLB || c == PIDs }
 
 // Find returns the hierarchy that has a controller.
 func Find(c Controller) (cgroup.Hierarchy, error) {

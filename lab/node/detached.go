@@ -53,7 +53,8 @@ func Detach(cmd *exec.Cmd, log *os.File) (proc.Identity, error) {
 	return proc.Of(pid)
 }
 
-// WriteInside writes to a file below /proc/sys in the node's ipc and uts namespaces.
+// WriteInside writes to a file below the host's /proc/sys, where a thread sees those of its own ipc
+// and uts namespaces, in the node's namespaces.
 func WriteInside(r *Running, path, value string) error {
 	done := make(chan error)
 	go func() {

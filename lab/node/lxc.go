@@ -91,11 +91,15 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	token := p.Journal.Token(n.Name)
-	config, err := p.lxcConfig(n, root, groups, token)
+	dir := filepath.Join(p.lxcPath(), n.HostName)
+	profile, err := p.writeProfile(dir)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: write its seccomp profile: %w", n.Name, err)
+	}
+	config, err := p.lxcConfig(n, root, groups, token, profile)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	dir := filepath.Join(p.lxcPath(), n.HostName)
 	configPath := filepath.Join(dir, "config")
 	if err := os.WriteFile(configPath, []byte(config), 0o644); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)

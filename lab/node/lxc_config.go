@@ -3,7 +3,6 @@ package node
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"nines.dev/nines/kernel/cgroup"
@@ -28,8 +27,8 @@ type bind struct {
 }
 
 // lxcConfig is the container's configuration, lxc.container.conf(5). The network is an empty
-// namespace; package link adds the interfaces.
-func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) (string, error) {
+// namespace; package link adds the interfaces. profile is the file of the seccomp profile.
+func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile string) (string, error) {
 	var b strings.Builder
 	set := func(key, format string, values ...any) {
 		fmt.Fprintf(&b, "%s = %s\n", key, fmt.Sprintf(format, values...))
@@ -47,12 +46,10 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) 
 		set("lxc.signal.halt", "SIGTERM")
 	}
 	set("lxc.environment", "NINES_TOKEN=%s", token)
-	set("lxc.mount.auto", "proc:mixed %s", sysfsOf(n))
+	WallsOf(n).lxcWalls(set, profile)
 	set("lxc.tty.max", "0")
 	set("lxc.pty.max", "64")
 	set("lxc.console.path", "none")
-	// The engine needs raw sockets and BPF; capabilities that could change the host are dropped.
-	set("lxc.cap.drop", "sys_module sys_time sys_boot mac_admin mac_override")
 	set("lxc.apparmor.profile", "unconfined")
 	set("lxc.cgroup.dir.container", "%s", groups.container)
 	set("lxc.cgroup.dir.monitor", "%s", groups.monitor)
@@ -78,15 +75,6 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) 
 			escape(m.source), escape(strings.TrimPrefix(m.target, "/")), kind, mode)
 	}
 	return b.String(), nil
-}
-
-// sysfsOf is how a container sees /sys: read-only, except where it drives a device by UIO, whose
-// PCI configuration registers are files there (uio_pci_generic.rst).
-func sysfsOf(n plan.Node) string {
-	if slices.ContainsFunc(n.Devices, func(file string) bool { return strings.HasPrefix(file, "/dev/uio") }) {
-		return "sys:rw"
-	}
-	return "sys:mixed"
 }
 
 func (p Place) binds(n plan.Node, root rootfs) []bind {

@@ -30,7 +30,7 @@ type netnsRuntime struct{ Process }
 func (netnsRuntime) StartStep(plan.Node) string { return "start nines-init in namespaces of its own" }
 
 func (netnsRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
-	r, err := p.StartNetns(n.Name, n.HostName, n.Mounts)
+	r, err := p.StartNetns(n.Name, n.HostName, WallsOf(n), n.Mounts...)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +49,14 @@ func (p Place) Confine(n plan.Node, r *Running) error {
 	return nil
 }
 
+// Unwalled are the walls of what is nines' own: its processes may do what root may.
+var Unwalled = Walls{Privileged: true}
+
 // StartNetns starts nines-init as pid 1 of new namespaces on the host's file system. nines-init
 // waits on a pipe until its process id is journalled, and exits if nines dies before that;
 // init/node.c is the other side.
-func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running, error) {
-	var arguments []string
+func (p Place) StartNetns(name, hostName string, walls Walls, mounts ...spec.Mount) (*Running, error) {
+	arguments := walls.arguments()
 	for _, m := range mounts {
 		mode := "rw"
 		if m.ReadOnly {

@@ -55,7 +55,7 @@ func (vmRuntime) BootSteps(n plan.Node) []string {
 }
 
 func (vmRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
-	return p.StartNetns(n.Name, n.HostName, nil)
+	return p.StartNetns(n.Name, n.HostName, Unwalled)
 }
 
 // Alive is true while QEMU runs too; it starts when the node's links are made.

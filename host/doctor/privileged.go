@@ -1,0 +1,32 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/spec"
+)
+
+// privileged names the experiment's nodes whose processes may change the host, and so what is
+// measured.
+func privileged(exp *spec.Experiment) []Finding {
+	var nodes []string
+	for name, n := range exp.Topology.Nodes {
+		if n != nil && n.Privileged {
+			nodes = append(nodes, name)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	slices.Sort(nodes)
+	return []Finding{{
+		ID: "privileged", Subject: "walls", Severity: host.SeverityNote,
+		Title:    "processes of privileged nodes (" + strings.Join(nodes, ", ") + ") may change the host",
+		Evidence: []Evidence{{"the experiment file", "privileged: true"}},
+		Why:      "They may set sysctls of the whole host, its clock and its kernel's modules: what the doctor finds now need not hold while the experiment runs, and no undo knows of it.",
+		Remedies: []Remedy{{Text: "take privileged away where the node's programs do without; sysctls of the node's own network stay writable"}},
+		Source:   "docs/labs.md; capabilities(7)",
+	}}
+}

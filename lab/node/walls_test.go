@@ -1,0 +1,107 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestWallsLeaveWhatANodeNeeds: what an app needs stays, and what could change the host goes,
+// unless the node's devices cannot do without.
+func TestWallsLeaveWhatANodeNeeds(t *testing.T) {
+	container := plan.Node{Runtime: spec.RuntimeLXC}
+	systemd := plan.Node{Runtime: spec.RuntimeLXC, Rootfs: &spec.Rootfs{Kind: spec.RootfsDebian, Init: spec.InitSystemd}}
+	for _, test := range []struct {
+		name          string
+		node          plan.Node
+		has, lacks    []string
+		writableSysfs bool
+	}{
+		{"netns", plan.Node{}, []string{"net_raw", "bpf"}, []string{"sys_admin", "mknod", "setfcap", "sys_rawio"}, false},
+		{"container", container, []string{"mknod", "setfcap"}, []string{"sys_admin", "sys_rawio"}, false},
+		{"systemd", systemd, []string{"sys_admin", "mknod"}, []string{"sys_rawio"}, false},
+		{"vfio", plan.Node{Devices: []string{"/dev/vfio/7"}}, nil, []string{"sys_admin", "sys_rawio"}, false},
+		{"vfio without an IOMMU", plan.Node{Devices: []string{"/dev/vfio/noiommu-0"}}, []string{"sys_admin", "sys_rawio"}, nil, false},
+		{"uio", plan.Node{Devices: []string{"/dev/uio0"}}, []string{"sys_admin", "sys_rawio"}, nil, true},
+	} {
+		walls := WallsOf(test.node)
+		for _, name := range slices.Concat(test.has, []string{"net_admin", "sys_nice", "ipc_lock", "sys_resource"}) {
+			if !slices.Contains(walls.Capabilities, name) {
+				t.Errorf("%s lacks %s", test.name, name)
+			}
+		}
+		for _, name := range slices.Concat(test.lacks, []string{"dac_read_search", "sys_module", "sys_time", "sys_boot", "syslog", "mac_admin", "mac_override"}) {
+			if slices.Contains(walls.Capabilities, name) {
+				t.Errorf("%s has %s", test.name, name)
+			}
+		}
+		if walls.Privileged || walls.WritableSysfs != test.writableSysfs {
+			t.Errorf("%s: %+v", test.name, walls)
+		}
+		test.node.Privileged = true
+		if walls := WallsOf(test.node); !walls.Privileged || len(walls.arguments()) > 0 {
+			t.Errorf("%s, privileged: %+v", test.name, walls)
+		}
+	}
+}
+
+// TestACommandGainsNoPrivilegesWhereTheNodeDoesNot: what a node's first process has given up for
+// good, a command that enters has given up, too.
+func TestACommandGainsNoPrivilegesWhereTheNodeDoesNot(t *testing.T) {
+	labtest.Root(t)
+	setpriv, err := exec.LookPath("setpriv")
+	labtest.Require(t, "setpriv", err == nil)
+	first := exec.Command(setpriv, "--no-new-privs", "--bounding-set=-sys_time", "sleep", "60")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = first.Process.Kill(), first.Wait() }()
+	id, err := proc.Of(first.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func(text []byte) string {
+		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
+			return !strings.HasPrefix(line, "CapBnd") && !strings.HasPrefix(line, "NoNewPrivs")
+		})
+		return strings.Join(lines, " ")
+	}
+	path := fmt.Sprintf("/proc/%d/status", id.PID)
+	for { // until setpriv has become sleep
+		name, err := os.ReadFile(strings.Replace(path, "status", "comm", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(name) == "sleep\n" {
+			break
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	initPath, err := Program("nines-init")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := (&Running{Name: "a", Identity: id}).Enter(context.Background(), initPath, Entry{Argv: []string{"cat", "/proc/self/status"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status(got) != status(want) || !strings.Contains(status(got), "NoNewPrivs:\t1") {
+		t.Errorf("the command has %s, and the first process %s", status(got), status(want))
+	}
+}

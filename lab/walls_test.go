@@ -1,0 +1,275 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/test/labtest"
+)
+
+// walledLab is two nodes of a runtime whose engines reflect, the second of them privileged.
+//
+//	a:x ──veth── b:x
+func walledLab(name, runtime string) string {
+	return fmt.Sprintf(`
+name: %s
+topology:
+  nodes:
+    a: {runtime: %s, app: {kind: reflect, backend: udp}}
+    b: {runtime: %[2]s, app: {kind: reflect, backend: udp}, privileged: true}
+  links:
+    - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
+`, name, runtime)
+}
+
+// forRuntimes runs a test with each runtime whose nodes have walls.
+func forRuntimes(t *testing.T, test func(t *testing.T, runtime string)) {
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			labtest.Root(t)
+			if runtime == "lxc" {
+				lxc(t)
+			}
+			test(t, runtime)
+		})
+	}
+}
+
+// rights are the lines of a proc_pid_status(5) file that say what a process may do.
+func rights(t *testing.T, status string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for line := range strings.Lines(status) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch key {
+		case "CapBnd", "CapPrm", "CapEff", "CapAmb", "NoNewPrivs", "Seccomp":
+			found[key] = strings.TrimSpace(value)
+		}
+	}
+	if len(found) != 6 {
+		t.Fatalf("the status has only %v", found)
+	}
+	return found
+}
+
+func rightsOf(t *testing.T, pid int) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rights(t, string(text))
+}
+
+// enginesOf are the engines in the pid namespace of a node.
+func enginesOf(t *testing.T, first int) []int {
+	t.Helper()
+	namespace := func(pid int) string {
+		link, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+		return link
+	}
+	var pids []int
+	err := proc.Each(func(id proc.Identity) error {
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id.PID))
+		if strings.TrimSpace(string(name)) == "nines-engine" && namespace(id.PID) == namespace(first) {
+			pids = append(pids, id.PID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
+
+// TestWhatEntersANodeHasTheNodesRights: a command and an engine have no more than the node's first
+// process, which has no more than it needs, or, where it is privileged, all that root has.
+func TestWhatEntersANodeHasTheNodesRights(t *testing.T) {
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		lab := up(t, walledLab("tbrights"+runtime, runtime))
+		host := rightsOf(t, os.Getpid())
+		for _, node := range []string{"a", "b"} {
+			first := rightsOf(t, lab.PID(node))
+			command := rights(t, in(t, lab, node, "cat", "/proc/self/status"))
+			engines := enginesOf(t, lab.PID(node))
+			if len(engines) != 1 {
+				t.Fatalf("node %s has %d engines", node, len(engines))
+			}
+			engine := rightsOf(t, engines[0])
+			for key, want := range first {
+				if command[key] != want || engine[key] != want {
+					t.Errorf("node %s, %s: its first process has %s, a command %s, its engine %s", node, key, want, command[key], engine[key])
+				}
+			}
+			walled := node == "a"
+			if all := first["CapBnd"] == host["CapBnd"]; all == walled {
+				t.Errorf("node %s has the capabilities %s, and root %s", node, first["CapBnd"], host["CapBnd"])
+			}
+			if filtered := first["Seccomp"] == "2"; filtered != (walled && runtime == "lxc") {
+				t.Errorf("node %s: seccomp has the mode %s", node, first["Seccomp"])
+			}
+		}
+	})
+}
+
+// Each of these commands would do no harm if it worked.
+var forbidden = []struct{ what, script, says string }{
+	{"mount", "mount -t tmpfs none /tmp", ""},
+	{"mount the kernel's trace", "mkdir -p /tmp/trace && mount -t tracefs none /tmp/trace", ""},
+	{"write a sysctl of the host", "was=$(cat /proc/sys/kernel/panic) && echo $was >/proc/sys/kernel/panic", "ead-only"},
+	{"write to /sys", "was=$(cat /sys/kernel/rcu_expedited) && echo $was >/sys/kernel/rcu_expedited", "ead-only"},
+	{"see the kernel's secrets", "test -n \"$(ls /sys/kernel/debug /sys/kernel/tracing | grep -v :)\" || mount -t debugfs none /sys/kernel/debug", ""},
+}
+
+func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		lab := up(t, walledLab("tbkept"+runtime, runtime))
+		run := func(node, script string) (string, error) {
+			cmd, err := lab.Command(context.Background(), node, []string{"sh", "-c", script}, ExecOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.CombinedOutput()
+			return strings.TrimSpace(string(out)), err
+		}
+		for _, f := range forbidden {
+			if out, err := run("a", f.script); err == nil || !strings.Contains(out, f.says) {
+				t.Errorf("%s: %v: %s", f.what, err, out)
+			}
+			if out, err := run("b", f.script); err != nil {
+				t.Errorf("%s, privileged: %v: %s", f.what, err, out)
+			}
+		}
+		// What is the node's own stays its own.
+		for _, script := range []string{
+			"echo 1 >/proc/sys/net/ipv4/ip_forward",
+			"echo 2 >/sys/class/net/x/tx_queue_len",
+			"ping -c1 -W5 127.0.0.1",
+		} {
+			if out, err := run("a", script); err != nil {
+				t.Errorf("%s: %v: %s", script, err, out)
+			}
+		}
+	})
+}
+
+// The refusals of LXC, which reads them as text, and of commands, which get a filter of nines-init,
+// are the same: umount2 with MNT_FORCE has an error of its own, where the capability would have
+// been missed first.
+func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	lab := up(t, walledLab("tbrefused", "lxc"))
+	force := []string{"umount", "-f", "/tmp"}
+	attach := append([]string{"-P", filepath.Join(lab.state.dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
+	byLXC, _ := exec.Command("lxc-attach", attach...).CombinedOutput()
+	cmd, err := lab.Command(context.Background(), "a", force, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byNines, _ := cmd.CombinedOutput()
+	for who, out := range map[string]string{"LXC": string(byLXC), "nines": string(byNines)} {
+		if !strings.Contains(out, "Permission denied") {
+			t.Errorf("by %s, umount -f says %q", who, out)
+		}
+	}
+}
+
+func TestSysctlsOfNamespacesAreSetBehindWalls(t *testing.T) {
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		const value = "8191"
+		host, err := os.ReadFile("/proc/sys/kernel/msgmax")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lab := up(t, fmt.Sprintf("name: tbipc%s\ntopology: {nodes: {a: {runtime: %[1]s, sysctls: {kernel.msgmax: %s, fs.mqueue.msg_max: 9}}}}\n", runtime, value))
+		if got := in(t, lab, "a", "cat", "/proc/sys/kernel/msgmax", "/proc/sys/fs/mqueue/msg_max"); got != value+"\n9" {
+			t.Errorf("the node has %q", got)
+		}
+		if now, err := os.ReadFile("/proc/sys/kernel/msgmax"); err != nil || string(now) != string(host) {
+			t.Errorf("the host has %s: %v", now, err)
+		}
+	})
+}
+
+func TestAContainersProcessesAreLimited(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	h, err := isolate.Find(isolate.PIDs)
+	labtest.Require(t, "the pids controller", err == nil)
+	lab := up(t, walledLab("tbpids", "lxc"))
+	for node, want := range map[string]string{"a": fmt.Sprint(isolate.MostProcesses), "b": "max"} {
+		dirs, err := cgroup.DirsOf(lab.PID(node))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(dirs[h.Mount], "pids.max")); strings.TrimSpace(string(text)) != want {
+			t.Errorf("node %s has the limit %s: %v", node, text, err)
+		}
+	}
+}
+
+// TestAReadOnlyMountIsReadOnlyAllTheWayDown: a file system that is mounted below the source is as
+// little writable as the source.
+func TestAReadOnlyMountIsReadOnlyAllTheWayDown(t *testing.T) {
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		source, target := t.TempDir(), t.TempDir()
+		below := filepath.Join(source, "below")
+		if err := os.Mkdir(below, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Mount("tmpfs", below, "tmpfs", 0, "size=64k"); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := unix.Unmount(below, unix.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		}()
+		lab := up(t, fmt.Sprintf(`
+name: tbreadonly%s
+topology:
+  nodes:
+    a: {runtime: %[1]s, mounts: [{source: %q, target: %q, read_only: true}]}
+    b: {runtime: %[1]s, mounts: [{source: %[2]q, target: %[3]q}]}
+`, runtime, source, target))
+		for node, writable := range map[string]bool{"a": false, "b": true} {
+			for _, folder := range []string{target, filepath.Join(target, "below")} {
+				cmd, err := lab.Command(context.Background(), node, []string{"touch", filepath.Join(folder, node)}, ExecOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out, err := cmd.CombinedOutput(); (err == nil) != writable {
+					t.Errorf("node %s writes to %s: %v: %s", node, folder, err, out)
+				}
+			}
+		}
+		for _, folder := range []string{source, below} {
+			if _, err := os.Stat(filepath.Join(folder, "a")); err == nil {
+				t.Errorf("node a has written to %s", folder)
+			}
+		}
+	})
+}
+
+// A node whose rights change is another node.
+func TestANodeIsMadeAnewForOtherRights(t *testing.T) {
+	text := walledLab("tbrenew", "netns")
+	from, to := planOf(t, text), planOf(t, strings.Replace(text, ", privileged: true", "", 1))
+	if changes := Compare(from, to); len(changes.ReplacedNodes) != 1 || changes.ReplacedNodes[0] != "b" {
+		t.Errorf("the changes are %+v", changes)
+	}
+	if steps := strings.Join(Steps(from), "\n"); !strings.Contains(steps, "node b: let its processes do what root on the host may") {
+		t.Errorf("the dry run does not say it:\n%s", steps)
+	}
+}
