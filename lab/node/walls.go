@@ -142,7 +142,7 @@ func (w Walls) lxcWalls(set func(string, string, ...any), profile string) {
 		set("lxc.mount.auto", "proc:mixed sys:mixed")
 	}
 	for _, folder := range maskedFolders {
-		set("lxc.mount.entry", "tmpfs %s tmpfs ro,nosuid,nodev,noexec,size=0,optional 0 0", strings.TrimPrefix(folder, "/"))
+		set("lxc.mount.entry", "tmpfs %s tmpfs ro,nosuid,nodev,noexec,size=4k,optional 0 0", strings.TrimPrefix(folder, "/"))
 	}
 }
 

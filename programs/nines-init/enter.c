@@ -259,6 +259,7 @@ int enter__main(int argc, char **argv)
 	sigset_t all;
 	sigset_t before;
 	struct walls walls;
+	struct walls own;
 	const char *failed;
 	pid_t child;
 	int node;
@@ -272,7 +273,7 @@ int enter__main(int argc, char **argv)
 	 * joined, and whose walls are read.
 	 */
 	node = (int)syscall(SYS_pidfd_open, enter.pid, 0);
-	if (node < 0 || walls__of(enter.pid, &walls) < 0 ||
+	if (node < 0 || walls__of(enter.pid, &walls) < 0 || walls__of(getpid(), &own) < 0 ||
 	    enter__start_time(enter.pid) != enter.start) {
 		fprintf(stderr, "nines-init: the node's process %d has ended\n", enter.pid);
 		return INIT_EXIT_FAILED;
@@ -284,7 +285,7 @@ int enter__main(int argc, char **argv)
 				CLONE_NEWNET) < 0)
 		return enter__fail("join the namespaces of", "the node");
 	close(node);
-	failed = walls__raise(&walls);
+	failed = walls__raise(&walls, &own);
 	if (failed != NULL)
 		return enter__fail(failed, "the node");
 

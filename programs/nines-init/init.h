@@ -17,7 +17,7 @@
 struct walls {
 	uint64_t capabilities; /* the bounding set, capabilities(7) */
 	bool no_new_privs;
-	bool filtered; /* by the filter of seccomp.c */
+	unsigned filters; /* of system calls */
 };
 
 /* Sets up the namespaces in which it was started, then reaps until SIGTERM. */
@@ -32,9 +32,10 @@ int hold__main(const char *path, const char *number);
 int enter__main(int argc, char **argv);
 /* Reads the walls around a process; -1 with errno. */
 int walls__of(int pid, struct walls *walls);
-/* Puts this process and its future children behind walls, and gives it nothing that it lacks. NULL,
- * or what failed, with errno. Needs CAP_SYS_ADMIN for the filter, CAP_SETPCAP for the rest. */
-const char *walls__raise(const struct walls *walls);
+/* Puts this process, which has its own, and its future children behind walls, and gives it nothing
+ * that it lacks. NULL, or what failed, with errno. Needs CAP_SYS_ADMIN for the filter, CAP_SETPCAP
+ * for the rest. */
+const char *walls__raise(const struct walls *walls, const struct walls *own);
 /* Drops all capabilities outside the set, from the bounding set too; -1 with errno. */
 int walls__keep(uint64_t capabilities);
 /* Refuses system calls to this process and its future children; -1 with errno. */

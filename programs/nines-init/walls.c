@@ -19,9 +19,6 @@
 /* More than a process's status has where groups and CPUs are many; untouched pages cost nothing. */
 static char status[1 << 18];
 
-/* The kernel's numbers for Seccomp in proc_pid_status(5). */
-enum { FILTER_MODE = 2 };
-
 static int walls__read(int pid)
 {
 	char path[64];
@@ -59,16 +56,16 @@ static int walls__number(const char *key, int base, uint64_t *number)
 int walls__of(int pid, struct walls *walls)
 {
 	uint64_t no_new_privs;
-	uint64_t mode;
+	uint64_t filters;
 
 	if (walls__read(pid) < 0 || walls__number("\nCapBnd:\t", 16, &walls->capabilities) < 0 ||
 	    walls__number("\nNoNewPrivs:\t", 10, &no_new_privs) < 0)
 		return -1;
-	/* A kernel without seccomp does not have the line. */
-	if (walls__number("\nSeccomp:\t", 10, &mode) < 0)
-		mode = 0;
+	/* A kernel without seccomp does not have the line, nor has one before 5.9. */
+	if (walls__number("\nSeccomp_filters:\t", 10, &filters) < 0)
+		filters = 0;
 	walls->no_new_privs = no_new_privs != 0;
-	walls->filtered = mode == FILTER_MODE;
+	walls->filters = (unsigned)filters;
 	return 0;
 }
 
@@ -94,10 +91,11 @@ int walls__keep(uint64_t capabilities)
 	return (int)syscall(SYS_capset, &header, data);
 }
 
-const char *walls__raise(const struct walls *walls)
+const char *walls__raise(const struct walls *walls, const struct walls *own)
 {
-	/* The filter first, as CAP_SYS_ADMIN may go with the rest. */
-	if (walls->filtered && seccomp__install() < 0)
+	/* The filter first, as CAP_SYS_ADMIN may go with the rest. Filters that both have are those
+	 * of a container in which nines itself runs. */
+	if (walls->filters > own->filters && seccomp__install() < 0)
 		return "refuse system calls as in";
 	if (walls->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return "give up new privileges as in";
