@@ -109,6 +109,10 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 	if state != "running" && state != "degraded" {
 		t.Errorf("systemd is %s", state)
 	}
+	// What the kernel tells who traces it is the host's, and systemd mounts it where it may.
+	if mounts := in(t, lab, "b", "sh", "-c", "grep -E ' (debugfs|tracefs) ' /proc/mounts || true"); mounts != "" {
+		t.Errorf("it shows %s", mounts)
+	}
 	// For each thread: its name, its CPUs, its group.
 	const threads = `for t in /proc/[0-9]*/task/[0-9]*; do
 		echo $(cat $t/comm) $(grep Cpus_allowed_list $t/status | cut -f2) $(grep -E '(^0:|name=systemd):' $t/cgroup | tail -1 | cut -d: -f3); done`

@@ -35,6 +35,18 @@ func TestPlanEveryExample(t *testing.T) {
 	}
 }
 
+// TestPlanShowsPrivilegedNodes: the table and JSON name the nodes that have no walls.
+func TestPlanShowsPrivilegedNodes(t *testing.T) {
+	arguments := []string{"plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--set", "nodes.dut.privileged=true"}
+	_, table, _ := call(arguments...)
+	if strings.Count(table, "(privileged)") != 1 || !strings.Contains(table, "lxc (privileged)") || !strings.Contains(table, "what root on the host may") {
+		t.Errorf("the table does not show it:\n%s", table)
+	}
+	if _, text, _ := call(append(arguments, "--format", "json")...); strings.Count(text, `"privileged": true`) != 1 {
+		t.Errorf("JSON does not show it:\n%.2000s", text)
+	}
+}
+
 // TestPlanOutput: the table has the plan and what the host lacks. So does JSON, beside the plan's
 // own keys, and it is the same each time.
 func TestPlanOutput(t *testing.T) {

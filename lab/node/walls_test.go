@@ -60,11 +60,18 @@ func TestACommandGainsNoPrivilegesWhereTheNodeDoesNot(t *testing.T) {
 	labtest.Root(t)
 	setpriv, err := exec.LookPath("setpriv")
 	labtest.Require(t, "setpriv", err == nil)
-	first := exec.Command(setpriv, "--no-new-privs", "--bounding-set=-sys_time", "sleep", "60")
+	first := exec.Command(setpriv, "--no-new-privs", "--bounding-set=-sys_time", "sh", "-c", "echo; exec sleep 60")
+	ready, err := first.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = first.Process.Kill(), first.Wait() }()
+	if _, err := ready.Read(make([]byte, 1)); err != nil {
+		t.Fatalf("setpriv has failed: %v", err)
+	}
 	id, err := proc.Of(first.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
@@ -75,17 +82,7 @@ func TestACommandGainsNoPrivilegesWhereTheNodeDoesNot(t *testing.T) {
 		})
 		return strings.Join(lines, " ")
 	}
-	path := fmt.Sprintf("/proc/%d/status", id.PID)
-	for { // until setpriv has become sleep
-		name, err := os.ReadFile(strings.Replace(path, "status", "comm", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(name) == "sleep\n" {
-			break
-		}
-	}
-	want, err := os.ReadFile(path)
+	want, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", id.PID))
 	if err != nil {
 		t.Fatal(err)
 	}
