@@ -173,6 +173,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 				}
 			}
 			startsAreTold(t, done)
+			wakesAreNoGaps(t, done)
 			for _, baseline := range done.Baselines {
 				if baseline.RxPackets == 0 {
 					t.Errorf("baseline %s (%s) received nothing", baseline.ID, baseline.When)
@@ -217,6 +218,22 @@ func startsAreTold(t *testing.T, done *result.Result) {
 		}
 		if at := intervals[0].Start; !at.Equal(started.Truncate(time.Millisecond)) {
 			t.Errorf("trial %s: its log starts at %v, not %v", trial.ID, at, started)
+		}
+	}
+}
+
+// wakesAreNoGaps: these threads sleep between packets, and their meters tell by how much the timers
+// woke them late. No reason counts that as time that the host took.
+func wakesAreNoGaps(t *testing.T, done *result.Result) {
+	t.Helper()
+	for _, trial := range done.Summary.Trials {
+		d, err := done.TrialFolder(trial.ID).Details()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first is that of the sender, which sleeps until a packet is due.
+		if wakes := d.Gaps[0].Wakes; wakes == nil || wakes.Count == 0 || wakes.MaxNs > wakes.TotalNs {
+			t.Errorf("trial %s: wake-ups %+v", trial.ID, wakes)
 		}
 	}
 }

@@ -20,6 +20,10 @@ const (
 	maxTakenShare = 1e-4
 	// maxGap is the longest single gap in a clean trial.
 	maxGap = time.Millisecond
+	// maxWake is the longest that an idle CPU may take to wake a thread in a clean trial. Servers
+	// leave their deepest idle state within 0.3 ms, laptops within 0.7 to 2.6 ms (exit_latency in
+	// the kernel's drivers/idle/intel_idle.c).
+	maxWake = time.Millisecond
 	// maxStealShare and maxRunDelayShare limit the kernel's own counts of the same.
 	maxStealShare    = 1e-3
 	maxRunDelayShare = 1e-3
@@ -123,6 +127,10 @@ func disturbances(e evidence) []string {
 		if share(gap.TotalNs) > maxTakenShare || gap.MaxNs > int64(maxGap) {
 			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: this affects the tail above p%s",
 				gap.Thread, gap.CPU, gap.Count, round(gap.TotalNs), round(gap.MaxNs), percent(1-share(gap.TotalNs)))
+		}
+		if wakes := gap.Wakes; wakes != nil && wakes.MaxNs > int64(maxWake) {
+			say("%s: CPU %d woke it %v after its timer at the longest, of %d times: more than an idle CPU takes",
+				gap.Thread, gap.CPU, round(wakes.MaxNs), wakes.Count)
 		}
 		if e.stopped(gap) {
 			say("%s: its %s thread stood still for %v at once, which is how %s takes a CPU back from real-time threads that never sleep, up to %v of each %v: tuning: realtime lifts it",

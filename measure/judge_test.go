@@ -69,6 +69,16 @@ func TestJudge(t *testing.T) {
 		{"few short gaps", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 10, TotalNs: 50_000, MaxNs: 9_000}}
 		}, result.Clean, ""},
+		{"ordinary wake-ups from idle", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 210_000}}}
+		}, result.Clean, ""},
+		{"a wake-up that something held up", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 2_400_000}}}
+		}, result.Noisy, "loop: CPU 1 woke it 2.4ms after its timer at the longest, of 10801 times"},
+		{"ordinary wake-ups while others ran", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 210_000}}}
+			e.details.RunDelayNs = 3e6
+		}, result.Noisy, "waited 3ms"},
 		{"steal", func(e *evidence) { e.details.StealNs = 2e7 }, result.Noisy, "hypervisor took 20ms"},
 		{"run delay", func(e *evidence) { e.details.RunDelayNs = 3e6 }, result.Noisy, "waited 3ms"},
 		{"a switch kept from its CPU", func(e *evidence) {

@@ -178,6 +178,9 @@ func gapMeter(thread string, cpu int, scheduling string, from client.Gaps) resul
 		Count: from.Count, TotalNs: from.TotalNs, MaxNs: from.MaxNs,
 		Worst: make([]result.Gap, 0, len(from.Worst)),
 	}
+	if wakes := result.Wakes(from.Wakes); wakes.Count > 0 {
+		meter.Wakes = &wakes
+	}
 	for _, row := range from.Worst {
 		meter.Worst = append(meter.Worst, result.Gap{AtNs: row[0], LengthNs: row[1]})
 	}

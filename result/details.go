@@ -135,6 +135,16 @@ type GapMeter struct {
 	TotalNs     int64  `json:"total_ns"`
 	MaxNs       int64  `json:"max_ns"`
 	Worst       []Gap  `json:"worst"`
+	// Wakes is how late timers woke the thread; nil if it never slept. It is no gap.
+	Wakes *Wakes `json:"wakes,omitempty"`
+}
+
+// Wakes is how late timers woke a thread that slept: the time that an idle CPU takes, if nothing
+// else had it.
+type Wakes struct {
+	Count   uint64 `json:"count"`
+	TotalNs int64  `json:"total_ns"`
+	MaxNs   int64  `json:"max_ns"`
 }
 
 // Gap is one stretch without the CPU.

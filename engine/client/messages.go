@@ -111,6 +111,14 @@ type Gaps struct {
 	TotalNs     int64      `json:"total_ns"`
 	MaxNs       int64      `json:"max_ns"`
 	Worst       [][2]int64 `json:"worst"`
+	Wakes       Wakes      `json:"wakes"`
+}
+
+// Wakes is how late timers woke a thread that slept. It is no gap: an idle CPU takes a while.
+type Wakes struct {
+	Count   uint64 `json:"count"`
+	TotalNs int64  `json:"total_ns"`
+	MaxNs   int64  `json:"max_ns"`
 }
 
 // Trial is the trial command. StartNs 0 begins soon; a generator and its sink get the same time.

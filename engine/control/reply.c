@@ -40,11 +40,14 @@ json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64
 			worst,
 			json_pack("[o,o]", since(scale, from_ticks, g->worst[i].at_ticks),
 				  number(clock_ticks_to_ns(scale, g->worst[i].length_ticks))));
-	return json_pack("{s:o,s:I,s:o,s:o,s:o}", "threshold_ns",
-			 number(clock_ticks_to_ns(scale, gaps_threshold(g))), "count",
-			 (json_int_t)g->count, "total_ns",
-			 number(clock_ticks_to_ns(scale, g->total_ticks)), "max_ns",
-			 number(clock_ticks_to_ns(scale, g->max_ticks)), "worst", worst);
+	json_t *wakes = json_pack("{s:I,s:o,s:o}", "count", (json_int_t)g->wakes.count, "total_ns",
+				  number(clock_ticks_to_ns(scale, g->wakes.total_ticks)), "max_ns",
+				  number(clock_ticks_to_ns(scale, g->wakes.max_ticks)));
+	return json_pack(
+		"{s:o,s:I,s:o,s:o,s:o,s:o}", "threshold_ns",
+		number(clock_ticks_to_ns(scale, gaps_threshold(g))), "count", (json_int_t)g->count,
+		"total_ns", number(clock_ticks_to_ns(scale, g->total_ticks)), "max_ns",
+		number(clock_ticks_to_ns(scale, g->max_ticks)), "worst", worst, "wakes", wakes);
 }
 
 static void add_drops(json_t *list, const struct port *p)

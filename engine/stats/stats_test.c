@@ -172,6 +172,7 @@ static void test_gaps_compares_like_with_like(void **state)
 	assert_int_equal(gaps_threshold(&g), 1600);
 }
 
+/* Neither is waking late, as much as it differs: the CPU was idle. */
 static void test_gaps_sleep_is_none(void **state)
 {
 	(void)state;
@@ -184,10 +185,28 @@ static void test_gaps_sleep_is_none(void **state)
 		gaps_woken(&g, now, now + 500);
 	gaps_begin(&g, now += 1000000);
 	gaps_turn(&g, now += 200, 0);
+	gaps_woken(&g, now, now + 140000);
+	gaps_woken(&g, now, now - 1); /* early, by the rounding of clocks */
+	gaps_begin(&g, now += 140000);
+	gaps_turn(&g, now += 200, 0);
 	assert_int_equal(g.count, 0);
-	gaps_woken(&g, now, now + 4001);
+	assert_int_equal(g.wakes.count, GAPS_LEARN_TURNS + 3);
+	assert_int_equal(g.wakes.total_ticks, 500 * (GAPS_LEARN_TURNS + 1) + 140000);
+	assert_int_equal(g.wakes.max_ticks, 140000);
+	gaps_turn(&g, now += 140000, 0); /* awake, it is a gap */
 	assert_int_equal(g.count, 1);
-	assert_int_equal(g.max_ticks, 4001);
+}
+
+static void test_gaps_knows_the_largest_bursts(void **state)
+{
+	(void)state;
+	struct gaps g;
+	uint64_t now = 0;
+	gaps_init(&g, 1000);
+	gaps_begin(&g, now);
+	learn(&g, &now, 128, 3000);
+	gaps_turn(&g, now += 24001, 4096);
+	assert_int_equal(g.count, 1);
 }
 
 static void test_gaps_keeps_the_longest(void **state)
@@ -370,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_worst_of_none),
 		cmocka_unit_test(test_gaps_compares_like_with_like),
 		cmocka_unit_test(test_gaps_sleep_is_none),
+		cmocka_unit_test(test_gaps_knows_the_largest_bursts),
 		cmocka_unit_test(test_gaps_keeps_the_longest),
 		cmocka_unit_test(test_rate_counts_by_second),
 		cmocka_unit_test(test_recorder_stores_every_packet),

@@ -60,6 +60,12 @@ export interface Gap {
   length_ns: number;
 }
 
+export interface Wakes {
+  count: number;
+  total_ns: number;
+  max_ns: number;
+}
+
 export interface GapMeter {
   thread: string;
   cpu: number;
@@ -69,6 +75,7 @@ export interface GapMeter {
   total_ns: number;
   max_ns: number;
   worst: Gap[];
+  wakes?: Wakes;
 }
 
 export interface Counter {

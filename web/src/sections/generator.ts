@@ -59,6 +59,7 @@ export function gapTable(rows: () => Listed[]): Table {
       { title: "longest", unit: "µs", cell: ({ meter }) => number(meter.max_ns / 1000, (v) => micros(v * 1000)) },
       { title: "in all", unit: "µs", cell: ({ meter }) => number(meter.total_ns / 1000, (v) => micros(v * 1000)) },
       { title: "share of the trial", unit: "%", cell: ({ trial, meter }) => number(trial.details && trial.details.duration_ns > 0 ? (100 * meter.total_ns) / trial.details.duration_ns : null, significant) },
+      { title: "woken late by", unit: "µs", hint: "At most, by the timer of a thread that slept: no gap, for an idle CPU takes a while", cell: ({ meter }) => number(meter.wakes ? meter.wakes.max_ns / 1000 : null, (v) => micros(v * 1000)) },
     ],
   });
 }
