@@ -232,7 +232,7 @@ func TestPublishedNamesMeanSeries(t *testing.T) {
 	for name, want := range map[string]int{
 		"udp single": 0, "UDP batch (sendmmsg)": 1, "batch ovs-dpdk": 2, "udp": -1, "container": 3, "Container behind ovs-dpdk": 4, "behind": 4, "ovs-dpdk": -1, "ovs": -1, "batch veth": 1, "": -1, "(udp single)": -1, "udp single 64": -1,
 	} {
-		if got := match(name, series); got != want {
+		if got := match(name, wordsOf(series)); got != want {
 			t.Errorf("match(%q) = %d, want %d", name, got, want)
 		}
 	}

@@ -15,31 +15,44 @@ import (
 // publishedIn returns the published curves of a figure, with the matching series.
 func (c *chooser) publishedIn(f Chosen) []PublishedSeries {
 	list := []PublishedSeries{}
+	var words []map[string]bool
 	for _, p := range c.published {
-		if p.Figure == f.Kind {
-			list = append(list, PublishedSeries{Published: p, Match: match(p.Series, f.Series)})
+		if p.Figure != f.Kind {
+			continue
 		}
+		if words == nil {
+			words = wordsOf(f.Series)
+		}
+		list = append(list, PublishedSeries{Published: p, Match: match(p.Series, words)})
 	}
 	return list
 }
 
+// wordsOf has the words of each series' values.
+func wordsOf(series []Series) []map[string]bool {
+	all := make([]map[string]bool, len(series))
+	for i, s := range series {
+		all[i] = map[string]bool{}
+		for _, value := range s.Variables {
+			for _, word := range strings.Fields(strings.ToLower(result.FormatVariable(value))) {
+				all[i][word] = true
+			}
+		}
+	}
+	return all
+}
+
 // match finds the series that a published curve's name means: the one with all of the name's words
-// among its values, and of several the one with the fewest other values. Text in parentheses
+// among its own, and of several the one with the fewest other values. Text in parentheses
 // explains the name and does not count: "udp single (send and recv)" means the series with the
 // backend udp and single packets. It is -1 if no series or no single one matches.
-func match(name string, series []Series) int {
+func match(name string, series []map[string]bool) int {
 	if before, _, ok := strings.Cut(name, "("); ok {
 		name = before
 	}
 	words := strings.Fields(strings.ToLower(name))
 	found, fewest := -1, math.MaxInt
-	for i, s := range series {
-		values := map[string]bool{}
-		for _, value := range s.Variables {
-			for _, word := range strings.Fields(strings.ToLower(result.FormatVariable(value))) {
-				values[word] = true
-			}
-		}
+	for i, values := range series {
 		all := len(words) > 0
 		for _, word := range words {
 			all = all && values[word]

@@ -25,6 +25,17 @@ type SearchGroup struct {
 	Trials      int            `json:"trials"`
 	MeasuringNs int64          `json:"measuring_ns"`
 	Findings    []GroupFinding `json:"findings"`
+
+	deviates map[string]bool // the deviations
+}
+
+// appendOnce appends a text that is not in the list yet, which seen tells.
+func appendOnce(list []string, text string, seen map[string]bool) []string {
+	if seen[text] {
+		return list
+	}
+	seen[text] = true
+	return append(list, text)
 }
 
 // GroupFinding is one figure of a search over its repeats. It never is a latency under load: their
@@ -72,7 +83,7 @@ func SearchGroups(searches []result.Search) []SearchGroup {
 			at[key] = index
 			groups = append(groups, SearchGroup{
 				Method: s.Method, Variables: s.Variables, Conformant: true,
-				Searches: []string{}, Deviations: []string{}, Findings: []GroupFinding{},
+				Searches: []string{}, Deviations: []string{}, Findings: []GroupFinding{}, deviates: map[string]bool{},
 			})
 		}
 		of[index] = append(of[index], s)
@@ -89,9 +100,7 @@ func (g *SearchGroup) add(s result.Search) {
 	g.Searches = append(g.Searches, s.ID)
 	g.Conformant = g.Conformant && s.Conformant
 	for _, deviation := range s.Deviations {
-		if !slices.Contains(g.Deviations, deviation) {
-			g.Deviations = append(g.Deviations, deviation)
-		}
+		g.Deviations = appendOnce(g.Deviations, deviation, g.deviates)
 	}
 	if s.Passed != nil {
 		passed := *s.Passed && (g.Passed == nil || *g.Passed)
@@ -125,8 +134,9 @@ func (g *SearchGroup) fold(searches []result.Search) {
 	for _, k := range order {
 		g.Findings = append(g.Findings, foldFinding(all[k]))
 	}
+	differ := differences(g.Findings)
 	for i := range g.Findings {
-		g.Findings[i].At = conditionText(g.Findings[i], g.Findings)
+		g.Findings[i].At = conditionText(g.Findings[i], differ)
 	}
 }
 
@@ -137,13 +147,13 @@ func foldFinding(repeats []result.Finding) GroupFinding {
 	if f.Conditions == nil {
 		f.Conditions = map[string]any{}
 	}
-	values := []float64{}
+	values, given := []float64{}, map[string]bool{}
 	for _, one := range repeats {
 		if one.Value != nil {
 			values = append(values, *one.Value)
 		}
-		if one.Reason != "" && !slices.Contains(f.Reasons, one.Reason) {
-			f.Reasons = append(f.Reasons, one.Reason)
+		if one.Reason != "" {
+			f.Reasons = appendOnce(f.Reasons, one.Reason, given)
 		}
 		if one.Passed != nil {
 			passed := *one.Passed && (f.Passed == nil || *f.Passed)
@@ -172,18 +182,44 @@ func headlines(s result.Search) []result.Finding {
 	return list
 }
 
+// condition is a condition of the findings of one name.
+type condition struct{ finding, name string }
+
+// differences are the conditions in which findings of the same name differ; one that lacks a
+// condition has the empty value.
+func differences(all []GroupFinding) map[condition]bool {
+	findings := map[string]int{} // of each name
+	type seen struct {
+		first string
+		in    int
+	}
+	values, differ := map[condition]*seen{}, map[condition]bool{}
+	for _, f := range all {
+		findings[f.Name]++
+		for name, value := range f.Conditions {
+			at, text := condition{f.Name, name}, result.FormatVariable(value)
+			if values[at] == nil {
+				values[at] = &seen{first: text}
+			}
+			values[at].in++
+			differ[at] = differ[at] || text != values[at].first
+		}
+	}
+	for at, s := range values {
+		differ[at] = differ[at] || s.first != "" && s.in < findings[at.finding]
+	}
+	return differ
+}
+
 // conditionText distinguishes findings of one name by the conditions that differ.
-func conditionText(f GroupFinding, all []GroupFinding) string {
+func conditionText(f GroupFinding, differ map[condition]bool) string {
 	var names []string
 	_, isLoad := f.Conditions[result.LoadVariable]
-	for name, value := range f.Conditions {
+	for name := range f.Conditions {
 		if isLoad && name != result.LoadVariable && name != "test" {
 			continue // the rate and the time follow from it
 		}
-		differs := isLoad || slices.ContainsFunc(all, func(other GroupFinding) bool {
-			return other.Name == f.Name && result.FormatVariable(other.Conditions[name]) != result.FormatVariable(value)
-		})
-		if differs {
+		if isLoad || differ[condition{f.Name, name}] {
 			names = append(names, name)
 		}
 	}

@@ -3,8 +3,10 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -243,5 +245,34 @@ func TestPageHoldsSearches(t *testing.T) {
 	data := dataOf(t, page.Bytes())
 	if len(data.Searches) != 1 || *data.Searches[0].Findings[0].Value != 1000 || data.Searches[0].Variables["links.*.kind"] != "</script>" {
 		t.Errorf("the page has %+v", data.Searches)
+	}
+}
+
+// TestConditionsThatDifferFollowTheirDefinition compares each pair of findings of one name, which
+// takes too long for a file of somebody else's with thousands.
+func TestConditionsThatDifferFollowTheirDefinition(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	values := []any{nil, "", 1.0, "a"}
+	for range 2000 {
+		all := make([]GroupFinding, random.IntN(5))
+		for i := range all {
+			all[i] = GroupFinding{Name: []string{"x", "y"}[random.IntN(2)], Conditions: map[string]any{}}
+			for _, name := range []string{"p", "q"} {
+				if random.IntN(3) > 0 {
+					all[i].Conditions[name] = values[random.IntN(len(values))]
+				}
+			}
+		}
+		differ := differences(all)
+		for _, f := range all {
+			for name, value := range f.Conditions {
+				want := slices.ContainsFunc(all, func(other GroupFinding) bool {
+					return other.Name == f.Name && result.FormatVariable(other.Conditions[name]) != result.FormatVariable(value)
+				})
+				if got := differ[condition{f.Name, name}]; got != want {
+					t.Fatalf("%s of %s in %+v: %v, want %v", name, f.Name, all, got, want)
+				}
+			}
+		}
 	}
 }

@@ -174,6 +174,7 @@ func writeConformance(out *strings.Builder, s terminal.Style, groups []SearchGro
 	type method struct {
 		searches, conformant int
 		deviations           []string
+		deviates             map[string]bool
 		failed, judged       int
 	}
 	var order []string
@@ -181,7 +182,7 @@ func writeConformance(out *strings.Builder, s terminal.Style, groups []SearchGro
 	for _, g := range groups {
 		m := by[g.Method]
 		if m == nil {
-			m = &method{}
+			m = &method{deviates: map[string]bool{}}
 			by[g.Method], order = m, append(order, g.Method)
 		}
 		m.searches++
@@ -195,9 +196,7 @@ func writeConformance(out *strings.Builder, s terminal.Style, groups []SearchGro
 			}
 		}
 		for _, deviation := range g.Deviations {
-			if !slices.Contains(m.deviations, deviation) {
-				m.deviations = append(m.deviations, deviation)
-			}
+			m.deviations = appendOnce(m.deviations, deviation, m.deviates)
 		}
 	}
 	line := func(head, colour, text string) {

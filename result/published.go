@@ -34,8 +34,16 @@ type Published struct {
 	Points [][2]float64 `json:"points"`
 }
 
+// maxPublished is the most published curves of a result that are kept: each is compared with every
+// series of each figure.
+const maxPublished = 1000
+
 // keepPublished skips what cannot be drawn: a file may come from anyone.
 func (r *Result) keepPublished(all []Published) {
+	if len(all) > maxPublished {
+		r.problem("%s: of its %d curves the first %d are read", PublishedFile, len(all), maxPublished)
+		all = all[:maxPublished]
+	}
 	for _, p := range all {
 		switch p.Figure {
 		case FigureRate, FigureSize, FigureLatency, FigureLoad, FigureMaximum:

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,5 +83,17 @@ func TestWhatCannotBeDrawnIsPassedOver(t *testing.T) {
 	}
 	if _, err := Open(w.Dir()); err == nil {
 		t.Error("a file of another schema was read")
+	}
+}
+
+// TestPublishedCurvesHaveALimit: each is compared with every series of the result.
+func TestPublishedCurvesHaveALimit(t *testing.T) {
+	many := make([]Published, maxPublished+1)
+	for i := range many {
+		many[i] = Published{Source: "s", Figure: FigureRate, Series: fmt.Sprint(i), Points: [][2]float64{{1, 1}}}
+	}
+	var r Result
+	if r.keepPublished(many); len(r.Published) != maxPublished || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "of its 1001 curves the first 1000 are read") {
+		t.Errorf("%d curves, problems %q", len(r.Published), r.Problems)
 	}
 }

@@ -82,7 +82,7 @@ func (w *Writer) AddSearch(s Search) (Search, error) {
 		s.Variables = map[string]any{}
 	}
 	s.complete()
-	if err := s.check(w.summary.Trials); err != nil {
+	if err := s.check(idsIn(w.summary.Trials)); err != nil {
 		return Search{}, fmt.Errorf("the search cannot be kept: %w", err)
 	}
 	before := w.searches.Searches
@@ -110,14 +110,18 @@ func (s *Search) complete() {
 	}
 }
 
-// check checks what readers rely on.
-func (s *Search) check(trials []Trial) error {
-	var wrong []error
-	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+func idsIn(trials []Trial) map[string]bool {
 	known := make(map[string]bool, len(trials))
 	for _, t := range trials {
 		known[t.ID] = true
 	}
+	return known
+}
+
+// check checks what readers rely on, against the IDs of the summary's trials.
+func (s *Search) check(known map[string]bool) error {
+	var wrong []error
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	for _, t := range s.Trials {
 		if !known[t.ID] {
 			say("its trial %q is not in the summary", t.ID)
@@ -150,7 +154,7 @@ func (s *Search) check(trials []Trial) error {
 
 // keepSearches skips what cannot be shown: a file may come from anyone.
 func (r *Result) keepSearches(all []Search) {
-	seen := make(map[string]bool, len(all))
+	seen, known := make(map[string]bool, len(all)), idsIn(r.Summary.Trials)
 	for _, s := range all {
 		switch {
 		case !safeID(s.ID):
@@ -162,7 +166,7 @@ func (r *Result) keepSearches(all []Search) {
 		}
 		seen[s.ID] = true
 		s.complete()
-		if err := s.check(r.Summary.Trials); err != nil {
+		if err := s.check(known); err != nil {
 			r.problem("%s: search %s: %v", SearchesFile, s.ID, err)
 		}
 		r.Searches = append(r.Searches, s)
