@@ -2,10 +2,16 @@ package lab
 
 import (
 	"context"
+	"flag"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
 )
@@ -34,9 +40,12 @@ esac
 	standInSnabb = `#!/bin/sh
 [ "$1" = snsh ] && [ -s "$2" ] || exit 1
 dir=$(dirname "$2")
+# The real app has the links tx and rx, and none else carries packets.
+grep -q 'port[0-9]*\.\(output\|input\)' "$2" && exit 1
 echo seen >/run/snabb/nines-stand-in
 ls -A /run/snabb >"$dir/run"
-exec sleep 1000
+# The real one opens a packet socket on each device, for which nines waits.
+exec TEST -test.run '^TestPortsOfAStandIn$' "$2"
 `
 )
 
@@ -92,7 +101,7 @@ func TestVPPIsStartedAndTold(t *testing.T) {
 	lab := up(t, ovsStar("vpp", 3, 1500))
 	onlyProgram(t, lab, "vpp")
 	var want []string
-	for _, verb := range []string{"create host-interface name %", "set interface state host-% up", "set interface l2 bridge host-% 1"} {
+	for _, verb := range []string{"create host-interface name % cksum-gso-disable", "set interface state host-% up", "set interface l2 bridge host-% 1"} {
 		for _, e := range lab.Plan().Links[0].Endpoints {
 			want = append(want, strings.ReplaceAll(verb, "%", e.FabricDevice))
 		}
@@ -122,13 +131,44 @@ func TestVPPThatRefusesIsAnError(t *testing.T) {
 	}
 }
 
+// TestPortsOfAStandIn is the part of Snabb's stand-in that no shell can do: it opens the devices of
+// the script that is its argument, and keeps running.
+func TestPortsOfAStandIn(t *testing.T) {
+	if flag.NArg() == 0 {
+		t.Skip("it is run by the stand-in for Snabb")
+	}
+	script, err := os.ReadFile(flag.Arg(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`RawSocket, "([^"]+)"`).FindAllSubmatch(script, -1) {
+		device, err := net.InterfaceByName(string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Bind(socket, &unix.SockaddrLinklayer{Protocol: unix.ETH_P_ALL << 8, Ifindex: device.Index}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Hour)
+}
+
 func TestSnabbIsStartedAndTold(t *testing.T) {
 	labtest.Root(t)
 	const folder = "/run/snabb"
 	_, err := os.Stat(folder)
 	before := err == nil
-	standIn(t, map[string]string{"snabb": standInSnabb})
-	lab := up(t, ovsStar("snabb", 2, 1500))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	standIn(t, map[string]string{"snabb": strings.ReplaceAll(standInSnabb, "TEST", self)})
+	labtest.Hugepages(t)
+	lab := up(t, star("snabb", 2, 1500)+"dpdk: {hugepages: reserve}\n")
 	onlyProgram(t, lab, "snabb")
 	script := readStandIn(t, lab, "switch.lua")
 	for i, e := range lab.Plan().Links[0].Endpoints {

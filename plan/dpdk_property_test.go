@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/spec"
 )
@@ -24,7 +25,14 @@ func bypassViolations(p *Plan, usable func(id int) bool) []string {
 		}
 		prefixes[d.Prefix] = true
 		if d.Huge {
-			pages += (d.MemoryBytes + p.Hugepages.PageBytes - 1) / p.Hugepages.PageBytes
+			// A program may take its memory on each of several NUMA nodes.
+			nodes := 0
+			for _, demand := range p.Hugepages.Demands {
+				if strings.HasSuffix(demand.Who, who) {
+					nodes++
+				}
+			}
+			pages += int64(nodes) * ((d.MemoryBytes + p.Hugepages.PageBytes - 1) / p.Hugepages.PageBytes)
 		}
 		if d.Huge == (p.Hugepages.Mode == spec.HugepagesNone) {
 			fail("%s: huge is %v, and the mode %s", who, d.Huge, p.Hugepages.Mode)
@@ -35,7 +43,7 @@ func bypassViolations(p *Plan, usable func(id int) bool) []string {
 		if opened != (n.DPDK != nil) {
 			fail("%s opens devices: %v, and has %+v for it", n.Name, opened, n.DPDK)
 		}
-		use(n.Name, n.DPDK)
+		use("node "+n.Name, n.DPDK)
 	}
 	sockets := map[string]int{}
 	for _, l := range p.Links {

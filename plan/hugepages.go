@@ -22,6 +22,9 @@ const (
 // assignDPDK decides where the memory of all users of DPDK is, and which devices they may open.
 func (w *work) assignDPDK() error {
 	for _, n := range w.users() {
+		if err := w.checkOrdinaryMemory(n); err != nil {
+			return err
+		}
 		bytes, err := w.dpdkMemory(n)
 		if err != nil {
 			return err
@@ -54,7 +57,7 @@ func (w *work) assignDPDK() error {
 // switch uses the memory that its guests share with it.
 func (w *work) dpdkMemory(n *node) (int64, error) {
 	if n.link != nil {
-		return n.link.kind.Descriptor().Program.MemoryBytes, nil
+		return w.programMemory(n.link), nil
 	}
 	return w.engineMemory(n)
 }
@@ -187,10 +190,12 @@ func (w *work) hugepages() *Hugepages {
 		if n.link != nil {
 			who = "link " + n.link.name
 		}
-		out.Demands = append(out.Demands, HugepageDemand{
-			Who: who, MemoryNode: n.dpdk.MemoryNode,
-			Pages: int((n.dpdk.MemoryBytes + out.PageBytes - 1) / out.PageBytes),
-		})
+		for _, memoryNode := range w.dpdkNodes(n) {
+			out.Demands = append(out.Demands, HugepageDemand{
+				Who: who, MemoryNode: memoryNode,
+				Pages: int((n.dpdk.MemoryBytes + out.PageBytes - 1) / out.PageBytes),
+			})
+		}
 	}
 	if !used {
 		return nil
@@ -224,28 +229,38 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 			continue
 		}
 		problem := fmt.Sprintf("%s on NUMA node %d, of %s each, and %d are free", wantText(who[numa], wanted[numa]), numa, terminal.MiB(size), free)
-		const ordinary = "--set dpdk.hugepages=none runs in ordinary memory, slower"
 		switch {
 		case p.Hugepages.Mode == spec.HugepagesAuto:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Problem: problem, Missing: missing * size,
-				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; " + ordinary})
+				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end" + p.ordinary("; ")})
 		case missing*size > memory:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Missing: missing*size - memory,
 				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, terminal.MiB(memory)),
-				Remedy:  p.TakeLess() + ordinary})
+				Remedy:  p.DoWithLess()})
 		}
 	}
 	return list
 }
 
-// TakeLess suggests the least memory that suffices, worded to follow another remedy; empty where no
-// engine could take less.
-func (p *Plan) TakeLess() string {
+// DoWithLess suggests how to do with fewer hugepages, or with none.
+func (p *Plan) DoWithLess() string {
+	less, ordinary := p.takeLess(), p.ordinary("")
+	switch {
+	case less == "" && ordinary == "":
+		return "free some memory"
+	case less == "" || ordinary == "":
+		return less + ordinary
+	}
+	return less + ", or " + ordinary
+}
+
+// takeLess suggests the least memory that suffices; empty where no engine could take less.
+func (p *Plan) takeLess() string {
 	least := max(p.leastMemory(), leastEngineMemory)
 	if !slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.DPDK != nil && n.DPDK.MemoryBytes > least }) {
 		return ""
 	}
-	return fmt.Sprintf("take less (--set dpdk.memory=%dMiB), or ", least>>20)
+	return fmt.Sprintf("take less (--set dpdk.memory=%dMiB)", least>>20)
 }
 
 func wantText(who []string, pages int64) string {

@@ -100,8 +100,15 @@ type LinkProgram struct {
 	Listens bool
 	// MostCPUs is the most CPUs that it can spread its ports over; 0: no bound.
 	MostCPUs int
-	// MemoryBytes is what its DPDK takes for packets and tables; 0: it does not use DPDK.
+	// MemoryBytes is what it takes for packets and tables, in hugepages; 0: it takes none.
 	MemoryBytes int64
+	// Memory computes MemoryBytes from the link's endpoints and MTU and the size of the pages, where
+	// it depends on them; nil where it does not.
+	Memory func(endpoints, mtu int, pageBytes int64) int64
+	// EachNUMANode is true if it takes that much on each NUMA node of the host.
+	EachNUMANode bool
+	// HugepagesOnly is true if it cannot do without hugepages.
+	HugepagesOnly bool
 	// KernelDatapath names the host feature with which the kernel forwards in the program's place,
 	// so that nothing polls; empty: the program always polls.
 	KernelDatapath string

@@ -90,14 +90,13 @@ var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkVPP, Doc: "FD.io's VPP, where it is installed", Between: "vpp",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
-		// 16384 buffers on each NUMA node (VLIB_BUFFER_DEFAULT_BUFFERS_PER_NUMA).
-		Program: &LinkProgram{Opens: "AF_PACKET", MemoryBytes: 128 << 20},
+		Program: &LinkProgram{Opens: "AF_PACKET", Memory: vppMemory, EachNUMANode: true},
 		Needs:   []string{"vpp"}, Colour: "#8a5a00",
 	},
 	{
 		Kind: LinkSnabb, Doc: "Snabb's bridge, where it is installed", Between: "snabb",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
-		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, MemoryBytes: 128 << 20},
+		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, Memory: snabbMemory, HugepagesOnly: true},
 		Needs:   []string{"snabb"}, Colour: "#8a5a00",
 	},
 

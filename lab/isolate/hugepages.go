@@ -84,6 +84,6 @@ func explainShort(p *plan.Plan, numaNode int, err error) error {
 		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; those that were found are given back",
 			numaNode, strings.Join(who, ", "), h.PageBytes>>10),
 		Err:    short,
-		Remedy: "free some memory, reserve them at boot (hugepages=N), " + p.TakeLess() + "--set dpdk.hugepages=none",
+		Remedy: "reserve them at boot (hugepages=N), or " + p.DoWithLess(),
 	}
 }

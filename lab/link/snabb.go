@@ -50,12 +50,15 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 		return err
 	}
 	config := snabbConfig{CPU: l.Switch.CPUs[0]}
+	var devices []string
 	for _, e := range endpoints {
 		port := snabbPort{Attach: e.Attach, Device: e.FabricDevice}
 		if e.Attach == plan.AttachVhost {
 			if port.Socket, err = s.Socket(l, e); err != nil {
 				return err
 			}
+		} else {
+			devices = append(devices, e.FabricDevice)
 		}
 		config.Ports = append(config.Ports, port)
 	}
@@ -83,6 +86,8 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 		// this one leaves, including hugepages.
 		Argv: withPrivate(programs.unshare, []string{snabbFolder}, []string{programs.snabb, "snsh", path}),
 		CPUs: l.Switch.CPUs[:1],
+		// It connects to vhost-user sockets once an engine listens on them.
+		Ready: func(context.Context) error { return s.packetSockets(devices) },
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package link
 
 import (
+	_ "embed" // for snabbVhost
 	"fmt"
 	"strings"
 
@@ -22,6 +23,11 @@ type snabbPort struct {
 	Device string
 }
 
+// snabbVhost makes Snabb's VhostUser app fit for DPDK's virtio-user.
+//
+//go:embed snabb/vhost.lua
+var snabbVhost string
+
 // snabbAgeingSeconds keeps learnt addresses for longer than any trial.
 const snabbAgeingSeconds = 1_000_000
 
@@ -31,19 +37,21 @@ const snabbAgeingSeconds = 1_000_000
 func (c snabbConfig) script() (string, error) {
 	var b strings.Builder
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
-	line("local VhostUser = require(%s).VhostUser", luaQuote("apps.vhost.vhost_user"))
+	b.WriteString(snabbVhost)
+	// First, as it decides on which NUMA node the memory is.
+	line("require(%s).bind_to_cpu(%d)", luaQuote("lib.numa"), c.CPU)
 	line("local RawSocket = require(%s).RawSocket", luaQuote("apps.socket.raw"))
 	line("local c = config.new()")
-	outputs, inputs := make([]string, len(c.Ports)), make([]string, len(c.Ports))
 	for i, p := range c.Ports {
 		name := fmt.Sprintf("port%d", i+1)
 		switch p.Attach {
 		case plan.AttachVhost:
-			line("config.app(c, %s, VhostUser, {socket_path=%s, is_server=false})", luaQuote(name), luaQuote(p.Socket))
-			outputs[i], inputs[i] = name+".tx", name+".rx"
+			// The guest may take a feature that it is offered, but does not tell Snabb: offer none that
+			// changes the layout of the rings.
+			line("config.app(c, %s, VhostUser, {socket_path=%s, is_server=false, disable_mrg_rxbuf=true, disable_indirect_desc=true})",
+				luaQuote(name), luaQuote(p.Socket))
 		case plan.AttachVeth:
 			line("config.app(c, %s, RawSocket, %s)", luaQuote(name), luaQuote(p.Device))
-			outputs[i], inputs[i] = name+".output", name+".input"
 		default:
 			return "", fmt.Errorf("an endpoint cannot meet Snabb (attach is %q)", p.Attach)
 		}
@@ -55,10 +63,9 @@ func (c snabbConfig) script() (string, error) {
 	line("config.app(c, %s, require(%s).bridge, {ports={%s}, config={mac_table={timeout=%d}}})",
 		luaQuote("bridge"), luaQuote("apps.bridge.learning"), strings.Join(names, ", "), snabbAgeingSeconds)
 	for i := range c.Ports {
-		line("config.link(c, %s)", luaQuote(fmt.Sprintf("%s -> bridge.p%d", outputs[i], i+1)))
-		line("config.link(c, %s)", luaQuote(fmt.Sprintf("bridge.p%d -> %s", i+1, inputs[i])))
+		line("config.link(c, %s)", luaQuote(fmt.Sprintf("port%d.tx -> bridge.p%d", i+1, i+1)))
+		line("config.link(c, %s)", luaQuote(fmt.Sprintf("bridge.p%d -> port%d.rx", i+1, i+1)))
 	}
-	line("require(%s).bind_to_cpu(%d)", luaQuote("lib.numa"), c.CPU)
 	line("engine.busywait = true")
 	line("engine.configure(c)")
 	// Without a duration it runs for ever.

@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// These tests run the real Snabb and VPP where the host has them; Debian does not, so they are not
+// required anywhere.
+
+// needSwitch skips a test unless the host has the real program of a link kind.
+func needSwitch(t testing.TB, kind string) {
+	t.Helper()
+	labtest.Root(t)
+	for _, program := range realPrograms[kind] {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip("for want of the real " + program)
+		}
+	}
+	labtest.Hugepages(t)
+}
+
+var realPrograms = map[string][]string{"snabb": {"snabb"}, "vpp": {"vpp", "vppctl"}}
+
+// switchLab is echoLab with reserved hugepages, and with frames of a size.
+func switchLab(kind, from, app string, frameBytes int) string {
+	text := strings.Replace(echoLab(kind, "netns", from, app), "hugepages: none", "hugepages: reserve", 1)
+	return strings.NewReplacer("frame_bytes: 64", fmt.Sprintf("frame_bytes: %d", frameBytes), "name: tbbypass", "name: tbreal").Replace(text)
+}
+
+// TestTheRealSwitchesCarryPackets has DPDK and kernel endpoints, short and long frames, and a
+// second engine on the same port.
+func TestTheRealSwitchesCarryPackets(t *testing.T) {
+	for _, kind := range []string{"snabb", "vpp"} {
+		for _, ends := range [][2]string{{"dpdk", "dpdk"}, {"raw", "raw"}, {"raw", "dpdk"}, {"dpdk", "raw"}} {
+			for _, frameBytes := range []int{64, 1500, 9000} {
+				t.Run(fmt.Sprintf("%s/%s/%s/%d", kind, ends[0], ends[1], frameBytes), func(t *testing.T) {
+					needSwitch(t, kind)
+					throughRealSwitch(t, switchLab(kind, ends[0], ends[1], frameBytes))
+				})
+			}
+		}
+	}
+}
+
+// throughRealSwitch sends packets from two engines, one after the other, and looks at what is left.
+func throughRealSwitch(t *testing.T, text string) {
+	p := planOf(t, text)
+	before := foreignPages(t, p)
+	lab := up(t, text)
+	for range 2 {
+		echo(t, lab)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("faults: %v, %v", faults, err)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if after := foreignPages(t, p); after != before {
+		t.Errorf("%d hugepages are reserved besides those that labs added, and were %d", after, before)
+	}
+}
