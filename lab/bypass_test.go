@@ -89,6 +89,9 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	if _, err := c.Open(port); err != nil {
 		t.Fatal(err)
 	}
+	if err := lab.AwaitGuests(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 	f(c)
 }
 

@@ -242,6 +242,9 @@ func TestAMissingProgramIsToldBeforeAnythingIsMade(t *testing.T) {
 		}
 		// Snabb does not do without hugepages; the program is looked for first.
 		p := planOf(t, star(string(kind), 2, 1500)+"dpdk: {hugepages: reserve}\n")
+		if link.Check(p) == nil {
+			continue // it is where nines looks outside PATH, too
+		}
 		_, err := Up(context.Background(), UpOptions{Plan: p})
 		var missing *host.MissingError
 		if !errors.As(err, &missing) || missing.Capability != string(kind) || missing.Remedy == "" || strings.Contains(err.Error(), "\n") {

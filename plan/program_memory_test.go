@@ -31,7 +31,7 @@ func TestHugepagesOfPrograms(t *testing.T) {
 			exp.Topology.Links[0].Endpoints = append(exp.Topology.Links[0].Endpoints, fmt.Sprintf("a:p%d", i))
 		}
 		inv := bypassHost(8, 1)
-		inv.NUMANodes[0].MemoryTotalBytes = 1 << 30
+		inv.NUMANodes[0].CPUs = []int{0, 1, 2, 3, 4, 5, 6}
 		for id := 1; id < c.nodes; id++ {
 			inv.NUMANodes = append(inv.NUMANodes, host.NUMANode{ID: id, CPUs: []int{7}, MemoryTotalBytes: 1 << 30})
 		}

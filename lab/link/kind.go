@@ -42,7 +42,7 @@ var kinds = map[spec.LinkKind]Kind{
 	spec.LinkTestpmd: {Make: makeTestpmd, Check: checkTestpmd},
 	spec.LinkOVS:     {Make: makeOVS, Check: checkOVS, OwnNamespace: true},
 	spec.LinkOVSDPDK: {Make: makeOVSDPDK, Check: checkOVSDPDK, Await: awaitGuests, OwnNamespace: true},
-	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP},
+	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP, Await: awaitVPPGuests},
 	spec.LinkSnabb:   {Make: makeSnabb, Check: checkSnabb},
 
 	spec.LinkSRIOV:       {Make: makeSRIOV},

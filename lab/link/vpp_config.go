@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // vppFiles are the files of one VPP, all in one folder.
@@ -36,9 +37,6 @@ type vppPort struct {
 	Device string
 }
 
-// vppBuffersPerPort fill a queue of 1024 in each direction twice over.
-const vppBuffersPerPort = 4096
-
 // startup is startup.conf; see "Configuration Reference" in VPP's documentation. It does not load
 // the DPDK plugin, which would take the host's PCI devices, and keeps all files in the instance's
 // folder.
@@ -58,8 +56,8 @@ func (c vppConfig) startup() string {
 	if c.Huge {
 		pages = "page-size default-hugepage"
 	}
-	section("buffers", fmt.Sprintf("buffers-per-numa %d", max(16384, vppBuffersPerPort*len(c.Ports))),
-		fmt.Sprintf("default data-size %d", vppDataBytes(c.MTU)), pages)
+	section("buffers", fmt.Sprintf("buffers-per-numa %d", spec.VPPBuffers(len(c.Ports))),
+		fmt.Sprintf("default data-size %d", spec.VPPDataBytes(c.MTU)), pages)
 	section("plugins", "plugin dpdk_plugin.so { disable }")
 	return b.String()
 }
@@ -78,13 +76,6 @@ func (c vppConfig) cpus() []string {
 		lines = append(lines, "corelist-workers "+host.FormatCPUList(workers))
 	}
 	return lines
-}
-
-// vppDataBytes is the size of a buffer's data: VPP's default, or a whole longer frame
-// in one buffer, in steps of a cache line.
-func vppDataBytes(mtu int) int {
-	const usual, ethernet, line = 2048, 18, 64
-	return max(usual, (mtu+ethernet+line-1)/line*line)
 }
 
 // name is VPP's name of the port: numbered by kind, or derived from the device's name.
@@ -118,7 +109,9 @@ func (c vppConfig) commands() ([]string, error) {
 		case plan.AttachVhost:
 			list = append(list, "create vhost-user socket "+p.Socket)
 		case plan.AttachVeth:
-			list = append(list, "create host-interface name "+p.Device)
+			// With them, VPP lets the kernel expect a virtio_net_hdr before each packet
+			// (PACKET_VNET_HDR), and writes none where the device has neither, as nines sets it.
+			list = append(list, "create host-interface name "+p.Device+" cksum-gso-disable")
 		default:
 			return nil, fmt.Errorf("the plan does not say how an endpoint meets VPP (attach is %q)", p.Attach)
 		}

@@ -63,7 +63,7 @@ func TestVPPCommands(t *testing.T) {
 		{Attach: plan.AttachVhost, Socket: "/s/2"},
 	}
 	const want = `create vhost-user socket /s/0
-create host-interface name q-l-1
+create host-interface name q-l-1 cksum-gso-disable
 create vhost-user socket /s/2
 set interface state VirtualEthernet0/0/0 up
 set interface state host-q-l-1 up
