@@ -87,12 +87,27 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
 		if p.LastLines != "" {
 			fault += "; its last words were: " + p.LastLines
+			if why := l.explain(p); why != "" {
+				fault += "; " + why
+			}
 		} else {
 			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, a fault)"
 		}
 		faults = append(faults, Fault{p.Name + " of link " + p.Link, "link " + p.Link, fault, remakeLink, p.Link})
 	}
 	return faults, err
+}
+
+// explain says what a dead program's last words mean, where its link's kind knows.
+func (l *Lab) explain(p ProgramState) string {
+	planned := findLink(l.plan, p.Link)
+	if planned == nil {
+		return ""
+	}
+	if explain := link.Of(planned.Kind).Explain; explain != nil {
+		return explain(p.LastLines)
+	}
+	return ""
 }
 
 // engineProcesses are the processes of apps' engines, by node, dead ones included.

@@ -20,6 +20,9 @@ type Kind struct {
 	// Await returns when the program forwards for all endpoints whose engines have opened their
 	// ports; nil where it does so from the start.
 	Await func(ctx context.Context, stateDir string, l plan.Link) error
+	// Explain says what the last words of its program mean and what to do; nil, or empty, where they
+	// say it themselves.
+	Explain func(said string) string
 	// OwnNamespace is true if the link's devices outside nodes are in the network namespace of its
 	// first program, not in the fabric.
 	OwnNamespace bool
@@ -42,7 +45,7 @@ var kinds = map[spec.LinkKind]Kind{
 	spec.LinkTestpmd: {Make: makeTestpmd, Check: checkTestpmd},
 	spec.LinkOVS:     {Make: makeOVS, Check: checkOVS, OwnNamespace: true},
 	spec.LinkOVSDPDK: {Make: makeOVSDPDK, Check: checkOVSDPDK, Await: awaitGuests, OwnNamespace: true},
-	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP, Await: awaitVPPGuests},
+	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP, Await: awaitVPPGuests, Explain: explainVPP},
 	spec.LinkSnabb:   {Make: makeSnabb, Check: checkSnabb},
 
 	spec.LinkSRIOV:       {Make: makeSRIOV},

@@ -72,10 +72,8 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{config.Files.cli()} {
-		if err := CheckSocketPath(path); err != nil {
-			return err
-		}
+	if err := CheckSocketPath(config.Files.cli()); err != nil {
+		return err
 	}
 	if err := os.WriteFile(config.Files.startup(), []byte(config.startup()), 0o600); err != nil {
 		return fmt.Errorf("write VPP's configuration: %w", err)
@@ -125,4 +123,13 @@ func vppRefused(command, answer string) bool {
 	words := strings.Fields(command)
 	return strings.HasPrefix(answer, strings.Join(words[:min(2, len(words))], " ")) && strings.Contains(answer, ": ") ||
 		strings.HasPrefix(answer, "unknown input")
+}
+
+// explainVPP: VPP's main thread ends the process if a worker does not meet it for a second
+// (BARRIER_SYNC_TIMEOUT in src/vlib/threads.h).
+func explainVPP(said string) string {
+	if !strings.Contains(said, "worker thread deadlock") {
+		return ""
+	}
+	return "VPP ends itself if one of its CPUs is taken away for about a second: keep other work from its CPUs (isolation), and measure again"
 }

@@ -95,3 +95,12 @@ func TestVPPRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestVPPThatWasStarved(t *testing.T) {
+	if got := explainVPP("vlib_worker_thread_barrier_sync_int: worker thread deadlock"); !strings.Contains(got, "measure again") {
+		t.Errorf("got %q", got)
+	}
+	if got := explainVPP("received signal SIGTERM"); got != "" {
+		t.Errorf("it explains another end: %q", got)
+	}
+}

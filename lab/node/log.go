@@ -2,6 +2,7 @@ package node
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,8 +10,13 @@ import (
 // lastLines is how many lines of a log an error quotes.
 const lastLines = 5
 
-// LastLines joins the last non-empty lines of logs into one line; a log that cannot be read has
-// none.
+// traced matches lines with which a program says where it was when it ended, below the reason: VPP's
+// stack, "#0  0x… f + 0x1" and "from /lib/…", Snabb's debugger, which does not find the source, and
+// Snabb's stack, "(1) Lua function …" with its variables.
+var traced = regexp.MustCompile(`^(#[0-9]+ |\s+from /|file not found: \S+\.lua: |Stack Traceback|=+\s*$|\([0-9]+\)  ?\S|\t)`)
+
+// LastLines joins the last lines of logs into one line, without empty ones and a program's stack; a
+// log that cannot be read has none.
 func LastLines(logs ...string) string {
 	var said []string
 	for _, log := range logs {
@@ -19,7 +25,7 @@ func LastLines(logs ...string) string {
 			continue
 		}
 		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
-			return strings.TrimSpace(line) == ""
+			return strings.TrimSpace(line) == "" || traced.MatchString(line)
 		})
 		said = append(said, lines[max(0, len(lines)-lastLines):]...)
 	}
