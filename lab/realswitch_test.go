@@ -70,3 +70,16 @@ func throughRealSwitch(t *testing.T, text string) {
 		t.Errorf("%d hugepages are reserved besides those that labs added, and were %d", after, before)
 	}
 }
+
+// TestTheRealSwitchesLearn has three kernel endpoints on one switch.
+func TestTheRealSwitchesLearn(t *testing.T) {
+	for _, kind := range []string{"snabb", "vpp"} {
+		t.Run(kind, func(t *testing.T) {
+			needSwitch(t, kind)
+			text := strings.Replace(star(kind, 3, 1500), "name: tbstar", "name: tbrealstar", 1) + "dpdk: {hugepages: reserve}\n"
+			lab := up(t, text)
+			everyPingOnce(t, lab)
+			downWithoutTrace(t, lab)
+		})
+	}
+}
