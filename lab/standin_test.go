@@ -134,9 +134,7 @@ func TestVPPThatRefusesIsAnError(t *testing.T) {
 // TestPortsOfAStandIn is the part of Snabb's stand-in that no shell can do: it opens the devices of
 // the script that is its argument, and keeps running.
 func TestPortsOfAStandIn(t *testing.T) {
-	if flag.NArg() == 0 {
-		t.Skip("it is run by the stand-in for Snabb")
-	}
+	labtest.OtherTest(t, flag.NArg() > 0) // the stand-in for Snabb runs it
 	script, err := os.ReadFile(flag.Arg(0))
 	if err != nil {
 		t.Fatal(err)

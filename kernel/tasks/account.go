@@ -159,6 +159,18 @@ func Clear(path string, alsoKernel bool) (Cleared, error) {
 	return done, nil
 }
 
+// Taken are the CPUs that an account says were taken from user threads; none without an account.
+func Taken(path string) (Set, error) {
+	b, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.taken, nil
+}
+
 // Restore gives every thread of the account its old mask. Repeating it does nothing; if
 // there is no account, nothing was changed. note is told what was left unchanged.
 func Restore(path string, note func(string)) error {

@@ -85,6 +85,7 @@ func removeTree(path string) error {
 	}
 	for deadline := time.Now().Add(patience); len(dirs) > 0; {
 		last := dirs[len(dirs)-1]
+		endPartition(last)
 		err := unix.Rmdir(last)
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
@@ -96,4 +97,15 @@ func removeTree(path string) error {
 		}
 	}
 	return nil
+}
+
+// endPartition gives a partition's CPUs back to the others, and returns when they have them.
+// Removing the group does so too, but some time later (cpuset_css_offline in
+// kernel/cgroup/cpuset.c): a lab that is made at once would take the threads' CPUs of that moment
+// for their own, and restore those.
+func endPartition(dir string) {
+	path := filepath.Join(dir, partitionFile)
+	if exists(path) {
+		_ = write(path, "member")
+	}
 }

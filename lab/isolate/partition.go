@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal"
@@ -21,8 +22,32 @@ const AccountFile = "threads.json"
 // KindThreads is the record, Path, of the CPUs that every thread of the host could use before some
 // were taken away: the undo restores each thread's affinity.
 var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.Context, u journal.Undoing) error {
+	taken, err := tasks.Taken(u.Path)
+	if err != nil {
+		return err
+	}
+	awaitReturned(taken)
 	return tasks.Restore(u.Path, u.Note)
 }})
+
+// awaitReturned waits until no partition has the CPUs any more: the kernel gives those of a removed
+// group back some time after the removal, and LXC removes groups itself. What others keep from the
+// host, it does not wait for long.
+func awaitReturned(taken tasks.Set) {
+	h, err := Find(CPUSet)
+	if err != nil || h.Version != 2 {
+		return
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		text, err := readFile(filepath.Join(h.Mount, effectiveFile))
+		if err != nil {
+			return
+		}
+		if now, err := tasks.ParseSet(text); err != nil || now.Holds(taken) {
+			return
+		}
+	}
+}
 
 func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, AccountFile) }
 
