@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -17,12 +16,10 @@ import (
 // needSwitch skips a test unless the host has the real program of a link kind.
 func needSwitch(t testing.TB, kind string) {
 	t.Helper()
-	labtest.Root(t)
 	for _, program := range realPrograms[kind] {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip("for want of the real " + program)
-		}
+		labtest.Built(t, program)
 	}
+	labtest.Root(t)
 	labtest.Hugepages(t)
 }
 

@@ -2,6 +2,7 @@ package labtest
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,7 @@ const (
 	forQuietCore = "for a quiet core, where make test-quiet runs it"
 	forLongForm  = "for the long form, where make test-all runs it"
 	forOthers    = "for another test, which runs it in a process of its own"
+	forBuilt     = "for where it is installed, as no package has it: "
 )
 
 // Need is why a test was skipped.
@@ -39,7 +41,7 @@ const (
 	NeedQuiet                // QuietCore
 	NeedLab                  // VirtualLab, Laboratory
 	NeedLongForm             // LongForm
-	NeedNone                 // OtherTest
+	NeedNone                 // OtherTest, Built
 )
 
 // NeedOf reads from what a skipped test printed what it needs.
@@ -48,7 +50,7 @@ func NeedOf(output string) Need {
 		words string
 		need  Need
 	}{
-		{forQuietCore, NeedQuiet}, {forLongForm, NeedLongForm}, {forTheLab, NeedLab}, {forOthers, NeedNone}, {forWantOf, NeedThere},
+		{forQuietCore, NeedQuiet}, {forLongForm, NeedLongForm}, {forTheLab, NeedLab}, {forOthers, NeedNone}, {forBuilt, NeedNone}, {forWantOf, NeedThere},
 	} {
 		if strings.Contains(output, known.words) {
 			return known.need
@@ -87,6 +89,15 @@ func LongForm(t testing.TB) {
 
 // Long tells whether a test is to take its long form: all of the cases that are alike.
 func Long() bool { return os.Getenv(LongVariable) != "" }
+
+// Built is for tests with a program that has to be built by hand: they run where it is in
+// PATH, and nobody has to have it.
+func Built(t testing.TB, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skip(forBuilt + program)
+	}
+}
 
 // OtherTest is for what only looks like a test: the part of another one that runs in a
 // process of its own, if that has asked for it.
