@@ -343,10 +343,10 @@ func TestLabHardwareAfterKill(t *testing.T) {
 				t.Fatalf("up: %v: %s", err, out)
 			}
 			took := time.Since(start)
-			killed := 0
-			for i := range cycles + 1 {
+			killed, missed := 0, 0
+			for i := 0; i <= cycles; i++ {
 				if i > 0 {
-					up := nines("up", file)
+					up, begun := nines("up", file), time.Now()
 					if err := up.Start(); err != nil {
 						t.Fatal(err)
 					}
@@ -358,6 +358,10 @@ func TestLabHardwareAfterKill(t *testing.T) {
 						killed++
 					} else if err != nil {
 						t.Fatal(err)
+					} else if missed++; missed < 10*cycles {
+						// It was up before: an up of a busy host says little of the next.
+						took = time.Since(begun)
+						i--
 					}
 				}
 				if out, err := nines("down", "tbothers").CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
@@ -370,7 +374,7 @@ func TestLabHardwareAfterKill(t *testing.T) {
 					t.Fatalf("after cycle %d claims are left: %v", i, left)
 				}
 			}
-			if killed < (cycles+1)/2 {
+			if killed < cycles {
 				t.Errorf("only %d of %d were killed", killed, cycles)
 			}
 			t.Logf("%d of %d killed in an up of %v", killed, cycles, took)
