@@ -27,6 +27,8 @@ type Checked struct {
 // Check holds a lab against its plan, part by part.
 func (l *Lab) Check() ([]Checked, error) {
 	faults, err := l.Faults()
+	changed, unread := l.hostFaults()
+	faults = append(faults, changed...)
 	list := []Checked{{Part: "fabric"}}
 	for _, n := range l.plan.Nodes {
 		list = append(list, Checked{Part: "node " + n.Name})
@@ -53,11 +55,6 @@ func (l *Lab) Check() ([]Checked, error) {
 			}
 		}
 		list[i].Problem = strings.TrimPrefix(list[i].Problem, "; ")
-	}
-	changed, unread := l.hostFaults()
-	for _, fault := range changed {
-		at := slices.IndexFunc(list, func(c Checked) bool { return c.Part == fault.Part })
-		list[at].Problem = fault.Problem
 	}
 	return list, errors.Join(err, unread)
 }

@@ -72,7 +72,7 @@ func Undoing(name string) ([]journal.Step, error) {
 	}
 	s := stateOf(name)
 	if err := checkFolder(s); err != nil {
-		return nil, hiddenOr(err, name)
+		return nil, explainUnseen(err, name)
 	}
 	j, err := journal.Read(s.journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
@@ -95,13 +95,13 @@ func hold(name string) (*holding, error) {
 	}
 	h := &holding{state: stateOf(name)}
 	if err := h.open(name); err != nil {
-		return nil, hiddenOr(err, name)
+		return nil, explainUnseen(err, name)
 	}
 	return h, nil
 }
 
-// hiddenOr tells a lab that does not exist, or that only root sees, from other errors.
-func hiddenOr(err error, name string) error {
+// explainUnseen names a lab that does not exist, or that only root sees; other errors stay.
+func explainUnseen(err error, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &NotFoundError{name}

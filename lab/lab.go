@@ -37,14 +37,14 @@ func Open(name string) (*Lab, error) {
 	}
 	s := stateOf(name)
 	if err := checkFolder(s); err != nil {
-		return nil, hiddenOr(err, name)
+		return nil, explainUnseen(err, name)
 	}
 	j, err := journal.Read(s.journal())
 	if errors.Is(err, journal.ErrEmpty) {
 		return nil, &NotFoundError{name}
 	}
 	if err != nil {
-		return nil, hiddenOr(err, name)
+		return nil, explainUnseen(err, name)
 	}
 	p, err := s.readPlan()
 	if err != nil {

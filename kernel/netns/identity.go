@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -81,16 +82,12 @@ func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) 
 // ip-netns(8) and container runtimes make them, and those of processes. The same namespace
 // occurs many times.
 func Paths() []string {
+	mounts, _ := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+		return m.FSType != "nsfs" || !strings.HasPrefix(m.Root, "net:"), false
+	})
 	var paths []string
-	// proc(5): the fifth field is the mount point, with a space written as \040; the
-	// file system's type follows a dash.
-	mounts, _ := os.ReadFile("/proc/thread-self/mountinfo")
-	for line := range strings.Lines(string(mounts)) {
-		before, after, _ := strings.Cut(line, " - ")
-		fields := strings.Fields(before)
-		if len(fields) >= 5 && strings.HasPrefix(after, "nsfs ") && strings.HasPrefix(fields[3], "net:") {
-			paths = append(paths, unescape(fields[4]))
-		}
+	for _, m := range mounts {
+		paths = append(paths, m.Mountpoint)
 	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -102,8 +99,4 @@ func Paths() []string {
 		}
 	}
 	return paths
-}
-
-func unescape(field string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(field)
 }

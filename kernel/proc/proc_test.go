@@ -4,11 +4,12 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
 )
 
 func TestAnIdentityIsOneProcess(t *testing.T) {
@@ -63,36 +64,28 @@ func TestAnIdentityIsOneProcess(t *testing.T) {
 // TestWhatCannotBeSeenIsNotForgotten: without a free file descriptor, a process that lives
 // does not count as ended, and a search does not say that it found nothing.
 func TestWhatCannotBeSeenIsNotForgotten(t *testing.T) {
-	if os.Getenv("NINES_TEST_WITHOUT_FILES") == "" {
-		// In a process of its own: the limit holds for all of a process.
-		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-		cmd.Env = append(os.Environ(), "NINES_TEST_WITHOUT_FILES=1")
-		if said, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(said), "--- PASS: "+t.Name()) {
-			t.Errorf("%v: %s", err, said)
+	var parent Identity
+	find := func() {
+		var err error
+		if parent, err = Of(os.Getppid()); err != nil {
+			t.Fatal(err)
 		}
-		return
 	}
-	parent, err := Of(os.Getppid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	// With a limit of 0 no new descriptor can be had; those that are open stay.
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{}); err != nil {
-		t.Fatal(err)
-	}
-	if !parent.Alive() {
-		t.Error("a living process counts as ended")
-	}
-	if err := parent.Signal(0); !errors.Is(err, unix.EMFILE) {
-		t.Errorf("a signal that could not be sent: %v", err)
-	}
-	if _, err := parent.Holds("x"); !errors.Is(err, unix.EMFILE) {
-		t.Errorf("looking for a token: %v", err)
-	}
-	if _, err := parent.HasArguments("x"); !errors.Is(err, unix.EMFILE) {
-		t.Errorf("looking for arguments: %v", err)
-	}
-	if err := Each(func(Identity) error { return nil }); !errors.Is(err, unix.EMFILE) {
-		t.Errorf("looking for processes: %v", err)
-	}
+	labtest.WithoutFiles(t, find, func() {
+		if !parent.Alive() {
+			t.Error("a living process counts as ended")
+		}
+		if err := parent.Signal(0); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("a signal that could not be sent: %v", err)
+		}
+		if _, err := parent.Holds("x"); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("looking for a token: %v", err)
+		}
+		if _, err := parent.HasArguments("x"); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("looking for arguments: %v", err)
+		}
+		if err := Each(func(Identity) error { return nil }); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("looking for processes: %v", err)
+		}
+	})
 }
