@@ -34,7 +34,7 @@ quickstart: setup
 	@echo "The page: $(CURDIR)/results/latest/report.html"
 
 # setup-GROUP... installs for more: see hack/setup/packages.txt.
-.PHONY: setup setup-unit setup-test setup-bench setup-vm
+.PHONY: setup setup-unit setup-test setup-bench setup-vm setup-cluster
 ## setup: install the packages that building and running need
 setup:
 	@hack/setup/install.sh build run
@@ -49,6 +49,10 @@ setup-test: setup
 	@hack/setup/venv.sh
 setup-bench: setup
 	@hack/setup/install.sh bench
+## setup-cluster: and those for nines cluster, which are built once (10 minutes of CPU)
+setup-cluster: setup
+	@hack/setup/install.sh cluster
+	@hack/setup/cluster.sh
 
 .PHONY: build
 ## build: build bin/nines and what it needs
@@ -109,7 +113,7 @@ test:
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm ] test-quiet
+		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm ] test-cluster test-quiet
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
@@ -170,6 +174,15 @@ VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM
 # By the tools' paths, as `go tool` exits with 0 if the tool is killed.
 GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 
+# Its programs are built once, by content. Root's tests make clusters, one after another.
+.PHONY: test-cluster
+## test-cluster: test the module in cluster/, on real API servers and kubelets
+test-cluster: build setup-cluster
+	@gotestsum=$$($(TOOL) -n gotestsum) && cd cluster && $(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) \
+		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) \
+		$$gotestsum --format pkgname-and-test-fails --hide-summary=skipped \
+		--raw-command -- ../hack/go test -json -p 1 -timeout 60m ./...
+
 .PHONY: test-fuzz
 # Each fuzz target for some runs; longer with FUZZ_RUNS. Their seeds are ordinary tests.
 FUZZ_RUNS ?= 30000
@@ -184,7 +197,7 @@ test-fresh:
 
 .PHONY: bench
 ## bench: measure beside the peers, print a table and write bench.json; BENCH=latency for one group
-bench: setup-bench
+bench: setup-bench $(if $(BENCH),$(if $(filter cluster,$(BENCH)),setup-cluster),setup-cluster)
 	@$(MAKE) build
 	@$(MAKE) -C engine ../bin/nines-engine-bench
 	$(GO) build -o build/bench ./test/bench

@@ -152,8 +152,8 @@ func (a *Analysis) details(r *result.Record, s *stream) {
 	d := &r.Details
 	d.Role = Role
 	d.IntendedPPS = r.Trial.OfferedPPS
-	if span > 0 {
-		d.ReceivedPPS = float64(r.Trial.RxPackets) / float64(span) * 1e9
+	if received := r.Trial.ReceivedPPS(); received != nil {
+		d.ReceivedPPS = *received
 	}
 	if a.Pre.FrameBytes > 0 {
 		d.FrameBytes = a.Pre.FrameBytes + 4 // plus the FCS, which captures lack

@@ -56,9 +56,6 @@ func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices 
 		return err
 	}
 	argv = append(argv, named...)
-	if !s.Watch {
-		argv = append(argv, "--netns", s.Namespace.Path())
-	}
 	run.Poller, err = s.startPoller(ctx, run, argv)
 	return err
 }

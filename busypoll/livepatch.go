@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"time"
 
 	"nines.dev/nines/busypoll/kbp"
@@ -12,6 +13,41 @@ import (
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/spec"
 )
+
+// How the module polls an instance is a setting of its device, livepatch/INDEX: 0, or as
+// kbp.Choice says.
+const livepatchKind = "livepatch"
+
+func livepatchSetting(index int) napi.Setting {
+	return napi.Setting(fmt.Sprintf("%s/%d", livepatchKind, index))
+}
+
+func init() {
+	napi.Register(livepatchKind, napi.Kind{
+		Read: func(device, text string) (string, error) {
+			index, err := instanceIndex(text)
+			if err != nil {
+				return "", err
+			}
+			return kbp.Polling(device, index)
+		},
+		Write: func(device, text, value string) error {
+			index, err := instanceIndex(text)
+			if err != nil {
+				return err
+			}
+			return kbp.SetPolling(device, index, value)
+		},
+	})
+}
+
+func instanceIndex(text string) (int, error) {
+	index, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("there is no NAPI instance %q", text)
+	}
+	return index, nil
+}
 
 // probeLivepatch tells whether the kernel can use the module of busypoll/kmod/kbp.
 func probeLivepatch() Lack {
@@ -55,7 +91,7 @@ func (s Site) pollByLivepatch(ctx context.Context, r Request, run *Running, devi
 			if instance.Kind != "tx" { // those have next to nothing to do
 				dealt++
 			}
-			if err := s.set(run, i, d, napi.Livepatch(instance.Index), choice.String()); err != nil {
+			if err := s.set(run, i, d, livepatchSetting(instance.Index), choice.String()); err != nil {
 				return err
 			}
 		}

@@ -148,9 +148,6 @@ func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, device
 		return err
 	}
 	argv := append(s.pollArguments(r, run, spec.PollIOUring), named...)
-	if !s.Watch { // with Watch startPoller adds it; the devices are found there
-		argv = append(argv, "--netns", s.Namespace.Path())
-	}
 	run.Poller, err = s.startPoller(ctx, run, argv)
 	return err
 }
@@ -171,6 +168,11 @@ func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanis
 			longest = defaultLongest
 		}
 		argv = append(argv, "--longest", strconv.FormatInt(max(longest.Microseconds(), 1), 10))
+	}
+	// The devices are found there, and with the namespace the poller ends in any case. With Watch
+	// startPoller adds it to whatever it starts.
+	if !s.Watch {
+		argv = append(argv, "--netns", s.Namespace.Path())
 	}
 	return argv
 }

@@ -18,7 +18,8 @@ import (
 type Site struct {
 	Journal *journal.Journal
 	// Namespace has the devices. While it is polled its path must lead to it: otherwise
-	// the poller ends. Watch is false if the namespace's maker ends the poller anyway.
+	// the poller ends. Watch also ends what needs no device: a guard, or what keeps CPUs awake. It is
+	// false if the namespace's maker ends those.
 	Namespace *netns.Namespace
 	Watch     bool
 	// Program is the path of nines-poller.

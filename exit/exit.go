@@ -40,7 +40,7 @@ func With(code int, err error) error {
 // Wrongf is fmt.Errorf for a wrong file or call.
 func Wrongf(format string, args ...any) error { return With(Wrong, fmt.Errorf(format, args...)) }
 
-// Lacksf is fmt.Errorf for what the host cannot do. Use host.MissingError for a named capability.
+// Lacksf is fmt.Errorf for what the host cannot do. Use a MissingError for a named capability.
 func Lacksf(format string, args ...any) error { return With(Lacks, fmt.Errorf(format, args...)) }
 
 // Code returns the exit code of the first error in the chain that has one.

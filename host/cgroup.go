@@ -3,16 +3,18 @@ package host
 import (
 	"slices"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 // readCgroup reads which hierarchies are mounted. A hierarchy that is mounted twice is
 // listed once, at its last mount point, which hides the earlier one.
 func readCgroup(t Tree) Cgroup {
-	known := v1Controllers(text(t, "/proc/cgroups"))
-	self := text(t, "/proc/self/cgroup")
+	known := v1Controllers(files.Text(t, "/proc/cgroups"))
+	self := files.Text(t, "/proc/self/cgroup")
 	var mounts []CgroupMount
 	has := map[int]bool{}
-	for line := range strings.SplitSeq(text(t, "/proc/mounts"), "\n") {
+	for line := range strings.SplitSeq(files.Text(t, "/proc/mounts"), "\n") {
 		f := strings.Fields(line)
 		if len(f) < 4 {
 			continue
@@ -21,7 +23,7 @@ func readCgroup(t Tree) Cgroup {
 		switch f[2] {
 		case "cgroup2":
 			m = CgroupMount{Path: f[1], Version: 2, Self: selfV2(self)}
-			m.Controllers = strings.Fields(text(t, f[1]+"/cgroup.controllers"))
+			m.Controllers = strings.Fields(files.Text(t, f[1]+"/cgroup.controllers"))
 		case "cgroup":
 			m = CgroupMount{Path: f[1], Version: 1}
 			for option := range strings.SplitSeq(f[3], ",") {

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 const cpuRoot = "/sys/devices/system/cpu"
@@ -73,18 +75,18 @@ func readCPUs(t Tree, processors []processor) ([]CPU, []Cache) {
 		cpu := CPU{
 			ID:       id,
 			Online:   slices.Contains(online, id),
-			Package:  intOr(t, dir+"/topology/physical_package_id", -1),
-			Core:     intOr(t, dir+"/topology/core_id", -1),
+			Package:  files.IntOr(t, dir+"/topology/physical_package_id", -1),
+			Core:     files.IntOr(t, dir+"/topology/core_id", -1),
 			NUMANode: -1,
 			Isolated: slices.Contains(isolated, id),
 			NoHzFull: slices.Contains(nohz, id),
-			Governor: text(t, dir+"/cpufreq/scaling_governor"),
-			MinMHz:   intOr(t, dir+"/cpufreq/cpuinfo_min_freq", 0) / 1000,
-			MaxMHz:   intOr(t, dir+"/cpufreq/cpuinfo_max_freq", 0) / 1000,
+			Governor: files.Text(t, dir+"/cpufreq/scaling_governor"),
+			MinMHz:   files.IntOr(t, dir+"/cpufreq/cpuinfo_min_freq", 0) / 1000,
+			MaxMHz:   files.IntOr(t, dir+"/cpufreq/cpuinfo_max_freq", 0) / 1000,
 			Model:    models[id],
 		}
 		if cpu.Online {
-			cpu.EnergyPreference = text(t, dir+"/cpufreq/energy_performance_preference")
+			cpu.EnergyPreference = files.Text(t, dir+"/cpufreq/energy_performance_preference")
 			cpu.IdleState, cpu.IdleExitUS = deepestIdle(t, dir+"/cpuidle")
 			cpu.Siblings = cpuList(t, dir+"/topology/thread_siblings_list")
 			if len(cpu.Siblings) == 0 {
@@ -120,9 +122,9 @@ func readCaches(t Tree, dir string) []Cache {
 		}
 		index := dir + "/" + name
 		caches = append(caches, Cache{
-			Level:     intOr(t, index+"/level", 0),
-			Type:      text(t, index+"/type"),
-			SizeBytes: cacheSize(text(t, index+"/size")),
+			Level:     files.IntOr(t, index+"/level", 0),
+			Type:      files.Text(t, index+"/type"),
+			SizeBytes: cacheSize(files.Text(t, index+"/size")),
 			CPUs:      cpuList(t, index+"/shared_cpu_list"),
 		})
 	}
@@ -141,22 +143,22 @@ func cacheSize(s string) int64 {
 // readCPUIdle reads the driver, and CPU 0's sleep states.
 func readCPUIdle(t Tree) CPUIdle {
 	idle := CPUIdle{
-		Driver:   noneIsEmpty(text(t, cpuRoot+"/cpuidle/current_driver")),
-		Governor: noneIsEmpty(text(t, cpuRoot+"/cpuidle/current_governor_ro")),
+		Driver:   noneIsEmpty(files.Text(t, cpuRoot+"/cpuidle/current_driver")),
+		Governor: noneIsEmpty(files.Text(t, cpuRoot+"/cpuidle/current_governor_ro")),
 	}
 	if idle.Governor == "" {
-		idle.Governor = noneIsEmpty(text(t, cpuRoot+"/cpuidle/current_governor"))
+		idle.Governor = noneIsEmpty(files.Text(t, cpuRoot+"/cpuidle/current_governor"))
 	}
 	for i := 0; ; i++ {
 		dir := fmt.Sprintf("%s/cpu0/cpuidle/state%d", cpuRoot, i)
-		name := text(t, dir+"/name")
+		name := files.Text(t, dir+"/name")
 		if name == "" {
 			return idle
 		}
 		idle.States = append(idle.States, IdleState{
 			Name:      name,
-			LatencyUS: intOr(t, dir+"/latency", 0),
-			Disabled:  text(t, dir+"/disable") == "1",
+			LatencyUS: files.IntOr(t, dir+"/latency", 0),
+			Disabled:  files.Text(t, dir+"/disable") == "1",
 		})
 	}
 }
@@ -166,11 +168,11 @@ func readCPUIdle(t Tree) CPUIdle {
 func deepestIdle(t Tree, dir string) (name string, exitUS int) {
 	for i := 0; ; i++ {
 		state := fmt.Sprintf("%s/state%d", dir, i)
-		here := text(t, state+"/name")
+		here := files.Text(t, state+"/name")
 		if here == "" {
 			return name, exitUS
 		}
-		if latency := intOr(t, state+"/latency", 0); text(t, state+"/disable") != "1" && latency >= exitUS {
+		if latency := files.IntOr(t, state+"/latency", 0); files.Text(t, state+"/disable") != "1" && latency >= exitUS {
 			name, exitUS = here, latency
 		}
 	}
@@ -187,7 +189,7 @@ func readMitigations(t Tree) []Mitigation {
 	var list []Mitigation
 	names, _ := t.ReadDir(cpuRoot + "/vulnerabilities") // before 4.15 there are none
 	for _, name := range names {
-		status := text(t, cpuRoot+"/vulnerabilities/"+name)
+		status := files.Text(t, cpuRoot+"/vulnerabilities/"+name)
 		list = append(list, Mitigation{name, status})
 	}
 	return list

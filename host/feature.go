@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strings"
 
+	"nines.dev/nines/kernel/files"
 	"nines.dev/nines/terminal"
 )
 
@@ -178,7 +179,7 @@ func configState(t Tree, config kernelConfig, option, module string) (State, str
 // group, 2 to none.
 func ioURing(t Tree, config kernelConfig) Feature {
 	f := Feature{Name: FeatureIOURing}
-	switch text(t, "/proc/sys/kernel/io_uring_disabled") {
+	switch files.Text(t, "/proc/sys/kernel/io_uring_disabled") {
 	case "0":
 		f.State = StateYes
 	case "1":

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 // readInterrupts reads /proc/interrupts, and the affinity of device interrupts.
 func readInterrupts(t Tree) (devices, local []Interrupt) {
 	var cpus []int
-	for line := range strings.SplitSeq(text(t, "/proc/interrupts"), "\n") {
+	for line := range strings.SplitSeq(files.Text(t, "/proc/interrupts"), "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -34,8 +36,8 @@ func readInterrupts(t Tree) (devices, local []Interrupt) {
 			continue
 		}
 		dir := "/proc/irq/" + one.ID
-		one.Affinity = text(t, dir+"/smp_affinity_list")
-		one.Effective = text(t, dir+"/effective_affinity_list")
+		one.Affinity = files.Text(t, dir+"/smp_affinity_list")
+		one.Effective = files.Text(t, dir+"/effective_affinity_list")
 		devices = append(devices, one)
 	}
 	return devices, local
@@ -89,7 +91,7 @@ func (i Interrupt) MayCome(cpu int) bool {
 // readUsage reads the lines of /proc/stat that are about one CPU.
 func readUsage(t Tree) []CPUUsage {
 	var list []CPUUsage
-	for line := range strings.SplitSeq(text(t, "/proc/stat"), "\n") {
+	for line := range strings.SplitSeq(files.Text(t, "/proc/stat"), "\n") {
 		if len(line) < 4 || !strings.HasPrefix(line, "cpu") || line[3] == ' ' {
 			continue // the sum of all CPUs has no number
 		}

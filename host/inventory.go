@@ -1,5 +1,11 @@
 package host
 
+import (
+	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/ethtool"
+	"nines.dev/nines/kernel/pci"
+)
+
 // Schema names the format of host.json.
 const Schema = "nines/host/v1"
 
@@ -172,13 +178,8 @@ type NIC struct {
 	SleepsL1 bool `json:"sleeps_l1,omitempty"`
 }
 
-// Coalescing is a card's interrupt moderation, as ethtool -c shows it.
-type Coalescing struct {
-	RxUS     int  `json:"rx_us"`
-	RxFrames int  `json:"rx_frames"`
-	TxUS     int  `json:"tx_us"`
-	Adaptive bool `json:"adaptive,omitempty"` // adapts to received packets
-}
+// Coalescing is a card's interrupt moderation.
+type Coalescing = ethtool.Coalescing
 
 // Interrupt is one line of /proc/interrupts.
 type Interrupt struct {
@@ -205,14 +206,17 @@ type CPUUsage struct {
 	Steal int64 `json:"steal"`
 }
 
-// PCIDevice is a PCI function that a program can drive.
-type PCIDevice struct {
-	Address  string `json:"address"`
-	Driver   string `json:"driver"` // vfio-pci, uio_pci_generic, igb_uio
-	NUMANode int    `json:"numa_node"`
-	// Files are the device nodes through which it is driven, such as /dev/vfio/7.
-	Files []string `json:"files"`
-}
+// Package pci reads what an inventory has of PCI.
+type (
+	PCIDevice       = pci.Device
+	Function        = pci.Function
+	VirtualFunction = pci.VirtualFunction
+	VFSettings      = pci.VFSettings
+	IOMMU           = pci.IOMMU
+)
+
+// MissingError says what a host lacks.
+type MissingError = exit.MissingError
 
 // The cgroup modes.
 const (

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 // kernelConfig maps CONFIG_ names, without that prefix, to y or m; nil if the
@@ -22,7 +24,7 @@ func configPaths(release string) []string {
 }
 
 func readKernelConfig(t Tree) kernelConfig {
-	for _, path := range configPaths(text(t, "/proc/sys/kernel/osrelease")) {
+	for _, path := range configPaths(files.Text(t, "/proc/sys/kernel/osrelease")) {
 		data, err := t.ReadFile(path)
 		if err != nil {
 			continue
@@ -87,17 +89,17 @@ func latencyConfig(config kernelConfig) map[string]string {
 
 func readKernel(t Tree, config kernelConfig) Kernel {
 	k := Kernel{
-		Release:     text(t, "/proc/sys/kernel/osrelease"),
-		Version:     text(t, "/proc/sys/kernel/version"),
-		Machine:     text(t, "/proc/sys/kernel/arch"), // since 6.1
-		CommandLine: kernelParameters(text(t, "/proc/cmdline")),
+		Release:     files.Text(t, "/proc/sys/kernel/osrelease"),
+		Version:     files.Text(t, "/proc/sys/kernel/version"),
+		Machine:     files.Text(t, "/proc/sys/kernel/arch"), // since 6.1
+		CommandLine: kernelParameters(files.Text(t, "/proc/cmdline")),
 	}
 	for _, name := range []string{"vmlinuz", "vmlinux", "Image", "kernel"} {
 		if path := "/boot/" + name + "-" + k.Release; k.Image == "" && t.Exists(path) {
 			k.Image = path
 		}
 	}
-	k.RealTime = text(t, "/sys/kernel/realtime") == "1" || strings.Contains(k.Version, "PREEMPT_RT")
+	k.RealTime = files.Text(t, "/sys/kernel/realtime") == "1" || strings.Contains(k.Version, "PREEMPT_RT")
 	k.Preemption = preemption(t, k, config)
 	return k
 }
@@ -121,7 +123,7 @@ func preemption(t Tree, k Kernel, config kernelConfig) string {
 	if k.RealTime {
 		return "rt"
 	}
-	if now := bracketed(text(t, "/sys/kernel/debug/sched/preempt")); now != "" {
+	if now := bracketed(files.Text(t, "/sys/kernel/debug/sched/preempt")); now != "" {
 		return now
 	}
 	dynamic := strings.Contains(k.Version, "PREEMPT_DYNAMIC")
@@ -169,7 +171,7 @@ func (k Kernel) AtLeast(major, minor int) bool {
 // readDistribution reads os-release(5).
 func readDistribution(t Tree) Distribution {
 	values := map[string]string{}
-	for line := range strings.SplitSeq(text(t, "/etc/os-release"), "\n") {
+	for line := range strings.SplitSeq(files.Text(t, "/etc/os-release"), "\n") {
 		if key, value, ok := strings.Cut(line, "="); ok {
 			values[key] = strings.Trim(value, `"'`)
 		}

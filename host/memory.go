@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 const nodeRoot = "/sys/devices/system/node"
@@ -15,7 +17,7 @@ func readNUMANodes(t Tree, inv *Inventory) []NUMANode {
 	var nodes []NUMANode
 	for _, id := range cpuList(t, nodeRoot+"/online") {
 		dir := fmt.Sprintf("%s/node%d", nodeRoot, id)
-		meminfo := text(t, dir+"/meminfo")
+		meminfo := files.Text(t, dir+"/meminfo")
 		node := NUMANode{
 			ID:               id,
 			CPUs:             cpuList(t, dir+"/cpulist"),
@@ -23,7 +25,7 @@ func readNUMANodes(t Tree, inv *Inventory) []NUMANode {
 			MemoryFreeBytes:  nodeMemory(meminfo, "MemFree"),
 			Hugepages:        readHugepages(t, dir+"/hugepages"),
 		}
-		for _, d := range strings.Fields(text(t, dir+"/distance")) {
+		for _, d := range strings.Fields(files.Text(t, dir+"/distance")) {
 			if n, err := strconv.Atoi(d); err == nil {
 				node.Distances = append(node.Distances, n)
 			}
@@ -37,7 +39,7 @@ func readNUMANodes(t Tree, inv *Inventory) []NUMANode {
 				all.CPUs = append(all.CPUs, c.ID)
 			}
 		}
-		all.MemoryFreeBytes = kilobytes(field(text(t, "/proc/meminfo"), "MemFree"))
+		all.MemoryFreeBytes = kilobytes(field(files.Text(t, "/proc/meminfo"), "MemFree"))
 		nodes = []NUMANode{all}
 	}
 	for _, node := range nodes {
@@ -82,8 +84,8 @@ func readHugepages(t Tree, dir string) []Hugepages {
 		if !ok {
 			continue
 		}
-		total, _ := number(t, dir+"/"+name+"/nr_hugepages")
-		free, _ := number(t, dir+"/"+name+"/free_hugepages")
+		total, _ := files.Number(t, dir+"/"+name+"/nr_hugepages")
+		free, _ := files.Number(t, dir+"/"+name+"/free_hugepages")
 		list = append(list, Hugepages{SizeBytes: kilobytes(kb), Total: total, Free: free})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SizeBytes < list[j].SizeBytes })

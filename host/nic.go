@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 const netRoot = "/sys/class/net"
@@ -26,10 +28,10 @@ func readNICs(t Tree) []NIC {
 		nic := NIC{
 			Name:       name,
 			PCIAddress: lastPCIAddress(target),
-			NUMANode:   intOr(t, dir+"/device/numa_node", -1),
-			MAC:        text(t, dir+"/address"),
-			MTU:        intOr(t, dir+"/mtu", 0),
-			State:      text(t, dir+"/operstate"),
+			NUMANode:   files.IntOr(t, dir+"/device/numa_node", -1),
+			MAC:        files.Text(t, dir+"/address"),
+			MTU:        files.IntOr(t, dir+"/mtu", 0),
+			State:      files.Text(t, dir+"/operstate"),
 			Virtual:    strings.Contains(target, "/virtual/"),
 			Wireless:   t.Exists(dir+"/wireless") || t.Exists(dir+"/phy80211"),
 		}
@@ -37,7 +39,7 @@ func readNICs(t Tree) []NIC {
 			nic.Driver = path.Base(driver)
 		}
 		// A reading of -1 is "unknown" (drivers/net/…, SPEED_UNKNOWN).
-		nic.SpeedMbit = max(0, intOr(t, dir+"/speed", 0))
+		nic.SpeedMbit = max(0, files.IntOr(t, dir+"/speed", 0))
 		queues, _ := t.ReadDir(dir + "/queues")
 		for _, q := range queues {
 			if strings.HasPrefix(q, "rx-") {
@@ -48,10 +50,10 @@ func readNICs(t Tree) []NIC {
 			// A virtio interface belongs to a virtio device, which belongs to
 			// the PCI device; only the latter reports its NUMA node.
 			pci := "/sys/bus/pci/devices/" + nic.PCIAddress
-			nic.NUMANode = intOr(t, pci+"/numa_node", nic.NUMANode)
-			nic.TotalVFs = intOr(t, pci+"/sriov_totalvfs", 0)
-			nic.NumVFs = intOr(t, pci+"/sriov_numvfs", 0)
-			nic.SleepsL1 = text(t, pci+"/link/l1_aspm") == "1" // since 5.5
+			nic.NUMANode = files.IntOr(t, pci+"/numa_node", nic.NUMANode)
+			nic.TotalVFs = files.IntOr(t, pci+"/sriov_totalvfs", 0)
+			nic.NumVFs = files.IntOr(t, pci+"/sriov_numvfs", 0)
+			nic.SleepsL1 = files.Text(t, pci+"/link/l1_aspm") == "1" // since 5.5
 			nic.Interrupts = messageInterrupts(t, pci)
 			if c, err := t.Coalescing(name); err == nil {
 				nic.Coalescing = &c

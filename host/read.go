@@ -3,13 +3,16 @@ package host
 import (
 	"fmt"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
+	"nines.dev/nines/kernel/pci"
 )
 
 // ReadTree takes the inventory from a tree, live or recorded.
 func ReadTree(t Tree) (*Inventory, error) {
 	inv := &Inventory{
 		Schema:   Schema,
-		Hostname: text(t, "/proc/sys/kernel/hostname"),
+		Hostname: files.Text(t, "/proc/sys/kernel/hostname"),
 	}
 	info, err := t.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -31,19 +34,19 @@ func ReadTree(t Tree) (*Inventory, error) {
 	config := readKernelConfig(t)
 	inv.Kernel = readKernel(t, config)
 	inv.Distribution = readDistribution(t)
-	inv.MemoryBytes = kilobytes(field(text(t, "/proc/meminfo"), "MemTotal"))
+	inv.MemoryBytes = kilobytes(field(files.Text(t, "/proc/meminfo"), "MemTotal"))
 	inv.CPUs, inv.Caches = readCPUs(t, processors)
 	if len(inv.CPUs) == 0 {
 		return nil, fmt.Errorf("%s/present names no CPU", cpuRoot)
 	}
-	inv.SMT = text(t, cpuRoot+"/smt/control")
+	inv.SMT = files.Text(t, cpuRoot+"/smt/control")
 	inv.CPUFlags = interestingFlags(processors)
 	inv.NUMANodes = readNUMANodes(t, inv)
 	inv.Hugepages = readHugepages(t, "/sys/kernel/mm/hugepages")
-	inv.TransparentHugepages = bracketed(text(t, "/sys/kernel/mm/transparent_hugepage/enabled"))
+	inv.TransparentHugepages = bracketed(files.Text(t, "/sys/kernel/mm/transparent_hugepage/enabled"))
 	inv.NICs = readNICs(t)
-	inv.PCIDevices = readPCIDevices(t)
-	inv.Functions, inv.IOMMU = readFunctions(t), readIOMMU(t)
+	inv.PCIDevices = pci.ReadDevices(t)
+	inv.Functions, inv.IOMMU = pci.ReadFunctions(t), pci.ReadIOMMU(t)
 	inv.Cgroup = readCgroup(t)
 	inv.Clock = readClock(t, inv.CPUFlags)
 	inv.Virtualisation = readVirtualisation(t, inv)
@@ -56,7 +59,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 	inv.Interrupts, inv.LocalInterrupts = readInterrupts(t)
 	inv.Usage = readUsage(t)
 	inv.Services = t.Running(services)
-	inv.SwapBytes = kilobytes(field(text(t, "/proc/meminfo"), "SwapTotal"))
+	inv.SwapBytes = kilobytes(field(files.Text(t, "/proc/meminfo"), "SwapTotal"))
 	inv.WakeLatencyUS = readWakeLatency(t)
 	return inv, nil
 }

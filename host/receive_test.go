@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"nines.dev/nines/kernel/files"
 )
 
 // How a kernel can receive follows from its release, its configuration, and whether
@@ -37,7 +39,7 @@ func TestReceiveFeatures(t *testing.T) {
 				}
 			}
 			got := map[string]Feature{}
-			for _, f := range readReceive(dirTree{root}, Kernel{Release: c.release}, c.config, c.ring) {
+			for _, f := range readReceive(dirTree{files.Dir(root)}, Kernel{Release: c.release}, c.config, c.ring) {
 				got[f.Name] = f
 			}
 			for name, state := range c.want {

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/kernel/pci"
 )
 
 // latencyParameters are the kernel parameters that affect latency. A recording keeps no
@@ -79,11 +82,11 @@ func redact(name string, data []byte) []byte {
 		content = b.String()
 	case strings.HasPrefix(name, netRoot) && path.Base(name) == "address":
 		content = redactMAC(strings.TrimSpace(content)) + "\n"
-	case name == routesFile:
+	case name == pci.RoutesFile:
 		content = redactRoutes(content)
-	case name == inet6File:
+	case name == pci.Inet6File:
 		content = redactInet6(content)
-	case strings.HasPrefix(name, ClaimsDir):
+	case strings.HasPrefix(name, pci.ClaimsDir):
 		content = "" // a lab's claim means nothing elsewhere
 	}
 	return []byte(content)
@@ -129,6 +132,33 @@ func keepLines(content string, keep func(line string) bool) string {
 	for line := range strings.Lines(content) {
 		if keep(strings.TrimRight(line, "\n")) {
 			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// redactRoutes keeps the interface of each route and whether it is a default route.
+func redactRoutes(content string) string {
+	var b strings.Builder
+	for line := range strings.Lines(content) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		if f[0] != "Iface" && f[1] != "00000000" {
+			f[1] = "redacted"
+		}
+		b.WriteString(f[0] + "\t" + f[1] + "\n")
+	}
+	return b.String()
+}
+
+// redactInet6 keeps the interface and scope of each address.
+func redactInet6(content string) string {
+	var b strings.Builder
+	for line := range strings.Lines(content) {
+		if f := strings.Fields(line); len(f) > 5 {
+			b.WriteString(fmt.Sprintf("redacted 00 00 %s 00 %s\n", f[3], f[5]))
 		}
 	}
 	return b.String()

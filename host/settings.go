@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 // settingFiles are the settings that an inventory keeps.
@@ -45,24 +47,24 @@ var settingFiles = []string{
 // readSettings reads settingFiles, each CPU's fair server runtime, and the CPU settings of
 // the control group mounts.
 func readSettings(t Tree, inv *Inventory) map[string]string {
-	files := slices.Clone(settingFiles)
+	paths := slices.Clone(settingFiles)
 	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
 		if m.Version == 1 {
-			files = append(files, m.Path+"/cpuset.sched_load_balance")
+			paths = append(paths, m.Path+"/cpuset.sched_load_balance")
 			// cset(1) creates these two.
 			for _, shield := range []string{"system", "user"} {
-				files = append(files, fmt.Sprintf("%s/%s/cpuset.cpu_exclusive", m.Path, shield))
+				paths = append(paths, fmt.Sprintf("%s/%s/cpuset.cpu_exclusive", m.Path, shield))
 			}
 		} else {
-			files = append(files, m.Path+"/cpuset.cpus.isolated", m.Path+"/cgroup.subtree_control")
+			paths = append(paths, m.Path+"/cpuset.cpus.isolated", m.Path+"/cgroup.subtree_control")
 		}
 	}
 	for _, cpu := range inv.CPUs {
-		files = append(files, fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu.ID))
+		paths = append(paths, fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu.ID))
 	}
 	settings := map[string]string{}
-	for _, path := range files {
-		value := text(t, path)
+	for _, path := range paths {
+		value := files.Text(t, path)
 		if chosen := bracketed(value); chosen != "" {
 			value = chosen
 		}

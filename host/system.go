@@ -7,13 +7,15 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/kernel/files"
 )
 
 func readClock(t Tree, flags []string) Clock {
 	const dir = "/sys/devices/system/clocksource/clocksource0"
 	return Clock{
-		Source:      text(t, dir+"/current_clocksource"),
-		Available:   strings.Fields(text(t, dir+"/available_clocksource")),
+		Source:      files.Text(t, dir+"/current_clocksource"),
+		Available:   strings.Fields(files.Text(t, dir+"/available_clocksource")),
 		ConstantTSC: slices.Contains(flags, "constant_tsc"),
 		NonstopTSC:  slices.Contains(flags, "nonstop_tsc"),
 	}
@@ -36,8 +38,8 @@ func hypervisor(t Tree, inv *Inventory) string {
 	if !slices.Contains(inv.CPUFlags, "hypervisor") {
 		return ""
 	}
-	vendor := text(t, "/sys/class/dmi/id/sys_vendor")
-	product := text(t, "/sys/class/dmi/id/product_name")
+	vendor := files.Text(t, "/sys/class/dmi/id/sys_vendor")
+	product := files.Text(t, "/sys/class/dmi/id/product_name")
 	for _, h := range hypervisorsByDMI {
 		for _, s := range []string{product, vendor, vendor + " " + product} {
 			if strings.HasPrefix(s, h.prefix) {
@@ -75,7 +77,7 @@ func container(t Tree) string {
 	if errPID == nil && errUTS == nil && pid == initialPIDNamespace && uts == initialUTSNamespace {
 		return ""
 	}
-	if name := text(t, "/run/systemd/container"); name != "" {
+	if name := files.Text(t, "/run/systemd/container"); name != "" {
 		return name
 	}
 	switch {
@@ -99,7 +101,7 @@ var capabilitiesOfInterest = map[int]string{
 
 // readSelf reads the process's privileges, and the CPUs that it may use.
 func readSelf(t Tree, inv *Inventory) (Privileges, []int) {
-	status := text(t, "/proc/self/status")
+	status := files.Text(t, "/proc/self/status")
 	p := Privileges{Capabilities: []string{}}
 	if ids := strings.Fields(field(status, "Uid")); len(ids) > 1 {
 		p.Root = ids[1] == "0" // real, effective, saved, file system

@@ -94,11 +94,17 @@ func isEnding(err error) bool {
 }
 
 func (l *Lab) deadFabric() Fault {
-	return Fault{"fabric", "fabric", "the fabric is dead: its first process has ended, and with it the bridges and programs of links", remakeLab, l.name}
+	return Fault{
+		Of: "fabric", Part: "fabric", Problem: "the fabric is dead: its first process has ended, and with it the bridges and programs of links",
+		remedy: remakeLab, target: l.name,
+	}
 }
 
 func deadNode(name string) Fault {
-	return Fault{name, "node " + name, fmt.Sprintf("node %s is dead: its first process has ended", name), remakeNode, name}
+	return Fault{
+		Of: name, Part: "node " + name, Problem: fmt.Sprintf("node %s is dead: its first process has ended", name),
+		remedy: remakeNode, target: name,
+	}
 }
 
 // deviceFaults finds interfaces and bridges that are not as planned, unless one of the faults
@@ -138,12 +144,17 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 				continue
 			}
 			of := n.Name + ":" + i.Name
-			switch problem, remedy := compareDevice(i, devices, l.hardware(i.Link)); remedy {
-			case remakeLink:
-				faults = append(faults, Fault{of, "interface " + of, "interface " + of + " " + problem, remakeLink, i.Link})
-			case reconfigure:
-				faults = append(faults, Fault{of, "interface " + of, "interface " + of + " " + problem, reconfigure, of})
+			problem, remedy := compareDevice(i, devices, l.hardware(i.Link))
+			if problem == "" {
+				continue
 			}
+			target := of
+			if remedy == remakeLink {
+				target = i.Link
+			}
+			faults = append(faults, Fault{
+				Of: of, Part: "interface " + of, Problem: "interface " + of + " " + problem, remedy: remedy, target: target,
+			})
 		}
 	}
 	fabric, err := link.Devices(holderOf(l.fabric))
@@ -156,7 +167,9 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 		}
 		if !slices.ContainsFunc(fabric, func(d link.Device) bool { return d.Name == planned.Device && d.State != stateDown }) {
 			problem := fmt.Sprintf("%s %s of link %s is gone, or down", planned.Kind.Descriptor().Device, planned.Device, planned.Name)
-			faults = append(faults, Fault{"link " + planned.Name, "link " + planned.Name, problem, remakeLink, planned.Name})
+			faults = append(faults, Fault{
+				Of: "link " + planned.Name, Part: "link " + planned.Name, Problem: problem, remedy: remakeLink, target: planned.Name,
+			})
 		}
 	}
 	return faults, errors.Join(append(failures, err)...)
@@ -210,7 +223,7 @@ func (l *Lab) hostFaults() ([]Fault, error) {
 			return nil, err
 		}
 		if problem := compareGroups(set.Groups, isolate.Look(l.plan).Groups); problem != "" {
-			faults = append(faults, Fault{partIsolation, partIsolation, problem, remakeLab, l.name})
+			faults = append(faults, Fault{Of: partIsolation, Part: partIsolation, Problem: problem, remedy: remakeLab, target: l.name})
 		}
 	}
 	tuning, err := l.inspectTuning()
@@ -224,7 +237,7 @@ func (l *Lab) hostFaults() ([]Fault, error) {
 		}
 	}
 	if len(changed) > 0 {
-		faults = append(faults, Fault{partTuning, partTuning, strings.Join(changed, ", "), remakeLab, l.name})
+		faults = append(faults, Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), remedy: remakeLab, target: l.name})
 	}
 	return faults, nil
 }

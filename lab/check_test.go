@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, strings.Replace(appliedLab, "b: {runtime: netns}", "b: {runtime: netns, app: {kind: reflect, backend: raw}}", 1)+
 		"traffic: {from: \"a:v\", to: \"a:v\", rate_pps: 1000, backend: raw}\n")
-	text, err := lab.Experiment()
+	text, err := os.ReadFile(lab.state.experiment())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,7 +218,9 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 		if s.LastLines != "" {
 			fault += "; its last words were: " + s.LastLines
 		}
-		faults = append(faults, Fault{"disturb." + s.Name, "disturb." + s.Name, fault, disturbAgain, s.Name})
+		faults = append(faults, Fault{
+			Of: "disturb." + s.Name, Part: "disturb." + s.Name, Problem: fault, remedy: disturbAgain, target: s.Name,
+		})
 	}
 	return faults, err
 }

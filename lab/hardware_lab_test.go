@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -45,7 +45,7 @@ func laboratoryOn(t *testing.T, boots ...string) {
 		if changes := before.changes(t); changes != "" {
 			t.Errorf("the cards have changed:\n%s", changes)
 		}
-		if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
+		if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
 			t.Errorf("claims are left: %v", left)
 		}
 	})
@@ -370,7 +370,7 @@ func TestLabHardwareAfterKill(t *testing.T) {
 				if changes := before.changes(t); changes != "" {
 					t.Fatalf("after cycle %d of %d (an up takes %v) the cards have changed:\n%s", i, cycles, took, changes)
 				}
-				if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
+				if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
 					t.Fatalf("after cycle %d claims are left: %v", i, left)
 				}
 			}

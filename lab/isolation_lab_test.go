@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
@@ -351,7 +351,7 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 		if changes := functions.changes(t); changes != "" {
 			t.Fatalf("cycle %d, killed after %v of %v: the cards have changed:\n%s", cycle, after, whole, changes)
 		}
-		if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
+		if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
 			t.Fatalf("cycle %d, killed after %v of %v: claims are left: %v", cycle, after, whole, left)
 		}
 		if cycle%5 == 4 {

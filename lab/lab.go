@@ -90,15 +90,6 @@ func (l *Lab) Plan() *plan.Plan { return l.plan }
 // Settings lists what was set on the lab's devices, so that a result can record its conditions.
 func (l *Lab) Settings() []link.Setting { return l.settings }
 
-// Experiment is the file that the lab was made from.
-func (l *Lab) Experiment() ([]byte, error) {
-	text, err := os.ReadFile(l.state.experiment())
-	if err != nil {
-		return nil, fmt.Errorf("read the lab's file: %w", err)
-	}
-	return text, nil
-}
-
 // Condition is the state of a lab's life cycle.
 type Condition string
 

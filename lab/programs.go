@@ -93,7 +93,9 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 		} else {
 			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, a fault)"
 		}
-		faults = append(faults, Fault{p.Name + " of link " + p.Link, "link " + p.Link, fault, remakeLink, p.Link})
+		faults = append(faults, Fault{
+			Of: p.Name + " of link " + p.Link, Part: "link " + p.Link, Problem: fault, remedy: remakeLink, target: p.Link,
+		})
 	}
 	return faults, err
 }
@@ -141,7 +143,9 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
 			fault += "; its last words were: " + said
 		}
-		faults = append(faults, Fault{"the engine of node " + n.Name, "node " + n.Name, fault, restartApp, n.Name})
+		faults = append(faults, Fault{
+			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, remedy: restartApp, target: n.Name,
+		})
 	}
 	return faults, err
 }

@@ -102,7 +102,7 @@ func (l *Lab) receiveFaults() ([]Fault, error) {
 		if r.Problem != "" && l.Alive(r.Node) {
 			of := r.Node + ":" + r.Interface
 			problem := fmt.Sprintf("rx: %s of %s: receive mode changed since setup: %s", r.RX, of, r.Problem)
-			faults = append(faults, Fault{of, "interface " + of, problem, receiveAgain, r.Node})
+			faults = append(faults, Fault{Of: of, Part: "interface " + of, Problem: problem, remedy: receiveAgain, target: r.Node})
 		}
 	}
 	return faults, nil

@@ -76,7 +76,9 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		Rates:      rates(o.outcome),
 		EngineLog:  []byte(o.outcome.Log),
 	}
-	r.Details.ReceivedPPS = perSecond(rx.RxPackets, measured)
+	if received := r.Trial.ReceivedPPS(); received != nil {
+		r.Details.ReceivedPPS = *received
+	}
 	r.Details.Spacing = spacing.Percentiles()
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{

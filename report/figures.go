@@ -254,8 +254,6 @@ func OverSize(trials []Evidence, f Figure) Chosen {
 	return b.done(false)
 }
 
-var received = Figure{Name: "received_pps", Of: receivedPPS}
-
 // point is a figure of a group over its offered rate.
 func (c *chooser) point(group int, f Figure) (SeriesPoint, bool) {
 	g := c.groups[group]
@@ -298,7 +296,7 @@ func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p
 		}
 	}
 	for _, m := range c.maxima {
-		pps, ok := receivedPPS(m.Trial)
+		pps, ok := received.Of(m.Trial)
 		if !ok {
 			continue
 		}

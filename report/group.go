@@ -91,39 +91,23 @@ type Figure struct {
 // RateFigures are offered rate, received rate and loss.
 func RateFigures() []Figure {
 	return []Figure{
-		{"offered_pps", "offered", "pps", 1, func(t result.Trial) (float64, bool) { return t.OfferedPPS, true }},
-		{"received_pps", "received", "pps", 1, receivedPPS},
-		{"loss_ratio", "loss", "%", 100, loss},
+		figure("offered_pps", "offered", "pps", 1),
+		received,
+		figure("loss_ratio", "loss", "%", 100),
 	}
 }
+
+var received = figure("received_pps", "received", "pps", 1)
 
 // LatencyFigure is a percentile of the latency, "min", "mean" or "max", by its
 // name in summary.json.
 func LatencyFigure(name string) Figure {
-	title := strings.ReplaceAll(name, "_", ".")
-	return Figure{"latency_" + name + "_ns", title, "µs", 1e-3, func(t result.Trial) (float64, bool) {
-		value := t.Latency.Figure(name)
-		if value == nil {
-			return 0, false
-		}
-		return float64(*value), true
-	}}
+	return figure("latency_"+name+"_ns", strings.ReplaceAll(name, "_", "."), "µs", 1e-3)
 }
 
-// receivedPPS follows from the summary: everything was sent over the trial's time.
-func receivedPPS(t result.Trial) (float64, bool) {
-	if t.TxPackets == 0 {
-		return 0, t.OfferedPPS == 0
-	}
-	return t.OfferedPPS * float64(t.RxPackets) / float64(t.TxPackets), true
-}
-
-func loss(t result.Trial) (float64, bool) {
-	ratio := t.LossRatio()
-	if ratio == nil {
-		return 0, false
-	}
-	return *ratio, true
+// figure is that of the column of a trial with this name.
+func figure(name, title, unit string, scale float64) Figure {
+	return Figure{Name: name, Title: title, Unit: unit, Scale: scale, Of: result.TrialFigure(name)}
 }
 
 // Values returns the figure in each counted repeat. It is false if one of them does not support it:

@@ -109,8 +109,8 @@ func (l *Live) Window(t result.Trial) {
 // figures writes a finished trial's line.
 func (l *Live) figures(t result.Trial, head string) {
 	parts := []string{head}
-	received, _ := receivedPPS(t)
-	parts = append(parts, fmt.Sprintf("%s of %s pps", terminal.Grouped(received), terminal.Grouped(t.OfferedPPS)))
+	rate, _ := received.Of(t)
+	parts = append(parts, fmt.Sprintf("%s of %s pps", terminal.Grouped(rate), terminal.Grouped(t.OfferedPPS)))
 	for _, name := range []string{"p50", "p99", "max"} {
 		text := terminal.None
 		if value, ok := LatencyFigure(name).Of(t); ok {

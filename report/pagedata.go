@@ -78,9 +78,11 @@ type pageGroup struct {
 // pageTrial is a trial with everything that the page draws of it.
 type pageTrial struct {
 	result.Trial
-	When    result.When     `json:"when,omitempty"`
-	Details *result.Details `json:"details"` // null if it is missing
-	Curves  pageCurves      `json:"curves"`
+	ReceivedPPS *float64        `json:"received_pps"`
+	LossRatio   *float64        `json:"loss_ratio"`
+	When        result.When     `json:"when,omitempty"`
+	Details     *result.Details `json:"details"` // null if it is missing
+	Curves      pageCurves      `json:"curves"`
 	// Outliers are [intended µs, latency ns, send lag ns, poll gap ns, receiving CPU].
 	Outliers [][5]int64 `json:"outliers"`
 	// OutliersAll is the number of outliers in the file.
@@ -232,7 +234,7 @@ func (p *pageData) cutProblems() {
 }
 
 func (p *pageData) readTrial(t result.Trial, folder result.Folder, limits trialLimits) (pageTrial, result.Histograms) {
-	read := pageTrial{Trial: t, Outliers: [][5]int64{}, Rate: [][4]uint64{}, RateStep: 1}
+	read := pageTrial{Trial: t, ReceivedPPS: t.ReceivedPPS(), LossRatio: t.LossRatio(), Outliers: [][5]int64{}, Rate: [][4]uint64{}, RateStep: 1}
 	note := func(err error) bool {
 		// Open has reported missing files.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

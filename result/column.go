@@ -4,7 +4,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -54,6 +53,24 @@ type Row struct {
 // Columns returns the columns of a form, in order.
 func Columns(form Form) []Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.in&form == 0 })
+}
+
+// TrialFigure returns what the column of a name has for a trial, as far as the summary alone has it;
+// ok is false if the trial does not support it, or if there is no such column.
+func TrialFigure(name string) func(Trial) (value float64, ok bool) {
+	i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
+	return func(t Trial) (float64, bool) {
+		if i < 0 {
+			return 0, false
+		}
+		switch value := columns[i].Of(&Row{Trial: &t}).(type) {
+		case float64:
+			return value, true
+		case int64:
+			return float64(value), true
+		}
+		return 0, false
+	}
 }
 
 // column makes a column whose kind follows from the result type of of; a nil pointer means no
@@ -130,17 +147,4 @@ func known[T comparable](value T) *T {
 		return nil
 	}
 	return &value
-}
-
-// Unit is the unit in the name, as the documents write it.
-func (c Column) Unit() string {
-	for end, unit := range map[string]string{"_ns": "ns", "_pps": "packets/s", "_packets": "packets", "_bytes": "bytes", "_ppm": "ppm"} {
-		if strings.HasSuffix(c.Name, end) {
-			return unit
-		}
-	}
-	if c.Kind == KindReal {
-		return "–"
-	}
-	return ""
 }

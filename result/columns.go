@@ -36,7 +36,8 @@ var columns = slices.Concat(
 		ofTrial("tx_packets", everywhere, "sent: `rx_packets` + `lost_packets`", func(t *Trial) uint64 { return t.TxPackets }),
 		ofTrial("rx_packets", everywhere, "received, each counted once", func(t *Trial) uint64 { return t.RxPackets }),
 		ofTrial("lost_packets", everywhere, "sent and not received", func(t *Trial) uint64 { return t.LostPackets }),
-		ofTrial("loss_ratio", InIndex, "`lost_packets` / `tx_packets`, 0 to 1", (*Trial).LossRatio),
+		ofTrial("received_pps", asked, "unique packets received", (*Trial).ReceivedPPS),
+		ofTrial("loss_ratio", asked, "`lost_packets` / `tx_packets`, 0 to 1", (*Trial).LossRatio),
 		ofTrial("duplicate_packets", everywhere, apartAbout, func(t *Trial) uint64 { return t.DuplicatePackets }),
 		ofTrial("reordered_packets", everywhere, apartAbout, func(t *Trial) uint64 { return t.ReorderedPackets }),
 	},
@@ -49,7 +50,6 @@ var columns = slices.Concat(
 
 		ofDetails("role", asked, "`loop`, `generate+sink`, `capture`", func(d *Details) *string { return known(d.Role) }),
 		ofDetails("intended_pps", asked, "the rate asked for", func(d *Details) float64 { return d.IntendedPPS }),
-		ofDetails("received_pps", asked, "unique packets received", func(d *Details) float64 { return d.ReceivedPPS }),
 		ofDetails("intended_packets", InExport, "how many packets the schedule had", func(d *Details) *uint64 { return known(d.IntendedPackets) }),
 		ofDetails("frame_bytes", asked, "the frame with its FCS", func(d *Details) *int { return known(d.FrameBytes) }),
 		ofDetails("maximum_fraction", InExport, "the fraction of a maximum that the rate is", ofMaximum(func(s *Share) float64 { return s.Fraction })),

@@ -31,7 +31,7 @@ func markdown(list []Column) string {
 	var names []string
 	for i, c := range list {
 		names = append(names, "`"+c.Name+"`")
-		if i+1 < len(list) && list[i+1].about == c.about && list[i+1].Unit() == c.Unit() {
+		if i+1 < len(list) && list[i+1].about == c.about && unitOf(list[i+1]) == unitOf(c) {
 			continue
 		}
 		cell := strings.Join(names, ", ")
@@ -43,7 +43,7 @@ func markdown(list []Column) string {
 			}
 			below.WriteString("- " + strings.Join(lines, ",\n  ") + "\n")
 		}
-		table.WriteString(strings.Join([]string{"|", cell, "|", c.Unit(), "|", c.about, "|\n"}, " "))
+		table.WriteString(strings.Join([]string{"|", cell, "|", unitOf(c), "|", c.about, "|\n"}, " "))
 		names = nil
 	}
 	text := strings.ReplaceAll(table.String(), "|  |", "| |")
@@ -63,4 +63,17 @@ func TestColumnsAreNamedOnceInAForm(t *testing.T) {
 			seen[c.Name] = true
 		}
 	}
+}
+
+// unitOf is the unit in the name, as the documents write it.
+func unitOf(c Column) string {
+	for end, unit := range map[string]string{"_ns": "ns", "_pps": "packets/s", "_packets": "packets", "_bytes": "bytes", "_ppm": "ppm"} {
+		if strings.HasSuffix(c.Name, end) {
+			return unit
+		}
+	}
+	if c.Kind == KindReal {
+		return "–"
+	}
+	return ""
 }

@@ -7,7 +7,7 @@ type Details struct {
 	IntendedPPS float64 `json:"intended_pps"`
 	// IntendedPackets is the number of packets in the schedule; 0: unknown.
 	IntendedPackets uint64 `json:"intended_packets,omitempty"`
-	// ReceivedPPS is unique packets received over the measured time.
+	// ReceivedPPS is that of the trial.
 	ReceivedPPS float64 `json:"received_pps"`
 	// FrameBytes is the frame size including FCS; 0: unknown.
 	FrameBytes int `json:"frame_bytes,omitempty"`

@@ -25,6 +25,9 @@ const (
 	EventTimer EventKind = "timer"
 	// EventPoll is a poll of a NAPI instance: Name is the device, Value the number of packets.
 	EventPoll EventKind = "napi_poll"
+	// EventForeign is what a softirq received of others, at its end: packets that are not the
+	// engines'. Name is the device of the last one, Value their number.
+	EventForeign EventKind = "foreign_packets"
 	// EventTLBFlush is a flush of the TLB: Name is its reason, Value the number of pages.
 	EventTLBFlush EventKind = "tlb_flush"
 	// EventIPI is an interrupt that this CPU sent to Other: Name is its kind, TID the thread that
@@ -71,6 +74,8 @@ type Trace struct {
 	Lost   uint64 `json:"lost"`
 	// Stretches are the times for which all events are kept, in order: [begin, end].
 	Stretches [][2]int64 `json:"stretches"`
+	// Losses are where events of a stretch were lost, by CPU.
+	Losses []Loss `json:"losses,omitempty"`
 	// Slowest is the number of slowest packets whose events were to be kept; 0: all in
 	// outliers.csv.
 	Slowest int `json:"slowest,omitempty"`
@@ -89,6 +94,17 @@ type Trace struct {
 	StagesEvery int `json:"stages_every,omitempty"`
 	// Stages are the delays between the stages of a packet's path.
 	Stages []StageDelay `json:"stages,omitempty"`
+}
+
+// Loss is a time within a stretch for which a CPU's events were overwritten before nines took them.
+type Loss struct {
+	CPU     int   `json:"cpu"`
+	BeginNs int64 `json:"begin_ns"`
+	EndNs   int64 `json:"end_ns"`
+	// Events is an estimate of their number, from how many there were afterwards; Mostly is the
+	// commonest kind of those, as in events.parquet, or empty.
+	Events uint64    `json:"events"`
+	Mostly EventKind `json:"mostly,omitempty"`
 }
 
 // NotRecorded returns notes for causes.json on what is Missing.
@@ -191,8 +207,10 @@ type PacketCauses struct {
 	LatencyNs int64  `json:"latency_ns"`
 	// Recorded is false if events around the packet were not kept, or were lost: then its parts are
 	// not explained, and it does not count in the ranking.
-	Recorded bool          `json:"recorded"`
-	Phases   []PhaseCauses `json:"phases"`
+	Recorded bool `json:"recorded"`
+	// Lost is what was lost of the packet's events; nil if that is not known to be much.
+	Lost   *Loss         `json:"lost,omitempty"`
+	Phases []PhaseCauses `json:"phases"`
 }
 
 // PhaseCauses are the causes of a part of the latency. UnexplainedNs is the rest; OrdinaryNs is

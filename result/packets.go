@@ -2,10 +2,7 @@ package result
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -15,11 +12,8 @@ import (
 // PacketsSchema names the format of packets.parquet, in its metadata under the key "schema".
 const PacketsSchema = "nines/packets/v1"
 
-// The keys of packets.parquet's metadata.
-const (
-	packetsSchemaKey   = "schema"
-	packetsCompleteKey = "complete"
-)
+// packetsCompleteKey is the key in its metadata of whether all packets have a row.
+const packetsCompleteKey = "complete"
 
 // Packet is a row of packets.parquet: one sent packet. Times are nanoseconds since the first
 // measured packet was due.
@@ -51,9 +45,6 @@ type Packets struct {
 	Batches func(write func([]Packet) error) error
 }
 
-// packetsPerGroup limits the memory for writing and reading, which hold a whole row group.
-const packetsPerGroup = 1 << 19
-
 func writePackets(out io.Writer, packets *Packets) error {
 	w := parquet.NewGenericWriter[Packet](out,
 		// The fastest level: a recording is long, and its deltas are small already.
@@ -61,8 +52,8 @@ func writePackets(out io.Writer, packets *Packets) error {
 		// Times and ids rise in nearly equal steps.
 		parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked),
 		parquet.DefaultEncodingFor(parquet.Int32, &parquet.DeltaBinaryPacked),
-		parquet.MaxRowsPerRowGroup(packetsPerGroup),
-		parquet.KeyValueMetadata(packetsSchemaKey, PacketsSchema),
+		parquet.MaxRowsPerRowGroup(rowsPerGroup),
+		parquet.KeyValueMetadata(parquetSchemaKey, PacketsSchema),
 		parquet.KeyValueMetadata(packetsCompleteKey, strconv.FormatBool(packets.Complete)),
 	)
 	err := packets.Batches(func(rows []Packet) error {
@@ -75,50 +66,10 @@ func writePackets(out io.Writer, packets *Packets) error {
 // Packets reads packets.parquet: visit gets some rows at a time, valid until it returns. It returns
 // whether the recording is complete, and fs.ErrNotExist if the packets were not recorded.
 func (f Folder) Packets(visit func([]Packet) error) (complete bool, err error) {
-	below, path, err := f.Path(PacketsFile)
+	lookup, err := readParquet(f, PacketsFile, PacketsSchema, visit)
 	if err != nil {
 		return false, err
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return false, fmt.Errorf("%s cannot be read: %w", below, errors.Unwrap(err))
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	complete, err = readPackets(file, visit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		err = f.broken(PacketsFile, err)
-	}
-	return complete, err
-}
-
-func readPackets(file *os.File, visit func([]Packet) error) (complete bool, err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return false, err
-	}
-	opened, err := parquet.OpenFile(file, info.Size())
-	if err != nil {
-		return false, err
-	}
-	if schema, _ := opened.Lookup(packetsSchemaKey); schema != PacketsSchema {
-		return false, fmt.Errorf("its schema is %q, not %q", schema, PacketsSchema)
-	}
-	text, _ := opened.Lookup(packetsCompleteKey)
-	r := parquet.NewGenericReader[Packet](opened)
-	defer func() { err = errors.Join(err, r.Close()) }()
-	rows := make([]Packet, 4096)
-	for {
-		n, err := r.Read(rows)
-		if n > 0 {
-			if err := visit(rows[:n]); err != nil {
-				return false, err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return text == "true", nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
+	text, _ := lookup(packetsCompleteKey)
+	return text == "true", nil
 }

@@ -41,7 +41,7 @@ func inBatches(rows []Packet, size int) func(func([]Packet) error) error {
 func TestPacketsAreReadAsTheyWereWritten(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
 	// More than one row group; and no rows.
-	for _, count := range []int{packetsPerGroup + 1234, 0} {
+	for _, count := range []int{rowsPerGroup + 1234, 0} {
 		rows := somePackets(count)
 		r := record(1, 100)
 		r.Packets = &Packets{Complete: count > 0, Batches: inBatches(rows, 1000)}

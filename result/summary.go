@@ -50,6 +50,19 @@ type Trial struct {
 	Reasons []string    `json:"reasons"`
 }
 
+// ReceivedPPS is the rate at which unique packets were received: what was offered, less what was
+// lost. It is nil if packets were offered and none was sent.
+func (t *Trial) ReceivedPPS() *float64 {
+	rate := 0.0
+	switch {
+	case t.TxPackets > 0:
+		rate = t.OfferedPPS * float64(t.RxPackets) / float64(t.TxPackets)
+	case t.OfferedPPS != 0:
+		return nil
+	}
+	return &rate
+}
+
 // LossRatio is lost over sent packets; nil if none was sent.
 func (t *Trial) LossRatio() *float64 {
 	if t.TxPackets == 0 {

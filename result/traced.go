@@ -68,11 +68,12 @@ func TracedAgainstNot(trials []Trial) []Traced {
 			continue
 		}
 		one := Traced{Variables: of.variables, On: len(of.on), Off: len(of.off), Figures: []TracedFigure{}}
-		for _, f := range tracedFigures {
-			on, ok := medianOf(of.on, f.of)
-			off, both := medianOf(of.off, f.of)
+		for _, name := range tracedFigures {
+			figure := TrialFigure(name)
+			on, ok := medianOf(of.on, figure)
+			off, both := medianOf(of.off, figure)
 			if ok && both && off != 0 {
-				one.Figures = append(one.Figures, TracedFigure{Name: f.name, On: on, Off: off, Ratio: on / off})
+				one.Figures = append(one.Figures, TracedFigure{Name: name, On: on, Off: off, Ratio: on / off})
 			}
 		}
 		list = append(list, one)
@@ -80,23 +81,8 @@ func TracedAgainstNot(trials []Trial) []Traced {
 	return list
 }
 
-var tracedFigures = []struct {
-	name string
-	of   func(Trial) (float64, bool)
-}{
-	{"latency_p50_ns", func(t Trial) (float64, bool) { return valueOf(t.Latency.P50) }},
-	{"latency_p99_ns", func(t Trial) (float64, bool) { return valueOf(t.Latency.P99) }},
-	{"received_pps", func(t Trial) (float64, bool) {
-		return t.OfferedPPS * float64(t.RxPackets) / float64(max(t.TxPackets, 1)), t.TxPackets > 0
-	}},
-}
-
-func valueOf(ns *int64) (float64, bool) {
-	if ns == nil {
-		return 0, false
-	}
-	return float64(*ns), true
-}
+// tracedFigures are the names of the columns that are compared.
+var tracedFigures = []string{"latency_p50_ns", "latency_p99_ns", "received_pps"}
 
 // medianOf is false if a trial lacks the figure.
 func medianOf(trials []Trial, of func(Trial) (float64, bool)) (float64, bool) {

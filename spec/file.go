@@ -246,9 +246,6 @@ func (f *File) Effective() ([]byte, error) {
 
 func marshalNode(n *node) ([]byte, error) { return yaml.Dump(n.yaml(), yaml.WithIndent(2)) }
 
-// Marshal writes an experiment, with its defaults, as a file that Load reads.
-func Marshal(e *Experiment) ([]byte, error) { return yaml.Dump(e, yaml.WithIndent(2)) }
-
 // systemReason is the system's reason without the path, which the error's place already names.
 func systemReason(err error) string {
 	var pathErr *os.PathError

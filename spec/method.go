@@ -27,10 +27,10 @@ type Method struct {
 	// Tests are the tests of rfc2544 (default all): throughput, latency, frame_loss,
 	// back_to_back.
 	Tests []RFC2544Test `yaml:"tests,omitempty" json:"tests,omitempty"`
-	// Retries is how often tst009 tries a lossy rate again (default 1).
-	Retries int `yaml:"retries,omitempty" json:"retries,omitempty"`
+	// Retries is how often tst009 tries a lossy rate again (default 1; 0 is never).
+	Retries *int `yaml:"retries,omitempty" json:"retries,omitempty"`
 	// LossRatio is the loss above which tst009 does not try a rate again (default no bound).
-	LossRatio float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
+	LossRatio *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
 	// Goals are the goals of mlrsearch: presets by name (ndr, pdr, rfc2544, tst009), or values.
 	Goals []*Goal `yaml:"goals,omitempty" json:"goals,omitempty"`
 	// CommittedPPS is the rate that y1564's service promises, in packets a second.

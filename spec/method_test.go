@@ -69,6 +69,20 @@ func TestGoalsAsText(t *testing.T) {
 	}
 }
 
+// TestZeroIsNotUnset: where a default is not 0, 0 can be asked for.
+func TestZeroIsNotUnset(t *testing.T) {
+	e, err := mustLoad(t, methodFile("{kind: tst009, retries: 0, loss_ratio: 0}", "", "")).Experiment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := e.Method; m.Retries == nil || *m.Retries != 0 || m.LossRatio == nil || *m.LossRatio != 0 {
+		t.Errorf("retries %v, loss_ratio %v: 0 is not the same as none", m.Retries, m.LossRatio)
+	}
+	if e, err = mustLoad(t, methodFile("{kind: tst009}", "", "")).Experiment(); err != nil || e.Method.Retries != nil || e.Method.LossRatio != nil {
+		t.Errorf("unset: %+v, %v", e.Method, err)
+	}
+}
+
 func TestMeaningCountsSearches(t *testing.T) {
 	m, err := mustLoad(t, methodFile("{kind: rfc2544}", "", ", repeat: 3")).Meaning()
 	if err != nil {

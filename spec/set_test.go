@@ -81,7 +81,7 @@ func TestSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !c.ok(e) {
-				text, err := Marshal(e)
+				text, err := marshal(e)
 				t.Errorf("not set: %v\n%s", err, text)
 			}
 			effective, err := f.Effective()

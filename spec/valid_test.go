@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 )
 
 func files(t testing.TB, patterns ...string) []string {
@@ -38,7 +39,7 @@ func TestValidFiles(t *testing.T) {
 // rereads checks that an experiment written out is read as the same experiment.
 func rereads(t *testing.T, e *Experiment) {
 	t.Helper()
-	text, err := Marshal(e)
+	text, err := marshal(e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,3 +66,6 @@ var cmpEmpty = cmp.FilterPath(func(p cmp.Path) bool {
 }, cmp.FilterValues(emptyBoth, cmp.Ignore()))
 
 func emptyBoth(a, b any) bool { return lengthOf(a) == 0 && lengthOf(b) == 0 }
+
+// marshal writes an experiment, with its defaults, as a file that Load reads.
+func marshal(e *Experiment) ([]byte, error) { return yaml.Dump(e, yaml.WithIndent(2)) }

@@ -48,7 +48,7 @@ func Attribute(in Input) result.Causes {
 	a.full, a.overflowed = fullQueue(in.Details, a.path.receiver)
 	slow, ordinary := a.passages(in.Slow, in), a.passages(in.Ordinary, in)
 	ordinary = slices.DeleteFunc(ordinary, func(p passage) bool { return !p.recorded })
-	u := usualOf(ordinary, a.overflowed)
+	u := usualOf(ordinary, a.overflowed, a.timeline.traced)
 	a.queues(slow, u)
 
 	for i := range slow {
@@ -69,7 +69,7 @@ func Attribute(in Input) result.Causes {
 
 // packet turns a passage into what the result file says about the packet.
 func (u usual) packet(p passage) result.PacketCauses {
-	c := result.PacketCauses{ID: p.outlier.ID, LatencyNs: p.outlier.LatencyNs, Recorded: p.recorded, Phases: []result.PhaseCauses{}}
+	c := result.PacketCauses{ID: p.outlier.ID, LatencyNs: p.outlier.LatencyNs, Recorded: p.recorded, Lost: p.lost, Phases: []result.PhaseCauses{}}
 	for n := range p.phases {
 		c.Phases = append(c.Phases, u.divide(n, p.phases[n]))
 	}
@@ -80,7 +80,8 @@ func (a *analysis) passages(rows []result.Outlier, in Input) []passage {
 	list := make([]passage, 0, len(rows))
 	for _, o := range rows {
 		p := a.timeline.passageOf(o, in.Details.StartedNs, a.path, a.travel)
-		p.recorded = covers(in.Details.Trace.Stretches, p.intended, p.rx) &&
+		p.lost = a.timeline.lost(a.path, p.intended, p.rx)
+		p.recorded = p.lost == nil && covers(in.Details.Trace.Stretches, p.intended, p.rx) &&
 			a.timeline.seen(a.path.sender, p.intended, p.rx) && a.timeline.seen(a.path.receiver, p.intended, p.rx)
 		list = append(list, p)
 	}
@@ -123,6 +124,7 @@ func notes(causes result.Causes, trace *result.Trace) []string {
 	if missing := causes.Slowest - causes.Recorded; missing > 0 {
 		list = append(list, fmt.Sprintf("of %d of the %d slowest packets no events were kept: they are left out", missing, causes.Slowest))
 	}
+	list = append(list, losses(Slowest(causes.Packets, causes.Slowest))...)
 	if trace.Lost > 0 {
 		list = append(list, fmt.Sprintf("%d events were lost that should have been kept, so some of the unexplained time may have a cause (a larger tracing.buffer loses fewer)", trace.Lost))
 	}

@@ -19,7 +19,10 @@ func (t *timeline) blame(number int32, c *cpu) {
 		case result.EventWork:
 			e.cause = result.Cause{Kind: Workqueue, Name: e.Name, Source: t.running(number, e.BeginNs), CPU: int(number)}
 		default:
-			if !t.ownWork(c, e.Event) {
+			switch {
+			case len(between(c.foreign, e.BeginNs, e.EndNs)) > 0:
+				e.cause = result.Cause{Kind: Softirq, Name: e.Name, Source: ForOthers, CPU: int(number)}
+			case !t.ownWork(c, e.Event):
 				e.cause = result.Cause{Kind: Softirq, Name: e.Name, CPU: int(number)}
 			}
 		}
@@ -36,9 +39,14 @@ const afterInterrupt = 3000
 // longestInterrupt is the longest that the handler of an interrupt before a softirq may take.
 const longestInterrupt = 1_000_000
 
+// ForOthers is the source of a Softirq that received packets of others.
+const ForOthers = "packets of others"
+
 // ownWork tells whether a softirq is the kernel's part of sending, requested by a thread on the
 // packets' path: it runs where that thread's system call enables softirqs again (local_bh_enable),
-// not after an interrupt. Such a softirq is no cause of delay.
+// not after an interrupt. Such a softirq is no cause of delay. Under a storm one softirq follows the
+// other without leaving (up to 10 rounds, handle_softirqs() in kernel/softirq.c), and all rounds
+// count as the first. Call it in the order of begins, as it asks for the causes of earlier ones.
 func (t *timeline) ownWork(c *cpu, e result.Event) bool {
 	if e.Name != "NET_RX" && e.Name != "NET_TX" {
 		return false
@@ -54,7 +62,10 @@ func (t *timeline) ownWork(c *cpu, e result.Event) bool {
 		return false
 	}
 	for _, before := range c.nested.begun(e.BeginNs-longestInterrupt, e.BeginNs) {
-		if before.Kind == result.EventInterrupt && before.EndNs > e.BeginNs-afterInterrupt {
+		if before.EndNs <= e.BeginNs-afterInterrupt {
+			continue
+		}
+		if before.Kind == result.EventInterrupt || before.Kind == result.EventSoftirq && before.cause.Kind != "" {
 			return false
 		}
 	}

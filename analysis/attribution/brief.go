@@ -14,7 +14,7 @@ func Brief(c result.Cause) string {
 		words = append(words, c.Name)
 	}
 	if c.Source != "" {
-		words = append(words, "by "+c.Source)
+		words = append(words, by(c)+c.Source)
 	}
 	if c.CPU >= 0 {
 		words = append(words, fmt.Sprintf("(CPU %d)", c.CPU))
@@ -30,4 +30,12 @@ func Annotate(outliers []result.Outlier, causes result.Causes) {
 			outliers[i].Cause = Brief(totals[0].Cause)
 		}
 	}
+}
+
+// by is the word before a cause's source.
+func by(c result.Cause) string {
+	if c.Kind == Softirq {
+		return "for "
+	}
+	return "by "
 }

@@ -45,6 +45,8 @@ type passage struct {
 	phases                    [3]phase
 	// recorded is false if the events around the packet were not kept.
 	recorded bool
+	// lost is what was lost of its events, if that is too much to explain it.
+	lost *result.Loss
 }
 
 // phase is a part of a packet's latency, with what took the time.

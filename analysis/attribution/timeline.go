@@ -31,6 +31,10 @@ type cpu struct {
 	// calls are the IPIs that other CPUs sent to it, flushes its TLB flushes; both are in time
 	// order.
 	calls, flushes []result.Event
+	// foreign are what its softirqs received of others, in time order.
+	foreign []result.Event
+	// losses are where its events were lost.
+	losses []result.Loss
 }
 
 // thread is when one thread ran and when it was made runnable.
@@ -43,6 +47,10 @@ func newTimeline(events []result.Event, trace *result.Trace) *timeline {
 	t := &timeline{cpus: make(map[int32]*cpu), threads: make(map[int32]*thread), traced: make(map[int32]result.TracedThread), stretches: trace.Stretches}
 	for _, one := range trace.Threads {
 		t.traced[int32(one.TID)] = one
+	}
+	for _, loss := range trace.Losses {
+		c := t.cpu(int32(loss.CPU))
+		c.losses = append(c.losses, loss)
 	}
 	for _, e := range events {
 		c := t.cpu(e.CPU)
@@ -60,6 +68,8 @@ func newTimeline(events []result.Event, trace *result.Trace) *timeline {
 			c.idle.list = append(c.idle.list, noted{Event: e})
 		case result.EventInterrupt, result.EventSoftirq, result.EventWork, result.EventTimer:
 			c.nested.list = append(c.nested.list, noted{Event: e})
+		case result.EventForeign:
+			c.foreign = append(c.foreign, e)
 		case result.EventTLBFlush:
 			c.flushes = append(c.flushes, e)
 		case result.EventIPI:
@@ -81,6 +91,7 @@ func newTimeline(events []result.Event, trace *result.Trace) *timeline {
 		c.idle.sort()
 		slices.SortStableFunc(c.calls, byTime)
 		slices.SortStableFunc(c.flushes, byTime)
+		slices.SortStableFunc(c.foreign, byTime)
 	}
 	for _, of := range t.threads {
 		of.runs.sort()

@@ -14,7 +14,10 @@ type usual [3]map[result.Cause]int64
 // usualOf computes it from the ordinary packets whose events were kept. If queues overflowed in the
 // trial, the ordinary packets queue too, and that must not count as usual: then the fastest tenth
 // shows how much time without a cause is usual.
-func usualOf(ordinary []passage, overflowed bool) usual {
+//
+// What no packet needs is never ordinary, however common: others' threads, their timers, packets and
+// TLB shootdowns. A storm that hits most packets would else be told as what packets take anyway.
+func usualOf(ordinary []passage, overflowed bool, ours threads) usual {
 	var u usual
 	for n := range u {
 		u[n] = make(map[result.Cause]int64)
@@ -25,6 +28,9 @@ func usualOf(ordinary []passage, overflowed bool) usual {
 			}
 		}
 		for cause, list := range lists {
+			if ours.disturbs(cause) {
+				continue
+			}
 			part := 0.5
 			if overflowed && cause.Kind == "" {
 				part = 0.1
@@ -35,6 +41,29 @@ func usualOf(ordinary []passage, overflowed bool) usual {
 		}
 	}
 	return u
+}
+
+// threads are those of the packets' path.
+type threads map[int32]result.TracedThread
+
+// disturbs tells whether a cause is the doing of others, which no packet needs.
+func (t threads) disturbs(c result.Cause) bool {
+	switch c.Kind {
+	case Priority, Hog:
+		for _, one := range t {
+			if one.Name == c.Name {
+				return false
+			}
+		}
+		return true
+	case Timer: // of programs; those of the kernel may be what wakes a thread for its packet
+		return c.Name == "timerfd_tmrproc" || c.Name == "posix_timer_fn"
+	case Softirq:
+		return c.Source == ForOthers
+	case TLBShootdown, Stopped, Throttled:
+		return true
+	}
+	return false
 }
 
 // quantile of count values; values missing in the list are 0.

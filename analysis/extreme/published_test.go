@@ -110,7 +110,7 @@ func TestPublishedTailsAreRefused(t *testing.T) {
 		}
 	}
 	for _, folder := range []string{"dpdk-l2fwd-vm", "dpdk-l2fwd-hw"} {
-		s := FromAll(latencies(t, "low-latency/"+folder))
+		s := fromAll(latencies(t, "low-latency/"+folder))
 		tail := Of(s, Options{P: 0.999999})
 		if tail.Estimate != nil || !refusedFor(tail, "clusters only") || tail.Ladder[0].Clusters > 15 {
 			t.Errorf("%s: %+v, refused %q", folder, tail.Estimate, tail.Refused)

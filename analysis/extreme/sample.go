@@ -46,19 +46,6 @@ const (
 	publishedPart       = 0.2
 )
 
-// FromAll makes the sample of a measurement with all values known, in time order, such as one from
-// captures. Its floor is the Collector's.
-func FromAll(values, timesNs []int64) Sample {
-	if len(values) == 0 {
-		return NewCollector(0).Sample(0)
-	}
-	c := NewCollector(uint64(len(values)))
-	for i, v := range values {
-		c.Add(float64(v), timesNs[i]-timesNs[0])
-	}
-	return c.Sample(timesNs[len(timesNs)-1] - timesNs[0])
-}
-
 // Collector takes all values of a measurement one by one, however many, and keeps those above the
 // published threshold: p99.95 of the first 20 %. Later values do not change the threshold.
 type Collector struct {

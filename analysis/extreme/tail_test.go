@@ -227,12 +227,25 @@ func TestSamples(t *testing.T) {
 	for i := range values {
 		values[i], times[i] = int64(i%2000), int64(i)*10+77
 	}
-	all := FromAll(values, times)
+	all := fromAll(values, times)
 	// p99.95 of the first 2,000, 0 to 1,999, is the 1,999th: 1,998.
 	if all.Floor != 1998 || len(all.Points) != 5 || all.SpanNs != 99_990 || all.Points[0].AtNs != 19_990 {
 		t.Errorf("of all: %+v", all)
 	}
-	if s := FromAll(nil, nil); s.Total != 0 {
+	if s := fromAll(nil, nil); s.Total != 0 {
 		t.Errorf("of none: %+v", s)
 	}
+}
+
+// fromAll makes the sample of a measurement with all values known, in time order, such as one from
+// captures. Its floor is the Collector's.
+func fromAll(values, timesNs []int64) Sample {
+	if len(values) == 0 {
+		return NewCollector(0).Sample(0)
+	}
+	c := NewCollector(uint64(len(values)))
+	for i, v := range values {
+		c.Add(float64(v), timesNs[i]-timesNs[0])
+	}
+	return c.Sample(timesNs[len(timesNs)-1] - timesNs[0])
 }

@@ -241,43 +241,6 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestFind finds packets again in every format, past marks and blocks.
-func TestFind(t *testing.T) {
-	for name, layout := range layouts() {
-		packets := random(8, 150_000, 12, len(layout.Interfaces))
-		data := encode(t, layout, packets)
-		for _, bytes := range [][]byte{data, compressZstd(t, data)} {
-			path := file(t, "x", bytes)
-			fresh, err := packetfile.Open(path) // without marks
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer fresh.Close()
-			whole, all := read(t, path)
-			before := whole.Seen()
-			for _, r := range []*packetfile.Reader{fresh, whole, whole} {
-				numbers := []uint64{149_999, 0, 1, 255, 256, 70_000, 70_000, 65_536, 140_000, 131_072, 131_071}
-				var got []uint64
-				err := r.Find(numbers, func(number uint64, p packetfile.Packet) error {
-					got = append(got, number)
-					samePackets(t, fmt.Sprintf("%s, number %d", name, number), all[number:number+1], []packetfile.Packet{p})
-					return nil
-				})
-				slices.Sort(numbers)
-				if err != nil || !slices.Equal(got, slices.Compact(numbers)) {
-					t.Fatalf("%s: found %v (%v)", name, got, err)
-				}
-				if err := r.Find([]uint64{3, 150_000}, func(uint64, packetfile.Packet) error { return nil }); err == nil {
-					t.Errorf("%s: found a packet that is not there", name)
-				}
-			}
-			if whole.Seen() != before {
-				t.Errorf("%s: Seen changed from %+v to %+v", name, before, whole.Seen())
-			}
-		}
-	}
-}
-
 func TestBatch(t *testing.T) {
 	packets := random(5, 1000, 100, 1)
 	r, err := packetfile.Open(file(t, "x", encode(t, packetfile.Layout{Format: packetfile.Pcap}, packets)))

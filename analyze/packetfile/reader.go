@@ -90,8 +90,6 @@ type Reader struct {
 	pcap   pcapState
 	pcapng pcapngState
 
-	marks []mark
-
 	stock     []Packet
 	stockAt   int
 	stockHave int
@@ -184,7 +182,6 @@ func (r *Reader) Next() (Packet, error) {
 // both.
 func (r *Reader) NextBatch(out []Packet) (int, error) {
 	if !r.done && len(out) > 0 {
-		r.mark()
 		if n := r.parse(r, out); n > 0 {
 			r.notice(out[:n])
 			return n, nil

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"nines.dev/nines/busypoll/kmod"
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 )
 
 // source is the module's folder in kmod.Sources.
@@ -120,10 +120,10 @@ func Build(ctx context.Context, t Target, progress func(string)) (string, error)
 // check reports what is missing before make would.
 func (t Target) check() error {
 	lacks := func(reason, packages string) error {
-		return &host.MissingError{Capability: "building of kernel modules", Reason: reason, Remedy: "apt-get install " + packages}
+		return &exit.MissingError{Capability: "building of kernel modules", Reason: reason, Remedy: "apt-get install " + packages}
 	}
 	if !supported(t.Release) {
-		return &host.MissingError{Capability: "the module kbp", Reason: "it is for Linux 6.1 and 6.12, not " + t.Release,
+		return &exit.MissingError{Capability: "the module kbp", Reason: "it is for Linux 6.1 and 6.12, not " + t.Release,
 			Remedy: "nines kbp start takes what the kernel has instead"}
 	}
 	// A symbolic link with a target inside the root.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 )
 
 // Instance is a NAPI instance of a device: the kernel polls it for one or more queues.
@@ -53,7 +53,7 @@ const controlFile = "/proc/thread-self/net/" + Name
 // formatVersion is KBP_FORMAT of busypoll/kmod/kbp/control.c.
 const formatVersion = 1
 
-// List returns the instances of the namespace's devices. The error is a host.MissingError
+// List returns the instances of the namespace's devices. The error is a exit.MissingError
 // if the module is not loaded.
 func List() ([]Instance, error) {
 	text, err := os.ReadFile(controlFile)
@@ -169,5 +169,5 @@ func notLoaded() error {
 	if reason == "" {
 		reason, remedy = "the module "+Name+" is not loaded", "nines kbp module load"
 	}
-	return worded{&host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}, fs.ErrNotExist}
+	return worded{&exit.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}, fs.ErrNotExist}
 }

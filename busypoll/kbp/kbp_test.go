@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -88,7 +88,7 @@ func TestNotLoaded(t *testing.T) {
 	}
 	labtest.Require(t, "a kernel without the module kbp", state == Absent)
 	_, err = List()
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &missing) || missing.Reason == "" {
 		t.Errorf("%v", err)
 	}
@@ -107,7 +107,7 @@ func TestErrorsOfTheModule(t *testing.T) {
 func TestBuildWantsHeaders(t *testing.T) {
 	t.Setenv("NINES_CACHE_DIR", t.TempDir())
 	_, err := Build(t.Context(), Target{Release: "6.1.0-999-amd64"}, nil)
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if !errors.As(err, &missing) || missing.Remedy != "apt-get install linux-headers-6.1.0-999-amd64" {
 		t.Errorf("%v", err)
 	}

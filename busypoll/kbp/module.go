@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 )
 
 // Name is the name of the module and of the live patch.
@@ -154,10 +154,10 @@ func loadError(path string, err error) error {
 	case errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("load %s: %w: it was built for another kernel; nines kbp module build makes one for %s", path, err, KernelRelease())
 	case errors.Is(err, unix.EPERM):
-		return &host.MissingError{Capability: "loading of modules", Reason: "the kernel refuses " + path, Err: err,
+		return &exit.MissingError{Capability: "loading of modules", Reason: "the kernel refuses " + path, Err: err,
 			Remedy: "be root outside of containers, and see that neither kernel.modules_disabled nor lockdown forbids it"}
 	case errors.Is(err, unix.EKEYREJECTED):
-		return &host.MissingError{Capability: "loading of modules", Reason: "the kernel takes signed modules only", Err: err,
+		return &exit.MissingError{Capability: "loading of modules", Reason: "the kernel takes signed modules only", Err: err,
 			Remedy: "sign it with a key of your own, or turn Secure Boot off"}
 	}
 	return fmt.Errorf("load %s: %w", path, err)

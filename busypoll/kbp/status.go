@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 )
 
 // Status is the module's state on this host.
@@ -55,15 +55,15 @@ func (s Status) Write(w io.Writer) error {
 }
 
 // Loadable is the path of the module built for the running kernel. The error is a
-// host.MissingError if there is none, or if the kernel supports none.
+// exit.MissingError if there is none, or if the kernel supports none.
 func Loadable() (string, error) {
 	if _, err := os.Stat(livepatches); err != nil || !supported(KernelRelease()) {
 		reason, remedy := Lack()
-		return "", &host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}
+		return "", &exit.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}
 	}
 	path, err := Find(KernelRelease())
 	if err != nil {
-		return "", &host.MissingError{Capability: "the module " + Name, Reason: "it is not built for " + KernelRelease(),
+		return "", &exit.MissingError{Capability: "the module " + Name, Reason: "it is not built for " + KernelRelease(),
 			Remedy: "nines kbp module build, which needs linux-headers-" + KernelRelease()}
 	}
 	return path, nil

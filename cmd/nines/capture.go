@@ -46,7 +46,10 @@ clock, before and after what lies between them.
 A capture sees what the kernel's network stack handles. It does not see frames that an
 XDP program or an AF_XDP socket takes off the interface, or frames that an engine sends
 there through a packet socket (backends raw and ring): capture those where they arrive.
-Stop the traffic before you stop the capture, or packets in flight count as lost.`,
+Stop the traffic before you stop the capture, or packets in flight count as lost.
+
+Like tcpdump, -w replaces an existing file, follows a symbolic link and writes into a
+pipe. So name no file in a folder that others may write to.`,
 		Example: `  nines capture dut:in
   nines capture dut:in -w in.pcap --duration 10s
   nines capture loadgen:rx --count 5

@@ -46,8 +46,9 @@ func verbGroups() []verbGroup {
 			newTuneCommand(),
 			newKbpCommand(),
 		}},
-		{"laboratory", "Laboratory:", []*cobra.Command{
+		{"laboratory", "Laboratory and cluster:", []*cobra.Command{
 			newVlabCommand(),
+			newClusterCommand(),
 		}},
 	}
 }

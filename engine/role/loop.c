@@ -2,8 +2,8 @@
  * The measuring thread of a trial: sends due packets, receives, and sleeps when there is nothing to
  * do and the ports allow it.
  *
- * A blocking thread really sleeps (ppoll on the receiving sockets, until the next intended send),
- * so it measures the latency of a receiver that must be woken. All memory that the loop touches was
+ * A blocking thread really sleeps (on the receiving sockets, until the next intended send), so it
+ * measures the latency of a receiver that must be woken. All memory that the loop touches was
  * allocated and faulted in before.
  */
 #include "role/sleeper.h"
@@ -30,6 +30,7 @@ struct turn {
 	uint64_t linger_ticks;
 	uint64_t active_ticks; /* of the last packet */
 	bool drain_set;
+	bool woken; /* a port ended the last sleep */
 };
 
 /* Whether the trial is over; also sets deadlines as they become known. */
@@ -84,16 +85,19 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	if (turn->wait == PORT_SPIN || until <= now)
 		return;
 	struct port *full = t->sender.held_count ? t->config.tx : NULL;
-	/* sleeper_sleep polls for a fixed time, so it is not used if a packet is due before that
+	/* One that polls does so for a fixed time, so it is not used if a packet is due before that
 	 * ends. */
-	bool polls = !full && until - now > clock_ns_to_ticks(&t->scale, 2 * THREAD_BUSY_POLL_NS);
-	if (turn->wait == PORT_BUSY_POLL && !(polls && sleeper_polls(&turn->sleeper)) &&
+	bool sleeper =
+		!full && (turn->wait == PORT_BLOCK ||
+			  until - now > clock_ns_to_ticks(&t->scale, 2 * THREAD_BUSY_POLL_NS));
+	if (turn->wait == PORT_BUSY_POLL && !(sleeper && sleeper_polls(&turn->sleeper)) &&
 	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
 		return;
 	uint64_t timeout_ns = clock_ticks_to_ns(&t->scale, until - now);
 	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
-	int ready = polls ? sleeper_sleep(&turn->sleeper, timeout_ns)
-			  : thread_sleep(ports, 2, full, t->stop_fd, timeout_ns);
+	int ready = sleeper ? sleeper_sleep(&turn->sleeper, timeout_ns)
+			    : thread_sleep(ports, 2, full, t->stop_fd, timeout_ns);
+	turn->woken = ready > 0;
 	now = clock_ticks();
 	if (ready == 0 && !full)
 		gaps_woken(&t->gaps, until, now);
@@ -104,10 +108,10 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 
 /* Whether another look will most likely find nothing, so a sleeping sink may sleep at once: a burst
  * that came short left nothing behind. */
-static bool emptied(const struct turn *turn, unsigned packets)
+static bool emptied(const struct turn *turn, unsigned received)
 {
 	const struct trial *t = turn->t;
-	return turn->wait == PORT_BLOCK && !t->config.tx && packets < t->config.rx->burst;
+	return turn->wait == PORT_BLOCK && !t->config.tx && received < t->config.rx->burst;
 }
 
 static void show(struct trial *t)
@@ -130,7 +134,7 @@ void *trial_loop(void *arg)
 			trial_note(t, "/dev/cpu_dma_latency is not held: CPUs may sleep deeply");
 	}
 	thread_scheduling(t->scheduling, sizeof t->scheduling);
-	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd);
+	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd, t->config.tx);
 	t->run_delay_ns = thread_run_delay_ns();
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
@@ -139,17 +143,24 @@ void *trial_loop(void *arg)
 	gaps_begin(&t->gaps, now);
 	t->receiver.last_poll_ticks = now;
 	while (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
-		unsigned packets = 0;
+		unsigned received = 0, sent = 0;
+		/* What woke the thread has arrived: it is received before the next packet is sent,
+		 * which takes microseconds. */
+		if (turn.woken && t->config.tx && t->config.rx) {
+			received += receiver_step(t);
+			now = t->receiver.last_poll_ticks;
+		}
+		turn.woken = false;
 		if (t->config.tx && !t->sender.done)
-			packets += sender_step(t, now);
+			sent = sender_step(t, now);
 		if (t->config.rx)
-			packets += receiver_step(t);
+			received += receiver_step(t);
 		now = clock_ticks();
-		gaps_turn(&t->gaps, now, packets);
-		if (packets) {
+		gaps_turn(&t->gaps, now, received, sent);
+		if (received || sent) {
 			turn.active_ticks = now;
 			show(t);
-			if (!emptied(&turn, packets))
+			if (!emptied(&turn, received))
 				continue;
 		}
 		if (finished(&turn, now))

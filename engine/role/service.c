@@ -108,12 +108,24 @@ static void look_for_peers(struct service *s)
 			s->ports[i]->ops->reconnect(s->ports[i]);
 }
 
+/* How long a service may sleep. A timeout would delay each packet that wakes it: see sleeper.h. Only
+ * ports without anything to sleep on have to be looked at, and only polling takes a timeout. */
+static uint64_t longest_sleep(const struct service *s, enum port_wait wait)
+{
+	struct pollfd fds[PORT_POLLFDS_MAX];
+	for (int i = 0; i < 2 && s->ports[i]; i++)
+		if (wait != PORT_BLOCK || !s->ports[i]->ops->pollfds(s->ports[i], fds, false))
+			return SLEEP_MAX_NS;
+	return THREAD_NO_TIMEOUT;
+}
+
 static void *service_loop(void *arg)
 {
 	struct service *s = arg;
 	unsigned port_count_ = s->ports[1] ? 2 : 1;
 	enum port_wait wait = thread_wait(s->ports, 2);
 	const struct clock_scale *scale = &clock_global.scale;
+	uint64_t sleep_ns = longest_sleep(s, wait);
 	uint64_t patience = clock_ns_to_ticks(scale, THREAD_BUSY_POLL_NS);
 	int awake = -1;
 	s->tid = thread_begin("nines-serve");
@@ -122,7 +134,7 @@ static void *service_loop(void *arg)
 		awake = thread_hold_awake();
 	uint64_t peers_every = clock_ns_to_ticks(scale, PEERS_EVERY_NS);
 	struct sleeper sleeper;
-	sleeper_open(&sleeper, s->ports, 2, s->stop_fd);
+	sleeper_open(&sleeper, s->ports, 2, s->stop_fd, false);
 	uint64_t now = clock_ticks(), active = now, looked = now;
 	gaps_begin(&s->gaps, now);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
@@ -130,12 +142,12 @@ static void *service_loop(void *arg)
 		for (unsigned i = 0; i < port_count_; i++)
 			packets += forward_burst(s, i);
 		now = clock_ticks();
-		gaps_turn(&s->gaps, now, packets);
+		gaps_turn(&s->gaps, now, packets, 0);
 		if (packets) {
 			active = now;
 		} else if (wait == PORT_BLOCK || sleeper_polls(&sleeper) ||
 			   (wait == PORT_BUSY_POLL && now - active > patience)) {
-			sleeper_sleep(&sleeper, SLEEP_MAX_NS);
+			sleeper_sleep(&sleeper, sleep_ns);
 			gaps_begin(&s->gaps, clock_ticks());
 		}
 		if (now - looked > peers_every) {

@@ -164,5 +164,5 @@ int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx
 		if (ports[i])
 			n += ports[i]->ops->pollfds(ports[i], fds + n, ports[i] == want_tx);
 	fds[n++] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
-	return ppoll(fds, n, &timeout, NULL);
+	return ppoll(fds, n, timeout_ns == THREAD_NO_TIMEOUT ? NULL : &timeout, NULL);
 }

@@ -37,10 +37,12 @@ int thread_hold_awake(void);
 /* How the thread waits, given its ports: it spins if any of them does. */
 enum port_wait thread_wait(struct port *const *ports, unsigned count);
 
-/* Sleeps until a port is ready, `stop_fd` is readable, or timeout_ns is over;
- * 0 when it timed out. */
+/* Sleeps until a port is ready, `stop_fd` is readable, or timeout_ns is over (THREAD_NO_TIMEOUT:
+ * never); 0 when it timed out. */
 int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx, int stop_fd,
 		 uint64_t timeout_ns);
+
+#define THREAD_NO_TIMEOUT UINT64_MAX
 
 /* A busy polling thread goes to sleep after this time without a packet. */
 enum { THREAD_BUSY_POLL_NS = 50000 };

@@ -39,7 +39,7 @@ static void *watch_loop(void *arg)
 	while (!atomic_load_explicit(c->stop, memory_order_relaxed)) {
 		uint64_t before = now, gaps = c->gaps.count;
 		now = clock_ticks();
-		gaps_turn(&c->gaps, now, 0);
+		gaps_turn(&c->gaps, now, 0, 0);
 		if (__builtin_expect(c->gaps.count != gaps, 0)) {
 			uint64_t ns = clock_ticks_to_ns(scale, now - before);
 			histogram_record(&c->lengths, ns);

@@ -8,19 +8,31 @@ void gaps_init(struct gaps *g, uint64_t floor_ticks)
 {
 	memset(g, 0, sizeof *g);
 	g->floor_ticks = floor_ticks;
-	for (int i = 0; i < GAPS_KINDS; i++)
-		g->shortest[i] = g->threshold[i] = UINT64_MAX;
+	for (int i = 0; i < GAPS_KINDS; i++) {
+		g->shortest[i] = i < GAPS_AWAKE ? UINT64_MAX : 0;
+		g->threshold[i] = UINT64_MAX;
+	}
+}
+
+static void set_threshold(struct gaps *g, unsigned kind, uint64_t usual_ticks)
+{
+	uint64_t threshold = usual_ticks * GAPS_FACTOR;
+	g->threshold[kind] = threshold > g->floor_ticks ? threshold : g->floor_ticks;
 }
 
 void gaps_learn(struct gaps *g, unsigned kind, uint64_t ticks)
 {
 	if (g->turns[kind] < GAPS_LEARN_TURNS)
 		g->turns[kind]++;
+	if (kind >= GAPS_AWAKE) {
+		g->learnt_ticks[kind - GAPS_AWAKE] += ticks;
+		set_threshold(g, kind, g->learnt_ticks[kind - GAPS_AWAKE] / g->turns[kind]);
+		return;
+	}
 	if (ticks >= g->shortest[kind])
 		return;
 	g->shortest[kind] = ticks;
-	uint64_t threshold = ticks * GAPS_FACTOR;
-	g->threshold[kind] = threshold > g->floor_ticks ? threshold : g->floor_ticks;
+	set_threshold(g, kind, ticks);
 }
 
 void gaps_add(struct gaps *g, uint64_t at_ticks, uint64_t length_ticks)

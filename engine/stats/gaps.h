@@ -4,7 +4,10 @@
  * and oslat).
  *
  * Turns are compared with turns of the same kind: empty ones, and ones with 1, 2-3, 4-7 … packets,
- * because handling packets takes time that the host did not take away.
+ * because handling packets takes time that the host did not take away. To send takes longer than to
+ * receive, as a packet passes the kernel within the sender's call. And the first turn after a sleep
+ * takes longer than others, because the CPU's caches are cold: some are colder than others, so it is
+ * compared with the mean of its kind.
  *
  * Sleep is not a gap, and neither is waking later than the timer asked: leaving idle takes a CPU from
  * 1 µs to some 100 µs, by the depth of its sleep, though nothing else wants it. So wake-ups are
@@ -16,13 +19,16 @@
 #ifndef NINES_GAPS_H
 #define NINES_GAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
 	GAPS_KEPT = 64,
 	GAPS_FACTOR = 8,
-	GAPS_KINDS = 9, /* empty, 1, 2-3, …, 128 or more packets */
-	/* The first turns of a kind only find its shortest. */
+	GAPS_SIZES = 9, /* empty, 1, 2-3, …, 128 or more packets */
+	GAPS_AWAKE = 2 * GAPS_SIZES, /* each size without and with packets sent */
+	GAPS_KINDS = 2 * GAPS_AWAKE, /* the same after a sleep */
+	/* The first turns of a kind only find its shortest, or its mean. */
 	GAPS_LEARN_TURNS = 200,
 };
 
@@ -39,7 +45,10 @@ struct gaps {
 	uint64_t floor_ticks; /* nothing shorter is a gap */
 	uint64_t last_ticks;
 	uint64_t shortest[GAPS_KINDS], threshold[GAPS_KINDS];
+	uint64_t learnt_ticks
+		[GAPS_AWAKE]; /* the sum of the first turns of the kinds after a sleep */
 	uint32_t turns[GAPS_KINDS]; /* saturates at GAPS_LEARN_TURNS */
+	bool slept; /* before this turn */
 	uint64_t count, total_ticks, max_ticks;
 	struct gap worst[GAPS_KEPT]; /* a min-heap by length */
 	uint32_t kept;
@@ -58,6 +67,7 @@ void gaps_sort(struct gaps *g);
 static inline void gaps_begin(struct gaps *g, uint64_t now)
 {
 	g->last_ticks = now;
+	g->slept = true;
 }
 
 static inline void gaps_measure(struct gaps *g, unsigned kind, uint64_t at, uint64_t length)
@@ -68,13 +78,16 @@ static inline void gaps_measure(struct gaps *g, unsigned kind, uint64_t at, uint
 		gaps_add(g, at, length);
 }
 
-/* Ends a turn that handled `packets`. */
-static inline void gaps_turn(struct gaps *g, uint64_t now, unsigned packets)
+/* Ends a turn that received, or forwarded, and sent so many packets. */
+static inline void gaps_turn(struct gaps *g, uint64_t now, unsigned received, unsigned sent)
 {
-	unsigned kind = packets ? 32u - (unsigned)__builtin_clz(packets) : 0;
-	gaps_measure(g, kind < GAPS_KINDS ? kind : GAPS_KINDS - 1, g->last_ticks,
-		     now - g->last_ticks);
+	unsigned packets = received + sent;
+	unsigned size = packets ? 32u - (unsigned)__builtin_clz(packets) : 0;
+	unsigned kind = (size < GAPS_SIZES ? size : GAPS_SIZES - 1) + (sent ? GAPS_SIZES : 0) +
+			(g->slept ? GAPS_AWAKE : 0);
+	gaps_measure(g, kind, g->last_ticks, now - g->last_ticks);
 	g->last_ticks = now;
+	g->slept = false;
 }
 
 /* The thread slept until a timer at `due` and was woken at `now`. */

@@ -142,7 +142,7 @@ static void learn(struct gaps *g, uint64_t *now, unsigned packets, uint64_t leng
 {
 	for (int i = 0; i <= GAPS_LEARN_TURNS; i++) {
 		*now += length;
-		gaps_turn(g, *now, packets);
+		gaps_turn(g, *now, packets, 0);
 	}
 }
 
@@ -156,16 +156,16 @@ static void test_gaps_compares_like_with_like(void **state)
 	learn(&g, &now, 0, 200);
 	learn(&g, &now, 1, 3000);
 	assert_int_equal(g.count, 0);
-	gaps_turn(&g, now += 20000, 1); /* below 8 * 3000 */
+	gaps_turn(&g, now += 20000, 1, 0); /* below 8 * 3000 */
 	assert_int_equal(g.count, 0);
 	uint64_t at = now;
-	gaps_turn(&g, now += 24001, 1);
+	gaps_turn(&g, now += 24001, 1, 0);
 	assert_int_equal(g.count, 1);
 	assert_int_equal(g.worst[0].at_ticks, at);
 	assert_int_equal(g.worst[0].length_ticks, 24001);
-	gaps_turn(&g, now += 1600, 0); /* not above 8 * 200 */
+	gaps_turn(&g, now += 1600, 0, 0); /* not above 8 * 200 */
 	assert_int_equal(g.count, 1);
-	gaps_turn(&g, now += 1601, 0);
+	gaps_turn(&g, now += 1601, 0, 0);
 	assert_int_equal(g.count, 2);
 	assert_int_equal(g.total_ticks, 24001 + 1601);
 	assert_int_equal(g.max_ticks, 24001);
@@ -184,17 +184,45 @@ static void test_gaps_sleep_is_none(void **state)
 	for (int i = 0; i <= GAPS_LEARN_TURNS; i++)
 		gaps_woken(&g, now, now + 500);
 	gaps_begin(&g, now += 1000000);
-	gaps_turn(&g, now += 200, 0);
+	gaps_turn(&g, now += 200, 0, 0);
 	gaps_woken(&g, now, now + 140000);
 	gaps_woken(&g, now, now - 1); /* early, by the rounding of clocks */
 	gaps_begin(&g, now += 140000);
-	gaps_turn(&g, now += 200, 0);
+	gaps_turn(&g, now += 200, 0, 0);
 	assert_int_equal(g.count, 0);
 	assert_int_equal(g.wakes.count, GAPS_LEARN_TURNS + 3);
 	assert_int_equal(g.wakes.total_ticks, 500 * (GAPS_LEARN_TURNS + 1) + 140000);
 	assert_int_equal(g.wakes.max_ticks, 140000);
-	gaps_turn(&g, now += 140000, 0); /* awake, it is a gap */
+	gaps_turn(&g, now += 140000, 0, 0); /* awake, it is a gap */
 	assert_int_equal(g.count, 1);
+}
+
+/* A turn that receives is short, one that sends long, and the first after a sleep longer. */
+static void test_gaps_tells_sends_and_sleeps_apart(void **state)
+{
+	(void)state;
+	struct gaps g;
+	uint64_t now = 0;
+	gaps_init(&g, 1000);
+	gaps_begin(&g, now);
+	learn(&g, &now, 1, 1000);
+	for (int i = 0; i <= GAPS_LEARN_TURNS; i++)
+		gaps_turn(&g, now += 10000, 0, 1);
+	for (int i = 0; i <= GAPS_LEARN_TURNS; i++) {
+		gaps_begin(&g, now);
+		gaps_turn(&g, now += i % 2 ? 20000 : 180000, 0, 1);
+	}
+	assert_int_equal(g.count, 0);
+	gaps_begin(&g, now);
+	gaps_turn(&g, now += 800000, 0, 1); /* 8 times the mean */
+	assert_int_equal(g.count, 0);
+	gaps_begin(&g, now);
+	gaps_turn(&g, now += 800001, 0, 1);
+	assert_int_equal(g.count, 1);
+	gaps_turn(&g, now += 80001, 0, 1);
+	assert_int_equal(g.count, 2);
+	gaps_turn(&g, now += 8001, 1, 0);
+	assert_int_equal(g.count, 3);
 }
 
 static void test_gaps_knows_the_largest_bursts(void **state)
@@ -205,7 +233,7 @@ static void test_gaps_knows_the_largest_bursts(void **state)
 	gaps_init(&g, 1000);
 	gaps_begin(&g, now);
 	learn(&g, &now, 128, 3000);
-	gaps_turn(&g, now += 24001, 4096);
+	gaps_turn(&g, now += 24001, 4096, 0);
 	assert_int_equal(g.count, 1);
 }
 
@@ -389,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_worst_of_none),
 		cmocka_unit_test(test_gaps_compares_like_with_like),
 		cmocka_unit_test(test_gaps_sleep_is_none),
+		cmocka_unit_test(test_gaps_tells_sends_and_sleeps_apart),
 		cmocka_unit_test(test_gaps_knows_the_largest_bursts),
 		cmocka_unit_test(test_gaps_keeps_the_longest),
 		cmocka_unit_test(test_rate_counts_by_second),

@@ -328,7 +328,7 @@ void *switch_poll(void *arg)
 	gaps_begin(&thread->gaps, clock_ticks());
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned packets = switch_turn_run(&turn);
-		gaps_turn(&thread->gaps, clock_ticks_loose(), packets);
+		gaps_turn(&thread->gaps, clock_ticks_loose(), packets, 0);
 		/* This turn's view is no longer used. */
 		atomic_store_explicit(&thread->turns,
 				      atomic_load_explicit(&thread->turns, memory_order_relaxed) +

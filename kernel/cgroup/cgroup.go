@@ -10,11 +10,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/moby/sys/mountinfo"
 )
 
 // Hierarchy is a mounted tree of control groups.
 type Hierarchy struct {
 	Mount string
+	// Root is the group that the mount point shows; empty for the hierarchy's own root. In a container
+	// that has no namespace of control groups it is the container's group.
+	Root string
 	// Version is 1 or 2.
 	Version int
 	// Name is its name in /proc/PID/cgroup: its controllers ("cpu,cpuacct",
@@ -29,11 +34,11 @@ func (h Hierarchy) Has(controller string) bool { return slices.Contains(h.Contro
 
 // Mounted lists the hierarchies of this host.
 func Mounted() ([]Hierarchy, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := mountinfo.GetMounts(mountinfo.FSTypeFilter("cgroup", "cgroup2"))
 	if err != nil {
 		return nil, fmt.Errorf("read mounts: %w", err)
 	}
-	list := Parse(string(text))
+	list := hierarchies(mounts)
 	for i, h := range list {
 		if h.Version == 2 {
 			controllers, err := os.ReadFile(filepath.Join(h.Mount, "cgroup.controllers"))
@@ -46,25 +51,17 @@ func Mounted() ([]Hierarchy, error) {
 	return list, nil
 }
 
-// Parse finds the hierarchies in the text of a mountinfo file, proc(5), which does not list
-// the controllers of version 2.
-func Parse(mountinfo string) []Hierarchy {
+// hierarchies are those that are mounted. The mounts do not tell the controllers of version 2.
+func hierarchies(mounts []*mountinfo.Info) []Hierarchy {
 	var list []Hierarchy
-	for line := range strings.Lines(mountinfo) {
-		before, after, _ := strings.Cut(line, " - ")
-		point, kind := strings.Fields(before), strings.Fields(after)
-		if len(point) < 5 || len(kind) < 3 {
-			continue
+	for _, m := range mounts {
+		h := Hierarchy{Mount: m.Mountpoint, Root: strings.TrimSuffix(m.Root, "/"), Version: 2}
+		if m.FSType == "cgroup" {
+			h.Version = 1
+			h.Controllers = slices.DeleteFunc(strings.Split(m.VFSOptions, ","), isOption)
+			h.Name = strings.Join(h.Controllers, ",")
 		}
-		switch kind[0] {
-		case "cgroup2":
-			list = append(list, Hierarchy{Mount: point[4], Version: 2})
-		case "cgroup":
-			controllers := slices.DeleteFunc(strings.Split(kind[2], ","), isOption)
-			list = append(list, Hierarchy{
-				Mount: point[4], Version: 1, Name: strings.Join(controllers, ","), Controllers: controllers,
-			})
-		}
+		list = append(list, h)
 	}
 	return list
 }
@@ -85,18 +82,25 @@ func DirsOf(pid int) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return dirsOf(string(text), hierarchies), nil
+}
+
+// dirsOf finds the directories in the text of a process's cgroup file. A group that is not below
+// what a mount point shows has none there.
+func dirsOf(groups string, hierarchies []Hierarchy) map[string]string {
 	dirs := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(groups) {
 		// "4:memory:/path", "0::/path"
 		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
 		for _, h := range hierarchies {
-			if h.Name == parts[1] {
-				dirs[h.Mount] = filepath.Join(h.Mount, parts[2])
+			below, shown := strings.CutPrefix(parts[2], h.Root)
+			if h.Name == parts[1] && shown && (below == "" || below[0] == '/') {
+				dirs[h.Mount] = filepath.Join(h.Mount, below)
 			}
 		}
 	}
-	return dirs, nil
+	return dirs
 }

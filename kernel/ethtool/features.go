@@ -123,7 +123,10 @@ func (s *Socket) pass(device string, data unsafe.Pointer) error {
 		data unsafe.Pointer
 		_    [16]byte // struct ifreq is larger than the part used here
 	}{data: data}
-	copy(request.name[:unix.IFNAMSIZ-1], device)
+	if len(device) >= len(request.name) {
+		return unix.ENODEV // a part of the name may be another's
+	}
+	copy(request.name[:], device)
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {
 		return errno
 	}

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/busypoll/kbp"
 	"nines.dev/nines/kernel/ethtool"
 )
 
@@ -22,7 +21,8 @@ import (
 //	napi/ID/threaded            who polls an instance: 0, 1, or 2 for a thread that never sleeps
 //	napi/ID/irq_suspend         how long it suspends interrupts, in nanoseconds
 //	thread/TID                  where an instance's kernel thread runs: fifo:50@2,3
-//	livepatch/INDEX             how the module kbp polls an instance: 0, or as kbp.Choice says
+//
+// Other packages add kinds of their own, by Register.
 type Setting string
 
 // Settings by their parts.
@@ -31,70 +31,49 @@ func Feature(name string) Setting     { return Setting("feature/" + name) }
 func ThreadedOf(id uint32) Setting    { return Setting(fmt.Sprintf("napi/%d/threaded", id)) }
 func IRQSuspendOf(id uint32) Setting  { return Setting(fmt.Sprintf("napi/%d/irq_suspend", id)) }
 func ThreadPlacement(tid int) Setting { return Setting(fmt.Sprintf("thread/%d", tid)) }
-func Livepatch(index int) Setting     { return Setting(fmt.Sprintf("livepatch/%d", index)) }
-func (s Setting) parts() (string, string) {
-	kind, rest, _ := strings.Cut(string(s), "/")
-	return kind, rest
+
+// Kind reads and writes the settings of one kind; rest is what follows the kind in the
+// setting's name.
+type Kind struct {
+	Read  func(device, rest string) (string, error)
+	Write func(device, rest, value string) error
+}
+
+var kinds = map[string]Kind{
+	"attribute": {ReadAttribute, WriteAttribute},
+	"feature":   {readFeature, writeFeature},
+	"napi":      {readInstance, writeInstance},
+	"thread":    {readThread, writeThread},
+}
+
+// Register adds a kind of setting. Call it from init.
+func Register(name string, k Kind) { kinds[name] = k }
+
+func (s Setting) kind() (k Kind, rest string, err error) {
+	name, rest, _ := strings.Cut(string(s), "/")
+	k, known := kinds[name]
+	if !known {
+		return k, rest, fmt.Errorf("there is no setting %q", s)
+	}
+	return k, rest, nil
 }
 
 // Read reads a setting of a device. IsGone tells from its error whether the thing exists.
 func (s Setting) Read(device string) (string, error) {
-	switch kind, rest := s.parts(); kind {
-	case "attribute":
-		return ReadAttribute(device, rest)
-	case "feature":
-		return readFeature(device, rest)
-	case "napi":
-		return readInstance(rest)
-	case "thread":
-		tid, err := threadOf(device, rest)
-		if err != nil {
-			return "", err
-		}
-		p, err := PlacementOf(tid)
-		return p.String(), err
-	case "livepatch":
-		index, err := strconv.Atoi(rest)
-		if err != nil {
-			return "", fmt.Errorf("there is no NAPI instance %q", rest)
-		}
-		return kbp.Polling(device, index)
+	k, rest, err := s.kind()
+	if err != nil {
+		return "", err
 	}
-	return "", fmt.Errorf("there is no setting %q", s)
+	return k.Read(device, rest)
 }
 
 // Write writes a setting of a device.
 func (s Setting) Write(device, value string) error {
-	switch kind, rest := s.parts(); kind {
-	case "attribute":
-		return WriteAttribute(device, rest, value)
-	case "feature":
-		socket, err := ethtool.Open()
-		if err != nil {
-			return err
-		}
-		defer socket.Close()
-		return socket.Request(device, rest, value == "1")
-	case "napi":
-		return writeInstance(rest, value)
-	case "thread":
-		tid, err := threadOf(device, rest)
-		if err != nil {
-			return err
-		}
-		p, err := ParsePlacement(value)
-		if err != nil {
-			return err
-		}
-		return p.Place(tid)
-	case "livepatch":
-		index, err := strconv.Atoi(rest)
-		if err != nil {
-			return fmt.Errorf("there is no NAPI instance %q", rest)
-		}
-		return kbp.SetPolling(device, index, value)
+	k, rest, err := s.kind()
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("there is no setting %q", s)
+	return k.Write(device, rest, value)
 }
 
 // IsGone is true for the error of a device, an instance or a thread that is gone.
@@ -122,6 +101,15 @@ func readFeature(device, name string) (string, error) {
 	return "0", nil
 }
 
+func writeFeature(device, name, value string) error {
+	socket, err := ethtool.Open()
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	return socket.Request(device, name, value == "1")
+}
+
 func splitInstance(rest string) (uint32, string, error) {
 	number, field, _ := strings.Cut(rest, "/")
 	id, err := strconv.ParseUint(number, 10, 32)
@@ -131,7 +119,7 @@ func splitInstance(rest string) (uint32, string, error) {
 	return uint32(id), field, nil
 }
 
-func readInstance(rest string) (string, error) {
+func readInstance(_, rest string) (string, error) {
 	id, field, err := splitInstance(rest)
 	if err != nil {
 		return "", err
@@ -149,7 +137,7 @@ func readInstance(rest string) (string, error) {
 	return "", fmt.Errorf("a NAPI instance has no %q", field)
 }
 
-func writeInstance(rest, value string) error {
+func writeInstance(_, rest, value string) error {
 	id, field, err := splitInstance(rest)
 	if err != nil {
 		return err
@@ -165,6 +153,27 @@ func writeInstance(rest, value string) error {
 		return SetIRQSuspendTimeout(id, time.Duration(number))
 	}
 	return fmt.Errorf("a NAPI instance has no %q", field)
+}
+
+func readThread(device, rest string) (string, error) {
+	tid, err := threadOf(device, rest)
+	if err != nil {
+		return "", err
+	}
+	p, err := PlacementOf(tid)
+	return p.String(), err
+}
+
+func writeThread(device, rest, value string) error {
+	tid, err := threadOf(device, rest)
+	if err != nil {
+		return err
+	}
+	p, err := ParsePlacement(value)
+	if err != nil {
+		return err
+	}
+	return p.Place(tid)
 }
 
 // threadOf is the thread's ID, if it is still a thread of the device. The kernel makes a

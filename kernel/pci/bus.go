@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/files"
 	"nines.dev/nines/kernel/flock"
 )
 
@@ -34,11 +34,9 @@ func (b Bus) patience() time.Duration {
 	return defaultPatience
 }
 
-func (b Bus) device(address string) string {
-	return filepath.Join(b.Root, "/sys/bus/pci/devices", address)
-}
+func (b Bus) device(address string) string { return filepath.Join(b.Root, pciRoot, address) }
 
-func (b Bus) claims() string { return filepath.Join(b.Root, host.ClaimsDir) }
+func (b Bus) claims() string { return filepath.Join(b.Root, ClaimsDir) }
 
 // Exists tells whether the host has a function.
 func (b Bus) Exists(address string) bool {
@@ -65,11 +63,7 @@ func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error
 
 // Driver is the driver that a function is bound to; empty if there is none.
 func (b Bus) Driver(address string) string {
-	target, err := os.Readlink(filepath.Join(b.device(address), "driver"))
-	if err != nil {
-		return ""
-	}
-	return filepath.Base(target)
+	return driverOf(b.tree(), address)
 }
 
 // Override is the only driver that may bind a function; empty for any that fits.
@@ -82,12 +76,18 @@ func (b Bus) Override(address string) string {
 }
 
 func (b Bus) read(address, file string) string {
-	text, err := os.ReadFile(filepath.Join(b.device(address), file))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
+	return files.Text(b.tree(), filepath.Join(pciRoot, address, file))
 }
+
+// tree is where functions are read from.
+func (b Bus) tree() Tree { return busTree{files.Dir(b.Root + "/")} }
+
+type busTree struct{ files.Dir }
+
+func (busTree) VFSettings(nic string) ([]VFSettings, error) { return ReadVFSettings(nic) }
+
+// Functions are the physical functions of network cards, by address.
+func (b Bus) Functions() []Function { return ReadFunctions(b.tree()) }
 
 // write writes to a sysfs file and returns the kernel's error.
 func write(path, value string) error {

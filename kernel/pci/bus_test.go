@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/boot"
 )
 
@@ -70,13 +69,13 @@ func link(t *testing.T, b Bus, path, target string) {
 // removed with the last claim.
 func TestClaims(t *testing.T) {
 	b := fakeBus(t)
-	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1"}); err != nil {
+	if err := b.claim(vf0, Claim{Lab: "one", Token: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1"}); err != nil {
+	if err := b.claim(vf0, Claim{Lab: "one", Token: "1"}); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), "the lab one") {
+	if err := b.claim(vf0, Claim{Lab: "two", Token: "2"}); exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), "the lab one") {
 		t.Errorf("another's: %v", err)
 	}
 	if err := b.Free(vf0, "2"); exit.Code(err) != exit.Lacks {
@@ -98,11 +97,11 @@ func TestClaims(t *testing.T) {
 		t.Errorf("the folder of claims is left: %v", err)
 	}
 	// Killed while writing: the function is free, and undo removes the file.
-	put(t, b, host.ClaimsDir+"/"+vf0+".new", "{")
+	put(t, b, ClaimsDir+"/"+vf0+".new", "{")
 	if err := b.Release(context.Background(), vf0, "", "1", State{}); err != nil {
 		t.Error(err)
 	}
-	put(t, b, host.ClaimsDir+"/"+usersName(port)+".new", "{")
+	put(t, b, ClaimsDir+"/"+usersName(port)+".new", "{")
 	if err := b.LeavePort(context.Background(), port, "1", t.Logf); err != nil {
 		t.Error(err)
 	}
@@ -110,10 +109,10 @@ func TestClaims(t *testing.T) {
 		t.Errorf("half a claim is left: %v", err)
 	}
 	// Of an earlier boot: void.
-	if err := b.file(vf0).Write(host.Claim{Lab: "old", Token: "0", Boot: "earlier"}); err != nil {
+	if err := b.file(vf0).Write(Claim{Lab: "old", Token: "0", Boot: "earlier"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); err != nil {
+	if err := b.claim(vf0, Claim{Lab: "two", Token: "2"}); err != nil {
 		t.Errorf("a claim of an earlier boot: %v", err)
 	}
 }
@@ -251,7 +250,7 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	if err := b.file(usersName(port)).Write(joined); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1:function"}); err != nil {
+	if err := b.claim(vf0, Claim{Lab: "one", Token: "1:function"}); err != nil {
 		t.Fatal(err)
 	}
 	leave := func(note func(string, ...any)) error { return b.LeavePort(context.Background(), port, "1:port", note) }
@@ -263,7 +262,7 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	}
 	// Another lab has the function without having joined the port: it is that lab's,
 	// and the lab goes.
-	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "12:function"}); err != nil {
+	if err := b.claim(vf0, Claim{Lab: "two", Token: "12:function"}); err != nil {
 		t.Fatal(err)
 	}
 	said := 0
@@ -294,7 +293,7 @@ func TestPortAfterItsFunctions(t *testing.T) {
 // functions, even before either has made more than its claim.
 func TestPortAndWhole(t *testing.T) {
 	b := fakeBus(t)
-	if err := b.claim(port, host.Claim{Lab: "whole", Token: "1"}); err != nil {
+	if err := b.claim(port, Claim{Lab: "whole", Token: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	err := b.JoinPort(context.Background(), port, "2", Port{VFs: 7}, Port{})

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/ledger"
 )
@@ -25,7 +24,7 @@ func sameLab(a, b string) bool {
 }
 
 // claim records that a lab has a function, unless another lab has it.
-func (b Bus) claim(address string, c host.Claim) error {
+func (b Bus) claim(address string, c Claim) error {
 	if other := b.claimed(address); other != nil && other.Token != c.Token {
 		return taken(address, "the lab "+other.Lab)
 	}
@@ -34,8 +33,8 @@ func (b Bus) claim(address string, c host.Claim) error {
 }
 
 // claimed is nil if no lab of this boot has a function.
-func (b Bus) claimed(address string) *host.Claim {
-	var c host.Claim
+func (b Bus) claimed(address string) *Claim {
+	var c Claim
 	if b.file(address).Read(&c) != nil || c.Boot != boot.ID() {
 		return nil
 	}

@@ -3,7 +3,7 @@
 // functions to the kernel's drivers or to drivers for programs, and waits until the kernel
 // is done. It needs root.
 //
-// A lab claims a function by a file in host.ClaimsDir, which labs of all state folders
+// A lab claims a function by a file in ClaimsDir, which labs of all state folders
 // share. The function's earlier state is read under a lock on it, stored by the caller
 // (package journal), and restored later; restoring twice, or restoring what was never
 // changed, does nothing. The VFs of a PF are made for all labs together, because the kernel

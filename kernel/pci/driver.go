@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 )
 
 // The drivers that give a function to a program.
@@ -38,7 +38,7 @@ func (b Bus) LoadDriver(ctx context.Context, driver string) error {
 	if text := strings.TrimSpace(string(out)); text != "" {
 		err = errors.New(text)
 	}
-	return &host.MissingError{Capability: "the driver " + driver, Reason: "its module cannot be loaded", Remedy: remedy, Err: err}
+	return &exit.MissingError{Capability: "the driver " + driver, Reason: "its module cannot be loaded", Remedy: remedy, Err: err}
 }
 
 // Unbind takes a function from its driver. The driver's interface goes too, with all its
@@ -108,7 +108,7 @@ func (b Bus) Bind(ctx context.Context, address, driver string) error {
 func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
 	var files []string
 	err := b.await(ctx, "the device nodes of "+address+" are there", func() (bool, error) {
-		files = host.DeviceFiles(b.Root, address, b.Driver(address))
+		files = deviceFiles(b.tree(), pciRoot+"/"+address, b.Driver(address))
 		for _, file := range files {
 			if _, err := os.Stat(filepath.Join(b.Root, file)); err != nil {
 				return false, nil
@@ -122,7 +122,7 @@ func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
 // CheckGroup checks whether a program can use a function bound to vfio-pci: only if no
 // other function of its IOMMU group is bound to one of the kernel's drivers.
 func (b Bus) CheckGroup(address string) error {
-	for _, f := range host.FunctionsBelow(b.Root) {
+	for _, f := range b.Functions() {
 		if f.Address != address {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/fault"
-	"nines.dev/nines/host"
 )
 
 // State is a function's state before a lab took it: everything that a lab changes.
@@ -20,7 +20,7 @@ type State struct {
 	// Face is its interface's state; nil if it had none.
 	Face *face `json:"face,omitempty"`
 	// VF is what its physical function held for it; nil for a whole device.
-	VF *host.VFSettings `json:"vf,omitempty"`
+	VF *VFSettings `json:"vf,omitempty"`
 }
 
 // Wanted is the state that a lab gives a function.
@@ -28,7 +28,7 @@ type Wanted struct {
 	// Driver is one for programs, or empty for the kernel's own.
 	Driver string
 	// VF is what its physical function must hold for it; nil for a whole device.
-	VF *host.VFSettings
+	VF *VFSettings
 }
 
 // ReadState reads a function's state; port is its physical function, or empty, and index
@@ -43,8 +43,8 @@ func (b Bus) ReadState(address, port string, index int) (State, error) {
 	return s, err
 }
 
-func (b Bus) vfSettings(port string, index int) (*host.VFSettings, error) {
-	list, err := host.ReadVFSettings(b.Interface(port))
+func (b Bus) vfSettings(port string, index int) (*VFSettings, error) {
+	list, err := ReadVFSettings(b.Interface(port))
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (b Bus) Free(address, token string) error {
 			return taken(address, "another lab, for its virtual functions,")
 		}
 	}
-	for _, f := range host.FunctionsBelow(b.Root) {
-		if f.Address == address && f.UsedBy != "" && !host.ForPrograms(f.Driver) {
+	for _, f := range b.Functions() {
+		if f.Address == address && f.UsedBy != "" && !ForPrograms(f.Driver) {
 			return taken(address, f.UsedBy)
 		}
 		for _, vf := range f.VFs {
@@ -86,7 +86,7 @@ func (b Bus) Free(address, token string) error {
 
 // Take claims a function and gives it the wanted state. The caller has locked the port, or
 // the function, and journalled its state.
-func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wanted Wanted) error {
+func (b Bus) Take(ctx context.Context, address, port string, c Claim, wanted Wanted) error {
 	if err := b.claim(address, c); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wante
 	if wanted.Driver != "" {
 		return b.Bind(ctx, address, wanted.Driver)
 	}
-	if host.ForPrograms(b.Driver(address)) || host.ForPrograms(b.Override(address)) {
+	if ForPrograms(b.Driver(address)) || ForPrograms(b.Override(address)) {
 		return b.Bind(ctx, address, "")
 	}
 	return b.Probe(ctx, address, "")
@@ -115,7 +115,7 @@ func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wante
 // setVF changes the settings of a virtual function that differ:
 //
 //	ip link set PORT vf N mac M vlan V qos Q spoofchk S trust T min_tx_rate R max_tx_rate R state L
-func (b Bus) setVF(port string, to host.VFSettings) error {
+func (b Bus) setVF(port string, to VFSettings) error {
 	now, err := b.vfSettings(port, to.Index)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (b Bus) setVF(port string, to host.VFSettings) error {
 		}
 		err := step.set()
 		if errors.Is(err, unix.EOPNOTSUPP) {
-			return &host.MissingError{Capability: "virtual functions with " + step.what,
+			return &exit.MissingError{Capability: "virtual functions with " + step.what,
 				Reason: fmt.Sprintf("the driver %s of port %s cannot set it", b.Driver(port), name), Err: err, Remedy: "leave that key out, or use another port"}
 		}
 		if err != nil {

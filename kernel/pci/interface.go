@@ -11,13 +11,12 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/ethtool"
 )
 
 // Interface is the kernel's interface of a function, in our network namespace; empty
 // if it has none there.
-func (b Bus) Interface(address string) string { return host.InterfaceBelow(b.Root, address) }
+func (b Bus) Interface(address string) string { return interfaceOf(b.tree(), address) }
 
 // AwaitInterface waits until the kernel's driver has made an interface of a function,
 // and udev, where it runs, has named it.

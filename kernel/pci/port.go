@@ -10,8 +10,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/fault"
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/boot"
 )
 
@@ -95,7 +95,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 		target.VFs = wanted.VFs
 	}
 	if now.VFs > 0 && now.VFs < wanted.VFs {
-		return &host.MissingError{
+		return &exit.MissingError{
 			Capability: "virtual functions",
 			Reason: fmt.Sprintf("%s has %d, %d are wanted, and the kernel changes their number only from 0, which would take them from their users",
 				b.Interface(address), now.VFs, wanted.VFs),
@@ -183,7 +183,7 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 // vfUser names the user of a port's VF, empty if there is none, and tells whether it is the
 // lab of a token. A lab that was given an existing VF does not use the port.
 func (b Bus) vfUser(address, token string) (user string, own bool) {
-	for _, f := range host.FunctionsBelow(b.Root) {
+	for _, f := range b.Functions() {
 		if f.Address != address {
 			continue
 		}
@@ -284,7 +284,7 @@ func (b Bus) AwaitCarrier(ctx context.Context, address string) error {
 		return err == nil && string(text) == "1\n", nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return &host.MissingError{Capability: "a cable", Reason: fmt.Sprintf("port %s has no carrier", name),
+		return &exit.MissingError{Capability: "a cable", Reason: fmt.Sprintf("port %s has no carrier", name),
 			Remedy: "plug the cable in at both ends, and set the port at its other end up"}
 	}
 	return err

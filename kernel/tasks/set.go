@@ -3,17 +3,17 @@ package tasks
 import (
 	"slices"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // Set is a sorted set of CPUs.
 type Set []int
 
 // ParseSet parses the kernel's list format, "0-3,8".
-func ParseSet(list string) (Set, error) { return host.ParseCPUList(list) }
+func ParseSet(list string) (Set, error) { return cpulist.Parse(list) }
 
 // String is the kernel's list format.
-func (s Set) String() string { return host.FormatCPUList(s) }
+func (s Set) String() string { return cpulist.Format(s) }
 
 // Plus is the union of two sets.
 func (s Set) Plus(others Set) Set {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/lab/node"
@@ -131,7 +130,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 	if !h.bus.Exists(f.Address) {
 		return fmt.Errorf("the host has no %s any more; plan again", f.Address)
 	}
-	claim := host.Claim{Lab: h.Plan.Name, Token: h.Journal.Token(fmt.Sprintf("function/%s/%s/%s", f.Address, e.Node, e.Interface))}
+	claim := pci.Claim{Lab: h.Plan.Name, Token: h.Journal.Token(fmt.Sprintf("function/%s/%s/%s", f.Address, e.Node, e.Interface))}
 	if err := h.bus.Free(f.Address, claim.Token); err != nil {
 		return err
 	}
@@ -162,9 +161,9 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 }
 
 // settings are a virtual function's settings on its port.
-func (h *Hardware) settings(l plan.Link, e plan.Endpoint, old host.VFSettings) *host.VFSettings {
+func (h *Hardware) settings(l plan.Link, e plan.Endpoint, old pci.VFSettings) *pci.VFSettings {
 	f := e.Function
-	wanted := host.VFSettings{
+	wanted := pci.VFSettings{
 		Index: f.Index, MAC: old.MAC, VLAN: f.VLAN, SpoofCheck: f.SpoofCheck, Trust: f.Trust, MaxRateMbit: f.RateMbit, LinkState: old.LinkState,
 	}
 	for _, n := range h.Plan.Nodes {

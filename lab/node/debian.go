@@ -19,6 +19,7 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/vm/image"
 )
 
 // cacheDir keeps Debian root file systems between labs; no undo removes them. NINES_CACHE_DIR
@@ -73,7 +74,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	if err := p.debootstrap(ctx, release, packages, build); err != nil {
 		return "", errors.Join(err, os.RemoveAll(build))
 	}
-	if err := syncTree(build); err != nil {
+	if err := image.SyncTree(build); err != nil {
 		return "", err
 	}
 	if err := os.Rename(build, done); err != nil && !isDir(done) { // another lab was quicker
@@ -132,20 +133,6 @@ func (p Place) showLast(log string) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
-}
-
-// syncTree syncs a tree to the disk: unlike the journal, the cache outlives a reboot, and a
-// half-written tree must not look complete after a power failure.
-func syncTree(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.Syncfs(int(f.Fd())); err != nil {
-		return fmt.Errorf("sync %s: %w", dir, err)
-	}
-	return nil
 }
 
 // hostRelease is the code name of a Debian host, else the stable release that this version of nines

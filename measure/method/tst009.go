@@ -54,11 +54,11 @@ func TST009Of(m spec.Method, at Setting) (TST009, error) {
 	if m.Trial > 0 {
 		o.Trial = time.Duration(m.Trial)
 	}
-	if m.Retries > 0 {
-		o.Retries = m.Retries
+	if m.Retries != nil {
+		o.Retries = *m.Retries
 	}
-	if m.LossRatio > 0 {
-		o.RetryLoss = m.LossRatio
+	if m.LossRatio != nil {
+		o.RetryLoss = *m.LossRatio
 	}
 	return o, errors.Join(err, o.Under.check())
 }

@@ -1,6 +1,7 @@
 package stall
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,27 +42,38 @@ func TestWhatIsNotRecordedIsToldOnceForEachReason(t *testing.T) {
 	}
 }
 
+// TestThreadsOfAProcessAndItsDescendants: they are found by the lists of children, and where the kernel
+// has none, by the processes' parents.
 func TestThreadsOfAProcessAndItsDescendants(t *testing.T) {
-	root := t.TempDir()
-	task := func(pid, tid int, name, children string) {
-		dir := filepath.Join(root, "proc", strconv.Itoa(pid), "task", strconv.Itoa(tid))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for file, text := range map[string]string{"comm": name + "\n", "children": children} {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+	for _, listed := range []bool{true, false} {
+		root := t.TempDir()
+		write := func(path, text string) {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-	}
-	task(10, 10, "make", "20 21 ")
-	task(10, 11, "helper", "")
-	task(20, 20, "cc", "30 ")
-	task(30, 30, "as", "")
-	task(40, 40, "other", "")
-	threads := threadsOf(root, 10) // 21 has ended
-	if len(threads) != 4 || threads[10] != "make" || threads[11] != "helper" || threads[20] != "cc" || threads[30] != "as" {
-		t.Errorf("%v", threads)
+		task := func(parent, pid, tid int, name, children string) {
+			process := filepath.Join(root, "proc", strconv.Itoa(pid))
+			dir := filepath.Join(process, "task", strconv.Itoa(tid))
+			write(filepath.Join(dir, "comm"), name+"\n")
+			if listed {
+				write(filepath.Join(dir, "children"), children)
+			} else {
+				write(filepath.Join(process, "stat"), fmt.Sprintf("%d (%s) S %d 0 0", pid, name, parent))
+			}
+		}
+		task(1, 10, 10, "make", "20 21 ")
+		task(1, 10, 11, "helper", "")
+		task(10, 20, 20, "c) S 40 (c", "30 ")
+		task(20, 30, 30, "as", "")
+		task(1, 40, 40, "other", "")
+		threads := threadsOf(root, 10) // 21 has ended
+		if len(threads) != 4 || threads[10] != "make" || threads[11] != "helper" || threads[20] != "c) S 40 (c" || threads[30] != "as" {
+			t.Errorf("with lists of children %v: %v", listed, threads)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/measure/trace"
 )
 
 // Processes returns a process and all its live descendants.
@@ -26,27 +28,34 @@ func threadsOf(root string, pid int) map[int]string {
 	return threads
 }
 
+// walk visits the threads of a process and of all its descendants.
 func walk(root string, pid int, visit func(pid, tid int, name string)) {
-	for next := []int{pid}; len(next) > 0; {
+	tasksOf := func(pid int) string { return filepath.Join(root, "proc", strconv.Itoa(pid), "task") }
+	next := []int{pid}
+	// A kernel without CONFIG_PROC_CHILDREN lists no children, so that all processes have to be looked
+	// at, which takes longer.
+	if _, err := os.Stat(filepath.Join(tasksOf(pid), strconv.Itoa(pid), "children")); err != nil {
+		next = trace.Descendants(root, pid)
+	}
+	for len(next) > 0 {
 		pid := next[0]
 		next = next[1:]
-		tasks := filepath.Join(root, "proc", strconv.Itoa(pid), "task")
-		entries, err := os.ReadDir(tasks)
+		entries, err := os.ReadDir(tasksOf(pid))
 		if err != nil {
 			continue
 		}
 		for _, entry := range entries {
+			folder := filepath.Join(tasksOf(pid), entry.Name())
 			tid, err := strconv.Atoi(entry.Name())
 			if err != nil {
 				continue
 			}
-			name, err := os.ReadFile(filepath.Join(tasks, entry.Name(), "comm"))
+			name, err := os.ReadFile(filepath.Join(folder, "comm"))
 			if err != nil {
 				continue
 			}
 			visit(pid, tid, strings.TrimSpace(string(name)))
-			// Needs CONFIG_PROC_CHILDREN; without it only the process itself is found.
-			children, _ := os.ReadFile(filepath.Join(tasks, entry.Name(), "children"))
+			children, _ := os.ReadFile(filepath.Join(folder, "children"))
 			for field := range strings.FieldsSeq(string(children)) {
 				if child, err := strconv.Atoi(field); err == nil {
 					next = append(next, child)

@@ -20,7 +20,7 @@ func (s spanKind) entry() kind { return kindIRQEntry + 2*kind(s) }
 
 // span returns the kind of a kindSpan; number is that interrupt, vector or softirq, and begin its
 // begin.
-func (r record) span() spanKind { return spanKind(r.flags &^ flagPolled) }
+func (r record) span() spanKind { return spanKind(r.flags &^ (flagPolled | flagForeign)) }
 func (r record) number() uint64 { return r.a & (1<<32 - 1) }
 func (r record) begin() int64   { return r.ns - int64(r.a>>32) }
 
@@ -77,16 +77,21 @@ func (t *timeline) spanned(s spanKind, number uint64, begin int64) open {
 	}
 }
 
-// span adds a span from begin to end, and its last poll.
+// span adds a span from begin to end, and what it received.
 func (t *timeline) span(r record) {
-	t.lastPoll(r)
+	t.received(r)
 	t.endTimers(r.begin())
 	t.close(t.spanned(r.span(), r.number(), r.begin()), t.thread.tid, false)
 }
 
-// lastPoll adds a softirq's last poll, at the softirq's end: its exact time is not recorded.
-func (t *timeline) lastPoll(r record) {
-	if r.flags&flagPolled != 0 {
-		t.poll(min(t.now, t.stretch.end), r.b, uint64(r.part))
+// received adds what a softirq received, at the softirq's end: the packets of others or, if there were
+// none, its last poll. Their exact times are not recorded.
+func (t *timeline) received(r record) {
+	at := min(t.now, t.stretch.end)
+	switch {
+	case r.flags&flagForeign != 0:
+		t.add(result.Event{BeginNs: at, EndNs: at, Kind: result.EventForeign, Name: t.names.device(r.b), TID: t.tid(), Value: int64(r.part), Other: -1})
+	case r.flags&flagPolled != 0:
+		t.poll(at, r.b, uint64(r.part))
 	}
 }

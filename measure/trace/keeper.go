@@ -193,8 +193,12 @@ func (p piece) cut(s span) piece {
 			cut.records = append(cut.records, r)
 		}
 	}
-	if whole := p.stretch.end - p.stretch.begin; whole > 0 {
-		cut.lost = uint64(float64(p.lost) * float64(s.end-s.begin) / float64(whole))
+	from, to := p.stretch, s
+	if p.known > 0 { // they were in the hole
+		from, to = p.hole(), cut.hole()
+	}
+	if whole := from.end - from.begin; whole > 0 {
+		cut.lost = uint64(float64(p.lost) * float64(to.end-to.begin) / float64(whole))
 	}
 	return cut
 }

@@ -3,6 +3,8 @@ package trace
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"nines.dev/nines/result"
 )
 
 // The format of the records, as in bpf/record.h.
@@ -47,6 +49,7 @@ const (
 	flagRunnable  = 1
 	flagInSoftirq = 2
 	flagPolled    = 0x80
+	flagForeign   = 0x40
 )
 
 // record is an event as a CPU's program wrote it.
@@ -58,6 +61,26 @@ type record struct {
 	flags uint8
 	part  uint16
 	a, b  uint64
+}
+
+// eventKinds are those that records become.
+var eventKinds = [kinds]result.EventKind{
+	kindSwitch: result.EventThread, kindWaking: result.EventWakeup, kindWakeup: result.EventWakeup,
+	kindIRQEntry: result.EventInterrupt, kindIRQExit: result.EventInterrupt,
+	kindVectorEntry: result.EventInterrupt, kindVectorExit: result.EventInterrupt,
+	kindSoftirqEntry: result.EventSoftirq, kindSoftirqExit: result.EventSoftirq,
+	kindIPI: result.EventIPI, kindIPIMask: result.EventIPI, kindCSD: result.EventIPI, kindTLBFlush: result.EventTLBFlush,
+	kindTimer: result.EventTimer, kindWorkEntry: result.EventWork, kindWorkExit: result.EventWork,
+	kindIdle: result.EventIdle, kindPoll: result.EventPoll, kindDrop: result.EventDrop, kindStage: result.EventStage,
+	kindSpan: result.EventInterrupt,
+}
+
+// event is the kind of event that a record becomes.
+func (r record) event() result.EventKind {
+	if r.kind == kindSpan && r.span() == spanSoftirq {
+		return result.EventSoftirq
+	}
+	return eventKinds[r.kind]
 }
 
 // decode reads the record of a place; false if the place holds another one, is being written, or

@@ -225,6 +225,9 @@ func (r *Recorder) recording() Recording {
 	for _, p := range r.joined() {
 		out.Events = append(out.Events, eventsOf(p, r.names)...)
 		out.Trace.Lost += p.lost
+		if hole := p.hole(); p.lost > 0 && hole.begin < hole.end {
+			out.Trace.Losses = append(out.Trace.Losses, result.Loss{CPU: p.cpu, BeginNs: hole.begin, EndNs: hole.end, Events: p.lost, Mostly: p.commonest()})
+		}
 	}
 	sortEvents(out.Events)
 	if r.config.Stages != nil {

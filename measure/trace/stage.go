@@ -84,15 +84,6 @@ func bucketTop(i int) uint64 {
 	return (uint64(i&(1<<bucketBits-1))+1<<bucketBits+1)<<exponent - 1
 }
 
-// bucketOf is the bucket of a value: bucket_of of bpf/stage.h.
-func bucketOf(ns uint64) int {
-	if ns < 1<<bucketBits {
-		return int(ns)
-	}
-	exponent := bits.Len64(ns) - 1 - bucketBits
-	return (exponent+1)<<bucketBits + int(ns>>exponent&(1<<bucketBits-1))
-}
-
 // add adds another CPU's counts of the same delay.
 func (d *delay) add(other delay) {
 	if d.count == 0 {

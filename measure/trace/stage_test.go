@@ -2,6 +2,7 @@ package trace
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 )
@@ -67,4 +68,13 @@ func TestEveryAt(t *testing.T) {
 			t.Errorf("at %.0f pps one of %d, want %d", pps, got, want)
 		}
 	}
+}
+
+// bucketOf is the bucket of a value: bucket_of of bpf/stage.h.
+func bucketOf(ns uint64) int {
+	if ns < 1<<bucketBits {
+		return int(ns)
+	}
+	exponent := bits.Len64(ns) - 1 - bucketBits
+	return (exponent+1)<<bucketBits + int(ns>>exponent&(1<<bucketBits-1))
 }

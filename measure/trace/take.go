@@ -1,5 +1,7 @@
 package trace
 
+import "nines.dev/nines/result"
+
 // piece is what a CPU did in a stretch of time: its records, plus some from before and after that
 // show what was running at its edges.
 type piece struct {
@@ -56,11 +58,38 @@ func (r ring) take(s span, scratch *[]record) piece {
 	// Records overwritten during the copy hold newer ones, which decode rejects.
 	*scratch = p.records
 	p.records = append([]record(nil), p.records[lead(p.records, before):]...)
-	if p.lost > 0 && len(p.records) > 0 && p.records[0].ns > s.begin {
+	if known := p.firstNs(); p.lost > 0 && known > s.begin {
 		// The time before is unknown, so nothing is reported.
-		p.known, p.running = p.records[0].ns, -1
+		p.known, p.running = known, -1
 	}
 	return p
+}
+
+// firstNs is the time of the first record, or the end of the stretch if there is none.
+func (p piece) firstNs() int64 {
+	if len(p.records) == 0 {
+		return p.stretch.end
+	}
+	return p.records[0].ns
+}
+
+// hole is the beginning of the stretch that was overwritten; empty if all is known.
+func (p piece) hole() span {
+	return span{p.stretch.begin, max(p.stretch.begin, min(p.known, p.stretch.end))}
+}
+
+// commonest is the kind of event that most of the records are of; empty if there are none.
+func (p piece) commonest() result.EventKind {
+	counts := make(map[result.EventKind]int)
+	var most result.EventKind
+	for _, r := range p.records {
+		kind := r.event()
+		counts[kind]++
+		if counts[kind] > counts[most] || counts[kind] == counts[most] && kind < most {
+			most = kind
+		}
+	}
+	return most
 }
 
 // lead is the record from which a stretch's initial state follows, given its own first record: the

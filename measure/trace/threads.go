@@ -26,7 +26,7 @@ type Thread struct {
 // FindThread finds the thread with this name and this TID in its own PID namespace, in the process
 // pid or its descendants: an engine in a container does not know its TID on the host.
 func FindThread(pid, tid int, name string) (Thread, error) {
-	for _, process := range descendants(pid) {
+	for _, process := range Descendants("/", pid) {
 		for _, t := range Threads(process) {
 			if t.inner == tid && t.Name == name {
 				return t, nil
@@ -92,10 +92,11 @@ func parseStatus(text string) (Thread, bool) {
 	return t, t.TID > 0
 }
 
-// descendants returns a process and all its descendants.
-func descendants(pid int) []int {
+// Descendants returns a process and all its descendants, on the machine whose files are at root. It
+// looks at all processes.
+func Descendants(root string, pid int) []int {
 	parents := make(map[int]int)
-	entries, err := os.ReadDir("/proc")
+	entries, err := os.ReadDir(filepath.Join(root, "proc"))
 	if err != nil {
 		return []int{pid}
 	}
@@ -104,7 +105,7 @@ func descendants(pid int) []int {
 		if err != nil {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
+		text, err := os.ReadFile(filepath.Join(root, "proc", entry.Name(), "stat"))
 		if err != nil {
 			continue
 		}

@@ -99,7 +99,7 @@ func (t *timeline) step(r record) {
 	case kindIRQEntry, kindSoftirqEntry, kindVectorEntry:
 		t.nested = append(t.nested, t.spanned(spanKind(r.kind-kindIRQEntry)/2, r.a, t.now))
 	case kindIRQExit, kindSoftirqExit, kindVectorExit:
-		t.lastPoll(r)
+		t.received(r)
 		t.leave(t.spanned(spanKind(r.kind-kindIRQExit)/2, r.a, unbegun))
 	case kindTimer:
 		t.timers = append(t.timers, result.Event{BeginNs: t.now, EndNs: t.now, Kind: result.EventTimer, Name: t.names.function(r.a), TID: t.tid(), Other: -1})

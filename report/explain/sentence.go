@@ -113,6 +113,14 @@ func whose(trace *result.Trace, cpu int) string {
 	return strings.Join(roles, " and ")
 }
 
+// forWhom says for whose packets a softirq ran, if that is known.
+func forWhom(source string) string {
+	if source == "" {
+		return ""
+	}
+	return "for " + source
+}
+
 // What describes a cause without its CPU: "TIMER softirqs".
 func What(c result.Cause) string {
 	by := func(text, who string) string {
@@ -134,7 +142,7 @@ func What(c result.Cause) string {
 		}
 		return by(fmt.Sprintf("the work item `%s`", c.Name), backquoted("of", c.Source))
 	case attribution.Softirq:
-		return c.Name + " softirqs"
+		return by(c.Name+" softirqs", forWhom(c.Source))
 	case attribution.Interrupt:
 		return fmt.Sprintf("interrupts of `%s`", c.Name)
 	case attribution.IPI:

@@ -91,6 +91,10 @@ func writePackets(out *strings.Builder, packets []result.PacketCauses) {
 	t.Words("WHAT TOOK IT")
 	for _, p := range packets {
 		t.Row(p.ID, "latency", micros(p.LatencyNs))
+		if p.Lost != nil {
+			t.Row("", "", "", attribution.LostWords(p))
+			continue
+		}
 		if !p.Recorded {
 			t.Row("", "", "", "events around it were not kept, or were lost")
 			continue

@@ -64,9 +64,6 @@ func Open(ctx context.Context, location Location, root string) (*Index, error) {
 // Close closes the database.
 func (x *Index) Close() error { return x.db.Close() }
 
-// Root returns the folder of all results.
-func (x *Index) Root() string { return x.root }
-
 // unusable is the error for an unreadable folder of all results.
 func unusable(root string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {

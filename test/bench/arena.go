@@ -19,6 +19,32 @@ type arena struct {
 	plan *plan.Plan
 }
 
+// end is where one side of a peer runs.
+type end struct {
+	node string
+	cpu  int
+	ip   string
+}
+
+// near is where the packets start, and far where they arrive, or where a node reflects them.
+func (a *arena) near() end {
+	t := a.plan.Traffic
+	return end{t.From.Node, t.FromCPU, t.From.LocalIP}
+}
+
+func (a *arena) far() end {
+	t := a.plan.Traffic
+	if !t.RoundTrip {
+		return end{t.To.Node, t.ToCPU, t.To.LocalIP}
+	}
+	for _, n := range a.plan.Nodes {
+		if n.App != nil {
+			return end{n.Name, n.App.CPU, t.From.PeerIP}
+		}
+	}
+	return end{}
+}
+
 // stream is one way of sending from a to b.
 type stream struct {
 	backend spec.Backend
@@ -38,6 +64,19 @@ topology:
   nodes: {a: {}, b: {}}
   links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000}
+`, kind, kind))
+}
+
+// openReflector connects two nodes by a link; the second returns what the first sends. What runs in
+// them is scheduled by FIFO, to exclude other work on the machine from the comparison.
+func openReflector(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
+	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
+topology:
+  nodes:
+    a: {scheduling: {policy: fifo, priority: 1}}
+    b: {scheduling: {policy: fifo, priority: 1}, app: {kind: reflect}}
+  links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "a:eth", rate_pps: 1000}
 `, kind, kind))
 }
 

@@ -40,6 +40,22 @@ func TestSockperfFigures(t *testing.T) {
 	}
 }
 
+// The JSON is what is read of iperf3 3.12's.
+func TestIperf3Figures(t *testing.T) {
+	out := `{"start": {}, "end": {"sum": {"seconds": 2, "packets": 1000, "lost_packets": 10, "sender": true}}}`
+	if sent, received, err := iperf3Figures([]byte(out)); err != nil || sent != 500 || received != 495 {
+		t.Errorf("sent %v, received %v, %v", sent, received, err)
+	}
+	for _, bad := range []string{"", `{"start": {}, "end": {}, "error": "unable to connect to server"}`} {
+		if _, _, err := iperf3Figures([]byte(bad)); err == nil {
+			t.Errorf("no error for %q", bad)
+		}
+	}
+	if _, _, err := iperf3Figures([]byte(`{"error": "unable to connect"}`)); err == nil || !strings.Contains(err.Error(), "unable to connect") {
+		t.Errorf("%v, want iperf3's own words", err)
+	}
+}
+
 func TestTableMarksWhatIsNotMet(t *testing.T) {
 	twice, met := atLeast(2)
 	var out bytes.Buffer

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/result"
@@ -20,8 +19,8 @@ const (
 // the same link, with both ends blocking. It sends one packet per round trip, so that the receivers
 // sleep equally long: how long a CPU slept decides how fast it wakes.
 func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
-	if _, err := exec.LookPath("sockperf"); err != nil {
-		return nil, missingPeer("sockperf")
+	if err := installed("sockperf"); err != nil {
+		return nil, err
 	}
 	a, err := openArena(ctx, inventory, spec.LinkVeth)
 	if err != nil {
@@ -30,7 +29,7 @@ func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 	defer func() { err = errors.Join(err, a.close()) }()
 	var ours, halfRTT []float64
 	for range latencyRounds {
-		peer, err := sockperfPingPong(ctx, a)
+		peer, err := sockperfPingPong(ctx, a, "max")
 		if err != nil {
 			return nil, err
 		}
@@ -66,9 +65,10 @@ func (a *arena) medianMicros(ctx context.Context, s stream) (float64, error) {
 	return float64(*p50) / 1000, nil
 }
 
-func sockperfPingPong(ctx context.Context, a *arena) (halfRTTMicros float64, err error) {
-	t := a.plan.Traffic
-	stop, err := sockperfServer(ctx, a.lab, t.To.Node, t.ToCPU, t.To.LocalIP)
+// sockperfPingPong sends so many messages a second; "max": the next as soon as the last is back.
+func sockperfPingPong(ctx context.Context, a *arena, rate string) (halfRTTMicros float64, err error) {
+	near, far := a.near(), a.far()
+	stop, err := sockperfServer(ctx, a.lab, far)
 	if err != nil {
 		return 0, err
 	}
@@ -76,8 +76,8 @@ func sockperfPingPong(ctx context.Context, a *arena) (halfRTTMicros float64, err
 		_, stopErr := stop()
 		err = errors.Join(err, stopErr)
 	}()
-	out, err := sockperfClient(ctx, a.lab, t.From.Node, t.FromCPU,
-		"ping-pong", "-i", t.To.LocalIP, "-t", fmt.Sprint(latencySeconds))
+	out, err := sockperfClient(ctx, a.lab, near,
+		"ping-pong", "-i", far.ip, "--mps="+rate, "-t", fmt.Sprint(latencySeconds))
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -23,6 +24,7 @@ var benchmarks = []benchmark{
 	{"recording", benchRecording},
 	{"sockets", benchSockets},
 	{"latency", benchLatency},
+	{"round_trip", benchRoundTrip},
 	{"links", benchLinks},
 	{"memif", benchMemif},
 	{"switch", benchSwitch},
@@ -31,6 +33,7 @@ var benchmarks = []benchmark{
 	{"busy_poll", benchBusyPoll},
 	{"tracing", benchTracing},
 	{"analyze", benchAnalyze},
+	{"cluster", benchCluster},
 }
 
 // missingPeer is a program to compare with, which is not installed.
@@ -38,6 +41,14 @@ type missingPeer string
 
 func (m missingPeer) Error() string {
 	return string(m) + " is not installed: 'make setup-bench' installs it"
+}
+
+// installed returns a missingPeer if there is no such program.
+func installed(program string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return missingPeer(program)
+	}
+	return nil
 }
 
 func main() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
@@ -19,11 +18,22 @@ const (
 	tableBurst = 64
 )
 
+// awakeUDP names UDP sockets whose receiver does not sleep.
+const awakeUDP = "udp single, spinning"
+
 // benchSockets follows that table: the rates of the kernel's interfaces over a Linux bridge, with
-// every packet stamped and recorded, compared with sockperf's throughput mode on the same bridge.
+// every packet stamped and recorded, compared with sockperf's throughput mode and iperf3 on the same
+// bridge.
+//
+// To wake a sleeping receiver costs the sender several packets' time, so a sender's rate depends on
+// how often its receiver sleeps. sockperf's sleeps as ours does when it blocks. iperf3's makes two
+// system calls and reads the clock for each packet, and is so slow that it hardly ever sleeps: its
+// sender is compared with ours when our receiver spins.
 func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
-	if _, err := exec.LookPath("sockperf"); err != nil {
-		return nil, missingPeer("sockperf")
+	for _, peer := range []string{"sockperf", "iperf3"} {
+		if err := installed(peer); err != nil {
+			return nil, err
+		}
 	}
 	a, err := openArena(ctx, inventory, spec.LinkBridge)
 	if err != nil {
@@ -36,6 +46,7 @@ func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 		name string
 		stream
 	}{
+		{awakeUDP, stream{backend: spec.BackendUDP, io: spec.IOSingle, wait: spec.WaitSpin}},
 		{"udp single", stream{backend: spec.BackendUDP, io: spec.IOSingle, wait: spec.WaitBlock}},
 		{"udp batch", stream{backend: spec.BackendUDP, io: spec.IOBatch, wait: spec.WaitBlock, burst: tableBurst}},
 		{"raw single", stream{backend: spec.BackendRaw, io: spec.IOSingle, wait: spec.WaitBlock}},
@@ -53,6 +64,10 @@ func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 			return nil, err
 		}
 		note("sockperf", out, in)
+		if out, in, err = iperf3Rates(ctx, a); err != nil {
+			return nil, err
+		}
+		note("iperf3", out, in)
 		for _, way := range ways {
 			way.seconds = throughputSeconds
 			out, in, err := a.ratesPPS(ctx, way.stream)
@@ -73,6 +88,7 @@ func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 	const recorded = "received and recorded"
 	return []Row{
 		row("sent", sent, "udp single", "sockperf", 0.95),
+		row("sent", sent, awakeUDP, "iperf3", 0.95),
 		row(recorded, received, "udp single", "sockperf", 0.95),
 		row(recorded, received, "udp batch", "udp single", 1.2),
 		row(recorded, received, "raw single", "udp single", 1),
@@ -83,13 +99,13 @@ func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 
 // sockperfThroughput returns the packets per second that its client sent and its server received.
 func sockperfThroughput(ctx context.Context, a *arena) (sent, received float64, err error) {
-	t := a.plan.Traffic
-	stop, err := sockperfServer(ctx, a.lab, t.To.Node, t.ToCPU, t.To.LocalIP)
+	near, far := a.near(), a.far()
+	stop, err := sockperfServer(ctx, a.lab, far)
 	if err != nil {
 		return 0, 0, err
 	}
-	client, clientErr := sockperfClient(ctx, a.lab, t.From.Node, t.FromCPU,
-		"throughput", "-i", t.To.LocalIP, "--mps=max", "-t", fmt.Sprint(throughputSeconds))
+	client, clientErr := sockperfClient(ctx, a.lab, near,
+		"throughput", "-i", far.ip, "--mps=max", "-t", fmt.Sprint(throughputSeconds))
 	server, serverErr := stop()
 	if err := errors.Join(clientErr, serverErr); err != nil {
 		return 0, 0, err

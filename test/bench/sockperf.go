@@ -21,8 +21,8 @@ const sockperfPort = "11111"
 
 // sockperfServer runs `sockperf server` in a node until the returned function is called, which
 // returns the server's output.
-func sockperfServer(ctx context.Context, l *lab.Lab, node string, cpu int, ip string) (stop func() (string, error), err error) {
-	server, err := l.Command(ctx, node, []string{"sockperf", "server", "-i", ip, "-p", sockperfPort}, lab.ExecOptions{CPUs: []int{cpu}})
+func sockperfServer(ctx context.Context, l *lab.Lab, at end) (stop func() (string, error), err error) {
+	server, err := l.Command(ctx, at.node, []string{"sockperf", "server", "-i", at.ip, "-p", sockperfPort}, lab.ExecOptions{CPUs: []int{at.cpu}, Scheduled: true})
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +45,10 @@ func sockperfServer(ctx context.Context, l *lab.Lab, node string, cpu int, ip st
 	}, nil
 }
 
-func sockperfClient(ctx context.Context, l *lab.Lab, node string, cpu int, args ...string) (string, error) {
+func sockperfClient(ctx context.Context, l *lab.Lab, at end, args ...string) (string, error) {
 	args = append([]string{"sockperf"}, args...)
 	args = append(args, "-p", sockperfPort, "-m", strconv.Itoa(sockperfPayloadBytes))
-	client, err := l.Command(ctx, node, args, lab.ExecOptions{CPUs: []int{cpu}})
+	client, err := l.Command(ctx, at.node, args, lab.ExecOptions{CPUs: []int{at.cpu}, Scheduled: true})
 	if err != nil {
 		return "", err
 	}

@@ -27,6 +27,10 @@ type setup struct {
 	flooded bool
 	// slowest is how many packets to explain; 0: 200.
 	slowest int
+	// apart receives in a process of its own on CPU 1, and sends from another one on CPU 0.
+	apart bool
+	// wait is how the engine waits; empty: spin.
+	wait string
 }
 
 // prefix is the lab's name prefix on the host, which identifies its engine.
@@ -50,6 +54,21 @@ trace: true
 tracing: {packets: 100, ordinary: 100, buffer: 64MiB}
 `, prefix, s.scheduling, s.scheduling)
 	}
+	if s.apart {
+		return fmt.Sprintf(`name: causes
+prefix: %s
+topology:
+  nodes:
+    gen: {cpu_list: "0", scheduling: %s}
+    dut: {cpu_list: "1", scheduling: %s}
+  links:
+    - {name: wire, endpoints: ["gen:tx", "dut:rx"], kind: veth}
+traffic: {from: "gen:tx", to: "dut:rx", frame_bytes: 64, rate_pps: 10000, backend: udp, wait: %s,
+          warmup: 100ms, duration: 500ms, drain: 50ms, outliers: 200}
+trace: true
+tracing: {packets: 200}
+`, prefix, s.scheduling, s.scheduling, cmp.Or(s.wait, "spin"))
+	}
 	return fmt.Sprintf(`name: causes
 prefix: %s
 topology:
@@ -57,11 +76,11 @@ topology:
     gen: {cpu_list: "1", scheduling: %s}
   links:
     - {name: wire, endpoints: ["gen:tx", "gen:rx"], kind: veth}
-traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 10000, backend: raw, wait: spin,
+traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 10000, backend: raw, wait: %[4]s,
           warmup: 100ms, duration: 500ms, drain: 50ms, outliers: %[3]d}
 trace: true
 tracing: {packets: %[3]d}
-`, prefix, s.scheduling, cmp.Or(s.slowest, 200))
+`, prefix, s.scheduling, cmp.Or(s.slowest, 200), cmp.Or(s.wait, "spin"))
 }
 
 // bench runs trials.
@@ -88,7 +107,7 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 		t.Fatal(err)
 	}
 	stop := func() []injection { return nil }
-	disturbs := len(kind.disturb) > 0
+	disturbs := len(kind.disturb) > 0 || kind.foreign != ""
 	if disturbs && !kind.process {
 		stop = b.disturb(t, kind, "--cpu", "1")
 	}
@@ -148,6 +167,13 @@ func (b *bench) disturb(t *testing.T, kind injected, whom ...string) func() []in
 	}
 	defer ready.Close()
 	command := exec.Command(filepath.Join(b.programs, disturber), slices.Concat(kind.disturb, whom, []string{"--ready-fd", "3"})...)
+	if kind.foreign != "" {
+		target := whom[1]
+		if kind.target != "" {
+			target = kind.target
+		}
+		command = exec.Command(b.foreign(t, kind.foreign), append([]string{target}, kind.arguments...)...)
+	}
 	command.ExtraFiles = []*os.File{tell}
 	var out, said bytes.Buffer
 	command.Stdout, command.Stderr = &out, &said
@@ -223,4 +249,20 @@ func overlap(log []injection, begin, end int64) (ns int64) {
 		ns += max(0, min(end, i.EndNs)-max(begin, i.BeginNs))
 	}
 	return ns
+}
+
+// foreign compiles a disturber that is not nines' own, once.
+func (b *bench) foreign(t *testing.T, name string) string {
+	t.Helper()
+	program := filepath.Join(b.folder, name)
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
+	compiler, err := exec.LookPath("cc")
+	labtest.Require(t, "cc", err == nil)
+	out, err := exec.Command(compiler, "-O2", "-pthread", "-o", program, filepath.Join("foreign", name+".c")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("compile %s: %v\n%s", name, err, out)
+	}
+	return program
 }

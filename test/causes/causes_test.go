@@ -21,6 +21,10 @@ type injected struct {
 	setup setup
 	// disturb are nines-disturb's arguments, except --cpu or --pid.
 	disturb []string
+	// foreign is a program of folder foreign that disturbs instead, and arguments are its period and
+	// length in µs; target is its own, if not CPU 1 or the process.
+	foreign, target string
+	arguments       []string
 	// process disturbs the engine's process instead of its CPU.
 	process bool
 	is      func(result.Cause) bool
@@ -90,6 +94,12 @@ func trials(t *testing.T) int {
 func tries(count int) int { return 3 * count }
 
 func TestInjectedCausesAreNamedFirst(t *testing.T) {
+	areNamedFirst(t, kinds)
+}
+
+// areNamedFirst holds explain against the log of each kind's disturber.
+func areNamedFirst(t *testing.T, kinds []injected) {
+	t.Helper()
 	labtest.QuietCore(t)
 	count := trials(t)
 	bench := newBench(t)

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/test/events"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/test/vm/boots"
+	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/image"
 	"nines.dev/nines/vm/vlab"
@@ -31,7 +32,7 @@ type session struct {
 	notes      []string
 }
 
-// mostRestarts is how many machines may stand still, of one boot.
+// mostRestarts is how many machines may stand still or be ended by QEMU, of one boot.
 const mostRestarts = 2
 
 // start starts the machine, and another one where the last did not go on.
@@ -70,9 +71,9 @@ func (s *session) run(t *testing.T, p labPackage, names []string) {
 		if err == nil {
 			return
 		}
-		stoodStill := errors.Is(err, errStoodStill) && s.restarts < mostRestarts
+		ofItself := errors.Is(err, errStoodStill) || s.lab.Choice.Accelerator == vm.TCG && staleCode(console)
 		switch {
-		case stoodStill:
+		case ofItself && s.restarts < mostRestarts:
 			s.restarts++
 		case len(left) == len(names) && !errors.Is(err, errStuck): // it can run none of them
 			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.Name, err, console)

@@ -86,7 +86,7 @@ func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx
 		}
 		return "", errors.Join(fmt.Errorf("make the image %s: %w", name, err), os.RemoveAll(dir))
 	}
-	if err := syncTree(dir); err != nil {
+	if err := SyncTree(dir); err != nil {
 		return "", err
 	}
 	return done, os.Rename(dir, done)
@@ -135,9 +135,9 @@ func (s Store) removeAbandoned() error {
 	return nil
 }
 
-// syncTree syncs a tree to disk: the store outlives a reboot, and a half-written image must
-// not look complete after a power failure.
-func syncTree(dir string) error {
+// SyncTree syncs a tree to disk: a store or a cache outlives a reboot, unlike the journal, and a
+// half-written one must not look complete after a power failure.
+func SyncTree(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -121,8 +121,9 @@ func Start(ctx context.Context, o Options) (*Laboratory, error) {
 	return lab, nil
 }
 
-// bootPatience limits one boot, which takes some seconds, translated a minute at most.
-const bootPatience = 100 * time.Second
+// bootPatience limits the last attempt to boot, which takes some seconds, translated a
+// minute, on a host whose CPUs all work minutes.
+const bootPatience = 4 * time.Minute
 
 // boot starts the machine, again if it does not come up.
 func (l *Laboratory) boot(ctx context.Context, config vm.Config, binds [][2]string, progress func(string)) error {
@@ -140,7 +141,7 @@ func (l *Laboratory) boot(ctx context.Context, config vm.Config, binds [][2]stri
 		}
 		return m.Stop()
 	}
-	return vm.Patience{bootPatience, bootPatience, bootPatience}.Boot(ctx, progress, start, end)
+	return vm.BootPatience(config.Accelerator, bootPatience).Boot(ctx, progress, start, end)
 }
 
 // AwaitTimers waits until a sleep ends on each CPU. A translated guest with a CPU that has

@@ -180,6 +180,14 @@ export interface TracedThread {
   spins: boolean;
 }
 
+export interface Loss {
+  cpu: number;
+  begin_ns: number;
+  end_ns: number;
+  events: number;
+  mostly?: string;
+}
+
 export interface StageDelay {
   from: string;
   to: string;
@@ -193,6 +201,7 @@ export interface Recorder {
   kept: number;
   lost: number;
   stretches: [number, number][];
+  losses?: Loss[];
   slowest?: number;
   threshold_ns: number;
   cost_ns: number | null;
@@ -259,6 +268,8 @@ export interface Trial {
   send_lag_ns: Percentiles;
   verdict: Verdict;
   reasons: string[];
+  received_pps: number | null;
+  loss_ratio: number | null;
   when?: string;
   details: Details | null;
   curves: Curves;

@@ -15,7 +15,7 @@ const nothing = { min: null, mean: null, p50: null, p90: null, p99: null, p99_9:
 function trial(kind: string, rate: number, repeat: number, verdict: Verdict = "clean"): Trial {
   return {
     id: `${kind}${rate}${repeat}`, variables: { "links.*.kind": kind, "traffic.rate_pps": rate }, repeat, offered_pps: rate,
-    tx_packets: rate, rx_packets: rate, lost_packets: 0, duplicate_packets: 0, reordered_packets: 0,
+    tx_packets: rate, rx_packets: rate, lost_packets: 0, received_pps: rate, loss_ratio: 0, duplicate_packets: 0, reordered_packets: 0,
     latency_ns: nothing, from_tx_ns: nothing, send_lag_ns: nothing, verdict, reasons: [], details: null, curves,
     outliers: [], outliers_all: 0, rate: [], rate_step: 1,
   };

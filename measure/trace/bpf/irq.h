@@ -46,13 +46,19 @@ static __always_inline void span_end(enum span span, __u64 number)
 		since = 0;
 	}
 	if (span == SPAN_SOFTIRQ) {
-		if (cpu->polled) {
+		if (cpu->foreign) {
+			record.flags |= FLAG_FOREIGN;
+			record.part = cpu->foreign >> 16 ? 0xffff : cpu->foreign;
+			record.b = cpu->foreign_device;
+			cpu->foreign = 0;
+		} else if (cpu->polled) {
 			record.flags |= FLAG_POLLED;
 			record.part = cpu->work;
 			record.b = cpu->device;
-			cpu->polled = 0;
 		}
+		cpu->polled = 0;
 		cpu->packet = 0;
+		cpu->ours = 0;
 	}
 	ring_put_at(cpu, &record, now);
 	if (since)

@@ -3,7 +3,7 @@
 #ifndef NINES_TRACE_NET_H
 #define NINES_TRACE_NET_H
 
-#include "ring.h"
+#include "stage.h"
 
 #include "../../../engine/port/taken.h"
 
@@ -30,6 +30,7 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 	}
 	/* A polling thread is in no softirq whose end would mark the packet as done. */
 	cpu->packet = 0;
+	cpu->ours = 0;
 	return 0;
 }
 
@@ -37,10 +38,18 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(kfree_skb, struct sk_buff *skb, void *location, unsigned int reason)
 {
+	struct record record = {.kind = KIND_DROP, .a = reason};
+	struct cpu *cpu = ring_of(KIND_DROP);
+
 	/* An engine has the packet through its packet socket: this copy was for nobody. */
-	if (skb->mark == TAKEN_MARK)
+	if (!cpu || skb->mark == TAKEN_MARK)
 		return 0;
-	ring_event(KIND_DROP, reason, 0);
+	/* A full queue of others is none of our packets', and a flood would fill the ring with its
+	 * drops. A UDP socket has overwritten the packet's device by then (dev_scratch of struct
+	 * sk_buff), so the last packet received here counts as well. */
+	if (udp_port && !cpu->ours && !passes(skb->dev))
+		return 0;
+	ring_put(cpu, &record);
 	return 0;
 }
 

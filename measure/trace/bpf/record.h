@@ -34,7 +34,7 @@ enum kind {
 	/* An interrupt, vector or softirq from begin to end; the record's time is the end. a:
 	 * the number and, above it, the length in ns; b: the device of its last poll; `flags`:
 	 * enum span, FLAG_POLLED; `part`: the packets of that poll. ENTRY and EXIT are for
-	 * nested ones. */
+	 * nested ones. With FLAG_FOREIGN, b and `part` are of packets of others instead. */
 	KIND_SPAN,
 	KINDS,
 };
@@ -58,6 +58,9 @@ enum {
 	FLAG_RUNNABLE = 1, /* KIND_SWITCH: the previous thread could have gone on */
 	FLAG_IN_SOFTIRQ = 2, /* KIND_SWITCH: in the middle of a softirq (PREEMPT_RT) */
 	FLAG_POLLED = 0x80, /* KIND_SPAN, KIND_SOFTIRQ_EXIT: it has polled */
+	/* The same: it has received packets of others. b: the device of the last one; `part`:
+	 * their number. */
+	FLAG_FOREIGN = 0x40,
 };
 
 /* In the order of their kinds. */
@@ -92,7 +95,11 @@ struct cpu {
 	__u64 device;
 	__u64 polled;
 	struct span_begun spans[SPANS];
-	__u64 pad[2];
+	/* Of the running softirq: the packets of others that it has received, and the device of
+	 * the last one. */
+	__u64 foreign_device;
+	__u32 foreign;
+	__u32 ours; /* 1: the last packet received here was an engine's */
 };
 
 /* Names that do not fit into a record, found by a hash of what does. */

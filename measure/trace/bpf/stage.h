@@ -109,6 +109,14 @@ static __always_inline bool passes(const struct net_device *dev)
 	return dev && is_followed(dev->nd_net.net);
 }
 
+/* Notes that a packet that is not an engine's was received. */
+static __always_inline void receive_foreign(struct cpu *cpu, const struct net_device *dev)
+{
+	cpu->ours = 0;
+	cpu->foreign++;
+	cpu->foreign_device = note_device(dev);
+}
+
 /* Within a doubling, buckets have equal width, as in HdrHistogram. */
 static __always_inline __u32 bucket_of(__u64 ns)
 {
@@ -282,8 +290,11 @@ int BPF_PROG(netif_receive_skb, struct sk_buff *skb)
 	if (!cpu)
 		return 0;
 	cpu->packet = 0;
-	if (!passes(skb->dev) || !packet_read(skb, IP + UDP, &h))
+	if (!passes(skb->dev) || !packet_read(skb, IP + UDP, &h)) {
+		receive_foreign(cpu, skb->dev);
 		return 0;
+	}
+	cpu->ours = 1;
 	if (!is_sampled(packet_id(&h)) && !is_late(&h, bpf_ktime_get_ns()))
 		return 0;
 	stage_sent(&h);

@@ -154,9 +154,9 @@ export function offeredChart(page: Page, selection: Selection): Frame {
 }
 
 function point(trial: Trial, line: Line) {
-  const received = trial.details?.received_pps ?? (trial.tx_packets > 0 ? (trial.offered_pps * trial.rx_packets) / trial.tx_packets : 0);
+  const received = trial.received_pps ?? 0;
   const intended = trial.details?.intended_pps || trial.offered_pps;
-  const loss = trial.tx_packets > 0 ? (100 * trial.lost_packets) / trial.tx_packets : 0;
+  const loss = 100 * (trial.loss_ratio ?? 0);
   return {
     // A logarithmic axis has no zero, so nothing received is drawn at the bottom.
     x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, shape: line.dash,

@@ -19,7 +19,7 @@ const kinds: Record<string, string> = {
 /** A cause in a few words: "softirq NET_RX, CPU 1". */
 export function causeText({ kind, name, source, cpu }: Cause): string {
   const what = [kinds[kind] ?? kind, name ?? ""].filter((t) => t !== "").join(" ");
-  return what + (source ? `, from ${source}` : "") + (cpu >= 0 ? `, CPU ${cpu}` : "");
+  return what + (source ? `, ${kind === "softirq" ? "for" : "from"} ${source}` : "") + (cpu >= 0 ? `, CPU ${cpu}` : "");
 }
 
 /** Splits a sentence into text and code (between backquotes). */

@@ -36,8 +36,8 @@ export function trialTable(page: Page, selection: Selection): Table {
       return { text, value: text, node: h("span", { class: `verdict ${worstVerdict(line.verdicts)}` }, text) };
     } },
     { title: "offered", unit: "pps", hint: "Packets a second that were really sent", cell: (line) => number(of(line, (t) => t.offered_pps), grouped) },
-    { title: "received", unit: "pps", cell: (line) => number(of(line, (t) => t.details?.received_pps ?? null), grouped) },
-    { title: "loss", unit: "%", cell: (line) => number(of(line, (t) => (t.tx_packets > 0 ? (100 * t.lost_packets) / t.tx_packets : null)), significant) },
+    { title: "received", unit: "pps", cell: (line) => number(of(line, (t) => t.received_pps), grouped) },
+    { title: "loss", unit: "%", cell: (line) => number(of(line, (t) => (t.loss_ratio === null ? null : 100 * t.loss_ratio)), significant) },
     ...percentileNames.map((name): Column<Line> => ({
       title: percentileTitle(name), unit: "µs",
       hint: name.startsWith("p") ? "A dash where too few packets were measured to tell" : "",

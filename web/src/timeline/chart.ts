@@ -21,9 +21,12 @@ function s(tag: string, attributes: Record<string, string | number>, text?: stri
   return element;
 }
 
+// A kind that has the colour of another one.
+const like: Record<string, string> = { foreign_packets: "napi_poll" };
+
 /** The CSS class that sets the colour of a bar or mark. */
 function classOf(event: TraceEvent, own: boolean): string {
-  return isIdle(event) ? "idle" : own ? "own" : event.kind;
+  return isIdle(event) ? "idle" : own ? "own" : (like[event.kind] ?? event.kind);
 }
 
 /** The meanings of colours and marks, in the order of the legend. */

@@ -109,6 +109,7 @@ export function panned([from, to]: [number, number], by: number, limits: [number
 const kindNames: Record<string, string> = {
   thread: "thread", idle: "idle", interrupt: "interrupt", softirq: "softirq", work: "work", timer: "timer", napi_poll: "NAPI poll",
   tlb_flush: "TLB flush", ipi_send: "interrupt sent", wakeup: "wake-up", drop: "drop", stage: "stage",
+  foreign_packets: "packets of others for",
 };
 
 /** An event in words: "softirq NET_RX". */
@@ -128,7 +129,7 @@ export function factsOf(event: TraceEvent): [string, string][] {
   if (event.tid > 0) facts.push([event.kind === "ipi_send" ? "by thread" : "thread id", String(event.tid)]);
   if (event.kind === "ipi_send" && event.other >= 0) facts.push(["to CPU", String(event.other)]);
   if (event.kind === "wakeup" && event.other >= 0) facts.push(["made runnable for CPU", String(event.other)]);
-  if (event.kind === "napi_poll") facts.push(["packets", String(event.value)]);
+  if (event.kind === "napi_poll" || event.kind === "foreign_packets") facts.push(["packets", String(event.value)]);
   if (event.kind === "tlb_flush" && event.value >= 0) facts.push(["pages", String(event.value)]);
   if (event.kind === "interrupt" && event.value > 0) facts.push(["number", String(event.value)]);
   if (event.kind === "thread" && event.value > 0) facts.push(["real-time priority", event.value >= 100 ? "deadline" : String(event.value)]);

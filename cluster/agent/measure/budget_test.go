@@ -1,0 +1,61 @@
+package measure
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestABudgetHoldsInEveryDay(t *testing.T) {
+	tiers, err := Tiers([]string{"veth", "memif"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := Budget{CPU: 200 * time.Second, Packets: 100_000}
+	var a Account
+	start := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	var taken []time.Time
+	for at := start; at.Before(start.Add(72 * time.Hour)); at = at.Add(10 * time.Minute) {
+		if a.Take(at, budget, tiers[len(taken)%2], load) == nil {
+			taken = append(taken, at)
+		}
+		if spent := a.Spent(at); spent.CPU > budget.CPU || spent.Packets > budget.Packets {
+			t.Fatalf("at %s: %+v", at, spent)
+		}
+	}
+	if len(taken) < 3*9-2 || len(taken) > 3*9+3 {
+		t.Errorf("%d trials in three days of nine each", len(taken))
+	}
+}
+
+func TestASpentBudgetSaysOfWhat(t *testing.T) {
+	tiers, err := Tiers([]string{"veth"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for want, budget := range map[string]Budget{
+		"of CPU":  {CPU: time.Second, Packets: 1 << 40},
+		"packets": {CPU: time.Hour, Packets: 10},
+	} {
+		if err := new(Account).Take(now, budget, tiers[0], load); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not speak of %s", err, want)
+		}
+	}
+}
+
+func TestAClockThatIsSetBackGivesNoBudgetAnew(t *testing.T) {
+	tiers, err := Tiers([]string{"veth"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := Budget{CPU: load.CPU(tiers[0]), Packets: 1 << 40}
+	var a Account
+	now := time.Now()
+	if err := a.Take(now, budget, tiers[0], load); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Take(now.Add(-48*time.Hour), budget, tiers[0], load); err == nil {
+		t.Error("the budget was given twice")
+	}
+}

@@ -1,0 +1,108 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/host"
+	"nines.dev/nines/spec"
+)
+
+// Tier is a way that packets of pods can take, and how it is measured.
+type Tier struct {
+	// Kind is the link kind of nines that stands for it; the tier has its name.
+	Kind spec.LinkKind
+	// Polling is true where a program polls for packets, and so takes a CPU while it is measured.
+	Polling bool
+}
+
+// Name is the tier's name in the cluster.
+func (t Tier) Name() string { return string(t.Kind) }
+
+// Tiers are those of the kernel that every node may have, and those with these names.
+func Tiers(names []string) ([]Tier, error) {
+	var tiers []Tier
+	for _, name := range names {
+		kind := spec.LinkKind(name)
+		if !slices.Contains(spec.LinkKinds(), kind) {
+			var known []string
+			for _, k := range spec.LinkKinds() {
+				known = append(known, string(k))
+			}
+			return nil, exit.Wrongf("tier %q is not a link kind of nines; there are %s", name, strings.Join(known, ", "))
+		}
+		tiers = append(tiers, Tier{Kind: kind, Polling: kind.Descriptor().DPDK != ""})
+	}
+	return tiers, nil
+}
+
+// Offered are the tiers for which a host has what they need, and why it has not the others.
+func Offered(inv *host.Inventory, tiers []Tier) (offered []Tier, missing map[string]string) {
+	missing = map[string]string{}
+	for _, t := range tiers {
+		var lacks []string
+		for _, need := range t.Kind.Descriptor().Needs {
+			if state := inv.Feature(need).State; state == host.StateNo {
+				lacks = append(lacks, need)
+			}
+		}
+		if len(lacks) > 0 {
+			missing[t.Name()] = "this node lacks " + strings.Join(lacks, ", ")
+			continue
+		}
+		offered = append(offered, t)
+	}
+	return offered, missing
+}
+
+// Load is what a trial sends.
+type Load struct {
+	RatePPS    int64
+	FrameBytes int64
+	Duration   time.Duration
+}
+
+// length is how long nines sends for a trial: itself, and the baselines of the sender alone before
+// and after it, of a second each at most (baselineDuration in package measure of nines).
+func (l Load) length() time.Duration {
+	const baselines = 2
+	return warmUp + l.Duration + baselines*(min(warmUp, time.Second)+min(l.Duration, time.Second))
+}
+
+// Packets is how many packets a trial sends.
+func (l Load) Packets() int64 { return int64(float64(l.RatePPS) * l.length().Seconds()) }
+
+// CPU is at most how much of the CPUs a trial takes: a sender and a receiver, and what polls.
+func (l Load) CPU(t Tier) time.Duration {
+	threads := time.Duration(2)
+	if t.Polling {
+		threads++
+	}
+	return threads * l.length()
+}
+
+// warmUp is the time before a trial counts its packets.
+const warmUp = 500 * time.Millisecond
+
+// Experiment is the file of a tier's trial. Nodes a and b stand for two pods of one node. Where
+// the kernel carries the packets, their programs block on a socket, as those of most pods do; where
+// one polls, they poll.
+func Experiment(t Tier, l Load) string {
+	backend, wait := "udp", "block"
+	if t.Polling {
+		backend, wait = "dpdk", "spin"
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "name: %s\n", experimentName)
+	text.WriteString("topology:\n  nodes: {a: {}, b: {}}\n")
+	fmt.Fprintf(&text, "  links: [{kind: %s, endpoints: [\"a:eth0\", \"b:eth0\"]}]\n", t.Kind)
+	fmt.Fprintf(&text, "traffic: {from: \"a:eth0\", to: \"b:eth0\", backend: %s, wait: %s, rate_pps: %d, frame_bytes: %d, warmup: %s, duration: %s}\n",
+		backend, wait, l.RatePPS, l.FrameBytes, warmUp, l.Duration)
+	return text.String()
+}
+
+// experimentName is the lab's, and so in the names of what is made on the node for a trial.
+const experimentName = "agent"

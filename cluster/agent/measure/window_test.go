@@ -1,0 +1,109 @@
+package measure
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/result"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// trialOf is a trial with packets of 1 µs to count µs.
+func trialOf(tier string, at time.Time, count int, verdict result.Verdict, reasons ...string) Trial {
+	h := result.NewHistogram()
+	for i := 1; i <= count; i++ {
+		h.Record(int64(i) * 1000)
+	}
+	return Trial{Tier: tier, Load: load, At: at, Verdict: verdict, Reasons: reasons, Latency: h}
+}
+
+func figures(t *testing.T, w *Window, now time.Time) map[string]v1alpha1.Figure {
+	t.Helper()
+	list, err := w.Figures(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]v1alpha1.Figure{}
+	for _, f := range list {
+		out[f.Tier] = f
+	}
+	return out
+}
+
+func newWindow() *Window { return &Window{Length: time.Hour, Valid: 15 * time.Minute} }
+
+func TestAFigureIsOfAllTrialsOfTheWindow(t *testing.T) {
+	w := newWindow()
+	w.Add(trialOf("veth", noon.Add(-2*time.Hour), 100_000, result.Clean)) // too old
+	w.Add(trialOf("veth", noon.Add(-50*time.Minute), 1000, result.Clean))
+	w.Add(trialOf("veth", noon, 1000, result.Clean))
+	w.Add(trialOf("bridge", noon, 10, result.Clean))
+	all := figures(t, w, noon)
+	f := all["veth"]
+	if f.Count != 2000 || f.MaxNs != 1_000_000 || f.Verdict != v1alpha1.Clean || f.Peer != "" || f.Way != v1alpha1.OneWay {
+		t.Errorf("%+v", f)
+	}
+	if !f.MeasuredAt.Time.Equal(noon) || f.ValidUntil.Sub(noon) != 15*time.Minute {
+		t.Errorf("from %s to %s", f.MeasuredAt, f.ValidUntil)
+	}
+	// 2,000 packets support p99.9, 10 support p90.
+	for tier, want := range map[string]string{"veth": "99.9", "bridge": "90"} {
+		list := all[tier].Percentiles
+		if last := list[len(list)-1]; last.P != want {
+			t.Errorf("%s ends with p%s", tier, last.P)
+		}
+	}
+	for _, p := range f.Percentiles {
+		if p.UpperNs != nil && *p.UpperNs < p.ValueNs {
+			t.Errorf("p%s is %d, at most %d", p.P, p.ValueNs, *p.UpperNs)
+		}
+	}
+	// The histogram is what others read.
+	read, err := hdrhistogram.Decode([]byte(base64.StdEncoding.EncodeToString(f.Histogram)))
+	if err != nil || read.TotalCount() != 2000 {
+		t.Errorf("the histogram: %v, %v", read, err)
+	}
+}
+
+func TestNoiseIsSaid(t *testing.T) {
+	w := newWindow()
+	w.Add(trialOf("veth", noon, 1000, result.Noisy, "the host took the CPU for 3 ms"))
+	w.Add(trialOf("veth", noon, 1000, result.Clean))
+	w.Add(trialOf("veth", noon, 0, result.Invalid, "it sent 10 % less than it should"))
+	f := figures(t, w, noon)["veth"]
+	if f.Verdict != v1alpha1.Noisy || len(f.Reasons) != 1 || f.Count != 2000 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestOnlyInvalidTrialsGiveNoFigure(t *testing.T) {
+	w := newWindow()
+	w.Add(trialOf("veth", noon, 1000, result.Invalid, "it sent 10 % less than it should"))
+	f := figures(t, w, noon)["veth"]
+	if f.Verdict != v1alpha1.Invalid || f.Count != 0 || len(f.Percentiles) != 0 || !strings.Contains(f.Reasons[0], "10 %") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestATierWithoutTrialsHasNoFigure(t *testing.T) {
+	w := newWindow()
+	w.Add(trialOf("veth", noon.Add(-61*time.Minute), 1000, result.Clean))
+	if all := figures(t, w, noon); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestPercentilesAreWrittenAsPeopleDo(t *testing.T) {
+	want := []string{"50", "90", "99", "99.9", "99.99", "99.999", "99.9999"}
+	for i, named := range result.NamedPercentiles() {
+		if got := percentOf(named.P); got != want[i] {
+			t.Errorf("%g is p%s, not p%s", named.P, got, want[i])
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/cluster/api/v1alpha1"
+)
+
+// Metrics are what the agent tells Prometheus. Durations are seconds, as its users expect.
+type Metrics struct {
+	registry                    *prometheus.Registry
+	latency, upper, age         *prometheus.GaugeVec
+	trials, skipped             *prometheus.CounterVec
+	failures                    prometheus.Counter
+	broken, spentCPU, spentSent prometheus.Gauge
+}
+
+// NewMetrics makes the metrics.
+func NewMetrics() *Metrics {
+	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "nines", Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "nines", Name: name, Help: help})
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "nines", Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		latency:  gauges("latency_seconds", "A percentile of the latency that was measured over a tier.", "tier", "peer", "percentile"),
+		upper:    gauges("latency_upper_seconds", "How large the percentile may be, with 95 % confidence.", "tier", "peer", "percentile"),
+		age:      gauges("latency_valid_until_timestamp_seconds", "When a tier's figures count as unknown.", "tier", "peer"),
+		trials:   counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
+		skipped:  counters("agent_trials_skipped_total", "Trials that did not take place: isolation, busy, budget or unknown.", "tier", "reason"),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Rounds that could not tell the cluster their figures."}),
+		broken:   gauge("agent_broken_promises", "Pods of this node whose wish its figures do not hold."),
+		spentCPU: gauge("agent_budget_cpu_seconds", "CPU time that trials took in the last 24 hours, at most."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
+	}
+	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.failures, m.broken, m.spentCPU, m.spentSent)
+	return m
+}
+
+// show replaces the figures.
+func (m *Metrics) show(figures []v1alpha1.Figure, spent measure.Budget) {
+	m.latency.Reset()
+	m.upper.Reset()
+	m.age.Reset()
+	for _, f := range figures {
+		m.age.WithLabelValues(f.Tier, f.Peer).Set(float64(f.ValidUntil.Unix()))
+		for _, p := range f.Percentiles {
+			m.latency.WithLabelValues(f.Tier, f.Peer, p.P).Set(float64(p.ValueNs) / 1e9)
+			if p.UpperNs != nil {
+				m.upper.WithLabelValues(f.Tier, f.Peer, p.P).Set(float64(*p.UpperNs) / 1e9)
+			}
+		}
+	}
+	m.spentCPU.Set(spent.CPU.Seconds())
+	m.spentSent.Set(float64(spent.Packets))
+}
+
+// Handler serves /metrics, and /healthz for the kubelet.
+func (m *Metrics) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	return mux
+}

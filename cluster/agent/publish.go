@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/host"
+)
+
+// publish replaces the node's figures. Its agent is the only one that writes them, so a conflict
+// is with the agent that was before this one, and the next round writes again.
+func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.Figure) error {
+	object, err := a.Objects.Get(ctx, node.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		if len(figures) == 0 {
+			return nil
+		}
+		object = &v1alpha1.NodeLatency{
+			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind.Kind},
+			ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, // it goes with the node
+			}}},
+			Figures: figures,
+		}
+		_, err = a.Objects.Create(ctx, object)
+	case err == nil:
+		// A figure of an agent before this one is good as long as it says, unless there is a new one.
+		object.Figures = append(figures, others(object.Figures, figures)...)
+		_, err = a.Objects.Update(ctx, object)
+	}
+	if err != nil {
+		return fmt.Errorf("publish the figures of node %s: %w", node.Name, err)
+	}
+	return nil
+}
+
+// others are the figures that have no successor and are still good.
+func others(old, successors []v1alpha1.Figure) []v1alpha1.Figure {
+	now := metav1.Now()
+	var kept []v1alpha1.Figure
+	for _, f := range old {
+		replaced := false
+		for _, next := range successors {
+			replaced = replaced || next.Tier == f.Tier && next.Peer == f.Peer
+		}
+		if !replaced && now.Before(&f.ValidUntil) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// The labels of a node. The last two are those of the thesis from which this began, for pods that
+// were written for it.
+const (
+	labelTier      = "tier.nines.dev/"
+	labelThesisVFs = "dpdk"
+	labelThesisOVS = "ovs-dpdk"
+	labelIsolated  = "nines.dev/isolated-cpus"
+	labelKernelRT  = "nines.dev/kernel-rt"
+	labelHugepages = "nines.dev/hugepages"
+)
+
+// Labels are the labels of a node with this inventory. It is pure. One that the node has not is
+// there with an empty value: it is to be removed.
+func Labels(inv *host.Inventory, offered []measure.Tier) map[string]string {
+	labels := map[string]string{labelThesisVFs: "", labelThesisOVS: "", labelIsolated: "", labelKernelRT: "", labelHugepages: ""}
+	for _, t := range offered {
+		labels[labelTier+t.Name()] = "true"
+	}
+	vfs := 0
+	for _, nic := range inv.NICs {
+		// A card without a cable carries nothing; operstate of Documentation/ABI/testing/sysfs-class-net.
+		if !nic.Virtual && nic.State == "up" {
+			vfs += nic.NumVFs
+		}
+	}
+	if vfs > 0 {
+		labels[labelThesisVFs] = fmt.Sprint(vfs)
+	}
+	if inv.Feature(host.FeatureOVSDPDK).State == host.StateYes {
+		labels[labelThesisOVS] = "true"
+	}
+	isolated := 0
+	for _, cpu := range inv.CPUs {
+		if cpu.Isolated {
+			isolated++
+		}
+	}
+	if isolated > 0 {
+		labels[labelIsolated] = fmt.Sprint(isolated)
+	}
+	if inv.Kernel.RealTime {
+		labels[labelKernelRT] = "true"
+	}
+	for _, h := range inv.Hugepages {
+		if h.Total > 0 {
+			labels[labelHugepages] = "true"
+		}
+	}
+	return labels
+}
+
+// label sets the labels that differ.
+func (a *Agent) label(ctx context.Context, node *v1.Node, wanted map[string]string) error {
+	changes := map[string]any{}
+	for name, value := range wanted {
+		now, there := node.Labels[name]
+		switch {
+		case value == "" && there:
+			changes[name] = nil
+		case value != "" && now != value:
+			changes[name] = value
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": changes}})
+	if err == nil {
+		_, err = a.Kube.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("label node %s: %w", node.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"nines.dev/nines/cluster/agent"
+	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/node"
+)
+
+// agentCall holds the options of nines cluster agent.
+type agentCall struct {
+	node, kubeconfig, listen, folder string
+	tiers                            []string
+	load                             measure.Load
+	interval                         time.Duration
+	budget                           measure.Budget
+	idle                             float64
+}
+
+func newAgentCommand() *cobra.Command {
+	var call agentCall
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "Measure this node and tell the cluster; the DaemonSet in cluster/deploy runs it",
+		Long: `Measure the latency of this node's tiers, again and again, and publish it as a NodeLatency
+object, labels, a condition and metrics. A trial waits until the node is quiet, and is left
+out while a pod is there that has asked to be alone, or when the day's budget is spent.`,
+		Example: `  nines cluster agent --node n1 --kubeconfig kubeconfig --tiers veth,macvlan
+  kubectl apply -k cluster/deploy/agent`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return call.run(c.Context()) },
+	}
+	f := c.Flags()
+	f.StringVar(&call.node, "node", os.Getenv("NODE_NAME"), "the node's name in the cluster")
+	f.StringVar(&call.kubeconfig, "kubeconfig", "", "how to reach the API server (default: as a pod does)")
+	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
+	f.StringVar(&call.folder, "folder", os.TempDir(), "where trials have their files")
+	f.StringSliceVar(&call.tiers, "tiers", []string{"veth", "bridge", "macvlan"}, "the tiers to measure: link kinds of nines")
+	f.Int64Var(&call.load.RatePPS, "rate", 1000, "packets a second of a trial")
+	f.Int64Var(&call.load.FrameBytes, "frame", 64, "bytes of a trial's frames")
+	f.DurationVar(&call.load.Duration, "duration", 5*time.Second, "how long a trial takes")
+	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are good for three")
+	f.DurationVar(&call.budget.CPU, "cpu-a-day", 5*time.Hour, "how much CPU time trials may take in 24 hours")
+	f.Int64Var(&call.budget.Packets, "packets-a-day", 10_000_000, "how many packets trials may send in 24 hours")
+	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
+	return c
+}
+
+func (a agentCall) run(ctx context.Context) error {
+	if a.node == "" {
+		return exit.Wrongf("no node is named: give --node, or NODE_NAME in the environment")
+	}
+	tiers, err := measure.Tiers(a.tiers)
+	if err != nil {
+		return err
+	}
+	program, err := node.Program("nines")
+	if err != nil {
+		return err
+	}
+	config, err := a.access()
+	if err != nil {
+		return exit.Wrongf("find the API server: %w; give --kubeconfig", err)
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	objects, err := client.New(config)
+	if err != nil {
+		return err
+	}
+	metrics := agent.NewMetrics()
+	listener, err := net.Listen("tcp", a.listen)
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	server := &http.Server{Handler: metrics.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	running := &agent.Agent{
+		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle,
+		Runner: measure.Runner{Nines: program, Folder: a.folder}, Metrics: metrics, Kube: kube, Objects: objects,
+	}
+	err = running.Run(ctx)
+	if stopped := errors.Join(server.Close(), <-served); !errors.Is(stopped, http.ErrServerClosed) {
+		err = errors.Join(err, stopped)
+	}
+	return err
+}
+
+// access is how the API server is reached: as a file says, or as a pod is told.
+func (a agentCall) access() (*rest.Config, error) {
+	if a.kubeconfig == "" {
+		return rest.InClusterConfig()
+	}
+	return clientcmd.BuildConfigFromFlags("", a.kubeconfig)
+}

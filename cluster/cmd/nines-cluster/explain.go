@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"nines.dev/nines/cluster/explain"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
+)
+
+func newExplainCommand() *cobra.Command {
+	var name, namespace, kubeconfig, format string
+	c := &cobra.Command{
+		Use:   "explain POD",
+		Short: "Show for each node what stands in the way of a pod's latency wish",
+		Long: `Show for each node of the cluster which tier a pod could use there, what was measured, how old
+that is, and what stands in the way; and for a pod that has a node, what was promised to it.
+It reads the cluster of KUBECONFIG or --kubeconfig, and without these the one of 'nines
+cluster up'.`,
+		Example: `  nines cluster explain cell-site
+  nines cluster explain cell-site -n radio --format json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if format != "table" && format != "json" {
+				return exit.Wrongf("--format %q: there are table and json", format)
+			}
+			if kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+				s, err := session(name)
+				if err != nil {
+					return err
+				}
+				if _, err := s.Record(); err != nil {
+					return err
+				}
+				kubeconfig = s.KubeconfigPath()
+			}
+			rules := clientcmd.NewDefaultClientConfigLoadingRules()
+			rules.ExplicitPath = kubeconfig
+			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+			if err != nil {
+				return exit.Wrongf("read the kubeconfig: %w", err)
+			}
+			cluster, err := explain.Read(c.Context(), config, namespace, args[0])
+			if err != nil {
+				return err
+			}
+			report := explain.Of(cluster)
+			if format == "json" {
+				encoder := json.NewEncoder(terminal.JSON(c.OutOrStdout()))
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(report)
+			}
+			if err := report.Write(c.OutOrStdout()); err != nil {
+				return fmt.Errorf("write the report: %w", err)
+			}
+			return nil
+		},
+	}
+	nameFlag(c, &name)
+	c.Flags().StringVarP(&namespace, "namespace", "n", "default", "the pod's namespace")
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the file by which the cluster is reached")
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}

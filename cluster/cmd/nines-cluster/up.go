@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/cluster/local"
+	"nines.dev/nines/terminal"
+)
+
+func newUpCommand() *cobra.Command {
+	var name string
+	var options local.Options
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Make a Kubernetes cluster on this machine",
+		Long: `Make a Kubernetes cluster on this machine, and return when its nodes are ready for pods.
+
+Its nodes never pull an image: they have ` + local.BusyboxImage + `, so give pods
+imagePullPolicy: Never. It takes about 700 MiB of memory, and 175 MiB more for each node.
+
+If a step fails, or at Ctrl-C, what was made is removed. If it is killed, 'nines cluster
+down' removes it, and so does the next 'nines cluster up'.`,
+		Example: `  nines cluster up
+  nines cluster up --nodes 3 --name teaching
+  nines cluster up --agent                        # and measure the nodes`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := session(name)
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			options.Progress = func(what string) { fmt.Fprintf(c.ErrOrStderr(), "cluster: %s\n", what) }
+			record, err := s.Up(c.Context(), options)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "cluster %s is up: %s, API server at %s, in %s\n",
+				record.Name, terminal.Count(record.Nodes, "node"), record.Server, time.Since(start).Round(time.Millisecond))
+			return err
+		},
+	}
+	nameFlag(c, &name)
+	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
+	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent on each node, which measures it")
+	return c
+}

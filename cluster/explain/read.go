@@ -1,0 +1,50 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/exit"
+)
+
+// Read fetches what an explanation of a pod needs.
+func Read(ctx context.Context, config *rest.Config, namespace, pod string) (Cluster, error) {
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("client of the cluster: %w", err)
+	}
+	latencies, err := client.New(config)
+	if err != nil {
+		return Cluster{}, err
+	}
+	c := Cluster{Now: time.Now()}
+	if c.Pod, err = kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return Cluster{}, exit.Wrongf("there is no pod %s in namespace %s; -n chooses another namespace", pod, namespace)
+	} else if err != nil {
+		return Cluster{}, fmt.Errorf("read pod %s/%s: %w", namespace, pod, err)
+	}
+	nodes, err := kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return Cluster{}, fmt.Errorf("list nodes: %w", err)
+	}
+	pods, err := kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return Cluster{}, fmt.Errorf("list pods: %w", err)
+	}
+	measured, err := latencies.List(ctx, metav1.ListOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return Cluster{}, exit.Lacksf("the cluster has no NodeLatency objects: nines is not installed in it (kubectl apply -k cluster/deploy)")
+	case err != nil:
+		return Cluster{}, fmt.Errorf("list what is measured: %w", err)
+	}
+	c.Nodes, c.Pods, c.Latencies = nodes.Items, pods.Items, measured.Items
+	return c, nil
+}

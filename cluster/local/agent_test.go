@@ -1,0 +1,137 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"nines.dev/nines/cluster/local"
+)
+
+// TestTheAgentMeasuresAndPodsArePlacedByIt has the agent as a DaemonSet, with a node of the host's
+// own kernel under each. Its trials are short and do not wait for a quiet node: what they measure
+// here is nobody's business.
+func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
+	c := newCluster(t)
+	c.must("up", "--nodes", "2", "--agent", "--name", clusterName)
+	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
+		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","20s","--duration","1s","--rate","200","--tiers","veth"]}]`)
+	for _, node := range []string{"n1", "n2"} {
+		eventually(t, "figures of "+node, func(context.Context) error {
+			out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", node, "-o",
+				"jsonpath={.figures[0].tier} {.figures[0].verdict} {.figures[0].count} {.figures[0].percentiles[0].p} {.metadata.ownerReferences[0].name}")
+			if err != nil || strings.Contains(out, "Invalid") {
+				return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
+			}
+			fields := strings.Fields(out)
+			if len(fields) != 5 || fields[0] != "veth" || fields[3] != "50" || fields[4] != node {
+				return fmt.Errorf("%w: %q", errNotYet, out)
+			}
+			return nil
+		})
+	}
+
+	t.Run("AWishThatHolds", func(t *testing.T) {
+		c.wishes("wishes", "p50 < 10s")
+		eventually(t, "the pod is placed", func(context.Context) error {
+			pod := c.pod("wishes")
+			if pod.Spec.NodeName == "" || !strings.Contains(pod.Annotations["nines.dev/placed"], `"tier":"veth"`) {
+				return fmt.Errorf("%w: on %q, %v", errNotYet, pod.Spec.NodeName, pod.Annotations)
+			}
+			return nil
+		})
+	})
+	t.Run("AWishThatNoNodeHolds", func(t *testing.T) {
+		c.wishes("too-much", "p50 < 1ns")
+		eventually(t, "the pod is refused with a reason", func(context.Context) error {
+			for _, condition := range c.pod("too-much").Status.Conditions {
+				if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse && strings.Contains(condition.Message, "p50 of veth is") {
+					return nil
+				}
+			}
+			return fmt.Errorf("%w: %+v", errNotYet, c.pod("too-much").Status.Conditions)
+		})
+	})
+	t.Run("TheNodeSaysThatItHolds", func(t *testing.T) {
+		eventually(t, "the condition", func(ctx context.Context) error {
+			node, err := c.client().CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for _, condition := range node.Status.Conditions {
+				if condition.Type == "LatencyHolds" {
+					return nil
+				}
+			}
+			return errNotYet
+		})
+	})
+	t.Run("AnAgentChangesItsOwnNodeOnly", func(t *testing.T) {
+		// The admission policy may take effect some time after it was made.
+		for from, allowed := range map[string]bool{"": false, "n2": false, "n1": true} {
+			eventually(t, fmt.Sprintf("an agent of node %q labels n1", from), func(ctx context.Context) error {
+				_, err := c.asAgentOf(from).CoreV1().Nodes().Patch(ctx, "n1", types.MergePatchType,
+					[]byte(`{"metadata":{"labels":{"by":"`+from+`"}}}`), metav1.PatchOptions{})
+				if (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "changes only its own node") {
+					return fmt.Errorf("allowed should be %t: %v", allowed, err)
+				}
+				return nil
+			})
+		}
+	})
+}
+
+// asAgentOf is a client with the rights of an agent whose pod is on a node, or with a token of no
+// pod.
+func (c *cluster) asAgentOf(node string) *kubernetes.Clientset {
+	c.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.session.KubeconfigPath())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:nines:nines-agent", Groups: []string{"system:serviceaccounts"}}
+	if node != "" {
+		config.Impersonate.Extra = map[string][]string{"authentication.kubernetes.io/node-name": {node}}
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return client
+}
+
+// errNotYet says that what is awaited is not so yet.
+var errNotYet = errors.New("not yet")
+
+// wishes makes a pod with a wish.
+func (c *cluster) wishes(name, wish string) {
+	c.t.Helper()
+	zero := int64(0)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"nines.dev/latency": wish}},
+		Spec: v1.PodSpec{
+			TerminationGracePeriodSeconds: &zero,
+			Containers: []v1.Container{{
+				Name: "it", Image: local.BusyboxImage, ImagePullPolicy: v1.PullNever, Command: []string{"sleep", "100000"},
+			}},
+		},
+	}
+	eventually(c.t, "make pod "+name, func(ctx context.Context) error {
+		_, err := c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+}
+
+func (c *cluster) agentLog() string {
+	out, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "daemonset/nines-agent", "--tail", "5")
+	return out
+}

@@ -1,0 +1,102 @@
+package local_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// crasher is a cluster whose nines-cluster kills itself at the n-th fault point. What it starts is
+// the ordinary one.
+func crasher(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.program = filepath.Join(t.TempDir(), "nines-cluster")
+	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "faultpoint", "-o", c.program, "./cmd/nines-cluster")
+	build.Dir = labtest.Repository()
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build nines-cluster: %v: %s", err, out)
+	}
+	return c
+}
+
+// points are the fault points of a command at which a test kills it: all in the long form, one of
+// each kind of step otherwise.
+func (c *cluster) points(t *testing.T, arguments ...string) []int {
+	t.Helper()
+	list := filepath.Join(t.TempDir(), "points")
+	t.Setenv("NINES_FAULT_LIST", list)
+	c.must(arguments...)
+	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed := strings.Split(strings.TrimSpace(string(text)), "\n")
+	points := labtest.KillPoints(passed)
+	if labtest.Long() {
+		points = nil
+		for i := range passed {
+			points = append(points, i+1)
+		}
+	}
+	if len(points) < 3 {
+		t.Fatalf("nines cluster %s passes few points: %s", strings.Join(arguments, " "), text)
+	}
+	t.Logf("%d of %d points", len(points), len(passed))
+	return points
+}
+
+// at runs a command that is to be killed at a fault point, and tells whether it was.
+func (c *cluster) at(t *testing.T, point int, arguments ...string) bool {
+	t.Helper()
+	t.Setenv("NINES_FAULT_AT", fmt.Sprint(point))
+	out, killed, err := c.run(arguments...)
+	_ = os.Unsetenv("NINES_FAULT_AT")
+	if err != nil && !killed {
+		t.Fatalf("nines cluster %s, killed at point %d: %v: %s", strings.Join(arguments, " "), point, err, out)
+	}
+	return killed
+}
+
+func TestDownAfterUpWasKilled(t *testing.T) {
+	c := crasher(t)
+	before := host(t)
+	up := []string{"up", "--nodes", "1", "--name", clusterName}
+	points := c.points(t, up...)
+	c.must("down", "--name", clusterName)
+	for _, point := range points {
+		c.at(t, point, up...)
+		// Killed before it was noted, it has left nothing to take down.
+		if out, _, err := c.run("down", "--name", clusterName); err != nil && !strings.Contains(out, "there is no cluster") {
+			t.Fatalf("down after up was killed at point %d: %s", point, out)
+		}
+		if after := host(t); after != before {
+			t.Fatalf("up was killed at point %d: the host was\n%s\nand is now\n%s", point, before, after)
+		}
+	}
+}
+
+func TestDownAfterDownWasKilled(t *testing.T) {
+	c := crasher(t)
+	before := host(t)
+	up, down := []string{"up", "--nodes", "1", "--name", clusterName}, []string{"down", "--name", clusterName}
+	c.must(up...)
+	for _, point := range c.points(t, down...) {
+		c.must(up...)
+		if c.at(t, point, down...) {
+			if out, _, err := c.run(down...); err != nil && !strings.Contains(out, "there is no cluster") {
+				t.Fatalf("down after down was killed at point %d: %s", point, out)
+			}
+		}
+		if after := host(t); after != before {
+			t.Fatalf("down was killed at point %d: the host was\n%s\nand is now\n%s", point, before, after)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package local
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/lab/node"
+)
+
+// kubeProgram is Kubernetes' own programs in one.
+const kubeProgram = "nines-kube"
+
+// Programs are the programs of a cluster, as the host has them.
+type Programs struct {
+	// Folder has those that make setup-cluster builds.
+	Folder string
+	// Init is nines-init.
+	Init string
+	// Nines and Engine are nines' own, for the agent's image; empty without an agent.
+	Nines, Engine string
+}
+
+// FolderVariable names another folder of the cluster's programs than that of the running program,
+// for tests.
+const FolderVariable = "NINES_CLUSTER_PROGRAMS"
+
+// FindPrograms finds the cluster's programs, and all that a cluster needs besides.
+func FindPrograms() (Programs, error) {
+	p := Programs{Folder: os.Getenv(FolderVariable)}
+	if p.Folder == "" {
+		self, err := os.Executable()
+		if err == nil {
+			self, err = filepath.EvalSymlinks(self)
+		}
+		if err != nil {
+			return p, err
+		}
+		p.Folder = filepath.Dir(self)
+	}
+	for _, name := range []string{
+		clusterProgram, kubeProgram, "containerd", "containerd-shim-runc-v2", "ctr", "cni/bridge", "cni/host-local", "cni/loopback",
+	} {
+		if path := filepath.Join(p.Folder, name); !exists(path) {
+			return p, &host.MissingError{
+				Capability: name, Reason: "there is no " + path, Remedy: "run make setup-cluster, which builds it once",
+			}
+		}
+	}
+	if _, err := exec.LookPath("runc"); err != nil {
+		return p, &host.MissingError{
+			Capability: "runc", Reason: "containerd starts containers by it", Remedy: "install it (Debian: apt-get install runc), or run make setup-cluster",
+		}
+	}
+	var err error
+	p.Init, err = node.Program("nines-init")
+	return p, err
+}
+
+// findAgent finds what the agent's image has.
+func (p *Programs) findAgent() error {
+	for name, path := range map[string]*string{"nines": &p.Nines, "nines-engine": &p.Engine} {
+		var err error
+		if *path, err = node.Program(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clusterProgram is this program.
+const clusterProgram = "nines-cluster"
+
+// cluster is this program, as the host has it.
+func (p Programs) cluster() string { return filepath.Join(p.Folder, clusterProgram) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

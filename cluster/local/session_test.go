@@ -1,0 +1,60 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"nines.dev/nines/kernel/replace"
+)
+
+// What somebody has put into a cluster's folder stays, and so does what a link there leads to.
+func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
+	s := Session{Root: t.TempDir(), Name: "c"}
+	elsewhere := t.TempDir()
+	kept := filepath.Join(elsewhere, "kept")
+	for _, path := range []string{
+		filepath.Join(s.part("n1"), "kubelet.yaml"), s.recordPath() + replace.Unfinished, s.journal(), s.relayLog(), kept,
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(elsewhere, s.images()); err != nil {
+		t.Fatal(err)
+	}
+	theirs := filepath.Join(s.dir(), "notes.txt")
+	if err := os.WriteFile(theirs, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	if err := s.remove(func(note string) { notes = append(notes, note) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{theirs + " was not made by nines, and stays as it is"}; !slices.Equal(notes, want) {
+		t.Errorf("said %q, not %q", notes, want)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(s.dir())
+	if err != nil || len(left) != 1 || left[0].Name() != "notes.txt" {
+		t.Errorf("%v stay: %v", left, err)
+	}
+	if err := os.Remove(theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.remove(nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.dir()); !os.IsNotExist(err) {
+		t.Errorf("the empty folder stays: %v", err)
+	}
+	if err := s.remove(nil); err != nil {
+		t.Errorf("a second time: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/wish"
+)
+
+// Reserve looks at the chosen node once more, as figures may have changed since Filter, and
+// remembers on which tier the pod will be.
+func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
+	c, err := cycleOf(state)
+	if err != nil {
+		return nil // no wish
+	}
+	info, err := p.handle.SnapshotSharedLister().NodeInfos().Get(node)
+	if err != nil {
+		return fwk.AsStatus(fmt.Errorf("node %s: %w", node, err))
+	}
+	answer := p.ask(p.fresh(c), pod, info)
+	if !answer.Suits() {
+		return refusal(&answer, c)
+	}
+	p.reserved.keep(pod.UID, answer.Tier, p.now())
+	return nil
+}
+
+// Unreserve gives back what Reserve kept, if it did.
+func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *corev1.Pod, _ string) {
+	p.reserved.forget(pod.UID)
+}
+
+// PreBindPreFlight has PreBind left out for pods without a wish. It only reads, so it can run
+// beside that of others.
+func (p *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *corev1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
+	if _, err := cycleOf(state); err != nil {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
+	return &fwk.PreBindPreFlightResult{AllowParallel: true}, nil
+}
+
+// PreBind looks a last time. Between Filter and here a pod may have waited for its devices and
+// volumes, and the node's figures may be gone: then it goes back to the queue, and nothing is lost.
+func (p *Plugin) PreBind(_ context.Context, state fwk.CycleState, _ *corev1.Pod, node string) *fwk.Status {
+	c, err := cycleOf(state)
+	if err != nil {
+		return nil
+	}
+	if answer := p.still(c, node); !answer.Suits() {
+		return refusal(&answer, c)
+	}
+	return nil
+}
+
+// Bind binds a pod with a wish. What the node promised goes with the binding: the API server
+// writes both or none, and the scheduler needs no right to change pods.
+func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
+	c, err := cycleOf(state)
+	if err != nil {
+		return fwk.NewStatus(fwk.Skip) // the default binder's
+	}
+	answer := p.still(c, node)
+	promise, err := json.Marshal(promiseOf(&answer))
+	if err != nil {
+		return fwk.AsStatus(err)
+	}
+	binding := &corev1.Binding{
+		// With the UID: a pod of the same name that was made meanwhile is another.
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+			Annotations: map[string]string{wish.Placed: string(promise)},
+		},
+		Target: corev1.ObjectReference{Kind: "Node", Name: node},
+	}
+	if err := p.handle.ClientSet().CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
+		return fwk.AsStatus(fmt.Errorf("bind %s/%s to node %s: %w", pod.Namespace, pod.Name, node, err))
+	}
+	return nil
+}
+
+// still asks the node again, outside of the scheduling cycle, where its snapshot must not be
+// read: its labels are those that the informer has, and its ports were reserved.
+func (p *Plugin) still(c *cycle, node string) figure.Answer {
+	asked := figure.Node{Name: node}
+	if known, err := p.handle.SharedInformerFactory().Core().V1().Nodes().Lister().Get(node); err == nil {
+		asked.Labels = known.Labels
+	}
+	return p.fresh(c).Ask(asked)
+}
+
+// fresh is the cycle's question at this time.
+func (p *Plugin) fresh(c *cycle) *figure.Question {
+	q := *c.question
+	q.Now = p.now()
+	return &q
+}
+
+func refusal(answer *figure.Answer, c *cycle) *fwk.Status {
+	return fwk.NewStatus(fwk.Unschedulable, answer.Sentence(c.question.Wish, c.question.Now))
+}

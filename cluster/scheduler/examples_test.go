@@ -1,0 +1,86 @@
+package scheduler
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/wish"
+)
+
+// The examples are read as users apply them: no unknown field, a wish that is understood, figures
+// that are sound.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("../../examples/cluster/manifests/*.yaml")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+		for {
+			document, err := documents.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			example(t, file, document)
+		}
+	}
+}
+
+func example(t *testing.T, file string, document []byte) {
+	t.Helper()
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(document, &kind); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	into := map[string]any{"Pod": &corev1.Pod{}, "Deployment": &appsv1.Deployment{}, "NodeLatency": &v1alpha1.NodeLatency{}}[kind.Kind]
+	if into == nil {
+		t.Fatalf("%s has an object of kind %q", file, kind.Kind)
+	}
+	if err := yaml.UnmarshalStrict(document, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	switch object := into.(type) {
+	case *corev1.Pod:
+		wished(t, file, object.Name, object.Annotations)
+	case *appsv1.Deployment:
+		wished(t, file, object.Name, object.Spec.Template.Annotations)
+	case *v1alpha1.NodeLatency:
+		for _, f := range figure.Read(object.Figures) {
+			if f.StateAt(f.MeasuredAt.Add(time.Minute)) != figure.Fresh {
+				t.Errorf("%s: %s of %s says nothing: %s", file, f.Tier, object.Name, f.Fault)
+			}
+		}
+	}
+}
+
+func wished(t *testing.T, file, name string, annotations map[string]string) {
+	t.Helper()
+	w, err := wish.Of(annotations)
+	if err != nil {
+		t.Errorf("%s: %s: %v", file, name, err)
+	}
+	if ordinary := strings.HasPrefix(name, "management"); ordinary != (w == nil) {
+		t.Errorf("%s: %s has the wish %v", file, name, w)
+	}
+}

@@ -1,0 +1,112 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/wish"
+)
+
+// Name is the plugin's in a scheduler's configuration.
+const Name = "NinesLatency"
+
+// Plugin places pods by measured latency. It is safe for concurrent use, as the framework filters
+// and scores nodes in several threads, and binds several pods at once.
+type Plugin struct {
+	handle   fwk.Handle
+	figures  *store
+	reserved *reservations
+	waiting  *waiting
+	// now is the clock, which tests set.
+	now func() time.Time
+}
+
+// The framework finds by its interfaces what a plugin does.
+var (
+	_ fwk.PreFilterPlugin   = (*Plugin)(nil)
+	_ fwk.FilterPlugin      = (*Plugin)(nil)
+	_ fwk.PostFilterPlugin  = (*Plugin)(nil)
+	_ fwk.PreScorePlugin    = (*Plugin)(nil)
+	_ fwk.ScorePlugin       = (*Plugin)(nil)
+	_ fwk.ReservePlugin     = (*Plugin)(nil)
+	_ fwk.PreBindPlugin     = (*Plugin)(nil)
+	_ fwk.BindPlugin        = (*Plugin)(nil)
+	_ fwk.EnqueueExtensions = (*Plugin)(nil)
+	_ fwk.SignPlugin        = (*Plugin)(nil)
+)
+
+// New makes the plugin, for app.WithPlugin(Name, New). It takes no arguments. It waits until what
+// is measured has been read, so that the first pods are not refused for want of it.
+func New(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	from, err := client.New(handle.KubeConfig())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	if err := defined(ctx, from); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	plugin := newPlugin(handle)
+	if err := plugin.forgetLeft(); err != nil {
+		return nil, fmt.Errorf("%s: watch pods: %w", Name, err)
+	}
+	synced, err := plugin.follow(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	if err := wait(ctx, synced); err != nil {
+		return nil, fmt.Errorf("%s: read what is measured: %w", Name, err)
+	}
+	return plugin, nil
+}
+
+func newPlugin(handle fwk.Handle) *Plugin {
+	return &Plugin{handle: handle, figures: newStore(), reserved: newReservations(), waiting: newWaiting(), now: time.Now}
+}
+
+// wait returns when the first list has arrived.
+func wait(ctx context.Context, synced func() bool) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !synced() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// Name is the plugin's.
+func (*Plugin) Name() string { return Name }
+
+// question makes a wish ready to be asked of nodes.
+func (p *Plugin) question(w *wish.Wish, nodes []fwk.NodeInfo) *figure.Question {
+	q := &figure.Question{Wish: w, Of: p.figures.of, Now: p.now()}
+	if w.To == nil {
+		return q
+	}
+	for _, info := range nodes {
+		if node := info.Node(); w.To.Matches(node.Name, node.Labels) {
+			q.Peers = append(q.Peers, node.Name)
+		}
+	}
+	return q
+}
+
+// ask holds one node against the question.
+func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) figure.Answer {
+	node := info.Node()
+	asked := figure.Node{Name: node.Name, Labels: node.Labels}
+	if q.Wish.ThesisUs > 0 && figure.Ports(node.Labels) > 0 {
+		asked.PortsTaken = p.portsTaken(info, pod)
+	}
+	return q.Ask(asked)
+}

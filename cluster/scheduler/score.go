@@ -1,0 +1,52 @@
+package scheduler
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"nines.dev/nines/cluster/figure"
+)
+
+// PreScore leaves the scores to others where this plugin would give each node the same: the pod
+// has no wish, and no node is known to be fast.
+func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	if _, err := cycleOf(state); err == nil || !p.figures.empty() {
+		return nil
+	}
+	for _, info := range nodes {
+		labels := info.Node().Labels
+		if figure.Ports(labels) > 0 || labels[figure.LabelOVS] == "true" {
+			return nil
+		}
+	}
+	return fwk.NewStatus(fwk.Skip)
+}
+
+// Score prefers, for a pod without a wish, nodes without anything fast; and for one with a wish
+// the slowest tier that holds it (figure.Score).
+func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) (int64, *fwk.Status) {
+	node := info.Node()
+	now := p.now
+	c, err := cycleOf(state)
+	if err != nil {
+		return figure.Spare(p.figures.of(node.Name), node.Labels, now()), nil
+	}
+	answer := p.ask(c.question, pod, info)
+	spare := figure.Spare(p.figures.of(node.Name), node.Labels, c.question.Now)
+	return figure.Score(&answer, c.question.Wish, spare), nil
+}
+
+// ScoreExtensions has none: scores are in the framework's range, and mean the same in each cycle.
+func (*Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
+
+// SignPod says whether pods are alike for this plugin, so that the scheduler can place them in one
+// go. Those without a wish are. The others are not even like themselves: each placed takes what
+// the next would have.
+func (*Plugin) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
+	if hasWish(pod) {
+		return nil, fwk.NewStatus(fwk.Unschedulable, "a pod with a latency wish is placed by itself")
+	}
+	return nil, nil
+}

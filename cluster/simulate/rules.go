@@ -1,0 +1,154 @@
+package simulate
+
+import (
+	"math/rand/v2"
+
+	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/wish"
+)
+
+// Pod is one to place. Without a wish LimitNs is 0.
+type Pod struct {
+	LimitNs float64
+	Wish    *wish.Wish
+	// PeerZone is where those are that it speaks to.
+	PeerZone int
+}
+
+// state is a node's while pods come.
+type state struct {
+	*Node
+	pods, ports int
+}
+
+// place is where a rule puts a pod: a node and its tier there, or nowhere.
+type place struct {
+	node *state
+	tier string
+}
+
+// rule chooses among nodes with room, in an order that is the same for all rules.
+type rule func(p *Pod, among []*state, random *rand.Rand) place
+
+// Rules are those that are compared.
+var Rules = []struct {
+	Name  string
+	place rule
+}{{"default scheduler", byRoom}, {"thesis", byThesis}, {"zone costs (Diktyo)", byCost}, {"measured (nines)", byFigures}}
+
+// fastest is the best tier that is free on a node: what a pod gets where the rule does not say.
+// All but ports are for as many as come.
+func fastest(n *state) string {
+	for _, tier := range tiers {
+		if _, has := n.Truth[tier.name]; has && (tier.name != "sriov" || n.ports < n.Ports) {
+			return tier.name
+		}
+	}
+	return ""
+}
+
+// plain is the tier of a pod that asks for none: the cluster's own network.
+const plain = "veth"
+
+// byRoom takes the node with the fewest pods. A pod with a wish takes the best that it finds there.
+func byRoom(p *Pod, among []*state, _ *rand.Rand) place {
+	best := least(among, func(n *state) int { return n.pods })
+	if best == nil || p.Wish == nil {
+		return place{best, plain}
+	}
+	return place{best, fastest(best)}
+}
+
+// byCost takes the zone that is nearest to the pod's peers, and there the fewest pods.
+func byCost(p *Pod, among []*state, _ *rand.Rand) place {
+	if p.Wish == nil {
+		return byRoom(p, among, nil)
+	}
+	best := least(among, func(n *state) int {
+		cost := n.Zone - p.PeerZone
+		return max(cost, -cost)*1000 + n.pods
+	})
+	if best == nil {
+		return place{}
+	}
+	return place{best, fastest(best)}
+}
+
+// byThesis takes its three groups: a port below 5 ms, Open vSwitch below 10 ms, else a node
+// without ports; at random within. Boundaries are taken as included, which its listing forgot.
+func byThesis(p *Pod, among []*state, random *rand.Rand) place {
+	us := p.LimitNs / 1000
+	var group []*state
+	tier := plain
+	for _, n := range among {
+		_, ovs := n.Truth["ovs-dpdk"]
+		switch {
+		case p.Wish == nil, us >= wish.ThesisDefaultUs:
+			if n.Ports == 0 {
+				group = append(group, n)
+			}
+		case us >= wish.ThesisOVSUs:
+			if tier = "ovs-dpdk"; ovs {
+				group = append(group, n)
+			}
+		case n.ports < n.Ports:
+			// Below 800 µs it refuses; it would place nothing of what is asked for here. So its
+			// ports are counted as fast enough for all.
+			tier = "sriov"
+			group = append(group, n)
+		}
+	}
+	if len(group) == 0 {
+		return place{}
+	}
+	return place{group[random.IntN(len(group))], tier}
+}
+
+// byFigures is the plugin's rule: Filter and Score of package figure, then the fewest pods, in the
+// weights of cluster/deploy/scheduler.
+func byFigures(p *Pod, among []*state, _ *rand.Rand) place {
+	const weight = 20
+	var best place
+	bestScore := int64(-1)
+	for _, n := range among {
+		spare := figure.Spare(n.Figures, n.Labels, now)
+		score, tier := spare, plain
+		if p.Wish != nil {
+			figures := n.Figures
+			if n.ports >= n.Ports && n.Ports > 0 {
+				figures = withoutPorts(figures)
+			}
+			q := figure.Question{Wish: p.Wish, Now: now, Of: func(string) []figure.Figure { return figures }}
+			answer := q.Ask(figure.Node{Name: n.Name})
+			if !answer.Suits() {
+				continue
+			}
+			score, tier = figure.Score(&answer, p.Wish, spare), answer.Tier
+		}
+		if total := weight*score + int64(figure.MaxScore*(n.Room-n.pods)/n.Room); total > bestScore {
+			best, bestScore = place{n, tier}, total
+		}
+	}
+	return best
+}
+
+// withoutPorts leaves out the tier of which all ports are taken: a claim of one would not be met.
+func withoutPorts(figures []figure.Figure) []figure.Figure {
+	var out []figure.Figure
+	for _, f := range figures {
+		if f.Tier != "sriov" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func least(among []*state, of func(*state) int) *state {
+	var best *state
+	for _, n := range among {
+		if best == nil || of(n) < of(best) {
+			best = n
+		}
+	}
+	return best
+}

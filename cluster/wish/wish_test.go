@@ -1,0 +1,150 @@
+package wish
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+func TestParseReadsLimitsTargetAndTiers(t *testing.T) {
+	for text, want := range map[string]string{
+		"p99.99 < 100us":                         "p99.99 < 100us",
+		" p99.990<0.1ms ":                        "p99.99 < 100us",
+		"p99.99 <= 100µs, p50 ≤ 20 μs":           "p99.99 <= 100us, p50 <= 20us",
+		"p99 < 1s":                               "p99 < 1s",
+		"p99 < 1500ns":                           "p99 < 1500ns",
+		"p99 < 100us else p99 < 1ms else any":    "p99 < 100us else p99 < 1ms else any",
+		"p99 < 100us; to: n3":                    "p99 < 100us; to: n3",
+		"p99 < 100us; to: rack=r1,zone in (a,b)": "p99 < 100us; to: rack=r1,zone in (a,b)",
+		"p99 < 100us; tier: sriov, ovs-dpdk; to: n3.example.org": "p99 < 100us; to: n3.example.org; tier: sriov, ovs-dpdk",
+	} {
+		w, err := Parse(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if w.String() != want {
+			t.Errorf("%q is read as %q, want %q", text, w, want)
+		}
+		if again, err := Parse(w.String()); err != nil || again.String() != w.String() {
+			t.Errorf("%q is not read again as itself: %v, %v", w, again, err)
+		}
+	}
+}
+
+func TestParseRefusesWithARemedy(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                          "is no limit",
+		"fast":                      `"fast" is no limit; write a percentile`,
+		"p99.99 > 100us":            "is no limit",
+		"p99.99 < 100":              "ns, us, ms or s",
+		"p100 < 1ms":                "is no limit",
+		"p0 < 1ms":                  "above 0 and below 100",
+		"p99 < 0us":                 "from 1ns to 60s",
+		"p99 < 61s":                 "from 1ns to 60s",
+		"p99 < 1ms, p99 < 2ms":      "two limits",
+		"p99.0 < 1ms, p99 < 2ms":    "two limits",
+		"any":                       "asks for nothing",
+		"p99 < 1ms else any else p": "nothing comes after",
+		"p99 < 1ms; to:":            "has no value",
+		"p99 < 1ms; to: a; to: b":   "twice",
+		"p99 < 1ms; rate: 5":        "after a semicolon",
+		"p99 < 1ms; tier: SR-IOV":   "no name of a tier",
+		"p99 < 1ms; to: Node One":   "neither the name of a node nor a selector",
+		strings.Repeat("p", 2049):   "at most 2048",
+	} {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// The thesis's pod.yaml has "100", which ended its scheduler; 800, 5000 and 10000 are its own
+// constants, which its strict comparisons refused.
+func TestParseThesisTakesItsOwnNumbers(t *testing.T) {
+	for _, text := range []string{"100", "800", "5000", "10000", " 801 "} {
+		w, err := ParseThesis(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if limit := w.Alternatives[0][0]; !limit.Holds(w.ThesisUs*1000) || limit.Holds(w.ThesisUs*1000+1) {
+			t.Errorf("%q: limit %v does not end at itself, included", text, limit)
+		}
+	}
+	for _, text := range []string{"", "0", "-5", "1e3", "100us", "99999999999999999999"} {
+		if _, err := ParseThesis(text); err == nil || !strings.Contains(err.Error(), "microseconds") {
+			t.Errorf("%q: error %v, want one that names microseconds", text, err)
+		}
+	}
+}
+
+func TestOfReadsAPodsAnnotations(t *testing.T) {
+	for _, c := range []struct {
+		annotations map[string]string
+		want, error string
+		ports       int
+	}{
+		{},
+		{annotations: map[string]string{"other": "100"}},
+		{annotations: map[string]string{Annotation: "p50 < 1ms"}, want: "p50 < 1ms"},
+		{annotations: map[string]string{ThesisAnnotation: "800"}, want: "p99 <= 800us", ports: 1},
+		{annotations: map[string]string{ThesisAnnotation: "800", PortsAnnotation: "2"}, want: "p99 <= 800us", ports: 2},
+		{annotations: map[string]string{ThesisAnnotation: "800", PortsAnnotation: "0"}, error: PortsAnnotation},
+		{annotations: map[string]string{ThesisAnnotation: "fast"}, error: "annotation latency"},
+		{annotations: map[string]string{Annotation: "fast"}, error: "annotation nines.dev/latency"},
+		{annotations: map[string]string{Annotation: "p50 < 1ms", ThesisAnnotation: "800"}, error: "leave one out"},
+	} {
+		w, err := Of(c.annotations)
+		switch {
+		case c.error != "":
+			if err == nil || !strings.Contains(err.Error(), c.error) {
+				t.Errorf("%v: error %v, want one with %q", c.annotations, err, c.error)
+			}
+		case err != nil:
+			t.Errorf("%v: %v", c.annotations, err)
+		case c.want == "":
+			if w != nil {
+				t.Errorf("%v: has a wish %v", c.annotations, w)
+			}
+		case w.String() != c.want || w.Ports != c.ports:
+			t.Errorf("%v: is %q with %d ports, want %q with %d", c.annotations, w, w.Ports, c.want, c.ports)
+		}
+	}
+}
+
+func TestTargetMatchesByNameOrLabels(t *testing.T) {
+	w, err := Parse("p50 < 1ms; to: rack=r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w.To.Matches("n1", labels.Set{"rack": "r1"}) || w.To.Matches("rack", labels.Set{"rack": "r2"}) {
+		t.Error("a selector does not match by labels alone")
+	}
+	if w, err = Parse("p50 < 1ms; to: rack"); err != nil {
+		t.Fatal(err)
+	}
+	if !w.To.Matches("rack", nil) || w.To.Matches("n1", labels.Set{"rack": "r1"}) {
+		t.Error("a node's name does not match by the name alone")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"p99.99 < 100us", "p99 < 1ms else any; to: a=b; tier: x", "p99<=1.5µs,p50<2s", ";;", "else else"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		w, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := Parse(w.String())
+		if err != nil {
+			t.Fatalf("%q is read as %q, which is not read: %v", text, w, err)
+		}
+		if again.String() != w.String() {
+			t.Fatalf("%q is read as %q, and that as %q", text, w, again)
+		}
+	})
+}

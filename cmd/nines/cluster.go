@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/node"
+)
+
+// newClusterCommand hands the call over to nines-cluster, a program of its own: nines stays without
+// the modules of Kubernetes.
+func newClusterCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cluster VERB",
+		Short: "Make a Kubernetes cluster on this machine, and place pods in it by measured latency",
+		Long: `Make a Kubernetes cluster on this machine: a control plane and real kubelets with
+containerd, each in namespaces and control groups of its own. It is for tests, tries and
+teaching. It is undone like a lab, also after a crash.
+
+  up           make a cluster
+  status       show how its parts and their programs do
+  kubeconfig   print the file by which kubectl reaches it
+  kubectl      call kubectl for it
+  explain      tell for each node what stands in the way of a pod's wish
+  agent        measure a node; the DaemonSet of cluster/deploy runs it
+  down         remove it
+
+It needs root, control groups of version 1, and the cluster's programs, which 'make
+setup-cluster' builds once. 'nines cluster VERB --help' tells more of each verb.`,
+		Example: `  nines cluster up --nodes 2
+  nines cluster kubectl -- get nodes
+  nines cluster down`,
+		// They are nines-cluster's.
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			program, err := findCluster()
+			switch {
+			case err == nil:
+				return handOver(c.Context(), program, args)
+			case len(args) == 0, args[0] == "--help", args[0] == "-h":
+				return c.Help()
+			}
+			return err
+		},
+	}
+}
+
+// findCluster finds the program nines-cluster.
+func findCluster() (string, error) {
+	program, err := node.Program("nines-cluster")
+	if missing := new(host.MissingError); errors.As(err, &missing) {
+		missing.Remedy = "run make setup-cluster, which builds the cluster's programs once (some minutes)"
+	}
+	return program, err
+}
+
+// handOver becomes nines-cluster. It finds in its environment what only nines knows: the folder of
+// all state, and that of the programs.
+func handOver(ctx context.Context, program string, args []string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	environment := append(os.Environ(), "NINES_STATE_DIR="+lab.Root(), "NINES_LIBEXEC="+filepath.Dir(program))
+	return os.NewSyscallError("exec", syscall.Exec(program, append([]string{program}, args...), environment))
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"nines.dev/nines/host"
+)
+
+// clusterRounds are enough for a median: from one run to the next the figures differ by more than
+// the plugin can cost.
+const clusterRounds = 5
+
+// benchCluster measures how many pods a second Kubernetes' scheduler places on 5,000 nodes, 10,000
+// pods each time: by its default profile and by the plugin's, in turns, with its own benchmark
+// (cluster/scheduler/perf).
+func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
+	root, err := os.Getwd() // make bench runs in the checkout's
+	if err != nil {
+		return nil, err
+	}
+	programs := filepath.Join(root, "bin", "cluster")
+	if _, err := os.Stat(filepath.Join(programs, "nines-kube")); err != nil {
+		return nil, fmt.Errorf("the cluster's programs are not built: run make setup-cluster: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "go"), "test", "./scheduler/perf", "-run", "^$",
+		"-bench", ".", "-benchtime", "1x", "-count", strconv.Itoa(clusterRounds), "-timeout", "3h")
+	cmd.Dir = filepath.Join(root, "cluster")
+	cmd.Env = append(os.Environ(), "NINES_CLUSTER_PROGRAMS="+programs)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		text := out.Bytes()
+		return nil, fmt.Errorf("benchmark of the scheduler: %w\n%s", err, text[max(0, len(text)-2000):])
+	}
+	return clusterRows(out.Bytes())
+}
+
+// podsASecond finds the figure of a line of go test:
+//
+//	BenchmarkScheduling/Nines/5000Nodes_10000Pods-2  1  39.7 SchedulingDuration/Duration  52.6 SchedulingThroughput/Average …
+var podsASecond = regexp.MustCompile(`(?m)^BenchmarkScheduling/(\w+)/\S+\s.*?([0-9.]+) SchedulingThroughput/Average`)
+
+// clusterRows compares the medians.
+func clusterRows(out []byte) ([]Row, error) {
+	runs := map[string][]float64{}
+	for _, found := range podsASecond.FindAllSubmatch(out, -1) {
+		value, err := strconv.ParseFloat(string(found[2]), 64)
+		if err != nil {
+			return nil, fmt.Errorf("benchmark of the scheduler: %w", err)
+		}
+		runs[string(found[1])] = append(runs[string(found[1])], value)
+	}
+	plain, without, with := runs["Default"], runs["Nines"], runs["NinesWish"]
+	if len(plain) == 0 || len(without) != len(plain) || len(with) != len(plain) {
+		return nil, fmt.Errorf("benchmark of the scheduler: %d runs of the default profile, %d and %d of the plugin's", len(plain), len(without), len(with))
+	}
+	goal, met := atLeast(0.9)
+	return []Row{
+		compare("scheduler, pods without a wish", "pods/s", median(without), "default profile", median(plain), goal, met),
+		// It has no goal: the figure is to be known.
+		compare("scheduler, pods with a latency wish", "pods/s", median(with), "default profile, no wish", median(plain), ">= 0", func(float64) bool { return true }),
+	}, nil
+}
