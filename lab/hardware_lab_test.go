@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -346,21 +344,12 @@ func TestLabHardwareAfterKill(t *testing.T) {
 			killed, missed := 0, 0
 			for i := 0; i <= cycles; i++ {
 				if i > 0 {
-					up, begun := nines("up", file), time.Now()
-					if err := up.Start(); err != nil {
-						t.Fatal(err)
-					}
-					timer := time.AfterFunc(took*time.Duration(i)/time.Duration(cycles+1), func() { _ = up.Process.Kill() })
-					err := up.Wait()
-					timer.Stop()
-					var exit *exec.ExitError
-					if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+					was, ran := killAfter(t, nines("up", file), took*time.Duration(i)/time.Duration(cycles+1))
+					if was {
 						killed++
-					} else if err != nil {
-						t.Fatal(err)
 					} else if missed++; missed < 10*cycles {
 						// It was up before: an up of a busy host says little of the next.
-						took = time.Since(begun)
+						took = ran
 						i--
 					}
 				}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -323,43 +322,27 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 	before, functions := takeSnapshot(t), cards(t)
 	begun := time.Now()
 	run("up", file)
-	whole := time.Since(begun)
+	moments := moments{to: time.Since(begun)}
 	if len(before.changes(takeSnapshot(t))) < 4 {
 		t.Fatal("the lab is up, and the snapshot sees little of it")
 	}
 	run("down", "tbisolated")
-	killed, halves := 0, 0
-	for cycle := 0; cycle < cycles || halves == 0 && cycle < 10*cycles; cycle++ {
-		after := time.Duration(rand.Int64N(int64(whole)))
-		cmd := exec.Command(binary, "up", file)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(after)
-		_ = cmd.Process.Kill()
-		var exit *exec.ExitError
-		if err := cmd.Wait(); errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-			killed++
-		}
-		if len(before.changes(takeSnapshot(t))) > 0 {
-			halves++
-		}
+	cycle := 0
+	for ; !moments.enough(cycle, cycles); cycle++ {
+		after := moments.kill(t, exec.Command(binary, "up", file), func() bool { return len(before.changes(takeSnapshot(t))) > 0 })
 		run("down", "tbisolated")
 		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
-			t.Fatalf("cycle %d, killed after %v of %v:\n%s", cycle, after, whole, strings.Join(changes, "\n"))
+			t.Fatalf("cycle %d, killed after %v:\n%s", cycle, after, strings.Join(changes, "\n"))
 		}
 		if changes := functions.changes(t); changes != "" {
-			t.Fatalf("cycle %d, killed after %v of %v: the cards have changed:\n%s", cycle, after, whole, changes)
+			t.Fatalf("cycle %d, killed after %v: the cards have changed:\n%s", cycle, after, changes)
 		}
 		if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
-			t.Fatalf("cycle %d, killed after %v of %v: claims are left: %v", cycle, after, whole, left)
+			t.Fatalf("cycle %d, killed after %v: claims are left: %v", cycle, after, left)
 		}
 		if cycle%5 == 4 {
-			t.Logf("%d cycles in %v, %d killed", cycle+1, time.Since(begun).Round(time.Second), killed)
+			t.Logf("%d cycles in %v, %d killed", cycle+1, time.Since(begun).Round(time.Second), moments.killed)
 		}
 	}
-	t.Logf("%d cycles, %d killed, %d with the host changed at that time", cycles, killed, halves)
-	if killed == 0 || halves == 0 {
-		t.Error("nothing was killed while it changed the host")
-	}
+	moments.report(t, cycle)
 }

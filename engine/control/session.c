@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -156,7 +157,7 @@ int session_stdio(struct engine *e, int in_fd, int out_fd, int signal_fd)
 	return session_run(e, in_fd, out_fd, signal_fd, &outcome);
 }
 
-static int listen_at(const char *path, int *out)
+static int listen_at(const char *path, int *out, struct stat *file)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int err;
@@ -173,7 +174,8 @@ static int listen_at(const char *path, int *out)
 		return -EADDRINUSE;
 	}
 	unlink(path);
-	if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 8) < 0) {
+	if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 8) < 0 ||
+	    stat(path, file) < 0) {
 		err = -errno;
 		close(fd);
 		return err;
@@ -185,7 +187,8 @@ static int listen_at(const char *path, int *out)
 int session_socket(struct engine *e, const char *path, int signal_fd)
 {
 	enum outcome outcome = CLIENT_LEFT;
-	int listener = -1, err = listen_at(path, &listener);
+	struct stat file, now;
+	int listener = -1, err = listen_at(path, &listener, &file);
 	if (err)
 		return err;
 	while (!err && outcome != SIGNALLED) {
@@ -205,7 +208,9 @@ int session_socket(struct engine *e, const char *path, int signal_fd)
 		err = session_run(e, client, client, signal_fd, &outcome);
 		close(client);
 	}
+	/* Another engine may have the name by now. */
+	if (stat(path, &now) == 0 && now.st_dev == file.st_dev && now.st_ino == file.st_ino)
+		unlink(path);
 	close(listener);
-	unlink(path);
 	return err;
 }

@@ -207,12 +207,23 @@ func (p *port) serve() error {
 	return nil
 }
 
+// refusedPatience is how long a socket that refuses may belong to no process: bind(2) makes the file
+// before the kernel's table has the socket (net/unix/af_unix.c), and a translated guest of a busy
+// host may stand still between the two.
+const refusedPatience = 3 * time.Second
+
 func dialEngine(path string) (net.Conn, error) {
-	for deadline := time.Now().Add(enginePatience); ; {
+	begun := time.Now()
+	alive := begun // when its engine may last have been starting
+	for {
 		conn, err := net.Dial("unix", path)
-		starting := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) && bound(path)
-		if !starting || time.Now().After(deadline) {
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) && bound(path) {
+			alive = time.Now()
+		} else if !errors.Is(err, unix.ECONNREFUSED) || time.Since(alive) > refusedPatience {
 			return conn, err
+		}
+		if time.Since(begun) > enginePatience {
+			return nil, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,7 +18,12 @@ func TestAnEngineThatIsAboutToListenIsAwaited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+	// As in the middle of bind(2), the file is there and no process has it.
+	early, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(unix.Bind(early, &unix.SockaddrUnix{Name: path}), unix.Close(early)); err != nil {
 		t.Fatal(err)
 	}
 	dialled := make(chan error, 1)
@@ -31,6 +37,14 @@ func TestAnEngineThatIsAboutToListenIsAwaited(t *testing.T) {
 	select {
 	case err := <-dialled:
 		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := errors.Join(os.Remove(path), unix.Bind(fd, &unix.SockaddrUnix{Name: path})); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-dialled:
+		t.Fatalf("it did not wait for listen(2): %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
 	if err := unix.Listen(fd, 1); err != nil {
