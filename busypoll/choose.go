@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
 
@@ -36,7 +36,7 @@ func first(lacks ...Lack) Lack {
 
 // Choose returns the wanted mechanism, or for auto the best one that the kernel has, and
 // the reason. If the kernel has none, or not the wanted one, the error is a
-// host.MissingError. It is pure.
+// exit.MissingError. It is pure.
 func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, error) {
 	var missing []string
 	for _, m := range mechanisms {
@@ -58,5 +58,5 @@ func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, 
 	if wanted != "" && wanted != spec.PollAuto {
 		remedy = "leave the mechanism to nines (auto), or use another kernel"
 	}
-	return "", "", &host.MissingError{Capability: "busy polling", Reason: strings.Join(missing, "; "), Remedy: remedy}
+	return "", "", &exit.MissingError{Capability: "busy polling", Reason: strings.Join(missing, "; "), Remedy: remedy}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
 
@@ -36,7 +36,7 @@ func TestChooseTakesTheBestThatTheKernelHas(t *testing.T) {
 		t.Errorf("why: %s", why)
 	}
 	_, _, err := Choose(kernels()["6.1"], spec.PollAuto)
-	if missing := (*host.MissingError)(nil); !errors.As(err, &missing) || !strings.Contains(missing.Reason, "io_uring: not in this kernel") {
+	if missing := (*exit.MissingError)(nil); !errors.As(err, &missing) || !strings.Contains(missing.Reason, "io_uring: not in this kernel") {
 		t.Errorf("6.1 without the module: %v", err)
 	}
 }
@@ -47,7 +47,7 @@ func TestChooseTakesWhatIsWantedOrSaysWhyNot(t *testing.T) {
 		t.Errorf("got %q (%s), %v", got, why, err)
 	}
 	_, _, err = Choose(kernels()["6.18"], spec.PollNetlink)
-	missing := (*host.MissingError)(nil)
+	missing := (*exit.MissingError)(nil)
 	if !errors.As(err, &missing) || missing.Reason != "netlink: not in this kernel" {
 		t.Errorf("netlink on 6.18: %v", err)
 	}

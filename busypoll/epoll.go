@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
 
@@ -27,7 +27,7 @@ func behindEpoll(poller *spec.Scheduling) *spec.Scheduling {
 func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices []device) error {
 	for _, d := range devices {
 		if d.peer == nil {
-			return &host.MissingError{
+			return &exit.MissingError{
 				Capability: "busy polling", Reason: "epoll polls only veth: the poller needs a packet from the other end first, and that of interface " + d.name + " is not on this host",
 				Remedy: "use a kernel with a better mechanism (Linux 6.13, or the module of nines kbp module), or rx: threaded or awake",
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/napi"
@@ -231,8 +231,8 @@ func (s Site) runPoller(ctx context.Context, logPath string, argv []string) (pro
 	}
 	text, _ := os.ReadFile(logPath)
 	said := strings.TrimPrefix(string(bytes.TrimSpace(text)), "nines-poller: ")
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == lacksExit {
-		return proc.Identity{}, &host.MissingError{Capability: "busy polling", Reason: said, Remedy: "choose another mechanism, or rx: threaded or awake"}
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) && ended.ExitCode() == lacksExit {
+		return proc.Identity{}, &exit.MissingError{Capability: "busy polling", Reason: said, Remedy: "choose another mechanism, or rx: threaded or awake"}
 	}
 	return proc.Identity{}, fmt.Errorf("nines-poller: %s", said)
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
 )
 
@@ -74,7 +73,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		asked = append(asked, r.name+said(err))
 	}
 	if len(asked) == 0 {
-		return 0, &host.MissingError{
+		return 0, &exit.MissingError{
 			Capability: "container runtime", Reason: "none of docker, podman, lxc-info and crictl is in PATH" + only(wanted),
 			Remedy: "name the container's first process by --pid, or its network namespace by --netns",
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 )
 
 // runtimesWith makes PATH contain only these programs, which are shell scripts.
@@ -122,7 +121,7 @@ func TestAStoppedContainerDoesNotRun(t *testing.T) {
 
 func TestAHostWithoutRuntimesSaysSo(t *testing.T) {
 	runtimesWith(t, nil)
-	if _, err := ContainerPID(context.Background(), "web"); !errors.As(err, new(*host.MissingError)) {
+	if _, err := ContainerPID(context.Background(), "web"); !errors.As(err, new(*exit.MissingError)) {
 		t.Error(err)
 	}
 }

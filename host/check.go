@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/terminal"
 )
 
@@ -89,7 +90,7 @@ func Missing(findings []Finding) error {
 		if f.Works != "" {
 			remedy = strings.TrimPrefix(remedy+"; without it "+f.Works, "; ")
 		}
-		errs = append(errs, &MissingError{Capability: f.Capability, Reason: f.Problem, Remedy: remedy})
+		errs = append(errs, &exit.MissingError{Capability: f.Capability, Reason: f.Problem, Remedy: remedy})
 	}
 	return errors.Join(errs...)
 }

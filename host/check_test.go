@@ -77,7 +77,7 @@ func TestCheckBareHost(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 	err := Missing(findings)
-	var missing *MissingError
+	var missing *exit.MissingError
 	if !errors.As(err, &missing) || missing.ExitCode() != exit.Lacks {
 		t.Fatalf("Missing gives %v", err)
 	}

@@ -153,7 +153,7 @@ func TestNoProc(t *testing.T) {
 		"sysfs": {Files: map[string]string{"/proc/cpuinfo": "processor: 0\n"}},
 	} {
 		_, err := ReadTree(tree)
-		var missing *MissingError
+		var missing *exit.MissingError
 		if !errors.As(err, &missing) || missing.Capability != capability || missing.ExitCode() != exit.Lacks {
 			t.Errorf("without %s the error is %v", capability, err)
 		}

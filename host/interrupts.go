@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/files"
 )
 
@@ -84,7 +85,7 @@ func (i Interrupt) MayCome(cpu int) bool {
 	if list == "" {
 		list = i.Affinity
 	}
-	cpus, err := ParseCPUList(list)
+	cpus, err := cpulist.Parse(list)
 	return err == nil && slices.Contains(cpus, cpu)
 }
 

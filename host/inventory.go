@@ -1,7 +1,6 @@
 package host
 
 import (
-	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/pci"
 )
@@ -173,13 +172,10 @@ type NIC struct {
 	Interrupts []string `json:"interrupts,omitempty"`
 	// Coalescing is how long it collects packets before an interrupt; nil if it does
 	// not report that.
-	Coalescing *Coalescing `json:"coalescing,omitempty"`
+	Coalescing *ethtool.Coalescing `json:"coalescing,omitempty"`
 	// SleepsL1 is true if its PCIe link may sleep in L1 (ASPM).
 	SleepsL1 bool `json:"sleeps_l1,omitempty"`
 }
-
-// Coalescing is a card's interrupt moderation.
-type Coalescing = ethtool.Coalescing
 
 // Interrupt is one line of /proc/interrupts.
 type Interrupt struct {
@@ -214,9 +210,6 @@ type (
 	VFSettings      = pci.VFSettings
 	IOMMU           = pci.IOMMU
 )
-
-// MissingError says what a host lacks.
-type MissingError = exit.MissingError
 
 // The cgroup modes.
 const (

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestAHostThatCannotBeReadLacksNothing(t *testing.T) {
 	labtest.WithoutFiles(t, func() {}, func() {
 		_, err := Read()
-		if !errors.Is(err, unix.EMFILE) || errors.As(err, new(*MissingError)) || !strings.Contains(err.Error(), "ulimit -n") {
+		if !errors.Is(err, unix.EMFILE) || errors.As(err, new(*exit.MissingError)) || !strings.Contains(err.Error(), "ulimit -n") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -14,6 +14,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
 )
 
 // Probe tries the features that files do not prove, in a temporary network namespace. It
@@ -57,7 +59,7 @@ func (inv *Inventory) SetFeatures(probed []Feature) {
 // namespace for good.
 func probeHere() ([]Feature, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-		missing := &MissingError{Capability: FeatureNetns, Reason: "cannot make a network namespace", Err: err}
+		missing := &exit.MissingError{Capability: FeatureNetns, Reason: "cannot make a network namespace", Err: err}
 		if errors.Is(err, unix.EPERM) {
 			missing.Capability, missing.Remedy = "root", "run as root, or with sudo"
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/files"
 	"nines.dev/nines/kernel/pci"
 )
@@ -16,7 +17,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 	}
 	info, err := t.ReadFile("/proc/cpuinfo")
 	if err != nil {
-		return nil, &MissingError{
+		return nil, &exit.MissingError{
 			Capability: "proc",
 			Reason:     "cannot read /proc/cpuinfo",
 			Remedy:     "mount -t proc proc /proc",
@@ -24,7 +25,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 		}
 	}
 	if !t.Exists(cpuRoot) {
-		return nil, &MissingError{
+		return nil, &exit.MissingError{
 			Capability: "sysfs",
 			Reason:     cpuRoot + " is not there",
 			Remedy:     "mount -t sysfs sysfs /sys",

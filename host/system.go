@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/files"
 )
 
@@ -113,7 +114,7 @@ func readSelf(t Tree, inv *Inventory) (Privileges, []int) {
 		}
 	}
 	sort.Strings(p.Capabilities)
-	allowed, err := ParseCPUList(field(status, "Cpus_allowed_list"))
+	allowed, err := cpulist.Parse(field(status, "Cpus_allowed_list"))
 	if err != nil || len(allowed) == 0 {
 		allowed = nil
 		for _, c := range inv.CPUs {

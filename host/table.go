@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/terminal"
 )
 
@@ -109,15 +110,15 @@ func (inv *Inventory) writeCPUs(row func(name, format string, args ...any)) {
 		}
 	}
 	row("CPU", "%s", orUnknown(strings.Join(sortedNames(models), " + ")))
-	row("CPUs", "%d online (%s), %s, %s, SMT %s", len(online), FormatCPUList(online),
+	row("CPUs", "%d online (%s), %s, %s, SMT %s", len(online), cpulist.Format(online),
 		terminal.Count(len(cores), "core"), terminal.Count(len(packages), "package"), orUnknown(inv.SMT))
 	if len(offline) > 0 {
-		row("", "offline: %s", FormatCPUList(offline))
+		row("", "offline: %s", cpulist.Format(offline))
 	}
 	if !slices.Equal(online, inv.AllowedCPUs) {
-		row("", "this process may use %s", FormatCPUList(inv.AllowedCPUs))
+		row("", "this process may use %s", cpulist.Format(inv.AllowedCPUs))
 	}
-	row("", "isolated: %s; nohz_full: %s", orNone(FormatCPUList(isolated)), orNone(FormatCPUList(nohz)))
+	row("", "isolated: %s; nohz_full: %s", orNone(cpulist.Format(isolated)), orNone(cpulist.Format(nohz)))
 	row("", "governor %s, idle driver %s", orNone(strings.Join(sortedNames(governors), " ")), orNone(inv.CPUIdle.Driver))
 }
 
@@ -127,7 +128,7 @@ func (inv *Inventory) writeMemory(row func(name, format string, args ...any)) {
 		row("", "hugepages of %s: %d, %d free", terminal.MiB(h.SizeBytes), h.Total, h.Free)
 	}
 	for _, n := range inv.NUMANodes {
-		row(fmt.Sprintf("NUMA node %d", n.ID), "CPUs %s, %s, distances %v", orNone(FormatCPUList(n.CPUs)), terminal.GiB(n.MemoryTotalBytes), n.Distances)
+		row(fmt.Sprintf("NUMA node %d", n.ID), "CPUs %s, %s, distances %v", orNone(cpulist.Format(n.CPUs)), terminal.GiB(n.MemoryTotalBytes), n.Distances)
 		if len(inv.NUMANodes) > 1 {
 			for _, h := range n.Hugepages {
 				row("", "hugepages of %s: %d, %d free", terminal.MiB(h.SizeBytes), h.Total, h.Free)

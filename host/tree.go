@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/files"
 	"nines.dev/nines/kernel/pci"
@@ -77,7 +78,7 @@ func (t dirTree) Coalescing(nic string) (Coalescing, error) {
 // cpuList reads a file in the kernel's list format. A file that is absent, or says "(null)"
 // as nohz_full does when off, is the empty list.
 func cpuList(t Tree, path string) []int {
-	list, err := ParseCPUList(files.Text(t, path))
+	list, err := cpulist.Parse(files.Text(t, path))
 	if err != nil {
 		return []int{}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
@@ -52,7 +51,7 @@ traffic: {from: "a:x", to: "a:x", backend: %s, rate_pps: 500, frame_bytes: 64}
 func needLinks(t testing.TB, p *plan.Plan) {
 	t.Helper()
 	err := link.Check(p)
-	if err != nil && !errors.As(err, new(*host.MissingError)) {
+	if err != nil && !errors.As(err, new(*exit.MissingError)) {
 		t.Fatal(err)
 	}
 	labtest.Require(t, fmt.Sprint(err), err == nil)
@@ -521,7 +520,7 @@ func TestMoreHugepagesThanThereIsMemory(t *testing.T) {
 	p := reserving(t, "tbhuge", 1<<30)
 	before := foreignPages(t, p)
 	_, err := Up(context.Background(), UpOptions{Plan: p})
-	if !errors.As(err, new(*host.MissingError)) || !strings.Contains(err.Error(), "hugepages") {
+	if !errors.As(err, new(*exit.MissingError)) || !strings.Contains(err.Error(), "hugepages") {
 		t.Errorf("got %v", err)
 	}
 	if got := foreignPages(t, p); got != before {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
@@ -135,9 +135,9 @@ func (b *builder) runDisturber(ctx context.Context, name, token string, argv []s
 // host lacks something.
 func disturberError(failed error, said string) error {
 	said = strings.TrimPrefix(said, "nines-disturb: ")
-	var exit *exec.ExitError
-	if errors.As(failed, &exit) && exit.ExitCode() == 3 {
-		return &host.MissingError{Capability: "disturb", Reason: said, Remedy: "use another kind or CPU, or remove disturb"}
+	var ended *exec.ExitError
+	if errors.As(failed, &ended) && ended.ExitCode() == 3 {
+		return &exit.MissingError{Capability: "disturb", Reason: said, Remedy: "use another kind or CPU, or remove disturb"}
 	}
 	return fmt.Errorf("nines-disturb: %w: %s", failed, said)
 }

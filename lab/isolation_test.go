@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
@@ -134,7 +135,7 @@ func TestStepsSayHowCPUsAreIsolated(t *testing.T) {
 	p := planWith(t, text, 4)
 	steps := strings.Join(Steps(p), "\n")
 	for _, want := range []string{
-		"isolation: make the CPUs " + host.FormatCPUList(p.IsolatedCPUs) + " a partition (isolated)",
+		"isolation: make the CPUs " + cpulist.Format(p.IsolatedCPUs) + " a partition (isolated)",
 		"isolation: keep unbound workqueues, interrupts", "take the kernel's movable threads off",
 		fmt.Sprintf("node dut: control group %s/%s-dut with CPUs", p.Prefix, p.Prefix), "at most 32 hugepages of 2048 KiB",
 	} {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/link"
@@ -201,7 +201,7 @@ func (l *Lab) Alive(nodeName string) bool {
 
 // needRoot turns a permission error into an error that says that root is needed.
 func needRoot(err error) error {
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: "root", Reason: "network namespaces, devices and control groups need it", Err: err,
 		Remedy: "run it with sudo; nines plan and nines validate work without",
 	}

@@ -245,7 +245,7 @@ func TestWithoutLXCNothingIsMade(t *testing.T) {
 	labtest.Root(t)
 	p := planOf(t, mixedLab)
 	t.Setenv("PATH", t.TempDir())
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	_, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(mixedLab)})
 	if !errors.As(err, &missing) || missing.Capability != host.FeatureLXC || missing.ExitCode() != 3 {
 		t.Errorf("got %v", err)

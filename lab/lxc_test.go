@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/test/labtest"
 )
@@ -41,7 +41,7 @@ func TestContainerIsAMachineOfItsOwn(t *testing.T) {
 	if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $(hostname)"); out != "green "+lab.Plan().Nodes[1].HostName {
 		t.Errorf("the container says %q", out)
 	}
-	if out := in(t, lab, "b", "grep", "Cpus_allowed_list", "/proc/self/status"); out != "Cpus_allowed_list:\t"+host.FormatCPUList(lab.Plan().Nodes[1].CPUs) {
+	if out := in(t, lab, "b", "grep", "Cpus_allowed_list", "/proc/self/status"); out != "Cpus_allowed_list:\t"+cpulist.Format(lab.Plan().Nodes[1].CPUs) {
 		t.Errorf("the container says %q", out)
 	}
 	memory, err := isolate.Find(isolate.Memory)

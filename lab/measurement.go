@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
@@ -84,7 +84,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 // nothing.
 func RemoveOrphans(ctx context.Context) error {
 	labs, err := List()
-	if errors.As(err, new(*host.MissingError)) {
+	if errors.As(err, new(*exit.MissingError)) {
 		return nil
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -25,7 +25,7 @@ func needOVS(t testing.TB, kind string) {
 	labtest.Root(t)
 	// Without hugepages: the test is about Open vSwitch, and others may have them.
 	err := link.Check(planOf(t, ovsStar(kind, 2, 1500)))
-	if err != nil && !errors.As(err, new(*host.MissingError)) {
+	if err != nil && !errors.As(err, new(*exit.MissingError)) {
 		t.Fatal(err)
 	}
 	labtest.Require(t, fmt.Sprintf("%s (%v)", kind, err), err == nil)
@@ -246,7 +246,7 @@ func TestAMissingProgramIsToldBeforeAnythingIsMade(t *testing.T) {
 			continue // it is where nines looks outside PATH, too
 		}
 		_, err := Up(context.Background(), UpOptions{Plan: p})
-		var missing *host.MissingError
+		var missing *exit.MissingError
 		if !errors.As(err, &missing) || missing.Capability != string(kind) || missing.Remedy == "" || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want one line that names what is missing and how to get it", kind, err)
 		}

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"nines.dev/nines/busypoll"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -59,7 +61,7 @@ func checkReceive(p *plan.Plan) (poller string, err error) {
 		} {
 			if len(receivedBy(n, one.way)) > 0 && !one.lack.None() {
 				return "", fmt.Errorf("node %q: rx: %s: %w", n.Name, one.way,
-					&host.MissingError{Capability: one.name, Reason: string(one.lack), Remedy: "use a newer kernel, or rx: interrupt or awake"})
+					&exit.MissingError{Capability: one.name, Reason: string(one.lack), Remedy: "use a newer kernel, or rx: interrupt or awake"})
 			}
 		}
 	}
@@ -200,14 +202,14 @@ func receiveSteps(add func(string, ...any), n plan.Node) {
 		switch way {
 		case spec.ReceiveThreaded:
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; threaded NAPI, its threads on CPUs %s",
-				n.Name, interfaces, host.FormatCPUList(r.CPUs))
+				n.Name, interfaces, cpulist.Format(r.CPUs))
 		case spec.ReceiveBusyPoll:
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth%s; polled by %s on CPUs %s, scheduled as %s",
-				n.Name, interfaces, deferralText(r), mechanismText(r.Mechanism), host.FormatCPUList(r.CPUs), r.Polling)
+				n.Name, interfaces, deferralText(r), mechanismText(r.Mechanism), cpulist.Format(r.CPUs), r.Polling)
 		case spec.ReceiveSuspend:
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; interrupts deferred, and suspended while polled", n.Name, interfaces)
 		case spec.ReceiveAwake:
-			add("node %s: keep CPUs %s awake, for %s: by PM QoS, or nines-poller at SCHED_IDLE", n.Name, host.FormatCPUList(r.AwakeCPUs), interfaces)
+			add("node %s: keep CPUs %s awake, for %s: by PM QoS, or nines-poller at SCHED_IDLE", n.Name, cpulist.Format(r.AwakeCPUs), interfaces)
 		case spec.ReceiveInterrupt:
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/busypoll"
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -430,7 +430,7 @@ func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 	} {
 		findNode(p, "dut").Receive.Mechanism = mechanism
 		_, err := checkReceive(p)
-		missing := (*host.MissingError)(nil)
+		missing := (*exit.MissingError)(nil)
 		switch {
 		case lack.None() && err != nil:
 			t.Errorf("%s, which this kernel has: %v", mechanism, err)

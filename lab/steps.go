@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -25,7 +25,7 @@ func Steps(p *plan.Plan) []string {
 	hugepageSteps(add, p)
 	if p.Tuning != "" {
 		add("host: settings of the profile %s for CPUs %s, until the lab goes; nines tune plan --for FILE lists them",
-			p.Tuning, host.FormatCPUList(TunedCPUs(p)))
+			p.Tuning, cpulist.Format(TunedCPUs(p)))
 	}
 	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
 	portSteps(add, p)
@@ -113,7 +113,7 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	for _, c := range isolate.Controllers(p, n) {
 		switch c {
 		case isolate.CPUSet:
-			add("node %s: control group %s with CPUs %s", n.Name, group, host.FormatCPUList(n.CPUs))
+			add("node %s: control group %s with CPUs %s", n.Name, group, cpulist.Format(n.CPUs))
 		case isolate.Memory:
 			add("node %s: control group %s with %d bytes of memory", n.Name, group, n.MemoryBytes)
 		case isolate.HugeTLB:
@@ -186,7 +186,7 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 				link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), e.Socket), who)
 		}
 	}
-	where := "on CPU " + host.FormatCPUList(l.Switch.CPUs)
+	where := "on CPU " + cpulist.Format(l.Switch.CPUs)
 	if len(l.Switch.CPUs) == 0 {
 		where = "with the kernel's datapath"
 	}

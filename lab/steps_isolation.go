@@ -3,7 +3,7 @@ package lab
 import (
 	"fmt"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -26,7 +26,7 @@ func isolationSteps(add func(string, ...any), p *plan.Plan) {
 			balance = "isolated"
 		}
 		add("isolation: make the CPUs %s a partition (%s) of control group %s, below it in one for each node where the kernel can; "+
-			"with version 1, a cpuset of their own, and move all of the host's tasks into %s.host", host.FormatCPUList(p.IsolatedCPUs), balance, p.Prefix, p.Prefix)
+			"with version 1, a cpuset of their own, and move all of the host's tasks into %s.host", cpulist.Format(p.IsolatedCPUs), balance, p.Prefix, p.Prefix)
 	}
 	if p.Isolation == spec.IsolationIsolated {
 		add("isolation: when the nodes are there, take the kernel's movable threads off the CPUs %s", off)

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -82,7 +82,7 @@ func TestLabSystemdWantsVersion2(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootV1)
 	labtest.Root(t)
 	err := Check(planOf(t, fmt.Sprintf(systemdLab, spec.IsolationAffinity, 2, 3)))
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if !errors.As(err, &missing) || missing.Capability != "cgroup version 2" {
 		t.Errorf("Check says %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -142,7 +143,7 @@ func TestTunedCPUsAreThoseOfNodesEnginesAndPrograms(t *testing.T) {
 		Traffic: &plan.Traffic{FromCPU: 2, ToCPU: -1},
 		Links:   []plan.Link{{Switch: &plan.Switch{CPUs: []int{7}}}, {}},
 	}
-	if got := host.FormatCPUList(TunedCPUs(p)); got != "2,4-5,7" {
+	if got := cpulist.Format(TunedCPUs(p)); got != "2,4-5,7" {
 		t.Errorf("%s", got)
 	}
 }

@@ -75,7 +75,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 // lacksLink tells whether the error means that the host lacks a usable program for one of the
 // plan's links; programs are looked up only when needed.
 func lacksLink(err error, p *plan.Plan) bool {
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	return errors.As(err, &missing) &&
 		slices.ContainsFunc(p.Links, func(l plan.Link) bool { return string(l.Kind) == missing.Capability })
 }
@@ -130,7 +130,7 @@ func (e *Experiment) leftOut(err error) host.Finding {
 		}
 	}
 	f := host.Finding{Severity: host.SeverityWarning, Problem: err.Error()}
-	missing, hardware := new(host.MissingError), new(plan.NoHardware)
+	missing, hardware := new(exit.MissingError), new(plan.NoHardware)
 	switch {
 	case errors.As(err, &missing):
 		f.Capability, f.Problem, f.Remedy = missing.Capability, missing.Reason, missing.Remedy+"; "

@@ -10,7 +10,6 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 )
@@ -152,7 +151,7 @@ func (d *deaths) error(alone bool) error {
 // Ctrl-C.
 func (b *bench) deathBehind(ctx context.Context, err error) string {
 	switch {
-	case ctx.Err() != nil, errors.As(err, new(*result.WriteError)), errors.As(err, new(*host.MissingError)):
+	case ctx.Err() != nil, errors.As(err, new(*result.WriteError)), errors.As(err, new(*exit.MissingError)):
 		return ""
 	case errors.As(err, new(*diedError)):
 		return err.Error()

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/engine/client"
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -46,7 +46,7 @@ func (w *watching) Died(d Death) { w.died = append(w.died, d) }
 func TestDeathsAreOutlived(t *testing.T) {
 	gone := fmt.Errorf("node gen: trial: %w\nits last words", client.ErrGone)
 	full := &result.WriteError{Path: "trials", Err: syscall.ENOSPC}
-	lacking := errors.Join(client.ErrGone, &host.MissingError{Capability: "hugepages"})
+	lacking := errors.Join(client.ErrGone, &exit.MissingError{Capability: "hugepages"})
 	for name, test := range map[string]struct {
 		again bool
 		// outcomes are the errors of the steps; died is what died in those without an error.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -28,7 +28,7 @@ traffic: {from: "a:eth", to: "b:eth", backend: dpdk, rate_pps: 2000, duration: 5
 			labtest.Hugepages(t)
 			experiment, writer := prepare(t, "viaovs", fmt.Sprintf(network, forwarding))
 			_, err := experiment.Check()
-			if err != nil && !errors.As(err, new(*host.MissingError)) {
+			if err != nil && !errors.As(err, new(*exit.MissingError)) {
 				t.Fatal(err)
 			}
 			labtest.Require(t, fmt.Sprintf("ovs-dpdk (%v)", err), err == nil)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -102,7 +103,7 @@ func (w *work) refuseTooLarge() error {
 // names them.
 func (w *work) demandList(n *node, listed map[int]string) error {
 	d := &n.demand
-	list, err := host.ParseCPUList(n.spec.CPUList)
+	list, err := cpulist.Parse(n.spec.CPUList)
 	if err != nil {
 		return &Conflict{n.title() + ": cpu_list", err.Error(), ""}
 	}
@@ -118,11 +119,11 @@ func (w *work) demandList(n *node, listed map[int]string) error {
 		cpu, err := w.inv.CPU(id)
 		switch {
 		case err != nil:
-			return &Impossible{want, "the host has the CPUs " + host.FormatCPUList(w.usable()), "name others in cpu_list, or give cpus"}
+			return &Impossible{want, "the host has the CPUs " + cpulist.Format(w.usable()), "name others in cpu_list, or give cpus"}
 		case !cpu.Online:
 			return &Impossible{want, "that CPU is offline", fmt.Sprintf("echo 1 > /sys/devices/system/cpu/cpu%d/online", id)}
 		case !slices.Contains(w.inv.AllowedCPUs, id):
-			return &Impossible{want, "this process may only use " + host.FormatCPUList(w.usable()), "widen its cpuset or affinity (taskset -p)"}
+			return &Impossible{want, "this process may only use " + cpulist.Format(w.usable()), "widen its cpuset or affinity (taskset -p)"}
 		}
 	}
 	d.list, d.count, d.explicit = list, len(list), true

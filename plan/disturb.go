@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -46,7 +46,7 @@ func (w *work) disturb() error {
 		case s.CPU != nil:
 			if d.CPU, d.Why = *s.CPU, "named by cpu"; !slices.Contains(w.usable(), d.CPU) {
 				return at(&Impossible{fmt.Sprintf("%s: CPU %d shall be disturbed", place, d.CPU),
-					"this process may use " + host.FormatCPUList(w.usable()), "name one of them, or a node"}, []string{"disturb", name})
+					"this process may use " + cpulist.Format(w.usable()), "name one of them, or a node"}, []string{"disturb", name})
 			}
 		default:
 			d.Why = "wherever the kernel puts it"

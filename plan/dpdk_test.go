@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 )
 
@@ -59,7 +60,7 @@ func TestLadderWithSwitch(t *testing.T) {
 			got := summary(p)
 			for _, l := range p.Links {
 				if l.Switch != nil {
-					got += "; " + l.Name + " on " + choose(len(l.Switch.CPUs) == 0, "-", host.FormatCPUList(l.Switch.CPUs))
+					got += "; " + l.Name + " on " + choose(len(l.Switch.CPUs) == 0, "-", cpulist.Format(l.Switch.CPUs))
 				}
 			}
 			if got != c.want {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/terminal"
 )
 
@@ -158,12 +159,12 @@ func (a *assignment) explainOwn(n *node) {
 
 // cpuText names CPUs in a sentence: "CPU 3", "CPUs 0-1".
 func cpuText(cpus []int) string {
-	return choose(len(cpus) == 1, "CPU ", "CPUs ") + host.FormatCPUList(cpus)
+	return choose(len(cpus) == 1, "CPU ", "CPUs ") + cpulist.Format(cpus)
 }
 
 // numaText names NUMA nodes in a sentence: "node 1", "nodes 0-1".
 func numaText(nodes []int) string {
-	return choose(len(nodes) == 1, "node ", "nodes ") + host.FormatCPUList(nodes)
+	return choose(len(nodes) == 1, "node ", "nodes ") + cpulist.Format(nodes)
 }
 
 func choose(condition bool, yes, no string) string {
@@ -178,7 +179,7 @@ func (a *assignment) notes() {
 	w := a.w
 	usable := w.usable()
 	if online := countOnline(w.inv); online > len(usable) {
-		w.note("The host has %d CPUs online; this process may use %s.", online, host.FormatCPUList(usable))
+		w.note("The host has %d CPUs online; this process may use %s.", online, cpulist.Format(usable))
 	}
 	if len(a.onKept) > 0 {
 		untouched := ""
@@ -222,7 +223,7 @@ func (a *assignment) noteSharedCore(c *core) {
 	if poller {
 		slowed = "slow each other down, the more as one polls"
 	}
-	a.w.note("Cores are few: %s share a physical core (CPUs %s) and %s.", strings.Join(users, " and "), host.FormatCPUList(c.threads), slowed)
+	a.w.note("Cores are few: %s share a physical core (CPUs %s) and %s.", strings.Join(users, " and "), cpulist.Format(c.threads), slowed)
 }
 
 // noteCrossings says which links join CPUs of different NUMA nodes.
@@ -233,7 +234,7 @@ func (w *work) noteCrossings() {
 			if len(n.demand.list) > 0 {
 				why = "as its cpu_list says"
 			}
-			w.note("%s has CPUs on NUMA nodes %s, %s.", n.title(), host.FormatCPUList(numas), why)
+			w.note("%s has CPUs on NUMA nodes %s, %s.", n.title(), cpulist.Format(numas), why)
 		}
 	}
 	for _, l := range w.links {
@@ -259,7 +260,7 @@ func (w *work) noteCrossings() {
 		}
 		slices.Sort(numas)
 		if numas = slices.Compact(numas); len(numas) > 1 {
-			w.note("link %s crosses NUMA nodes %s, which adds about 1.7 µs (Emmerich et al.).", l.name, host.FormatCPUList(numas))
+			w.note("link %s crosses NUMA nodes %s, which adds about 1.7 µs (Emmerich et al.).", l.name, cpulist.Format(numas))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -209,7 +210,7 @@ func (w *work) away(l *link, c *card) int {
 		}
 		if m := e.node.spec.MemoryNode; m != nil {
 			sum += w.distance(*m, c.NUMANode)
-		} else if list, err := host.ParseCPUList(e.node.spec.CPUList); err == nil {
+		} else if list, err := cpulist.Parse(e.node.spec.CPUList); err == nil {
 			for _, numa := range numaOf(w.inv, list) {
 				sum += w.distance(numa, c.NUMANode)
 			}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -199,7 +199,7 @@ func (w *work) noteWhatStays() {
 	}
 	if len(ticking) > 0 {
 		w.note("The timer still ticks on %s, and RCU's callbacks run there: only the boot parameters nohz_full=%s and rcu_nocbs take them away (nines tune plan).",
-			cpuText(ticking), host.FormatCPUList(ticking))
+			cpuText(ticking), cpulist.Format(ticking))
 	}
 	w.note("What the kernel has one of for each CPU (ksoftirqd, migration, cpuhp, bound kworkers) stays on %s, and works where something on that CPU asks for it.", cpuText(w.isolated))
 }

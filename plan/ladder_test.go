@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 )
 
@@ -100,9 +101,9 @@ func TestLadder(t *testing.T) {
 
 // summary is who has which CPUs, in a line.
 func summary(p *Plan) string {
-	parts := []string{"keep " + host.FormatCPUList(p.HousekeepingCPUs)}
+	parts := []string{"keep " + cpulist.Format(p.HousekeepingCPUs)}
 	for _, n := range p.Nodes {
-		parts = append(parts, fmt.Sprintf("%s %s %s on %s", n.Name, choose(n.CPUsExclusive, "own", "shares"), host.FormatCPUList(n.CPUs), p.engineText(n)))
+		parts = append(parts, fmt.Sprintf("%s %s %s on %s", n.Name, choose(n.CPUsExclusive, "own", "shares"), cpulist.Format(n.CPUs), p.engineText(n)))
 	}
 	return strings.Join(parts, "; ")
 }

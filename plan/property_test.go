@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 )
 
@@ -298,7 +299,7 @@ func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 		if want.CPUs > 0 && (len(n.CPUs) != want.CPUs || !n.CPUsExclusive) {
 			fail("%s asks for %d CPUs and has %v, exclusive %v", n.Name, want.CPUs, n.CPUs, n.CPUsExclusive)
 		}
-		if want.CPUList != "" && host.FormatCPUList(n.CPUs) != want.CPUList {
+		if want.CPUList != "" && cpulist.Format(n.CPUs) != want.CPUList {
 			fail("%s names CPU %s and has %v", n.Name, want.CPUList, n.CPUs)
 		}
 		if n.App != nil && n.App.Kind != spec.AppRoute && !slices.Contains(n.CPUs, n.App.CPU) {

@@ -222,7 +222,7 @@ func TestReceiveNeeds(t *testing.T) {
 		n := exp.Topology.Nodes["dut"]
 		n.RX, n.Polling = c.way, &spec.Polling{Mechanism: c.mechanism}
 		err := host.Missing(host.Check(old, Needs(exp)))
-		var missing *host.MissingError
+		var missing *exit.MissingError
 		switch {
 		case c.lacks == "" && err != nil:
 			t.Errorf("%s: %v", c.way, err)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -28,7 +28,7 @@ func (p *Plan) Write(out io.Writer) error {
 	t.Row("NODE", "RUNTIME", "CPUS", "ENGINE", "NUMA", "MEMORY", "APP", "NAME ON THE HOST")
 	for _, n := range p.Nodes {
 		t.Row(n.Name, n.runtimeText(), n.cpusText(), p.engineText(n),
-			host.FormatCPUList(n.MemoryNodes), n.memoryText(), n.appText(), n.HostName)
+			cpulist.Format(n.MemoryNodes), n.memoryText(), n.appText(), n.HostName)
 	}
 	if len(p.Links) > 0 {
 		t.Row()
@@ -112,7 +112,7 @@ func (n Node) runtimeText() string {
 }
 
 func (n Node) cpusText() string {
-	list := host.FormatCPUList(n.CPUs)
+	list := cpulist.Format(n.CPUs)
 	switch {
 	case !n.CPUsExclusive:
 		list += " (shared)"

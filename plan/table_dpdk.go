@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -22,7 +22,7 @@ func (p *Plan) writePrograms(t *terminal.Table) {
 		if s == nil {
 			continue
 		}
-		polls := host.FormatCPUList(s.CPUs)
+		polls := cpulist.Format(s.CPUs)
 		if polls == "" {
 			polls = "-"
 		}

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
 )
@@ -32,19 +32,19 @@ func (r *Receive) text(way spec.Receive) (by, cpus, policy string) {
 	own := choose(r.CPUsExclusive, "", " (shared)")
 	switch way {
 	case spec.ReceiveAwake:
-		return "interrupts, CPUs awake", host.FormatCPUList(r.AwakeCPUs), "idle"
+		return "interrupts, CPUs awake", cpulist.Format(r.AwakeCPUs), "idle"
 	case spec.ReceiveThreaded:
 		policy := "the kernel's"
 		if r.Threaded != nil {
 			policy = r.Threaded.String()
 		}
-		return "kernel threads", host.FormatCPUList(r.CPUs) + own, policy
+		return "kernel threads", cpulist.Format(r.CPUs) + own, policy
 	case spec.ReceiveBusyPoll:
 		by := "polling threads (" + string(r.Mechanism) + ")"
 		if r.Adaptive {
 			by = fmt.Sprintf("polling threads (%s, sleeping up to %v)", r.Mechanism, r.Longest)
 		}
-		return by, host.FormatCPUList(r.CPUs) + own, r.Polling.String()
+		return by, cpulist.Format(r.CPUs) + own, r.Polling.String()
 	case spec.ReceiveSuspend:
 		return "interrupts, off while polled", "-", "-"
 	case spec.ReceiveInterrupt:

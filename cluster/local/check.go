@@ -3,15 +3,15 @@ package local
 import (
 	"os"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
 )
 
 // Check checks that this host can have a cluster, and finds what one is made of. Its error is a
-// *host.MissingError that names what is missing.
+// *exit.MissingError that names what is missing.
 func Check() (Programs, []cgroup.Hierarchy, error) {
 	if os.Geteuid() != 0 {
-		return Programs{}, nil, &host.MissingError{
+		return Programs{}, nil, &exit.MissingError{
 			Capability: "root", Reason: "a cluster's nodes are namespaces, control groups and mounts", Remedy: "run it with sudo",
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"nines.dev/nines/cluster/local/inside"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/lab/isolate"
@@ -31,7 +30,7 @@ func hierarchies() ([]cgroup.Hierarchy, error) {
 	mounted = slices.DeleteFunc(mounted, func(h cgroup.Hierarchy) bool { return h.Version != 1 })
 	for _, c := range needed {
 		if !slices.ContainsFunc(mounted, func(h cgroup.Hierarchy) bool { return h.Has(c) }) {
-			return nil, &host.MissingError{
+			return nil, &exit.MissingError{
 				Capability: "cgroup v1 " + c,
 				Reason:     "the nodes of a local cluster need control groups of version 1, and this host mounts none with that controller",
 				Remedy:     "boot with systemd.unified_cgroup_hierarchy=0 SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1, or use another machine",

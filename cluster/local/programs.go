@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 )
 
@@ -43,13 +43,13 @@ func FindPrograms() (Programs, error) {
 		clusterProgram, kubeProgram, "containerd", "containerd-shim-runc-v2", "ctr", "cni/bridge", "cni/host-local", "cni/loopback",
 	} {
 		if path := filepath.Join(p.Folder, name); !exists(path) {
-			return p, &host.MissingError{
+			return p, &exit.MissingError{
 				Capability: name, Reason: "there is no " + path, Remedy: "run make setup-cluster, which builds it once",
 			}
 		}
 	}
 	if _, err := exec.LookPath("runc"); err != nil {
-		return p, &host.MissingError{
+		return p, &exit.MissingError{
 			Capability: "runc", Reason: "containerd starts containers by it", Remedy: "install it (Debian: apt-get install runc), or run make setup-cluster",
 		}
 	}

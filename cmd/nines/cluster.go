@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
 )
@@ -55,7 +55,7 @@ setup-cluster' builds once. 'nines cluster VERB --help' tells more of each verb.
 // findCluster finds the program nines-cluster.
 func findCluster() (string, error) {
 	program, err := node.Program("nines-cluster")
-	if missing := new(host.MissingError); errors.As(err, &missing) {
+	if missing := new(exit.MissingError); errors.As(err, &missing) {
 		missing.Remedy = "run make setup-cluster, which builds the cluster's programs once (some minutes)"
 	}
 	return program, err

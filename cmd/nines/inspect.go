@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/terminal"
@@ -54,7 +54,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 		if !n.Alive {
 			pid = "dead"
 		}
-		head := []any{n.Name, n.Runtime, pid, host.FormatCPUList(n.CPUs)}
+		head := []any{n.Name, n.Runtime, pid, cpulist.Format(n.CPUs)}
 		if len(n.Interfaces) == 0 {
 			t.Row(append(head, n.Problem)...)
 		}
@@ -147,7 +147,7 @@ func writePrograms(out io.Writer, l lab.LinkState) {
 	for _, p := range l.Programs {
 		if p.Alive {
 			fmt.Fprintf(out, "\n%s: %s runs as process %d, on the CPUs %s; its log is %s\n", l.Name, p.Name, p.PID,
-				host.FormatCPUList(l.Switch.CPUs), p.Log)
+				cpulist.Format(l.Switch.CPUs), p.Log)
 		} else {
 			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last words were, in %s: %s\n", l.Name, p.Name, p.PID,
 				p.Log, p.LastLines)

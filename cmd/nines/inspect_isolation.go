@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
 )
@@ -19,9 +19,9 @@ func writeIsolation(out io.Writer, s isolate.State) {
 		return
 	case spec.IsolationPartition, spec.IsolationIsolated:
 	}
-	fmt.Fprintf(out, "\nisolation: %s, of the CPUs %s", s.Degree, host.FormatCPUList(s.CPUs))
+	fmt.Fprintf(out, "\nisolation: %s, of the CPUs %s", s.Degree, cpulist.Format(s.CPUs))
 	if len(s.HostCPUs) > 0 {
-		fmt.Fprintf(out, "; all else keeps to %s", host.FormatCPUList(s.HostCPUs))
+		fmt.Fprintf(out, "; all else keeps to %s", cpulist.Format(s.HostCPUs))
 	}
 	if s.Mechanism != "" {
 		fmt.Fprintf(out, "\n  %s", s.Mechanism)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab"
 )
 
@@ -23,7 +23,7 @@ func writeReceived(out io.Writer, list []lab.ReceiveState) {
 		fmt.Fprintln(out)
 		for _, t := range r.Threads {
 			words := []string{
-				fmt.Sprintf("thread %d %s on CPU %s as %s", t.TID, t.Name, host.FormatCPUList(t.CPUs), t.Scheduling),
+				fmt.Sprintf("thread %d %s on CPU %s as %s", t.TID, t.Name, cpulist.Format(t.CPUs), t.Scheduling),
 				fmt.Sprintf("%v of CPU time", t.Ran.Round(time.Millisecond)),
 				fmt.Sprintf("waited %v for it", t.Waited.Round(time.Millisecond)),
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/stall"
 )
@@ -84,7 +84,7 @@ func (t *traceJitterCall) run(ctx context.Context, out, errOut io.Writer) error 
 		CPUs: cpus, Online: online, Duration: t.duration, ThresholdNs: t.threshold.Nanoseconds(), Worst: t.worst,
 		BufferBytes: buffer, Priority: t.fifo, Engine: engine,
 		Progress: func(done, of time.Duration) {
-			line.at("watching CPUs "+host.FormatCPUList(cpus), fmt.Sprintf("%v of %v", done.Round(time.Second), of))
+			line.at("watching CPUs "+cpulist.Format(cpus), fmt.Sprintf("%v of %v", done.Round(time.Second), of))
 		},
 	})
 	line.clear()

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
@@ -208,7 +209,7 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 
 // chosenCPUs parses a list of CPUs, which must be online.
 func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
-	cpus, err := host.ParseCPUList(text)
+	cpus, err := cpulist.Parse(text)
 	if err != nil {
 		return nil, exit.Wrongf("%s: %w", flag, err)
 	}
@@ -220,7 +221,7 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 	}
 	for _, cpu := range cpus {
 		if !slices.Contains(online, cpu) {
-			return nil, exit.Wrongf("%s %s: CPU %d is not online; those that are: %s", flag, text, cpu, host.FormatCPUList(online))
+			return nil, exit.Wrongf("%s %s: CPU %d is not online; those that are: %s", flag, text, cpu, cpulist.Format(online))
 		}
 	}
 	return cpus, nil
@@ -256,5 +257,5 @@ func needRoot(what string) error {
 	if os.Geteuid() == 0 {
 		return nil
 	}
-	return &host.MissingError{Capability: "root", Reason: what + " needs it", Remedy: "run it with sudo"}
+	return &exit.MissingError{Capability: "root", Reason: what + " needs it", Remedy: "run it with sudo"}
 }

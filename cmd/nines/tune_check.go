@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/jitter"
 )
@@ -95,7 +96,7 @@ func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error 
 	check, err := jitter.Run(ctx, jitter.Options{
 		CPUs: cpus, Duration: t.duration, Engine: engine,
 		Progress: func(done, of time.Duration) {
-			line.at("measuring CPUs "+host.FormatCPUList(cpus), fmt.Sprintf("%v of %v", done.Round(time.Second), of))
+			line.at("measuring CPUs "+cpulist.Format(cpus), fmt.Sprintf("%v of %v", done.Round(time.Second), of))
 		},
 	})
 	line.clear()

@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // judge collects findings on one host for one scope.
@@ -117,7 +118,7 @@ func hexMask(cpus []int) string {
 	return strings.Join(words, ",")
 }
 
-func list(cpus []int) string { return host.FormatCPUList(cpus) }
+func list(cpus []int) string { return cpulist.Format(cpus) }
 
 // namedCPUs formats CPUs: "CPU 3", "CPUs 2-5".
 func namedCPUs(cpus []int) string {

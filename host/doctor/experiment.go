@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/plan"
@@ -253,7 +254,7 @@ func unplanned(err error) Finding {
 		Remedies: []Remedy{{Text: "use a larger host, or ask for less"}},
 		Source:   "docs/planning.md",
 	}
-	impossible, missing := new(plan.Impossible), new(host.MissingError)
+	impossible, missing := new(plan.Impossible), new(exit.MissingError)
 	switch {
 	case errors.As(err, &impossible):
 		f.Title = impossible.Demand + ": " + impossible.Reason

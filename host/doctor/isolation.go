@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -116,7 +117,7 @@ func (j *judge) bootIsolation() {
 	if flags != "" && !strings.Contains(flags, "domain") {
 		return // it keeps load balancing on
 	}
-	cpus, err := host.ParseCPUList(strings.Join(parts, ","))
+	cpus, err := cpulist.Parse(strings.Join(parts, ","))
 	if err != nil || !slices.ContainsFunc(j.scope.CPUs, func(id int) bool { return contains(cpus, id) }) {
 		return
 	}

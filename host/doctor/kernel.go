@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/terminal"
 )
 
@@ -29,7 +30,7 @@ func (j *judge) watchdogs() {
 		return
 	}
 	if mask, known := j.setting(root + "watchdog_cpumask"); known {
-		cpus, err := host.ParseCPUList(mask)
+		cpus, err := cpulist.Parse(mask)
 		if err == nil && len(j.own(func(c host.CPU) bool { return contains(cpus, c.ID) })) == 0 {
 			return
 		}

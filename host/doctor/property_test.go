@@ -12,6 +12,8 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/cpulist"
+	"nines.dev/nines/kernel/ethtool"
 )
 
 // cause causes a finding on a well-tuned host, and removes it from any host.
@@ -190,7 +192,7 @@ var causes = map[string]cause{
 		with:   []string{"nic-far"},
 	},
 	"coalescing": {
-		make: func(inv *host.Inventory) { inv.NICs[0].Coalescing = &host.Coalescing{RxUS: 50} },
+		make: func(inv *host.Inventory) { inv.NICs[0].Coalescing = &ethtool.Coalescing{RxUS: 50} },
 		remove: func(inv *host.Inventory) {
 			for i := range inv.NICs {
 				inv.NICs[i].Coalescing = nil
@@ -435,7 +437,7 @@ func TestRemediesWork(t *testing.T) {
 				continue // package isolate moves these settings, and its tests cover them
 			case strings.HasPrefix(script, "nines tune apply"):
 				words := strings.Fields(script) // nines tune apply --profile NAME --cpus LIST
-				cpus, err := host.ParseCPUList(words[6])
+				cpus, err := cpulist.Parse(words[6])
 				if err != nil || words[3] != "--profile" || words[5] != "--cpus" {
 					t.Errorf("%s: %s: %q is no call of nines tune: %v", name, f.ID, script, err)
 					continue

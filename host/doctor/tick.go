@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // tick looks at the kernel's periodic work on each CPU: the timer tick, RCU, memory
@@ -46,7 +47,7 @@ func (j *judge) timerTick() {
 // callbacks judges CPUs on which RCU's callbacks run.
 func (j *judge) callbacks() {
 	offloaded, _ := j.inv.Kernel.Parameter("rcu_nocbs")
-	named, err := host.ParseCPUList(offloaded)
+	named, err := cpulist.Parse(offloaded)
 	here := j.own(func(c host.CPU) bool {
 		// nohz_full CPUs are offloaded too (kernel/rcu/tree_nocb.h, rcu_init_nohz).
 		return !c.NoHzFull && (err != nil || !contains(named, c.ID))

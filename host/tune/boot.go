@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // Parameter is one parameter of the kernel command line, and why it should be there.
@@ -151,8 +152,8 @@ func sameParameter(a, b string) bool {
 	}
 	nameA, valueA, _ := strings.Cut(a, "=")
 	nameB, valueB, _ := strings.Cut(b, "=")
-	listA, errA := host.ParseCPUList(valueA)
-	listB, errB := host.ParseCPUList(valueB)
+	listA, errA := cpulist.Parse(valueA)
+	listB, errB := cpulist.Parse(valueB)
 	return nameA == nameB && errA == nil && errB == nil && slices.Equal(listA, listB)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 const wordCPUs = "cpus"
@@ -13,9 +14,9 @@ const wordCPUs = "cpus"
 func listed(s bootSite, word string) string {
 	switch word {
 	case wordCPUs:
-		return host.FormatCPUList(s.chosen)
+		return cpulist.Format(s.chosen)
 	case wordHousekeeping:
-		return host.FormatCPUList(s.housekeeping())
+		return cpulist.Format(s.housekeeping())
 	}
 	return word
 }
@@ -101,7 +102,7 @@ var bootCPUKinds = []bootKind{
 		values: words("managed_irq", "managed_irq", ""), absent: bootNeeds("CPU_ISOLATION"),
 		value: func(s bootSite, word string) string {
 			if word == "managed_irq" || word == "domain" || word == "managed_irq,domain" {
-				return word + "," + host.FormatCPUList(s.chosen)
+				return word + "," + cpulist.Format(s.chosen)
 			}
 			return listed(s, word)
 		},
@@ -128,7 +129,7 @@ var bootCPUKinds = []bootKind{
 			case s.inv.SMT == "notsupported" || s.inv.SMT == "notimplemented" || len(s.siblingCPUs()) == 0:
 				return "no core of this machine has a second thread"
 			case len(s.chosenSecond()) > 0:
-				return "CPUs " + host.FormatCPUList(s.chosenSecond()) + " of the chosen are second threads, and would be gone; choose first threads, or leave their siblings idle"
+				return "CPUs " + cpulist.Format(s.chosenSecond()) + " of the chosen are second threads, and would be gone; choose first threads, or leave their siblings idle"
 			}
 			return ""
 		},

@@ -1,6 +1,9 @@
 package tune
 
-import "nines.dev/nines/host"
+import (
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
+)
 
 // Words whose value depends on the host.
 const (
@@ -69,7 +72,7 @@ var watchdogKinds = []kind{
 		path: "/proc/sys/kernel/watchdog_cpumask", values: words(wordHousekeeping, "", ""),
 		value: func(s site, word string) string {
 			if word == wordHousekeeping {
-				return host.FormatCPUList(s.housekeeping())
+				return cpulist.Format(s.housekeeping())
 			}
 			return word
 		},

@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // Request is the input of a plan.
@@ -127,7 +128,7 @@ func notes(inv *host.Inventory, p Plan) []string {
 	}
 	if len(p.Idle) > 0 {
 		list = append(list, fmt.Sprintf("CPUs %s are the other threads of the chosen cores: nothing should run there. nines counts them as neither chosen nor housekeeping.",
-			host.FormatCPUList(p.Idle)))
+			cpulist.Format(p.Idle)))
 	}
 	if len(p.CPUs) > 0 && len(p.CPUs) >= len(inv.AllowedCPUs) {
 		list = append(list, "All CPUs are chosen, so everything else on the host runs on them too: leave one at least for housekeeping.")

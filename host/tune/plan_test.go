@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/test/golden"
 )
 
@@ -215,13 +216,13 @@ func TestMergeReplacesWhereAParameterStands(t *testing.T) {
 
 func TestHousekeepingSharesNoCoreWithTheChosen(t *testing.T) {
 	inv := inventory(t, "laptop-i7-1165g7") // 0-3 with siblings 4-7
-	if got := host.FormatCPUList(Housekeeping(inv, []int{2, 3})); got != "0-1,4-5" {
+	if got := cpulist.Format(Housekeeping(inv, []int{2, 3})); got != "0-1,4-5" {
 		t.Errorf("housekeeping: %s", got)
 	}
-	if got := host.FormatCPUList(Housekeeping(inv, []int{0, 1, 2, 3})); got != "4-7" {
+	if got := cpulist.Format(Housekeeping(inv, []int{0, 1, 2, 3})); got != "4-7" {
 		t.Errorf("with all cores chosen: %s", got)
 	}
-	if got := host.FormatCPUList(Siblings(inv, []int{2, 3, 6})); got != "7" {
+	if got := cpulist.Format(Siblings(inv, []int{2, 3, 6})); got != "7" {
 		t.Errorf("siblings: %s", got)
 	}
 }

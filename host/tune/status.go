@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"strings"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // Standing is the current state of a setting that was changed.
@@ -146,7 +146,7 @@ func (s Status) Write(out io.Writer) error {
 		a := s.Applied
 		fmt.Fprintf(&b, "Profile %s (%s)", a.Profile, a.Source)
 		if len(a.CPUs) > 0 {
-			fmt.Fprintf(&b, " for CPUs %s", host.FormatCPUList(a.CPUs))
+			fmt.Fprintf(&b, " for CPUs %s", cpulist.Format(a.CPUs))
 		}
 		fmt.Fprintf(&b, ", applied by %s at %s\n", a.User, a.Since.Format("2006-01-02 15:04:05 UTC"))
 	}

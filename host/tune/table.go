@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/terminal"
 )
 
@@ -16,7 +16,7 @@ func (p Plan) Write(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Profile %s (%s) on %s, Linux %s\n", p.Profile, p.Source, p.Hostname, p.Kernel)
 	if len(p.CPUs) > 0 {
-		fmt.Fprintf(&b, "CPUs %s; housekeeping: %s\n", host.FormatCPUList(p.CPUs), host.FormatCPUList(p.Housekeeping))
+		fmt.Fprintf(&b, "CPUs %s; housekeeping: %s\n", cpulist.Format(p.CPUs), cpulist.Format(p.Housekeeping))
 	}
 	p.writeSettings(&b)
 	p.writeBoot(&b)
@@ -126,7 +126,7 @@ type group struct {
 func (g group) title() string {
 	switch g.Scope {
 	case ScopeCPU:
-		return fmt.Sprintf("%s of CPU %s", g.Name, host.FormatCPUList(g.cpus))
+		return fmt.Sprintf("%s of CPU %s", g.Name, cpulist.Format(g.cpus))
 	case ScopeDevice:
 		return fmt.Sprintf("%s of %s", g.Name, strings.Join(g.devices, ", "))
 	}

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"sync"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -93,9 +93,9 @@ func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
 		return []Limit{{File: "pids.max", Value: strconv.Itoa(MostProcesses)}}
 	case CPUSet:
 	}
-	limits := []Limit{{File: "cpuset.cpus", Value: host.FormatCPUList(n.CPUs)}}
+	limits := []Limit{{File: "cpuset.cpus", Value: cpulist.Format(n.CPUs)}}
 	if len(n.MemoryNodes) > 0 {
-		limits = append(limits, Limit{File: "cpuset.mems", Value: host.FormatCPUList(n.MemoryNodes)})
+		limits = append(limits, Limit{File: "cpuset.mems", Value: cpulist.Format(n.MemoryNodes)})
 	}
 	// The lab's set around it is the exclusive one: LXC first gives a new set all the CPUs of its
 	// parent, and they must not overlap another node's exclusive set.

@@ -1,7 +1,7 @@
 package isolate
 
 import (
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
 )
 
@@ -30,7 +30,7 @@ func Find(c Controller) (cgroup.Hierarchy, error) {
 			return h, nil
 		}
 	}
-	return cgroup.Hierarchy{}, &host.MissingError{
+	return cgroup.Hierarchy{}, &exit.MissingError{
 		Capability: "cgroup " + string(c),
 		Reason:     "no mounted control group hierarchy has the controller",
 		Remedy:     "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup), or --set isolation=none, and take memory out of the file",

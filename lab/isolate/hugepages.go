@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/hugepages"
@@ -79,7 +80,7 @@ func explainShort(p *plan.Plan, numaNode int, err error) error {
 			who = append(who, fmt.Sprintf("%s %d", d.Who, d.Pages))
 		}
 	}
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: host.FeatureHugepages,
 		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; those that were found are given back",
 			numaNode, strings.Join(who, ", "), h.PageBytes>>10),

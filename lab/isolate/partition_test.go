@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
@@ -99,7 +99,7 @@ func TestPartitionOfVersion1LeavesLoadBalancing(t *testing.T) {
 func TestASetThatWouldBeLeftWithoutCPUsIsNotTouched(t *testing.T) {
 	h := tree(t, 1, nil)
 	files(t, h.Mount, map[string]string{"cpuset.cpus": "0-3", "other/cpuset.cpus": "3", "tasks": ""})
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if err := isolatingLab(t, spec.IsolationIsolated).prepareV1(h, tasks.Set{2, 3}); !errors.As(err, &missing) || !strings.Contains(err.Error(), "other has CPUs 3") {
 		t.Errorf("got %v", err)
 	}
@@ -152,7 +152,7 @@ func TestVersion2MakesRemotePartitionsOfNodes(t *testing.T) {
 
 func TestAPartitionWithoutItsCPUsIsRefused(t *testing.T) {
 	h := version2(t, map[string]string{"p": "2"})
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if err := isolatingLab(t, spec.IsolationIsolated).prepareV2(h, tasks.Set{2, 3}); !errors.As(err, &missing) {
 		t.Errorf("got %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
@@ -151,7 +151,7 @@ type other struct {
 }
 
 func (o other) refusal(taken tasks.Set) error {
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: "cpuset partition",
 		Reason:     fmt.Sprintf("the control group %s has CPUs %s, which the lab wants for itself, and no others", o.dir, o.cpus),
 		Remedy:     fmt.Sprintf("take down what is in it, or keep to CPUs other than %s with cpu_list", taken),

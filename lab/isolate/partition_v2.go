@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/spec"
@@ -111,7 +111,7 @@ func partition(h cgroup.Hierarchy, dir string, cpus tasks.Set, degree spec.Isola
 }
 
 func missingPartition(reason, remedy string, err error) error {
-	return &host.MissingError{Capability: "cpuset partition", Reason: reason, Err: err, Remedy: remedy}
+	return &exit.MissingError{Capability: "cpuset partition", Reason: reason, Err: err, Remedy: remedy}
 }
 
 // invalid are the kernel's reasons for an invalid partition, perr_strings in

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 )
 
 const (
@@ -59,7 +59,7 @@ func testCable(ctx context.Context, from, to string) error {
 			return err
 		}
 	}
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: fmt.Sprintf("a cable from %s to %s", from, to),
 		Reason:     fmt.Sprintf("both have a carrier, but no frame from %s arrives at %s", from, to),
 		Remedy:     fmt.Sprintf("join the two by a cable, or name other ports; sriov: {ports: [%s]} alone uses the switch inside that card", from),

@@ -11,7 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/test/labtest"
 )
@@ -55,7 +55,7 @@ func TestCable(t *testing.T) {
 		t.Error(err)
 	}
 	err = testCable(context.Background(), "left", "alone")
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "no frame from left arrives at alone") || !strings.Contains(err.Error(), "ports: [left]") {
 		t.Errorf("two ports that nothing joins: %v", err)
 	}

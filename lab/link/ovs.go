@@ -13,7 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -334,7 +334,7 @@ func (o *ovs) recordSettings(ctx context.Context, config ovsConfig) {
 		}
 	}
 	if len(config.PollCPUs) > 0 {
-		values["cpus"] = host.FormatCPUList(config.PollCPUs)
+		values["cpus"] = cpulist.Format(config.PollCPUs)
 	}
 	o.record("", o.link.Name, ovsSwitchProgram, values)
 }
@@ -362,7 +362,7 @@ func setCPUs(pid int, cpus []int) error {
 			return err
 		}
 		if err := unix.SchedSetaffinity(tid, &set); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("move thread %d of process %d to CPUs %s: %w", tid, pid, host.FormatCPUList(cpus), err)
+			return fmt.Errorf("move thread %d of process %d to CPUs %s: %w", tid, pid, cpulist.Format(cpus), err)
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -63,7 +63,7 @@ func findOVSWithDPDK() (string, error) {
 	}
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil || !strings.Contains(string(out), "DPDK") {
-		return "", &host.MissingError{
+		return "", &exit.MissingError{
 			Capability: capability, Reason: path + " was built without DPDK", Err: err, Remedy: ovsDPDKRemedy,
 		}
 	}

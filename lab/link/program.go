@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
@@ -61,7 +61,7 @@ type Process struct {
 const programPatience = 20 * time.Second
 
 // Find returns the path of a program on the host. If none of the names exists, the error is a
-// host.MissingError for the capability, with the remedy: how to get the program.
+// exit.MissingError for the capability, with the remedy: how to get the program.
 func Find(capability, remedy string, names ...string) (string, error) {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
@@ -69,7 +69,7 @@ func Find(capability, remedy string, names ...string) (string, error) {
 			return filepath.Abs(path)
 		}
 	}
-	return "", &host.MissingError{
+	return "", &exit.MissingError{
 		Capability: capability, Remedy: remedy,
 		Reason: "there is no " + strings.Join(names, ", nor ") + " in PATH",
 	}

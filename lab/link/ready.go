@@ -9,7 +9,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/netns"
 )
 
@@ -56,7 +56,7 @@ func AwaitReady(ctx context.Context, h Holder) error {
 func notInTime(handle *netlink.Handle, waiting string, err error) error {
 	device, found := handle.LinkByName(waiting)
 	if errors.Is(err, context.DeadlineExceeded) && found == nil && device.Type() == "device" {
-		return &host.MissingError{
+		return &exit.MissingError{
 			Capability: "a carrier of " + waiting, Reason: fmt.Sprintf("it is up, and has seen nothing at the other end of its cable for %v", readyTimeout),
 			Remedy: "plug the cable in at both ends, and set the port at its other end up",
 		}

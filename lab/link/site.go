@@ -7,7 +7,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/node"
@@ -71,12 +71,12 @@ func inLink(l plan.Link, err error) error {
 	return fmt.Errorf("link %q (%s): %w", l.Name, l.Kind, explain(l.Kind, err))
 }
 
-// explain turns the error of a kernel that does not know a kind of device into a host.MissingError.
+// explain turns the error of a kernel that does not know a kind of device into a exit.MissingError.
 func explain(kind spec.LinkKind, err error) error {
 	if !isUnsupported(err) {
 		return err
 	}
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: string(kind), Reason: "the kernel refuses to make such a device", Err: err,
 		Remedy: "load the kernel's module, or choose another link kind; nines host shows what there is",
 	}

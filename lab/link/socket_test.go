@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -91,7 +90,7 @@ func TestBothEndsOfMemifMeetAtTheFirstSocket(t *testing.T) {
 
 func TestAMissingProgramSaysHowToGetIt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	var missing *host.MissingError
+	var missing *exit.MissingError
 	if err := checkTestpmd(plan.Link{}); !errors.As(err, &missing) || missing.ExitCode() != 3 || !strings.Contains(err.Error(), "apt-get install dpdk") {
 		t.Errorf("got %v", err)
 	}

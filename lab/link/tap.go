@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
@@ -26,7 +27,7 @@ func openTap(ns *netns.Namespace, name string, stay bool) (*os.File, error) {
 	err := ns.Do(func() error {
 		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
-			return &host.MissingError{
+			return &exit.MissingError{
 				Capability: host.FeatureTun, Reason: "/dev/net/tun cannot be opened, which a virtual machine's interfaces need", Err: err,
 				Remedy: "modprobe tun, or use another runtime than vm",
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 )
 
@@ -56,7 +56,7 @@ func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link) e
 			return fmt.Errorf("set %s down: %w", name, err)
 		}
 	}
-	return &host.MissingError{Capability: "a carrier of the virtual function " + name,
+	return &exit.MissingError{Capability: "a carrier of the virtual function " + name,
 		Reason: fmt.Sprintf("its port has one, and it has seen none in %v", vfTries*vfPatience),
 		Remedy: "ip link set PORT vf N state enable, or a newer driver of the card"}
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -112,7 +112,7 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	}
 	s.record("", l.Name, vppProgram, map[string]string{
 		"version": version, "forwarding": string(spec.ForwardingNormal), "ageing_seconds": "0",
-		"cpus": host.FormatCPUList(config.PollCPUs),
+		"cpus": cpulist.Format(config.PollCPUs),
 	})
 	return nil
 }

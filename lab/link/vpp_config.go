@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -73,7 +73,7 @@ func (c vppConfig) cpus() []string {
 		}
 	}
 	if len(workers) > 0 {
-		lines = append(lines, "corelist-workers "+host.FormatCPUList(workers))
+		lines = append(lines, "corelist-workers "+cpulist.Format(workers))
 	}
 	return lines
 }

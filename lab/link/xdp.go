@@ -13,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 )
@@ -159,7 +160,7 @@ func attach(device netlink.Link, program *ebpf.Program) error {
 }
 
 func missingXDP(reason string, err error) error {
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: host.FeatureXDPVeth, Reason: reason, Err: err,
 		Remedy: "use Linux 5.13 or later with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS, or another link kind",
 	}

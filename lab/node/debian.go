@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
@@ -54,7 +54,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 		return done, nil
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil {
-		return "", &host.MissingError{
+		return "", &exit.MissingError{
 			Capability: "debootstrap", Reason: "there is no debootstrap",
 			Remedy: "apt-get install debootstrap, or use rootfs: {kind: minimal}",
 		}

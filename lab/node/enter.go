@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
 )
 
@@ -72,7 +72,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 		arguments = append(arguments, "--cgroup", filepath.Join(group, "cgroup.procs"))
 	}
 	if len(e.CPUs) > 0 {
-		arguments = append(arguments, "--cpus", host.FormatCPUList(e.CPUs))
+		arguments = append(arguments, "--cpus", cpulist.Format(e.CPUs))
 	}
 	if e.Dir != "" {
 		arguments = append(arguments, "--dir", e.Dir)

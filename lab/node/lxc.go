@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
@@ -31,7 +32,7 @@ func (lxcRuntime) StartStep(plan.Node) string {
 func (lxcRuntime) Check(n plan.Node) error {
 	for _, tool := range []string{"lxc-start", "lxc-info"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return &host.MissingError{
+			return &exit.MissingError{
 				Capability: host.FeatureLXC, Reason: "there is no " + tool,
 				Remedy: "apt-get install lxc busybox-static, or use runtime: netns",
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -134,7 +134,7 @@ func (p Place) busybox() (string, error) {
 }
 
 func missingBusybox(reason string) error {
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: "busybox-static", Reason: reason,
 		Remedy: "apt-get install busybox-static, or use rootfs: {kind: debian} or runtime: netns",
 	}

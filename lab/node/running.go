@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/netns"
@@ -91,7 +91,7 @@ func Program(name string) (string, error) {
 		return "", fmt.Errorf("find %s: %w", name, err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", &host.MissingError{
+		return "", &exit.MissingError{
 			Capability: name, Reason: "there is no " + path,
 			Remedy: "run make build, or name its folder in NINES_LIBEXEC",
 		}

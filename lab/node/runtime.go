@@ -4,7 +4,7 @@ import (
 	"context"
 	"os/exec"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -89,7 +89,7 @@ type unknown struct {
 }
 
 func (u unknown) Check(plan.Node) error {
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: string(u.name), Reason: "this nines does not know the runtime",
 		Remedy: "use netns or lxc",
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/spec"
@@ -157,7 +158,7 @@ func realTimeShare() int {
 }
 
 func lacksRealTime(reason string, err error) error {
-	return &host.MissingError{
+	return &exit.MissingError{
 		Capability: "scheduling policies", Reason: reason, Err: err,
 		Remedy: "run as root with CAP_SYS_NICE; with RT_GROUP_SCHED boot with rt_group_sched=0, or sysctl kernel.sched_rt_runtime_us=-1; or take scheduling out of the file",
 	}

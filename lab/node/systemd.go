@@ -13,8 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -53,7 +54,7 @@ func checkSystemd() (limitsCPUs bool, err error) {
 			return h.Has("cpuset"), nil
 		}
 	}
-	return false, &host.MissingError{
+	return false, &exit.MissingError{
 		Capability: "cgroup version 2", Reason: "systemd keeps its services in groups of version 2, which is not mounted",
 		Remedy: "mount it: mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified; or rootfs: {init: nines}",
 	}
@@ -89,7 +90,7 @@ func systemdFiles(n plan.Node, limitsCPUs bool) map[string]string {
 		files["etc/systemd/system.conf.d/nines.conf"] = "[Manager]\nCPUAffinity=" + first + "\n"
 		return files
 	}
-	files[units+workloadSlice] += "AllowedCPUs=" + host.FormatCPUList(n.CPUs) + "\n"
+	files[units+workloadSlice] += "AllowedCPUs=" + cpulist.Format(n.CPUs) + "\n"
 	for unit, section := range map[string]string{"system.slice": "Slice", "user.slice": "Slice", "init.scope": "Scope"} {
 		files[units+unit+".d/nines.conf"] = "[" + section + "]\nAllowedCPUs=" + first + "\n"
 	}

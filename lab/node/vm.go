@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
 )
@@ -43,13 +43,13 @@ func (vmRuntime) BootSteps(n plan.Node) []string {
 		memory = "in the host's hugepages"
 	}
 	steps := []string{fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
-		n.VM.MemoryBytes>>20, memory, host.FormatCPUList(n.VM.EmulatorCPUs))}
+		n.VM.MemoryBytes>>20, memory, cpulist.Format(n.VM.EmulatorCPUs))}
 	for i := range n.VM.VCPUs {
 		cpus := n.CPUs
 		if n.VM.Pinned {
 			cpus = cpus[i : i+1]
 		}
-		steps = append(steps, fmt.Sprintf("pin CPU %d of the guest to CPUs %s", i, host.FormatCPUList(cpus)))
+		steps = append(steps, fmt.Sprintf("pin CPU %d of the guest to CPUs %s", i, cpulist.Format(cpus)))
 	}
 	return steps
 }

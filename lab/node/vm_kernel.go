@@ -45,7 +45,7 @@ func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
 		}
 	}
 	if n.VM.Acceleration == spec.AccelerationKVM && found.choice.Accelerator != vm.KVM {
-		return vmKernel{}, &host.MissingError{
+		return vmKernel{}, &exit.MissingError{
 			Capability: host.FeatureKVM, Reason: found.choice.Reason,
 			Remedy: "let the host have KVM (the firmware's VT-x or AMD-V, or nested virtualisation where the host is a guest itself), or write acceleration: auto, where timings then mean nothing",
 		}
@@ -60,7 +60,7 @@ func openKernel(ctx context.Context, store image.Store, name string) (*image.Ker
 	}
 	k, err := store.Kernel(ctx, name)
 	if err != nil && ctx.Err() == nil && exit.Code(err) != exit.Lacks {
-		return nil, &host.MissingError{
+		return nil, &exit.MissingError{
 			Capability: "a kernel for virtual machines", Reason: fmt.Sprintf("the kernel %q could not be fetched", name), Err: err,
 			Remedy: "see that apt-get update works here, or name a mirror of Debian in NINES_DEBIAN_MIRROR; offline, vm: {kernel: host} or the path of a kernel's image needs no mirror",
 		}
@@ -134,7 +134,7 @@ func guestFiles() ([]image.File, error) {
 func guestShell() (string, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
-		return "", &host.MissingError{
+		return "", &exit.MissingError{
 			Capability: "busybox-static", Reason: "busybox is missing, and a virtual machine needs it as its shell",
 			Remedy: "apt-get install busybox-static, or use another runtime than vm",
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/result"
 )
 
@@ -71,7 +71,7 @@ func (c *Config) complete() error {
 		if err != nil {
 			return fmt.Errorf("read which CPUs are online: %w", err)
 		}
-		if c.CPUs, err = host.ParseCPUList(strings.TrimSpace(string(online))); err != nil {
+		if c.CPUs, err = cpulist.Parse(strings.TrimSpace(string(online))); err != nil {
 			return err
 		}
 	}

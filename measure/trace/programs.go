@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 )
 
@@ -52,7 +53,7 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 	}
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, &host.MissingError{
+		return nil, &exit.MissingError{
 			Capability: host.FeatureBTF, Reason: "the kernel does not describe its types, which the recorder's programs need", Err: err,
 			Remedy: "use a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are, or trace: false",
 		}
@@ -132,7 +133,7 @@ func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
 	return ""
 }
 
-// Check returns a host.MissingError if the kernel or the privileges allow no recording. It attaches
+// Check returns a exit.MissingError if the kernel or the privileges allow no recording. It attaches
 // nothing.
 func Check() error {
 	p, err := load(room{records: guard, cpus: 1}, &Stages{})
@@ -191,7 +192,7 @@ func (p *programs) close() error {
 }
 
 func refused(what string, err error) error {
-	missing := &host.MissingError{Capability: "bpf", Reason: "the kernel " + what, Err: err,
+	missing := &exit.MissingError{Capability: "bpf", Reason: "the kernel " + what, Err: err,
 		Remedy: "use Linux 6.1 or later with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS, or trace: false"}
 	if errors.Is(err, unix.EPERM) {
 		missing.Reason = "the recorder's programs need CAP_BPF and CAP_PERFMON"

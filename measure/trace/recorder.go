@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -32,7 +33,7 @@ type Recorder struct {
 	delays []byte // the histograms of stages
 }
 
-// Start starts recording. The error is a host.MissingError if the kernel or the privileges do not
+// Start starts recording. The error is a exit.MissingError if the kernel or the privileges do not
 // allow it.
 func Start(config Config) (_ *Recorder, err error) {
 	if err := config.complete(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cpulist"
 )
 
 // Thread is a thread as the host sees it.
@@ -84,7 +84,7 @@ func parseStatus(text string) (Thread, bool) {
 				t.inner, _ = strconv.Atoi(numbers[len(numbers)-1])
 			}
 		case "Cpus_allowed_list":
-			if cpus, err := host.ParseCPUList(value); err == nil && len(cpus) == 1 {
+			if cpus, err := cpulist.Parse(value); err == nil && len(cpus) == 1 {
 				t.CPU = cpus[0]
 			}
 		}
