@@ -185,12 +185,21 @@ func cpuList(cpus []int) string {
 	return strings.Join(words, ",")
 }
 
+// What ends the names of the files that a poller writes into its folder.
+const (
+	statisticsEnd = ".statistics"
+	logEnd        = ".poller.log"
+)
+
+// written are the names of the files that a poller writes.
+func written(name string) []string { return []string{name + statisticsEnd, name + logEnd} }
+
 // startPoller starts nines-poller and returns when it polls. The journal has the step
 // before the process starts, with a token among its arguments. A dry run starts none.
 func (s Site) startPoller(ctx context.Context, run *Running, argv []string) (*Poller, error) {
 	poller := &Poller{
-		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
-		Log:        filepath.Join(s.Dir, s.Name+".poller.log"),
+		Statistics: filepath.Join(s.Dir, s.Name+statisticsEnd),
+		Log:        filepath.Join(s.Dir, s.Name+logEnd),
 	}
 	argv = append(argv, "--statistics", poller.Statistics)
 	for _, group := range s.Groups {

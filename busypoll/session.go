@@ -2,8 +2,6 @@ package busypoll
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/replace"
@@ -60,9 +57,26 @@ func CheckName(name string) error {
 	return nil
 }
 
-func (s Session) dir() string        { return filepath.Join(s.Root, "kbp", s.Name) }
-func (s Session) journal() string    { return filepath.Join(s.dir(), "journal.jsonl") }
-func (s Session) recordPath() string { return filepath.Join(s.dir(), "session.json") }
+func (s Session) dir() string        { return s.place().Path() }
+func (s Session) journal() string    { return s.place().Journal() }
+func (s Session) recordPath() string { return filepath.Join(s.dir(), recordName) }
+
+const (
+	// sessionsFolder is the folder of sessions in the state folder.
+	sessionsFolder = "kbp"
+	recordName     = "session.json"
+	// pollerName begins the names of what the poller writes into the folder.
+	pollerName = "poller"
+)
+
+func (s Session) place() folder.Place {
+	below := filepath.Join(sessionsFolder, s.Name)
+	return folder.Place{
+		Root: s.Root, Below: below, Owner: below,
+		What: "a session of nines kbp", Elsewhere: "give the session another name (--name)", Again: "nines kbp stop " + s.Name,
+		Written: append(written(pollerName), recordName, recordName+replace.Unfinished),
+	}
+}
 
 // Record reads the session's record.
 func (s Session) Record() (*Record, error) {
@@ -86,7 +100,7 @@ func (s Session) write(r *Record) error {
 
 // Sessions returns all sessions, by name.
 func Sessions(root string) ([]Session, error) {
-	entries, err := os.ReadDir(filepath.Join(root, "kbp"))
+	entries, err := os.ReadDir(filepath.Join(root, sessionsFolder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -105,11 +119,11 @@ func Sessions(root string) ([]Session, error) {
 // lock serialises starts and stops of all sessions; the kernel releases it when its holder
 // ends.
 func (s Session) lock(ctx context.Context) (free func(), err error) {
-	if err := os.MkdirAll(filepath.Join(s.Root, "kbp"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(s.Root, sessionsFolder), 0o755); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
 	// No session's name begins with a dot.
-	lock, err := flock.Wait(ctx, filepath.Join(s.Root, "kbp", ".lock"))
+	lock, err := flock.Wait(ctx, filepath.Join(s.Root, sessionsFolder, ".lock"))
 	switch {
 	case err == nil:
 		return func() { _ = lock.Free() }, nil
@@ -149,22 +163,15 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 	if err := s.alone(record, b.Request); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.dir(), 0o755); err != nil {
-		return nil, fmt.Errorf("make the session's folder: %w", err)
-	}
-	token := make([]byte, 8)
-	_, _ = rand.Read(token) // never fails, crypto/rand
-	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: "kbp/" + s.Name, BootID: boot.ID(), Token: "nines-kbp-" + hex.EncodeToString(token),
-	})
+	held, err := folder.Begin(s.place())
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(s.dir()))
+		return nil, err
 	}
 	err = func() error {
 		if err := s.write(record); err != nil {
 			return err
 		}
-		site := Site{Journal: j, Namespace: ns, Watch: true, Program: b.Program, Dir: s.dir(), Name: "poller", Features: Probe()}
+		site := Site{Journal: held.Journal, Namespace: ns, Watch: true, Program: b.Program, Dir: s.dir(), Name: pollerName, Features: Probe()}
 		if record.Running, err = site.Start(ctx, b.Request); err != nil {
 			return err
 		}
@@ -172,9 +179,9 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 		return s.write(record)
 	}()
 	if err != nil {
-		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), j, nil))
+		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), held, nil))
 	}
-	return record, j.Close()
+	return record, held.Close()
 }
 
 // alone refuses a device that another session uses.
@@ -202,54 +209,33 @@ func (s Session) alone(record *Record, r Request) error {
 
 // clear makes way for a Start.
 func (s Session) clear(ctx context.Context) error {
-	j, err := journal.Open(s.journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return s.remove()
-	case errors.Is(err, journal.ErrEmpty):
-		return s.remove()
-	case err != nil:
-		return err
-	}
-	record, err := s.Record()
-	if err == nil && record.Done && j.Header.BootID == boot.ID() {
-		ns, err := netns.Find(record.Namespace, record.Cookie)
-		if err != nil {
-			return errors.Join(err, j.Close())
-		}
-		if ns != nil {
-			err := fmt.Errorf("session %q runs, for %s; nines kbp stop %s ends it", s.Name, record.Target, s.Name)
-			return errors.Join(err, ns.Close(), j.Close())
-		}
-	}
-	return s.undo(ctx, j, nil)
-}
-
-// undo restores everything, closes the journal and removes the session.
-func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	if err := j.Undo(ctx, note, nil); err != nil {
-		return errors.Join(fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name), j.Close())
-	}
-	return errors.Join(j.Close(), s.remove())
-}
-
-// remove removes the folder, the journal last: without it nothing would find the rest.
-func (s Session) remove() error {
-	entries, err := os.ReadDir(s.dir())
+	held, err := folder.Take(s.place())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if path := filepath.Join(s.dir(), entry.Name()); path != s.journal() {
-			if err := os.Remove(path); err != nil {
-				return err
-			}
+	record, err := s.Record()
+	if err == nil && record.Done && held.SinceBoot() {
+		ns, err := netns.Find(record.Namespace, record.Cookie)
+		if err != nil {
+			return errors.Join(err, held.Close())
+		}
+		if ns != nil {
+			err := fmt.Errorf("session %q runs, for %s; nines kbp stop %s ends it", s.Name, record.Target, s.Name)
+			return errors.Join(err, ns.Close(), held.Close())
 		}
 	}
-	return os.RemoveAll(s.dir())
+	return s.undo(ctx, held, nil)
+}
+
+// undo restores everything and removes the session.
+func (s Session) undo(ctx context.Context, held *folder.Held, note func(string)) error {
+	if err := held.Undo(ctx, note); err != nil {
+		return fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name)
+	}
+	return nil
 }
 
 // Stop restores everything, even if the namespace is gone or after a crash; note is told
@@ -264,15 +250,12 @@ func (s Session) Stop(ctx context.Context, note func(string)) error {
 		return err
 	}
 	defer free()
-	if _, err := os.Stat(s.dir()); errors.Is(err, fs.ErrNotExist) {
+	held, err := folder.Take(s.place())
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%q: %w", s.Name, ErrNoSession)
 	}
-	j, err := journal.Open(s.journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrEmpty):
-		return s.remove()
-	case err != nil:
+	if err != nil {
 		return err
 	}
-	return s.undo(ctx, j, note)
+	return s.undo(ctx, held, note)
 }

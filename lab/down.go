@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
 )
 
 // Down removes the lab; it returns when all of it is gone.
@@ -71,7 +72,7 @@ func Undoing(name string) ([]journal.Step, error) {
 		return nil, err
 	}
 	s := stateOf(name)
-	if err := checkFolder(s); err != nil {
+	if err := folder.Check(s.place()); err != nil {
 		return nil, explainUnseen(err, name)
 	}
 	j, err := journal.Read(s.journal())
@@ -114,7 +115,7 @@ func explainUnseen(err error, name string) error {
 // open locks the lab's folder and opens its journal; on an error it leaves neither.
 func (h *holding) open(name string) (err error) {
 	// Before the lock, which makes a file.
-	if err := checkFolder(h.state); err != nil {
+	if err := folder.Check(h.state.place()); err != nil {
 		return err
 	}
 	if h.lock, err = lockLab(h.state, name); err != nil {
@@ -125,7 +126,7 @@ func (h *holding) open(name string) (err error) {
 			err = errors.Join(err, h.free())
 		}
 	}()
-	if h.folder, err = openFolder(h.state); err != nil {
+	if h.folder, err = folder.Open(h.state.place()); err != nil {
 		return err
 	}
 	h.journal, err = journal.Open(h.state.journal())
@@ -148,7 +149,7 @@ func (h *holding) undoAll(ctx context.Context, note func(string)) error {
 	if err := h.undoSteps(ctx, note); err != nil {
 		return fmt.Errorf("take the lab down: %w", err)
 	}
-	return h.folder.remove(note)
+	return h.folder.Remove(note)
 }
 
 // undoSteps undoes the journal. If a step needs room on a full disk, it makes room first: it may be
@@ -158,7 +159,7 @@ func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
 		return nil
 	}
 	err := h.journal.Undo(ctx, note, nil)
-	if isFull(err) && h.folder.makeRoom() == nil {
+	if isFull(err) && h.folder.Delete(h.state.folders()) == nil {
 		err = h.journal.Undo(ctx, note, nil)
 	}
 	return err

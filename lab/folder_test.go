@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/boot"
 )
 
@@ -83,7 +84,7 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 			},
 		} {
 			err := call()
-			if !errors.As(err, new(*ForeignError)) || exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), filepath.Join(Root(), "labs", name)) {
+			if !errors.As(err, new(*folder.ForeignError)) || exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), filepath.Join(Root(), "labs", name)) {
 				t.Errorf("%s %s: %v", verb, name, err)
 			}
 		}
@@ -148,7 +149,7 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 	if err != nil || len(entries) != len(theirs) {
 		t.Errorf("in the folder: %v, %v", entries, err)
 	}
-	if _, err := Down(context.Background(), "tbguest"); !errors.As(err, new(*ForeignError)) {
+	if _, err := Down(context.Background(), "tbguest"); !errors.As(err, new(*folder.ForeignError)) {
 		t.Errorf("what is left counts as a lab: %v", err)
 	}
 }

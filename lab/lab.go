@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -36,7 +37,7 @@ func Open(name string) (*Lab, error) {
 		return nil, err
 	}
 	s := stateOf(name)
-	if err := checkFolder(s); err != nil {
+	if err := folder.Check(s.place()); err != nil {
 		return nil, explainUnseen(err, name)
 	}
 	j, err := journal.Read(s.journal())
@@ -135,11 +136,11 @@ func List() ([]Status, error) {
 	}
 	var list []Status
 	for _, entry := range entries {
-		err := checkFolder(stateOf(entry.Name()))
+		err := folder.Check(stateOf(entry.Name()).place())
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			return nil, needRoot(err)
-		case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*ForeignError)):
+		case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*folder.ForeignError)):
 			// Gone by now, or not a lab.
 		default:
 			list = append(list, statusOf(entry.Name()))

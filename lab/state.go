@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/plan"
 )
@@ -31,9 +32,12 @@ func Root() string {
 // state is the folder of one lab.
 type state struct{ dir string }
 
-func stateOf(name string) state { return state{filepath.Join(Root(), "labs", name)} }
+// labsFolder is the folder of labs in the state folder.
+const labsFolder = "labs"
 
-func (s state) journal() string    { return filepath.Join(s.dir, "journal.jsonl") }
+func stateOf(name string) state { return state{filepath.Join(Root(), labsFolder, name)} }
+
+func (s state) journal() string    { return filepath.Join(s.dir, folder.JournalName) }
 func (s state) experiment() string { return filepath.Join(s.dir, "experiment.yaml") }
 func (s state) plan() string       { return filepath.Join(s.dir, "plan.json") }
 func (s state) settings() string   { return filepath.Join(s.dir, "settings.json") }

@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
@@ -68,7 +69,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 // holding is a lab that this process changes.
 type holding struct {
 	state   state
-	folder  *folder
+	folder  *folder.Folder
 	lock    *flock.Lock
 	journal *journal.Journal
 }
@@ -87,7 +88,7 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 func (h *holding) free() error {
 	err := h.lock.Free()
 	if h.folder != nil {
-		err = errors.Join(err, h.folder.close())
+		err = errors.Join(err, h.folder.Close())
 	}
 	if h.journal != nil {
 		err = errors.Join(err, h.journal.Close())
@@ -130,7 +131,7 @@ func (h *holding) begin(ctx context.Context, options UpOptions) error {
 		return err
 	}
 	p := options.Plan
-	remove := func() error { return h.folder.remove(func(string) {}) }
+	remove := func() error { return h.folder.Remove(func(string) {}) }
 	// Only now, as the remains of an earlier start had the same names.
 	if err := untaken(p); err != nil {
 		return errors.Join(err, remove())
@@ -220,7 +221,7 @@ func (h *holding) clear(ctx context.Context, progress func(string)) error {
 		}
 		h.journal = nil
 	}
-	if err := h.folder.empty(note); err != nil {
+	if err := h.folder.Empty(note); err != nil {
 		return err
 	}
 	return absentIsFine(os.Remove(h.state.journal()))

@@ -43,12 +43,13 @@ var mayImport = map[string][]string{
 	"kernel/pci":       {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
 	"host":        {"terminal", "kernel/cpulist", "kernel/ethtool", "kernel/files", "kernel/pci"},
-	"host/tune":   {"spec", "host", "terminal", "journal", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
+	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal"},
 
 	"plan": {"spec", "host", "terminal"},
 	// The journal knows nobody: who makes things registers how they are undone.
 	"journal":         {"fault", "kernel/boot"},
+	"journal/folder":  {"journal", "kernel/boot", "fault"},
 	"journal/process": {"journal", "kernel/boot", "kernel/netns", "kernel/proc"}, // boot: in its tests
 	"journal/setting": {"journal", "kernel/boot", "kernel/ledger", "fault"},
 
@@ -120,7 +121,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
+var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/folder", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}

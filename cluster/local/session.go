@@ -2,8 +2,6 @@ package local
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,12 +11,9 @@ import (
 	"regexp"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/cluster/local/inside"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/replace"
 )
@@ -64,21 +59,44 @@ func CheckName(name string) error {
 	return nil
 }
 
-func (s Session) dir() string        { return filepath.Join(s.Root, "clusters", s.Name) }
-func (s Session) journal() string    { return filepath.Join(s.dir(), "journal.jsonl") }
-func (s Session) recordPath() string { return filepath.Join(s.dir(), "cluster.json") }
-func (s Session) images() string     { return filepath.Join(s.dir(), "images") }
+// clustersFolder is the folder of clusters in the state folder.
+const clustersFolder = "clusters"
+
+// What nines writes into a cluster's folder.
+const (
+	recordName     = "cluster.json"
+	kubeconfigName = "kubeconfig"
+	imagesName     = "images"
+	partsName      = "parts"
+	relayLogName   = "relay.log"
+)
+
+// place is the cluster's folder: what nines made of it, and what it may remove.
+func (s Session) place() folder.Place {
+	p := folder.Place{
+		Root: s.Root, Below: filepath.Join(clustersFolder, s.Name), Owner: "cluster/" + s.Name,
+		What: "a cluster", Elsewhere: "give the cluster another name (--name)", Again: "nines cluster down --name " + s.Name,
+	}
+	for _, name := range []string{recordName, kubeconfigName, imagesName, partsName, relayLogName} {
+		p.Written = append(p.Written, name, name+replace.Unfinished)
+	}
+	return p
+}
+
+func (s Session) dir() string        { return s.place().Path() }
+func (s Session) journal() string    { return s.place().Journal() }
+func (s Session) recordPath() string { return filepath.Join(s.dir(), recordName) }
+func (s Session) images() string     { return filepath.Join(s.dir(), imagesName) }
+func (s Session) relayLog() string   { return filepath.Join(s.dir(), relayLogName) }
 
 // KubeconfigPath is the file by which kubectl reaches the cluster as its administrator.
-func (s Session) KubeconfigPath() string { return filepath.Join(s.dir(), "kubeconfig") }
+func (s Session) KubeconfigPath() string { return filepath.Join(s.dir(), kubeconfigName) }
 
 // Logs is the pattern of the paths of all logs.
 func (s Session) Logs() string { return inside.Log(s.part("*"), "*") }
 
 // part is the folder of a part, which its programs see as inside.Folder.
-func (s Session) part(name string) string { return filepath.Join(s.dir(), "parts", name) }
-
-func (s Session) relayLog() string { return filepath.Join(s.dir(), "relay.log") }
+func (s Session) part(name string) string { return filepath.Join(s.dir(), partsName, name) }
 
 // Record reads the cluster's record.
 func (s Session) Record() (*Record, error) {
@@ -108,7 +126,7 @@ func (s Session) write(r *Record) error {
 
 // lockPath is beside the folder, as the lock is held while that is removed. No cluster's name begins
 // with a dot.
-func (s Session) lockPath() string { return filepath.Join(s.Root, "clusters", ".lock-"+s.Name) }
+func (s Session) lockPath() string { return filepath.Join(s.Root, clustersFolder, ".lock-"+s.Name) }
 
 // lock serialises the making and removing of clusters; the kernel releases it when its holder
 // ends, however that happens.
@@ -123,127 +141,42 @@ func (s Session) lock(ctx context.Context) (free func(), err error) {
 	return func() { _ = lock.Remove() }, nil
 }
 
-// begin makes the folder and its journal.
-func (s Session) begin(r *Record) (*journal.Journal, error) {
-	if err := os.MkdirAll(s.dir(), 0o700); err != nil {
-		return nil, fmt.Errorf("make the cluster's folder: %w", err)
-	}
-	token := make([]byte, 8)
-	_, _ = rand.Read(token) // never fails, crypto/rand
-	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: "cluster/" + s.Name, BootID: boot.ID(), Token: "nines-cluster-" + hex.EncodeToString(token),
-	})
+// begin makes the folder, with its journal and its record.
+func (s Session) begin(r *Record) (*folder.Held, error) {
+	held, err := folder.Begin(s.place())
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(s.dir()))
+		return nil, err
 	}
 	if err := s.write(r); err != nil {
-		return nil, errors.Join(err, j.Close(), s.remove(nil))
+		return nil, errors.Join(err, held.Undo(context.Background(), nil))
 	}
-	return j, nil
+	return held, nil
 }
 
 // clear removes what a killed start has left; a whole cluster of that name is an error.
 func (s Session) clear(ctx context.Context, progress func(string)) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	j, err := journal.Open(s.journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrEmpty):
-		return s.remove(progress)
-	case err != nil:
-		return err
-	}
-	if r, err := s.Record(); err == nil && r.Done && j.Header.BootID == boot.ID() {
-		return errors.Join(exit.Wrongf("cluster %q is up already; nines cluster status shows it, nines cluster down removes it", s.Name), j.Close())
-	}
-	progress("removing what an earlier start left")
-	return s.undo(ctx, j, progress)
-}
-
-// undo removes all that the journal lists, closes it, and removes the folder.
-func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	if err := j.Undo(ctx, note, nil); err != nil {
-		return errors.Join(fmt.Errorf("take cluster %q down: %w; nines cluster down tries again", s.Name, err), j.Close())
-	}
-	return errors.Join(j.Close(), s.remove(note))
-}
-
-// check refuses a folder that nines did not make: what is in that is not ours to remove.
-func (s Session) check() error {
-	var st unix.Stat_t
-	err := unix.Lstat(s.dir(), &st)
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return nil
-	case err != nil:
-		return &fs.PathError{Op: "lstat", Path: s.dir(), Err: err}
-	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return s.foreign("it is a link or a file")
-	case int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0:
-		return s.foreign("others may write to it")
-	}
-	if journal.Inode(s.journal()) != 0 {
-		return nil
-	}
-	entries, err := os.ReadDir(s.dir())
-	if err == nil && len(entries) > 0 {
-		err = s.foreign(fmt.Sprintf("it has no journal of nines, and contains %q", entries[0].Name()))
-	}
-	return err
-}
-
-func (s Session) foreign(why string) error {
-	return exit.Wrongf("%s is not the folder of a cluster: %s; nines does not touch it; move it elsewhere, or give the cluster another name (--name)", s.dir(), why)
-}
-
-// written are the names that nines writes into a cluster's folder, besides its journal.
-func (s Session) written() []string {
-	var names []string
-	for _, path := range []string{s.recordPath(), s.KubeconfigPath(), s.images(), s.part(""), s.relayLog()} {
-		name := filepath.Base(path)
-		names = append(names, name, name+replace.Unfinished)
-	}
-	return names
-}
-
-// remove removes what nines has written into the folder, the journal last, as without it nothing
-// would find the rest, and the folder. What else is in it stays, and so does the folder; note is
-// told, and may be nil.
-func (s Session) remove(note func(string)) error {
-	root, err := os.OpenRoot(s.dir())
+	held, err := folder.Take(s.place())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("open the cluster's folder: %w", err)
+		return err
 	}
-	defer root.Close()
-	for _, name := range append(s.written(), filepath.Base(s.journal())) {
-		if err := root.RemoveAll(name); err != nil {
-			return fmt.Errorf("remove the cluster's folder: %w", err)
-		}
+	if r, err := s.Record(); err == nil && r.Done && held.SinceBoot() {
+		return errors.Join(exit.Wrongf("cluster %q is up already; nines cluster status shows it, nines cluster down removes it", s.Name), held.Close())
 	}
-	left, err := os.ReadDir(s.dir())
-	for _, entry := range left {
-		if note != nil {
-			note(filepath.Join(s.dir(), entry.Name()) + " was not made by nines, and stays as it is")
-		}
+	if held.Journal != nil {
+		progress("removing what an earlier start left")
 	}
-	if err == nil && len(left) == 0 {
-		err = ignoreAbsent(os.Remove(s.dir()))
-	}
-	if err != nil {
-		return fmt.Errorf("remove the cluster's folder: %w", err)
+	return s.undo(ctx, held, progress)
+}
+
+// undo removes all that the journal lists, and the folder.
+func (s Session) undo(ctx context.Context, held *folder.Held, note func(string)) error {
+	if err := held.Undo(ctx, note); err != nil {
+		return fmt.Errorf("take cluster %q down: %w; nines cluster down tries again", s.Name, err)
 	}
 	return nil
-}
-
-func ignoreAbsent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // Down removes the cluster, also after a crash; note is told what was left as it is, and why.
@@ -256,18 +189,12 @@ func (s Session) Down(ctx context.Context, note func(string)) error {
 		return err
 	}
 	defer free()
-	if journal.Inode(s.dir()) == 0 {
+	held, err := folder.Take(s.place())
+	if errors.Is(err, fs.ErrNotExist) {
 		return &NotFoundError{s.Name}
 	}
-	if err := s.check(); err != nil {
+	if err != nil {
 		return err
 	}
-	j, err := journal.Open(s.journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrEmpty):
-		return s.remove(note)
-	case err != nil:
-		return err
-	}
-	return s.undo(ctx, j, note)
+	return s.undo(ctx, held, note)
 }

@@ -1,11 +1,14 @@
 package local
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/replace"
 )
 
@@ -15,7 +18,7 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 	elsewhere := t.TempDir()
 	kept := filepath.Join(elsewhere, "kept")
 	for _, path := range []string{
-		filepath.Join(s.part("n1"), "kubelet.yaml"), s.recordPath() + replace.Unfinished, s.journal(), s.relayLog(), kept,
+		filepath.Join(s.part("n1"), "kubelet.yaml"), s.recordPath() + replace.Unfinished, s.relayLog(), kept,
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -24,7 +27,11 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(elsewhere, s.images()); err != nil {
+	held, err := folder.Begin(s.place())
+	if err == nil {
+		err = errors.Join(held.Close(), os.Symlink(elsewhere, s.images()))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	theirs := filepath.Join(s.dir(), "notes.txt")
@@ -32,7 +39,7 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes []string
-	if err := s.remove(func(note string) { notes = append(notes, note) }); err != nil {
+	if err := s.Down(context.Background(), func(note string) { notes = append(notes, note) }); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{theirs + " was not made by nines, and stays as it is"}; !slices.Equal(notes, want) {
@@ -45,16 +52,16 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 	if err != nil || len(left) != 1 || left[0].Name() != "notes.txt" {
 		t.Errorf("%v stay: %v", left, err)
 	}
+	if err := s.Down(context.Background(), nil); !errors.As(err, new(*folder.ForeignError)) {
+		t.Errorf("what is left counts as a cluster: %v", err)
+	}
 	if err := os.Remove(theirs); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.remove(nil); err != nil {
+	if err := s.Down(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(s.dir()); !os.IsNotExist(err) {
-		t.Errorf("the empty folder stays: %v", err)
-	}
-	if err := s.remove(nil); err != nil {
+	if err := s.Down(context.Background(), nil); !errors.As(err, new(*NotFoundError)) {
 		t.Errorf("a second time: %v", err)
 	}
 }

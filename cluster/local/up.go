@@ -62,16 +62,16 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 		return nil, err
 	}
 	record := &Record{Name: s.Name, Nodes: o.Nodes, Since: time.Now().UTC()}
-	j, err := s.begin(record)
+	held, err := s.begin(record)
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: j, progress: o.Progress}
+	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress}
 	if err := b.build(ctx, record); err != nil {
 		o.Progress("taking back what was made")
-		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), j, nil))
+		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), held, nil))
 	}
-	return record, j.Close()
+	return record, held.Close()
 }
 
 // keepOpenFiles keeps to this process what its caller had open: a cluster lives on, and a lock or a

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 )
@@ -62,15 +63,12 @@ func ClaimPath(root string) string { return filepath.Join(root, claimName) }
 // orphaned is true if the holder's journal is gone, or is of an earlier boot, so that the
 // reboot has restored all settings.
 func orphaned(root, holder string) bool {
-	j, err := journal.Read(filepath.Join(root, holder, JournalName))
+	j, err := journal.Read(filepath.Join(root, holder, folder.JournalName))
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty)
 	}
 	return j.Header.BootID != boot.ID()
 }
-
-// JournalName is the file name of a journal in its folder, for labs and for tune.
-const JournalName = "journal.jsonl"
 
 // held returns the error that another holds the host's settings.
 func held(root, holder string) error {

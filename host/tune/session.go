@@ -2,8 +2,6 @@ package tune
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/replace"
 )
@@ -45,10 +43,20 @@ type Applied struct {
 
 const sessionName = "tune"
 
-func (s Session) dir() string     { return filepath.Join(s.Root, sessionName) }
-func (s Session) journal() string { return filepath.Join(s.dir(), JournalName) }
+func (s Session) dir() string     { return s.place().Path() }
+func (s Session) journal() string { return s.place().Journal() }
 
-func appliedPath(dir string) string { return filepath.Join(dir, "applied.json") }
+func (s Session) place() folder.Place {
+	return folder.Place{
+		Root: s.Root, Below: sessionName, Owner: sessionName,
+		What: "nines tune", Elsewhere: "name another state folder (NINES_STATE_DIR)", Again: "nines tune revert",
+		Written: []string{appliedName, appliedName + replace.Unfinished},
+	}
+}
+
+const appliedName = "applied.json"
+
+func appliedPath(dir string) string { return filepath.Join(dir, appliedName) }
 
 func readApplied(dir string) (*Applied, error) {
 	text, err := os.ReadFile(appliedPath(dir))
@@ -106,20 +114,13 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 	if err := s.clear(ctx); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.dir(), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of tune: %w", err)
-	}
-	token := make([]byte, 8)
-	_, _ = rand.Read(token) // never fails, crypto/rand
-	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: sessionName, BootID: boot.ID(), Token: "nines-tune-" + hex.EncodeToString(token),
-	})
+	held, err := folder.Begin(s.place())
 	if err != nil {
 		return nil, err
 	}
 	applied := &Applied{Profile: p.Profile, Source: p.Source, CPUs: p.CPUs, User: who, PID: os.Getpid(), Since: time.Now().UTC()}
 	err = func() error {
-		if err := Claim(j, s.Root, sessionName); err != nil {
+		if err := Claim(held.Journal, s.Root, sessionName); err != nil {
 			return err
 		}
 		if err := writeApplied(s.dir(), applied); err != nil {
@@ -129,7 +130,7 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 		for _, row := range p.Settings {
 			settings = append(settings, row.Setting)
 		}
-		applied.Results, err = Applier{Journal: j, Init: s.Init, Ledger: s.Ledger}.Apply(ctx, settings)
+		applied.Results, err = Applier{Journal: held.Journal, Init: s.Init, Ledger: s.Ledger}.Apply(ctx, settings)
 		if err != nil {
 			return err
 		}
@@ -137,52 +138,33 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 		return writeApplied(s.dir(), applied)
 	}()
 	if err != nil {
-		back := s.undo(context.WithoutCancel(ctx), j, nil)
+		back := s.undo(context.WithoutCancel(ctx), held, nil)
 		return nil, errors.Join(err, back)
 	}
-	return applied, j.Close()
+	return applied, held.Close()
 }
 
 // clear makes way for an Apply: it refuses if a session is in force, and undoes a session
 // that was interrupted or is of an earlier boot.
 func (s Session) clear(ctx context.Context) error {
-	j, err := journal.Open(s.journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	held, err := folder.Take(s.place())
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case errors.Is(err, journal.ErrEmpty):
-		return s.remove()
-	case err != nil:
-		return err
 	}
-	applied, err := readApplied(s.dir())
-	if err == nil && applied.Done && j.Header.BootID == boot.ID() {
-		return errors.Join(heldBy(applied), j.Close())
-	}
-	return s.undo(ctx, j, nil)
-}
-
-// undo undoes the journal, closes it and removes the session.
-func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	if err := j.Undo(ctx, note, nil); err != nil {
-		return errors.Join(fmt.Errorf("put the settings back: %w; nines tune revert tries again", err), j.Close())
-	}
-	return errors.Join(j.Close(), s.remove())
-}
-
-// remove removes the session's files, the journal last: without it nothing would find the
-// rest.
-func (s Session) remove() error {
-	applied := appliedPath(s.dir())
-	// A killed apply may have left the temporary file that was to replace applied.
-	paths, err := filepath.Glob(applied + "*")
 	if err != nil {
 		return err
 	}
-	for _, path := range append(paths, s.journal(), s.dir()) {
-		if err := absentIsFine(os.Remove(path)); err != nil {
-			return err
-		}
+	applied, err := readApplied(s.dir())
+	if err == nil && applied.Done && held.SinceBoot() {
+		return errors.Join(heldBy(applied), held.Close())
+	}
+	return s.undo(ctx, held, nil)
+}
+
+// undo restores the settings and removes the session.
+func (s Session) undo(ctx context.Context, held *folder.Held, note func(string)) error {
+	if err := held.Undo(ctx, note); err != nil {
+		return fmt.Errorf("put the settings back: %w; nines tune revert tries again", err)
 	}
 	return nil
 }
@@ -198,21 +180,21 @@ func (s Session) Revert(ctx context.Context, note func(string)) (settings int, e
 		return 0, err
 	}
 	defer free()
-	j, err := journal.Open(s.journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	held, err := folder.Take(s.place())
+	if errors.Is(err, fs.ErrNotExist) {
 		return 0, ErrNothing
-	case errors.Is(err, journal.ErrEmpty):
-		return 0, s.remove()
-	case err != nil:
+	}
+	if err != nil {
 		return 0, err
 	}
-	for _, entry := range j.Entries() {
-		if entry.Kind != journal.KindSymlink {
-			settings++
+	if held.Journal != nil {
+		for _, entry := range held.Journal.Entries() {
+			if entry.Kind != journal.KindSymlink {
+				settings++
+			}
 		}
 	}
-	return settings, s.undo(ctx, j, once(note))
+	return settings, s.undo(ctx, held, once(note))
 }
 
 // once passes each message on once.

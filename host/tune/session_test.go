@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/boot"
 )
@@ -108,7 +109,7 @@ func TestALabAndASessionExcludeEachOther(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{Lab: "mine", BootID: boot.ID()})
+	lab, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{Lab: "mine", BootID: boot.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			j, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{BootID: boot.ID()})
+			j, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{BootID: boot.ID()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +262,7 @@ func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
 	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(t.TempDir(), JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: boot.ID(), Token: "nines-above"})
+	lab, err := journal.Create(filepath.Join(t.TempDir(), folder.JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: boot.ID(), Token: "nines-above"})
 	if err != nil {
 		t.Fatal(err)
 	}

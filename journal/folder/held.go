@@ -1,0 +1,86 @@
+package folder
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+)
+
+// Held is a folder with its journal, both open. Whoever holds it has the owner's lock.
+type Held struct {
+	*Folder
+	// Journal is nil where the start was killed before its first step.
+	Journal *journal.Journal
+}
+
+// Begin makes the folder, with a journal whose processes have names of their own.
+func Begin(p Place) (*Held, error) {
+	if err := os.MkdirAll(p.Path(), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of %s: %w", p.What, err)
+	}
+	f, err := Open(p)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := strings.Cut(p.Owner, "/")
+	token := make([]byte, 8)
+	_, _ = rand.Read(token) // never fails, crypto/rand
+	j, err := journal.Create(p.Journal(), journal.Header{
+		Lab: p.Owner, BootID: boot.ID(), Token: "nines-" + kind + "-" + hex.EncodeToString(token),
+	})
+	if err != nil {
+		_ = os.Remove(p.Path()) // where it is empty
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Held{f, j}, nil
+}
+
+// Take opens a folder and its journal, to undo it. The error is that of Open.
+func Take(p Place) (*Held, error) {
+	f, err := Open(p)
+	if err != nil {
+		return nil, err
+	}
+	j, err := journal.Open(p.Journal())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
+		j, err = nil, nil
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Held{f, j}, nil
+}
+
+// SinceBoot is true if its journal is of the boot that runs.
+func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.Header.BootID == boot.ID() }
+
+// Undo undoes the journal, removes the folder and closes both. note, which may be nil, is told what
+// stays as it is, and why.
+func (h *Held) Undo(ctx context.Context, note func(string)) error {
+	if note == nil {
+		note = func(string) {}
+	}
+	if h.Journal != nil {
+		if err := h.Journal.Undo(ctx, note, nil); err != nil {
+			return errors.Join(err, h.Close())
+		}
+	}
+	return errors.Join(h.Remove(note), h.Close())
+}
+
+// Close closes the journal and the folder, and changes neither.
+func (h *Held) Close() error {
+	err := h.Folder.Close()
+	if h.Journal != nil {
+		err = errors.Join(h.Journal.Close(), err)
+	}
+	return err
+}
