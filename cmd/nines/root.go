@@ -1,45 +1,18 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/exit"
-	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
-// execute runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or SIGHUP (the
-// terminal is gone) cancels the context, so that a verb can clean up; a second one ends the process
-// at once.
+// execute runs one command line and returns its exit code.
 func execute(args []string, stdout, stderr io.Writer) int {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	defer stop()
-	context.AfterFunc(ctx, stop)
 	root := newRootCommand()
 	addCompletion(root)
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err != nil && strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
-		err = exit.Wrongf("%w; see 'nines --help'", err)
-	}
-	if err == nil {
-		return exit.Done
-	}
-	fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote somebody else's file
-	return exit.Code(err)
+	return command.Run(root, args, stdout, stderr)
 }
 
 func newRootCommand() *cobra.Command {
@@ -55,13 +28,8 @@ runs it and leaves a folder with everything that was measured.`,
   nines run lab.yaml --set traffic.rate_pps=1000  # override any key of the file
   nines up lab.yaml && nines exec dut -- ip addr  # look around in a lab
   nines down                                      # restore the host`,
-		Version:       version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Version: version,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return exit.Wrongf("%w; see '%s --help'", err, c.CommandPath())
-	})
 	addVerbs(root)
 	return root
 }

@@ -92,12 +92,14 @@ func TestAStartThatWasKilledEarlyIsRemoved(t *testing.T) {
 // TestWhatIsNotOursIsRefused names the folder and what to do, and nothing in it is touched.
 func TestWhatIsNotOursIsRefused(t *testing.T) {
 	for what, put := range map[string]func(Place) error{
-		"a file":        func(p Place) error { return os.WriteFile(p.Path(), nil, 0o600) },
-		"no journal":    func(p Place) error { return os.Mkdir(p.Path(), 0o700) },
-		"open to all":   func(p Place) error { return errors.Join(os.Mkdir(p.Path(), 0o700), os.Chmod(p.Path(), 0o777)) },
-		"a link":        func(p Place) error { return os.Symlink(t.TempDir(), p.Path()) },
-		"other's":       func(p Place) error { p.Owner = "sessions/other"; return begun(p) },
-		"linked":        func(p Place) error { return errors.Join(os.Mkdir(p.Path(), 0o700), os.Symlink("/dev/null", p.Journal())) },
+		"a file":      func(p Place) error { return os.WriteFile(p.Path(), nil, 0o600) },
+		"no journal":  func(p Place) error { return os.Mkdir(p.Path(), 0o700) },
+		"open to all": func(p Place) error { return errors.Join(os.Mkdir(p.Path(), 0o700), os.Chmod(p.Path(), 0o777)) },
+		"a link":      func(p Place) error { return os.Symlink(t.TempDir(), p.Path()) },
+		"other's":     func(p Place) error { p.Owner = "sessions/other"; return begun(p) },
+		"linked": func(p Place) error {
+			return errors.Join(os.Mkdir(p.Path(), 0o700), os.Symlink("/dev/null", p.Journal()))
+		},
 		"behind a link": behindALink,
 	} {
 		p := newPlace(t)
