@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/kernel/ethtool"
 )
 
 // No machine below was read: each is put together from published data, which its Source
@@ -336,7 +338,7 @@ func cloudVM() *Inventory {
 		smt: "on", memoryPerNode: 8 << 30, distances: [][]int{{10}},
 		nics: []NIC{
 			{Name: "ens5", Driver: "ena", PCIAddress: "0000:00:05.0", NUMANode: -1, MAC: "02:5e:c0:00:00:00", MTU: 9001, State: "up", Queues: 4,
-				Interrupts: []string{"31", "32", "33", "34", "35"}, Coalescing: &Coalescing{RxUS: 20, TxUS: 64, Adaptive: true}},
+				Interrupts: []string{"31", "32", "33", "34", "35"}, Coalescing: &ethtool.Coalescing{RxUS: 20, TxUS: 64, Adaptive: true}},
 			{Name: "lo", NUMANode: -1, MAC: "00:00:00:00:00:00", MTU: 65536, State: "unknown", Queues: 1, Virtual: true},
 		},
 		cgroup: cgroupV2, privileges: rootPrivileges(), flags: []string{"avx2", "avx512f", "constant_tsc", "ht", "hypervisor", "nonstop_tsc", "pdpe1gb", "rdtscp", "tsc_known_freq"}, lxc: "",
@@ -430,7 +432,7 @@ func realTime() *Inventory {
 		m.noise.settings[fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", id)] = "50000000"
 	}
 	for i := range m.nics {
-		m.nics[i].Coalescing = &Coalescing{}
+		m.nics[i].Coalescing = &ethtool.Coalescing{}
 	}
 	m.nics[0].Interrupts = []string{"90"}
 	for core := range 18 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/kernel/ethtool"
 )
 
 // noisy is a recording of what Read reads of interrupts, usage and settings.
@@ -45,7 +47,7 @@ func noisy() *Recording {
 		Dirs:        map[string][]string{netRoot: {"eth0"}, "/sys/bus/pci/devices/0000:00:02.0/msi_irqs": {"100", "36", "37"}},
 		Links:       map[string]string{netRoot + "/eth0": "../../devices/pci0000:00/0000:00:02.0/net/eth0"},
 		Services:    []string{"irqbalance", "5ecretd"},
-		Coalescings: map[string]Coalescing{"eth0": {RxUS: 50, Adaptive: true}},
+		Coalescings: map[string]ethtool.Coalescing{"eth0": {RxUS: 50, Adaptive: true}},
 	}
 }
 
@@ -102,7 +104,7 @@ func TestReadNoise(t *testing.T) {
 		check("idle exit", inv.CPUs[1].IdleExitUS, 2)
 		check("energy preference", inv.CPUs[1].EnergyPreference, "balance_power")
 		check("NIC's interrupts", inv.NICs[0].Interrupts, []string{"36", "37", "100"})
-		check("coalescing", inv.NICs[0].Coalescing, &Coalescing{RxUS: 50, Adaptive: true})
+		check("coalescing", inv.NICs[0].Coalescing, &ethtool.Coalescing{RxUS: 50, Adaptive: true})
 		check("L1", inv.NICs[0].SleepsL1, true)
 		if eth0 := inv.Interrupts[1]; !eth0.MayCome(2) || eth0.MayCome(0) || !inv.Interrupts[0].MayCome(0) {
 			t.Errorf("%s: interrupts come where they should not, or the other way round", from)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/kernel/ethtool"
 )
 
 // RecordingSchema names the format of a recorded machine.
@@ -27,7 +29,7 @@ type Recording struct {
 	// Services are those of the processes Read looked for that were running.
 	Services []string `json:"services,omitempty"`
 	// Coalescings are by interface.
-	Coalescings map[string]Coalescing `json:"coalescings,omitempty"`
+	Coalescings map[string]ethtool.Coalescing `json:"coalescings,omitempty"`
 	// VirtualFunctions are the settings by the physical function's interface.
 	VirtualFunctions map[string][]VFSettings `json:"virtual_functions,omitempty"`
 }
@@ -39,7 +41,7 @@ func recordTree(t Tree) (*Recording, error) {
 	r := &recorder{from: t, to: &Recording{
 		Schema: RecordingSchema, Files: map[string]string{}, Dirs: map[string][]string{},
 		Links: map[string]string{}, Exist: map[string]bool{}, Outputs: map[string]string{},
-		Programs: map[string]string{}, Coalescings: map[string]Coalescing{}, VirtualFunctions: map[string][]VFSettings{},
+		Programs: map[string]string{}, Coalescings: map[string]ethtool.Coalescing{}, VirtualFunctions: map[string][]VFSettings{},
 	}}
 	if _, err := ReadTree(r); err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func (r *recorder) Running(names []string) []string {
 	return found
 }
 
-func (r *recorder) Coalescing(nic string) (Coalescing, error) {
+func (r *recorder) Coalescing(nic string) (ethtool.Coalescing, error) {
 	c, err := r.from.Coalescing(nic)
 	if err == nil {
 		r.to.Coalescings[nic] = c
@@ -243,7 +245,7 @@ func (r *Recording) VFSettings(nic string) ([]VFSettings, error) {
 }
 
 // Coalescing returns what an interface reported when it was recorded.
-func (r *Recording) Coalescing(nic string) (Coalescing, error) {
+func (r *Recording) Coalescing(nic string) (ethtool.Coalescing, error) {
 	c, ok := r.Coalescings[nic]
 	if !ok {
 		return c, absent("ethtool", nic)

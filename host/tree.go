@@ -23,8 +23,8 @@ type Tree interface {
 	Program(name string) string
 	// Running gives those of the names that a running process has, sorted.
 	Running(names []string) []string
-	// Coalescing asks an interface for its interrupt moderation.
-	Coalescing(nic string) (Coalescing, error)
+	// ethtool.Coalescing asks an interface for its interrupt moderation.
+	Coalescing(nic string) (ethtool.Coalescing, error)
 }
 
 // toolTimeout is how long a tool may take to print its version; the tools that we ask take
@@ -66,10 +66,10 @@ func (t dirTree) Running(names []string) []string {
 
 func (t dirTree) VFSettings(nic string) ([]VFSettings, error) { return pci.ReadVFSettings(nic) }
 
-func (t dirTree) Coalescing(nic string) (Coalescing, error) {
+func (t dirTree) Coalescing(nic string) (ethtool.Coalescing, error) {
 	socket, err := ethtool.Open()
 	if err != nil {
-		return Coalescing{}, err
+		return ethtool.Coalescing{}, err
 	}
 	defer socket.Close()
 	return socket.Coalescing(nic)

@@ -53,7 +53,7 @@ const controlFile = "/proc/thread-self/net/" + Name
 // formatVersion is KBP_FORMAT of busypoll/kmod/kbp/control.c.
 const formatVersion = 1
 
-// List returns the instances of the namespace's devices. The error is a exit.MissingError
+// List returns the instances of the namespace's devices. The error is an exit.MissingError
 // if the module is not loaded.
 func List() ([]Instance, error) {
 	text, err := os.ReadFile(controlFile)

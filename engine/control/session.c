@@ -187,7 +187,7 @@ static int listen_at(const char *path, int *out, struct stat *file)
 int session_socket(struct engine *e, const char *path, int signal_fd)
 {
 	enum outcome outcome = CLIENT_LEFT;
-	struct stat file, now;
+	struct stat file = {0}, now;
 	int listener = -1, err = listen_at(path, &listener, &file);
 	if (err)
 		return err;

@@ -71,7 +71,7 @@ func inLink(l plan.Link, err error) error {
 	return fmt.Errorf("link %q (%s): %w", l.Name, l.Kind, explain(l.Kind, err))
 }
 
-// explain turns the error of a kernel that does not know a kind of device into a exit.MissingError.
+// explain turns the error of a kernel that does not know a kind of device into an exit.MissingError.
 func explain(kind spec.LinkKind, err error) error {
 	if !isUnsupported(err) {
 		return err

@@ -133,7 +133,7 @@ func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
 	return ""
 }
 
-// Check returns a exit.MissingError if the kernel or the privileges allow no recording. It attaches
+// Check returns an exit.MissingError if the kernel or the privileges allow no recording. It attaches
 // nothing.
 func Check() error {
 	p, err := load(room{records: guard, cpus: 1}, &Stages{})

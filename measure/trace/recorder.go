@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -33,7 +32,7 @@ type Recorder struct {
 	delays []byte // the histograms of stages
 }
 
-// Start starts recording. The error is a exit.MissingError if the kernel or the privileges do not
+// Start starts recording. The error is an exit.MissingError if the kernel or the privileges do not
 // allow it.
 func Start(config Config) (_ *Recorder, err error) {
 	if err := config.complete(); err != nil {
