@@ -17,6 +17,10 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 	s := Session{Root: t.TempDir(), Name: "c"}
 	elsewhere := t.TempDir()
 	kept := filepath.Join(elsewhere, "kept")
+	held, err := folder.Begin(s.place())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range []string{
 		filepath.Join(s.part("n1"), "kubelet.yaml"), s.recordPath() + replace.Unfinished, s.relayLog(), kept,
 	} {
@@ -27,11 +31,7 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	held, err := folder.Begin(s.place())
-	if err == nil {
-		err = errors.Join(held.Close(), os.Symlink(elsewhere, s.images()))
-	}
-	if err != nil {
+	if err := errors.Join(held.Close(), os.Symlink(elsewhere, s.images())); err != nil {
 		t.Fatal(err)
 	}
 	theirs := filepath.Join(s.dir(), "notes.txt")
