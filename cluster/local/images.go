@@ -1,12 +1,15 @@
 package local
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"nines.dev/nines/cluster/image"
+	"nines.dev/nines/exit"
 )
 
 // pauseImage is the image of a pod's first process, which holds its namespaces. A node has its
@@ -18,6 +21,9 @@ const BusyboxImage = "nines.local/busybox:1"
 
 // agentImage is the image of the agent, as the manifests of package deploy name it.
 const agentImage = "nines.local/nines:1"
+
+// schedulerImage is the image of the scheduler, as the manifests of cluster/deploy/second name it.
+const schedulerImage = "nines.local/nines-scheduler:1"
 
 // applets are the commands of busybox that its image has. Where busybox is built with more, they
 // are `busybox COMMAND`.
@@ -40,21 +46,50 @@ func localImages(p Programs) map[string]image.Image {
 		images["busybox"] = image.Image{Name: BusyboxImage, Entrypoint: []string{"/bin/sh"}, Files: files}
 	}
 	if p.Nines != "" {
-		images["nines"] = image.Image{
-			Name: agentImage, Entrypoint: []string{"/nines/nines-cluster"}, Env: []string{"PATH=/nines", "NINES_LIBEXEC=/nines"},
-			Files: []image.File{
-				{Path: "nines/nines", Source: p.Nines}, {Path: "nines/nines-cluster", Source: p.cluster()},
-				{Path: "nines/nines-engine", Source: p.Engine}, {Path: "nines/nines-init", Source: p.Init},
-				{Path: "tmp/"}, {Path: "run/"}, {Path: "root/"},
-			},
-		}
+		images["nines"] = p.agentImage()
 	}
 	return images
 }
 
+func (p Programs) agentImage() image.Image {
+	return image.Image{
+		Name: agentImage, Entrypoint: []string{"/nines/nines-cluster"}, Env: []string{"PATH=/nines", "NINES_LIBEXEC=/nines"},
+		Files: []image.File{
+			{Path: "nines/nines", Source: p.Nines}, {Path: "nines/nines-cluster", Source: p.cluster()},
+			{Path: "nines/nines-engine", Source: p.Engine}, {Path: "nines/nines-init", Source: p.Init},
+			{Path: "tmp/"}, {Path: "run/"}, {Path: "root/"},
+		},
+	}
+}
+
+// schedulerImage has Kubernetes' scheduler with the plugin.
+func (p Programs) schedulerImage() image.Image {
+	return image.Image{
+		Name: schedulerImage, Entrypoint: []string{"/nines/" + kubeProgram, "kube-scheduler"},
+		Files: []image.File{{Path: "nines/" + kubeProgram, Source: filepath.Join(p.Folder, kubeProgram)}, {Path: "tmp/"}},
+	}
+}
+
+// ImageOf is the image of the agent, or of the scheduler, of this host's programs.
+func ImageOf(what string) (image.Image, error) {
+	if what != "agent" && what != "scheduler" {
+		return image.Image{}, exit.Wrongf("there is no image of %q: there are agent and scheduler", what)
+	}
+	programs, err := FindPrograms()
+	if err != nil {
+		return image.Image{}, err
+	}
+	if what == "scheduler" {
+		return programs.schedulerImage(), nil
+	}
+	err = programs.findAgent()
+	return programs.agentImage(), err
+}
+
 // writeImages writes the archives of the images into the cluster's folder, and returns their names
-// in the order in which nodes import them: the one that every pod needs is the first.
-func (s Session) writeImages(p Programs) ([]string, error) {
+// in the order in which nodes import them: the one that every pod needs is the first, and archives
+// of the user's the last.
+func (s Session) writeImages(p Programs, archives []string) ([]string, error) {
 	if err := os.MkdirAll(s.images(), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of images: %w", err)
 	}
@@ -67,5 +102,27 @@ func (s Session) writeImages(p Programs) ([]string, error) {
 			names = append(names, name)
 		}
 	}
+	for i, path := range archives {
+		name := fmt.Sprintf("own-%d", i+1)
+		if err := copyFile(path, filepath.Join(s.images(), name+".tar")); err != nil {
+			return nil, exit.Wrongf("take over the image %s: %w", path, err)
+		}
+		names = append(names, name)
+	}
 	return names, nil
+}
+
+// copyFile copies a file, so that a cluster does not depend on what becomes of it.
+func copyFile(from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
 }

@@ -27,6 +27,8 @@ type Options struct {
 	Nodes int
 	// Agent runs the agent on each node.
 	Agent bool
+	// Images are archives of images that each node is to have, too.
+	Images []string
 	// Progress receives a line on each step that takes long; may be nil.
 	Progress func(string)
 }
@@ -66,7 +68,7 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress}
+	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images}
 	if err := b.build(ctx, record); err != nil {
 		o.Progress("taking back what was made")
 		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), held, nil))
@@ -92,13 +94,15 @@ type builder struct {
 	groups   []cgroup.Hierarchy
 	journal  *journal.Journal
 	progress func(string)
+	// archives are Options.Images.
+	archives []string
 }
 
 func (b *builder) build(ctx context.Context, record *Record) error {
 	if err := b.layout.reserveGroups(b.journal); err != nil {
 		return err
 	}
-	images, err := b.writeImages(b.programs)
+	images, err := b.writeImages(b.programs, b.archives)
 	if err != nil {
 		return err
 	}

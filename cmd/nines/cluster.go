@@ -30,6 +30,7 @@ teaching. It is undone like a lab, also after a crash.
   kubectl      call kubectl for it
   explain      tell for each node what stands in the way of a pod's wish
   agent        measure a node; the DaemonSet of cluster/deploy runs it
+  image        write the image of the agent, or of the scheduler, to a file
   down         remove it
 
 It needs root, control groups of version 1, and the cluster's programs, which 'make

@@ -18,13 +18,14 @@ func newUpCommand() *cobra.Command {
 		Short: "Make a Kubernetes cluster on this machine",
 		Long: `Make a Kubernetes cluster on this machine, and return when its nodes are ready for pods.
 
-Its nodes never pull an image: they have ` + local.BusyboxImage + `, so give pods
-imagePullPolicy: Never. It takes about 700 MiB of memory, and 175 MiB more for each node.
+Its nodes never pull an image: they have ` + local.BusyboxImage + ` and those that you give
+by --image, so give pods imagePullPolicy: Never. It takes about 700 MiB of memory, and 175 MiB more for each node.
 
 If a step fails, or at Ctrl-C, what was made is removed. If it is killed, 'nines cluster
 down' removes it, and so does the next 'nines cluster up'.`,
 		Example: `  nines cluster up
   nines cluster up --nodes 3 --name teaching
+  nines cluster up --image app.tar                # as docker save wrote it
   nines cluster up --agent                        # and measure the nodes`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -45,6 +46,7 @@ down' removes it, and so does the next 'nines cluster up'.`,
 	}
 	nameFlag(c, &name)
 	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
+	c.Flags().StringArrayVar(&options.Images, "image", nil, "an archive of an image that the nodes are to have, as docker save or nines cluster image writes it; several times for several")
 	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent on each node, which measures it")
 	return c
 }

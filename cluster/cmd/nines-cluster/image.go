@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/cluster/local"
+)
+
+func newImageCommand() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use:   "image agent|scheduler FILE",
+		Short: "Write the image of the agent, or of the scheduler, to a file",
+		Long: `Write the image of the agent, or of the scheduler with nines' plugin, to a file, for a cluster
+of yours: no registry has them. They are made of the programs that this machine has. The
+file is an archive as of the Open Container Initiative, which skopeo copies to a registry,
+and which nodes import without one (ctr, podman load, nines cluster up --image).`,
+		Example: `  nines cluster image agent agent.tar --name registry.example.org/nines:1
+  skopeo copy oci-archive:agent.tar docker://registry.example.org/nines:1`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			made, err := local.ImageOf(args[0])
+			if err != nil {
+				return err
+			}
+			if name != "" {
+				made.Name = name
+			}
+			if err := made.Write(args[1]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s is in %s\n", made.Name, args[1])
+			return err
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "the image's name (default: the one that the manifests have)")
+	return c
+}
