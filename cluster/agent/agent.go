@@ -28,6 +28,8 @@ type Agent struct {
 	Metrics *Metrics
 	Kube    kubernetes.Interface
 	Objects *client.Client
+	// Discovery tells what the node has; nil for an agent that only measures.
+	Discovery *Discovery
 	// Interval is the time between two rounds. A figure is good for three of them.
 	Interval time.Duration
 	// Idle is the part of the CPUs' time that must be free for a trial, from 0 to 1.
@@ -51,6 +53,14 @@ const quietAgain = 30 * time.Second
 // Run measures until ctx ends. What goes wrong in a round is logged and counted, and tried again
 // in the next.
 func (a *Agent) Run(ctx context.Context) error {
+	if a.Discovery != nil {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			a.Discovery.Run(ctx)
+		}()
+		defer func() { <-ended }()
+	}
 	a.window = measure.Window{Length: max(windowLength, a.Interval), Valid: validIntervals * a.Interval}
 	pause := a.first(ctx, time.Now())
 	for {
@@ -130,7 +140,7 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 	if err := a.publish(ctx, node, figures); err != nil {
 		return busy, err
 	}
-	if err := a.label(ctx, node, Labels(inv, offered)); err != nil {
+	if err := a.label(ctx, node, Labels(inv, a.Discovery.Switch(), offered)); err != nil {
 		return busy, err
 	}
 	return busy, a.judge(ctx, node, figures)

@@ -129,7 +129,7 @@ func TestLabelsSayWhatTheNodeHas(t *testing.T) {
 		Features: []host.Feature{{Name: host.FeatureOVSDPDK, State: host.StateYes}},
 		CPUs:     []host.CPU{{ID: 0}, {ID: 1, Isolated: true}},
 	}
-	labels := Labels(inv, tiers)
+	labels := Labels(inv, nil, tiers)
 	for name, want := range map[string]string{
 		"dpdk": "4", "ovs-dpdk": "true", "tier.nines.dev/veth": "true", "nines.dev/isolated-cpus": "1", "nines.dev/kernel-rt": "",
 	} {

@@ -8,6 +8,8 @@ import (
 
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/doctor"
 )
 
 // Metrics are what the agent tells Prometheus. Durations are seconds, as its users expect.
@@ -15,7 +17,8 @@ type Metrics struct {
 	registry                    *prometheus.Registry
 	latency, upper, age         *prometheus.GaugeVec
 	trials, skipped             *prometheus.CounterVec
-	failures                    prometheus.Counter
+	failures, lookFailures      prometheus.Counter
+	finding, findings           *prometheus.GaugeVec
 	broken, spentCPU, spentSent prometheus.Gauge
 }
 
@@ -31,17 +34,20 @@ func NewMetrics() *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "nines", Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		latency:  gauges("latency_seconds", "A percentile of the latency that was measured over a tier.", "tier", "peer", "percentile"),
-		upper:    gauges("latency_upper_seconds", "How large the percentile may be, with 95 % confidence.", "tier", "peer", "percentile"),
-		age:      gauges("latency_valid_until_timestamp_seconds", "When a tier's figures count as unknown.", "tier", "peer"),
-		trials:   counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
-		skipped:  counters("agent_trials_skipped_total", "Trials that did not take place: isolation, busy, budget or unknown.", "tier", "reason"),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Rounds that could not tell the cluster their figures."}),
-		broken:   gauge("agent_broken_promises", "Pods of this node whose wish its figures do not hold."),
-		spentCPU: gauge("agent_budget_cpu_seconds", "CPU time that trials took in the last 24 hours, at most."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
+		registry:     prometheus.NewRegistry(),
+		latency:      gauges("latency_seconds", "A percentile of the latency that was measured over a tier.", "tier", "peer", "percentile"),
+		upper:        gauges("latency_upper_seconds", "How large the percentile may be, with 95 % confidence.", "tier", "peer", "percentile"),
+		age:          gauges("latency_valid_until_timestamp_seconds", "When a tier's figures count as unknown.", "tier", "peer"),
+		trials:       counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
+		skipped:      counters("agent_trials_skipped_total", "Trials that did not take place: isolation, busy, budget or unknown.", "tier", "reason"),
+		failures:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Rounds that could not tell the cluster their figures."}),
+		lookFailures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_discoveries_failed_total", Help: "Looks at the node that could not tell the cluster what it has."}),
+		finding:      gauges("doctor_finding", "1 for each finding of nines doctor on the node.", "id", "severity"),
+		findings:     gauges("doctor_findings", "How many findings nines doctor has on the node, by severity: error, warning or note.", "severity"),
+		broken:       gauge("agent_broken_promises", "Pods of this node whose wish its figures do not hold."),
+		spentCPU:     gauge("agent_budget_cpu_seconds", "CPU time that trials took in the last 24 hours, at most."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
 	}
-	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.failures, m.broken, m.spentCPU, m.spentSent)
+	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
 	return m
 }
 
@@ -61,6 +67,17 @@ func (m *Metrics) show(figures []v1alpha1.Figure, spent measure.Budget) {
 	}
 	m.spentCPU.Set(spent.CPU.Seconds())
 	m.spentSent.Set(float64(spent.Packets))
+}
+
+// examine replaces the findings on the node.
+func (m *Metrics) examine(report *doctor.Report) {
+	m.finding.Reset()
+	for _, severity := range []host.Severity{host.SeverityError, host.SeverityWarning, host.SeverityNote} {
+		m.findings.WithLabelValues(string(severity)).Set(float64(report.Count(severity)))
+	}
+	for _, f := range report.Findings {
+		m.finding.WithLabelValues(f.ID, string(f.Severity)).Set(1)
+	}
 }
 
 // Handler serves /metrics, and /healthz for the kubelet.

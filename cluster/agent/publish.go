@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/host"
@@ -72,7 +73,10 @@ const (
 
 // Labels are the labels of a node with this inventory. It is pure. One that the node has not is
 // there with an empty value: it is to be removed.
-func Labels(inv *host.Inventory, offered []measure.Tier) map[string]string {
+//
+// The inventory tells which programs the agent could start, and ovs what runs on the node: the
+// agent's container has no programs of Open vSwitch.
+func Labels(inv *host.Inventory, ovs *discovery.OVS, offered []measure.Tier) map[string]string {
 	labels := map[string]string{labelThesisVFs: "", labelThesisOVS: "", labelIsolated: "", labelKernelRT: "", labelHugepages: ""}
 	for _, t := range offered {
 		labels[labelTier+t.Name()] = "true"
@@ -87,7 +91,7 @@ func Labels(inv *host.Inventory, offered []measure.Tier) map[string]string {
 	if vfs > 0 {
 		labels[labelThesisVFs] = fmt.Sprint(vfs)
 	}
-	if inv.Feature(host.FeatureOVSDPDK).State == host.StateYes {
+	if inv.Feature(host.FeatureOVSDPDK).State == host.StateYes || ovs != nil && ovs.DPDK {
 		labels[labelThesisOVS] = "true"
 	}
 	isolated := 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"nines.dev/nines/cluster/agent"
+	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/exit"
@@ -24,6 +26,7 @@ import (
 // agentCall holds the options of nines cluster agent.
 type agentCall struct {
 	node, kubeconfig, listen, folder string
+	namespace, ovs                   string
 	tiers                            []string
 	load                             measure.Load
 	interval                         time.Duration
@@ -37,7 +40,8 @@ func newAgentCommand() *cobra.Command {
 		Use:   "agent",
 		Short: "Measure this node and tell the cluster; the DaemonSet in cluster/deploy runs it",
 		Long: `Measure the latency of this node's tiers, again and again, and publish it as a NodeLatency
-object, labels, a condition and metrics. A trial waits until the node is quiet, and is left
+object, labels, a condition and metrics. Tell what the node has, too: to Node Feature
+Discovery where the cluster has it, and what nines doctor finds as a condition. A trial waits until the node is quiet, and is left
 out while a pod is there that has asked to be alone, or when the day's budget is spent.`,
 		Example: `  nines cluster agent --node n1 --kubeconfig kubeconfig --tiers veth,macvlan
   kubectl apply -k cluster/deploy/agent`,
@@ -47,6 +51,8 @@ out while a pod is there that has asked to be alone, or when the day's budget is
 	f := c.Flags()
 	f.StringVar(&call.node, "node", os.Getenv("NODE_NAME"), "the node's name in the cluster")
 	f.StringVar(&call.kubeconfig, "kubeconfig", "", "how to reach the API server (default: as a pod does)")
+	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "where to put what Node Feature Discovery reads, if the cluster has that")
+	f.StringVar(&call.ovs, "ovs", "/run/openvswitch", "the folder of the sockets of the node's Open vSwitch")
 	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
 	f.StringVar(&call.folder, "folder", os.TempDir(), "where trials have their files")
 	f.StringSliceVar(&call.tiers, "tiers", []string{"veth", "bridge", "macvlan"}, "the tiers to measure: link kinds of nines")
@@ -84,6 +90,10 @@ func (a agentCall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	nfd, err := discovery.NewNFD(config, a.namespace)
+	if err != nil {
+		return err
+	}
 	metrics := agent.NewMetrics()
 	listener, err := net.Listen("tcp", a.listen)
 	if err != nil {
@@ -95,6 +105,7 @@ func (a agentCall) run(ctx context.Context) error {
 	running := &agent.Agent{
 		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle,
 		Runner: measure.Runner{Nines: program, Folder: a.folder}, Metrics: metrics, Kube: kube, Objects: objects,
+		Discovery: &agent.Discovery{Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval},
 	}
 	err = running.Run(ctx)
 	if stopped := errors.Join(server.Close(), <-served); !errors.Is(stopped, http.ErrServerClosed) {

@@ -29,6 +29,7 @@ const ProgramsVariable = "NINES_CLUSTER_PROGRAMS"
 const (
 	adminToken     = "admin-of-the-test"
 	schedulerToken = "scheduler-of-the-test"
+	secondToken    = "second-scheduler-of-the-test"
 )
 
 // starting is how long a program has to become ready on a busy host.
@@ -44,6 +45,7 @@ type Plane struct {
 	program, folder           string
 	etcdPort, apiPort         int
 	etcd, apiserver, schedule *process
+	second                    *process
 }
 
 // Program is the path of nines-kube. A test that finds none is skipped.
@@ -71,14 +73,15 @@ func Start(t testing.TB) *Plane {
 		fmt.Sprintf("--advertise-client-urls=http://127.0.0.1:%d", p.etcdPort),
 		fmt.Sprintf("--listen-peer-urls=http://127.0.0.1:%d", ports[1]))
 	t.Cleanup(func() {
-		for _, one := range []*process{p.schedule, p.apiserver, p.etcd} {
+		for _, one := range []*process{p.schedule, p.second, p.apiserver, p.etcd} {
 			one.kill()
 			if t.Failed() && one != nil {
 				t.Log(one.tail())
 			}
 		}
 	})
-	p.write(t, "tokens.csv", adminToken+",admin,1,system:masters\n"+schedulerToken+",system:kube-scheduler,2\n")
+	p.write(t, "tokens.csv", adminToken+",admin,1,system:masters\n"+schedulerToken+",system:kube-scheduler,2\n"+
+		secondToken+",system:serviceaccount:nines:nines-scheduler,3,\"system:serviceaccounts,system:serviceaccounts:nines\"\n")
 	p.write(t, "accounts.key", newKey(t))
 	p.Config = p.config(adminToken)
 	var err error
@@ -98,6 +101,7 @@ func (p *Plane) startAPIServer(t testing.TB) {
 	p.apiserver = p.start(t, "kube-apiserver",
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", fmt.Sprintf("--secure-port=%d", p.apiPort), "--cert-dir="+in("certificates"),
 		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", p.etcdPort),
+		"--allow-privileged=true", // as the agent is
 		"--token-auth-file="+in("tokens.csv"), "--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+in("accounts.key"),
 		"--service-account-signing-key-file="+in("accounts.key"), "--service-cluster-ip-range=10.96.0.0/16",
