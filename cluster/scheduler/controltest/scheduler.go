@@ -18,8 +18,22 @@ import (
 func (p *Plane) StartScheduler(t testing.TB) {
 	t.Helper()
 	port := p.LaunchScheduler(t)
+	p.awaitScheduler(t, p.schedule, port)
+}
+
+// StartSecondScheduler starts one with a configuration and with the rights of the service account
+// that cluster/deploy/second gives it, and waits until it places pods.
+func (p *Plane) StartSecondScheduler(t testing.TB, configuration string) {
+	t.Helper()
+	var port int
+	p.second, port = p.launch(t, "second-scheduler", secondToken, configuration)
+	p.awaitScheduler(t, p.second, port)
+}
+
+func (p *Plane) awaitScheduler(t testing.TB, started *process, port int) {
+	t.Helper()
 	insecure := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	p.await(t, p.schedule, "ready", func(ctx context.Context) error {
+	p.await(t, started, "ready", func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://127.0.0.1:%d/readyz", port), nil)
 		if err != nil {
 			return err
@@ -39,22 +53,26 @@ func (p *Plane) StartScheduler(t testing.TB) {
 // LaunchScheduler starts the scheduler, and returns its port without waiting.
 func (p *Plane) LaunchScheduler(t testing.TB) int {
 	t.Helper()
-	kubeconfig := p.write(t, "scheduler.conf", fmt.Sprintf(`apiVersion: v1
+	var port int
+	p.schedule, port = p.launch(t, "scheduler", schedulerToken, string(deploy.SchedulerConfiguration)+"leaderElection: {leaderElect: false}\n")
+	return port
+}
+
+// launch starts a scheduler whose files have a name.
+func (p *Plane) launch(t testing.TB, name, token, configuration string) (*process, int) {
+	t.Helper()
+	kubeconfig := p.write(t, name+".conf", fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:%d", insecure-skip-tls-verify: true}}]
 users: [{name: u, user: {token: %s}}]
 contexts: [{name: c, context: {cluster: c, user: u}}]
 current-context: c
-`, p.apiPort, schedulerToken))
-	configuration := p.write(t, "scheduler.yaml", string(deploy.SchedulerConfiguration)+fmt.Sprintf(`
-clientConnection: {kubeconfig: %q, qps: 1000, burst: 2000}
-leaderElection: {leaderElect: false}
-`, kubeconfig))
+`, p.apiPort, token))
+	file := p.write(t, name+".yaml", configuration+fmt.Sprintf("clientConnection: {kubeconfig: %q, qps: 1000, burst: 2000}\n", kubeconfig))
 	port := freePorts(t, 1)[0]
-	p.schedule = p.start(t, "kube-scheduler", "--config="+configuration, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
-		"--cert-dir="+filepath.Join(p.folder, "scheduler"), "--authorization-always-allow-paths=/readyz",
-		"--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
-	return port
+	return p.start(t, "kube-scheduler", "--config="+file, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
+		"--cert-dir="+filepath.Join(p.folder, name), "--authorization-always-allow-paths=/readyz",
+		"--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig), port
 }
 
 // KillScheduler ends it as a crash would.
