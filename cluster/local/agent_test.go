@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"nines.dev/nines/cluster/local"
+	nineshost "nines.dev/nines/host"
+	"nines.dev/nines/test/labtest"
 )
 
 // TestTheAgentMeasuresAndPodsArePlacedByIt has the agent as a DaemonSet, with a node of the host's
@@ -22,7 +25,10 @@ import (
 // here is nobody's business.
 func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--agent", "--name", clusterName)
+	archive := filepath.Join(t.TempDir(), "scheduler.tar")
+	c.must("image", "scheduler", archive)
+	c.must("up", "--nodes", "2", "--agent", "--image", archive, "--name", clusterName)
+	c.must("kubectl", "--name", clusterName, "--", "apply", "--server-side", "--filename", repositoryFile("cluster/agent/discovery/testdata/nodefeature-crd.yaml"))
 	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
 		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","20s","--duration","1s","--rate","200","--tiers","veth"]}]`)
 	for _, node := range []string{"n1", "n2"} {
@@ -75,6 +81,12 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			return errNotYet
 		})
 	})
+	t.Run("TheNodeSaysWhatItHas", func(t *testing.T) {
+		c.saysWhatItHas(t)
+	})
+	t.Run("TheSecondSchedulerPlacesPods", func(t *testing.T) {
+		c.secondScheduler(t)
+	})
 	t.Run("AnAgentChangesItsOwnNodeOnly", func(t *testing.T) {
 		// The admission policy may take effect some time after it was made.
 		for from, allowed := range map[string]bool{"": false, "n2": false, "n1": true} {
@@ -89,6 +101,66 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 		}
 	})
 }
+
+// saysWhatItHas waits for what the agents' pods see of their nodes, by the roles and mounts of the
+// DaemonSet: they are told to Node Feature Discovery, of which only the definition is there.
+func (c *cluster) saysWhatItHas(t *testing.T) {
+	inventory, err := nineshost.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"n1", "n2"} {
+		eventually(t, "the NodeFeature of "+node, func(context.Context) error {
+			out, _, err := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "nodefeature", "nines-"+node, "-o",
+				`jsonpath={.metadata.labels.nfd\.node\.kubernetes\.io/node-name} {.metadata.ownerReferences[0].name} `+
+					`{.spec.features.attributes.nines\.kernel.elements.release} {.spec.features.attributes.nines\.cpu.elements.count}`)
+			if wanted := fmt.Sprintf("%s %s %s %d", node, node, inventory.Kernel.Release, len(inventory.CPUs)); err != nil || out != wanted {
+				return fmt.Errorf("%w: %q, not %q; %s", errNotYet, out, wanted, c.agentLog())
+			}
+			return nil
+		})
+		eventually(t, "whether "+node+" is fit", func(ctx context.Context) error {
+			object, err := c.client().CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			for _, condition := range object.Status.Conditions {
+				if condition.Type == "FitForLatency" && !strings.Contains(condition.Message, "container") {
+					return nil
+				}
+			}
+			return fmt.Errorf("%w: %+v", errNotYet, object.Status.Conditions)
+		})
+	}
+}
+
+// secondScheduler runs nines' scheduler as a pod of the cluster, by kustomize and the image that
+// nines makes.
+func (c *cluster) secondScheduler(t *testing.T) {
+	c.must("kubectl", "--name", clusterName, "--", "apply", "--kustomize", repositoryFile("cluster/deploy/second"))
+	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "rollout", "status", "deployment/nines-scheduler", "--timeout=180s")
+	zero := int64(0)
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "second", Annotations: map[string]string{"nines.dev/latency": "p50 < 10s"}},
+		Spec: v1.PodSpec{
+			SchedulerName: "nines-scheduler", TerminationGracePeriodSeconds: &zero,
+			Containers: []v1.Container{{Name: "it", Image: local.BusyboxImage, ImagePullPolicy: v1.PullNever, Command: []string{"sleep", "100000"}}},
+		},
+	}
+	if _, err := c.client().CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second scheduler places a pod", func(context.Context) error {
+		now := c.pod("second")
+		if now.Spec.NodeName == "" || now.Annotations["nines.dev/placed"] == "" || now.Status.Phase != v1.PodRunning {
+			return fmt.Errorf("%w: %+v", errNotYet, now.Status)
+		}
+		return nil
+	})
+}
+
+// repositoryFile is the path of a file of the checkout.
+func repositoryFile(path string) string { return filepath.Join(labtest.Repository(), "..", path) }
 
 // asAgentOf is a client with the rights of an agent whose pod is on a node, or with a token of no
 // pod.
