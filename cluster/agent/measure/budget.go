@@ -28,8 +28,18 @@ type Account struct{ expenses []expense }
 
 // Take takes a trial's cost at a time, or says why the budget has not as much left.
 func (a *Account) Take(now time.Time, b Budget, t Tier, l Load) error {
-	a.forget(now)
-	next := expense{now, l.CPU(t), l.Packets()}
+	return a.spend(b, t.Name(), expense{now, l.CPU(t), l.Packets()})
+}
+
+// TakeRoundTrip takes what each of the two ends of a round trip pays: the one sends the packets, the
+// other sends them back, each by one thread and without baselines.
+func (a *Account) TakeRoundTrip(now time.Time, b Budget, peer string, l Load) error {
+	length := l.RoundTrip()
+	return a.spend(b, "the way to "+peer, expense{now, length, int64(float64(l.RatePPS) * length.Seconds())})
+}
+
+func (a *Account) spend(b Budget, what string, next expense) error {
+	a.forget(next.at)
 	sum := next
 	for _, e := range a.expenses {
 		sum.cpu += e.cpu
@@ -37,9 +47,9 @@ func (a *Account) Take(now time.Time, b Budget, t Tier, l Load) error {
 	}
 	switch {
 	case sum.cpu > b.CPU:
-		return fmt.Errorf("the budget of %s of CPU a day is spent; the next trial of %s takes %s", b.CPU, t.Name(), next.cpu)
+		return fmt.Errorf("the budget of %s of CPU a day is spent; the next trial of %s takes %s", b.CPU, what, next.cpu)
 	case sum.packets > b.Packets:
-		return fmt.Errorf("the budget of %d packets a day is spent; the next trial of %s takes %d", b.Packets, t.Name(), next.packets)
+		return fmt.Errorf("the budget of %d packets a day is spent; the next trial of %s takes %d", b.Packets, what, next.packets)
 	}
 	a.expenses = append(a.expenses, next)
 	return nil

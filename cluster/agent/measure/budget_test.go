@@ -59,3 +59,18 @@ func TestAClockThatIsSetBackGivesNoBudgetAnew(t *testing.T) {
 		t.Error("the budget was given twice")
 	}
 }
+
+func TestARoundTripIsTakenOfTheSameBudget(t *testing.T) {
+	budget := Budget{CPU: time.Hour, Packets: 3 * int64(load.RoundTrip().Seconds()*float64(load.RatePPS)) / 2}
+	var a Account
+	now := time.Now()
+	if err := a.TakeRoundTrip(now, budget, "n2", load); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.TakeRoundTrip(now, budget, "n3", load); err == nil || !strings.Contains(err.Error(), "the way to n3") {
+		t.Errorf("the budget was exceeded: %v", err)
+	}
+	if spent := a.Spent(now); spent.CPU != load.RoundTrip() {
+		t.Errorf("%+v", spent)
+	}
+}

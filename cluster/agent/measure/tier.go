@@ -69,7 +69,7 @@ type Load struct {
 // and after it, of a second each at most (baselineDuration in package measure of nines).
 func (l Load) length() time.Duration {
 	const baselines = 2
-	return warmUp + l.Duration + baselines*(min(warmUp, time.Second)+min(l.Duration, time.Second))
+	return WarmUp + l.Duration + baselines*(min(WarmUp, time.Second)+min(l.Duration, time.Second))
 }
 
 // Packets is how many packets a trial sends.
@@ -84,8 +84,15 @@ func (l Load) CPU(t Tier) time.Duration {
 	return threads * l.length()
 }
 
-// warmUp is the time before a trial counts its packets.
-const warmUp = 500 * time.Millisecond
+// RoundTrip is how long a round trip to another node is measured.
+func (l Load) RoundTrip() time.Duration { return WarmUp + l.Duration }
+
+// NodeNetwork is the tier between nodes: the network of the nodes themselves. A packet of a pod
+// takes the tiers of both its ends besides, which each node measures within itself.
+const NodeNetwork = "node-network"
+
+// WarmUp is the time before a trial counts its packets.
+const WarmUp = 500 * time.Millisecond
 
 // Experiment is the file of a tier's trial. Nodes a and b stand for two pods of one node. Where
 // the kernel carries the packets, their programs block on a socket, as those of most pods do; where
@@ -100,7 +107,7 @@ func Experiment(t Tier, l Load) string {
 	text.WriteString("topology:\n  nodes: {a: {}, b: {}}\n")
 	fmt.Fprintf(&text, "  links: [{kind: %s, endpoints: [\"a:eth0\", \"b:eth0\"]}]\n", t.Kind)
 	fmt.Fprintf(&text, "traffic: {from: \"a:eth0\", to: \"b:eth0\", backend: %s, wait: %s, rate_pps: %d, frame_bytes: %d, warmup: %s, duration: %s}\n",
-		backend, wait, l.RatePPS, l.FrameBytes, warmUp, l.Duration)
+		backend, wait, l.RatePPS, l.FrameBytes, WarmUp, l.Duration)
 	return text.String()
 }
 

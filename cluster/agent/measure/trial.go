@@ -17,6 +17,8 @@ import (
 // Trial is what one measurement of a tier gave.
 type Trial struct {
 	Tier string
+	// Peer is the other node of a round trip; empty within the node.
+	Peer string
 	Load Load
 	// At is the end of it.
 	At      time.Time
@@ -24,6 +26,8 @@ type Trial struct {
 	Reasons []string
 	// Latency is all packets'; of an invalid trial it may be empty.
 	Latency *result.Histogram
+	// Valid is how long a figure may be used after the trial, where that is not as in Window.
+	Valid time.Duration
 }
 
 // Runner runs trials by the program nines. One runs at a time: two would measure each other.

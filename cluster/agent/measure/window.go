@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -22,40 +23,80 @@ type Window struct {
 	trials        []Trial
 }
 
+// Way is what a figure is of: a tier, and the other node if it leads to one.
+type Way struct{ Tier, Peer string }
+
+func (t *Trial) way() Way { return Way{t.Tier, t.Peer} }
+
 // Add adds a trial.
 func (w *Window) Add(t Trial) { w.trials = append(w.trials, t) }
 
-// Figures are the figures at a time, by tier in the order of the alphabet. Trials that have left
-// the window are forgotten; a tier without any has no figure, and counts as unknown.
+// Figures are the figures at a time, by tier and peer in the order of the alphabet. Trials that have
+// left the window are forgotten; a tier without any has no figure, and counts as unknown.
 func (w *Window) Figures(now time.Time) ([]v1alpha1.Figure, error) {
 	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool { return now.Sub(t.At) > w.Length })
-	byTier := map[string][]Trial{}
-	var tiers []string
-	for _, t := range w.trials {
-		if byTier[t.Tier] == nil {
-			tiers = append(tiers, t.Tier)
+	return w.figures(w.trials)
+}
+
+// Newest are the figures of the last trial of each way alone: what a way is like now, by fewer
+// packets.
+func (w *Window) Newest() ([]v1alpha1.Figure, error) { return w.figures(w.newest(1)) }
+
+// Of are the figures of these trials, by the window's rules.
+func (w *Window) Of(trials []Trial) ([]v1alpha1.Figure, error) { return w.figures(trials) }
+
+// Restart forgets what a way was like before its last two trials: it has changed.
+func (w *Window) Restart(way Way) {
+	kept := w.newest(2)
+	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool {
+		return t.way() == way && !slices.ContainsFunc(kept, func(k Trial) bool { return k.way() == way && k.At.Equal(t.At) })
+	})
+}
+
+// newest are the last trials of each way, at most so many, in the order in which they were made.
+func (w *Window) newest(most int) []Trial {
+	counts := map[Way]int{}
+	var out []Trial
+	for _, t := range slices.Backward(w.trials) {
+		if counts[t.way()]++; counts[t.way()] <= most {
+			out = append(out, t)
 		}
-		byTier[t.Tier] = append(byTier[t.Tier], t)
 	}
-	slices.Sort(tiers)
+	slices.Reverse(out)
+	return out
+}
+
+func (w *Window) figures(trials []Trial) ([]v1alpha1.Figure, error) {
+	byWay := map[Way][]Trial{}
+	var ways []Way
+	for _, t := range trials {
+		if byWay[t.way()] == nil {
+			ways = append(ways, t.way())
+		}
+		byWay[t.way()] = append(byWay[t.way()], t)
+	}
+	slices.SortFunc(ways, func(a, b Way) int { return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Peer, b.Peer)) })
 	var figures []v1alpha1.Figure
-	for _, tier := range tiers {
-		f, err := w.figure(byTier[tier])
+	for _, way := range ways {
+		f, err := w.figure(byWay[way])
 		if err != nil {
-			return nil, fmt.Errorf("figure of %s: %w", tier, err)
+			return nil, fmt.Errorf("figure of %s %s: %w", way.Tier, way.Peer, err)
 		}
 		figures = append(figures, f)
 	}
 	return figures, nil
 }
 
-// figure merges the trials of a tier, the last of which is the newest.
+// figure merges the trials of a way, the last of which is the newest.
 func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 	last := trials[len(trials)-1]
 	f := v1alpha1.Figure{
-		Tier: last.Tier, Way: v1alpha1.OneWay, // one clock: within the node
+		Tier: last.Tier, Peer: last.Peer, Way: v1alpha1.OneWay, // one clock: within the node
 		RatePPS: last.Load.RatePPS, FrameBytes: last.Load.FrameBytes,
-		MeasuredAt: metav1.NewTime(last.At), ValidUntil: metav1.NewTime(last.At.Add(w.Valid)),
+		MeasuredAt: metav1.NewTime(last.At), ValidUntil: metav1.NewTime(last.At.Add(cmp.Or(last.Valid, w.Valid))),
+	}
+	if f.Peer != "" {
+		f.Way = v1alpha1.RoundTrip
 	}
 	merged := result.NewHistogram()
 	valid := 0

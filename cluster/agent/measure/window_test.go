@@ -107,3 +107,48 @@ func TestPercentilesAreWrittenAsPeopleDo(t *testing.T) {
 		}
 	}
 }
+
+// to is a trial of the way to another node.
+func to(peer string, t Trial) Trial {
+	t.Tier, t.Peer = NodeNetwork, peer
+	return t
+}
+
+func TestTheWayToEachNodeHasAFigureOfItsOwn(t *testing.T) {
+	w := newWindow()
+	w.Add(to("n2", trialOf("", noon, 1000, result.Clean)))
+	w.Add(to("n3", trialOf("", noon, 500, result.Clean)))
+	slow := to("n3", trialOf("", noon, 500, result.Clean))
+	slow.Valid = 2 * time.Hour
+	w.Add(slow)
+	list, err := w.Figures(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 2 || list[0].Peer != "n2" || list[1].Peer != "n3" || list[1].Count != 1000 || list[0].Way != v1alpha1.RoundTrip {
+		t.Fatalf("%+v", list)
+	}
+	if list[0].ValidUntil.Sub(noon) != 15*time.Minute || list[1].ValidUntil.Sub(noon) != 2*time.Hour {
+		t.Errorf("until %s and %s", list[0].ValidUntil, list[1].ValidUntil)
+	}
+}
+
+func TestAWayThatHasChangedBeginsAnew(t *testing.T) {
+	w := newWindow()
+	for i := range 5 {
+		w.Add(trialOf("veth", noon.Add(time.Duration(i)*time.Minute), 1000, result.Clean))
+		w.Add(trialOf("bridge", noon.Add(time.Duration(i)*time.Minute), 1000, result.Clean))
+	}
+	newest, err := w.Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(newest) != 2 || newest[1].Count != 1000 || !newest[1].MeasuredAt.Time.Equal(noon.Add(4*time.Minute)) {
+		t.Errorf("%+v", newest)
+	}
+	w.Restart(Way{Tier: "veth"})
+	all := figures(t, w, noon.Add(5*time.Minute))
+	if all["veth"].Count != 2000 || all["bridge"].Count != 5000 {
+		t.Errorf("%d of veth, %d of bridge", all["veth"].Count, all["bridge"].Count)
+	}
+}

@@ -1,0 +1,33 @@
+package measure
+
+import "context"
+
+// Slot is a node's right to be measured: by its own agent, or by that of another node, never by
+// both at once, as they would measure each other. It is safe for concurrent use.
+type Slot struct{ taken chan struct{} }
+
+// NewSlot makes one that is free.
+func NewSlot() *Slot { return &Slot{make(chan struct{}, 1)} }
+
+// Take waits until the slot is free, and takes it. It fails only if ctx ends.
+func (s *Slot) Take(ctx context.Context) error {
+	select {
+	case s.taken <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TryTake takes the slot if it is free.
+func (s *Slot) TryTake() bool {
+	select {
+	case s.taken <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Give gives it back.
+func (s *Slot) Give() { <-s.taken }

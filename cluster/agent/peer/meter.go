@@ -1,0 +1,156 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/engine/client"
+	trials "nines.dev/nines/measure"
+	"nines.dev/nines/measure/jitter"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// Meter measures round trips to other nodes.
+type Meter struct {
+	// Engine is the program.
+	Engine string
+	// AgentPort is the TCP port of the agents.
+	AgentPort uint16
+}
+
+// RefusedError is a peer's answer that it cannot be measured now.
+type RefusedError struct{ Node, Reason string }
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("node %s refuses: %s", e.Node, e.Reason) }
+
+const (
+	// answerTime is how long a peer may take to answer: it looks for a second whether it is idle.
+	answerTime = 15 * time.Second
+	// drain is how long packets may be on their way when the last was sent.
+	drain = 500 * time.Millisecond
+	// margin is for the engine's start, and for a calibration of its clock in the first trial.
+	margin = 5 * time.Second
+)
+
+// Measure measures the round trip to a node.
+func (m Meter) Measure(ctx context.Context, to Peer, load measure.Load) (measure.Trial, error) {
+	port, err := m.ask(ctx, to, load)
+	if err != nil {
+		return measure.Trial{}, err
+	}
+	defer m.release(context.WithoutCancel(ctx), to)
+	record, err := m.run(ctx, to.Address, port, load)
+	if err != nil {
+		return measure.Trial{}, fmt.Errorf("measure the way to node %s: %w", to.Node, err)
+	}
+	if record.Trial.RxPackets == 0 {
+		return measure.Trial{}, fmt.Errorf("measure the way to node %s: it answers, but of %d packets to %s none came back: open UDP port %d between the nodes",
+			to.Node, record.Trial.TxPackets, netip.AddrPortFrom(to.Address, uint16(port)), port)
+	}
+	return measure.Trial{
+		Tier: measure.NodeNetwork, Peer: to.Node, Load: load, At: time.Now(),
+		Verdict: record.Trial.Verdict, Reasons: record.Trial.Reasons, Latency: record.Histograms.Latency,
+	}, nil
+}
+
+// ask asks a peer for an echo, and returns its UDP port.
+func (m Meter) ask(ctx context.Context, to Peer, load measure.Load) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	body, err := json.Marshal(request{load.RatePPS, load.FrameBytes, int64(load.Duration)})
+	if err != nil {
+		return 0, err
+	}
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url(to), bytes.NewReader(body))
+	if err != nil {
+		return 0, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
+	}
+	answer, err := direct.Do(call)
+	if err != nil {
+		return 0, fmt.Errorf("ask node %s for an echo: %w; open TCP port %d between the nodes", to.Node, err, m.AgentPort)
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
+	if err != nil {
+		return 0, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
+	}
+	switch answer.StatusCode {
+	case http.StatusOK:
+	case http.StatusConflict, http.StatusServiceUnavailable:
+		return 0, &RefusedError{to.Node, strings.TrimSpace(string(said))}
+	default:
+		return 0, fmt.Errorf("ask node %s for an echo: %s: %s", to.Node, answer.Status, strings.TrimSpace(string(said)))
+	}
+	var given granted
+	if err := json.Unmarshal(said, &given); err != nil || given.Port < 1 || given.Port > 65535 {
+		return 0, fmt.Errorf("ask node %s for an echo: its answer %q names no port", to.Node, said)
+	}
+	return given.Port, nil
+}
+
+// direct calls agents. What is measured is the way between the nodes, so no proxy is asked; and a
+// connection that stays open would wake both nodes.
+var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// release gives an echo back. A peer that does not hear of it ends the echo by itself.
+func (m Meter) release(ctx context.Context, to Peer) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	call, err := http.NewRequestWithContext(ctx, http.MethodDelete, m.url(to), nil)
+	if err != nil {
+		return
+	}
+	if answer, err := direct.Do(call); err == nil {
+		_ = answer.Body.Close()
+	}
+}
+
+func (m Meter) url(to Peer) string {
+	return "http://" + netip.AddrPortFrom(to.Address, m.AgentPort).String() + Path
+}
+
+// run sends packets and takes them back, by one engine. Its thread sleeps between them, as a program
+// that waits for an answer does.
+func (m Meter) run(ctx context.Context, to netip.Addr, port int, load measure.Load) (record result.Record, err error) {
+	by, err := wayTo(to)
+	if err != nil {
+		return record, err
+	}
+	engine, err := jitter.StartEngine(m.Engine)
+	if err != nil {
+		return record, err
+	}
+	defer func() { err = errors.Join(err, engine.End()) }()
+	if _, err := engine.Open(portOf(by, to, port, int(load.FrameBytes))); err != nil {
+		return record, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = engine.Abort() })()
+	measured, err := engine.Trial(client.Trial{
+		Role: "loop", Tx: portName, Rx: portName, CPU: -1, RatePPS: float64(load.RatePPS), Pattern: "constant", Burst: 1, Seed: 1,
+		WarmupNs: int64(measure.WarmUp), DurationNs: int64(load.Duration), DrainNs: int64(drain),
+	}, client.Events{Started: func(client.Started) {
+		if ctx.Err() != nil {
+			_ = engine.Abort() // it ended before there was a trial to abort
+		}
+	}})
+	if err != nil {
+		return record, err
+	}
+	if ctx.Err() != nil {
+		return record, ctx.Err()
+	}
+	return trials.RecordLoop(measured, spec.Traffic{
+		RatePPS: float64(load.RatePPS), FrameBytes: int(load.FrameBytes),
+		Warmup: spec.Duration(measure.WarmUp), Duration: spec.Duration(load.Duration), Drain: spec.Duration(drain),
+	})
+}

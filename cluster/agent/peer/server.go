@@ -1,0 +1,205 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"nines.dev/nines/cluster/agent/measure"
+)
+
+// Path is where an agent is asked for an echo.
+const Path = "/echo"
+
+// request is what a peer asks for: its packets back, for the time of a trial.
+type request struct {
+	RatePPS    int64 `json:"rate_pps"`
+	FrameBytes int64 `json:"frame_bytes"`
+	DurationNs int64 `json:"duration_ns"`
+}
+
+func (r request) load() measure.Load {
+	return measure.Load{RatePPS: r.RatePPS, FrameBytes: r.FrameBytes, Duration: time.Duration(r.DurationNs)}
+}
+
+// wrong is what is wrong with it; empty if nothing is.
+func (r request) wrong() string {
+	if r.RatePPS < 1 || r.RatePPS > mostRatePPS || r.FrameBytes < 64 || r.FrameBytes > mostFrameBytes ||
+		r.DurationNs < 1 || r.DurationNs > int64(mostDuration) {
+		return fmt.Sprintf("an echo is for 1 to %d packets a second, of 64 to %d bytes, for at most %s", mostRatePPS, mostFrameBytes, mostDuration)
+	}
+	return ""
+}
+
+// granted is the answer.
+type granted struct {
+	// Port is the UDP port of the echo.
+	Port int `json:"port"`
+}
+
+const (
+	// mostDuration and mostRatePPS bound what one peer may take of a node.
+	mostDuration = time.Minute
+	mostRatePPS  = 100_000
+	// mostFrameBytes is the engine's largest frame (docs/engine-protocol.md).
+	mostFrameBytes = 9018
+)
+
+// Agents that are not known are looked up again, but no more often than after unknownAge, so that a
+// stranger cannot keep the API server busy.
+const (
+	knownAge   = 5 * time.Minute
+	unknownAge = 10 * time.Second
+)
+
+// Server answers agents of other nodes. It is safe for concurrent use.
+type Server struct {
+	// Engine is the program.
+	Engine string
+	// Port is the UDP port of echoes, the same on every node.
+	Port int
+	// Slot is the node's.
+	Slot *measure.Slot
+	// Agents are those who may ask.
+	Agents *Directory
+	// Fit says what stands against being measured by a node now. If nothing does, it takes the cost.
+	// It is called with the slot taken.
+	Fit func(ctx context.Context, from string, load measure.Load) error
+	// Answered is called with "granted" or why not, for counting.
+	Answered func(result string)
+
+	lock sync.Mutex
+	now  *echo
+}
+
+// ServeHTTP starts an echo (POST) or ends it (DELETE).
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	from, err := sender(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		s.start(w, r, from)
+	case http.MethodDelete:
+		s.lock.Lock()
+		own := s.now != nil && s.now.from == from
+		s.lock.Unlock()
+		if own {
+			s.Close()
+		}
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.Header().Set("Allow", "POST, DELETE")
+		http.Error(w, "POST starts an echo, DELETE ends it", http.StatusMethodNotAllowed)
+	}
+}
+
+func sender(r *http.Request) (netip.Addr, error) {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("whoever asks has no address: %w", err)
+	}
+	return at.Addr().Unmap(), nil
+}
+
+func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) {
+	refuse := func(status int, result, text string) {
+		s.Answered(result)
+		http.Error(w, text, status)
+	}
+	var asked request
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1024)).Decode(&asked); err != nil {
+		refuse(http.StatusBadRequest, "wrong", fmt.Sprintf("what is asked for is no JSON: %v", err))
+		return
+	}
+	if wrong := asked.wrong(); wrong != "" {
+		refuse(http.StatusBadRequest, "wrong", wrong)
+		return
+	}
+	who, err := s.agentAt(r.Context(), from)
+	if err != nil {
+		refuse(http.StatusServiceUnavailable, "unknown", err.Error())
+		return
+	}
+	if who == "" {
+		refuse(http.StatusForbidden, "stranger", fmt.Sprintf("%s is the address of no ready agent of this cluster", from))
+		return
+	}
+	if !s.Slot.TryTake() {
+		refuse(http.StatusConflict, "taken", "this node measures, or is measured by another; try again later")
+		return
+	}
+	if err := s.Fit(r.Context(), who, asked.load()); err != nil {
+		s.Slot.Give()
+		refuse(http.StatusConflict, "unfit", err.Error())
+		return
+	}
+	started, err := startEcho(s.Engine, from, s.Port, int(asked.FrameBytes))
+	if err != nil {
+		s.Slot.Give()
+		slog.Error("echo", "for", who, "error", err)
+		refuse(http.StatusInternalServerError, "failed", err.Error())
+		return
+	}
+	s.lock.Lock()
+	s.now = started
+	// Whoever asked may be gone without a word.
+	started.timer = time.AfterFunc(asked.load().RoundTrip()+drain+margin, func() { s.end(started) })
+	s.lock.Unlock()
+	s.Answered("granted")
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(granted{s.Port}); err != nil {
+		s.end(started) // nobody knows of it
+	}
+}
+
+// agentAt is the node whose agent has an address; empty if none has.
+func (s *Server) agentAt(ctx context.Context, address netip.Addr) (string, error) {
+	for _, age := range []time.Duration{knownAge, unknownAge} {
+		agents, err := s.Agents.Peers(ctx, age)
+		if err != nil {
+			return "", err
+		}
+		for _, p := range agents {
+			if p.Address == address {
+				return p.Node, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// Close ends the echo, if there is one.
+func (s *Server) Close() {
+	s.lock.Lock()
+	now := s.now
+	s.lock.Unlock()
+	if now != nil {
+		s.end(now)
+	}
+}
+
+// end ends an echo and gives the slot back, once.
+func (s *Server) end(e *echo) {
+	s.lock.Lock()
+	last := s.now == e
+	if last {
+		s.now = nil
+		e.timer.Stop()
+	}
+	s.lock.Unlock()
+	if !last {
+		return
+	}
+	if err := e.engine.End(); err != nil {
+		slog.Error("echo", "error", err)
+	}
+	s.Slot.Give()
+}
