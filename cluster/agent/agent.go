@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/host"
+	"nines.dev/nines/result"
 )
 
 // Agent measures one node.
@@ -34,11 +36,22 @@ type Agent struct {
 	Interval time.Duration
 	// Idle is the part of the CPUs' time that must be free for a trial, from 0 to 1.
 	Idle float64
+	// Slot is the node's, which trials of other nodes' agents take, too.
+	Slot *measure.Slot
+	// Between measures the ways to other nodes; nil for none.
+	Between *Between
+	// Evictor moves pods whose wish is broken; nil to tell of them only.
+	Evictor *Evictor
 
-	window  measure.Window
+	window measure.Window
+	// account is used by who has the slot.
 	account measure.Account
+	// asked is when each other node was asked last.
+	asked map[string]time.Time
 	// warned are the pods that have had an event.
 	warned map[types.UID]bool
+	// confirmed are those of them whose way was measured again before it was said.
+	confirmed map[types.UID]bool
 }
 
 // windowLength is how far back trials count for a figure.
@@ -62,6 +75,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		defer func() { <-ended }()
 	}
 	a.window = measure.Window{Length: max(windowLength, a.Interval), Valid: validIntervals * a.Interval}
+	a.asked = map[string]time.Time{}
 	pause := a.first(ctx, time.Now())
 	for {
 		select {
@@ -90,6 +104,9 @@ func (a *Agent) first(ctx context.Context, now time.Time) time.Duration {
 	}
 	var last time.Time
 	for _, f := range object.Figures {
+		if f.Peer != "" {
+			a.asked[f.Peer] = f.MeasuredAt.Time
+		}
 		if f.MeasuredAt.After(last) {
 			last = f.MeasuredAt.Time
 		}
@@ -97,8 +114,8 @@ func (a *Agent) first(ctx context.Context, now time.Time) time.Duration {
 	return min(max(last.Add(a.Interval).Sub(now), 0), a.Interval)
 }
 
-// round measures each tier once, if the node is quiet, and publishes what is known then. It tells
-// whether the node was too busy for some.
+// round measures each tier once, and the ways to some other nodes, if the node is quiet, and publishes
+// what is known then. It tells whether the node was too busy for some.
 func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 	inv, err := host.Read()
 	if err != nil {
@@ -109,48 +126,97 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 		slog.Info("not measured", "tier", tier, "reason", why)
 	}
 	for _, tier := range offered {
-		if why := a.unfit(ctx, tier); why != nil {
-			a.Metrics.skipped.WithLabelValues(tier.Name(), why.kind).Inc()
-			busy = busy || why.kind == "busy"
-			slog.Info("not measured now", "tier", tier.Name(), "reason", why.text)
-			continue
-		}
-		trial, err := a.Runner.Run(ctx, tier, a.Load)
+		_, why, err := a.within(ctx, tier)
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 		if err != nil {
-			a.Metrics.trials.WithLabelValues(tier.Name(), "failed").Inc()
 			slog.Error("measure", "error", err)
-			continue
 		}
-		a.Metrics.trials.WithLabelValues(tier.Name(), string(trial.Verdict)).Inc()
-		a.window.Add(trial)
+		busy = busy || why != nil && why.kind == "busy"
 	}
-	now := time.Now()
-	figures, err := a.window.Figures(now)
+	return busy, errors.Join(a.between(ctx), a.tell(ctx, inv, offered))
+}
+
+// within measures a tier within the node, if the node is quiet, and says why if it is not. It is true
+// if the trial counts.
+func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle, error) {
+	if err := a.Slot.Take(ctx); err != nil {
+		return false, nil, err
+	}
+	defer a.Slot.Give()
+	if why := a.unfit(ctx, tier); why != nil {
+		a.Metrics.skipped.WithLabelValues(tier.Name(), why.kind).Inc()
+		slog.Info("not measured now", "tier", tier.Name(), "reason", why.text)
+		return false, why, nil
+	}
+	trial, err := a.Runner.Run(ctx, tier, a.Load)
+	if ctx.Err() != nil {
+		return false, nil, ctx.Err()
+	}
 	if err != nil {
-		return busy, err
+		a.Metrics.trials.WithLabelValues(tier.Name(), "failed").Inc()
+		return false, nil, err
 	}
-	a.Metrics.show(figures, a.account.Spent(now))
+	a.Metrics.trials.WithLabelValues(tier.Name(), string(trial.Verdict)).Inc()
+	a.window.Add(trial)
+	return trial.Verdict != result.Invalid, nil, nil
+}
+
+// tell tells the cluster what is known now.
+func (a *Agent) tell(ctx context.Context, inv *host.Inventory, offered []measure.Tier) error {
 	node, err := a.Kube.CoreV1().Nodes().Get(ctx, a.Node, metav1.GetOptions{})
 	if err != nil {
-		return busy, fmt.Errorf("read node %s: %w", a.Node, err)
+		return fmt.Errorf("read node %s: %w", a.Node, err)
 	}
+	view, err := a.look(ctx, node)
+	if err != nil {
+		return err
+	}
+	view, acquitted, err := a.confirm(ctx, view, offered)
+	if err != nil {
+		return err
+	}
+	figures, err := a.window.Figures(time.Now())
+	if err != nil {
+		return err
+	}
+	a.Metrics.show(view.Figures, a.spent(ctx))
 	if err := a.publish(ctx, node, figures); err != nil {
-		return busy, err
+		return err
 	}
 	if err := a.label(ctx, node, Labels(inv, a.Discovery.Switch(), offered)); err != nil {
-		return busy, err
+		return err
 	}
-	return busy, a.judge(ctx, node, figures)
+	return a.judge(ctx, view, acquitted)
+}
+
+// spent is what was taken of the budget. It waits for who has the slot.
+func (a *Agent) spent(ctx context.Context) measure.Budget {
+	if err := a.Slot.Take(ctx); err != nil {
+		return measure.Budget{}
+	}
+	defer a.Slot.Give()
+	return a.account.Spent(time.Now())
 }
 
 // obstacle is why a trial does not take place: a word for counting, and a sentence.
 type obstacle struct{ kind, text string }
 
-// unfit is what stands against a trial now; nil if nothing does. Its cost is then taken.
+// unfit is what stands against a trial within the node now; nil if nothing does. Its cost is then
+// taken.
 func (a *Agent) unfit(ctx context.Context, tier measure.Tier) *obstacle {
+	if why := a.unquiet(ctx); why != nil {
+		return why
+	}
+	if err := a.account.Take(time.Now(), a.Budget, tier, a.Load); err != nil {
+		return &obstacle{"budget", err.Error()}
+	}
+	return nil
+}
+
+// unquiet is what is on the node that no trial may disturb, or that would disturb a trial.
+func (a *Agent) unquiet(ctx context.Context) *obstacle {
 	pods, err := a.pods(ctx)
 	if err != nil {
 		// Without knowing who is there it might disturb somebody.
@@ -165,9 +231,6 @@ func (a *Agent) unfit(ctx context.Context, tier measure.Tier) *obstacle {
 	}
 	if busy := measure.Busy(idle, a.Idle); busy != "" {
 		return &obstacle{"busy", busy}
-	}
-	if err := a.account.Take(time.Now(), a.Budget, tier, a.Load); err != nil {
-		return &obstacle{"budget", err.Error()}
 	}
 	return nil
 }

@@ -59,15 +59,15 @@ func TestANodeThatGotSlowBreaksItsPromises(t *testing.T) {
 		"any other will do":   {placed("a", "p99 < 100us else any"), measured(143*time.Microsecond, now), false, false},
 		"a pod that ended":    {ended, measured(143*time.Microsecond, now), false, false},
 		"not placed by us":    {unplaced, measured(143*time.Microsecond, now), false, false},
-		"for another node":    {placed("a", "p99 < 100us; to: n2"), measured(143*time.Microsecond, now), false, false},
+		"another is unknown":  {placed("a", "p99 < 100us; to: n2"), measured(143*time.Microsecond, now), true, false},
 		"a wish that is none": {placed("a", "as fast as you can"), measured(143*time.Microsecond, now), false, false},
 	} {
-		broken := Judge(node, []v1.Pod{test.pod}, test.figures, now)
+		broken := Judge(View{Node: node, Pods: []v1.Pod{test.pod}, Figures: test.figures, Peers: map[string][]string{"n2": {"n2"}}, Now: now})
 		if (len(broken) > 0) != test.broken || test.broken && broken[0].Known != test.known {
 			t.Errorf("%s: %+v", name, broken)
 		}
 	}
-	broken := Judge(node, []v1.Pod{placed("a", "p99 < 100us")}, measured(143*time.Microsecond, now), now)
+	broken := Judge(View{Node: node, Pods: []v1.Pod{placed("a", "p99 < 100us")}, Figures: measured(143*time.Microsecond, now), Now: now})
 	if !strings.Contains(broken[0].Reason, "node n1: p99 of veth is 143 µs") {
 		t.Errorf("%q", broken[0].Reason)
 	}
@@ -85,7 +85,8 @@ func TestTheClusterIsToldOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.judge(ctx, now, measured(p99, time.Now().Add(-time.Second))); err != nil {
+		view := View{Node: now, Pods: []v1.Pod{pod}, Figures: measured(p99, time.Now().Add(-time.Second)), Now: time.Now()}
+		if err := a.judge(ctx, view, nil); err != nil {
 			t.Fatal(err)
 		}
 		if now, err = kube.CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{}); err != nil {

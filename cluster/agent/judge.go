@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
 	"nines.dev/nines/cluster/wish"
@@ -24,41 +27,103 @@ const ConditionHolds v1.NodeConditionType = "LatencyHolds"
 type Broken struct {
 	Pod    *v1.Pod
 	Reason string
-	// Known is true if a measurement says so; otherwise there is none that is good.
+	// Known is true if a measurement says so; otherwise there is none that is good, or it does not
+	// tell.
 	Known bool
+	// Way is the one that came nearest to holding it.
+	Way measure.Way
 }
 
-// Judge finds the pods on a node whose wishes its figures do not hold. It is pure. A wish for the
-// way to other nodes is left to who measures those, and one that is held by labels alone has
-// nothing measured to break it.
-func Judge(node *v1.Node, pods []v1.Pod, figures []v1alpha1.Figure, now time.Time) []Broken {
-	ready := figure.Read(figures)
+// View is what an agent knows when it judges.
+type View struct {
+	Node *v1.Node
+	Pods []v1.Pod
+	// Figures are the node's own.
+	Figures []v1alpha1.Figure
+	// Others are those of the nodes that the pods' wishes lead to, by node.
+	Others map[string][]v1alpha1.Figure
+	// Peers are those nodes, by the text of the target.
+	Peers map[string][]string
+	Now   time.Time
+}
+
+// With is the view with other figures of the ways that these are of.
+func (v View) With(figures []v1alpha1.Figure) View {
+	kept := append([]v1alpha1.Figure{}, figures...)
+	replaced := map[string]bool{}
+	for _, f := range figures {
+		if f.Peer != "" {
+			replaced[f.Tier+"/"+f.Peer] = true
+		}
+	}
+	for _, f := range v.Figures {
+		if !slices.ContainsFunc(figures, func(g v1alpha1.Figure) bool { return g.Tier == f.Tier && g.Peer == f.Peer }) {
+			kept = append(kept, f)
+		}
+	}
+	v.Figures = kept
+	// What the other end has measured of the same way is as old as what is replaced.
+	others := map[string][]v1alpha1.Figure{}
+	for node, theirs := range v.Others {
+		for _, f := range theirs {
+			if f.Peer != v.Node.Name || !replaced[f.Tier+"/"+node] {
+				others[node] = append(others[node], f)
+			}
+		}
+	}
+	v.Others = others
+	return v
+}
+
+// Judge finds the pods on a node whose wishes its figures do not hold. It is pure. A wish that is
+// held by labels alone has nothing measured to break it.
+func Judge(v View) []Broken {
+	ready := map[string][]figure.Figure{}
+	for node, figures := range v.Others {
+		ready[node] = figure.Read(figures)
+	}
+	ready[v.Node.Name] = figure.Read(v.Figures)
 	var broken []Broken
-	for i := range pods {
-		p := &pods[i]
-		if p.Annotations[wish.Placed] == "" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
+	for i := range v.Pods {
+		p := &v.Pods[i]
+		w := promised(p)
+		if w == nil {
 			continue
 		}
-		w, err := wish.Of(p.Annotations)
-		if err != nil || w == nil || w.To != nil {
+		q := figure.Question{Wish: w, Now: v.Now, Of: func(node string) []figure.Figure { return ready[node] }}
+		if w.To != nil {
+			q.Peers = v.Peers[w.To.Text]
+		}
+		answer := q.Ask(figure.Node{Name: v.Node.Name, Labels: v.Node.Labels})
+		if answer.Suits() {
 			continue
 		}
-		q := figure.Question{Wish: w, Now: now, Of: func(string) []figure.Figure { return ready }}
-		if answer := q.Ask(figure.Node{Name: node.Name, Labels: node.Labels}); !answer.Suits() {
-			broken = append(broken, Broken{p, answer.Sentence(w, now), answer.Miss == figure.Slower || answer.Miss == figure.Unsure})
-		}
+		broken = append(broken, Broken{
+			Pod: p, Reason: answer.Sentence(w, v.Now), Known: answer.Miss == figure.Slower,
+			Way: measure.Way{Tier: answer.Evidence.Tier, Peer: answer.Evidence.Peer},
+		})
 	}
 	return broken
 }
 
-// judge tells the cluster which pods' wishes the node does not hold any more: by a condition of the
-// node, and where a measurement says so, by an event of each pod.
-func (a *Agent) judge(ctx context.Context, node *v1.Node, figures []v1alpha1.Figure) error {
-	pods, err := a.pods(ctx)
-	if err != nil {
-		return err
+// promised is the wish by which the scheduler has placed a pod; nil for one that it has not placed,
+// and for one that has ended.
+func promised(p *v1.Pod) *wish.Wish {
+	if p.Annotations[wish.Placed] == "" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
+		return nil
 	}
-	broken := Judge(node, pods, figures, time.Now())
+	w, err := wish.Of(p.Annotations)
+	if err != nil {
+		return nil // it was another when the pod was placed
+	}
+	return w
+}
+
+// judge tells the cluster which pods' wishes the node does not hold any more: by a condition of the
+// node, and where a measurement says so, by an event of each pod. What was acquitted is not told.
+func (a *Agent) judge(ctx context.Context, v View, acquitted map[types.UID]bool) error {
+	node := v.Node
+	broken := slices.DeleteFunc(Judge(v), func(b Broken) bool { return acquitted[b.Pod.UID] })
 	next, known := condition(broken)
 	a.Metrics.broken.Set(float64(known))
 	before := conditionOf(node)
@@ -75,7 +140,7 @@ func (a *Agent) judge(ctx context.Context, node *v1.Node, figures []v1alpha1.Fig
 		return fmt.Errorf("set the condition of node %s: %w", node.Name, err)
 	}
 	a.warn(ctx, broken)
-	return nil
+	return a.evict(ctx, v, broken)
 }
 
 // condition is the node's condition with these pods, and how many of them are known to have it
@@ -110,12 +175,13 @@ func (a *Agent) warn(ctx context.Context, broken []Broken) {
 		if a.warned[b.Pod.UID] {
 			continue
 		}
-		if err := a.event(ctx, b); err != nil {
+		if err := a.event(ctx, b.Pod, "LatencyPromiseBroken", b.Reason); err != nil {
 			slog.Error("event", "error", err)
 			delete(still, b.Pod.UID) // in the next round again
 		}
 	}
 	a.warned = still
+	maps.DeleteFunc(a.confirmed, func(pod types.UID, _ bool) bool { return !still[pod] })
 }
 
 func conditionOf(node *v1.Node) *v1.NodeCondition {
@@ -141,19 +207,19 @@ func sentences(broken []Broken) string {
 	return strings.Join(parts, "; ")
 }
 
-func (a *Agent) event(ctx context.Context, b Broken) error {
+func (a *Agent) event(ctx context.Context, pod *v1.Pod, reason, message string) error {
 	now := metav1.Now()
-	_, err := a.Kube.CoreV1().Events(b.Pod.Namespace).Create(ctx, &v1.Event{
-		ObjectMeta:     metav1.ObjectMeta{GenerateName: b.Pod.Name + ".", Namespace: b.Pod.Namespace},
-		InvolvedObject: v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: b.Pod.Namespace, Name: b.Pod.Name, UID: b.Pod.UID},
-		Reason:         "LatencyPromiseBroken",
-		Message:        b.Reason,
+	_, err := a.Kube.CoreV1().Events(pod.Namespace).Create(ctx, &v1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: pod.Name + ".", Namespace: pod.Namespace},
+		InvolvedObject: v1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		Reason:         reason,
+		Message:        message,
 		Type:           v1.EventTypeWarning,
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
 		Source: v1.EventSource{Component: "nines-agent", Host: a.Node},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("tell pod %s/%s: %w", b.Pod.Namespace, b.Pod.Name, err)
+		return fmt.Errorf("tell pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ type Metrics struct {
 	trials, skipped             *prometheus.CounterVec
 	failures, lookFailures      prometheus.Counter
 	finding, findings           *prometheus.GaugeVec
+	echoes, evictions           *prometheus.CounterVec
 	broken, spentCPU, spentSent prometheus.Gauge
 }
 
@@ -39,7 +40,9 @@ func NewMetrics() *Metrics {
 		upper:        gauges("latency_upper_seconds", "How large the percentile may be, with 95 % confidence.", "tier", "peer", "percentile"),
 		age:          gauges("latency_valid_until_timestamp_seconds", "When a tier's figures count as unknown.", "tier", "peer"),
 		trials:       counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
-		skipped:      counters("agent_trials_skipped_total", "Trials that did not take place: isolation, busy, budget or unknown.", "tier", "reason"),
+		skipped:      counters("agent_trials_skipped_total", "Trials that did not take place: isolation, busy, budget, refused (by the other node) or unknown.", "tier", "reason"),
+		echoes:       counters("agent_echoes_total", "What agents of other nodes were answered: granted, taken, unfit, stranger, wrong, unknown or failed.", "answer"),
+		evictions:    counters("agent_evictions_total", "Pods whose wish was broken: evicted, refused (by a PodDisruptionBudget), stays or failed.", "result"),
 		failures:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Rounds that could not tell the cluster their figures."}),
 		lookFailures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_discoveries_failed_total", Help: "Looks at the node that could not tell the cluster what it has."}),
 		finding:      gauges("doctor_finding", "1 for each finding of nines doctor on the node.", "id", "severity"),
@@ -47,9 +50,12 @@ func NewMetrics() *Metrics {
 		broken:       gauge("agent_broken_promises", "Pods of this node whose wish its figures do not hold."),
 		spentCPU:     gauge("agent_budget_cpu_seconds", "CPU time that trials took in the last 24 hours, at most."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
 	}
-	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
+	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.echoes, m.evictions, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
 	return m
 }
+
+// Answered counts what an agent of another node was answered.
+func (m *Metrics) Answered(answer string) { m.echoes.WithLabelValues(answer).Inc() }
 
 // show replaces the figures.
 func (m *Metrics) show(figures []v1alpha1.Figure, spent measure.Budget) {

@@ -43,6 +43,8 @@ type Row struct {
 	Node string `json:"node"`
 	// Suits tells that the wish holds, or the pod allows any node; and nothing in Obstacles.
 	Suits bool `json:"suits"`
+	// Holds tells that the node suits because the wish holds, and not because the pod allows any.
+	Holds bool `json:"holds"`
 	// Tier is the one that the pod would use, or that came nearest.
 	Tier string `json:"tier,omitempty"`
 	Peer string `json:"peer,omitempty"`
@@ -139,5 +141,6 @@ func (c Cluster) row(q *figure.Question, node *corev1.Node) Row {
 	}
 	row.Obstacles = obstacles(c.Pod, node, on)
 	row.Suits = answer.Suits() && len(row.Obstacles) == 0
+	row.Holds = row.Suits && answer.Met
 	return row
 }

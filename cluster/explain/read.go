@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -24,12 +25,19 @@ func Read(ctx context.Context, config *rest.Config, namespace, pod string) (Clus
 	if err != nil {
 		return Cluster{}, err
 	}
-	c := Cluster{Now: time.Now()}
-	if c.Pod, err = kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+	of, err := kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
 		return Cluster{}, exit.Wrongf("there is no pod %s in namespace %s; -n chooses another namespace", pod, namespace)
-	} else if err != nil {
+	case err != nil:
 		return Cluster{}, fmt.Errorf("read pod %s/%s: %w", namespace, pod, err)
 	}
+	return Around(ctx, kube, latencies, of)
+}
+
+// Around fetches what an explanation of a pod needs besides the pod: nodes, pods and figures.
+func Around(ctx context.Context, kube kubernetes.Interface, latencies *client.Client, pod *corev1.Pod) (Cluster, error) {
+	c := Cluster{Pod: pod, Now: time.Now()}
 	nodes, err := kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return Cluster{}, fmt.Errorf("list nodes: %w", err)

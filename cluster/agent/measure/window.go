@@ -38,14 +38,11 @@ func (w *Window) Figures(now time.Time) ([]v1alpha1.Figure, error) {
 	return w.figures(w.trials)
 }
 
-// Newest are the figures of the last trial of each way alone: what a way is like now, by fewer
-// packets.
+// Newest are the figures of the last trial of each way alone that counts: what a way is like now, by
+// fewer packets.
 func (w *Window) Newest() ([]v1alpha1.Figure, error) { return w.figures(w.newest(1)) }
 
-// Of are the figures of these trials, by the window's rules.
-func (w *Window) Of(trials []Trial) ([]v1alpha1.Figure, error) { return w.figures(trials) }
-
-// Restart forgets what a way was like before its last two trials: it has changed.
+// Restart forgets what a way was like before its last two trials that count: it has changed.
 func (w *Window) Restart(way Way) {
 	kept := w.newest(2)
 	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool {
@@ -53,11 +50,15 @@ func (w *Window) Restart(way Way) {
 	})
 }
 
-// newest are the last trials of each way, at most so many, in the order in which they were made.
+// newest are the last trials of each way that are not invalid, at most so many, in the order in which
+// they were made.
 func (w *Window) newest(most int) []Trial {
 	counts := map[Way]int{}
 	var out []Trial
 	for _, t := range slices.Backward(w.trials) {
+		if t.Verdict == result.Invalid {
+			continue
+		}
 		if counts[t.way()]++; counts[t.way()] <= most {
 			out = append(out, t)
 		}

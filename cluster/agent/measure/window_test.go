@@ -139,6 +139,7 @@ func TestAWayThatHasChangedBeginsAnew(t *testing.T) {
 		w.Add(trialOf("veth", noon.Add(time.Duration(i)*time.Minute), 1000, result.Clean))
 		w.Add(trialOf("bridge", noon.Add(time.Duration(i)*time.Minute), 1000, result.Clean))
 	}
+	w.Add(trialOf("veth", noon.Add(5*time.Minute), 0, result.Invalid, "it sent 10 % less than it should")) // says nothing
 	newest, err := w.Newest()
 	if err != nil {
 		t.Fatal(err)

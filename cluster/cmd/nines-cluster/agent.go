@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/cluster/agent"
 	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/cluster/agent/peer"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
@@ -32,17 +33,34 @@ type agentCall struct {
 	interval                         time.Duration
 	budget                           measure.Budget
 	idle                             float64
+	// namespace is that of the agents, peers how many nodes are asked in a round, and echoPort where
+	// their packets come back from.
+	namespace string
+	peers     int
+	echoPort  uint16
+	onBroken  string
+	every     time.Duration
 }
+
+// What may be done when a pod's wish does not hold any more.
+const (
+	onBrokenWarn  = "warn"
+	onBrokenEvict = "evict"
+)
 
 func newAgentCommand() *cobra.Command {
 	var call agentCall
 	c := &cobra.Command{
 		Use:   "agent",
 		Short: "Measure this node and tell the cluster; the DaemonSet in cluster/deploy runs it",
-		Long: `Measure the latency of this node's tiers, again and again, and publish it as a NodeLatency
-object, labels, a condition and metrics. Tell what the node has, too: to Node Feature
-Discovery where the cluster has it, and what nines doctor finds as a condition. A trial waits until the node is quiet, and is left
-out while a pod is there that has asked to be alone, or when the day's budget is spent.`,
+		Long: `Measure the latency of this node's tiers and the round trip to other nodes, again and again,
+and publish it as a NodeLatency object, labels, a condition and metrics. Tell what the node
+has, too: to Node Feature Discovery where the cluster has it, and what nines doctor finds as
+a condition. A trial waits until the node is quiet, and is left out while a pod is there that
+has asked to be alone, or when the day's budget is spent.
+
+A pod whose wish does not hold any more gets an event, after the agent has measured again.
+With --on-broken evict it is moved, too, if another node holds its wish.`,
 		Example: `  nines cluster agent --node n1 --kubeconfig kubeconfig --tiers veth,macvlan
   kubectl apply -k cluster/deploy/agent`,
 		Args: cobra.NoArgs,
@@ -60,8 +78,13 @@ out while a pod is there that has asked to be alone, or when the day's budget is
 	f.Int64Var(&call.load.FrameBytes, "frame", 64, "bytes of a trial's frames")
 	f.DurationVar(&call.load.Duration, "duration", 5*time.Second, "how long a trial takes")
 	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are good for three")
-	f.DurationVar(&call.budget.CPU, "cpu-a-day", 5*time.Hour, "how much CPU time trials may take in 24 hours")
-	f.Int64Var(&call.budget.Packets, "packets-a-day", 10_000_000, "how many packets trials may send in 24 hours")
+	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "how much CPU time trials may take in 24 hours")
+	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "how many packets trials may send in 24 hours")
+	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents and their service")
+	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure the way to in a round; 0 for none")
+	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port from which packets of other nodes come back, the same on every node")
+	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish does not hold any more: warn (an event), or evict as well")
+	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the least time between two evictions from this node")
 	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
 	return c
 }
@@ -69,6 +92,12 @@ out while a pod is there that has asked to be alone, or when the day's budget is
 func (a agentCall) run(ctx context.Context) error {
 	if a.node == "" {
 		return exit.Wrongf("no node is named: give --node, or NODE_NAME in the environment")
+	}
+	if a.onBroken != onBrokenWarn && a.onBroken != onBrokenEvict {
+		return exit.Wrongf("--on-broken %q: there are %s and %s", a.onBroken, onBrokenWarn, onBrokenEvict)
+	}
+	if a.peers < 0 {
+		return exit.Wrongf("--peers %d: give 0 for none, or how many nodes to ask in a round", a.peers)
 	}
 	tiers, err := measure.Tiers(a.tiers)
 	if err != nil {
@@ -99,19 +128,49 @@ func (a agentCall) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	server := &http.Server{Handler: metrics.Handler(), ReadHeaderTimeout: 10 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
 	running := &agent.Agent{
-		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle,
+		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle, Slot: measure.NewSlot(),
 		Runner: measure.Runner{Nines: program, Folder: a.folder}, Metrics: metrics, Kube: kube, Objects: objects,
 		Discovery: &agent.Discovery{Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval},
 	}
+	if a.onBroken == onBrokenEvict {
+		running.Evictor = &agent.Evictor{Kube: kube, Objects: objects, Every: a.every}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", metrics.Handler())
+	echoes, err := a.between(running, uint16(listener.Addr().(*net.TCPAddr).Port))
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if echoes != nil {
+		mux.Handle(peer.Path, echoes)
+		defer echoes.Close()
+	}
+	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
 	err = running.Run(ctx)
 	if stopped := errors.Join(server.Close(), <-served); !errors.Is(stopped, http.ErrServerClosed) {
 		err = errors.Join(err, stopped)
 	}
 	return err
+}
+
+// between has the agent measure the ways to other nodes, and returns what answers their agents; nil
+// for neither.
+func (a agentCall) between(running *agent.Agent, agentPort uint16) (*peer.Server, error) {
+	if a.peers == 0 {
+		return nil, nil
+	}
+	engine, err := node.Program("nines-engine")
+	if err != nil {
+		return nil, err
+	}
+	agents := &peer.Directory{Find: func(ctx context.Context) ([]peer.Peer, error) { return peer.Find(ctx, running.Kube, a.namespace) }}
+	running.Between = &agent.Between{Meter: peer.Meter{Engine: engine, AgentPort: agentPort}, Agents: agents, Most: a.peers}
+	return &peer.Server{
+		Engine: engine, Port: int(a.echoPort), Slot: running.Slot, Agents: agents, Fit: running.FitFor, Answered: running.Metrics.Answered,
+	}, nil
 }
 
 // access is how the API server is reached: as a file says, or as a pod is told.

@@ -1,0 +1,123 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/cluster/explain"
+)
+
+// EvictKey is the annotation by which a pod asks to stay whatever its node is like: "never".
+const EvictKey = "nines.dev/evict"
+
+// Evictor moves pods away from a node that has become too slow for them, one at a time.
+type Evictor struct {
+	Kube    kubernetes.Interface
+	Objects *client.Client
+	// Every is the least time between two evictions.
+	Every time.Duration
+
+	last time.Time
+}
+
+// Stays is why a pod is not to be evicted, whatever the others have; empty if it may be.
+func Stays(pod *v1.Pod) string {
+	owner := metav1.GetControllerOf(pod)
+	switch {
+	case pod.Annotations[EvictKey] == "never":
+		return "its annotation " + EvictKey + " says never"
+	case pod.DeletionTimestamp != nil:
+		return "it ends already"
+	case owner == nil:
+		return "nothing would make it anew"
+	case owner.Kind == "DaemonSet":
+		return "a DaemonSet would make it anew on this node"
+	case owner.Kind == "Node":
+		return "the node itself runs it"
+	}
+	return ""
+}
+
+// evict evicts a pod whose wish is known to be broken, and was measured again, if another node would
+// hold it. What a PodDisruptionBudget forbids is tried again in the next round.
+func (a *Agent) evict(ctx context.Context, v View, broken []Broken) error {
+	if a.Evictor == nil {
+		return nil
+	}
+	for _, b := range broken {
+		if !b.Known || !a.confirmed[b.Pod.UID] {
+			continue
+		}
+		if time.Since(a.Evictor.last) < a.Evictor.Every {
+			return nil
+		}
+		pod := b.Pod.Namespace + "/" + b.Pod.Name
+		why := Stays(b.Pod)
+		var to string
+		if why == "" {
+			var err error
+			if to, err = a.Evictor.goal(ctx, b.Pod, v.Node.Name); err != nil {
+				return err
+			}
+			if to == "" {
+				why = "no other node holds its wish and has room for it"
+			}
+		}
+		if why != "" {
+			slog.Info("not evicted", "pod", pod, "reason", why)
+			a.Metrics.evictions.WithLabelValues("stays").Inc()
+			continue
+		}
+		switch err := a.Evictor.evict(ctx, b.Pod); {
+		case apierrors.IsTooManyRequests(err):
+			slog.Info("not evicted now", "pod", pod, "reason", err)
+			a.Metrics.evictions.WithLabelValues("refused").Inc()
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+			// It is gone, or another has its name.
+		case err != nil:
+			a.Metrics.evictions.WithLabelValues("failed").Inc()
+			return fmt.Errorf("evict pod %s: %w", pod, err)
+		default:
+			a.Evictor.last = time.Now()
+			a.Metrics.evictions.WithLabelValues("evicted").Inc()
+			return a.event(ctx, b.Pod, "LatencyEvicted", fmt.Sprintf("%s; node %s holds it", b.Reason, to))
+		}
+	}
+	return nil
+}
+
+// goal is a node that would take the pod and hold its wish, by the figures of all nodes and what
+// Kubernetes' own filters have against each; empty if there is none.
+func (e *Evictor) goal(ctx context.Context, pod *v1.Pod, from string) (string, error) {
+	// As it will be when it is made anew: on no node.
+	anew := pod.DeepCopy()
+	anew.Spec.NodeName = ""
+	cluster, err := explain.Around(ctx, e.Kube, e.Objects, anew)
+	if err != nil {
+		return "", err
+	}
+	for _, row := range explain.Of(cluster).Nodes {
+		if row.Node != from && row.Holds {
+			return row.Node, nil
+		}
+	}
+	return "", nil
+}
+
+// evict asks for it, so that budgets of disruption count. Only the pod that was judged is meant, and
+// not one that has its name by then.
+func (e *Evictor) evict(ctx context.Context, pod *v1.Pod) error {
+	return e.Kube.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policy.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}},
+	})
+}
