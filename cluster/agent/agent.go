@@ -26,7 +26,7 @@ type Agent struct {
 	Tiers   []measure.Tier
 	Load    measure.Load
 	Budget  measure.Budget
-	Runner  measure.Runner
+	Runner  Trials
 	Metrics *Metrics
 	Kube    kubernetes.Interface
 	Objects *client.Client
@@ -52,6 +52,11 @@ type Agent struct {
 	warned map[types.UID]bool
 	// confirmed are those of them whose way was measured again before it was said.
 	confirmed map[types.UID]bool
+}
+
+// Trials measure a tier within the node, one at a time; measure.Runner does.
+type Trials interface {
+	Run(context.Context, measure.Tier, measure.Load) (measure.Trial, error)
 }
 
 // windowLength is how far back trials count for a figure.

@@ -23,7 +23,7 @@ var agent embed.FS
 // Agent is the agent with its roles.
 func Agent() ([]byte, error) {
 	var parts [][]byte
-	for _, name := range []string{"namespace", "rbac", "own-node", "daemonset"} {
+	for _, name := range []string{"namespace", "rbac", "own-node", "peers", "daemonset"} {
 		text, err := agent.ReadFile("agent/" + name + ".yaml")
 		if err != nil {
 			return nil, err

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,7 +116,7 @@ func TestWhoMayNotBeAnsweredIsToldWhy(t *testing.T) {
 // TestAnEchoComesBackAsItWasSent has the real engine answer a socket of this test.
 func TestAnEchoComesBackAsItWasSent(t *testing.T) {
 	s := serve(t, here)
-	s.Engine = labtest.EnginePath(t)
+	s.Engine = engine(t)
 	mine := listen(t)
 	s.Port = mine.LocalAddr().(*net.UDPAddr).Port
 	status, text := s.ask(t, http.MethodPost, some)
@@ -140,7 +142,7 @@ func TestAnEchoComesBackAsItWasSent(t *testing.T) {
 
 func TestAnEchoEndsWithoutAWordOfItsPeer(t *testing.T) {
 	s := serve(t, here)
-	s.Engine = labtest.EnginePath(t)
+	s.Engine = engine(t)
 	s.Port = listen(t).LocalAddr().(*net.UDPAddr).Port
 	if status, text := s.ask(t, http.MethodPost, `{"rate_pps":1000,"frame_bytes":64,"duration_ns":1}`); status != http.StatusOK {
 		t.Fatalf("%d %q", status, text)
@@ -150,6 +152,15 @@ func TestAnEchoEndsWithoutAWordOfItsPeer(t *testing.T) {
 	if err := s.Slot.Take(ctx); err != nil {
 		t.Error("the slot was kept for a minute")
 	}
+}
+
+// engine is the built engine's path.
+func engine(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(labtest.Repository(), "..", "bin", "nines-engine")
+	_, err := os.Stat(path)
+	labtest.Require(t, "bin/nines-engine (make build)", err == nil)
+	return path
 }
 
 // listen opens a socket whose address is more to the point than the echo's on the same port.
