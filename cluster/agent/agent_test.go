@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -155,5 +156,18 @@ func TestLabelsThatAreGoneAreRemoved(t *testing.T) {
 	text, _ := json.Marshal(got.Labels)
 	if string(text) != `{"dpdk":"2","other":"stays"}` {
 		t.Errorf("%s", text)
+	}
+}
+
+func TestAnObjectHasRoomForTheNewestFigures(t *testing.T) {
+	figures := measured(time.Microsecond, now)
+	for i := range 300 {
+		to := measured(time.Microsecond, now.Add(time.Duration(i)*time.Minute))[0]
+		to.Tier, to.Peer = measure.NodeNetwork, fmt.Sprint("n", i)
+		figures = append([]v1alpha1.Figure{to}, figures...)
+	}
+	kept := bounded(figures)
+	if len(kept) != mostFigures || kept[0].Tier != "veth" || kept[1].Peer != "n299" || kept[mostFigures-1].Peer != "n173" {
+		t.Errorf("%d, from %+v to %+v", len(kept), kept[0], kept[len(kept)-1])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,7 +36,7 @@ func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.F
 		_, err = a.Objects.Create(ctx, object)
 	case err == nil:
 		// A figure of an agent before this one is good as long as it says, unless there is a new one.
-		object.Figures = append(figures, others(object.Figures, figures)...)
+		object.Figures = bounded(append(figures, others(object.Figures, figures)...))
 		_, err = a.Objects.Update(ctx, object)
 	}
 	if err != nil {
@@ -58,6 +59,28 @@ func others(old, successors []v1alpha1.Figure) []v1alpha1.Figure {
 		}
 	}
 	return kept
+}
+
+// mostFigures bounds an object: a figure takes some kB, and etcd refuses objects of more than 1.5 MB
+// (--max-request-bytes).
+const mostFigures = 128
+
+// bounded keeps all figures within the node, and of those to other nodes the newest.
+func bounded(figures []v1alpha1.Figure) []v1alpha1.Figure {
+	slices.SortStableFunc(figures, func(a, b v1alpha1.Figure) int {
+		switch {
+		case (a.Peer == "") == (b.Peer == ""):
+		case a.Peer == "":
+			return -1
+		default:
+			return 1
+		}
+		if a.Peer == "" {
+			return 0
+		}
+		return b.MeasuredAt.Compare(a.MeasuredAt.Time)
+	})
+	return figures[:min(len(figures), mostFigures)]
 }
 
 // The labels of a node. The last two are those of the thesis from which this began, for pods that

@@ -67,6 +67,31 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			return fmt.Errorf("%w: %+v", errNotYet, c.pod("too-much").Status.Conditions)
 		})
 	})
+	t.Run("TheWayBetweenTheNodes", func(t *testing.T) {
+		// One of the two agents measures it, and the other sends its packets back.
+		eventually(t, "a figure of the way", func(context.Context) error {
+			out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", "-o",
+				`jsonpath={range .items[*]}{.metadata.name}{range .figures[?(@.tier=="node-network")]} {.peer} {.way} {.verdict} {.count}{end}{"\n"}{end}`)
+			if err != nil {
+				return fmt.Errorf("%w: %s", err, out)
+			}
+			for line := range strings.Lines(out) {
+				f := strings.Fields(line)
+				if len(f) == 5 && f[0] != f[1] && f[2] == "RoundTrip" && f[3] != "Invalid" && f[4] != "0" {
+					return nil
+				}
+			}
+			return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
+		})
+		c.wishes("to-n2", "p50 < 10s; to: n2; tier: node-network")
+		eventually(t, "the pod is placed", func(context.Context) error {
+			pod := c.pod("to-n2")
+			if pod.Spec.NodeName != "n1" || !strings.Contains(pod.Annotations["nines.dev/placed"], `"peer":"n2"`) {
+				return fmt.Errorf("%w: on %q, %v", errNotYet, pod.Spec.NodeName, pod.Annotations)
+			}
+			return nil
+		})
+	})
 	t.Run("TheNodeSaysThatItHolds", func(t *testing.T) {
 		eventually(t, "the condition", func(ctx context.Context) error {
 			node, err := c.client().CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{})
