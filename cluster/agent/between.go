@@ -109,6 +109,9 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer) (measure.Trial, 
 		return measure.Trial{}, &obstacle{"budget", err.Error()}, nil
 	}
 	trial, err := a.Between.Meter.Measure(ctx, to, a.Load)
+	if refused := new(peer.RefusedError); errors.As(err, &refused) {
+		a.account.GiveBack()
+	}
 	return trial, nil, err
 }
 

@@ -55,6 +55,9 @@ func (a *Account) spend(b Budget, what string, next expense) error {
 	return nil
 }
 
+// GiveBack gives back what was taken last: the trial did not take place.
+func (a *Account) GiveBack() { a.expenses = a.expenses[:len(a.expenses)-1] }
+
 // Spent is what was taken in the 24 hours before a time.
 func (a *Account) Spent(now time.Time) Budget {
 	a.forget(now)

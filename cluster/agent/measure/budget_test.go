@@ -73,4 +73,8 @@ func TestARoundTripIsTakenOfTheSameBudget(t *testing.T) {
 	if spent := a.Spent(now); spent.CPU != load.RoundTrip() {
 		t.Errorf("%+v", spent)
 	}
+	a.GiveBack()
+	if spent := a.Spent(now); spent != (Budget{}) {
+		t.Errorf("%+v", spent)
+	}
 }

@@ -1,0 +1,209 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// The two nodes of TestARoundTripBetweenTwoNodes:
+//
+//	n1: the meter, 198.18.7.1 ── veth ── 198.18.7.2, the server: n2
+const (
+	agentPort = 9753
+	echoPort  = 9754
+	// partVariable tells a process of this test which node it is.
+	partVariable = "NINES_TEST_PEER"
+)
+
+var two = []Peer{
+	{Node: "n1", Address: netip.MustParseAddr("198.18.7.1")},
+	{Node: "n2", Address: netip.MustParseAddr("198.18.7.2")},
+}
+
+func TestARoundTripBetweenTwoNodes(t *testing.T) {
+	labtest.Root(t)
+	path := engine(t)
+	meter, server := startPart(t, "n1", path), startPart(t, "n2", path)
+	join(t, meter, server)
+	if said := server.say(t); said != "serving" {
+		t.Fatalf("n2 said %q", said)
+	}
+	said := meter.say(t)
+	var got struct {
+		Trial measure.Trial
+		Count uint64
+		Least int64
+		Again string
+	}
+	if err := json.Unmarshal([]byte(said), &got); err != nil {
+		t.Fatalf("n1 said %q: %v", said, err)
+	}
+	if got.Trial.Tier != measure.NodeNetwork || got.Trial.Peer != "n2" || got.Trial.Verdict == result.Invalid {
+		t.Errorf("%+v", got)
+	}
+	// All came back, as a veth pair loses nothing at this rate; each took the time of two ways.
+	if got.Count != 200 || got.Least < 1000 {
+		t.Errorf("%d packets, of which the fastest took %d ns", got.Count, got.Least)
+	}
+	if got.Again != "" {
+		t.Errorf("the echo was not given back: %s", got.Again)
+	}
+}
+
+// TestPart is one of the two nodes, in a process of its own.
+func TestPart(t *testing.T) {
+	labtest.OtherTest(t, os.Getenv(partVariable) != "")
+	input := bufio.NewReader(os.Stdin)
+	path, err := input.ReadString('\n') // the network is there
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = strings.TrimSpace(path)
+	if os.Getenv(partVariable) == "n2" {
+		server := &Server{
+			Engine: path, Port: echoPort, Slot: measure.NewSlot(), Answered: func(string) {},
+			Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return two, nil }},
+			Fit:    func(context.Context, string, measure.Load) error { return nil },
+		}
+		listener, err := net.Listen("tcp", netip.AddrPortFrom(two[1].Address, agentPort).String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mux := http.NewServeMux()
+		mux.Handle(Path, server)
+		go func() { _ = http.Serve(listener, mux) }()
+		fmt.Println("serving")
+		_, _ = io.Copy(io.Discard, input) // until the test ends
+		server.Close()
+		return
+	}
+	meter := Meter{Engine: path, AgentPort: agentPort}
+	load := measure.Load{RatePPS: 200, FrameBytes: 64, Duration: time.Second}
+	trial, err := meter.Measure(context.Background(), two[1], load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]any{"Count": trial.Latency.Count(), "Least": trial.Latency.Ranked(1), "Again": ""}
+	// The peer is free again at once.
+	if _, err := meter.Measure(context.Background(), two[1], load); err != nil {
+		said["Again"] = err.Error()
+	}
+	trial.Latency = nil
+	said["Trial"] = trial
+	text, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(string(text))
+}
+
+// part is one of the processes, in a network namespace of its own.
+type part struct {
+	cmd    *exec.Cmd
+	input  io.Writer
+	output *bufio.Scanner
+	engine string
+}
+
+func startPart(t *testing.T, name, engine string) *part {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^TestPart$")
+	cmd.Env = append(os.Environ(), partVariable+"="+name)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = input.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	})
+	return &part{cmd, input, bufio.NewScanner(output), engine}
+}
+
+// say tells a part that its network is there, and returns its first line.
+func (p *part) say(t *testing.T) string {
+	t.Helper()
+	if _, err := fmt.Fprintln(p.input, p.engine); err != nil {
+		t.Fatal(err)
+	}
+	if !p.output.Scan() {
+		t.Fatalf("it said nothing: %v", p.output.Err())
+	}
+	return p.output.Text()
+}
+
+// join makes the veth pair and sets both ends up.
+func join(t *testing.T, one, other *part) {
+	t.Helper()
+	var handles []*netlink.Handle
+	var spaces []*netns.Namespace
+	for _, p := range []*part{one, other} {
+		ns, err := netns.OfProcess(p.cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ns.Close()
+		h, err := ns.Netlink()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		handles, spaces = append(handles, h), append(spaces, ns)
+	}
+	attributes := netlink.NewLinkAttrs()
+	attributes.Name = "eth0"
+	pair := &netlink.Veth{LinkAttrs: attributes, PeerName: "eth0", PeerNamespace: netlink.NsFd(spaces[1].FD())}
+	if err := handles[0].LinkAdd(pair); err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range handles {
+		device, err := h.LinkByName("eth0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, err := netlink.ParseAddr(two[i].Address.String() + "/24")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.AddrAdd(device, address); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.LinkSetUp(device); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
