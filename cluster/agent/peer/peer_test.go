@@ -55,8 +55,8 @@ func TestEachIsAskedInTurn(t *testing.T) {
 	whole := len(Order("n0", all, nil))
 	var first []string
 	for round := range whole {
-		for _, p := range Order("n0", all, asked)[:2] {
-			asked[p.Node] = noon.Add(time.Duration(round) * time.Minute)
+		for i, p := range Order("n0", all, asked)[:2] {
+			asked[p.Node] = noon.Add(time.Duration(round)*time.Minute + time.Duration(i)*time.Second)
 			times[p.Node]++
 			if len(first) < whole {
 				first = append(first, p.Zone)
