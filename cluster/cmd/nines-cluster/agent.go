@@ -27,7 +27,7 @@ import (
 // agentCall holds the options of nines cluster agent.
 type agentCall struct {
 	node, kubeconfig, listen, folder string
-	namespace, ovs                   string
+	ovs                              string
 	tiers                            []string
 	load                             measure.Load
 	interval                         time.Duration
@@ -69,7 +69,6 @@ With --on-broken evict it is moved, too, if another node holds its wish.`,
 	f := c.Flags()
 	f.StringVar(&call.node, "node", os.Getenv("NODE_NAME"), "the node's name in the cluster")
 	f.StringVar(&call.kubeconfig, "kubeconfig", "", "how to reach the API server (default: as a pod does)")
-	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "where to put what Node Feature Discovery reads, if the cluster has that")
 	f.StringVar(&call.ovs, "ovs", "/run/openvswitch", "the folder of the sockets of the node's Open vSwitch")
 	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
 	f.StringVar(&call.folder, "folder", os.TempDir(), "where trials have their files")
@@ -80,7 +79,7 @@ With --on-broken evict it is moved, too, if another node holds its wish.`,
 	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are good for three")
 	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "how much CPU time trials may take in 24 hours")
 	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "how many packets trials may send in 24 hours")
-	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents and their service")
+	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service, and what they tell Node Feature Discovery")
 	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure the way to in a round; 0 for none")
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port from which packets of other nodes come back, the same on every node")
 	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish does not hold any more: warn (an event), or evict as well")

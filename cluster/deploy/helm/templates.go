@@ -21,13 +21,18 @@ type template struct {
 // The namespace is the release's, as users of Helm expect.
 var namespace = change{"namespace: nines", "namespace: {{ .Release.Namespace }}"}
 
-const scheduler = ".Values.scheduler.enabled"
+const (
+	scheduler = ".Values.scheduler.enabled"
+	evicts    = `eq .Values.agent.onBroken "evict"`
+)
 
 var templates = []template{
 	{manifest: "agent/rbac.yaml", file: "agent-rbac.yaml", changes: []change{namespace}},
 	{manifest: "agent/own-node.yaml", file: "agent-own-node.yaml", changes: []change{
 		{"system:serviceaccount:nines:", "system:serviceaccount:{{ .Release.Namespace }}:"},
 	}},
+	{manifest: "agent/peers.yaml", file: "agent-peers.yaml", changes: []change{namespace}},
+	{manifest: "evict/rbac.yaml", file: "agent-evict.yaml", when: evicts, changes: []change{namespace}},
 	{manifest: "agent/daemonset.yaml", file: "agent-daemonset.yaml", changes: []change{
 		namespace,
 		{"image: nines.local/nines:1", "image: {{ toJson .Values.agent.image }}"},

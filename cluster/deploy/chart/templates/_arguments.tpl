@@ -9,6 +9,7 @@
 {{- if not (kindIs "invalid" .idle) }}{{ $all = append $all (printf "--idle=%v" .idle) }}{{ end -}}
 {{- if .budget.cpuADay }}{{ $all = append $all (printf "--cpu-a-day=%s" .budget.cpuADay) }}{{ end -}}
 {{- if not (kindIs "invalid" .budget.packetsADay) }}{{ $all = append $all (printf "--packets-a-day=%d" (int64 .budget.packetsADay)) }}{{ end -}}
+{{- if eq .onBroken "evict" }}{{ $all = append $all "--on-broken=evict" }}{{ end -}}
 {{- range .arguments }}{{ $all = append $all . }}{{ end -}}
 {{- end -}}
 {{- toJson $all -}}
