@@ -178,7 +178,7 @@ GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 .PHONY: test-cluster
 ## test-cluster: test the module in cluster/, on real API servers and kubelets
 test-cluster: build setup-cluster
-	@gotestsum=$$($(TOOL) -n gotestsum) && cd cluster && $(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) \
+	@gotestsum=$$($(TOOL) -n gotestsum) && cd cluster && $(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(CURDIR)/build/cache \
 		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) \
 		$$gotestsum --format pkgname-and-test-fails --hide-summary=skipped \
 		--raw-command -- ../hack/go test -json -p 1 -timeout 60m ./...

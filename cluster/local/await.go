@@ -26,6 +26,7 @@ func (b *builder) awaitServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.awaited = "the API server"
 	return b.await(ctx, func(ctx context.Context) bool {
 		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil
 	}, ControlName)
@@ -54,12 +55,25 @@ func (b *builder) awaitReady(ctx context.Context) error {
 				b.progress("node " + name + " is ready")
 			}
 		}
-		if len(told) < len(b.layout.Nodes) {
+		if missing := b.without(told); len(missing) > 0 {
+			b.awaited = "node " + strings.Join(missing, ", ")
 			return false
 		}
+		b.awaited = "the service account of pods"
 		_, err = client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
 	}, parts...)
+}
+
+// without are the nodes that are not among the given ones.
+func (b *builder) without(names map[string]bool) []string {
+	var missing []string
+	for _, n := range b.layout.Nodes {
+		if !names[n.Name] {
+			missing = append(missing, n.Name)
+		}
+	}
+	return missing
 }
 
 func isReady(n *v1.Node) bool {

@@ -4,21 +4,20 @@ import (
 	"os"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/kernel/cgroup"
 )
 
 // Check checks that this host can have a cluster, and finds what one is made of. Its error is a
 // *exit.MissingError that names what is missing.
-func Check() (Programs, []cgroup.Hierarchy, error) {
+func Check() (Programs, Groups, error) {
 	if os.Geteuid() != 0 {
-		return Programs{}, nil, &exit.MissingError{
+		return Programs{}, Groups{}, &exit.MissingError{
 			Capability: "root", Reason: "a cluster's nodes are namespaces, control groups and mounts", Remedy: "run it with sudo",
 		}
 	}
 	programs, err := FindPrograms()
 	if err != nil {
-		return programs, nil, err
+		return programs, Groups{}, err
 	}
-	groups, err := hierarchies()
+	groups, err := findGroups()
 	return programs, groups, err
 }

@@ -16,5 +16,5 @@
 // mounts and devices with the last: to undo a cluster is to end its first processes and the relay,
 // and to remove control groups. It works after kill -9 at any moment.
 //
-// It needs root, and control groups of version 1 (see Check).
+// It needs root, and control groups of version 2 or 1 (see Check).
 package local

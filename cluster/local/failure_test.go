@@ -73,6 +73,27 @@ func TestAProgramThatDoesNotRunIsSaid(t *testing.T) {
 	}
 }
 
+// TestATimeoutTakesEverythingBack gives less time than the first process takes.
+func TestATimeoutTakesEverythingBack(t *testing.T) {
+	c := newCluster(t)
+	before := host(t)
+	out, _, err := c.run("up", "--nodes", "1", "--name", clusterName, "--timeout", "1ms")
+	if exitCode(err) != 1 {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{"not ready after 1ms", "(--timeout)", "taking back what was made"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not say %q: %s", want, out)
+		}
+	}
+	if after := host(t); after != before {
+		t.Errorf("the host was\n%s\nand is now\n%s", before, after)
+	}
+	if out, _, err := c.run("up", "--name", clusterName, "--timeout", "-1s"); exitCode(err) != 2 || !strings.Contains(out, "--timeout -1s") {
+		t.Errorf("a negative one: %v: %s", err, out)
+	}
+}
+
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	source, err := os.Open(from)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/cluster/local/inside"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/node"
 )
@@ -29,6 +29,8 @@ type Options struct {
 	Agent bool
 	// Images are archives of images that each node is to have, too.
 	Images []string
+	// Timeout is how long the cluster may take to be ready; 0 is as long as it takes.
+	Timeout time.Duration
 	// Progress receives a line on each step that takes long; may be nil.
 	Progress func(string)
 }
@@ -39,6 +41,9 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	layout, err := NewLayout(s.Name, o.Nodes)
 	if err != nil {
 		return nil, err
+	}
+	if o.Timeout < 0 {
+		return nil, exit.Wrongf("--timeout %s: give a time such as 5m, or 0 to wait as long as it takes", o.Timeout)
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -68,8 +73,8 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images}
-	if err := b.build(ctx, record); err != nil {
+	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images, awaited: "its parts to start"}
+	if err := b.buildWithin(ctx, o.Timeout, record); err != nil {
 		o.Progress("taking back what was made")
 		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), held, nil))
 	}
@@ -91,15 +96,31 @@ type builder struct {
 	Session
 	layout   Layout
 	programs Programs
-	groups   []cgroup.Hierarchy
+	groups   Groups
 	journal  *journal.Journal
 	progress func(string)
 	// archives are Options.Images.
 	archives []string
+	// awaited is what is waited for, for messages.
+	awaited string
+}
+
+// buildWithin is build that gives up after a while; 0 is never.
+func (b *builder) buildWithin(ctx context.Context, timeout time.Duration, record *Record) error {
+	if timeout == 0 {
+		return b.build(ctx, record)
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := b.build(limited, record)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("the cluster is not ready after %s: still waiting for %s (%w); give a slow machine more time (--timeout)", timeout, b.awaited, err)
+	}
+	return err
 }
 
 func (b *builder) build(ctx context.Context, record *Record) error {
-	if err := b.layout.reserveGroups(b.journal); err != nil {
+	if err := b.layout.reserveGroups(b.journal, b.groups); err != nil {
 		return err
 	}
 	images, err := b.writeImages(b.programs, b.archives)
@@ -167,17 +188,13 @@ func (b *builder) startControl(ctx context.Context, a *authority, record *Record
 // startWorkers starts the nodes, each with routes to the pods of the others.
 func (b *builder) startWorkers(ctx context.Context, a *authority, control *node.Running, images []string) error {
 	cpus := runtime.NumCPU()
-	var shownGroups []inside.Hierarchy
-	for _, h := range b.groups {
-		shownGroups = append(shownGroups, shown(h))
-	}
 	running := map[string]*node.Running{}
 	for _, n := range b.layout.Nodes {
 		files, err := b.layout.worker(a, n, cpus)
 		if err != nil {
 			return err
 		}
-		if err := b.writePart(b.layout.workerPart(n, shownGroups, images), files); err != nil {
+		if err := b.writePart(b.layout.workerPart(n, b.groups.shown(), images), files); err != nil {
 			return err
 		}
 		r, err := b.hold(n.Name, n.Name)
@@ -199,11 +216,24 @@ func (b *builder) startWorkers(ctx context.Context, a *authority, control *node.
 	}
 	b.progress("starting the nodes")
 	for _, n := range b.layout.Nodes {
-		if err := b.start(ctx, running[n.Name]); err != nil {
+		if err := b.startNode(ctx, running[n.Name]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// startNode starts a node's programs.
+func (b *builder) startNode(ctx context.Context, r *node.Running) error {
+	entrance, err := b.groups.entrance(b.layout.Group(), r.Name)
+	if err != nil {
+		return fmt.Errorf("open the control group of %s: %w", r.Name, err)
+	}
+	if entrance == nil {
+		return b.start(ctx, r)
+	}
+	defer entrance.Close()
+	return b.start(ctx, r, entrance)
 }
 
 // hold starts the first process of a part, which holds its namespaces.
@@ -231,8 +261,9 @@ func (b *builder) writePart(p inside.Part, files map[string][]byte) error {
 	return nil
 }
 
-// start starts a part's programs. They are children of its first process, and end with it.
-func (b *builder) start(ctx context.Context, r *node.Running) error {
+// start starts a part's programs. They are children of its first process, and end with it. The files
+// are open for inside.Start.
+func (b *builder) start(ctx context.Context, r *node.Running, files ...*os.File) error {
 	folder := b.part(r.Name)
 	log, err := os.OpenFile(inside.Log(folder, PartVerb), os.O_CREATE|os.O_WRONLY|os.O_APPEND|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -242,6 +273,7 @@ func (b *builder) start(ctx context.Context, r *node.Running) error {
 	_, err = node.Detached(ctx, r, b.programs.Init, node.Entry{
 		Argv:   []string{b.programs.cluster(), PartVerb, folder, b.programs.Folder, b.images()},
 		Env:    []string{"PATH=" + inside.Programs + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+		Files:  files,
 		Detach: b.journal.Token(r.Name + "/" + PartVerb),
 	}, log)
 	if err != nil {

@@ -58,7 +58,7 @@ func (l Layout) worker(a *authority, n Node, cpus int) (map[string][]byte, error
 }
 
 // workerPart is what a node runs.
-func (l Layout) workerPart(n Node, groups []inside.Hierarchy, images []string) inside.Part {
+func (l Layout) workerPart(n Node, groups inside.Groups, images []string) inside.Part {
 	in := func(file string) string { return filepath.Join(inside.Folder, file) }
 	program := func(name string) string { return filepath.Join(inside.Programs, name) }
 	p := inside.Part{Name: n.Name, Groups: groups, Sysctls: hostSysctls, Programs: []inside.Program{{

@@ -33,7 +33,7 @@ teaching. It is undone like a lab, also after a crash.
   image        write the image of the agent, or of the scheduler, to a file
   down         remove it
 
-It needs root, control groups of version 1, and the cluster's programs, which 'make
+It needs root, control groups (version 2 or 1), and the cluster's programs, which 'make
 setup-cluster' builds once. 'nines cluster VERB --help' tells more of each verb.`,
 		Example: `  nines cluster up --nodes 2
   nines cluster kubectl -- get nodes

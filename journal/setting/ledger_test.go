@@ -149,6 +149,7 @@ func TestWhatAnotherSetBetweenLabsIsLeft(t *testing.T) {
 func TestTheHolderOfASettingIsNamed(t *testing.T) {
 	for want, header := range map[string]journal.Header{
 		`lab "a"`: {Lab: "a", Prefix: "a-"}, "nines tune apply": {Lab: "tune"}, `session "web" of nines kbp`: {Lab: "kbp/web"},
+		`cluster "kube"`: {Lab: "cluster/kube"},
 	} {
 		o := newOwners(t)
 		path := filepath.Join(o.dir, "pm_qos_resume_latency_us")

@@ -82,11 +82,14 @@ func hasMade(j *journal.Journal, step journal.Step) bool {
 	})
 }
 
-// holder names a journal's owner for messages. nines tune and the sessions of nines kbp,
-// "kbp/NAME", have no prefix.
+// holder names a journal's owner for messages. nines tune, the sessions of nines kbp, "kbp/NAME", and
+// clusters, "cluster/NAME", have no prefix.
 func holder(h journal.Header) string {
 	if session, found := strings.CutPrefix(h.Lab, "kbp/"); found {
 		return fmt.Sprintf("session %q of nines kbp", session)
+	}
+	if cluster, found := strings.CutPrefix(h.Lab, "cluster/"); found {
+		return fmt.Sprintf("cluster %q", cluster)
 	}
 	if h.Prefix == "" {
 		return "nines tune apply"

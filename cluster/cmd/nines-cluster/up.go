@@ -21,12 +21,13 @@ func newUpCommand() *cobra.Command {
 Its nodes never pull an image: they have ` + local.BusyboxImage + ` and those that you give
 by --image, so give pods imagePullPolicy: Never. It takes about 700 MiB of memory, and 175 MiB more for each node.
 
-If a step fails, or at Ctrl-C, what was made is removed. If it is killed, 'nines cluster
+If a step fails, at Ctrl-C, or after --timeout, what was made is removed. If it is killed, 'nines cluster
 down' removes it, and so does the next 'nines cluster up'.`,
 		Example: `  nines cluster up
   nines cluster up --nodes 3 --name teaching
   nines cluster up --image app.tar                # as docker save wrote it
-  nines cluster up --agent                        # and measure the nodes`,
+  nines cluster up --agent                        # and measure the nodes
+  nines cluster up --timeout 5m                   # in a script`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := session(name)
@@ -48,5 +49,6 @@ down' removes it, and so does the next 'nines cluster up'.`,
 	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
 	c.Flags().StringArrayVar(&options.Images, "image", nil, "an archive of an image that the nodes are to have, as docker save or nines cluster image writes it; several times for several")
 	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent on each node, which measures it")
+	c.Flags().DurationVar(&options.Timeout, "timeout", 0, "give up, and remove what was made, if the cluster is not ready after this time, such as 5m; 0 waits as long as it takes")
 	return c
 }

@@ -83,39 +83,6 @@ func prepare(from sources, p Part) error {
 	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "")
 }
 
-// showGroups mounts the hierarchies anew, with the part's own group as the root of each: what the
-// kubelet takes for the whole machine's control groups is the node's.
-func showGroups(groups []Hierarchy) error {
-	if len(groups) == 0 {
-		return nil
-	}
-	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
-		return os.NewSyscallError("unshare", err)
-	}
-	const folder = "/sys/fs/cgroup"
-	if err := mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=755"); err != nil {
-		return err
-	}
-	for _, g := range groups {
-		path := filepath.Join(folder, g.Folder)
-		if err := os.Mkdir(path, 0o755); err != nil {
-			return err
-		}
-		if err := mount("cgroup", path, "cgroup", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, g.Options); err != nil {
-			return err
-		}
-		for _, c := range g.Controllers {
-			if c == g.Folder {
-				continue
-			}
-			if err := os.Symlink(g.Folder, filepath.Join(folder, c)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // keepSysctls keeps programs from the settings of the whole host, and gives those that a program
 // writes all the same to files of the part.
 func keepSysctls(values map[string]string) error {

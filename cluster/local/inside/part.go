@@ -15,24 +15,13 @@ import (
 // Part is what a part has and runs.
 type Part struct {
 	Name string `json:"name"`
-	// Groups are the control group hierarchies that the part sees, with its own group as their
-	// root; none for a part that makes no groups.
-	Groups []Hierarchy `json:"groups,omitempty"`
+	// Groups are the control groups that the part sees; none for a part that makes no groups.
+	Groups Groups `json:"groups,omitzero"`
 	// Sysctls are settings of the whole host that a program insists on writing, by their names
 	// below /proc/sys: it writes into files of the part's own, which begin with these values.
 	Sysctls map[string]string `json:"sysctls,omitempty"`
 	// Programs are started in this order, each when the one before is ready.
 	Programs []Program `json:"programs"`
-}
-
-// Hierarchy is a mounted control group hierarchy of version 1.
-type Hierarchy struct {
-	// Folder is its place below /sys/fs/cgroup.
-	Folder string `json:"folder"`
-	// Options are its mount options: "cpu,cpuacct", "none,name=systemd".
-	Options string `json:"options"`
-	// Controllers also lead to it, by a link each.
-	Controllers []string `json:"controllers,omitempty"`
 }
 
 // Program is a program to keep running.

@@ -14,7 +14,8 @@ import (
 
 // Start makes the part whose folder this is into a machine, and keeps its programs running until
 // ctx ends. It returns an error only if there is nothing to keep running; that is in the status,
-// too, as nobody waits for this process.
+// too, as nobody waits for this process. Where the part has control groups of version 2, the caller
+// is in the Leaf, and has the file cgroup.procs of the group above open at descriptor 3.
 func Start(ctx context.Context, folder, programs, images string) error {
 	// The namespace of control groups is a thread's, and what it starts inherits it.
 	runtime.LockOSThread()
