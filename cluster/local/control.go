@@ -80,7 +80,8 @@ func controlPart(agent bool) inside.Part {
 				"--listen-peer-urls=http://127.0.0.1:2380", "--log-level=warn"),
 		},
 		{
-			Name: "kube-apiserver", Ready: "tcp:127.0.0.1:" + apiPort,
+			// It listens long before it has made the roles that the next ones need.
+			Name: "kube-apiserver", Ready: "https://127.0.0.1:" + apiPort + "/readyz",
 			Argv: kube("kube-apiserver",
 				"--advertise-address="+ControlAddress.String(), "--secure-port="+apiPort,
 				"--etcd-servers=http://"+etcdAddress,

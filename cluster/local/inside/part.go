@@ -29,8 +29,9 @@ type Program struct {
 	// Name names its log, too.
 	Name string   `json:"name"`
 	Argv []string `json:"argv"`
-	// Ready is the address that the program listens on once others can use it: "unix:/path" or
-	// "tcp:address:port"; empty if it is at once.
+	// Ready is the address that the program listens on once others can use it, "unix:/path" or
+	// "tcp:address:port"; or a page, "https://…", that it answers then, by a certificate of the
+	// part's ca.crt; empty if others can use it at once.
 	Ready string `json:"ready,omitempty"`
 	// Once is true for a program that ends by itself, and is ready then.
 	Once bool `json:"once,omitempty"`

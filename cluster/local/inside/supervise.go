@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -171,6 +172,9 @@ func (s *supervisor) isReady(i int) bool {
 		return false
 	case p.Ready == "":
 		return true
+	}
+	if strings.HasPrefix(p.Ready, "https:") {
+		return answers(p.Ready, filepath.Join(s.folder, authorityFile))
 	}
 	network, address, _ := strings.Cut(p.Ready, ":")
 	connection, err := net.DialTimeout(network, address, time.Second)

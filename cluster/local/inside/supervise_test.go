@@ -2,9 +2,15 @@ package inside
 
 import (
 	"context"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -96,5 +102,35 @@ func stop(t *testing.T, s Status) {
 				_ = process.Kill()
 			}
 		}
+	}
+}
+
+// A server that listens is not ready before it says so, and not by another's certificate.
+func TestAPageThatAnswersMeansReady(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 3 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	authority := filepath.Join(t.TempDir(), authorityFile)
+	if answers(server.URL, authority) {
+		t.Error("it is trusted without an authority")
+	}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(authority, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for attempt, want := range []bool{false, false, true} {
+		if got := answers(server.URL, authority); got != want {
+			t.Errorf("attempt %d: %t", attempt+1, got)
+		}
+	}
+	other := httptest.NewUnstartedServer(http.NotFoundHandler())
+	other.Close()
+	if answers("https://"+other.Listener.Addr().String(), authority) {
+		t.Error("a closed port answers")
 	}
 }
