@@ -53,6 +53,7 @@ type supervisor struct {
 	pauses   []time.Duration
 	ended    chan end
 	again    chan int
+	asker    asker
 }
 
 // end is the end of a program.
@@ -65,6 +66,7 @@ func newSupervisor(p Part, folder string) *supervisor {
 	s := &supervisor{
 		folder: folder, programs: p.Programs, pauses: make([]time.Duration, len(p.Programs)),
 		ended: make(chan end), again: make(chan int),
+		asker: asker{authority: filepath.Join(folder, authorityFile)},
 	}
 	for _, program := range p.Programs {
 		s.status.Programs = append(s.status.Programs, ProgramStatus{Name: program.Name})
@@ -174,7 +176,7 @@ func (s *supervisor) isReady(i int) bool {
 		return true
 	}
 	if strings.HasPrefix(p.Ready, "https:") {
-		return answers(p.Ready, filepath.Join(s.folder, authorityFile))
+		return s.asker.answers(p.Ready)
 	}
 	network, address, _ := strings.Cut(p.Ready, ":")
 	connection, err := net.DialTimeout(network, address, time.Second)

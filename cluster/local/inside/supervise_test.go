@@ -115,22 +115,22 @@ func TestAPageThatAnswersMeansReady(t *testing.T) {
 	}))
 	defer server.Close()
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	authority := filepath.Join(t.TempDir(), authorityFile)
-	if answers(server.URL, authority) {
+	a := asker{authority: filepath.Join(t.TempDir(), authorityFile)}
+	if a.answers(server.URL) {
 		t.Error("it is trusted without an authority")
 	}
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(authority, certificate, 0o600); err != nil {
+	if err := os.WriteFile(a.authority, certificate, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for attempt, want := range []bool{false, false, true} {
-		if got := answers(server.URL, authority); got != want {
+		if got := a.answers(server.URL); got != want {
 			t.Errorf("attempt %d: %t", attempt+1, got)
 		}
 	}
 	other := httptest.NewUnstartedServer(http.NotFoundHandler())
 	other.Close()
-	if answers("https://"+other.Listener.Addr().String(), authority) {
+	if a.answers("https://" + other.Listener.Addr().String()) {
 		t.Error("a closed port answers")
 	}
 }
