@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/cluster/local"
+	"nines.dev/nines/exit"
 )
 
 func newImageCommand() *cobra.Command {
@@ -19,7 +20,12 @@ file is an archive as of the Open Container Initiative, which skopeo copies to a
 and which nodes import without one (ctr, podman load, nines cluster up --image).`,
 		Example: `  nines cluster image agent agent.tar --name registry.example.org/nines:1
   skopeo copy oci-archive:agent.tar docker://registry.example.org/nines:1`,
-		Args: cobra.ExactArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return exit.Wrongf("name an image and a file: nines cluster image agent agent.tar")
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			made, err := local.ImageOf(args[0])
 			if err != nil {
