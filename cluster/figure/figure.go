@@ -141,23 +141,41 @@ func (f *Figure) StateAt(now time.Time) State {
 	return Fresh
 }
 
+// forEver is later than any figure ends.
+var forEver = time.Unix(1<<40, 0)
+
 // Best is the smallest bound of the highest percentile that any tier within the node has, of
-// those that are fresh: how fast the node can be. 0 if nothing is known.
-func Best(figures []Figure, now time.Time) time.Duration {
+// those that are fresh: how fast the node can be. 0 if nothing is known. It is so until a time, at
+// which a figure gets too old, or one that is of the future now begins to count.
+func Best(figures []Figure, now time.Time) (fastest time.Duration, until time.Time) {
 	best := int64(math.MaxInt64)
+	until = forEver
 	for i := range figures {
 		f := &figures[i]
-		if f.Peer != "" || f.StateAt(now) != Fresh {
+		if f.Peer != "" {
 			continue
+		}
+		switch f.StateAt(now) {
+		case Faulty, Stale:
+			continue
+		case Ahead:
+			if from := f.MeasuredAt.Add(-clockAllowance); from.Before(until) {
+				until = from
+			}
+			continue
+		case Fresh:
+			if f.ValidUntil.Before(until) {
+				until = f.ValidUntil
+			}
 		}
 		if point, ok := f.at(scarcePercent); ok && point.BoundNs > 0 {
 			best = min(best, point.BoundNs)
 		}
 	}
 	if best == math.MaxInt64 {
-		return 0
+		return 0, until
 	}
-	return time.Duration(best)
+	return time.Duration(best), until
 }
 
 // scarcePercent is where tiers differ clearly, and which a short measurement supports.

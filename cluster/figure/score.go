@@ -25,9 +25,10 @@ const steps = 4
 const comfortable = 0.8
 
 // Spare is how little is lost if a pod without a wish goes to a node: nothing where the node has
-// nothing fast, or nothing is known of it.
-func Spare(figures []Figure, labels map[string]string, now time.Time) int64 {
-	best := float64(Best(figures, now))
+// nothing fast, or nothing is known of it. It is told how fast the node can be (Best), 0 if that is
+// not known.
+func Spare(fastest time.Duration, labels map[string]string) int64 {
+	best := float64(fastest)
 	if best == 0 {
 		switch {
 		case Ports(labels) > 0:

@@ -12,7 +12,8 @@ func TestSpareRanksOrdinaryNodesFirst(t *testing.T) {
 		for _, v := range us {
 			c = cluster{"n": append(c["n"], measured("t"+string(rune('a'+len(c["n"]))), "", "99", v, v))}
 		}
-		return Spare(Read(c["n"]), labels, now)
+		fastest, _ := Best(Read(c["n"]), now)
+		return Spare(fastest, labels)
 	}
 	unknown, overlay, veth, fast := spare(nil), spare(nil, 20_000), spare(nil, 200), spare(nil, 5)
 	if unknown != MaxScore || overlay != MaxScore || fast != 0 || veth <= fast || veth >= overlay {

@@ -28,13 +28,12 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *corev1.Pod
 // the slowest tier that holds it (figure.Score).
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) (int64, *fwk.Status) {
 	node := info.Node()
-	now := p.now
 	c, err := cycleOf(state)
 	if err != nil {
-		return figure.Spare(p.figures.of(node.Name), node.Labels, now()), nil
+		return figure.Spare(p.figures.fastest(node.Name, p.now()), node.Labels), nil
 	}
 	answer := p.ask(c.question, pod, info)
-	spare := figure.Spare(p.figures.of(node.Name), node.Labels, c.question.Now)
+	spare := figure.Spare(p.figures.fastest(node.Name, c.question.Now), node.Labels)
 	return figure.Score(&answer, c.question.Wish, spare), nil
 }
 

@@ -111,7 +111,8 @@ func byFigures(p *Pod, among []*state, _ *rand.Rand) place {
 	var best place
 	bestScore := int64(-1)
 	for _, n := range among {
-		spare := figure.Spare(n.Figures, n.Labels, now)
+		fastest, _ := figure.Best(n.Figures, now)
+		spare := figure.Spare(fastest, n.Labels)
 		score, tier := spare, plain
 		if p.Wish != nil {
 			figures := n.Figures
