@@ -17,9 +17,14 @@ import (
 // the plugin can cost.
 const clusterRounds = 5
 
+// schedulers are the workloads of cluster/scheduler/perf: the default profile, the plugin's, and the
+// plugin's with pods that have a wish.
+var schedulers = []string{"Default", "Nines", "NinesWish"}
+
 // benchCluster measures how many pods a second Kubernetes' scheduler places on 5,000 nodes, 10,000
 // pods each time: by its default profile and by the plugin's, in turns, with its own benchmark
-// (cluster/scheduler/perf).
+// (cluster/scheduler/perf). Each run is a process of its own, and each round begins with another
+// scheduler: go test -count would repeat one of them before the next, in a heap that grows.
 func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	root, err := os.Getwd() // make bench runs in the checkout's
 	if err != nil {
@@ -29,15 +34,25 @@ func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	if _, err := os.Stat(filepath.Join(programs, "nines-kube")); err != nil {
 		return nil, fmt.Errorf("the cluster's programs are not built: run make setup-cluster: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "go"), "test", "./scheduler/perf", "-run", "^$",
-		"-bench", ".", "-benchtime", "1x", "-count", strconv.Itoa(clusterRounds), "-timeout", "3h")
-	cmd.Dir = filepath.Join(root, "cluster")
-	cmd.Env = append(os.Environ(), "NINES_CLUSTER_PROGRAMS="+programs)
+	program := filepath.Join(root, "build", "scheduler-bench")
+	build := exec.CommandContext(ctx, filepath.Join(root, "hack", "go"), "test", "-c", "-tags", "perf", "-ldflags=-w", "-o", program, "./scheduler/perf")
+	build.Dir = filepath.Join(root, "cluster")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the benchmark of the scheduler: %w\n%s", err, text)
+	}
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		text := out.Bytes()
-		return nil, fmt.Errorf("benchmark of the scheduler: %w\n%s", err, text[max(0, len(text)-2000):])
+	for round := range clusterRounds {
+		for i := range schedulers {
+			scheduler := schedulers[(round+i)%len(schedulers)]
+			cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkScheduling$/^"+scheduler+"$", "-test.benchtime", "1x", "-test.timeout", "1h")
+			cmd.Dir = filepath.Join(root, "cluster", "scheduler", "perf")
+			cmd.Env = append(os.Environ(), "NINES_CLUSTER_PROGRAMS="+programs)
+			text, err := cmd.CombinedOutput()
+			if err != nil {
+				return nil, fmt.Errorf("benchmark of the scheduler, %s: %w\n%s", scheduler, err, text[max(0, len(text)-2000):])
+			}
+			out.Write(text)
+		}
 	}
 	return clusterRows(out.Bytes())
 }
