@@ -45,7 +45,8 @@ func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.F
 	return nil
 }
 
-// others are the figures that have no successor and are still good.
+// others are the figures that have no successor and are still good. One of the future was published
+// before the clock was set back: it would count again when the clock comes there, too old by then.
 func others(old, successors []v1alpha1.Figure) []v1alpha1.Figure {
 	now := metav1.Now()
 	var kept []v1alpha1.Figure
@@ -54,7 +55,7 @@ func others(old, successors []v1alpha1.Figure) []v1alpha1.Figure {
 		for _, next := range successors {
 			replaced = replaced || next.Tier == f.Tier && next.Peer == f.Peer
 		}
-		if !replaced && now.Before(&f.ValidUntil) {
+		if !replaced && now.Before(&f.ValidUntil) && !now.Before(&f.MeasuredAt) {
 			kept = append(kept, f)
 		}
 	}

@@ -169,29 +169,42 @@ func (c *cluster) whole(t testing.TB) {
 // kill kills a program of a part, and waits until it was started again.
 func (c *cluster) kill(t testing.TB, part, program string) {
 	t.Helper()
-	find := func() (starts, first, pid int) {
-		for _, p := range c.status(t).Parts {
-			for _, q := range p.Programs {
-				if p.Name == part && q.Name == program {
-					return q.Starts, p.PID, q.PID
-				}
+	c.killer(t, part, program)()
+}
+
+// killer finds a program of a part, and returns what kills it and waits until it was started again.
+func (c *cluster) killer(t testing.TB, part, program string) (kill func()) {
+	t.Helper()
+	before, first, pid := c.find(t, part, program)
+	return func() {
+		t.Helper()
+		// The program's number is that of the part's own namespace.
+		out, err := exec.Command("nsenter", "--target", fmt.Sprint(first), "--pid", "--mount", "kill", "-KILL", fmt.Sprint(pid)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("kill %s: %v: %s", program, err, out)
+		}
+		eventually(t, program+" is started again", func(context.Context) error {
+			if starts, _, _ := c.find(t, part, program); starts <= before {
+				return errors.New("it is not")
+			}
+			return nil
+		})
+	}
+}
+
+// find tells of a program how often it was started, its part's first process on this host, and its
+// own number in the part.
+func (c *cluster) find(t testing.TB, part, program string) (starts, first, pid int) {
+	t.Helper()
+	for _, p := range c.status(t).Parts {
+		for _, q := range p.Programs {
+			if p.Name == part && q.Name == program {
+				return q.Starts, p.PID, q.PID
 			}
 		}
-		t.Fatalf("there is no %s on %s", program, part)
-		return 0, 0, 0
 	}
-	before, first, pid := find()
-	// The program's number is that of the part's own namespace.
-	out, err := exec.Command("nsenter", "--target", fmt.Sprint(first), "--pid", "--mount", "kill", "-KILL", fmt.Sprint(pid)).CombinedOutput()
-	if err != nil {
-		t.Fatalf("kill %s: %v: %s", program, err, out)
-	}
-	eventually(t, program+" is started again", func(context.Context) error {
-		if starts, _, _ := find(); starts <= before {
-			return errors.New("it is not")
-		}
-		return nil
-	})
+	t.Fatalf("there is no %s on %s", program, part)
+	return 0, 0, 0
 }
 
 func exitCode(err error) int {

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,12 +41,7 @@ func (p plane) devices(t *testing.T) {
 		pods, ports, clients, kills = 500, 50, 20, 10
 	}
 	const nodes = 2
-	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "fast-port"}, Spec: resourcev1.DeviceClassSpec{
-		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}},
-	}}
-	if _, err := p.Kube.ResourceV1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	p.fastPortClass(t)
 	// The third node has ports, too, and is too slow.
 	for i := range nodes + 1 {
 		p.fastPorts(t, "n"+strconv.Itoa(i), ports/nodes)
@@ -61,6 +57,7 @@ func (p plane) devices(t *testing.T) {
 		return ports / nodes
 	})
 	p.eachDeviceOnce(t)
+	p.clearClaims(t)
 }
 
 // vanishing has claims deleted while their pods are placed, figures that come and go, and a node
@@ -90,20 +87,38 @@ func (p plane) vanishing(t *testing.T) {
 	if err := p.Kube.CoreV1().Nodes().Delete(t.Context(), "m2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	var bound int
+	p.decided(t)
+	p.eachDeviceOnce(t)
+	p.clearClaims(t)
+}
+
+// decided waits until each pod is bound, or refused with a reason: none is lost.
+func (p plane) decided(t *testing.T) {
+	t.Helper()
+	var bound, refused int
 	controltest.Eventually(t, "each pod is bound or refused", func(context.Context) error {
-		bound = 0
+		bound, refused = 0, 0
 		for _, pod := range p.pods(t) {
 			if pod.Spec.NodeName != "" {
 				bound++
-			} else if controltest.Why(&pod) == "" {
+			} else if refused++; controltest.Why(&pod) == "" {
 				return fmt.Errorf("pod %s is neither", pod.Name)
 			}
 		}
 		return nil
 	})
-	t.Logf("bound %d of %d", bound, pods)
-	p.eachDeviceOnce(t)
+	t.Logf("bound %d, refused %d, lost 0", bound, refused)
+}
+
+// fastPortClass makes the class that the claims of these tests name, once.
+func (p plane) fastPortClass(t *testing.T) {
+	t.Helper()
+	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "fast-port"}, Spec: resourcev1.DeviceClassSpec{
+		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}},
+	}}
+	if _, err := p.Kube.ResourceV1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
 }
 
 func (p plane) fastPorts(t *testing.T, node string, ports int) {
@@ -149,8 +164,9 @@ func (p plane) eachDeviceOnce(t *testing.T) {
 	for _, pod := range p.pods(t) {
 		node[pod.Name] = pod.Spec.NodeName
 	}
-	owner := map[string]string{}
+	owner, there := map[string]string{}, map[string]bool{}
 	for _, claim := range claims.Items {
+		there[claim.Name] = true
 		if claim.Status.Allocation == nil {
 			if node[claim.Name] != "" {
 				t.Errorf("pod %s is bound, and its claim has no device", claim.Name)
@@ -166,6 +182,11 @@ func (p plane) eachDeviceOnce(t *testing.T) {
 			if on := node[claim.Name]; on != "" && on != result.Pool {
 				t.Errorf("pod %s is on node %s, and its device on %s", claim.Name, on, result.Pool)
 			}
+		}
+	}
+	for pod, on := range node {
+		if on != "" && !there[pod] {
+			t.Errorf("pod %s is bound, and its claim is gone", pod)
 		}
 	}
 	t.Logf("%d devices in claims, each once", len(owner))

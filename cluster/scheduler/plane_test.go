@@ -54,6 +54,9 @@ func TestPlacing(t *testing.T) {
 		{"a scheduler that is killed gives no port twice", p.killed},
 		{"devices: never one in two claims", p.devices},
 		{"claims, figures and a node that go in mid-bind", p.vanishing},
+		{"what goes wrong at each step", p.steps},
+		{"clocks that are wrong, and figures that contradict themselves", p.untrusted},
+		{"two ends that contradict each other", p.contradictingEnds},
 		{"the API server starts again", p.restarted},
 	} {
 		if !t.Run(one.name, one.test) && t.Failed() {

@@ -172,20 +172,14 @@ func (p plane) bound(t *testing.T) int {
 }
 
 // settle waits until as many pods are bound as there is room for, and all others are refused with
-// a reason; and fails at once when there are more.
+// a reason; and fails at once when a node has more than its part.
 func (p plane) settle(t *testing.T, pods, room int, ofNode func(node string) int) {
 	t.Helper()
-	var bound, refused int
-	controltest.Eventually(t, fmt.Sprintf("%d of %d pods are bound", room, pods), func(context.Context) error {
-		bound, refused = 0, 0
+	controltest.Eventually(t, fmt.Sprintf("%d of %d pods are bound", room, pods), func(ctx context.Context) error {
 		each := map[string]int{}
 		for _, pod := range p.pods(t) {
-			switch {
-			case pod.Spec.NodeName != "":
-				bound++
+			if pod.Spec.NodeName != "" {
 				each[pod.Spec.NodeName]++
-			case controltest.Why(&pod) != "":
-				refused++
 			}
 		}
 		for node, n := range each {
@@ -194,13 +188,33 @@ func (p plane) settle(t *testing.T, pods, room int, ofNode func(node string) int
 				most = ofNode(node)
 			}
 			if n > most {
+				p.eachDeviceOnce(t) // or which it is in
 				t.Fatalf("node %s has %d pods for %d ports", node, n, most)
 			}
 		}
-		if bound != min(room, pods) || bound+refused != pods {
-			return fmt.Errorf("%d are bound, %d refused", bound, refused)
-		}
-		return nil
+		return p.settled(ctx, pods, room)
 	})
-	t.Logf("bound %d, refused %d, double 0, lost %d", bound, refused, pods-bound-refused)
+	bound := min(room, pods)
+	t.Logf("bound %d, refused %d, double 0, lost 0", bound, pods-bound)
+}
+
+// settled tells what is missing until as many pods are bound as there is room for, and all others
+// are refused.
+func (p plane) settled(ctx context.Context, pods, room int) error {
+	list, err := p.Kube.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var bound, refused int
+	for _, pod := range list.Items {
+		if pod.Spec.NodeName != "" {
+			bound++
+		} else if controltest.Why(&pod) != "" {
+			refused++
+		}
+	}
+	if bound != min(room, pods) || bound+refused != pods {
+		return fmt.Errorf("%d are bound, %d refused", bound, refused)
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // waiting is how long something has to happen on a busy host.
-const waiting = time.Minute
+const waiting = 3 * time.Minute
 
 // Apply makes the objects of a manifest.
 func (p *Plane) Apply(t testing.TB, manifest []byte) {

@@ -43,6 +43,7 @@ type Plane struct {
 	Config    *rest.Config
 
 	program, folder           string
+	server                    string // the API server's address, or a gate's
 	etcdPort, apiPort         int
 	etcd, apiserver, schedule *process
 	second                    *process
@@ -84,6 +85,7 @@ func Start(t testing.TB) *Plane {
 		secondToken+",system:serviceaccount:nines:nines-scheduler,3,\"system:serviceaccounts,system:serviceaccounts:nines\"\n")
 	p.write(t, "accounts.key", newKey(t))
 	p.Config = p.config(adminToken)
+	p.Through(nil)
 	var err error
 	if p.Kube, err = kubernetes.NewForConfig(p.Config); err != nil {
 		t.Fatal(err)
@@ -112,11 +114,40 @@ func (p *Plane) startAPIServer(t testing.TB) {
 	})
 }
 
-// RestartAPIServer kills the API server, and starts it again.
+// KillAPIServer ends the API server as a crash would.
+func (p *Plane) KillAPIServer() { p.apiserver.kill() }
+
+// RestartAPIServer kills the API server, if it runs, and starts it again.
 func (p *Plane) RestartAPIServer(t testing.TB) {
 	t.Helper()
-	p.apiserver.kill()
+	p.KillAPIServer()
 	p.startAPIServer(t)
+}
+
+// Through has what is started from now on reach the API server through a gate; nil for directly.
+func (p *Plane) Through(g *Gate) {
+	p.server = p.Config.Host
+	if g != nil {
+		p.server = g.URL
+	}
+}
+
+// Kubeconfig writes a file by which a program reaches the API server as its administrator, and
+// returns its path.
+func (p *Plane) Kubeconfig(t testing.TB) string {
+	t.Helper()
+	return p.kubeconfig(t, "admin.conf", adminToken)
+}
+
+func (p *Plane) kubeconfig(t testing.TB, file, token string) string {
+	t.Helper()
+	return p.write(t, file, fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: %s}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+current-context: c
+`, p.server, token))
 }
 
 // await waits until ready has no error, or the program ends.

@@ -61,13 +61,7 @@ func (p *Plane) LaunchScheduler(t testing.TB) int {
 // launch starts a scheduler whose files have a name.
 func (p *Plane) launch(t testing.TB, name, token, configuration string) (*process, int) {
 	t.Helper()
-	kubeconfig := p.write(t, name+".conf", fmt.Sprintf(`apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "https://127.0.0.1:%d", insecure-skip-tls-verify: true}}]
-users: [{name: u, user: {token: %s}}]
-contexts: [{name: c, context: {cluster: c, user: u}}]
-current-context: c
-`, p.apiPort, token))
+	kubeconfig := p.kubeconfig(t, name+".conf", token)
 	file := p.write(t, name+".yaml", configuration+fmt.Sprintf("clientConnection: {kubeconfig: %q, qps: 1000, burst: 2000}\n", kubeconfig))
 	port := freePorts(t, 1)[0]
 	return p.start(t, "kube-scheduler", "--config="+file, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
