@@ -45,7 +45,7 @@ setup-unit: setup
 setup-vm: setup
 	@hack/setup/install.sh vm
 setup-test: setup
-	@hack/setup/install.sh unit vm test
+	@hack/setup/install.sh unit vm test cluster
 	@hack/setup/venv.sh
 setup-bench: setup
 	@hack/setup/install.sh bench
@@ -108,12 +108,12 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-unit test-root , test-fresh , images test-vm ] test-quiet
+		[ build test-compile lint test-engine test-web test-unit test-root , test-fresh , images test-vm , setup-cluster test-cluster lint-cluster ] test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm ] test-cluster test-quiet
+		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm , setup-cluster lint-cluster ] test-cluster test-quiet
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
@@ -174,14 +174,16 @@ VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM
 # By the tools' paths, as `go tool` exits with 0 if the tool is killed.
 GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 
-# Its programs are built once, by content. Root's tests make clusters, one after another.
+# Its programs are built once, by content. Packages are tested side by side; the clusters of one are
+# made one after another. A debugger's data would take the linker as long again, and what vet looks
+# for, lint-cluster finds.
 .PHONY: test-cluster
 ## test-cluster: test the module in cluster/, on real API servers and kubelets
 test-cluster: build setup-cluster
 	@gotestsum=$$($(TOOL) -n gotestsum) && cd cluster && $(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(CURDIR)/build/cache \
 		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) \
 		$$gotestsum --format pkgname-and-test-fails --hide-summary=skipped \
-		--raw-command -- ../hack/go test -json -p 1 -timeout 60m ./...
+		--raw-command -- ../hack/go test -json -count 1 -vet off -ldflags '-s -w' -p 2 -timeout 60m ./...
 
 .PHONY: test-fuzz
 # Each fuzz target for some runs; longer with FUZZ_RUNS. Their seeds are ordinary tests.
@@ -207,6 +209,12 @@ bench: setup-bench $(if $(BENCH),$(if $(filter cluster,$(BENCH)),setup-cluster),
 ## lint: check format and find faults in Go, C, shell and TypeScript
 lint: embedded
 	hack/lint.sh
+
+# Apart from the others, as it wants all of Kubernetes compiled, which setup-cluster has done.
+.PHONY: lint-cluster
+## lint-cluster: find faults in the Go module in cluster/
+lint-cluster: setup-cluster
+	hack/lint.sh cluster
 
 .PHONY: format
 ## format: format Go and C
