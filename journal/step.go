@@ -32,7 +32,7 @@ type Learnt struct {
 	Inode uint64 `json:"inode,omitempty"`
 	// Index is a device's interface index.
 	Index int `json:"index,omitempty"`
-	// Took is what the kernel made of a setting's value.
+	// Took is what the kernel made of a setting's value, or the uid that a cluster gave a pod.
 	Took string `json:"took,omitempty"`
 }
 

@@ -135,6 +135,9 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 			return b.serve(ctx, n, r.QEMU, node.GuestPatience)
 		})
 	}
+	if r := node.RemoteOf(n); r != nil {
+		return b.startRemoteEngine(ctx, n, r)
+	}
 	program, err := b.EnginePath(n.Name)
 	if err != nil {
 		return err

@@ -348,6 +348,9 @@ func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node) 
 	if err != nil {
 		return nil, err
 	}
+	if n.Remote() { // its namespace here has nothing in it
+		return r, nil
+	}
 	if err := b.nameNamespace(n.Name, n.HostName, r); err != nil {
 		return nil, err
 	}
@@ -385,12 +388,12 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		n := b.plan.Nodes[i]
 		var todo []plan.Interface
 		for _, iface := range n.Interfaces {
-			if !n.Guest() && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
+			if !n.Apart() && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
 				todo = append(todo, iface)
 			}
 		}
-		// A new guest is set up from inside.
-		if n.Guest() || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
+		// A new guest is set up from inside, and a pod by its cluster.
+		if n.Apart() || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
 		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {

@@ -56,6 +56,9 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
 		return nil, err
 	}
+	if findNode(l.plan, nodeName).Remote() {
+		return nil, exit.Wrongf("%s:%s is a pod's, and this host does not see its packets; capture on the cluster's node", nodeName, interfaceName)
+	}
 	if findNode(l.plan, nodeName).Guest() {
 		return nil, exit.Wrongf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", nodeName, interfaceName)
 	}

@@ -99,7 +99,7 @@ func (d *differ) nodes() {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
 			d.renewed[n.Name] = true
-		case !same(substance(*old), substance(n)) || !same(node.WallsOf(*old), node.WallsOf(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n):
+		case !same(substance(*old), substance(n)) || !same(node.WallsOf(*old), node.WallsOf(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n) || d.movesPod(*old, n):
 			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
 			d.renewed[n.Name] = true
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
@@ -111,12 +111,18 @@ func (d *differ) nodes() {
 // seesNewSocket is true for a node with its own root file system that needs a socket's folder it
 // has not mounted. Mounted folders that it no longer needs do no harm.
 func (d *differ) seesNewSocket(n plan.Node) bool {
-	if !n.Runtime.Descriptor().OwnRoot || n.Guest() {
+	if !n.Runtime.Descriptor().OwnRoot || n.Apart() {
 		return false
 	}
 	return slices.ContainsFunc(socketsOf(d.to)[n.Name], func(socket string) bool {
 		return !slices.Contains(d.mounted[n.Name], socket)
 	})
+}
+
+// movesPod is true for a pod that has to be made again: its environment is of its making, and it is
+// on another cluster.
+func (d *differ) movesPod(old, n plan.Node) bool {
+	return n.Remote() && (!same(old.Env, n.Env) || !same(d.from.Cluster, d.to.Cluster))
 }
 
 // substance is the part of a node that cannot change while it runs.

@@ -75,7 +75,7 @@ func (l *Lab) Faults() ([]Fault, error) {
 	}
 	for _, n := range l.plan.Nodes {
 		if !l.Alive(n.Name) {
-			faults = append(faults, deadNode(n.Name))
+			faults = append(faults, deadNode(n))
 		}
 	}
 	dead, err := l.deadPrograms()
@@ -100,10 +100,14 @@ func (l *Lab) deadFabric() Fault {
 	}
 }
 
-func deadNode(name string) Fault {
+func deadNode(n plan.Node) Fault {
+	what := "first process"
+	if n.Remote() {
+		what = "pod"
+	}
 	return Fault{
-		Of: name, Part: "node " + name, Problem: fmt.Sprintf("node %s is dead: its first process has ended", name),
-		remedy: remakeNode, target: name,
+		Of: n.Name, Part: "node " + n.Name, Problem: fmt.Sprintf("node %s is dead: its %s has ended", n.Name, what),
+		remedy: remakeNode, target: n.Name,
 	}
 }
 
@@ -126,13 +130,13 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 	var faults []Fault
 	var failures []error
 	for _, n := range l.plan.Nodes {
-		// Inside a guest only its agent sees, which answers in its own time.
-		if explained["node "+n.Name] || n.Guest() {
+		// Inside a guest only its agent sees, which answers in its own time; a pod is on a cluster.
+		if explained["node "+n.Name] || n.Apart() {
 			continue
 		}
 		devices, err := link.Devices(holderOf(l.running[n.Name]))
 		if isEnding(err) {
-			faults = append(faults, deadNode(n.Name)) // just now
+			faults = append(faults, deadNode(n)) // just now
 			continue
 		}
 		if err != nil {

@@ -48,8 +48,11 @@ func quietCPU(cpus, busy []int) int {
 }
 
 // UseDevice makes a port of an engine in a node a DPDK port, if DPDK opens the port's interface
-// there.
+// there, and gives it the addresses that only running pods have.
 func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
+	if err := l.useAddresses(port); err != nil {
+		return err
+	}
 	device, err := l.device(nodeName, port.Interface)
 	if device != "" {
 		port.Device, port.Interface = device, ""

@@ -162,6 +162,9 @@ func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 	if g := node.GuestOf(n); g != nil {
 		return l.guestDevices(ctx, g, n.Name)
 	}
+	if n.Remote() {
+		return l.remoteDevices(n)
+	}
 	return link.Devices(holderOf(l.running[n.Name]))
 }
 
@@ -178,8 +181,8 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 		return s
 	}
 	patience := inspectPatience
-	if n.Guest() {
-		patience *= 10 // under TCG its answer takes longer
+	if n.Apart() {
+		patience *= 10 // under TCG, and over a cluster's API server, its answer takes longer
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -48,7 +48,7 @@ func Steps(p *plan.Plan) []string {
 	}
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
-			if !inKernel(i) {
+			if !inKernel(i) || n.Remote() {
 				continue
 			}
 			add("node %s: interface %s: offloads off, addresses %s, %d static neighbours, up",
@@ -128,7 +128,9 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	if len(n.Devices) > 0 {
 		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))
 	}
-	add("node %s: link %s/%s to its network namespace", n.Name, netnsDir, n.HostName)
+	if !n.Remote() {
+		add("node %s: link %s/%s to its network namespace", n.Name, netnsDir, n.HostName)
+	}
 	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		add("node %s: sysctl %s=%s", n.Name, name, n.Sysctls[name])
 	}
@@ -145,6 +147,9 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		return
 	case d.End.IsHardware():
 		moveSteps(add, l)
+		return
+	case d.Remote:
+		add("link %s: nothing to make, as the cluster's network joins all its pods", l.Name)
 		return
 	case d.End == spec.EndNone && len(l.Endpoints) == 2:
 		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, l.Endpoints[0].Name(),

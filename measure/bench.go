@@ -99,7 +99,8 @@ func labIdentity(p *plan.Plan) string {
 		Tuning     spec.Tuning
 		Disturb    []plan.Disturbance
 		CPUs       [2][]int
-	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
+		Cluster    *spec.Cluster
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster})
 }
 
 // streamIdentity is equal for streams that the same engines can send on the same open ports: rate,

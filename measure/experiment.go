@@ -24,7 +24,8 @@ type Experiment struct {
 	runs      []run
 	steps     []method.Step
 	inventory *host.Inventory
-	// baselines are the generator-only runs, one per different stream.
+	// baselines are the generator-only runs, one per different stream. A generator on a cluster has
+	// none: this host's would be that of another machine.
 	baselines []run
 }
 
@@ -81,6 +82,9 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			return nil, err
 		}
 		e.runs = append(e.runs, r)
+		if p.OnCluster(p.Traffic.From.Node) {
+			continue
+		}
 
 		alone := baselineOf(one.Experiment, p)
 		key := identity(alone)
@@ -94,7 +98,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		r.spec, r.stream, r.most, r.variables = alone, *alone.Traffic, nil, ofTraffic(r.variables, one.Experiment, runs)
 		e.baselines = append(e.baselines, r)
 	}
-	if len(e.baselines) == 0 {
+	if len(lacking) == len(e.runs) {
 		return nil, errors.Join(distinct(lacking)...)
 	}
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)

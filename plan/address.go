@@ -25,6 +25,9 @@ const maxStaticNeighbours = 16
 func (w *work) assignMACs() error {
 	taken := map[string]bool{}
 	for _, l := range w.links {
+		if l.remote() {
+			continue
+		}
 		for _, e := range l.endpoints {
 			for salt := 0; ; salt++ {
 				h := hash("mac", w.prefix, l.name, e.String(), fmt.Sprint(salt))
@@ -56,6 +59,9 @@ func (w *work) assignAddresses() error {
 	}
 	slots := map[uint32]bool{} // /30s of labRange that planned subnets took
 	for _, l := range w.links {
+		if l.remote() {
+			continue // the cluster gives them
+		}
 		if err := w.addressLink(l, owner, used, slots); err != nil {
 			return err
 		}
@@ -67,6 +73,9 @@ func (w *work) assignAddresses() error {
 // sender routes: its sockets would have no route.
 func (w *work) checkHops() error {
 	for _, h := range w.hops() {
+		if h.out.remote() {
+			continue // the cluster's network routes
+		}
 		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
 			return at(&Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.addresses[0], h.in, h.in.addresses[0]),
 				"give them addresses of one subnet, or node " + h.out.node.name + " a route"}, h.out.link.steps())

@@ -40,7 +40,7 @@ func (w *work) peer(hops []hop, i int) (ip, mac string) {
 	mac = hops[i].in.mac
 	for ; i < len(hops); i++ {
 		if i+1 == len(hops) || w.isEngineStop(hops[i].in.node) {
-			return hops[i].in.ip().String(), mac
+			return hops[i].in.ipText(), mac
 		}
 	}
 	return "", mac
@@ -58,7 +58,7 @@ func reversed(hops []hop) []hop {
 // port describes an interface as an engine uses it. Its peer is where it sends on the traffic's
 // path, else on the way back, else the other end of a link with two ends.
 func (w *work) port(e *endpoint) Port {
-	p := Port{Node: e.node.name, Interface: e.name, LocalIP: e.ip().String(), LocalMAC: e.mac, UDPPort: udpPort}
+	p := Port{Node: e.node.name, Interface: e.name, LocalIP: e.ipText(), LocalMAC: e.mac, UDPPort: udpPort}
 	hops := w.hops()
 	for _, way := range [][]hop{hops, reversed(hops)} {
 		for i, h := range way {
@@ -73,7 +73,7 @@ func (w *work) port(e *endpoint) Port {
 		if other == e {
 			other = others[1]
 		}
-		p.PeerIP, p.PeerMAC = other.ip().String(), other.mac
+		p.PeerIP, p.PeerMAC = other.ipText(), other.mac
 	}
 	return p
 }

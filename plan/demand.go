@@ -31,6 +31,9 @@ func (w *work) collectDemands() error {
 	for _, n := range w.users() {
 		d := &n.demand
 		d.memoryNode = -1
+		if n.remote() {
+			continue // of this host it wants nothing
+		}
 		d.program = n.link != nil
 		if n.spec.MemoryNode != nil {
 			d.memoryNode = *n.spec.MemoryNode

@@ -75,6 +75,9 @@ func (n *node) disturbedCPU() int {
 	if n.engineCPU >= 0 {
 		return n.engineCPU
 	}
+	if n.remote() {
+		return -1 // spec refuses it
+	}
 	return n.cpus[0]
 }
 

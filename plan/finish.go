@@ -21,6 +21,9 @@ func (a *assignment) finish() {
 	rest := a.untaken()
 	for _, n := range w.users() {
 		switch {
+		case n.remote():
+			n.cpus = []int{}
+			n.explainRemote()
 		case slices.Contains(a.onKept, n):
 			n.cpus = a.housekeeping
 			n.engineCPU = n.cpus[len(n.cpus)-1]
@@ -52,9 +55,11 @@ func (a *assignment) finish() {
 func (a *assignment) growHousekeeping() {
 	sharing, owning := 0, 0
 	for _, n := range a.w.users() {
-		if n.demand.count == 0 {
+		switch {
+		case n.remote():
+		case n.demand.count == 0:
 			sharing++
-		} else {
+		default:
 			owning++
 		}
 	}

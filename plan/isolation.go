@@ -50,6 +50,9 @@ func (w *work) isolate() error {
 func (w *work) spread() {
 	ignored := false
 	for _, n := range w.nodes {
+		if n.remote() {
+			continue
+		}
 		n.cpus, n.exclusive, n.engineCPU = w.usable(), false, -1
 		n.why = []string{fmt.Sprintf("isolation is none: it runs on any of %s, as the scheduler likes", cpuText(n.cpus))}
 		ignored = ignored || n.spec.CPUs > 0 || n.spec.CPUList != "" || n.spec.MemoryNode != nil

@@ -31,7 +31,7 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.attach, w.assignFunctions, w.findReceiveModes,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
@@ -68,6 +68,7 @@ func (w *work) result() *Plan {
 	for _, l := range w.links {
 		p.Links = append(p.Links, w.linkResult(l))
 	}
+	p.Cluster = w.cluster()
 	p.PhysicalFunctions = w.physicalFunctions()
 	p.Hugepages = w.hugepages()
 	if w.stream != nil {
@@ -101,6 +102,7 @@ func (w *work) nodeResult(n *node) Node {
 		Routes:        w.routes(n),
 		App:           w.appResult(n),
 		VM:            w.vmResult(n),
+		Pod:           n.podResult(),
 		DPDK:          n.dpdk,
 		Devices:       n.devices,
 		Functions:     n.functions,

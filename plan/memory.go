@@ -15,6 +15,10 @@ func (w *work) assignMemory() error {
 		if n.pollsFor != nil {
 			continue // its threads use the node's memory
 		}
+		if n.remote() {
+			n.memoryNodes = []int{}
+			continue
+		}
 		n.memoryNodes = w.memoryFor(n)
 		var total int64
 		for _, id := range n.memoryNodes {
@@ -35,6 +39,9 @@ func (w *work) assignMemory() error {
 func (n *node) memoryLimit() int64 {
 	if n.guest() {
 		return n.vmMemory()
+	}
+	if n.remote() {
+		return 0 // of this host's it takes none
 	}
 	return int64(n.spec.Memory)
 }

@@ -21,6 +21,9 @@ const (
 // unless a physical parent has less.
 func (w *work) sizeLinks() error {
 	for _, l := range w.links {
+		if l.remote() {
+			continue // the cluster has chosen it
+		}
 		need := 0
 		if w.onPath(l) {
 			need = w.stream.FrameBytes - frameOverhead

@@ -27,8 +27,8 @@ func Needs(exp *spec.Experiment) host.Needs {
 		runtime := n.Runtime.Descriptor()
 		feature(who, host.FeatureNetns)
 		feature(who, runtime.Needs...)
-		if runtime.Guest {
-			continue // the guest has to provide what runs in it
+		if runtime.Guest || runtime.Remote {
+			continue // the guest or the cluster has to provide what runs in it
 		}
 		if n.App != nil {
 			feature(who, backendFeatures(exp, n.App.Backend)...)

@@ -27,6 +27,8 @@ type Plan struct {
 	Nodes   []Node      `json:"nodes"` // sorted by name
 	Links   []Link      `json:"links"` // in the file's order
 	Traffic *Traffic    `json:"traffic,omitempty"`
+	// Cluster says where pods run; nil where no node is one.
+	Cluster *spec.Cluster `json:"cluster,omitempty"`
 	// PhysicalFunctions are the ports whose virtual functions the lab uses, by address.
 	PhysicalFunctions []PhysicalFunction `json:"physical_functions,omitempty"`
 	// Hugepages is how many DPDK takes; nil where nothing uses DPDK.
@@ -68,6 +70,8 @@ type Node struct {
 	App        *App              `json:"app,omitempty"`
 	// VM is set for a virtual machine.
 	VM *VM `json:"vm,omitempty"`
+	// Pod is set for a pod on a cluster.
+	Pod *Pod `json:"pod,omitempty"`
 	// DPDK is set for a node whose engine uses DPDK.
 	DPDK *DPDK `json:"dpdk,omitempty"`
 	// Devices are device nodes of the host that the node may open besides the usual ones, such as
@@ -87,7 +91,7 @@ type Interface struct {
 	Name       string      `json:"name"`
 	Link       string      `json:"link"`
 	MAC        string      `json:"mac"`
-	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's
+	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's. None where a cluster gives them
 	MTU        int         `json:"mtu"`
 	Neighbours []Neighbour `json:"neighbours,omitempty"` // static, so that no ARP runs in a trial
 	// RX is how the kernel gets packets from the interface; empty: by interrupts.
@@ -160,7 +164,9 @@ type App struct {
 	Ports []Port `json:"ports,omitempty"`
 }
 
-// Port is an interface as the engine uses it, with the peer it sends to.
+// Port is an interface as the engine uses it, with the peer it sends to. An address that a cluster
+// gives is known only when the pod runs: in its place is the endpoint, "node:interface", and there is
+// no MAC address.
 type Port struct {
 	Node      string `json:"node"`
 	Interface string `json:"interface"`

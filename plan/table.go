@@ -41,7 +41,7 @@ func (p *Plan) Write(out io.Writer) error {
 				first = []any{"", "", ""}
 			}
 			face := p.face(e)
-			t.Row(append(first, e.Node+":"+e.Interface, face.MAC, strings.Join(face.Addresses, " "), l.meetingText(e, face))...)
+			t.Row(append(first, e.Node+":"+e.Interface, face.MAC, face.addressText(), l.meetingText(e, face))...)
 		}
 	}
 	p.writeReceived(t)
@@ -114,6 +114,8 @@ func (n Node) runtimeText() string {
 func (n Node) cpusText() string {
 	list := cpulist.Format(n.CPUs)
 	switch {
+	case n.Pod != nil:
+		return n.Pod.cpusText()
 	case !n.CPUsExclusive:
 		list += " (shared)"
 	case n.Isolated:
@@ -172,6 +174,14 @@ func (p *Plan) face(e Endpoint) Interface {
 		}
 	}
 	return Interface{}
+}
+
+// addressText lists the addresses that the plan gives.
+func (i Interface) addressText() string {
+	if len(i.Addresses) == 0 {
+		return "from the cluster"
+	}
+	return strings.Join(i.Addresses, " ")
 }
 
 func (l Link) fabricText(e Endpoint) string {

@@ -108,6 +108,14 @@ func (e *endpoint) String() string { return e.node.name + ":" + e.name }
 
 func (e *endpoint) ip() netip.Addr { return e.addresses[0].Addr() }
 
+// ipText is the address as a port has it.
+func (e *endpoint) ipText() string {
+	if e.remote() {
+		return e.String()
+	}
+	return e.ip().String()
+}
+
 func (w *work) buildNodes() error {
 	for _, name := range slices.Sorted(maps.Keys(w.exp.Topology.Nodes)) {
 		s := w.exp.Topology.Nodes[name]

@@ -49,6 +49,9 @@ func fillIn(e *Experiment, root *node) {
 		engine = *t
 	}
 	for _, n := range e.Topology.Nodes {
+		if n.Runtime.Descriptor().Remote && e.Cluster == nil {
+			e.Cluster = defaultCluster()
+		}
 		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
@@ -70,6 +73,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	c.links()
 	c.byDPDK = c.dpdkEndpoints()
 	c.vmLinks()
+	c.remoteLinks()
 	c.linkReceive()
 	c.addresses()
 	for _, name := range c.nodeNames() {
@@ -82,6 +86,7 @@ func check(e *Experiment, root *node, errs *collector) {
 		c.method(e.Method)
 	}
 	c.disturbances()
+	c.cluster()
 	c.dpdk()
 	c.hardware()
 	c.published()

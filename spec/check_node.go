@@ -108,6 +108,9 @@ func (c *checker) app(name string, a *App, at []string) {
 	n := len(c.interfaces[name])
 	if a.Kind.HasEngine() {
 		c.polling(a.Backend, a.IO, a.Wait, at...)
+		if own := under(at, "backend"); c.root.holds(own) && c.e.Topology.Nodes[name].Runtime.Descriptor().Remote {
+			c.remoteBackend(a.Backend, own...)
+		}
 	}
 	d, has := a.Kind.Descriptor(), strconv.Itoa(n)
 	if n == 0 {

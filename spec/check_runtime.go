@@ -22,14 +22,14 @@ func (c *checker) runtime(n *Node, at []string) {
 	d := n.Runtime.Descriptor()
 	for _, f := range fields(reflect.TypeFor[Node]()) {
 		value := reflect.ValueOf(*n).Field(f.index)
-		if d.Takes(f.key) || value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0 {
+		if d.Takes(f.key) || value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0 || fmt.Sprint(value) == f.rule.byDefault {
 			continue
 		}
 		refusal := d.Refusals[f.key]
 		if refusal.Problem == "" {
 			refusal.Problem = fmt.Sprintf(cmp.Or(otherwise[f.key], "a %s node has no "+f.key), d.Name)
 		}
-		c.failKey(refusal.Problem, "on nodes with runtime: "+strings.Join(runtimesWith(f.key), ", "),
+		c.failKey(refusal.Problem, "on nodes with runtime: "+strings.Join(runtimesThatTake(f.key), ", "),
 			cmp.Or(refusal.Remedy, "take "+f.key+" away")+"; "+inCase, under(at, f.key)...)
 	}
 	if d.Takes("memory") && n.Memory > 0 && n.Memory < d.LeastMemory {

@@ -32,6 +32,7 @@ func (c *checker) traffic(t *Traffic) {
 		return
 	}
 	c.vmTraffic(t)
+	c.remoteTraffic(t)
 	route, found := c.route(t.From, t.To)
 	if !found {
 		c.noRoute(t)

@@ -24,7 +24,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 	}
 	titles := map[string]string{
 		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Mount": "mounts",
-		"Route": "routes", "App": "app", "Link": "Links", "Traffic": "Traffic",
+		"Route": "routes", "App": "app", "Cluster": "Cluster", "Link": "Links", "Traffic": "Traffic",
 		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
 		"Method": "Method", "Goal": "goals", "Limits": "limits of a service",
 		"Scheduling": "scheduling", "VM": "vm", "Polling": "polling", "Tracing": "Tracing", "Disturbance": "Disturb", "SRIOV": "sriov", "Passthrough": "passthrough",

@@ -28,6 +28,8 @@ type Experiment struct {
 	Tracing *Tracing `yaml:"tracing,omitempty" json:"tracing,omitempty"`
 	// Disturb is deliberate competition while the lab is up, by name.
 	Disturb map[string]*Disturbance `yaml:"disturb,omitempty" json:"disturb,omitempty"`
+	// Cluster says where nodes with the runtime pod run.
+	Cluster *Cluster `yaml:"cluster,omitempty" json:"cluster,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).

@@ -37,6 +37,9 @@ type LinkDescriptor struct {
 	DPDK DPDKEnd
 	// Guest is how a virtual machine attaches to it.
 	Guest GuestEnd
+	// Remote is true for a network that a cluster has made, which joins nodes of that cluster and
+	// no others.
+	Remote bool
 
 	// Program is the program between the endpoints; nil: none.
 	Program *LinkProgram
@@ -60,6 +63,7 @@ const (
 	EndMacvlan  LinkEnd = "macvlan"
 	EndFunction LinkEnd = "virtual function"
 	EndDevice   LinkEnd = "whole device"
+	EndPod      LinkEnd = "a pod's interface"
 )
 
 // IsHardware is true for a PCI function of the host.
@@ -71,12 +75,14 @@ func (e LinkEnd) HasNAPI() bool { return e != EndMacvlan }
 // DPDKEnd is how DPDK attaches to a link.
 type DPDKEnd string
 
-// DPDKAtEnd opens what the kernel would otherwise use, its device or the PCI function; the others
-// are sockets that set up memory shared with the link's program or with the other end.
+// DPDKAtEnd opens what the kernel would otherwise use, its device or the PCI function; with DPDKNone
+// DPDK cannot attach; the others are sockets that set up memory shared with the link's program or
+// with the other end.
 const (
 	DPDKAtEnd DPDKEnd = ""
 	DPDKVhost DPDKEnd = "vhost-user"
 	DPDKMemif DPDKEnd = "memif"
+	DPDKNone  DPDKEnd = "none"
 )
 
 // GuestEnd is how a virtual machine attaches to a link.

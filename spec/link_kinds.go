@@ -15,6 +15,7 @@ const (
 	LinkSnabb       LinkKind = "snabb"
 	LinkSRIOV       LinkKind = "sriov"
 	LinkPassthrough LinkKind = "passthrough"
+	LinkPodNetwork  LinkKind = "pod-network"
 )
 
 // linkKinds lists every kind, in the order of docs/links.md; the first is the default. The names in
@@ -107,5 +108,10 @@ var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "whatever is outside the host",
 		Pair: true, End: EndDevice, Guest: GuestFunction, Keys: []string{"passthrough"}, Colour: "#57606a",
+	},
+
+	{
+		Kind: LinkPodNetwork, Doc: "the network between pods, as their cluster has made it", Between: "the cluster's network",
+		End: EndPod, DPDK: DPDKNone, Remote: true, Colour: "#57606a",
 	},
 }

@@ -27,6 +27,10 @@ type Node struct {
 	Polling *Polling `yaml:"polling,omitempty" json:"polling,omitempty"`
 	// VM sets up a vm node.
 	VM *VM `yaml:"vm,omitempty" json:"vm,omitempty"`
+	// Host is the cluster's node that a pod runs on (default: the cluster's scheduler chooses).
+	Host string `yaml:"host,omitempty" json:"host,omitempty"`
+	// Latency is the latency that a pod asks nines' scheduler for: "p99.99 < 100us".
+	Latency string `yaml:"latency,omitempty" json:"latency,omitempty"`
 	// Rootfs is the file system of an lxc node.
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
 	// Env is the environment of everything that nines starts in the node.

@@ -64,6 +64,12 @@ const (
 	goalNamePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._%+-]{0,30}[A-Za-z0-9%])?$`
 	goalNameForm     = "letters, digits, spaces and . _ % + -, at most 32, with a letter or digit at both ends"
 	lineForm         = "one line of at most 200 characters"
+	labelNamePattern = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
+	labelNameForm    = "lower-case letters, digits and '-', at most 63, with a letter or digit at both ends (a DNS label, RFC 1123)"
+	hostNamePattern  = `^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`
+	hostNameForm     = "lower-case letters, digits, '-' and '.', at most 253, with a letter or digit at both ends (a DNS name, RFC 1123)"
+	labelPattern     = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
+	imagePattern     = `^[^\x00-\x20\x7f]{1,255}$`
 )
 
 // frameOverheadBytes is the Ethernet header and FCS.
@@ -123,12 +129,21 @@ var rules = map[string]rule{
 	"Node.exec":           {asWritten: true, minItems: 1},
 	"Node.sysctls":        {asWritten: true, keys: &keyForm{"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`}},
 
-	"Node.rx": {byDefault: string(ReceiveInterrupt)},
+	"Node.rx":      {byDefault: string(ReceiveInterrupt)},
+	"Node.host":    {pattern: hostNamePattern, form: hostNameForm},
+	"Node.latency": {pattern: linePattern, form: lineForm},
 
 	"Polling.mechanism": {byDefault: string(PollAuto)},
 	"Polling.cpus":      {byDefault: "0", least: "0", most: "4096"},
 	"Polling.cpu_list":  cpuListRule,
 	"Polling.longest":   {byDefault: "50us", least: "1us", most: "10ms", why: "a thread that sleeps longer polls no more"},
+
+	"Cluster.kubeconfig": {pattern: absolutePattern, form: "an absolute path"},
+	"Cluster.namespace":  {byDefault: defaultCluster().Namespace, pattern: labelNamePattern, form: labelNameForm},
+	"Cluster.selector":   {asWritten: true, keys: &keyForm{"a label", labelPattern, "a label of Kubernetes, such as example.com/role"}},
+	"Cluster.scheduler":  {pattern: hostNamePattern, form: hostNameForm},
+	"Cluster.image":      {byDefault: defaultCluster().Image, pattern: imagePattern, form: "the name of an image, without spaces, at most 255 characters"},
+	"Cluster.clock":      {byDefault: string(defaultCluster().Clock)},
 
 	"Disturbance.kind":   {required: true},
 	"Disturbance.cpu":    {least: "0", most: "4095"},
@@ -233,6 +248,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),
 	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),
 	reflect.TypeFor[Runtime]():          runtimeNames(),
+	reflect.TypeFor[Clock]():            texts(ClockOwn, ClockShared),
 	reflect.TypeFor[RootfsKind]():       texts(RootfsMinimal, RootfsDebian),
 	reflect.TypeFor[AppKind]():          appKinds(),
 	reflect.TypeFor[LinkKind]():         texts(LinkKinds()...),

@@ -16,10 +16,9 @@ type RuntimeDescriptor struct {
 	// Doc says in a few words what is around the node's processes.
 	Doc string
 	// Keys are the keys of a node that only some runtimes, among them this one, take. A key that no
-	// runtime lists here is for all of them.
+	// runtime lists here is for all of them but those that refuse it.
 	Keys []string
-	// Refusals say why the runtime does not take one of these keys, where there is more to
-	// say than that.
+	// Refusals say why the runtime does not take a key, where there is more to say than that.
 	Refusals map[string]Refusal
 	// LeastMemory is the lowest memory limit for a node; 0 is the bound for all nodes.
 	LeastMemory Size
@@ -34,6 +33,10 @@ type RuntimeDescriptor struct {
 	// links by taps, vhost-user ports and PCI functions, its kernel receives its packets, and it is
 	// set up from inside.
 	Guest bool
+	// Remote is true for a node on a cluster, perhaps on another machine: it has no CPU, memory or
+	// device of this host, no clock that others read, and one interface, PodInterface, which the
+	// cluster makes and addresses.
+	Remote bool
 	// Needs names the features of package host that the runtime needs, besides network namespaces.
 	Needs []string
 }
@@ -89,7 +92,18 @@ func (r Runtime) Descriptor() *RuntimeDescriptor {
 
 // Takes is true for a key of a node that the runtime takes.
 func (d *RuntimeDescriptor) Takes(key string) bool {
-	return slices.Contains(d.Keys, key) || len(runtimesWith(key)) == 0
+	return slices.Contains(d.Keys, key) || len(runtimesWith(key)) == 0 && d.Refusals[key].Problem == ""
+}
+
+// runtimesThatTake lists the runtimes that take a key.
+func runtimesThatTake(key string) []string {
+	var names []string
+	for i := range runtimes {
+		if runtimes[i].Takes(key) {
+			names = append(names, string(runtimes[i].Name))
+		}
+	}
+	return names
 }
 
 func runtimeNames() []string {

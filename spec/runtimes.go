@@ -6,6 +6,7 @@ const (
 	RuntimeLXC   Runtime = "lxc"
 	RuntimeHost  Runtime = "host"
 	RuntimeVM    Runtime = "vm"
+	RuntimePod   Runtime = "pod"
 )
 
 // runtimes lists every runtime; the first is the default.
@@ -42,5 +43,22 @@ var runtimes = []RuntimeDescriptor{
 		// Enough for Debian's kernel and the engine to start.
 		LeastMemory: 192 << 20,
 		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Needs: []string{"tun", "qemu"},
+	},
+	{
+		Name: RuntimePod, Doc: "a pod on a Kubernetes cluster",
+		Keys: []string{"memory", "host", "latency"},
+		Refusals: map[string]Refusal{
+			"cpu_list":    {"the kubelet chooses a pod's CPUs", "write cpus: N; with its static CPU manager the pod has them for itself"},
+			"memory_node": {"the kubelet chooses where a pod's memory is", "take memory_node away"},
+			"scheduling":  {"an engine in a pod has no right to change its policy", "take scheduling away"},
+			"rx":          {"the interface of a pod is the cluster's, as is the way it is received", "take rx away"},
+			"polling":     {"the interface of a pod is the cluster's, and no thread of nines polls it", "take polling away"},
+			"sysctls":     {"the sysctls of a pod are the cluster's", "take sysctls away"},
+			"addresses":   {"a pod gets its address from the cluster", "take addresses away"},
+			"routes":      {"a pod gets its routes from the cluster", "take routes away"},
+			"mounts":      {"a pod sees none of this host's files", "put what it needs into the image of cluster"},
+			"privileged":  {"nines makes pods without any privilege", "take privileged away"},
+		},
+		OwnRoot: true, Remote: true,
 	},
 }

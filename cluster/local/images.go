@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/cluster/image"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
 )
 
 // pauseImage is the image of a pod's first process, which holds its namespaces. A node has its
@@ -44,6 +45,14 @@ func localImages(p Programs) map[string]image.Image {
 			files = append(files, image.File{Path: "bin/" + name, Link: "busybox"})
 		}
 		images["busybox"] = image.Image{Name: BusyboxImage, Entrypoint: []string{"/bin/sh"}, Files: files}
+	}
+	if p.Engine != "" {
+		images["engine"] = image.Image{
+			Name: spec.PodImage, Entrypoint: []string{"/nines/nines-init", "lxc"}, Env: []string{"PATH=/nines"},
+			Files: []image.File{
+				{Path: "nines/nines-engine", Source: p.Engine}, {Path: "nines/nines-init", Source: p.Init}, {Path: "tmp/"},
+			},
+		}
 	}
 	if p.Nines != "" {
 		images["nines"] = p.agentImage()

@@ -18,8 +18,10 @@ type Programs struct {
 	Folder string
 	// Init is nines-init.
 	Init string
-	// Nines and Engine are nines' own, for the agent's image; empty without an agent.
-	Nines, Engine string
+	// Engine is nines-engine, for the image of experiments' pods; empty where it is not built.
+	Engine string
+	// Nines is for the agent's image; empty without an agent.
+	Nines string
 }
 
 // FolderVariable names another folder of the cluster's programs than that of the running program,
@@ -55,6 +57,9 @@ func FindPrograms() (Programs, error) {
 	}
 	var err error
 	p.Init, err = node.Program("nines-init")
+	if path, missing := node.Program("nines-engine"); missing == nil {
+		p.Engine = path
+	}
 	return p, err
 }
 

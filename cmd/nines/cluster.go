@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
 )
@@ -41,7 +39,7 @@ setup-cluster' builds once. 'nines cluster VERB --help' tells more of each verb.
 		// They are nines-cluster's.
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			program, err := findCluster()
+			program, err := node.ClusterProgram()
 			switch {
 			case err == nil:
 				return handOver(c.Context(), program, args)
@@ -51,15 +49,6 @@ setup-cluster' builds once. 'nines cluster VERB --help' tells more of each verb.
 			return err
 		},
 	}
-}
-
-// findCluster finds the program nines-cluster.
-func findCluster() (string, error) {
-	program, err := node.Program("nines-cluster")
-	if missing := new(exit.MissingError); errors.As(err, &missing) {
-		missing.Remedy = "run make setup-cluster, which builds the cluster's programs once (some minutes)"
-	}
-	return program, err
 }
 
 // handOver becomes nines-cluster. It finds in its environment what only nines knows: the folder of

@@ -12,7 +12,7 @@ import (
 func TestEveryKindOfStepCanBeUndone(t *testing.T) {
 	want := []journal.Kind{
 		"cgroup", "container", "device", "directory", "function", "host_node", "housekeeping", "hugepages",
-		"link", "lxc traces", "module", "port", "process", "setting", "symlink", "threads", "tree",
+		"link", "lxc traces", "module", "pod", "port", "process", "setting", "symlink", "threads", "tree",
 	}
 	if got := journal.Kinds(); !slices.Equal(got, want) {
 		t.Errorf("nines undoes steps of the kinds %q, and journals have %q", got, want)

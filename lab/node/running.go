@@ -28,6 +28,8 @@ type Running struct {
 	proc.Identity
 	// QEMU is the process of a virtual machine that has booted.
 	QEMU proc.Identity
+	// Keeper is the process that ends with a node's pod.
+	Keeper proc.Identity
 }
 
 // Namespace opens the node's network namespace.
@@ -149,6 +151,8 @@ func Find(j *journal.Journal) map[string]*Running {
 			found[e.Node] = r
 		case r != nil && e.Kind == process.Kind && e.Name == qemuStep && e.Link == "":
 			r.QEMU = process.Of(e)
+		case r != nil && e.Kind == process.Kind && e.Name == keeperStep:
+			r.Keeper = process.Of(e)
 		}
 	}
 	return found

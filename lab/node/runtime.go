@@ -44,6 +44,7 @@ var runtimes = map[spec.Runtime]Runtime{
 	spec.RuntimeLXC:   lxcRuntime{},
 	spec.RuntimeHost:  hostRuntime{},
 	spec.RuntimeVM:    vmRuntime{},
+	spec.RuntimePod:   podRuntime{},
 }
 
 // Register adds a runtime from another package, which also calls spec.RegisterRuntime. Call it at

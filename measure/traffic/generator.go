@@ -79,6 +79,9 @@ func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string)
 	if traffic.Role != plan.RoleLoop {
 		forTx = forTx[:1]
 	}
+	if g.notes, err = l.Remotes(); err != nil {
+		return g, err
+	}
 	if g.tx, err = g.startIn(ctx, traffic.From.Node, forTx); err != nil {
 		return g, err
 	}
@@ -110,7 +113,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
-	p.guest = slices.ContainsFunc(g.lab.Plan().Nodes, func(n plan.Node) bool { return n.Name == node && n.Guest() })
+	p.guest = slices.ContainsFunc(g.lab.Plan().Nodes, func(n plan.Node) bool { return n.Name == node && n.Apart() })
 	notes, err := g.lab.StartDPDK(p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
 	if err != nil {
 		return nil, errors.Join(err, p.stop())

@@ -26,7 +26,7 @@ type process struct {
 	input   io.Closer
 	log     lockedBuffer
 	stopped bool
-	// guest is true for an engine in a virtual machine, which has a clock of its own.
+	// guest is true for an engine in a virtual machine or on a cluster, which has a clock of its own.
 	guest bool
 	// began is when the last trial was about to begin.
 	began moment

@@ -30,6 +30,6 @@ teaching, and is undone like a lab: nothing of it stays, also after a crash.`,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddCommand(newUpCommand(), newDownCommand(), newStatusCommand(), newKubeconfigCommand(), newKubectlCommand(), newAgentCommand(), newImageCommand(), newExplainCommand(),
-		newPartCommand(), newRelayCommand())
+		newPartCommand(), newRelayCommand(), newPodCommand())
 	return root
 }

@@ -1,0 +1,135 @@
+package pod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/node"
+)
+
+// startPatience bounds the wait until a pod runs: a busy cluster, and a registry that sends the image.
+const startPatience = 3 * time.Minute
+
+// pollEvery is how often a pod is looked at while it starts or goes.
+const pollEvery = 100 * time.Millisecond
+
+// Start makes a pod, and returns when it runs.
+func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
+	if o.Latency != "" {
+		if _, err := wish.Parse(o.Latency); err != nil {
+			return node.Pod{}, exit.Wrongf("latency: %w; such as %s", err, wish.Example)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("it did not run within %v", startPatience))
+	defer cancel()
+	made, err := c.kube.CoreV1().Pods(o.Namespace).Create(ctx, Manifest(o), metav1.CreateOptions{})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return node.Pod{}, exit.Wrongf("pod %s/%s exists already, of another lab or of somebody else; set another prefix in the file (--set prefix=…), or cluster.namespace", o.Namespace, o.Name)
+	case apierrors.IsForbidden(err):
+		return node.Pod{}, exit.Wrongf("%w; nines needs the rights to create, get, watch and delete pods in the namespace, and to get and create pods/exec", err)
+	case apierrors.IsNotFound(err):
+		return node.Pod{}, exit.Wrongf("%w; make it, or name another in cluster.namespace", err)
+	case err != nil:
+		return node.Pod{}, fmt.Errorf("make pod %s/%s at %s: %w", o.Namespace, o.Name, c.config.Host, err)
+	}
+	running, err := c.await(ctx, made)
+	if err != nil {
+		return node.Pod{}, fmt.Errorf("pod %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	p := node.Pod{PodPlace: o.PodPlace, UID: string(running.UID), Address: running.Status.PodIP, Host: running.Spec.NodeName}
+	return p, c.learnHost(ctx, o, &p)
+}
+
+// await returns the pod when its container runs.
+func (c *Client) await(ctx context.Context, made *v1.Pod) (*v1.Pod, error) {
+	var last *v1.Pod
+	var failed error
+	for {
+		now, err := c.kube.CoreV1().Pods(made.Namespace).Get(ctx, made.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && now.UID != made.UID:
+			return nil, errors.New("somebody has deleted it while it started")
+		case err == nil && runs(now):
+			return now, nil
+		case err == nil:
+			last, failed = now, hopeless(now)
+		}
+		if failed != nil {
+			return nil, failed
+		}
+		select {
+		case <-ctx.Done():
+			return nil, waiting(last, context.Cause(ctx))
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func runs(p *v1.Pod) bool {
+	return p.Status.Phase == v1.PodRunning && p.Status.PodIP != "" && len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].State.Running != nil
+}
+
+// hopeless says why a pod will never run; nil while it may.
+func hopeless(p *v1.Pod) error {
+	if p.Status.Phase == v1.PodFailed || p.Status.Phase == v1.PodSucceeded {
+		return fmt.Errorf("it has ended at once: %s %s", p.Status.Reason, p.Status.Message)
+	}
+	for _, status := range p.Status.ContainerStatuses {
+		waits := status.State.Waiting
+		if waits == nil {
+			continue
+		}
+		switch waits.Reason {
+		case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
+			return exit.Wrongf("its image %s cannot be had: %s; name one in cluster.image that the cluster's nodes can pull, with nines-engine and nines-init in its PATH", p.Spec.Containers[0].Image, waits.Message)
+		case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
+			return fmt.Errorf("its container cannot be started: %s; the image of cluster.image has to have nines-init in its PATH", waits.Message)
+		}
+	}
+	return nil
+}
+
+// waiting says what a pod still waits for.
+func waiting(p *v1.Pod, cause error) error {
+	if p == nil {
+		return cause
+	}
+	for _, condition := range p.Status.Conditions {
+		if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse {
+			return fmt.Errorf("%w: no node takes it: %s", cause, condition.Message)
+		}
+	}
+	for _, status := range p.Status.ContainerStatuses {
+		if waits := status.State.Waiting; waits != nil && waits.Reason != "" {
+			return fmt.Errorf("%w: on node %s: %s %s", cause, p.Spec.NodeName, waits.Reason, waits.Message)
+		}
+	}
+	return cause
+}
+
+// learnHost reads what a result records of the cluster's node, and refuses a node that does not have
+// the clock that the order wants. Who may not read nodes does without the former.
+func (c *Client) learnHost(ctx context.Context, o node.PodOrder, p *node.Pod) error {
+	host, err := c.kube.CoreV1().Nodes().Get(ctx, p.Host, metav1.GetOptions{})
+	switch {
+	case err == nil:
+		p.Kernel = host.Status.NodeInfo.KernelVersion
+	case o.BootID == "":
+		return nil
+	default:
+		return fmt.Errorf("find out whose clock node %s of the cluster has, as cluster.clock is shared: %w; nines needs the right to get nodes for it", p.Host, err)
+	}
+	if o.BootID != "" && host.Status.NodeInfo.BootID != o.BootID {
+		return exit.Wrongf("cluster.clock is shared, but node %s of the cluster is another machine than this one, with a clock of its own; write clock: own, and measure the round trip (from and to the same endpoint)", p.Host)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// startRemoteEngine starts the engine of a node on a cluster, and its app. The process on this host
+// that serves its socket ends when the engine does, and with it the engine.
+func (b *builder) startRemoteEngine(ctx context.Context, n plan.Node, r node.Remote) error {
+	socket := b.EngineSocket(n.Name)
+	if err := absentIsFine(os.Remove(socket)); err != nil {
+		return err
+	}
+	token := b.journal.Token("engine/" + n.Name)
+	var relay proc.Identity
+	err := process.Make(b.journal, journal.Step{Node: n.Name, Name: engineStep, Token: token}, func() (proc.Identity, error) {
+		log, err := os.Create(b.EngineLog(n.Name))
+		if err != nil {
+			return proc.Identity{}, err
+		}
+		defer log.Close()
+		cmd, err := r.ServeEngine(b.place(), n, socket)
+		if err == nil {
+			relay, err = node.Spawn(cmd, token, log)
+		}
+		return relay, err
+	})
+	if err != nil {
+		return err
+	}
+	return b.serve(ctx, n, relay, node.GuestPatience)
+}
+
+// useAddresses replaces endpoints by the addresses that their pods have: a plan cannot know them.
+func (l *Lab) useAddresses(port *client.Port) error {
+	for _, address := range []*string{&port.LocalIP, &port.PeerIP} {
+		name, _, isEndpoint := strings.Cut(*address, ":")
+		n := findNode(l.plan, name)
+		if !isEndpoint || n == nil || !n.Remote() {
+			continue
+		}
+		pod, err := l.place("").Pod(name)
+		if err != nil {
+			return err
+		}
+		*address = pod.Address
+	}
+	return nil
+}
+
+// remoteDevices is the interface of a pod, as far as it is known without asking the cluster.
+func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
+	pod, err := l.place("").Pod(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	return []link.Device{{Name: spec.PodInterface, State: "unknown", Addresses: []string{pod.Address}}}, nil
+}
+
+// Remotes says of each node on a cluster where it runs, for the notes of a result.
+func (l *Lab) Remotes() ([]string, error) {
+	var list []string
+	var failures []error
+	for _, n := range l.plan.Nodes {
+		if !n.Remote() {
+			continue
+		}
+		pod, err := l.place("").Pod(n.Name)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		list = append(list, fmt.Sprintf("%s is pod %s/%s on the cluster's node %s; what a hypervisor or a quota takes from its CPUs is not watched from here",
+			n.Name, pod.Namespace, pod.Name, pod.Host))
+	}
+	return list, errors.Join(failures...)
+}

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
+)
+
+// Pod is what a node on a cluster asks of it.
+type Pod struct {
+	// CPUs is how many CPUs of the cluster's node it has; 0 shares them with all else.
+	CPUs int `json:"cpus,omitempty"`
+	// Host is the cluster's node that it runs on; empty where the scheduler chooses.
+	Host string `json:"host,omitempty"`
+	// Latency is what it asks nines' scheduler for.
+	Latency string `json:"latency,omitempty"`
+}
+
+// Remote is true for a node on a cluster: nothing of it is on this host but what stands for it.
+func (n Node) Remote() bool { return n.Runtime.Descriptor().Remote }
+
+// OnCluster is true for a node of that name on a cluster.
+func (p *Plan) OnCluster(name string) bool {
+	return slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Name == name && n.Remote() })
+}
+
+// Apart is true for a node whose interfaces the kernel of this host does not have, and whose clock
+// is not this host's.
+func (n Node) Apart() bool { return n.Guest() || n.Remote() }
+
+func (n *node) remote() bool {
+	return n.link == nil && n.pollsFor == nil && n.spec.Runtime.Descriptor().Remote
+}
+
+func (e *endpoint) remote() bool { return e.node.remote() }
+
+func (l *link) remote() bool { return l.kind.Descriptor().Remote }
+
+// checkRemotes refuses links between a cluster and this host, and traffic that two clocks would time.
+func (w *work) checkRemotes() error {
+	for _, l := range w.links {
+		for _, e := range l.endpoints {
+			switch {
+			case l.remote() && !e.remote():
+				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is on this host, and a %s link joins pods of a cluster", e, l.kind), "give its node runtime: pod"}, l.steps())
+			case !l.remote() && e.remote():
+				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is a pod, which cannot join a %s link of this host", e, l.kind), "use the kind that joins pods"}, l.steps())
+			}
+		}
+	}
+	if w.stream == nil || !w.path[0].remote() {
+		return nil
+	}
+	if from, to := w.path[0].node, w.path[len(w.path)-1].node; from != to && w.cluster().Clock != spec.ClockShared {
+		return at(&Conflict{"traffic", fmt.Sprintf("%s and %s may run on two machines, whose clocks differ by more than packets take", from.title(), to.title()),
+			"measure the round trip, to a node with app: {kind: reflect}, or write cluster: {clock: shared} where the cluster is on this machine"}, []string{"traffic"})
+	}
+	return nil
+}
+
+// cluster is where the experiment's pods run; nil where it has none.
+func (w *work) cluster() *spec.Cluster {
+	if !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.remote() }) {
+		return nil
+	}
+	if w.exp.Cluster == nil {
+		return &spec.Cluster{}
+	}
+	return w.exp.Cluster
+}
+
+// podResult is what a node asks of the cluster; nil for one on this host.
+func (n *node) podResult() *Pod {
+	if !n.remote() {
+		return nil
+	}
+	return &Pod{CPUs: n.spec.CPUs, Host: n.spec.Host, Latency: n.spec.Latency}
+}
+
+// explainRemote says who decides what the plan does not.
+func (n *node) explainRemote() {
+	switch {
+	case n.spec.Host != "":
+		n.because("on the cluster's node %s, as asked", n.spec.Host)
+	case n.spec.Latency != "":
+		n.because("on a node of the cluster where nines' scheduler finds %q measured", n.spec.Latency)
+	default:
+		n.because("on a node that the cluster's scheduler chooses")
+	}
+	if n.spec.CPUs > 0 {
+		n.because("%s of that node for itself, where its kubelet gives whole CPUs (static CPU manager)", terminal.Count(n.spec.CPUs, "CPU"))
+	}
+}
+
+func (p *Pod) cpusText() string {
+	if p.CPUs == 0 {
+		return "the cluster's"
+	}
+	return fmt.Sprintf("%d of the cluster", p.CPUs)
+}

@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/spec"
+)
+
+// TestPodsTakeNothingOfThisHost: nodes on a cluster have no CPU, memory, MAC or address of this host,
+// and the ports name the endpoints whose addresses the cluster gives.
+func TestPodsTakeNothingOfThisHost(t *testing.T) {
+	p, err := Make(loadExperiment(t, "testdata/pods.yaml"), loadHost(t, "microvm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.Nodes {
+		if !n.Remote() {
+			if len(n.CPUs) != 1 || !n.CPUsExclusive {
+				t.Errorf("the pods take CPUs from %s, which has %v", n.Name, n.CPUs)
+			}
+			continue
+		}
+		if len(n.CPUs)+len(n.MemoryNodes) > 0 || len(n.Interfaces[0].Addresses) > 0 || n.Interfaces[0].MAC != "" || n.Interfaces[0].MTU != 0 {
+			t.Errorf("%s has something of this host: %+v", n.Name, n)
+		}
+	}
+	want := Port{Node: "client", Interface: "eth0", LocalIP: "client:eth0", PeerIP: "server:eth0", UDPPort: udpPort}
+	if diff := cmp.Diff(want, p.Traffic.From); diff != "" {
+		t.Errorf("the generator's port (-want +got):\n%s", diff)
+	}
+	if p.Traffic.FromCPU != -1 || p.Traffic.Role != RoleLoop || !p.Traffic.RoundTrip {
+		t.Errorf("the traffic is %+v", p.Traffic)
+	}
+	if p.Cluster == nil || p.Cluster.Image != spec.PodImage || !p.OnCluster("server") || p.OnCluster("here") {
+		t.Errorf("the cluster is %+v", p.Cluster)
+	}
+	if server := p.Nodes[2]; server.Pod.Latency != "p99 < 100us" || server.App.CPU != -1 || server.App.Ports[0].LocalIP != "server:eth0" {
+		t.Errorf("the server is %+v", server)
+	}
+}
+
+// TestPodsAreRefused what the file's own rules refuse, for plans that come from no file.
+func TestPodsAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*spec.Experiment){
+		"link lan: dut:eth0 is on this host":                 func(e *spec.Experiment) { e.Topology.Nodes["dut"].Runtime = spec.RuntimeNetns },
+		"link lan: gen:eth0 is a pod, which cannot join":     func(e *spec.Experiment) { e.Topology.Links[0].Kind = spec.LinkBridge },
+		"traffic: node gen and node dut may run on two mach": func(*spec.Experiment) {},
+	} {
+		e := &spec.Experiment{
+			Name: "pods",
+			Topology: spec.Topology{
+				Nodes: map[string]*spec.Node{"gen": {Runtime: spec.RuntimePod}, "dut": {Runtime: spec.RuntimePod}},
+				Links: []*spec.Link{{Name: "lan", Kind: spec.LinkPodNetwork, Endpoints: []string{"gen:eth0", "dut:eth0"}}},
+			},
+			Traffic: whole(spec.Traffic{From: "gen:eth0", To: "dut:eth0", RatePPS: 1}),
+		}
+		change(e)
+		_, err := Make(e, loadHost(t, "microvm"))
+		if err == nil || len(err.Error()) < len(name) || err.Error()[:len(name)] != name {
+			t.Errorf("%s: %v", name, err)
+		}
+		e.Cluster = &spec.Cluster{Clock: spec.ClockShared}
+		if _, err := Make(e, loadHost(t, "microvm")); name[:7] == "traffic" && err != nil {
+			t.Errorf("with one clock: %v", err)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// isRemote is true for an endpoint of a node on a cluster.
+func (c *checker) isRemote(endpoint string) bool {
+	name, _ := splitEndpoint(endpoint)
+	n := c.e.Topology.Nodes[name]
+	return n != nil && n.Runtime.Descriptor().Remote
+}
+
+// remotes names the nodes on a cluster, in the file's order.
+func (e *Experiment) remotes(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		n := e.Topology.Nodes[name]
+		return n == nil || !n.Runtime.Descriptor().Remote
+	})
+}
+
+// cluster refuses what changes or watches this host, where nodes are on a cluster, perhaps on other
+// machines.
+func (c *checker) cluster() {
+	remotes := c.e.remotes(c.nodeNames())
+	if len(remotes) == 0 {
+		return
+	}
+	where := fmt.Sprintf("%q runs on a cluster", remotes[0])
+	for _, one := range []struct {
+		key, what string
+		given     bool
+	}{
+		{"isolation", "isolation moves the work of this host", c.e.Isolation == IsolationPartition || c.e.Isolation == IsolationIsolated},
+		{"tuning", "tuning changes this host", c.e.Tuning != "" && c.e.Tuning != TuningNone},
+		{"trace", "trace records the kernel of this host", c.e.Trace},
+	} {
+		if one.given {
+			c.failKey(where+", and "+one.what, "", "take "+one.key+" away; for a pod's CPUs write cpus, and tune the cluster's nodes themselves", one.key)
+		}
+	}
+}
+
+// remoteLinks refuses links between a cluster and this host, and other interfaces than a pod has.
+func (c *checker) remoteLinks() {
+	for i, link := range c.e.Topology.Links {
+		d := link.Kind.Descriptor()
+		if !d.Remote {
+			c.noRemotes(link, i)
+			continue
+		}
+		for _, one := range []struct {
+			key   string
+			given bool
+		}{{"mtu", link.MTU != 0}, {"rx", len(link.RX) > 0}} {
+			if one.given {
+				c.failKey(fmt.Sprintf("a %s link is as the cluster has made it, and has no %s to set", link.Kind, one.key), "", "take it away", under(linkSteps(i), one.key)...)
+			}
+		}
+		for j, endpoint := range link.Endpoints {
+			at := under(linkSteps(i), "endpoints", strconv.Itoa(j))
+			name, iface := splitEndpoint(endpoint)
+			switch {
+			case c.e.Topology.Nodes[name] == nil || c.isGuest(endpoint): // reported already
+			case !c.isRemote(endpoint):
+				c.fail(fmt.Sprintf("%q is on this host, and a %s link joins pods of a cluster", endpoint, link.Kind), "",
+					"give its node runtime: pod, or the link another kind", at...)
+			case iface != PodInterface:
+				c.fail(fmt.Sprintf("the interface of a pod is %s, not %s", PodInterface, clip(iface)), "", fmt.Sprintf("write %q", name+":"+PodInterface), at...)
+			}
+		}
+	}
+}
+
+// noRemotes refuses nodes on a cluster as ends of a link that nines makes on this host.
+func (c *checker) noRemotes(link *Link, i int) {
+	for j, endpoint := range link.Endpoints {
+		if c.isRemote(endpoint) {
+			c.fail(fmt.Sprintf("%q is a pod, which cannot join a %s link of this host", endpoint, link.Kind), listedKinds(joinsRemotes),
+				"choose this kind, which joins pods with one another", under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
+		}
+	}
+}
+
+// joinsRemotes is for kindsThat.
+func joinsRemotes(d *LinkDescriptor) bool { return d.Remote }
+
+// remoteTraffic refuses traffic that an engine in a pod cannot send, or that two clocks cannot time.
+func (c *checker) remoteTraffic(t *Traffic) {
+	if !c.isRemote(t.From) && !c.isRemote(t.To) {
+		return
+	}
+	c.remoteBackend(t.Backend, "traffic", "backend")
+	if t.Flows > 1 && t.FlowField == FlowSourceAddress {
+		c.fail("a cluster's network takes packets from a pod's own address only", string(FlowSourcePort), "", "traffic", "flow_field")
+	}
+	if t.Packets == PacketsRecord {
+		c.fail("the packets of an engine in a pod cannot be recorded: it sees none of this host's files", "", "take packets away", "traffic", "packets")
+	}
+	from, _ := splitEndpoint(t.From)
+	to, _ := splitEndpoint(t.To)
+	if from != to && c.e.Cluster.Clock != ClockShared {
+		c.fail(fmt.Sprintf("%q and %q may run on two machines, whose clocks differ by more than packets take, so the latency of one way cannot be told", from, to), "",
+			"measure the round trip: give from and to the same endpoint, and the other node app: {kind: reflect}; where the whole cluster is on this machine (nines cluster up), write cluster: {clock: shared}", "traffic")
+	}
+}
+
+// remoteBackend refuses backends that hand frames to a device: between two pods are routers, which
+// only the kernel in the pod knows.
+func (c *checker) remoteBackend(b Backend, at ...string) {
+	if b != BackendUDP && b != "" {
+		c.fail(fmt.Sprintf("an engine in a pod sends by UDP sockets, as %s would need rights on the cluster's machine and addresses of its network", b), string(BackendUDP),
+			"write backend: udp", at...)
+	}
+}

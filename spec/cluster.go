@@ -1,0 +1,41 @@
+package spec
+
+// Cluster says where the nodes that are pods run, and how their pods are made.
+type Cluster struct {
+	// Kubeconfig is the file by which the cluster is reached (default: the one that KUBECONFIG
+	// names, else that of nines cluster up, else ~/.kube/config).
+	Kubeconfig string `yaml:"kubeconfig,omitempty" json:"kubeconfig,omitempty"`
+	// Namespace is where the pods are made (default default).
+	Namespace string `yaml:"namespace,omitempty" json:"namespace,omitempty"`
+	// Selector are labels that a node of the cluster must have to get one of the pods (default: any
+	// node).
+	Selector map[string]string `yaml:"selector,omitempty" json:"selector,omitempty"`
+	// Scheduler is the scheduler that places the pods (default: the cluster's own).
+	Scheduler string `yaml:"scheduler,omitempty" json:"scheduler,omitempty"`
+	// Image has nines-engine and nines-init in its PATH (default: the image that nines cluster up
+	// makes).
+	Image string `yaml:"image,omitempty" json:"image,omitempty"`
+	// Clock says whether pods on different nodes read one clock (default own).
+	Clock Clock `yaml:"clock,omitempty" json:"clock,omitempty"`
+}
+
+// Clock is what clocks the nodes of a cluster have.
+type Clock string
+
+// With ClockOwn each node has its own, so that only round trips can be measured. With ClockShared
+// the whole cluster is on this machine, without virtual machines between.
+const (
+	ClockOwn    Clock = "own"
+	ClockShared Clock = "shared"
+)
+
+// PodImage is the image of a pod where the file names none. The nodes of `nines cluster up` have it.
+const PodImage = "nines.local/engine:1"
+
+// PodInterface is the only interface of a pod, as all common network plugins name it.
+const PodInterface = "eth0"
+
+// defaultCluster is the cluster of a file that does not say which.
+func defaultCluster() *Cluster {
+	return &Cluster{Namespace: "default", Image: PodImage, Clock: ClockOwn}
+}
