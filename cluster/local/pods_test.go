@@ -1,0 +1,198 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// podsFile is an experiment whose two nodes are pods.
+const podsFile = `
+name: cluster-pods
+prefix: tbpods
+cluster: {clock: %s}
+topology:
+  nodes:
+    client: {runtime: pod, host: n1}
+    server: {runtime: pod, host: n2%s}
+  links: [{name: net, kind: pod-network, endpoints: ["client:eth0", "server:eth0"]}]
+traffic: {from: "client:eth0", to: "%s:eth0", rate_pps: 500, warmup: 100ms, duration: %s}
+`
+
+// TestExperimentsRunAsPods has real engines in real pods, driven by the program nines.
+//
+//	host ── nines run ── API server ── n1 ── pod client ── UDP ── pod server ── n2
+func TestExperimentsRunAsPods(t *testing.T) {
+	c := newCluster(t)
+	nines, err := node.Program("nines")
+	labtest.Require(t, "nines (make build)", err == nil)
+	c.must("up", "--nodes", "2", "--name", clusterName)
+	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
+	// call calls nines, and returns what it says.
+	call := func(arguments ...string) (string, error) {
+		out, err := exec.Command(nines, arguments...).CombinedOutput()
+		return string(out), err
+	}
+	// Before the cluster goes; there is no lab left where all went well.
+	t.Cleanup(func() { _, _ = call("down", "cluster-pods") })
+	file := func(text ...any) string {
+		path := filepath.Join(t.TempDir(), "pods.yaml")
+		if err := os.WriteFile(path, []byte(fmt.Sprintf(podsFile, text...)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const reflects, nothing = ", app: {kind: reflect}", ""
+
+	t.Run("ARoundTrip", func(t *testing.T) {
+		details := measured(t, call, file("own", reflects, "client", "1s"))
+		if details.Role != "loop" || len(details.Devices) != 2 || details.Devices[0].Values["cluster_node"] != "n1" || details.Devices[1].Values["cluster_node"] != "n2" {
+			t.Errorf("the result says %s, %+v", details.Role, details.Devices)
+		}
+		c.noPods(t)
+	})
+	t.Run("OneWayByOneClock", func(t *testing.T) {
+		if details := measured(t, call, file("shared", nothing, "server", "1s")); details.Role == "loop" {
+			t.Error("it is no way, but a loop")
+		}
+		c.noPods(t)
+	})
+	t.Run("OneWayByTwoClocksIsRefused", func(t *testing.T) {
+		out, err := call("run", file("own", nothing, "server", "1s"))
+		if exitCode(err) != 2 || !strings.Contains(out, "measure the round trip") {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	t.Run("AnImageThatIsNotThere", func(t *testing.T) {
+		text, err := os.ReadFile(file("own", reflects, "client", "1s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "image.yaml")
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "clock: own", "image: nines.local/none:1", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := call("up", path)
+		if exitCode(err) != 2 || !strings.Contains(out, "cluster.image") {
+			t.Errorf("an image that nobody has: %v: %s", err, out)
+		}
+		c.noPods(t)
+	})
+	t.Run("KilledInTheMiddle", func(t *testing.T) {
+		run := exec.Command(nines, "run", file("own", reflects, "client", "10m"), "--out", t.TempDir())
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "both pods run", func(context.Context) error {
+			for _, pod := range c.pods(t) {
+				if pod.Status.Phase != v1.PodRunning {
+					return errNotYet
+				}
+			}
+			if len(c.pods(t)) < 2 {
+				return errNotYet
+			}
+			return nil
+		})
+		if err := run.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = run.Wait()
+		if out, err := call("down", "cluster-pods"); err != nil {
+			t.Errorf("down after kill -9: %v: %s", err, out)
+		}
+		c.noPods(t)
+	})
+	t.Run("APodThatSomebodyDeletes", func(t *testing.T) {
+		path := file("own", reflects, "client", "1s")
+		if out, err := call("up", path); err != nil {
+			t.Fatalf("up: %v: %s", err, out)
+		}
+		if out, err := call("exec", "client", "--", "nines-engine", "--version"); err != nil || !strings.Contains(out, "nines-engine") {
+			t.Errorf("a command in the pod: %v: %s", err, out)
+		}
+		c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbpods-server")
+		eventually(t, "nines knows that the node is dead", func(context.Context) error {
+			if out, _ := call("check"); !strings.Contains(out, "its pod has ended") {
+				return fmt.Errorf("%w: %s", errNotYet, out)
+			}
+			return nil
+		})
+		// Somebody's pod has its name by now.
+		c.foreign(t, "tbpods-server")
+		if out, err := call("down", "cluster-pods"); err != nil || !strings.Contains(out, "default/tbpods-server is not of this lab") {
+			t.Errorf("down beside another's pod: %v: %s", err, out)
+		}
+		if left := c.pods(t); len(left) != 1 || left[0].Name != "tbpods-server" {
+			t.Errorf("left are %d pods", len(left))
+		}
+	})
+}
+
+// measured runs an experiment of one trial, and returns its details.
+func measured(t *testing.T, call func(...string) (string, error), file string) result.Details {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := call("run", file, "--out", dir); err != nil {
+		t.Fatalf("nines run: %v: %s", err, out)
+	}
+	r, err := result.Open(filepath.Join(dir, "latest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Summary.Trials) != 1 || r.Summary.Trials[0].Verdict == result.Invalid || r.Summary.Trials[0].RxPackets == 0 {
+		t.Fatalf("its trials are %+v", r.Summary.Trials)
+	}
+	details, err := r.TrialFolder(r.Summary.Trials[0].ID).Details()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(details.Notes, "\n"), "is pod default/tbpods-client on the cluster's node n1") {
+		t.Errorf("the notes do not say where the pods were: %q", details.Notes)
+	}
+	return details
+}
+
+func (c *cluster) pods(t *testing.T) []v1.Pod {
+	t.Helper()
+	var list *v1.PodList
+	eventually(t, "list the pods", func(ctx context.Context) (err error) {
+		list, err = c.client().CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+		return err
+	})
+	return list.Items
+}
+
+func (c *cluster) noPods(t *testing.T) {
+	t.Helper()
+	for _, pod := range c.pods(t) {
+		t.Errorf("pod %s is left", pod.Name)
+	}
+}
+
+// foreign makes a pod that has the labels of a pod of nines, of another lab. No node takes it.
+func (c *cluster) foreign(t *testing.T, name string) {
+	t.Helper()
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{node.PodLabToken: "nines-other"}},
+		Spec: v1.PodSpec{
+			NodeSelector: map[string]string{"nobody": "has-it"},
+			Containers:   []v1.Container{{Name: "it", Image: "none"}},
+		},
+	}
+	eventually(t, "make somebody's pod", func(ctx context.Context) error {
+		_, err := c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+}
