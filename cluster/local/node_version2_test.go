@@ -175,7 +175,7 @@ func (b *builder) startPart(ctx context.Context, n Node, files map[string][]byte
 	if err := b.layout.reserveGroups(b.journal, b.groups); err != nil {
 		return err
 	}
-	images, err := b.writeImages(b.programs)
+	images, err := b.writeImages(b.programs, nil)
 	if err != nil {
 		return err
 	}
