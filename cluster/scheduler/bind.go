@@ -66,6 +66,9 @@ func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod
 	if err != nil {
 		return fwk.NewStatus(fwk.Skip) // the default binder's
 	}
+	if err := p.ownDevices(ctx, pod); err != nil {
+		return fwk.AsStatus(fmt.Errorf("%s/%s on node %s: %w", pod.Namespace, pod.Name, node, err))
+	}
 	answer := p.still(c, node)
 	promise, err := json.Marshal(promiseOf(&answer))
 	if err != nil {

@@ -81,7 +81,7 @@ func (p plane) steps(t *testing.T) {
 			name: "the API server is killed", keepsClaims: true,
 			act:   func(controltest.Step) bool { p.KillAPIServer(); return false },
 			mend:  func(t *testing.T) { p.RestartAPIServer(t) },
-			short: []scenePoint{{stepBind, 1, controltest.After}},
+			short: []scenePoint{{stepBind, 1, controltest.Before}, {stepBind, 1, controltest.After}},
 		},
 		{
 			name:  "the pod's claim is deleted",

@@ -1,0 +1,135 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	resourcelisters "k8s.io/client-go/listers/resource/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+)
+
+// Kubernetes' own plugin allocates the devices of claims, and accounts for them in the scheduler's
+// memory. If the API server ends between an allocation and the pod's binding, that memory can be
+// behind: another claim then gets the same device (seen with 1.37.1). So the devices of a pod are
+// looked at once more before it is bound, as the API server has them.
+
+// ownDevices fails if a device of the pod's claims is in another claim, too. The pod's claim then
+// gives its devices back, and the pod is placed anew.
+func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
+	lister := p.handle.SharedInformerFactory().Resource().V1().ResourceClaims().Lister()
+	for i := range pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil {
+			return err
+		}
+		if name == nil {
+			continue // it needs none
+		}
+		claim, err := p.handle.ClientSet().ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, *name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("read claim %s/%s before binding: %w", pod.Namespace, *name, err)
+		}
+		if err := seen(ctx, lister, claim); err != nil {
+			return err
+		}
+		all, err := lister.List(labels.Everything())
+		if err != nil {
+			return err
+		}
+		if device, other := shared(claim, all); other != nil {
+			taken := fmt.Errorf("device %s is in claim %s/%s, too; claim %s/%s gives it back, and the pod is placed anew",
+				device, other.Namespace, other.Name, claim.Namespace, claim.Name)
+			return errors.Join(taken, p.giveBack(ctx, claim, pod))
+		}
+	}
+	return nil
+}
+
+// seenPatience ends the wait for a claim that was deleted meanwhile, or for an API server that is gone:
+// the pod is tried again.
+const seenPatience = 10 * time.Second
+
+// seen waits until the informer has what the API server has of a claim. Events come in the order of
+// the writes, so it then has all allocations that were written before.
+func seen(ctx context.Context, lister resourcelisters.ResourceClaimLister, claim *resourcev1.ResourceClaim) error {
+	ctx, cancel := context.WithTimeout(ctx, seenPatience)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if known, err := lister.ResourceClaims(claim.Namespace).Get(claim.Name); err == nil && known.UID == claim.UID {
+			if order, err := resourceversion.CompareResourceVersion(known.ResourceVersion, claim.ResourceVersion); err != nil || order >= 0 {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for claim %s/%s to be seen: %w", claim.Namespace, claim.Name, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// shared is a device of the claim that another claim has, too, without a share of its own in it.
+func shared(claim *resourcev1.ResourceClaim, all []*resourcev1.ResourceClaim) (device string, other *resourcev1.ResourceClaim) {
+	mine := map[string]bool{}
+	for name := range devicesOf(claim) {
+		mine[name] = true
+	}
+	if len(mine) == 0 {
+		return "", nil
+	}
+	for _, other := range all {
+		if other.UID == claim.UID {
+			continue
+		}
+		for name := range devicesOf(other) {
+			if mine[name] {
+				return name, other
+			}
+		}
+	}
+	return "", nil
+}
+
+// devicesOf are the devices that a claim has for itself: not those that it only administers, nor
+// shares of a device.
+func devicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		if claim.Status.Allocation == nil {
+			return
+		}
+		for _, result := range claim.Status.Allocation.Devices.Results {
+			if result.AdminAccess != nil && *result.AdminAccess || result.ShareID != nil {
+				continue
+			}
+			if !yield(result.Driver + "/" + result.Pool + "/" + result.Device) {
+				return
+			}
+		}
+	}
+}
+
+// giveBack takes the claim's allocation back, unless another pod has it as well.
+func (p *Plugin) giveBack(ctx context.Context, claim *resourcev1.ResourceClaim, pod *corev1.Pod) error {
+	for _, user := range claim.Status.ReservedFor {
+		if user.UID != pod.UID {
+			return fmt.Errorf("%s %s has the claim, too: delete one of the pods", user.Resource, user.Name)
+		}
+	}
+	free := claim.DeepCopy()
+	free.Status.Allocation, free.Status.ReservedFor, free.Status.Devices = nil, nil, nil
+	// With its resource version: what was changed meanwhile stays.
+	_, err := p.handle.ClientSet().ResourceV1().ResourceClaims(claim.Namespace).UpdateStatus(ctx, free, metav1.UpdateOptions{})
+	if err != nil {
+		return fmt.Errorf("give back what claim %s/%s has: %w", claim.Namespace, claim.Name, err)
+	}
+	return nil
+}
