@@ -119,18 +119,26 @@ func (e evidence) shortfall(share float64) string {
 	}
 }
 
+// cpuOf names a thread's CPU. In a pod the kubelet chooses it, and the thread may move.
+func cpuOf(gap result.GapMeter) string {
+	if gap.CPU < 0 {
+		return "its CPU"
+	}
+	return fmt.Sprintf("CPU %d", gap.CPU)
+}
+
 func disturbances(e evidence) []string {
 	reasons := []string{}
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	share := func(ns int64) float64 { return float64(ns) / float64(max(e.whole, 1)) }
 	for _, gap := range e.details.Gaps {
 		if share(gap.TotalNs) > maxTakenShare || gap.MaxNs > int64(maxGap) {
-			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: this affects the tail above p%s",
-				gap.Thread, gap.CPU, gap.Count, round(gap.TotalNs), round(gap.MaxNs), percent(1-share(gap.TotalNs)))
+			say("%s: %s was taken away %d times, %v in all, %v at the longest: this affects the tail above p%s",
+				gap.Thread, cpuOf(gap), gap.Count, round(gap.TotalNs), round(gap.MaxNs), percent(1-share(gap.TotalNs)))
 		}
 		if wakes := gap.Wakes; wakes != nil && wakes.MaxNs > int64(maxWake) {
-			say("%s: CPU %d woke it %v after its timer at the longest, of %d times: more than an idle CPU takes",
-				gap.Thread, gap.CPU, round(wakes.MaxNs), wakes.Count)
+			say("%s: %s woke it %v after its timer at the longest, of %d times: more than an idle CPU takes",
+				gap.Thread, cpuOf(gap), round(wakes.MaxNs), wakes.Count)
 		}
 		if e.stopped(gap) {
 			say("%s: its %s thread stood still for %v at once, which is how %s takes a CPU back from real-time threads that never sleep, up to %v of each %v: tuning: realtime lifts it",

@@ -55,6 +55,9 @@ func TestJudge(t *testing.T) {
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
 		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: this affects the tail above p99.8"},
+		{"a long gap of a thread without a CPU of its own", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: -1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
+		}, result.Noisy, "loop: its CPU was taken away 1 times"},
 		{"RT throttling", func(e *evidence) {
 			e.realTime = host.RealTimeStop{By: host.StopThrottling, Stop: 50 * time.Millisecond, Period: time.Second}
 			e.details.Gaps = []result.GapMeter{{Thread: "forward dut", Scheduling: "SCHED_FIFO 5", Count: 1, TotalNs: 48e6, MaxNs: 48_094_959}}
