@@ -3,6 +3,7 @@ package result
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -159,6 +160,22 @@ func TestMoreEventsThanCanBeHeld(t *testing.T) {
 	}
 	if _, err := folder.eventsUpTo(10_000); err == nil || !strings.Contains(err.Error(), "more than 10000 events") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestALyingDescriptionTakesNoMemory: the library makes room for what a description says it has.
+func TestALyingDescriptionTakesNoMemory(t *testing.T) {
+	for _, file := range []string{
+		"PAR1\xe7\xff\xff\xffgwwwwwPAR1",                       // longer than the file
+		"PAR1\x29\xfc\xff\xff\xff\xff\x07\x07\x00\x00\x00PAR1", // a schema of 2³¹ columns
+	} {
+		if _, err := rowsOf(t, []byte(file)); !errors.Is(err, errFooter) {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
+	description := packetsFile(t, 3)
+	if err := checkFooter(bytes.NewReader(description), int64(len(description))); err != nil {
+		t.Error(err)
 	}
 }
 
