@@ -20,6 +20,7 @@ func (p plane) thesis(t *testing.T) {
 	p.Node(t, "port", map[string]string{"dpdk": "9", "ovs-dpdk": "false", "another": "label"})
 	p.Node(t, "ovs", map[string]string{"dpdk": "0", "ovs-dpdk": "true"})
 	p.Node(t, "plain", nil)
+	p.seen(t)
 	// Its strict comparisons refused its own numbers; `&node` of the loop made every entry the last
 	// node; and the random choice among nodes took the length of another list.
 	for us, node := range map[string]string{"800": "port", "4999": "port", "5000": "ovs", "9999": "ovs", "10000": "plain", "50000": "plain"} {
@@ -42,6 +43,7 @@ func (p plane) thesis(t *testing.T) {
 	p.cordon(t, "plain")
 	p.Node(t, "later", map[string]string{"dpdk": "1"})
 	p.cordon(t, "port")
+	p.seen(t)
 	p.Pod(t, "on-later", thesis("800"))
 	if pod := p.Bound(t, "on-later"); pod.Spec.NodeName != "later" {
 		t.Errorf("a pod is on node %s, which is not to take any", pod.Spec.NodeName)
@@ -56,6 +58,7 @@ func (p plane) thesis(t *testing.T) {
 	// No better tier was taken where the right one was missing, and what is measured did not count.
 	p.cordon(t, "ovs")
 	p.label(t, "later", "dpdk", "2")
+	p.seen(t)
 	p.Pod(t, "better", thesis("5000"))
 	if pod := p.Bound(t, "better"); pod.Spec.NodeName != "later" {
 		t.Errorf("without Open vSwitch 5000 µs is on node %s", pod.Spec.NodeName)
