@@ -26,8 +26,8 @@ func needSwitch(t testing.TB, kind string) {
 var realPrograms = map[string][]string{"snabb": {"snabb"}, "vpp": {"vpp", "vppctl"}}
 
 // switchLab is echoLab with reserved hugepages, and with frames of a size.
-func switchLab(kind, from, app string, frameBytes int) string {
-	text := strings.Replace(echoLab(kind, "netns", from, app), "hugepages: none", "hugepages: reserve", 1)
+func switchLab(kind, runtime, from, app string, frameBytes int) string {
+	text := strings.Replace(echoLab(kind, runtime, from, app), "hugepages: none", "hugepages: reserve", 1)
 	return strings.NewReplacer("frame_bytes: 64", fmt.Sprintf("frame_bytes: %d", frameBytes), "name: tbbypass", "name: tbreal").Replace(text)
 }
 
@@ -39,7 +39,7 @@ func TestTheRealSwitchesCarryPackets(t *testing.T) {
 			for _, frameBytes := range []int{64, 1500, 9000} {
 				t.Run(fmt.Sprintf("%s/%s/%s/%d", kind, ends[0], ends[1], frameBytes), func(t *testing.T) {
 					needSwitch(t, kind)
-					throughRealSwitch(t, switchLab(kind, ends[0], ends[1], frameBytes))
+					throughRealSwitch(t, switchLab(kind, "netns", ends[0], ends[1], frameBytes))
 				})
 			}
 		}
@@ -52,7 +52,9 @@ func throughRealSwitch(t *testing.T, text string) {
 	before := foreignPages(t, p)
 	lab := up(t, text)
 	for range 2 {
-		echo(t, lab)
+		// The packet sockets of both programs hold a dozen frames of 9,000 bytes: less than a
+		// busy host makes them wait.
+		echoWithin(t, lab, 4)
 	}
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 		t.Errorf("faults: %v, %v", faults, err)
@@ -77,6 +79,48 @@ func TestTheRealSwitchesLearn(t *testing.T) {
 			lab := up(t, text)
 			everyPingOnce(t, lab)
 			downWithoutTrace(t, lab)
+		})
+	}
+}
+
+// TestTheRealSwitchesJoinContainers has an LXC container at one end of the link.
+func TestTheRealSwitchesJoinContainers(t *testing.T) {
+	for _, kind := range []string{"snabb", "vpp"} {
+		for _, ends := range [][2]string{{"dpdk", "dpdk"}, {"raw", "raw"}} {
+			t.Run(strings.Join([]string{kind, ends[0], ends[1]}, "/"), func(t *testing.T) {
+				needSwitch(t, kind)
+				lxc(t)
+				throughRealSwitch(t, switchLab(kind, "lxc", ends[0], ends[1], 64))
+			})
+		}
+	}
+}
+
+// TestNothingIsLeftOfARealSwitchThatWasKilled kills nines while it builds a lab with the real
+// program, and while it takes it down.
+func TestNothingIsLeftOfARealSwitchThatWasKilled(t *testing.T) {
+	for _, kind := range []string{"snabb", "vpp"} {
+		t.Run(kind, func(t *testing.T) {
+			needSwitch(t, kind)
+			text := switchLab(kind, "netns", "dpdk", "raw", 64)
+			p := planOf(t, text)
+			before := foreignPages(t, p)
+			c := newCrasherOf(t, text, text)
+			for what, step := range map[string]struct{ first, killed []string }{
+				"up":   {nil, []string{"up", c.whole}},
+				"down": {[]string{"up", c.whole}, []string{"down", "tbreal"}},
+			} {
+				// Each seventh point: the tests of the whole lab go through every point of the same code.
+				c.killed(7, step.first, step.killed, func(_ int, killed bool, said string) {
+					if killed || what != "down" {
+						c.run(0, "down", "tbreal")
+					}
+					c.gone(what + " killed at " + said)
+					if after := foreignPages(t, p); after != before {
+						t.Fatalf("%s killed at %s: %d hugepages are reserved besides those that labs added, and were %d", what, said, after, before)
+					}
+				})
+			}
 		})
 	}
 }
