@@ -173,8 +173,32 @@ static int check_watch(const json_t *object, struct command *c, char *error, siz
 	return -EINVAL;
 }
 
+static int check_impair(const struct impair_config *m, char *error, size_t size)
+{
+	/* In jitters: how far below its mean a distribution reaches. */
+	static const double below[] = {
+		[IMPAIR_UNIFORM] = 1, [IMPAIR_NORMAL] = 4, [IMPAIR_PARETO] = 2.0 / 3};
+	if ((double)m->delay_ns < (double)m->jitter_ns * below[m->distribution]) {
+		snprintf(error, size,
+			 "\"impair\": \"delay_ns\" must be at least %.2g times \"jitter_ns\", or "
+			 "packets would leave before they come",
+			 below[m->distribution]);
+		return -EINVAL;
+	}
+	if (m->reorder > 0 && m->delay_ns == 0 && m->rate_bps == 0) {
+		snprintf(error, size,
+			 "\"impair\": \"reorder\" needs \"delay_ns\" or \"rate_bps\": a packet "
+			 "overtakes those that wait");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_attach(const json_t *object, struct command *c, char *error, size_t size)
 {
+	int err = check_impair(&c->attach.impair, error, size);
+	if (err)
+		return err;
 	const json_t *trunk = json_object_get(object, "trunk");
 	const json_t *macs = json_object_get(object, "macs");
 	struct switch_port_config *p = &c->attach;
@@ -242,6 +266,7 @@ static const struct {
 	{"detach", COMMAND_DETACH, close_fields, NULL},
 	{"switch_stats", COMMAND_SWITCH_STATS, no_fields, NULL},
 	{"macs", COMMAND_MACS, no_fields, NULL},
+	{"cut", COMMAND_CUT, cut_fields, NULL},
 	{"mirror", COMMAND_MIRROR, mirror_fields, check_mirror},
 	{"watch", COMMAND_WATCH, watch_fields, check_watch},
 };
@@ -256,6 +281,8 @@ static void set_defaults(struct command *c)
 	c->trial.cpu = -1;
 	c->switch_.ageing_ns = SWITCH_AGEING_NS;
 	c->switch_.macs = SWITCH_MACS;
+	c->attach.impair.limit = IMPAIR_LIMIT;
+	c->attach.impair.seed = 1;
 	eal_config_init(&c->dpdk);
 	c->trial.schedule.burst = 1;
 	c->trial.schedule.seed = 1;

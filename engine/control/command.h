@@ -30,6 +30,7 @@ enum command_kind {
 	COMMAND_MACS,
 	COMMAND_MIRROR,
 	COMMAND_WATCH,
+	COMMAND_CUT,
 };
 
 enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
@@ -53,6 +54,7 @@ struct command {
 	struct eal_config dpdk;
 	struct switch_config switch_;
 	struct switch_port_config attach;
+	bool cut;
 	struct mirror_config mirror;
 	uint32_t mirror_direction; /* as in the command: rx, tx or both */
 	int watch_cpus[WATCH_CPUS_MAX];

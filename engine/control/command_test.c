@@ -83,8 +83,37 @@ static void test_trial_takes_all_keys(void **state)
 	assert_string_equal(c.trial.role, "loop");
 }
 
-#define OPEN  "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\",\"interface\":\"x\","
-#define TRIAL "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1,"
+#define OPEN   "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\",\"interface\":\"x\","
+#define ATTACH "{\"cmd\":\"attach\",\"port\":\"a\","
+#define TRIAL  "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1,"
+
+static void test_attach_takes_an_impairment(void **state)
+{
+	struct command c;
+	char error[COMMAND_ERROR_BYTES] = "";
+	const struct impair_config *m = &c.attach.impair;
+	(void)state;
+	assert_int_equal(parse("{\"cmd\":\"attach\",\"port\":\"a\"}", &c, error), 0);
+	assert_false(m->given);
+	assert_int_equal(parse(ATTACH "\"impair\":{\"delay_ns\":4000,\"jitter_ns\":1000,"
+				      "\"distribution\":\"normal\",\"loss\":0.1,\"duplicate\":0.2,"
+				      "\"reorder\":0.3,\"corrupt\":0.4,\"rate_bps\":1000000,"
+				      "\"seed\":5,\"limit\":6}}",
+			       &c, error),
+			 0);
+	assert_true(m->given);
+	assert_int_equal(m->delay_ns, 4000);
+	assert_int_equal(m->jitter_ns, 1000);
+	assert_int_equal(m->distribution, IMPAIR_NORMAL);
+	assert_true(m->loss == 0.1 && m->duplicate == 0.2 && m->reorder == 0.3 &&
+		    m->corrupt == 0.4);
+	assert_int_equal(m->rate_bps, 1000000);
+	assert_int_equal(m->seed, 5);
+	assert_int_equal(m->limit, 6);
+	assert_int_equal(parse(ATTACH "\"impair\":{\"loss\":0.5}}", &c, error), 0);
+	assert_int_equal(m->seed, 1);
+	assert_int_equal(m->limit, IMPAIR_LIMIT);
+}
 
 static void test_bad_input_is_refused_with_a_reason(void **state)
 {
@@ -104,7 +133,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"\xff\"}", "?", "not JSON"},
 		{"{\"cmd\":\"fly\"}", "?",
 		 "unknown command \"fly\"; known are hello open close dpdk serve stats stop trial end "
-		 "abort switch attach detach switch_stats macs mirror watch"},
+		 "abort switch attach detach switch_stats macs cut mirror watch"},
 		{"{\"cmd\":\"hello\",\"x\":1}", "hello", "unknown key \"x\""},
 		{"{\"cmd\":\"open\"}", "open", "\"port\" is missing"},
 		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\"}", "open",
@@ -155,6 +184,19 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"serve\",\"role\":\"switch\",\"ports\":[\"a\"]}", "serve", "forward"},
 		{"{\"cmd\":\"mirror\",\"port\":\"a\",\"file\":\"/tmp/a\",\"id\":1}", "mirror",
 		 "\"id\""},
+		{ATTACH "\"impair\":{\"loss\":1.1}}", "attach", "0 to 1"},
+		{ATTACH "\"impair\":{\"delay\":1}}", "attach", "unknown key \"delay\""},
+		{ATTACH "\"impair\":{\"limit\":0}}", "attach", "1 to"},
+		{ATTACH "\"impair\":{\"distribution\":\"even\"}}", "attach",
+		 "uniform normal pareto"},
+		{ATTACH "\"impair\":{\"delay_ns\":9,\"jitter_ns\":10}}", "attach",
+		 "before they come"},
+		{ATTACH "\"impair\":{\"delay_ns\":39,\"jitter_ns\":10,"
+			"\"distribution\":\"normal\"}}",
+		 "attach", "4 times"},
+		{ATTACH "\"impair\":{\"reorder\":0.1}}", "attach", "overtakes"},
+		{"{\"cmd\":\"cut\",\"port\":\"a\"}", "cut", "\"cut\" is missing"},
+		{"{\"cmd\":\"cut\",\"port\":\"a\",\"cut\":1}", "cut", "true or false"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\"],\"cpu\":-2}", "serve",
 		 "-1 to"},
 		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\"}", "trial",
@@ -201,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_open_takes_all_keys),
 		cmocka_unit_test(test_open_defaults),
 		cmocka_unit_test(test_trial_takes_all_keys),
+		cmocka_unit_test(test_attach_takes_an_impairment),
 		cmocka_unit_test(test_bad_input_is_refused_with_a_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

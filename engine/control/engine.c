@@ -269,6 +269,7 @@ json_t *engine_command(struct engine *e, const struct command *c)
 	case COMMAND_SWITCH_STATS:
 	case COMMAND_MACS:
 	case COMMAND_MIRROR:
+	case COMMAND_CUT:
 		return switch_command(e->switch_, find_port(e, c->port, NULL), c);
 	case COMMAND_END:
 	case COMMAND_ABORT:

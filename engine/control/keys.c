@@ -12,6 +12,7 @@ static const char *const frames_names[] = {"udp", "all", NULL};
 static const char *const direction_names[] = {"both", "rx", "tx", NULL};
 static const char *const flow_names[] = {"source_port", "source_address", NULL};
 static const char *const pattern_names[] = {"constant", "poisson", NULL};
+static const char *const distribution_names[] = {"uniform", "normal", "pareto", NULL};
 const char *const serve_roles[] = {"forward", "reflect", NULL};
 const char *const trial_roles[] = {"generate", "sink", "loop", NULL};
 
@@ -25,6 +26,7 @@ enum {
 /* A day; and 10^9 pps, beyond any port. */
 #define DURATION_MAX_NS INT64_C(86400000000000)
 #define RATE_MAX_PPS	INT64_C(1000000000)
+#define RATE_MAX_BPS	INT64_C(10000000000000)
 
 #define CMD                                       \
 	{                                         \
@@ -98,6 +100,34 @@ static const struct field fault_fields[] = {
 	{0},
 };
 
+#define IMPAIR(member) offsetof(struct impair_config, member)
+#define IMPAIR_UINT(k, member, low, high)                                                        \
+	{                                                                                        \
+		.key = k, .type = FIELD_UINT, .offset = IMPAIR(member), .min = low, .max = high, \
+		.width = sizeof(((struct impair_config *)0)->member)                             \
+	}
+#define IMPAIR_CHANCE(k)                                             \
+	{                                                            \
+		.key = #k, .type = FIELD_CHANCE, .offset = IMPAIR(k) \
+	}
+
+static const struct field impair_fields[] = {
+	IMPAIR_UINT("delay_ns", delay_ns, 0, IMPAIR_DELAY_MAX_NS),
+	IMPAIR_UINT("jitter_ns", jitter_ns, 0, IMPAIR_DELAY_MAX_NS),
+	{.key = "distribution",
+	 .type = FIELD_CHOICE,
+	 .offset = IMPAIR(distribution),
+	 .choices = distribution_names},
+	IMPAIR_CHANCE(loss),
+	IMPAIR_CHANCE(duplicate),
+	IMPAIR_CHANCE(reorder),
+	IMPAIR_CHANCE(corrupt),
+	IMPAIR_UINT("rate_bps", rate_bps, 0, RATE_MAX_BPS),
+	IMPAIR_UINT("seed", seed, 0, INT64_MAX),
+	IMPAIR_UINT("limit", limit, 1, IMPAIR_LIMIT_MAX),
+	{0},
+};
+
 const struct field open_fields[] = {
 	CMD,
 	NAME("port", config.name, REQUIRED),
@@ -161,6 +191,18 @@ const struct field attach_fields[] = {
 	OTHER("macs"),
 	RATE("flood_pps", attach.flood_upps),
 	RATE("broadcast_pps", attach.broadcast_upps),
+	{.key = "impair",
+	 .type = FIELD_OBJECT,
+	 .offset = AT(attach.impair),
+	 .fields = impair_fields,
+	 .given = AT(attach.impair.given)},
+	{0},
+};
+
+const struct field cut_fields[] = {
+	CMD,
+	NAME("port", port, REQUIRED),
+	{.key = "cut", .type = FIELD_BOOL, .offset = AT(cut), .required = true},
 	{0},
 };
 

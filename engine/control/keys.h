@@ -20,6 +20,7 @@ extern const struct field switch_fields[];
 extern const struct field watch_fields[];
 extern const struct field attach_fields[];
 extern const struct field mirror_fields[];
+extern const struct field cut_fields[];
 extern const struct field serve_fields[];
 extern const struct field trial_fields[];
 extern const struct field end_fields[];

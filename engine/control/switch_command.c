@@ -77,6 +77,16 @@ static json_t *mirror_stats(const struct mirror *m)
 	return o;
 }
 
+static json_t *impair_stats(const struct impair *m)
+{
+	struct impair_counts c = impair_counted(m);
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o}", "packets", (json_int_t)c.packets,
+			 "lost", (json_int_t)c.lost, "corrupted", (json_int_t)c.corrupted,
+			 "reordered", (json_int_t)c.reordered, "duplicated",
+			 (json_int_t)c.duplicated, "refused", (json_int_t)c.refused, "given",
+			 (json_int_t)c.given, "late", reply_histogram(impair_late(m)));
+}
+
 static json_t *port_stats(struct switch_port *p)
 {
 	char state[200];
@@ -103,6 +113,10 @@ static json_t *port_stats(struct switch_port *p)
 	const struct mirror *m = atomic_load(&p->mirror);
 	if (m)
 		json_object_set_new(o, "mirror", mirror_stats(m));
+	if (p->impair)
+		json_object_set_new(o, "impair", impair_stats(p->impair));
+	if (atomic_load(&p->cut))
+		json_object_set_new(o, "cut", json_true());
 	/* Every backend has one queue per direction. */
 	json_object_set_new(o, "queues",
 			    json_pack("[{s:I,s:I}]", "rx_packets",
@@ -220,6 +234,17 @@ static json_t *do_mirror(struct switch_ *s, struct port *port, const struct comm
 	return json_pack("{s:s,s:b,s:I}", "reply", "mirror", "ok", 1, "id", (json_int_t)id);
 }
 
+/* The answer has the time at which the polling threads were told. */
+static json_t *do_cut(struct switch_ *s, struct port *port, const struct command *c)
+{
+	struct switch_port *p = port ? switch_find(s, port) : NULL;
+	if (!p)
+		return refuse_port("cut", c->port, "attached", -ENOENT);
+	atomic_store(&p->cut, c->cut);
+	return json_pack("{s:s,s:b,s:I}", "reply", "cut", "ok", 1, "at_ns",
+			 (json_int_t)clock_monotonic_ns());
+}
+
 json_t *switch_command(struct switch_ *s, struct port *port, const struct command *c)
 {
 	if (!s)
@@ -235,6 +260,8 @@ json_t *switch_command(struct switch_ *s, struct port *port, const struct comman
 		break;
 	case COMMAND_MIRROR:
 		return do_mirror(s, port, c);
+	case COMMAND_CUT:
+		return do_cut(s, port, c);
 	default:
 		return reply_refusal(c->name, -ENOSYS, "not a command of the switch");
 	}

@@ -13,7 +13,7 @@ json_t *switch_command_start(struct switch_ **s, const struct command *c);
 /* Stops the switch and clears *s; the answer has its last counters. */
 json_t *switch_command_stop(struct switch_ **s);
 
-/* Handles attach, detach, switch_stats, macs and mirror. `port` is the open port that the command
+/* Handles attach, detach, switch_stats, macs, mirror and cut. `port` is the open port that the command
  * names, or NULL. */
 json_t *switch_command(struct switch_ *s, struct port *port, const struct command *c);
 

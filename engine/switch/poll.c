@@ -61,6 +61,11 @@ static inline void drop(struct switch_port *from, enum switch_drop why, uint64_t
 	port_count(&from->rx.drops[why], count);
 }
 
+static inline bool is_cut(const struct switch_port *p)
+{
+	return atomic_load_explicit(&p->cut, memory_order_relaxed);
+}
+
 /* Completes the UDP checksums that a local sender's kernel left to a device: nothing else would.
  * Only in our own buffers. */
 static void complete_checksums(struct packet *burst, unsigned count)
@@ -140,7 +145,7 @@ static void flood(struct switch_turn *t, struct switch_port *from, unsigned i)
 	for (unsigned n = 0; n < view->count; n++) {
 		struct switch_port *to = view->ports[view->order[n]];
 		if (to == from || vlan_leave(&to->vlan, d->vlan) == VLAN_EXIT_DENIED ||
-		    !port_connected(to->port))
+		    !port_connected(to->port) || is_cut(to))
 			continue;
 		group_add(&t->groups, to->index, i);
 		d->flooded = true;
@@ -234,6 +239,11 @@ static void send_group(struct switch_turn *t, struct switch_port *from, struct s
 	bool shared = to->port->tx_shared;
 	struct packet out[PORT_BURST];
 	uint64_t packets = 0, bytes = 0;
+	if (__builtin_expect(is_cut(to), 0)) {
+		for (unsigned i = 0; i < count; i++)
+			account(t, from, members[i], false, SWITCH_CUT);
+		return;
+	}
 	for (unsigned i = 0; i < count; i++)
 		out[i] = t->burst[members[i]];
 	if (__builtin_expect(to->vlan.aware, 0))
@@ -270,8 +280,20 @@ static void send_group(struct switch_turn *t, struct switch_port *from, struct s
 		pthread_spin_unlock(&to->tx.lock);
 }
 
-/* Switches one burst from a port; returns the number of packets. */
-static unsigned switch_burst(struct switch_turn *t, struct switch_port *from)
+/* Switches the turn's burst, which came from a port. */
+static void switch_packets(struct switch_turn *t, struct switch_port *from, unsigned count)
+{
+	t->groups.used = 0;
+	for (unsigned i = 0; i < count; i++)
+		read_header(t, from, i);
+	for (unsigned i = 0; i < count; i++)
+		decide(t, from, i);
+	for (uint64_t left = t->groups.used; left; left &= left - 1)
+		send_group(t, from, t->view->ports[__builtin_ctzll(left)]);
+}
+
+/* Receives a burst and counts it. */
+static unsigned receive(struct switch_turn *t, struct switch_port *from)
 {
 	unsigned count = port_rx_burst(from->port, t->burst, PORT_BURST);
 	uint64_t bytes = 0;
@@ -279,19 +301,49 @@ static unsigned switch_burst(struct switch_turn *t, struct switch_port *from)
 		return 0;
 	if (from->port->accepts_partial)
 		complete_checksums(t->burst, count);
-	t->groups.used = 0;
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i++)
 		bytes += t->burst[i].length;
-		read_header(t, from, i);
-	}
 	mirror(from, MIRROR_RX, t->burst, count);
 	port_count(&from->rx.packets, count);
 	port_count(&from->rx.bytes, bytes);
 	port_count(&from->rx.bursts, 1);
-	for (unsigned i = 0; i < count; i++)
-		decide(t, from, i);
-	for (uint64_t left = t->groups.used; left; left &= left - 1)
-		send_group(t, from, t->view->ports[__builtin_ctzll(left)]);
+	return count;
+}
+
+/* Holds the turn's burst, and switches the packets that are due. */
+static unsigned switch_impaired(struct switch_turn *t, struct switch_port *from, unsigned count)
+{
+	struct impair *m = from->impair;
+	uint64_t now = clock_ticks_loose();
+	for (unsigned i = 0; i < count; i++) {
+		enum impair_put put = impair_put(m, &t->burst[i], now);
+		if (put != IMPAIR_HELD)
+			drop(from, put == IMPAIR_LOST ? SWITCH_IMPAIRED : SWITCH_IMPAIR_LIMIT, 1);
+	}
+	if (count > 0)
+		from->port->ops->rx_release(from->port, t->burst, count);
+	unsigned due = impair_take(m, clock_ticks_loose(), t->burst, PORT_BURST);
+	if (due == 0)
+		return count;
+	switch_packets(t, from, due);
+	impair_free_taken(m, t->burst, due);
+	return count + due;
+}
+
+/* Switches one burst from a port; returns the number of packets. */
+static unsigned switch_burst(struct switch_turn *t, struct switch_port *from)
+{
+	unsigned count = receive(t, from);
+	if (__builtin_expect(is_cut(from), 0) && count > 0) {
+		drop(from, SWITCH_CUT, count);
+		from->port->ops->rx_release(from->port, t->burst, count);
+		count = 0;
+	}
+	if (__builtin_expect(from->impair != NULL, 0))
+		return switch_impaired(t, from, count);
+	if (count == 0)
+		return 0;
+	switch_packets(t, from, count);
 	from->port->ops->rx_release(from->port, t->burst, count);
 	return count;
 }

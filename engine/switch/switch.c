@@ -16,11 +16,19 @@
 enum { GAP_FLOOR_NS = 1000, KEEPER_TURN_MS = 50 };
 
 const char *const switch_drop_names[SWITCH_DROPS] = {
-	[SWITCH_VLAN_DENIED] = "vlan_denied", [SWITCH_LINK_LOCAL] = "link_local",
-	[SWITCH_BAD_SOURCE] = "bad_source",   [SWITCH_SAME_PORT] = "same_port",
-	[SWITCH_FLOOD_LIMIT] = "flood_limit", [SWITCH_BROADCAST_LIMIT] = "broadcast_limit",
-	[SWITCH_NO_MEMBER] = "no_member",     [SWITCH_TX_FULL] = "tx_full",
-	[SWITCH_TX_TOO_LONG] = "tx_too_long", [SWITCH_NO_PEER] = "no_peer",
+	[SWITCH_VLAN_DENIED] = "vlan_denied",
+	[SWITCH_LINK_LOCAL] = "link_local",
+	[SWITCH_BAD_SOURCE] = "bad_source",
+	[SWITCH_SAME_PORT] = "same_port",
+	[SWITCH_FLOOD_LIMIT] = "flood_limit",
+	[SWITCH_BROADCAST_LIMIT] = "broadcast_limit",
+	[SWITCH_NO_MEMBER] = "no_member",
+	[SWITCH_TX_FULL] = "tx_full",
+	[SWITCH_TX_TOO_LONG] = "tx_too_long",
+	[SWITCH_NO_PEER] = "no_peer",
+	[SWITCH_IMPAIRED] = "impaired",
+	[SWITCH_IMPAIR_LIMIT] = "impair_limit",
+	[SWITCH_CUT] = "cut",
 };
 
 /* Returns when no polling thread uses an older view any more. */
@@ -142,6 +150,7 @@ static void free_port(struct switch_port *p)
 	struct mirror_counts ignored;
 	if (m)
 		mirror_stop(m, &ignored);
+	impair_free(p->impair);
 	pthread_spin_destroy(&p->tx.lock);
 	free(p);
 }
@@ -195,6 +204,13 @@ static struct switch_port *new_port(struct port *port, const struct switch_port_
 	limit_init(&p->rx.flood, (double)config->flood_upps / 1e6, clock_global.scale.hz);
 	limit_init(&p->rx.broadcast, (double)config->broadcast_upps / 1e6, clock_global.scale.hz);
 	pthread_spin_init(&p->tx.lock, PTHREAD_PROCESS_PRIVATE);
+	if (config->impair.given) {
+		p->impair = impair_new(&config->impair, port->config.frame_bytes);
+		if (!p->impair) {
+			free_port(p);
+			return NULL;
+		}
+	}
 	return p;
 }
 

@@ -15,12 +15,17 @@
  * Packets that a port does not take at once are dropped and counted: a queue would only add
  * latency. For every port: received = forwarded + flooded + dropped (by reason), counted at the
  * port that received them.
+ *
+ * What an impaired port receives goes through its impairment (impair.h) before its VLAN is looked
+ * at, so packets may wait: received + duplicated = forwarded + flooded + dropped + waiting.
+ * A port that is cut drops what it receives, and what is for it.
  */
 #ifndef NINES_SWITCH_H
 #define NINES_SWITCH_H
 
 #include "port/port.h"
 #include "stats/gaps.h"
+#include "switch/impair.h"
 #include "switch/limit.h"
 #include "switch/mac_table.h"
 #include "switch/mirror.h"
@@ -51,6 +56,9 @@ enum switch_drop {
 	SWITCH_TX_FULL, /* the output port did not take it */
 	SWITCH_TX_TOO_LONG, /* the output port never will */
 	SWITCH_NO_PEER, /* the output port has no peer */
+	SWITCH_IMPAIRED, /* lost on purpose */
+	SWITCH_IMPAIR_LIMIT, /* more packets would wait than its impairment may hold */
+	SWITCH_CUT, /* its port, or the output port, is cut */
 	SWITCH_DROPS,
 };
 
@@ -62,6 +70,7 @@ struct switch_port_config {
 	uint8_t macs[SWITCH_STATIC_MAX][6];
 	unsigned mac_count;
 	uint64_t flood_upps, broadcast_upps; /* millionths of a packet per second; 0: no limit */
+	struct impair_config impair; /* of what the port receives */
 };
 
 struct switch_port {
@@ -70,6 +79,8 @@ struct switch_port {
 	struct switch_port_config config;
 	struct vlan_port vlan;
 	_Atomic(struct mirror *) mirror; /* NULL: none */
+	struct impair *impair; /* NULL: none; its packets are the receiving thread's */
+	atomic_bool cut; /* nothing passes, as if its cable were pulled */
 
 	/* Written by the thread that receives from the port. */
 	struct {

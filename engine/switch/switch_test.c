@@ -537,6 +537,119 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* Counts what comes to an end until nothing more is to come. */
+static unsigned receive_all(struct bench *b, int i, unsigned expected)
+{
+	unsigned count = 0;
+	struct packet p;
+	for (int turn = 0; turn < 5000 && count < expected; turn++) {
+		if (port_memory.rx_burst(b->ends[i], &p, 1) == 1) {
+			port_memory.rx_release(b->ends[i], &p, 1);
+			count++;
+			turn = 0;
+			continue;
+		}
+		usleep(1000);
+	}
+	return count;
+}
+
+static void test_impairs_what_a_port_receives(void **state)
+{
+	enum { SENT = 300 };
+	struct bench b;
+	struct switch_port_config config = {.impair = {.given = true,
+						       .loss = 0.2,
+						       .duplicate = 0.2,
+						       .delay_ns = 2000000,
+						       .jitter_ns = 1000000,
+						       .seed = 9,
+						       .limit = SENT}};
+	unsigned lost = 0, duplicated = 0;
+	(void)state;
+	for (unsigned n = 0; n < SENT; n++) {
+		struct impair_fate fate = impair_fate(&config.impair, n);
+		lost += fate.lost;
+		duplicated += fate.duplicated;
+	}
+	begin(&b, 1);
+	attach(&b, 0, &config);
+	attach(&b, 1, NULL);
+	/* Teaches the switch where 9 is, in the direction that is not impaired. */
+	send_frame(&b, 1, frame_between(1, 9));
+	expect(&b, 0, frame_between(1, 9));
+	for (unsigned n = 0; n < SENT; n++) {
+		uint64_t sent = clock_ticks();
+		send_frame(&b, 0, frame_between(9, 1));
+		if (n == 0 && !impair_fate(&config.impair, 0).lost) {
+			expect(&b, 1, frame_between(9, 1));
+			/* The host can make it later, and nothing makes it earlier. */
+			assert_true(clock_ticks_to_ns(&clock_global.scale, clock_ticks() - sent) >=
+				    impair_fate(&config.impair, 0).delay_ns);
+		}
+	}
+	unsigned first = !impair_fate(&config.impair, 0).lost;
+	assert_int_equal(receive_all(&b, 1, SENT - lost + duplicated - first),
+			 SENT - lost + duplicated - first);
+	usleep(5000);
+	assert_true(is_quiet(&b, 1));
+	const struct switch_port *p = switch_find(b.s, b.ports[0]);
+	assert_int_equal(p->rx.packets, SENT);
+	assert_int_equal(p->rx.drops[SWITCH_IMPAIRED], lost);
+	assert_int_equal(p->rx.forwarded, SENT - lost + duplicated);
+	end(&b);
+}
+
+static void test_gives_packets_back_that_wait_at_the_end(void **state)
+{
+	struct bench b;
+	struct switch_port_config config = {
+		.impair = {.given = true, .delay_ns = UINT64_C(60000000000), .limit = 10}};
+	(void)state;
+	begin(&b, 1);
+	attach(&b, 0, &config);
+	attach(&b, 1, NULL);
+	for (int i = 0; i < 12; i++)
+		send_frame(&b, 0, frame_between(9, 1));
+	expect_drop(&b, 0, SWITCH_IMPAIR_LIMIT, 2);
+	assert_int_equal(switch_detach(b.s, b.ports[0]), 0);
+	assert_true(is_quiet(&b, 1));
+	end(&b);
+}
+
+static void cut(struct bench *b, int i, bool is_cut)
+{
+	atomic_store(&switch_find(b->s, b->ports[i])->cut, is_cut);
+}
+
+static void test_a_cut_port_passes_nothing(void **state)
+{
+	struct bench b;
+	(void)state;
+	begin(&b, 1);
+	for (int i = 0; i < ENDS; i++)
+		attach(&b, i, NULL);
+	send_frame(&b, 1, frame_between(1, 9));
+	expect(&b, 0, frame_between(1, 9));
+	expect(&b, 2, frame_between(1, 9));
+	cut(&b, 1, true);
+	/* To it: known, and flooded, which only the third port gets. */
+	send_frame(&b, 0, frame_between(9, 1));
+	expect_drop(&b, 0, SWITCH_CUT, 1);
+	send_frame(&b, 0, frame_between(5, 1));
+	expect(&b, 2, frame_between(5, 1));
+	/* From it. */
+	send_frame(&b, 1, frame_between(1, 9));
+	expect_drop(&b, 1, SWITCH_CUT, 1);
+	cut(&b, 1, false);
+	send_frame(&b, 0, frame_between(9, 1));
+	expect(&b, 1, frame_between(9, 1));
+	assert_true(is_quiet(&b, 0));
+	expect_sums(&b, 0, 3);
+	expect_sums(&b, 1, 2);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -552,6 +665,9 @@ int main(void)
 		cmocka_unit_test(test_mirrors_keep_apart),
 		cmocka_unit_test(test_mirror_counts_what_a_full_disk_loses),
 		cmocka_unit_test(test_mirror_refuses_what_is_no_file),
+		cmocka_unit_test(test_impairs_what_a_port_receives),
+		cmocka_unit_test(test_gives_packets_back_that_wait_at_the_end),
+		cmocka_unit_test(test_a_cut_port_passes_nothing),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);
 }
