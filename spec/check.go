@@ -75,6 +75,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	c.vmLinks()
 	c.remoteLinks()
 	c.linkReceive()
+	c.impairments()
 	c.addresses()
 	for _, name := range c.nodeNames() {
 		c.node(name, e.Topology.Nodes[name])
@@ -86,6 +87,7 @@ func check(e *Experiment, root *node, errs *collector) {
 		c.method(e.Method)
 	}
 	c.disturbances()
+	c.events()
 	c.cluster()
 	c.dpdk()
 	c.hardware()

@@ -28,6 +28,8 @@ type Experiment struct {
 	Tracing *Tracing `yaml:"tracing,omitempty" json:"tracing,omitempty"`
 	// Disturb is deliberate competition while the lab is up, by name.
 	Disturb map[string]*Disturbance `yaml:"disturb,omitempty" json:"disturb,omitempty"`
+	// Events are what happens to the lab in the course of every trial.
+	Events []*Event `yaml:"events,omitempty" json:"events,omitempty"`
 	// Cluster says where nodes with the runtime pod run.
 	Cluster *Cluster `yaml:"cluster,omitempty" json:"cluster,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.

@@ -14,6 +14,12 @@ type Link struct {
 	// RX is how the kernel gets packets from some of the endpoints, by endpoint (default:
 	// the node's rx).
 	RX map[string]Receive `yaml:"rx,omitempty" json:"rx,omitempty"`
+	// Impair is what happens, on purpose, to the packets of every direction of the link (default
+	// nothing).
+	Impair *Impairment `yaml:"impair,omitempty" json:"impair,omitempty"`
+	// ImpairFrom is what happens to the packets that an endpoint sends, by endpoint, in place of
+	// impair.
+	ImpairFrom map[string]*Impairment `yaml:"impair_from,omitempty" json:"impair_from,omitempty"`
 	// Parent is the host's interface under a macvlan (default: a new private one).
 	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`
 	// Switch sets up the program between the endpoints, where the kind has one.

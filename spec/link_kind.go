@@ -43,6 +43,8 @@ type LinkDescriptor struct {
 
 	// Program is the program between the endpoints; nil: none.
 	Program *LinkProgram
+	// ImpairBy is what impairs such a link, where the file asks for it.
+	ImpairBy ImpairBy
 	// Keys are the keys of a link in the file that only some kinds, such as this one, take:
 	// "parent".
 	Keys []string

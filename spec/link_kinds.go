@@ -24,22 +24,22 @@ const (
 var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkVeth, Doc: "a pair of virtual Ethernet devices", Between: "nothing",
-		Pair: true, End: EndVeth, Guest: GuestTap, XDPFrames: true,
+		Pair: true, End: EndVeth, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByNetem,
 		Needs: []string{"veth"}, Colour: "#0072b2",
 	},
 	{
 		Kind: LinkBridge, Doc: "a Linux bridge", Between: "the kernel's bridge",
-		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge",
+		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge", ImpairBy: ImpairByNetem,
 		Needs: []string{"veth", "bridge"}, Colour: "#00795a",
 	},
 	{
 		Kind: LinkMacvlan, Doc: "macvlans on one parent", Between: "the kernel's macvlan",
-		End: EndMacvlan, Device: "parent", Keys: []string{"parent"},
+		End: EndMacvlan, Device: "parent", Keys: []string{"parent"}, ImpairBy: ImpairByNetem,
 		Needs: []string{"macvlan"}, Colour: "#a0528a",
 	},
 	{
 		Kind: LinkXDP, Doc: "veth pairs that XDP programs join", Between: "XDP programs",
-		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true,
+		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByHop,
 		Needs: []string{"veth", "xdp_native_veth"}, Colour: "#b34700",
 	},
 
@@ -51,7 +51,7 @@ var linkKinds = []LinkDescriptor{
 	},
 	{
 		Kind: LinkSwitch, Doc: "the engine's own learning switch", Between: "nines-engine",
-		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost,
+		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost, ImpairBy: ImpairByProgram,
 		MostEndpoints: maxSwitchPorts, MostMTU: maxSwitchFrameBytes - frameOverheadBytes,
 		Program: &LinkProgram{
 			IsEngine: true, Listens: true, MostCPUs: maxSwitchCPUs, Opens: "AF_XDP",
@@ -73,7 +73,7 @@ var linkKinds = []LinkDescriptor{
 	},
 	{
 		Kind: LinkOVS, Doc: "Open vSwitch with the kernel's datapath, else its own in userspace", Between: "ovs-vswitchd or the kernel's datapath",
-		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge",
+		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge", ImpairBy: ImpairByNetem,
 		Program: &LinkProgram{Opens: "AF_XDP or AF_PACKET", KernelDatapath: "openvswitch", Keys: []string{"forwarding"}},
 		Needs:   []string{"veth", "ovs-vswitchd"}, Colour: "#a3333d",
 	},

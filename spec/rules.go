@@ -84,6 +84,7 @@ var rules = map[string]rule{
 	"Experiment.order":    {byDefault: string(OrderInterleaved)},
 
 	"Experiment.disturb":   {keys: &keyForm{"a disturbance's name", namePattern, nameForm}},
+	"Experiment.events":    {maxItems: 1000},
 	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
 	"Experiment.tuning":    {byDefault: string(TuningNone)},
 
@@ -150,6 +151,10 @@ var rules = map[string]rule{
 	"Disturbance.period": {byDefault: "10ms", least: "20us", most: "1h"},
 	"Disturbance.length": {byDefault: "200us", least: "1us", most: "1h"},
 
+	"Event.at":   {required: true, least: "0s", most: "24h"},
+	"Event.link": {pattern: linkNamePattern, form: linkNameForm},
+	"Event.down": {least: "1ms", most: "24h"},
+
 	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
 	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},
 	"Tracing.buffer":   {byDefault: "1MiB", least: "64KiB", most: "256MiB"},
@@ -175,12 +180,24 @@ var rules = map[string]rule{
 
 	"App.kind": {required: true},
 
-	"Link.name":      {pattern: linkNamePattern, form: linkNameForm},
-	"Link.kind":      {byDefault: string(LinkKinds()[0])},
-	"Link.endpoints": {required: true, minItems: 2, pattern: endpointPattern, form: endpointForm},
-	"Link.mtu":       {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
-	"Link.rx":        endpointKeys,
-	"Link.parent":    {pattern: interfacePattern, form: interfaceForm},
+	"Link.name":        {pattern: linkNamePattern, form: linkNameForm},
+	"Link.kind":        {byDefault: string(LinkKinds()[0])},
+	"Link.endpoints":   {required: true, minItems: 2, pattern: endpointPattern, form: endpointForm},
+	"Link.mtu":         {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
+	"Link.rx":          endpointKeys,
+	"Link.impair_from": endpointKeys,
+	"Link.parent":      {pattern: interfacePattern, form: interfaceForm},
+
+	"Impairment.delay":        {byDefault: "0s", least: "0s", most: "60s"},
+	"Impairment.jitter":       {byDefault: "0s", least: "0s", most: "60s"},
+	"Impairment.distribution": {byDefault: string(DistributionUniform)},
+	"Impairment.loss":         {least: "0", most: "1"},
+	"Impairment.duplicate":    {least: "0", most: "1"},
+	"Impairment.reorder":      {least: "0", most: "1"},
+	"Impairment.corrupt":      {least: "0", most: "1"},
+	"Impairment.rate":         {least: "0bit/s", most: "10Tbit/s"},
+	"Impairment.limit":        {byDefault: "10000", least: "1", most: "1000000"},
+	"Impairment.seed":         {byDefault: "1", least: "0", most: "1000000000"},
 
 	"Switch.cpus":          {least: "1", most: "4096"},
 	"Switch.cpu_list":      cpuListRule,
@@ -256,6 +273,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RFC2544Test]():      texts(TestThroughput, TestLatency, TestFrameLoss, TestBackToBack),
 	reflect.TypeFor[Pattern]():          texts(PatternConstant, PatternPoisson),
 	reflect.TypeFor[FlowField]():        texts(FlowSourcePort, FlowSourceAddress),
+	reflect.TypeFor[Distribution]():     texts(DistributionUniform, DistributionNormal, DistributionPareto),
 	reflect.TypeFor[Backend]():          texts(BackendUDP, BackendRaw, BackendRing, BackendXDP, BackendDPDK),
 	reflect.TypeFor[Forwarding]():       texts(ForwardingNormal, ForwardingFlows),
 	reflect.TypeFor[Hugepages]():        texts(HugepagesAuto, HugepagesReserve, HugepagesNone),

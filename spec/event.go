@@ -1,0 +1,24 @@
+package spec
+
+import "fmt"
+
+// Event is what happens to the lab, on purpose, at a time of every trial.
+type Event struct {
+	// At is the time since the trial's traffic began, with its warm-up.
+	At Duration `yaml:"at" json:"at"`
+	// Link is the link that fails.
+	Link string `yaml:"link,omitempty" json:"link,omitempty"`
+	// Down is how long the link passes nothing.
+	Down Duration `yaml:"down,omitempty" json:"down,omitempty"`
+}
+
+// String is the event in one line: "at 5s link in is down for 200ms".
+func (e Event) String() string {
+	return fmt.Sprintf("at %v link %s is down for %v", e.At, e.Link, e.Down)
+}
+
+// CanBeCut is true for links that nines can take down and up again without a change in the nodes:
+// their other sides are in the lab's fabric, or our switch is between them.
+func (d *LinkDescriptor) CanBeCut() bool {
+	return d.InFabric && (d.DPDK != DPDKVhost || d.Program.IsEngine)
+}
