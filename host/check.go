@@ -120,6 +120,7 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureVeth:    {"use a kernel with CONFIG_VETH", ""},
 	FeatureBridge:  {"use a kernel with CONFIG_BRIDGE", "links of kind veth and xdp work"},
 	FeatureMacvlan: {"use a kernel with CONFIG_MACVLAN", "links of kind veth, bridge and xdp work"},
+	FeatureNetem:   {"use a kernel with CONFIG_NET_SCH_NETEM (Debian's have the module sch_netem)", "impair on links of kind xdp and switch does"},
 	FeatureBTF:     {"use a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are", "trace: false does"},
 	FeatureXDPVeth: {"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL", "links of kind veth and bridge work"},
 	FeatureAFXDP:   {"use a kernel with CONFIG_XDP_SOCKETS", "the backends udp, raw and ring work"},

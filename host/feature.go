@@ -40,6 +40,7 @@ const (
 	FeatureVLAN      = "vlan"
 	FeatureVXLAN     = "vxlan"
 	FeatureTun       = "tun"
+	FeatureNetem     = "netem"           // the queueing discipline that impairs packets
 	FeatureXDPVeth   = "xdp_native_veth" // native XDP on a veth
 	FeatureAFXDP     = "af_xdp"
 	FeatureBTF       = "btf"
@@ -88,6 +89,7 @@ var configFeatures = []struct{ name, option, module string }{
 	{FeatureMacvlan, "MACVLAN", "macvlan"},
 	{FeatureVLAN, "VLAN_8021Q", "8021q"},
 	{FeatureVXLAN, "VXLAN", "vxlan"},
+	{FeatureNetem, "NET_SCH_NETEM", "sch_netem"},
 	{FeatureAFXDP, "XDP_SOCKETS", ""},
 	{FeatureNoHzFull, "NO_HZ_FULL", ""},
 	{FeatureOpenvSwitch, "OPENVSWITCH", "openvswitch"},

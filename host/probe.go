@@ -87,7 +87,7 @@ func probeHere() ([]Feature, error) {
 		return &netlink.Tuntap{LinkAttrs: named("tap"), Mode: netlink.TUNTAP_MODE_TAP}
 	})
 	if errVeth == nil {
-		list = append(list, tried(FeatureXDPVeth, tryNativeXDP()), tried(FeatureAFXDP, tryAFXDP()))
+		list = append(list, tried(FeatureNetem, tryNetem()), tried(FeatureXDPVeth, tryNativeXDP()), tried(FeatureAFXDP, tryAFXDP()))
 	}
 	return append(list, tried(FeatureIOURing, tryIOURing()), tryKVM()), nil
 }
@@ -119,6 +119,16 @@ func tryLink(make func(parent int) netlink.Link) error {
 		parent = a.Attrs().Index
 	}
 	return netlink.LinkAdd(make(parent))
+}
+
+// tryNetem has the veth impair nothing.
+func tryNetem() error {
+	a, err := netlink.LinkByName("a")
+	if err != nil {
+		return err
+	}
+	root := netlink.QdiscAttrs{LinkIndex: a.Attrs().Index, Parent: netlink.HANDLE_ROOT}
+	return netlink.QdiscReplace(netlink.NewNetem(root, netlink.NetemQdiscAttrs{}))
 }
 
 // tryNativeXDP attaches a program that passes everything, in driver mode.

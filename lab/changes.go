@@ -158,7 +158,7 @@ func (d *differ) links() {
 			d.AddedLinks = append(d.AddedLinks, l.Name)
 			d.renew(l.Endpoints)
 		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
-			!same(program(*old), program(l)):
+			!same(program(*old), program(l)) || !same(old.Impairments, l.Impairments):
 			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
 			d.renew(l.Endpoints)
 		default:

@@ -38,6 +38,9 @@ func Steps(p *plan.Plan) []string {
 	}
 	for _, l := range p.Links {
 		linkSteps(add, p, l)
+		for _, one := range l.Impairments {
+			add("link %s: impair what %s sends, by %s: %s", l.Name, one.From, one.ByText(), one)
+		}
 	}
 	for _, n := range p.Nodes {
 		if g := node.GuestOf(n); g != nil {

@@ -8,9 +8,14 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// programOf is a link's program as a node that wants CPUs; nil where the kind has none.
+// between is the program between a link's ends; nil: none.
+func (l *link) between() *spec.LinkProgram {
+	return l.kind.Descriptor().ProgramOf(l.spec.Impaired())
+}
+
+// programOf is a link's program as a node that wants CPUs; nil where there is none.
 func programOf(l *link) *node {
-	if l.kind.Descriptor().Program == nil {
+	if l.between() == nil {
 		return nil
 	}
 	settings := l.switchSettings()

@@ -35,7 +35,7 @@ func (p *Plan) softirqsReceive(port Port) bool {
 	for _, i := range p.Nodes[n].Interfaces {
 		if i.Name == port.Interface {
 			return !i.RX.Polls() && i.RX != spec.ReceiveSuspend && slices.ContainsFunc(p.Links, func(l Link) bool {
-				return l.Name == i.Link && l.Kind.Descriptor().XDPFrames
+				return l.Name == i.Link && l.Kind.Descriptor().XDPFrames && !l.Impaired()
 			})
 		}
 	}

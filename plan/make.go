@@ -33,7 +33,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	for _, step := range []func() error{
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
-		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
+		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
 	} {
 		if err := step(); err != nil {
@@ -75,6 +75,9 @@ func (w *work) result() *Plan {
 		p.Traffic = w.trafficResult()
 	}
 	p.Disturbances = w.disturbances
+	for _, event := range w.exp.Events {
+		p.Events = append(p.Events, *event)
+	}
 	p.Notes = append(p.Notes, w.notes...)
 	return p
 }
@@ -122,7 +125,7 @@ func (w *work) nodeResult(n *node) Node {
 }
 
 func (w *work) linkResult(l *link) Link {
-	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l)}
+	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l), Impairments: l.impairments()}
 	for _, e := range l.endpoints {
 		out.Endpoints = append(out.Endpoints, Endpoint{
 			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.guest(),

@@ -58,7 +58,11 @@ func Needs(exp *spec.Experiment) host.Needs {
 		needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: "isolation: " + string(exp.Isolation)})
 	}
 	for i, l := range exp.Topology.Links {
-		feature("link "+linkName(i, l), l.Kind.Descriptor().Needs...)
+		who := "link " + linkName(i, l)
+		feature(who, l.Kind.Descriptor().Needs...)
+		if l.Impaired() {
+			feature(who, impairFeatures(l.Kind.Descriptor().ImpairBy)...)
+		}
 	}
 	if exp.Traffic != nil {
 		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)
@@ -92,6 +96,18 @@ func receiveFeatures(way spec.Receive, p *spec.Polling) []string {
 		return nil
 	}
 	return []string{host.FeatureBusyPoll}
+}
+
+// impairFeatures are the kernel features that impair a link.
+func impairFeatures(by spec.ImpairBy) []string {
+	switch by {
+	case spec.ImpairByHop:
+		return []string{host.FeatureAFXDP}
+	case spec.ImpairByNetem:
+		return []string{host.FeatureNetem}
+	case spec.ImpairByNothing, spec.ImpairByProgram:
+	}
+	return nil
 }
 
 // backendFeatures are the kernel features that a backend needs. Plan.Lacking counts hugepages.

@@ -35,6 +35,8 @@ type Plan struct {
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
 	// Disturbances are deliberate, while the lab is up; sorted by name.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
+	// Events happen in every trial, in the file's order.
+	Events []spec.Event `json:"events,omitempty"`
 	// Notes are what a reader should know, such as which CPUs had to be shared.
 	Notes []string `json:"notes"`
 }
@@ -118,14 +120,16 @@ type Link struct {
 	Device    string     `json:"device,omitempty"`
 	Parent    string     `json:"parent,omitempty"`
 	Endpoints []Endpoint `json:"endpoints"`
-	// Switch is the program between the endpoints, where the kind has one.
+	// Switch is the program between the endpoints, where there is one.
 	Switch *Switch `json:"switch,omitempty"`
+	// Impairments are what happens to packets on purpose, in the order of the endpoints.
+	Impairments []Impairment `json:"impairments,omitempty"`
 }
 
 // HasEngine reports whether the program between the endpoints is nines-engine, which reports its
 // ports and counters.
 func (l Link) HasEngine() bool {
-	program := l.Kind.Descriptor().Program
+	program := l.Program()
 	return program != nil && program.IsEngine
 }
 

@@ -9,7 +9,7 @@ import (
 // programMemory is what a link's program takes on a NUMA node; 0 where it takes only the memory
 // that its guests share with it.
 func (w *work) programMemory(l *link) int64 {
-	program := l.kind.Descriptor().Program
+	program := l.between()
 	if program.Memory == nil {
 		return program.MemoryBytes
 	}
@@ -22,7 +22,7 @@ func (w *work) programMemory(l *link) int64 {
 
 // checkOrdinaryMemory refuses to run a program without hugepages that takes them itself.
 func (w *work) checkOrdinaryMemory(n *node) error {
-	if n.link == nil || !n.link.kind.Descriptor().Program.HugepagesOnly || w.mode() != spec.HugepagesNone {
+	if n.link == nil || !n.link.between().HugepagesOnly || w.mode() != spec.HugepagesNone {
 		return nil
 	}
 	return at(&Conflict{"link " + n.link.name, fmt.Sprintf("dpdk.hugepages is none, and %s keeps its packets in hugepages only", n.link.kind),
@@ -31,7 +31,7 @@ func (w *work) checkOrdinaryMemory(n *node) error {
 
 // dpdkNodes are the NUMA nodes on which a node's engine or a link's program takes its memory.
 func (w *work) dpdkNodes(n *node) []int {
-	if n.link == nil || !n.link.kind.Descriptor().Program.EachNUMANode {
+	if n.link == nil || !n.link.between().EachNUMANode {
 		return []int{n.dpdk.MemoryNode}
 	}
 	var numas []int
@@ -49,7 +49,7 @@ func (w *work) dpdkNodes(n *node) []int {
 // ordinary suggests to do without hugepages; empty where a link's program cannot.
 func (p *Plan) ordinary(before string) string {
 	for _, l := range p.Links {
-		if program := l.Kind.Descriptor().Program; program != nil && program.HugepagesOnly {
+		if program := l.Program(); program != nil && program.HugepagesOnly {
 			return ""
 		}
 	}

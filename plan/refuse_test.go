@@ -43,6 +43,11 @@ func TestRefuse(t *testing.T) {
 	}{
 		{"too many CPUs", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUs = 4 }, 3,
 			"node dut wants 4 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer (--set nodes.dut.cpus=1)"},
+		{"a trial that ends before delayed packets arrive", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[0].Impair = &spec.Impairment{Delay: 3e8, Jitter: 1e8, Distribution: spec.DistributionUniform}
+			e.Topology.Links[1].ImpairFrom = map[string]*spec.Impairment{"dut:out": {Delay: 2e8}, "gen:rx": {Delay: 9e9}}
+		}, 2, "traffic: the links on its way delay a packet for up to 600ms, and a trial waits 0s for the last ones, " +
+			"so it would take them for lost; write traffic: {drain: 700ms} or more"},
 		{"too many together", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUs = 1, 1
 		}, 3, "node dut wants 1 CPU; the host has 2, 1 is kept for housekeeping, gen wants 1; " +

@@ -26,7 +26,7 @@ func (l *link) switchSettings() spec.Switch {
 // polls reports whether a link's program keeps its CPUs busy. A kernel datapath runs on the CPUs
 // where packets arrive, and needs none of its own.
 func (w *work) polls(l *link) bool {
-	datapath := l.kind.Descriptor().Program.KernelDatapath
+	datapath := l.between().KernelDatapath
 	if datapath == "" {
 		return true
 	}

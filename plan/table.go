@@ -48,6 +48,8 @@ func (p *Plan) Write(out io.Writer) error {
 	p.writeDisturbances(t)
 	p.writePorts(t)
 	p.writePrograms(t)
+	p.writeImpairments(t)
+	p.writeEvents(t)
 	_ = t.Write(&b, terminal.Style{}) // a buffer takes everything
 	p.writeHugepages(&b)
 	if t := p.Traffic; t != nil {

@@ -111,6 +111,9 @@ func (c *checker) netem(i *Impairment, at []string) {
 			c.fail(fmt.Sprintf("netem is told its times in microseconds, and this is %v", one.time), "", "round it, or "+instead, under(at, one.key)...)
 		}
 	}
+	if most := Duration(2 * time.Second); i.Jitter > most {
+		c.fail(fmt.Sprintf("netem's jitter is a signed 32-bit number of nanoseconds, and %v is more than it holds", i.Jitter), fmt.Sprintf("at most %v", most), instead, under(at, "jitter")...)
+	}
 	if i.Rate > 0 && i.Rate < 8 {
 		c.fail(fmt.Sprintf("netem counts its rate in bytes a second, and %v is less than one", i.Rate), "at least 8bit/s", "", under(at, "rate")...)
 	}

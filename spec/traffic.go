@@ -67,12 +67,14 @@ func (t *Traffic) PacketsPerSecond() float64 {
 func (t *Traffic) Lasts() time.Duration { return time.Duration(t.Warmup + t.Duration + t.Drain) }
 
 // AtMost is the experiment with its traffic sent as fast as the port takes packets: the trial that
-// finds what rate_of_maximum is a fraction of. It keeps no data of single packets.
+// finds what rate_of_maximum is a fraction of. It keeps no data of single packets, and nothing happens
+// in it.
 func (e *Experiment) AtMost() *Experiment {
 	stream, most := *e.Traffic, *e
 	stream.RatePPS, stream.RateBits, stream.RateOfMaximum = 0, 0, 0
 	stream.Packets = PacketsNone
 	most.Traffic = &stream
+	most.Events = nil
 	return &most
 }
 

@@ -15,6 +15,36 @@ type SwitchPort struct {
 	MACs         []string `json:"macs,omitempty"`
 	FloodPPS     float64  `json:"flood_pps,omitempty"`
 	BroadcastPPS float64  `json:"broadcast_pps,omitempty"`
+	// Impair is what happens to packets that the port receives; nil: nothing.
+	Impair *Impairment `json:"impair,omitempty"`
+}
+
+// Impairment is what a switch does to the packets that a port receives. Shares are 0 to 1.
+type Impairment struct {
+	DelayNs      int64   `json:"delay_ns"`
+	JitterNs     int64   `json:"jitter_ns"`
+	Distribution string  `json:"distribution,omitempty"` // "uniform", "normal", "pareto"
+	Loss         float64 `json:"loss"`
+	Duplicate    float64 `json:"duplicate"`
+	Reorder      float64 `json:"reorder"`
+	Corrupt      float64 `json:"corrupt"`
+	RateBPS      int64   `json:"rate_bps"` // 0: no limit
+	Seed         int64   `json:"seed"`
+	Limit        int     `json:"limit,omitempty"` // packets that wait at most; 0: the default
+}
+
+// ImpairStats are what an impairment has done. Given packets and copies have left;
+// Packets - Lost - Refused + Duplicated - Given wait.
+type ImpairStats struct {
+	Packets    uint64 `json:"packets"`
+	Lost       uint64 `json:"lost"`
+	Corrupted  uint64 `json:"corrupted"`
+	Reordered  uint64 `json:"reordered"`
+	Duplicated uint64 `json:"duplicated"`
+	Refused    uint64 `json:"refused"`
+	Given      uint64 `json:"given"`
+	// Late is how much later than due packets left: the error of the delay.
+	Late Histogram `json:"late"`
 }
 
 // SwitchStats are all counters of a switch.
@@ -24,7 +54,8 @@ type SwitchStats struct {
 	MACs    int               `json:"macs"`
 }
 
-// SwitchPortStats are a port's counters: RxPackets = Forwarded + Flooded + the sum of Drops.
+// SwitchPortStats are a port's counters: RxPackets = Forwarded + Flooded + the sum of Drops, where
+// the port is not impaired.
 type SwitchPortStats struct {
 	Port      string       `json:"port"`
 	Backend   string       `json:"backend"`
@@ -49,6 +80,9 @@ type SwitchPortStats struct {
 	// MACsRefused are packets whose source was not learned, for lack of room.
 	MACsRefused uint64       `json:"macs_refused"`
 	Mirror      *MirrorStats `json:"mirror,omitempty"`
+	Impair      *ImpairStats `json:"impair,omitempty"`
+	// Cut is true for a port that passes nothing.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // MirrorStats are a mirror's counters. Dropped packets are not in the file, because it was too
@@ -96,6 +130,16 @@ func (c *Client) StartSwitch(s Switch) error { return c.call("switch", s, nil, n
 
 // Attach attaches an open port to the switch.
 func (c *Client) Attach(p SwitchPort) error { return c.call("attach", p, nil, nil) }
+
+// Cut has a port pass nothing, or pass packets again. It returns when that was, in nanoseconds of
+// CLOCK_MONOTONIC.
+func (c *Client) Cut(port string, cut bool) (atNs int64, err error) {
+	var done struct {
+		AtNs int64 `json:"at_ns"`
+	}
+	err = c.call("cut", map[string]any{"port": port, "cut": cut}, &done, nil)
+	return done.AtNs, err
+}
 
 // Detach detaches a port from the switch; the port stays open.
 func (c *Client) Detach(port string) error {

@@ -152,7 +152,7 @@ func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []
 func (s *Site) needsNAPI(i plan.Interface) bool {
 	for _, l := range s.Plan.Links {
 		if l.Name == i.Link {
-			return kinds[l.Kind].NAPI
+			return kinds[l.Kind].NAPI && !l.Impaired()
 		}
 	}
 	return false

@@ -51,7 +51,11 @@ func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint)
 	if maker == nil {
 		return fmt.Errorf("link %q: this nines does not make links of the kind %q", l.Name, l.Kind)
 	}
-	return inLink(l, maker(ctx, s, l, endpoints))
+	err := maker(ctx, s, l, endpoints)
+	if err == nil {
+		err = s.impair(l, endpoints)
+	}
+	return inLink(l, err)
 }
 
 // Leave removes endpoints from a link that stays, before their steps in the journal are undone.

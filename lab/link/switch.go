@@ -100,7 +100,16 @@ func (s *Site) joinSwitch(c *client.Client, l plan.Link, e plan.Endpoint) error 
 	if _, err := c.Open(port); err != nil {
 		return err
 	}
-	return c.Attach(attachment(l, e))
+	attach := attachment(l, e)
+	if l.Kind.Descriptor().Program == nil {
+		// It stands in for XDP programs, which know the plan's addresses.
+		i, err := s.interfaceOf(e)
+		if err != nil {
+			return err
+		}
+		attach.MACs = []string{i.MAC}
+	}
+	return c.Attach(attach)
 }
 
 // switchPort is what the switch has to open for an endpoint.
@@ -141,6 +150,7 @@ func attachment(l plan.Link, e plan.Endpoint) client.SwitchPort {
 	if said := settings.Ports[e.Name()]; said != nil {
 		port.VLAN, port.Trunk, port.MACs = said.VLAN, said.Trunk, said.MACs
 	}
+	port.Impair = impairment(l, e)
 	return port
 }
 

@@ -34,11 +34,15 @@ const xdpFlags = unix.XDP_FLAGS_DRV_MODE | unix.XDP_FLAGS_UPDATE_IF_NOEXIST
 //	ip link set FABRIC_DEVICE xdpdrv object pair.bpf.o
 //
 // The devices hold the programs and the programs hold their maps, so both live exactly as long as
-// the link. A veth can be the target of redirects only if its peer uses NAPI, which GRO turns on:
+// the link. On an impaired link the programs are those of AF_XDP sockets, and our switch is between
+// them. A veth can be the target of redirects only if its peer uses NAPI, which GRO turns on:
 // from Linux 5.13, veth_xdp_xmit in drivers/net/veth.c. Configure turns GRO on at the nodes' ends.
-func makeXDP(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+func makeXDP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(endpoints) < 2 {
 		return fmt.Errorf("joins two endpoints or more, not %d", len(endpoints))
+	}
+	if l.Impaired() {
+		return makeSwitch(ctx, s, l, endpoints) // XDP programs cannot hold a packet
 	}
 	return s.inFabric(func(f *fabric) error {
 		ports := make([]netlink.Link, 0, len(endpoints))

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
+)
+
+// Impairment is what happens, on purpose, to the packets that an endpoint of a link sends.
+type Impairment struct {
+	// From is the endpoint, "node:interface".
+	From string        `json:"from"`
+	By   spec.ImpairBy `json:"by"`
+	spec.Impairment
+}
+
+// impairments are what happens to the packets of a link, in the order of its endpoints.
+func (l *link) impairments() []Impairment {
+	var list []Impairment
+	for i, e := range l.endpoints {
+		what := l.spec.ImpairmentOf(e.String())
+		if what == nil {
+			continue
+		}
+		one := Impairment{From: e.String(), By: l.kind.Descriptor().ImpairBy, Impairment: *what}
+		if one.By == spec.ImpairByNetem {
+			one.Seed = 0 // the kernel draws
+		} else {
+			one.Seed += i
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// checkDrain refuses a trial that ends before packets that wait on purpose can have arrived: it
+// would count them as lost.
+func (w *work) checkDrain() error {
+	if w.stream == nil {
+		return nil
+	}
+	var longest time.Duration
+	for _, h := range w.hops() {
+		if what := h.out.link.spec.ImpairmentOf(h.out.String()); what != nil {
+			longest += time.Duration(what.LongestDelay())
+		}
+	}
+	drain := time.Duration(w.stream.Drain)
+	if longest <= drain {
+		return nil
+	}
+	return at(&Conflict{"traffic", fmt.Sprintf("the links on its way delay a packet for up to %v, and a trial waits %v for the last ones, so it would take them for lost",
+		spec.Duration(longest), w.stream.Drain), fmt.Sprintf("write traffic: {drain: %v} or more", spec.Duration(longest+100*time.Millisecond))}, []string{"traffic", "drain"})
+}
+
+// Program is the program between the link's ends; nil: none.
+func (l Link) Program() *spec.LinkProgram {
+	return l.Kind.Descriptor().ProgramOf(l.Impaired())
+}
+
+// Impaired is true if something treats the link's packets badly on purpose.
+func (l Link) Impaired() bool { return len(l.Impairments) > 0 }
+
+// ImpairmentOf is what happens to the packets that an endpoint sends; nil: nothing.
+func (l Link) ImpairmentOf(e Endpoint) *Impairment {
+	if i := slices.IndexFunc(l.Impairments, func(one Impairment) bool { return one.From == e.Name() }); i >= 0 {
+		return &l.Impairments[i]
+	}
+	return nil
+}
+
+// ByText says in words what impairs the packets.
+func (i Impairment) ByText() string { return byText[i.By] }
+
+var byText = map[spec.ImpairBy]string{
+	spec.ImpairByProgram: "the link's switch",
+	spec.ImpairByHop:     "a switch put between the ends",
+	spec.ImpairByNetem:   "the kernel's netem, at the end",
+}
+
+// writeImpairments lists what happens to packets on purpose.
+func (p *Plan) writeImpairments(t *terminal.Table) {
+	if !slices.ContainsFunc(p.Links, Link.Impaired) {
+		return
+	}
+	t.Row()
+	t.Row("IMPAIRED", "PACKETS FROM", "BY", "SEED", "WITH")
+	for _, l := range p.Links {
+		for _, one := range l.Impairments {
+			seed := "-"
+			if one.By != spec.ImpairByNetem {
+				seed = fmt.Sprint(one.Seed)
+			}
+			t.Row(l.Name, one.From, one.ByText(), seed, one.String())
+		}
+	}
+}
