@@ -152,12 +152,18 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	o := observation{
 		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
 	}
+	events, err := b.prepareEvents(ctx, r.plan)
+	if err != nil {
+		return result.Record{}, errors.Join(err, tracer.stop(&o))
+	}
+	b.generator.Begun(events.begin)
 	// The seed follows from the repeat, so a Poisson stream is the same for all compared runs, and
 	// differs between repeats.
 	o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
 		b.watch.Progress(p.Second, p.Sent, p.Received)
 	})
-	err = errors.Join(err, tracer.stop(&o))
+	b.generator.Begun(nil)
+	err = errors.Join(err, events.stop(ctx, &o), tracer.stop(&o))
 	if err != nil {
 		return result.Record{}, err
 	}
@@ -180,6 +186,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
+	o.impairments = switchesAfter.impairmentsSince(switchesBefore, r.plan)
 	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
 		return result.Record{}, err

@@ -32,10 +32,12 @@ type programProbe struct {
 type programs struct {
 	threads map[string]map[int]threadTime
 	drops   map[string]uint64
+	// impaired are the impairments of switches' ports, by "link/port".
+	impaired map[string]client.ImpairStats
 }
 
 func (p programProbe) read(ctx context.Context) (programs, error) {
-	now := programs{threads: make(map[string]map[int]threadTime), drops: make(map[string]uint64)}
+	now := programs{threads: make(map[string]map[int]threadTime), drops: make(map[string]uint64), impaired: make(map[string]client.ImpairStats)}
 	list, err := p.bench.lab.Programs()
 	if err != nil {
 		return now, err
@@ -48,7 +50,7 @@ func (p programProbe) read(ctx context.Context) (programs, error) {
 	}
 	for _, link := range p.plan.Links {
 		if link.HasEngine() {
-			if err := p.readDrops(ctx, link.Name, now.drops); err != nil {
+			if err := p.readSwitch(ctx, link.Name, now); err != nil {
 				return now, err
 			}
 		}
@@ -56,9 +58,9 @@ func (p programProbe) read(ctx context.Context) (programs, error) {
 	return now, nil
 }
 
-// readDrops asks a switch for its counters. A dead switch is no error here: the lab's faults report
+// readSwitch asks a switch for its counters. A dead switch is no error here: the lab's faults report
 // it.
-func (p programProbe) readDrops(ctx context.Context, link string, drops map[string]uint64) error {
+func (p programProbe) readSwitch(ctx context.Context, link string, now programs) error {
 	socket, err := p.bench.lab.SwitchSocket(link)
 	if err != nil {
 		return err
@@ -72,8 +74,9 @@ func (p programProbe) readDrops(ctx context.Context, link string, drops map[stri
 	stats, err := c.SwitchStats()
 	if err == nil {
 		for _, port := range stats.Ports {
+			now.readImpairment(link, port)
 			for _, drop := range port.Drops {
-				drops[fmt.Sprintf("link %s:%s %s", link, port.Port, drop.Name)] += drop.Count
+				now.drops[fmt.Sprintf("link %s:%s %s", link, port.Port, drop.Name)] += drop.Count
 			}
 		}
 	} else if errors.Is(err, client.ErrGone) {

@@ -30,6 +30,10 @@ type observation struct {
 	settings   []link.Setting
 	// disturbances are the deliberate ones.
 	disturbances []result.Disturbance
+	// events are what happened to the lab on purpose.
+	events []result.Occurrence
+	// impairments are what was done to packets on purpose.
+	impairments []result.Impairment
 	// receive is how interfaces received if not only by interrupts.
 	receive []result.Receive
 	// programs and drops are the links' programs' waits and drops.
@@ -131,6 +135,8 @@ func details(o observation, measured time.Duration) result.Details {
 		Isolation:    o.isolation,
 		Tuning:       o.tuning,
 		Disturbances: o.disturbances,
+		Impairments:  o.impairments,
+		Events:       o.events,
 		Notes:        o.outcome.Notes,
 	}
 	if !o.outcome.Started.IsZero() {

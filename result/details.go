@@ -47,6 +47,10 @@ type Details struct {
 	Tuning *Tuning `json:"tuning,omitempty"`
 	// Disturbances are the deliberate ones, and what they did.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
+	// Impairments are what was done to packets of links on purpose: not the network's doing.
+	Impairments []Impairment `json:"impairments,omitempty"`
+	// Events are what happened to the lab on purpose.
+	Events []Occurrence `json:"events,omitempty"`
 	// Receive is how interfaces received if not only by interrupts.
 	Receive []Receive `json:"receive,omitempty"`
 	// Trace says how the trial was traced; nil: it was not.
@@ -86,6 +90,48 @@ type Disturbance struct {
 	BusyNs int64 `json:"busy_ns,omitempty"`
 	// Events is the number of forks, packets, interrupts, flushes or timers.
 	Events uint64 `json:"events"`
+}
+
+// Impairment is what was done on purpose to the packets that an endpoint of a link sent.
+type Impairment struct {
+	Link string `json:"link"`
+	// From is the endpoint, By what did it: "switch", "hop" (a switch between the ends), "netem".
+	From string `json:"from"`
+	By   string `json:"by"`
+	// What is it in words: "delay 1ms ± 100us (normal), loss 0.001".
+	What string `json:"what"`
+	// Seed decides the fates of packets; -1: the kernel drew them.
+	Seed int64 `json:"seed"`
+	// Done counts what happened in the trial, all packets of the link included; nil: unknown.
+	Done *ImpairmentCounts `json:"done,omitempty"`
+}
+
+// ImpairmentCounts are packets. First is the number of the first one of the trial: the seed gives
+// each packet its fate by its number.
+type ImpairmentCounts struct {
+	First      uint64 `json:"first"`
+	Packets    uint64 `json:"packets"`
+	Lost       uint64 `json:"lost"`
+	Corrupted  uint64 `json:"corrupted"`
+	Reordered  uint64 `json:"reordered"`
+	Duplicated uint64 `json:"duplicated"`
+	// Refused found as many packets waiting as the limit allows.
+	Refused uint64 `json:"refused"`
+}
+
+// Occurrence is an event of the experiment file that happened to the lab. Times are since the trial's traffic began, with
+// its warm-up.
+type Occurrence struct {
+	// What is "down": the link passed nothing.
+	What string `json:"what"`
+	Link string `json:"link,omitempty"`
+	// AtNs and LengthNs are what the file asks for, BeganNs and EndedNs when it was done.
+	AtNs     int64 `json:"at_ns"`
+	LengthNs int64 `json:"length_ns"`
+	BeganNs  int64 `json:"began_ns"`
+	EndedNs  int64 `json:"ended_ns"`
+	// Problem says why it did not happen, or not all of it.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Share is a rate as a fraction of a measured maximum.

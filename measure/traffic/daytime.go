@@ -46,6 +46,16 @@ func readMoment() (best moment, err error) {
 	return best, nil
 }
 
+// hostStart is when a trial begins, by this host's clock. A guest's start is as long after it said
+// so as its own clock tells.
+func hostStart(s client.Started, guest bool) int64 {
+	now, err := monotonicNs()
+	if !guest || err != nil {
+		return s.StartNs
+	}
+	return now + s.StartNs - s.NowNs
+}
+
 // momentOf is the moment at which an engine says that its trial begins. A guest has a clock of its
 // own, which is known only from what it says, and so late by the way here.
 func momentOf(s client.Started, guest bool) moment {

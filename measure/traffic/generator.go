@@ -29,6 +29,7 @@ type Generator struct {
 	notes   []string // the engines' notes on their ports
 	files   recordFiles
 	tracing *Tracing
+	begun   func(startNs int64)
 }
 
 // Tracing is what engines do for a recorder of the kernel.
@@ -42,6 +43,11 @@ type Tracing struct {
 
 // Trace makes engines announce packets in the following trials; nil stops that.
 func (g *Generator) Trace(t *Tracing) { g.tracing = t }
+
+// Begun has f called in the following trials, when the sender's measuring thread is about to begin,
+// with the start that was agreed, in nanoseconds of this host's CLOCK_MONOTONIC. f must not block;
+// nil stops that.
+func (g *Generator) Begun(f func(startNs int64)) { g.begun = f }
 
 // Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
 type Outcome struct {
@@ -165,7 +171,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
 	defer g.tx.abortOn(ctx)()
-	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.tracing))
+	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.tracing, g.begun))
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
@@ -208,14 +214,14 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 	received := make(chan half, 1)
 	go func() {
-		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing))
+		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing, nil))
 		if err != nil {
 			// Without a sink the rest of the trial is useless.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
 	}()
-	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, g.tracing))
+	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, g.tracing, g.begun))
 	if sendErr != nil {
 		_ = g.rx.Abort()
 	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {

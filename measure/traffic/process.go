@@ -95,13 +95,16 @@ func (p *process) abortOn(ctx context.Context) (release func() bool) {
 	})
 }
 
-// events handles a trial's events: its progress, and its start, which also goes to the tracer. If
+// events handles a trial's events: its progress, and its start, which also goes to the tracer and to begun. If
 // ctx ended before the trial reached the engine, nothing was aborted yet: then it is aborted here.
-func (p *process) events(ctx context.Context, progress func(client.Progress), traced *Tracing) client.Events {
+func (p *process) events(ctx context.Context, progress func(client.Progress), traced *Tracing, begun func(startNs int64)) client.Events {
 	return client.Events{Progress: progress, Started: func(s client.Started) {
 		p.began = momentOf(s, p.guest)
 		if ctx.Err() != nil {
 			_ = p.Abort() // as in abortOn
+		}
+		if begun != nil {
+			begun(hostStart(s, p.guest))
 		}
 		if traced != nil {
 			traced.Started(p.cmd.Process.Pid, s)

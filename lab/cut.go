@@ -1,0 +1,186 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/fault"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+)
+
+// Cut is a link that is prepared to go down and up again: the journal knows of it, so that nothing
+// but the cut itself takes time when it is due. Its methods are called one at a time.
+type Cut struct {
+	lab  *Lab
+	link plan.Link
+	// steps are the journal's.
+	steps []int
+	// switch_ is the link's switch, which drops what it receives; nil where devices of the kernel
+	// are set down, which their peers in the nodes see as a carrier that is lost.
+	switch_ *client.Client
+	holder  link.Holder
+	devices []string
+}
+
+// cutPatience bounds a conversation with a switch.
+const cutPatience = 5 * time.Second
+
+// PrepareCut journals that a link may be down, and connects to what takes it down.
+func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
+	planned := findLink(l.plan, name)
+	if planned == nil {
+		return nil, exit.Wrongf("lab %q has no link %q", l.name, name)
+	}
+	if !planned.Kind.Descriptor().CanBeCut() {
+		return nil, exit.Wrongf("link %q: a %s link cannot be taken down", name, planned.Kind)
+	}
+	c := &Cut{lab: l, link: *planned}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("link %q: prepare to take it down: %w", name, errors.Join(err, c.Close(context.WithoutCancel(ctx))))
+		}
+	}()
+	if err := l.withJournal(func(j *journal.Journal) error { return c.note(j) }); err != nil {
+		return c, err
+	}
+	fault.Point("cut", name)
+	if !planned.HasEngine() {
+		return c, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, cutPatience)
+	defer cancel()
+	c.switch_, err = client.Dial(ctx, link.SwitchSocket(l.state.dir, name))
+	return c, err
+}
+
+// withJournal lends the lab's journal, and holds the lab for as long.
+func (l *Lab) withJournal(f func(*journal.Journal) error) error {
+	if l.held != nil {
+		return f(l.held.journal)
+	}
+	h, err := hold(l.name)
+	if err != nil {
+		return aboutState(err)
+	}
+	if h.journal == nil {
+		return errors.Join(&NotFoundError{l.name}, h.free())
+	}
+	return errors.Join(f(h.journal), h.free())
+}
+
+// note writes a step for each end of the link.
+func (c *Cut) note(j *journal.Journal) error {
+	for _, e := range c.link.Endpoints {
+		step := journal.Step{Kind: link.KindCut, Link: c.link.Name, Node: e.Node}
+		learnt := journal.Learnt{}
+		if c.link.HasEngine() {
+			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.state.dir, c.link.Name)
+		} else {
+			made, holder, err := maker(j, c.link.Name, e.FabricDevice)
+			if err != nil {
+				return err
+			}
+			step.Name, step.Holder, learnt.Index = e.FabricDevice, made.Holder, made.index()
+			c.holder, c.devices = holder, append(c.devices, e.FabricDevice)
+		}
+		id, err := j.Begin(step)
+		if err != nil {
+			return err
+		}
+		c.steps = append(c.steps, id)
+		if err := j.Done(id, learnt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// madeDevice is the journal's step that made a device.
+type madeDevice journal.Entry
+
+func (m madeDevice) index() int {
+	if m.Learnt == nil {
+		return 0
+	}
+	return m.Learnt.Index
+}
+
+// maker finds the step that made a device of a link, and the process in whose namespace it is.
+func maker(j *journal.Journal, linkName, device string) (madeDevice, link.Holder, error) {
+	entries := j.Entries()
+	for _, made := range entries {
+		if made.Link != linkName || made.Name != device || made.Holder == 0 {
+			continue
+		}
+		for _, starter := range entries {
+			if starter.ID != made.Holder || starter.Learnt == nil {
+				continue
+			}
+			if id := process.Of(starter); id.Alive() {
+				return madeDevice(made), link.Holder{PID: id.PID, Step: starter.ID}, nil
+			}
+		}
+	}
+	return madeDevice{}, link.Holder{}, fmt.Errorf("the journal knows no device %s of the link in a namespace that is there", device)
+}
+
+// Down takes the link down, and returns when that was done, in nanoseconds of CLOCK_MONOTONIC.
+func (c *Cut) Down() (atNs int64, err error) { return c.set(true) }
+
+// Up lets the link pass packets again, and returns when that was done.
+func (c *Cut) Up() (atNs int64, err error) { return c.set(false) }
+
+func (c *Cut) set(down bool) (atNs int64, err error) {
+	if c.switch_ == nil {
+		if err := link.SetDevices(c.holder, c.devices, !down); err != nil {
+			return 0, fmt.Errorf("link %q: %w", c.link.Name, err)
+		}
+		return monotonicNs()
+	}
+	// A switch that is stuck must not hold up the trial.
+	stop := time.AfterFunc(cutPatience, func() { _ = c.switch_.Close() })
+	defer stop.Stop()
+	for _, e := range c.link.Endpoints {
+		if atNs, err = c.switch_.Cut(e.Name(), down); err != nil {
+			return 0, fmt.Errorf("link %q: its switch: %w", c.link.Name, err)
+		}
+	}
+	return atNs, nil
+}
+
+func monotonicNs() (int64, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0, fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
+	}
+	return t.Nano(), nil
+}
+
+// Close lets the link pass packets, if it is down, and ends the cut. It may be called more than
+// once.
+func (c *Cut) Close(ctx context.Context) error {
+	if c.switch_ != nil {
+		_ = c.switch_.Close() // the undo has a connection of its own
+		c.switch_ = nil
+	}
+	mine := map[int]bool{}
+	for _, id := range c.steps {
+		mine[id] = true
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	c.steps = nil
+	return c.lab.withJournal(func(j *journal.Journal) error {
+		return j.Undo(ctx, nil, func(e journal.Entry) bool { return mine[e.ID] })
+	})
+}

@@ -1,0 +1,129 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
+)
+
+// happening is something that can be done to the lab at a time, and ended at another: a link that
+// goes down and up. Its kinds are in package lab.
+type happening interface {
+	// Down begins it and Up ends it; each returns when that was, in nanoseconds of CLOCK_MONOTONIC.
+	Down() (atNs int64, err error)
+	Up() (atNs int64, err error)
+	// Close ends what is left of it. It may be called more than once.
+	Close(ctx context.Context) error
+}
+
+// events are what is to happen in one trial.
+type events struct {
+	list []*event
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+// event is one of them. Its goroutine has it from begin to stop.
+type event struct {
+	happening
+	result.Occurrence
+}
+
+// prepareEvents has everything ready, and in the journal, before the trial.
+func (b *bench) prepareEvents(ctx context.Context, p *plan.Plan) (*events, error) {
+	all := &events{quit: make(chan struct{})}
+	for i, planned := range p.Events {
+		cut, err := b.lab.PrepareCut(ctx, planned.Link)
+		if err != nil {
+			return nil, fmt.Errorf("events.%d: %w", i, errors.Join(err, all.close(context.WithoutCancel(ctx))))
+		}
+		all.list = append(all.list, &event{cut, result.Occurrence{
+			What: "down", Link: planned.Link, AtNs: int64(planned.At), LengthNs: int64(planned.Down),
+		}})
+	}
+	return all, nil
+}
+
+// begin starts the clock of the events, at the start that the engines agreed upon.
+func (e *events) begin(startNs int64) {
+	for _, one := range e.list {
+		e.done.Add(1)
+		go func() {
+			defer e.done.Done()
+			one.run(startNs, e.quit)
+		}()
+	}
+}
+
+// run does one event, each step as soon after its time as the host lets it.
+func (e *event) run(startNs int64, quit <-chan struct{}) {
+	const early = "the trial ended before its time came"
+	if !waitUntil(startNs+e.AtNs, quit) {
+		e.Problem = early
+		return
+	}
+	at, err := e.Down()
+	if err != nil {
+		e.Problem = err.Error()
+		return
+	}
+	e.BeganNs = at - startNs
+	if !waitUntil(startNs+e.AtNs+e.LengthNs, quit) {
+		e.Problem = "the trial ended before it was over"
+	}
+	if at, err = e.Up(); err != nil {
+		e.Problem = err.Error()
+		return
+	}
+	e.EndedNs = at - startNs
+}
+
+// waitUntil waits for a time of CLOCK_MONOTONIC; false if quit comes first.
+func waitUntil(atNs int64, quit <-chan struct{}) bool {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return false // cannot happen: every kernel has the clock
+	}
+	timer := time.NewTimer(time.Duration(atNs - now.Nano()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-quit:
+		return false
+	}
+}
+
+// stop ends what has not ended, and notes what happened. A trial in which something else happened
+// than the file describes has a fault.
+func (e *events) stop(ctx context.Context, o *observation) error {
+	close(e.quit)
+	e.done.Wait()
+	for i, one := range e.list {
+		if one.BeganNs == 0 && one.Problem == "" {
+			one.Problem = "the trial did not begin"
+		}
+		if one.Problem != "" {
+			o.outcome.Faults = append(o.outcome.Faults, lab.Fault{Problem: fmt.Sprintf("events.%d (link %s down at %v): %s",
+				i, one.Link, time.Duration(one.AtNs), one.Problem)})
+		}
+		o.events = append(o.events, one.Occurrence)
+	}
+	return e.close(context.WithoutCancel(ctx))
+}
+
+func (e *events) close(ctx context.Context) error {
+	var errs []error
+	for _, one := range e.list {
+		errs = append(errs, one.Close(ctx))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,39 @@
+package measure
+
+import (
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// impairmentsSince returns what was done on purpose to the links' packets between an earlier reading
+// and this one.
+func (now programs) impairmentsSince(before programs, p *plan.Plan) []result.Impairment {
+	var list []result.Impairment
+	for _, link := range p.Links {
+		for _, planned := range link.Impairments {
+			one := result.Impairment{Link: link.Name, From: planned.From, By: string(planned.By), What: planned.String(), Seed: int64(planned.Seed)}
+			if planned.By == spec.ImpairByNetem {
+				one.Seed = -1
+			}
+			key := link.Name + "/" + planned.From
+			if is, known := now.impaired[key]; known {
+				was := before.impaired[key]
+				one.Done = &result.ImpairmentCounts{
+					First: was.Packets, Packets: is.Packets - was.Packets, Lost: is.Lost - was.Lost, Corrupted: is.Corrupted - was.Corrupted,
+					Reordered: is.Reordered - was.Reordered, Duplicated: is.Duplicated - was.Duplicated, Refused: is.Refused - was.Refused,
+				}
+			}
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// readImpairment notes what a switch's port has done on purpose.
+func (now programs) readImpairment(link string, port client.SwitchPortStats) {
+	if port.Impair != nil {
+		now.impaired[link+"/"+port.Port] = *port.Impair
+	}
+}
