@@ -83,6 +83,9 @@ The folder is enough, so a result from another machine shows the same.`,
 			if err := report.WriteReceived(c.OutOrStdout(), r); err != nil {
 				return err
 			}
+			if err := report.WriteImpaired(c.OutOrStdout(), r); err != nil {
+				return err
+			}
 			if err := report.WritePackets(c.OutOrStdout(), r); err != nil {
 				return err
 			}

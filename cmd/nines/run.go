@@ -242,7 +242,7 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	if err == nil && written == nil {
 		var r *result.Result
 		if r, err = result.Open(writer.Dir()); err == nil {
-			err = errors.Join(report.WritePublished(stdout, r), report.WriteReceived(stdout, r), report.WritePackets(stdout, r))
+			err = errors.Join(report.WritePublished(stdout, r), report.WriteReceived(stdout, r), report.WriteImpaired(stdout, r), report.WritePackets(stdout, r))
 		}
 	}
 	if err != nil || written != nil {

@@ -142,6 +142,35 @@ export interface Disturbance {
   events: number;
 }
 
+export interface ImpairmentCounts {
+  first: number;
+  packets: number;
+  lost: number;
+  corrupted: number;
+  reordered: number;
+  duplicated: number;
+  refused: number;
+}
+
+export interface Impairment {
+  link: string;
+  from: string;
+  by: string;
+  what: string;
+  seed: number;
+  done?: ImpairmentCounts;
+}
+
+export interface Occurrence {
+  what: string;
+  link?: string;
+  at_ns: number;
+  length_ns: number;
+  began_ns: number;
+  ended_ns: number;
+  problem?: string;
+}
+
 export interface ReceiveThread {
   name?: string;
   tid: number;
@@ -245,6 +274,8 @@ export interface Details {
   isolation?: Isolation;
   tuning?: Tuning;
   disturbances?: Disturbance[];
+  impairments?: Impairment[];
+  events?: Occurrence[];
   receive?: Receive[];
   trace?: Recorder;
   notes?: string[];

@@ -4,7 +4,7 @@ import type { Curves, Page, Trial, Verdict } from "../src/data.ts";
 import { labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
 import { baselinesFor, streamOf } from "../src/charts/percentiles.ts";
 import { meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
-import { hostFacts } from "../src/sections/header.ts";
+import { hostFacts, purposes } from "../src/sections/header.ts";
 import { planNodes } from "../src/sections/files.ts";
 import { median } from "../src/sections/trials.ts";
 import { firstShown, Selection } from "../src/selection.ts";
@@ -130,6 +130,21 @@ test("the host's facts leave out what is not known", () => {
   assert.equal(facts.get("Kernel"), "6.1, PREEMPT_RT");
   assert.equal(facts.get("Virtualisation"), "none");
   assert.ok(!facts.has("Memory"));
+});
+
+test("what was done on purpose is told once", () => {
+  const impaired = page(["switch"], [1]);
+  assert.deepEqual(purposes(impaired), []);
+  for (const one of impaired.trials) {
+    one.details = {
+      impairments: [{ link: "in", from: "a:tx", by: "switch", what: "delay 1ms", seed: 1 }],
+      events: [{ what: "down", link: "in", at_ns: 5e9, length_ns: 2e8, began_ns: 5e9, ended_ns: 5.2e9 }],
+    } as unknown as Trial["details"];
+  }
+  assert.deepEqual(purposes(impaired), [
+    ["Impaired on purpose", "in, packets from a:tx: delay 1ms"],
+    ["Happened on purpose", "in down at 5 s for 200 ms"],
+  ]);
 });
 
 test("plans may be one, a list, or an object of them", () => {

@@ -47,6 +47,17 @@ export function hostFacts(host: Value): [string, string][] {
   return facts;
 }
 
+/** What was done to the network on purpose, in any trial: not the network's doing. */
+export function purposes(page: Page): [string, string][] {
+  const impaired = new Set<string>(), events = new Set<string>();
+  for (const trial of page.trials) {
+    for (const one of trial.details?.impairments ?? []) impaired.add(`${one.link}, packets from ${one.from}: ${one.what}`);
+    for (const one of trial.details?.events ?? []) events.add(`${one.link ?? ""} ${one.what} at ${one.at_ns / 1e9} s for ${one.length_ns / 1e6} ms`);
+  }
+  return [...[...impaired].map((text): [string, string] => ["Impaired on purpose", text]),
+    ...[...events].map((text): [string, string] => ["Happened on purpose", text])];
+}
+
 export function header(page: Page): HTMLElement {
   const counts: Record<Verdict, number> = { clean: 0, noisy: 0, invalid: 0 };
   for (const trial of page.trials) counts[trial.verdict]++;
@@ -55,7 +66,7 @@ export function header(page: Page): HTMLElement {
   const started = new Date(page.started);
   const when = isNaN(started.getTime()) ? page.started : `${started.toISOString().slice(0, 10)} ${started.toISOString().slice(11, 19)} UTC`;
   const tile = (value: string, name: string, kind = "") => h("li", { class: kind }, h("b", null, value), h("span", null, name));
-  const facts = hostFacts(page.host);
+  const facts = [...purposes(page), ...hostFacts(page.host)];
   return h("header", null,
     h("div", { class: "title" },
       h("div", null, h("h1", null, page.name || "unnamed"), h("p", { class: "when" }, h("time", { datetime: page.started }, when))),
