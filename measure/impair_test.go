@@ -1,0 +1,264 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// impairedNetwork sends over a link that is impaired in the direction of the stream:
+//
+//	a:eth ──▸ impaired: queue ──▸ b:eth
+//
+// There is no warm-up, so that the trial has every packet that a sends.
+const impairedNetwork = `
+topology:
+  nodes: {a: {}, b: {}}
+  links:
+    - name: wire
+      kind: %s
+      endpoints: ["a:eth", "b:eth"]
+      impair_from: {"a:eth": {%s}}
+traffic: {from: "a:eth", to: "b:eth", backend: %s, rate_pps: 2000, duration: 1500ms, warmup: 0s, drain: 5s, outliers: 10, packets: record}
+`
+
+// TestKnownDistributionsAreFound measures links whose delay and loss are known, packet by packet,
+// and finds them: no packet is earlier than its fate, exactly those are lost that the seed loses,
+// and the latencies have the distribution that the file asks for (Kolmogorov and Smirnov).
+//
+// A host can only make packets later. How many it made later, and by how much, is known, as each
+// packet's true delay is; so the test asks the more of the distribution the quieter the host is.
+func TestKnownDistributionsAreFound(t *testing.T) {
+	labtest.Root(t)
+	uniform := spec.Impairment{Delay: ms(20), Jitter: ms(20), Distribution: spec.DistributionUniform, Loss: 0.05, Seed: 3}
+	normal := spec.Impairment{Delay: ms(24), Jitter: ms(6), Distribution: spec.DistributionNormal, Loss: 0.01, Duplicate: 0.05, Seed: 4}
+	pareto := spec.Impairment{Delay: ms(10), Jitter: ms(6), Distribution: spec.DistributionPareto, Duplicate: 0.02, Seed: 5}
+	for _, test := range []struct {
+		kind, backend string
+		is            spec.Impairment
+		others        []spec.Impairment
+	}{
+		{"switch", "udp", uniform, []spec.Impairment{normal, pareto}},
+		{"switch", "raw", normal, []spec.Impairment{uniform, pareto}},
+		{"xdp", "udp", pareto, []spec.Impairment{uniform, normal}},
+		{"xdp", "xdp", normal, []spec.Impairment{uniform, pareto}},
+	} {
+		t.Run(test.kind+"/"+test.backend+"/"+string(test.is.Distribution), func(t *testing.T) {
+			trial, details, packets := measureImpaired(t, test.kind, test.backend, test.is)
+			done := details.Impairments[0].Done
+			sample, late := againstFates(t, test.is, done, trial, packets)
+
+			// epsilon is how late a packet may be without counting as late; in it, the distribution
+			// rises by at most steep.
+			const epsilon = 0.3e6
+			over := 0
+			for _, ns := range late {
+				if ns > epsilon {
+					over++
+				}
+			}
+			share := float64(over) / float64(len(late))
+			steep := 0.0
+			for x := 0.0; x < 100e6; x += epsilon / 4 {
+				steep = max(steep, delayCDF(test.is, x+epsilon)-delayCDF(test.is, x))
+			}
+			bound := 1.63/math.Sqrt(float64(len(sample))) + steep + share
+			is := distance(sample, func(ns float64) float64 { return delayCDF(test.is, ns) })
+			t.Logf("distance %.4f, at most %.4f with %.1f %% of the packets late by more than %v", is, bound, 100*share, time.Duration(epsilon))
+			if is > bound {
+				t.Errorf("the latencies are %.4f away from the distribution, more than %.4f", is, bound)
+			}
+			for _, other := range test.others {
+				if away := distance(sample, func(ns float64) float64 { return delayCDF(other, ns) }); away <= bound && share < 0.05 {
+					t.Errorf("the latencies fit the %s distribution of another link as well: %.4f", other.Distribution, away)
+				}
+			}
+		})
+	}
+}
+
+func ms(n int) spec.Duration { return spec.Duration(time.Duration(n) * time.Millisecond) }
+
+// measureImpaired measures one trial and checks what is written about the impairment.
+func measureImpaired(t *testing.T, kind, backend string, is spec.Impairment) (result.Trial, *result.Details, []result.Packet) {
+	t.Helper()
+	keys := fmt.Sprintf("delay: %v, jitter: %v, distribution: %s, loss: %g, duplicate: %g, corrupt: %g, reorder: %g, seed: %d",
+		is.Delay, is.Jitter, is.Distribution, is.Loss, is.Duplicate, is.Corrupt, is.Reorder, is.Seed)
+	experiment, writer := prepare(t, "impaired", fmt.Sprintf(impairedNetwork, kind, keys, backend))
+	done := finish(t, experiment, writer)
+	if len(done.Summary.Trials) != 1 {
+		t.Fatalf("%d trials", len(done.Summary.Trials))
+	}
+	trial := done.Summary.Trials[0]
+	folder := done.TrialFolder(trial.ID)
+	details, err := folder.Details()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(details.Impairments) != 1 || details.Impairments[0].From != "a:eth" || details.Impairments[0].Done == nil ||
+		!strings.Contains(details.Impairments[0].What, fmt.Sprint(is.Delay)) {
+		t.Fatalf("the record says of the impairment: %+v", details.Impairments)
+	}
+	var packets []result.Packet
+	complete, err := folder.Packets(func(rows []result.Packet) error {
+		packets = append(packets, rows...)
+		return nil
+	})
+	if err != nil || !complete {
+		t.Fatalf("the packets are complete: %v, %v", complete, err)
+	}
+	return trial, &details, packets
+}
+
+// againstFates holds every packet against its fate. It returns the latencies from the real sends,
+// and how much more each is than the packet's own delay.
+func againstFates(t *testing.T, is spec.Impairment, done *result.ImpairmentCounts, trial result.Trial, packets []result.Packet) (sample, late []float64) {
+	t.Helper()
+	// The n-th packet of the stream is the n-th of the switch, if none was lost before it.
+	if done.Packets != trial.TxPackets || done.Refused != 0 {
+		t.Fatalf("the engine sent %d packets, and the switch got %d and refused %d", trial.TxPackets, done.Packets, done.Refused)
+	}
+	var want result.ImpairmentCounts
+	early, wrong := 0, 0
+	for i, p := range packets {
+		f := fateOf(is, done.First+uint64(i))
+		want.Lost += count(f.lost)
+		want.Corrupted += count(f.corrupted)
+		want.Reordered += count(f.reordered)
+		want.Duplicated += count(f.duplicated)
+		if (p.RxNs == nil) != (f.lost || f.corrupted) || !f.corrupted && (p.Duplicates > 0) != f.duplicated {
+			if wrong++; wrong < 5 {
+				t.Errorf("packet %d: received %v, %d copies; its fate is %+v", p.ID, p.RxNs != nil, p.Duplicates, f)
+			}
+		}
+		if p.RxNs == nil {
+			continue
+		}
+		took := float64(*p.RxNs - p.TxNs)
+		// The copy may have come first. Clocks of three processes were calibrated apart, to some
+		// tens of parts in a million.
+		if tolerance := 2000 + f.delayNs*200e-6; !f.duplicated && took < f.delayNs-tolerance {
+			if early++; early < 5 {
+				t.Errorf("packet %d took %.0f ns, less than its delay of %.0f ns", p.ID, took, f.delayNs)
+			}
+		}
+		if !f.duplicated {
+			sample, late = append(sample, took), append(late, took-f.delayNs)
+		}
+	}
+	got := *done
+	got.First, got.Packets = 0, 0
+	if got != want {
+		t.Errorf("the switch counts %+v, and the seed says %+v", got, want)
+	}
+	if trial.LostPackets != uint64(len(packets))-received(packets) || trial.DuplicatePackets == 0 != (want.Duplicated == 0) {
+		t.Errorf("the trial lost %d and has %d duplicates; the seed says %+v", trial.LostPackets, trial.DuplicatePackets, want)
+	}
+	return sample, late
+}
+
+func count(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func received(packets []result.Packet) (n uint64) {
+	for _, p := range packets {
+		n += count(p.RxNs != nil)
+	}
+	return n
+}
+
+// TestDamagedAndReorderedPacketsAreThoseOfTheSeed: a damaged packet does not count as received, and
+// one that overtakes the others counts as the seed says.
+func TestDamagedAndReorderedPacketsAreThoseOfTheSeed(t *testing.T) {
+	labtest.Root(t)
+	is := spec.Impairment{Delay: ms(5), Loss: 0.02, Corrupt: 0.05, Reorder: 0.1, Distribution: spec.DistributionUniform, Seed: 6}
+	trial, details, packets := measureImpaired(t, "switch", "udp", is)
+	againstFates(t, is, details.Impairments[0].Done, trial, packets)
+	if trial.ReorderedPackets == 0 {
+		t.Error("a tenth of the packets overtook others, and none was seen to be out of order")
+	}
+}
+
+// TestALinkFailureShowsInTheLoss takes links down in the middle of a trial: nothing that was sent
+// well within that time arrives, and everything that was sent well outside of it does.
+func TestALinkFailureShowsInTheLoss(t *testing.T) {
+	labtest.Root(t)
+	const network = `
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", backend: %s, rate_pps: 1000, duration: 1500ms, warmup: 200ms, drain: 1s, outliers: 10, packets: record}
+events:
+  - {at: 500ms, link: wire, down: 200ms}
+  - {at: 1s, link: wire, down: 100ms}
+`
+	for _, test := range []struct{ kind, backend string }{{"bridge", "udp"}, {"xdp", "udp"}, {"xdp", "raw"}, {"switch", "udp"}} {
+		t.Run(test.kind+"/"+test.backend, func(t *testing.T) {
+			experiment, writer := prepare(t, "failing", fmt.Sprintf(network, test.kind, test.backend))
+			done := finish(t, experiment, writer)
+			trial := done.Summary.Trials[0]
+			folder := done.TrialFolder(trial.ID)
+			details, err := folder.Details()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(details.Events) != 2 {
+				t.Fatalf("the record has the events %+v", details.Events)
+			}
+			for i, e := range details.Events {
+				if asked := [][2]int64{{500e6, 200e6}, {1000e6, 100e6}}[i]; e.Problem != "" || e.AtNs != asked[0] || e.LengthNs != asked[1] ||
+					e.BeganNs < e.AtNs || e.EndedNs < e.AtNs+e.LengthNs {
+					t.Errorf("event %d: %+v", i, e)
+				}
+			}
+			lostInside := 0
+			_, err = folder.Packets(func(rows []result.Packet) error {
+				for _, p := range rows {
+					switch how := when(p, details, 200e6); {
+					case how == "down" && p.RxNs != nil:
+						t.Errorf("packet %d was sent while the link was down, and arrived", p.ID)
+					case how == "down":
+						lostInside++
+					case how == "up" && p.RxNs == nil:
+						t.Errorf("packet %d was sent while the link was up, and was lost", p.ID)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lostInside < 100 {
+				t.Errorf("%d packets were lost by the failures, of about 300", lostInside)
+			}
+		})
+	}
+}
+
+// when says whether the link was down for the whole way of a packet, or up; else it is empty. Times
+// of packets are since the measured part began, those of events since the warm-up did.
+func when(p result.Packet, details result.Details, warmupNs int64) string {
+	// Between the call that takes a link down and the reading of the clock after it, and from a
+	// packet's send to the link, a host may take its time.
+	const marginNs = 30e6
+	at := p.TxNs + warmupNs
+	for _, e := range details.Events {
+		switch {
+		case at >= e.BeganNs && at < e.EndedNs-marginNs:
+			return "down"
+		case at > e.BeganNs-marginNs && at < e.EndedNs+marginNs:
+			return ""
+		}
+	}
+	return "up"
+}
