@@ -28,6 +28,7 @@ var benchmarks = []benchmark{
 	{"links", benchLinks},
 	{"memif", benchMemif},
 	{"switch", benchSwitch},
+	{"impair", benchImpair},
 	{"scale", benchScale},
 	{"isolation", benchIsolation},
 	{"busy_poll", benchBusyPoll},

@@ -1,0 +1,187 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/test/labtest"
+)
+
+// reaches is true if an answer to one of a node's pings comes.
+func reaches(t *testing.T, lab *Lab, from int) bool {
+	t.Helper()
+	n := lab.Plan().Nodes[from]
+	cmd, err := lab.Command(context.Background(), n.Name, []string{"ping", "-c2", "-i0.2", "-W1", n.Interfaces[0].Neighbours[0].IP}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Run() == nil
+}
+
+// everyPingSoon waits until every node reaches its first neighbour.
+func everyPingSoon(t *testing.T, lab *Lab) {
+	t.Helper()
+	for from := range lab.Plan().Nodes {
+		for try := 0; !reaches(t, lab, from); try++ {
+			if try == 20 {
+				t.Fatalf("node %d reaches nobody", from)
+			}
+		}
+	}
+}
+
+func cuts(t *testing.T, lab *Lab) (n int) {
+	t.Helper()
+	j, err := journal.Read(lab.state.journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range j.Entries() {
+		if e.Kind == link.KindCut {
+			n++
+		}
+	}
+	return n
+}
+
+// TestACutLinkPassesNothing takes links down and up; closing a cut does so, too, and an undo of the
+// journal by another process, as after kill -9.
+func TestACutLinkPassesNothing(t *testing.T) {
+	for _, kind := range []string{"bridge", "xdp", "switch"} {
+		t.Run(kind, func(t *testing.T) {
+			labtest.Root(t)
+			lab := up(t, star(kind, 3, 1500))
+			everyPingSoon(t, lab)
+			prepare := func() *Cut {
+				cut, err := lab.PrepareCut(context.Background(), "lan")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := cuts(t, lab); n != 3 {
+					t.Errorf("the journal has %d ends of the cut, not 3", n)
+				}
+				if _, err := cut.Down(); err != nil {
+					t.Fatal(err)
+				}
+				if reaches(t, lab, 0) {
+					t.Error("packets pass a link that is down")
+				}
+				return cut
+			}
+			cut := prepare()
+			if _, err := cut.Up(); err != nil {
+				t.Fatal(err)
+			}
+			everyPingSoon(t, lab)
+			if err := cut.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			cut = prepare()
+			if err := cut.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			everyPingSoon(t, lab)
+			if n := cuts(t, lab); n != 0 {
+				t.Errorf("the journal still has %d ends of a cut", n)
+			}
+			// Nobody closes this one.
+			forgotten := prepare()
+			if c := forgotten.switch_; c != nil {
+				_ = c.Close() // as the end of the process does
+			}
+			err := lab.withJournal(func(j *journal.Journal) error {
+				return j.Undo(context.Background(), nil, func(e journal.Entry) bool { return e.Kind == link.KindCut })
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			everyPingSoon(t, lab)
+			prepare() // down takes the lab with its cut
+		})
+	}
+}
+
+func TestALinkThatCannotBeCutSaysSo(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, star("veth", 2, 1500))
+	for name, want := range map[string]string{"lan": "a veth link cannot be taken down", "wan": `no link "wan"`} {
+		if _, err := lab.PrepareCut(context.Background(), name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestImpairedLinksCarryPackets pings over impaired links; what the switch counts is what the file
+// asks for.
+func TestImpairedLinksCarryPackets(t *testing.T) {
+	for _, c := range []struct {
+		kind       string
+		nodes, mtu int
+	}{{"switch", 2, 1500}, {"xdp", 2, 1500}, {"xdp", 3, 1500}, {"xdp", 2, 9000}} {
+		t.Run(fmt.Sprintf("%s/%d/%d", c.kind, c.nodes, c.mtu), func(t *testing.T) {
+			labtest.Root(t)
+			text := strings.Replace(star(c.kind, c.nodes, c.mtu), "endpoints:", "impair: {delay: 20ms, duplicate: 1}, endpoints:", 1)
+			lab := up(t, text)
+			if !lab.Plan().Links[0].Impaired() {
+				t.Fatal("the plan does not say that the link is impaired")
+			}
+			out := in(t, lab, "n1", "ping", "-c2", "-i0.2", "-W5", "-M", "do", "-s", fmt.Sprint(c.mtu-28), lab.Plan().Nodes[0].Interfaces[0].Neighbours[0].IP)
+			if !strings.Contains(out, "duplicates") {
+				t.Errorf("every packet is doubled, and ping says:\n%s", out)
+			}
+			var least float64
+			if _, after, ok := strings.Cut(out, "min/avg/max/mdev = "); ok {
+				_, _ = fmt.Sscanf(after, "%f", &least)
+			}
+			if least < 40 {
+				t.Errorf("a round trip took %v ms, less than both delays of 20 ms:\n%s", least, out)
+			}
+			seen, err := lab.Inspect(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, port := range seen.LinkList[0].Counters.Ports {
+				if port.Impair == nil || port.Impair.Duplicated != port.Impair.Packets-port.Impair.Lost-port.Impair.Refused {
+					t.Errorf("port %s: %+v", port.Port, port.Impair)
+				}
+			}
+			told := 0
+			for _, s := range lab.Settings() {
+				if strings.HasPrefix(s.Values["impaired"], "delay 20ms") {
+					told++
+				}
+			}
+			if told != c.nodes {
+				t.Errorf("the settings of %d ends say that they are impaired, not of %d", told, c.nodes)
+			}
+		})
+	}
+}
+
+// TestANetemThatIsMissingIsNamed: a kernel without netem refuses an impaired link of its own with
+// the remedy, and leaves nothing behind.
+func TestANetemThatIsMissingIsNamed(t *testing.T) {
+	labtest.Root(t)
+	text := strings.Replace(star("veth", 2, 1500), "endpoints:", "impair: {delay: 1ms}, endpoints:", 1)
+	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err == nil {
+		t.Cleanup(func() { _ = lab.Down(context.Background()) })
+		for _, n := range lab.Plan().Nodes {
+			if out := in(t, lab, n.Name, "ip", "link", "show", "eth"); !strings.Contains(out, "qdisc netem") {
+				t.Errorf("node %s: %s", n.Name, out)
+			}
+		}
+		return
+	}
+	if !strings.Contains(err.Error(), "netem") || !strings.Contains(err.Error(), "kind: xdp or switch") {
+		t.Errorf("the error does not name netem and a remedy: %v", err)
+	}
+	if left := leaks(t, planOf(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+}
