@@ -43,8 +43,8 @@ func (c *checker) impairable(link *Link, at []string) bool {
 			"links of kind "+listedKinds(canBeImpaired), "use kind: switch, which takes the same ends; where a sweep varies the kind, write impair in the cases that can have it", at...)
 		return false
 	}
-	if most := LinkSwitch.Descriptor().MostEndpoints; d.ImpairBy == ImpairByHop && len(link.Endpoints) > most {
-		c.fail(fmt.Sprintf("what impairs a %s link has at most %d ports, and this link has %d endpoints", link.Kind, most, len(link.Endpoints)), "", "spread them over several links", at...)
+	if d.ImpairBy == ImpairByHop && len(link.Endpoints) > maxSwitchPorts {
+		c.fail(fmt.Sprintf("what impairs a %s link has at most %d ports, and this link has %d endpoints", link.Kind, maxSwitchPorts, len(link.Endpoints)), "", "spread them over several links", at...)
 		return false
 	}
 	ok := true
