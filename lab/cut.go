@@ -52,7 +52,6 @@ func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
 	if err := l.withJournal(func(j *journal.Journal) error { return c.note(j) }); err != nil {
 		return c, err
 	}
-	fault.Point("cut", name)
 	if !planned.HasEngine() {
 		return c, nil
 	}
@@ -134,10 +133,16 @@ func maker(j *journal.Journal, linkName, device string) (madeDevice, link.Holder
 }
 
 // Down takes the link down, and returns when that was done, in nanoseconds of CLOCK_MONOTONIC.
-func (c *Cut) Down() (atNs int64, err error) { return c.set(true) }
+func (c *Cut) Down() (atNs int64, err error) {
+	defer fault.Point("link down", string(link.KindCut))
+	return c.set(true)
+}
 
 // Up lets the link pass packets again, and returns when that was done.
-func (c *Cut) Up() (atNs int64, err error) { return c.set(false) }
+func (c *Cut) Up() (atNs int64, err error) {
+	defer fault.Point("link up", string(link.KindCut))
+	return c.set(false)
+}
 
 func (c *Cut) set(down bool) (atNs int64, err error) {
 	if c.switch_ == nil {
