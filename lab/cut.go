@@ -24,9 +24,10 @@ type Cut struct {
 	link plan.Link
 	// steps are the journal's.
 	steps []int
-	// switch_ is the link's switch, which drops what it receives; nil where devices of the kernel
-	// are set down, which their peers in the nodes see as a carrier that is lost.
+	// switch_ is the link's switch while the link is down: it takes one client at a time.
 	switch_ *client.Client
+	// holder and devices are set where devices of the kernel are set down, which their peers in the
+	// nodes see as a carrier that is lost; elsewhere the switch drops what it receives.
 	holder  link.Holder
 	devices []string
 }
@@ -34,7 +35,7 @@ type Cut struct {
 // cutPatience bounds a conversation with a switch.
 const cutPatience = 5 * time.Second
 
-// PrepareCut journals that a link may be down, and connects to what takes it down.
+// PrepareCut journals that a link may be down.
 func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
 	planned := findLink(l.plan, name)
 	if planned == nil {
@@ -49,16 +50,7 @@ func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
 			err = fmt.Errorf("link %q: prepare to take it down: %w", name, errors.Join(err, c.Close(context.WithoutCancel(ctx))))
 		}
 	}()
-	if err := l.withJournal(func(j *journal.Journal) error { return c.note(j) }); err != nil {
-		return c, err
-	}
-	if !planned.HasEngine() {
-		return c, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, cutPatience)
-	defer cancel()
-	c.switch_, err = client.Dial(ctx, link.SwitchSocket(l.state.dir, name))
-	return c, err
+	return c, l.withJournal(func(j *journal.Journal) error { return c.note(j) })
 }
 
 // withJournal lends the lab's journal, and holds the lab for as long.
@@ -145,21 +137,39 @@ func (c *Cut) Up() (atNs int64, err error) {
 }
 
 func (c *Cut) set(down bool) (atNs int64, err error) {
-	if c.switch_ == nil {
+	if !c.link.HasEngine() {
 		if err := link.SetDevices(c.holder, c.devices, !down); err != nil {
 			return 0, fmt.Errorf("link %q: %w", c.link.Name, err)
 		}
 		return monotonicNs()
 	}
 	// A switch that is stuck must not hold up the trial.
-	stop := time.AfterFunc(cutPatience, func() { _ = c.switch_.Close() })
-	defer stop.Stop()
-	for _, e := range c.link.Endpoints {
-		if atNs, err = c.switch_.Cut(e.Name(), down); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), cutPatience)
+	defer cancel()
+	if c.switch_ == nil {
+		if c.switch_, err = client.Dial(ctx, link.SwitchSocket(c.lab.state.dir, c.link.Name)); err != nil {
 			return 0, fmt.Errorf("link %q: its switch: %w", c.link.Name, err)
 		}
 	}
+	engine := c.switch_
+	defer context.AfterFunc(ctx, func() { _ = engine.Close() })()
+	for _, e := range c.link.Endpoints {
+		if atNs, err = engine.Cut(e.Name(), down); err != nil {
+			return 0, fmt.Errorf("link %q: its switch: %w", c.link.Name, err)
+		}
+	}
+	if !down {
+		c.hangUp()
+	}
 	return atNs, nil
+}
+
+// hangUp lets others talk to the switch.
+func (c *Cut) hangUp() {
+	if c.switch_ != nil {
+		_ = c.switch_.Close()
+		c.switch_ = nil
+	}
 }
 
 func monotonicNs() (int64, error) {
@@ -173,10 +183,7 @@ func monotonicNs() (int64, error) {
 // Close lets the link pass packets, if it is down, and ends the cut. It may be called more than
 // once.
 func (c *Cut) Close(ctx context.Context) error {
-	if c.switch_ != nil {
-		_ = c.switch_.Close() // the undo has a connection of its own
-		c.switch_ = nil
-	}
+	c.hangUp() // the undo has a connection of its own
 	mine := map[int]bool{}
 	for _, id := range c.steps {
 		mine[id] = true

@@ -222,7 +222,7 @@ events:
   - {at: 500ms, link: wire, down: 200ms}
   - {at: 1s, link: wire, down: 100ms}
 `
-	for _, test := range []struct{ kind, backend string }{{"bridge", "udp"}, {"xdp", "udp"}, {"xdp", "raw"}, {"switch", "udp"}} {
+	for _, test := range []struct{ kind, backend string }{{"bridge", "udp"}, {"xdp", "udp"}, {"switch", "udp"}, {"switch", "raw"}} {
 		t.Run(test.kind+"/"+test.backend, func(t *testing.T) {
 			experiment, writer := prepare(t, "failing", fmt.Sprintf(network, test.kind, test.backend))
 			done := finish(t, experiment, writer)

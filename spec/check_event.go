@@ -49,11 +49,29 @@ func (c *checker) cut(event *Event, at []string) {
 		c.fail(fmt.Sprintf("there is no link %q", clip(event.Link)), listedInOrder(names), didYouMean(event.Link, names), under(at, "link")...)
 		return
 	}
-	if kind := c.e.Topology.Links[i].Kind; !kind.Descriptor().CanBeCut() {
+	link := c.e.Topology.Links[i]
+	if kind := link.Kind; !kind.Descriptor().CanBeCut() {
 		c.fail(fmt.Sprintf("a %s link cannot be taken down: its ends are in the nodes, which would lose their routes and neighbours with it", kind),
 			"links of kind "+listedKinds((*LinkDescriptor).CanBeCut), "use kind: switch, xdp or bridge", under(at, "link")...)
 	}
+	if program := link.Kind.Descriptor().ProgramOf(link.Impaired()); program == nil || !program.IsEngine {
+		c.withoutCarrier(link, under(at, "link"))
+	}
 	if event.Down == 0 {
 		c.fail("it does not say for how long", "", "write down: TIME, such as 200ms", at...)
+	}
+}
+
+// withoutCarrier refuses engines that do not lose packets on a link without a carrier, but keep them:
+// the failure would show in the latency of what was sent long after it was due, and not as loss.
+func (c *checker) withoutCarrier(link *Link, at []string) {
+	if !link.Kind.Descriptor().CanBeCut() {
+		return
+	}
+	for _, endpoint := range link.Endpoints {
+		if backend := c.engineAt(endpoint); backend != "" && backend != BackendUDP {
+			c.fail(fmt.Sprintf("the kernel refuses what an engine with the backend %s sends at %q while the link has no carrier, so nothing would be lost", backend, endpoint),
+				"the backend udp", "use it (backend: udp), or kind: switch, whose ports keep their carrier", at...)
+		}
 	}
 }
