@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -15,12 +16,14 @@ import (
 // fate, so the delays are far longer than what the host may add.
 func TestLabNetemsDistributionIsFound(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
-	is := spec.Impairment{Delay: ms(600), Jitter: ms(500), Distribution: spec.DistributionUniform}
+	// netem takes 32 random bits modulo twice the jitter (tabledist in net/sched/sch_netem.c), which
+	// is even only where that nearly divides 2^32 ns, as here.
+	is := spec.Impairment{Delay: ms(600), Jitter: spec.Duration(536870 * time.Microsecond), Distribution: spec.DistributionUniform}
 	const network = `
 topology:
   nodes: {a: {}, b: {}}
   links:
-    - {name: wire, kind: %s, endpoints: ["a:eth", "b:eth"], impair_from: {"a:eth": {delay: 600ms, jitter: 500ms, loss: 0.2}}}
+    - {name: wire, kind: %s, endpoints: ["a:eth", "b:eth"], impair_from: {"a:eth": {delay: 600ms, jitter: 536870us, loss: 0.2}}}
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 200, duration: 5s, warmup: 0s, drain: 10s, outliers: 10, packets: record}
 `
 	for _, kind := range []string{"veth", "bridge", "macvlan"} {
