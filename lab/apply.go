@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
 
@@ -135,8 +136,14 @@ func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 		if slices.Contains(changes.AddedNodes, n.Name) || slices.Contains(changes.ReplacedNodes, n.Name) {
 			continue
 		}
-		include(&changes.RestartedApps, n.Name, n.App != nil && has(restartApp, n.Name))
-		include(&changes.Received, n.Name, has(receiveAgain, n.Name))
+		if has(restartNode, n.Name) {
+			changes.restart(to, n.Name)
+		} else if l.Stopped(n.Name) {
+			changes.leaveStopped(n.Name)
+		} else {
+			include(&changes.RestartedApps, n.Name, n.App != nil && has(restartApp, n.Name))
+			include(&changes.Received, n.Name, has(receiveAgain, n.Name))
+		}
 		for _, i := range n.Interfaces {
 			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
 		}
@@ -166,7 +173,7 @@ func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 		}
 	}
 	for _, n := range l.plan.Nodes {
-		if !l.Alive(n.Name) && findNode(to, n.Name) == nil {
+		if findNode(&living, n.Name) == nil && findNode(to, n.Name) == nil {
 			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
 		}
 	}
@@ -208,7 +215,15 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 			return err
 		}
 	}
-	return b.build(ctx, l.toMake(changes))
+	if err := b.build(ctx, l.toMake(changes)); err != nil {
+		return err
+	}
+	for _, name := range changes.RestartedNodes {
+		if err := b.mark(name, false, false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave removes endpoints from the programs of links that stay.
@@ -246,6 +261,8 @@ func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 			return c.Tuning
 		case e.Node != "" && slices.Contains(nodes, e.Node):
 			return true
+		case slices.Contains(c.RestartedNodes, e.Node):
+			return node.OfPayload(e, e.Node)
 		case e.Link != "" && slices.Contains(links, e.Link):
 			return true
 		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
@@ -276,12 +293,15 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 
 // toMake returns the work that the changes require.
 func (l *Lab) toMake(c Changes) work {
-	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}}
-	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.Received) {
+	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}, again: map[string]bool{}}
+	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.RestartedNodes, c.Received) {
 		w.received[name] = true
 	}
+	for _, name := range c.RestartedNodes {
+		w.again[name] = true
+	}
 	for _, n := range l.plan.Nodes {
-		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) {
+		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) || w.again[n.Name] {
 			w.nodes = append(w.nodes, n)
 		}
 		if slices.Contains(c.RestartedApps, n.Name) {

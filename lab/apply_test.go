@@ -95,7 +95,7 @@ func TestApplyMakesDeadNodesAnew(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, appliedLab)
 	pid := lab.PID("b")
-	if err := lab.running["a"].Signal(unix.SIGKILL); err != nil {
+	if err := lab.running.of("a").Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for lab.Alive("a") {

@@ -61,7 +61,7 @@ func (b *builder) sysctls(n plan.Node) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	ns, err := b.running[n.Name].Namespace()
+	ns, err := b.running.of(n.Name).Namespace()
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,12 @@ func (b *builder) sysctls(n plan.Node) error {
 	return b.otherSysctls(n, users)
 }
 
-// otherSysctls writes the sysctls of the ipc and uts namespaces, from inside the node.
+// otherSysctls writes the sysctls of the ipc and uts namespaces, from inside the node. A node that is
+// stopped has none of these, and gets them when it is started.
 func (b *builder) otherSysctls(n plan.Node, names []string) error {
+	if b.Stopped(n.Name) {
+		return nil
+	}
 	for _, name := range names {
 		path := netns.SysctlPath(name)
 		if strings.HasPrefix(path, "/proc/sys/net/") {
@@ -94,7 +98,7 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem and kernel.shm* are a node's own", n.Name, name)
 		}
 		// By nines itself: a root file system may have no program for it, and a node may not.
-		if err := node.WriteInside(b.running[n.Name], path, n.Sysctls[name]); err != nil {
+		if err := node.WriteInside(b.running.of(n.Name), path, n.Sysctls[name]); err != nil {
 			return fmt.Errorf("node %q: sysctl %s: write %q: %w", n.Name, name, n.Sysctls[name], err)
 		}
 	}
@@ -130,7 +134,7 @@ func (b *builder) startApps(ctx context.Context, w work) error {
 // startEngine starts a node's engine and its app.
 func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if g := node.GuestOf(n); g != nil {
-		r := b.running[n.Name]
+		r := b.running.of(n.Name)
 		return g.StartEngine(ctx, b.place(), r, entryFor(n, nil, ExecOptions{}).Env, func() error {
 			return b.serve(ctx, n, r.QEMU, node.GuestPatience)
 		})
@@ -161,7 +165,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
 		})
 		entry.Detach = token
-		cmd, err := runtime.Command(ctx, b.place(), n, b.running[n.Name], entry)
+		cmd, err := runtime.Command(ctx, b.place(), n, b.running.of(n.Name), entry)
 		if err == nil {
 			engine, err = node.Detach(cmd, log)
 		}

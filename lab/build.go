@@ -176,7 +176,7 @@ type builder struct {
 
 // buildAll makes a whole lab.
 func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
-	b.running = map[string]*node.Running{}
+	b.running = newRoster(nil)
 	if options.Measurement != nil {
 		if err := writeJSON(b.state.measured(), options.Measurement.owner); err != nil {
 			return err
@@ -212,6 +212,8 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 // work is what has to be made.
 type work struct {
 	nodes []plan.Node
+	// again are nodes, among those, whose network is there, with their links and files.
+	again map[string]bool
 	links []linkWork
 	// interfaces are the interfaces to set up, besides those of new nodes.
 	interfaces map[string]bool
@@ -228,8 +230,16 @@ type linkWork struct {
 	endpoints []plan.Endpoint
 }
 
-// build makes nodes, then links, then what runs in them.
+// build makes nodes, then links, then what runs in them, and keeps what was set on the devices.
 func (b *builder) build(ctx context.Context, w work) error {
+	if err := b.make(ctx, w); err != nil {
+		return err
+	}
+	b.settings = b.mergedSettings()
+	return writeJSON(b.state.settings(), b.settings)
+}
+
+func (b *builder) make(ctx context.Context, w work) error {
 	stages := []struct {
 		name string
 		run  func(context.Context, work) error
@@ -256,8 +266,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 			return err
 		}
 	}
-	b.settings = b.mergedSettings()
-	return writeJSON(b.state.settings(), b.settings)
+	return nil
 }
 
 // place is where nodes are made.
@@ -281,7 +290,7 @@ func (b *builder) startFabric() error {
 		return err
 	}
 	b.fabric = fabric
-	if err := b.nameNamespace(fabricNode, hostName, fabric); err != nil {
+	if err := b.nameNamespace(fabricNode, hostName, node.Network{Identity: fabric.Identity}.Path()); err != nil {
 		return err
 	}
 	return link.Quiet(holderOf(fabric))
@@ -301,10 +310,10 @@ func (b *builder) directory(path string) error {
 }
 
 // nameNamespace lets `ip netns exec HOSTNAME` find a node's namespace.
-func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) error {
+func (b *builder) nameNamespace(nodeName, hostName, namespace string) error {
 	step := journal.Step{
 		Kind: journal.KindSymlink, Node: nodeName,
-		Path: filepath.Join(netnsDir, hostName), Target: fmt.Sprintf("/proc/%d/ns/net", r.PID),
+		Path: filepath.Join(netnsDir, hostName), Target: namespace,
 	}
 	if journal.Inode(step.Path) != 0 {
 		return taken(step.Path, b.plan.Prefix)
@@ -326,23 +335,46 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 		}
 	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
-		r, err := b.startNode(ctx, place, w.nodes[i])
-		started[i] = r
+		r, err := b.startNode(ctx, place, w.nodes[i], w.again[w.nodes[i].Name])
+		if r != nil {
+			started[i] = r
+			r.Unfinished = w.again[r.Name]
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, r := range started {
-		b.running[r.Name] = r
+		b.running.set(r)
 	}
 	return b.settleGroups(ctx, place.Groups, len(started))
 }
 
-func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node) (*node.Running, error) {
+// startNode starts a node. Where its runtime restarts, its network is made first, and it joins that.
+func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, again bool) (*node.Running, error) {
 	n, err := b.withDevices(ctx, n)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case again:
+		network := b.running.of(n.Name).Network
+		place.Network, place.Again = &network, true
+		return node.RuntimeOf(n).Start(ctx, place, n)
+	case n.Runtime.Descriptor().Restarts():
+		network, err := place.HoldNetwork(n.Name, n.HostName)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.nameNamespace(n.Name, n.HostName, network.Path()); err != nil {
+			return nil, err
+		}
+		if err := link.Quiet(link.Holder{PID: network.PID, Step: network.Step}); err != nil {
+			return nil, err
+		}
+		place.Network = &network
+		return node.RuntimeOf(n).Start(ctx, place, n)
 	}
 	r, err := node.RuntimeOf(n).Start(ctx, place, n)
 	if err != nil {
@@ -351,13 +383,16 @@ func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node) 
 	if n.Remote() { // its namespace here has nothing in it
 		return r, nil
 	}
-	if err := b.nameNamespace(n.Name, n.HostName, r); err != nil {
+	if err := b.nameNamespace(n.Name, n.HostName, node.Network{Identity: r.Identity}.Path()); err != nil {
 		return nil, err
 	}
 	return r, link.Quiet(holderOf(r))
 }
 
-func holderOf(r *node.Running) link.Holder { return link.Holder{PID: r.PID, Step: r.Step} }
+func holderOf(r *node.Running) link.Holder {
+	id, step := r.Holder()
+	return link.Holder{PID: id.PID, Step: step}
+}
 
 // newSite returns the Site for making links between the running nodes.
 func (b *builder) newSite() *link.Site {
@@ -365,8 +400,8 @@ func (b *builder) newSite() *link.Site {
 		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
 		StateDir: b.state.dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
 	}
-	for name, r := range b.running {
-		site.Nodes[name] = holderOf(r)
+	for _, r := range b.running.all() {
+		site.Nodes[r.Name] = holderOf(r)
 	}
 	return site
 }
@@ -411,7 +446,7 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 		for _, e := range l.endpoints {
 			if !seen[e.Node] {
 				seen[e.Node] = true
-				holders = append(holders, holderOf(b.running[e.Node]))
+				holders = append(holders, holderOf(b.running.of(e.Node)))
 			}
 		}
 	}

@@ -50,7 +50,9 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.Alive() {
+	// The network of a node that is stopped is there, and a capture goes on while it is restarted.
+	holder, _ := r.Holder()
+	if !holder.Alive() {
 		return nil, fmt.Errorf("node %q is dead; nines apply with the lab's file rebuilds it", nodeName)
 	}
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
@@ -67,7 +69,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 		return nil, err
 	}
 	defer ns.Close()
-	c := &Capture{fd: -1, node: nodeName, alive: r.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
+	c := &Capture{fd: -1, node: nodeName, alive: holder.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
 	if err := ns.Do(func() error { return c.open(l.name, nodeName, interfaceName) }); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

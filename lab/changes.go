@@ -16,9 +16,11 @@ type Changes struct {
 	AddedNodes    []string `json:"added_nodes"`
 	RemovedNodes  []string `json:"removed_nodes"`
 	ReplacedNodes []string `json:"replaced_nodes"`
-	AddedLinks    []string `json:"added_links"`
-	RemovedLinks  []string `json:"removed_links"`
-	ReplacedLinks []string `json:"replaced_links"`
+	// RestartedNodes have died, and are started again in their network, with their links.
+	RestartedNodes []string `json:"restarted_nodes,omitempty"`
+	AddedLinks     []string `json:"added_links"`
+	RemovedLinks   []string `json:"removed_links"`
+	ReplacedLinks  []string `json:"replaced_links"`
 	// AddedEndpoints join and RemovedEndpoints leave links that stay.
 	AddedEndpoints   []string `json:"added_endpoints"`
 	RemovedEndpoints []string `json:"removed_endpoints"`
@@ -40,7 +42,7 @@ type Changes struct {
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
+	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received) == 0

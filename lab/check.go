@@ -22,6 +22,8 @@ type Checked struct {
 	Part string `json:"part"`
 	// Problem is what is not as planned; empty if all is.
 	Problem string `json:"problem,omitempty"`
+	// Stopped is true for a node that somebody has stopped.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // Check holds a lab against its plan, part by part.
@@ -31,7 +33,7 @@ func (l *Lab) Check() ([]Checked, error) {
 	faults = append(faults, changed...)
 	list := []Checked{{Part: "fabric"}}
 	for _, n := range l.plan.Nodes {
-		list = append(list, Checked{Part: "node " + n.Name})
+		list = append(list, Checked{Part: "node " + n.Name, Stopped: l.Stopped(n.Name)})
 		for _, i := range n.Interfaces {
 			list = append(list, Checked{Part: "interface " + n.Name + ":" + i.Name})
 		}
@@ -74,8 +76,8 @@ func (l *Lab) Faults() ([]Fault, error) {
 		faults = append(faults, l.deadFabric())
 	}
 	for _, n := range l.plan.Nodes {
-		if !l.Alive(n.Name) {
-			faults = append(faults, deadNode(n))
+		if fault := l.nodeFault(n); fault != nil {
+			faults = append(faults, *fault)
 		}
 	}
 	dead, err := l.deadPrograms()
@@ -98,6 +100,26 @@ func (l *Lab) deadFabric() Fault {
 		Of: "fabric", Part: "fabric", Problem: "the fabric is dead: its first process has ended, and with it the bridges and programs of links",
 		remedy: remakeLab, target: l.name,
 	}
+}
+
+// nodeFault is what is wrong with a node itself; nil for one that runs, and one that somebody has
+// stopped.
+func (l *Lab) nodeFault(n plan.Node) *Fault {
+	r := l.running.of(n.Name)
+	again := r != nil && r.Network.PID != 0 && r.Network.Alive()
+	fault := deadNode(n)
+	switch {
+	case r != nil && r.Network.PID != 0 && !again:
+		fault.Problem = fmt.Sprintf("node %s is dead: the process that holds its network has ended", n.Name)
+	case again && r.Unfinished:
+		fault.Problem = fmt.Sprintf("node %s is being stopped or started, or that was cut off; nines restart %s finishes it", n.Name, n.Name)
+	case l.Alive(n.Name), l.Stopped(n.Name):
+		return nil
+	}
+	if again {
+		fault.remedy = restartNode
+	}
+	return &fault
 }
 
 func deadNode(n plan.Node) Fault {
@@ -124,7 +146,9 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 	for _, planned := range l.plan.Links {
 		for _, e := range planned.Endpoints {
 			// With a node goes its end of a pair, and with that the other.
-			explained["link "+planned.Name] = explained["link "+planned.Name] || explained["node "+e.Node]
+			// A virtual machine that is stopped takes the carrier of the taps.
+			off := e.Guest && !l.Alive(e.Node)
+			explained["link "+planned.Name] = explained["link "+planned.Name] || explained["node "+e.Node] || off
 		}
 	}
 	var faults []Fault
@@ -134,7 +158,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 		if explained["node "+n.Name] || n.Apart() {
 			continue
 		}
-		devices, err := link.Devices(holderOf(l.running[n.Name]))
+		devices, err := link.Devices(holderOf(l.running.of(n.Name)))
 		if isEnding(err) {
 			faults = append(faults, deadNode(n)) // just now
 			continue

@@ -63,7 +63,7 @@ func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
 // TakesXDPFrames is true if an interface of a node now takes XDP frames from an engine, which a
 // veth does once its other end has an XDP program or GRO.
 func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
-	running := l.running[port.Node]
+	running := l.running.of(port.Node)
 	if running == nil {
 		return false, nil
 	}

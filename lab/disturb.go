@@ -52,7 +52,7 @@ func (b *builder) startDisturbances(ctx context.Context, _ work) error {
 		return err
 	}
 	for _, d := range b.plan.Disturbances {
-		if _, is := there[d.Name]; is {
+		if _, is := there[d.Name]; is || b.Stopped(d.Node) {
 			continue
 		}
 		if err := b.startDisturbance(ctx, d); err != nil {
@@ -211,7 +211,7 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 	states, err := l.Disturbances()
 	var faults []Fault
 	for _, s := range states {
-		if s.Alive {
+		if s.Alive || l.Stopped(s.Node) {
 			continue
 		}
 		fault := fmt.Sprintf("disturb.%s has ended (process %d)", s.Name, s.PID)

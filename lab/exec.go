@@ -94,7 +94,7 @@ func (l *Lab) PID(nodeName string) int {
 	if !l.Alive(nodeName) {
 		return 0
 	}
-	return l.running[nodeName].PID
+	return l.running.of(nodeName).PID
 }
 
 // FabricPID is the process that holds the fabric's namespace; 0 without one.
@@ -110,7 +110,7 @@ func (l *Lab) node(name string) (plan.Node, *node.Running, error) {
 		if n.Name != name {
 			continue
 		}
-		if r := l.running[name]; r != nil {
+		if r := l.running.of(name); r != nil {
 			return n, r, nil
 		}
 		return n, nil, fmt.Errorf("node %q of lab %q was never started; nines down %s, then up", name, l.name, l.name)

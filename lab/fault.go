@@ -19,6 +19,7 @@ type remedy int
 const (
 	remakeLab remedy = iota
 	remakeNode
+	restartNode
 	remakeLink
 	reconfigure
 	restartApp

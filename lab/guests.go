@@ -19,7 +19,7 @@ func (b *builder) bootGuests(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		if n.Guest() {
 			machines[n.Runtime] = append(machines[n.Runtime], node.Machine{
-				Node: n, Running: b.running[n.Name], Sysctls: []map[string]string{appSysctls(n), n.Sysctls},
+				Node: n, Running: b.running.of(n.Name), Sysctls: []map[string]string{appSysctls(n), n.Sysctls},
 				Connect: func() ([]node.Port, []*os.File, error) { return b.connect(n) },
 				Record:  b.recordInside,
 			})
@@ -78,7 +78,7 @@ func (b *builder) recordInside(text []byte) error {
 
 // guestDevices are the interfaces in a guest.
 func (l *Lab) guestDevices(ctx context.Context, g node.Guest, nodeName string) ([]link.Device, error) {
-	text, err := g.Devices(ctx, l.place(""), l.running[nodeName])
+	text, err := g.Devices(ctx, l.place(""), l.running.of(nodeName))
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,8 @@ type NodeState struct {
 	Runtime  spec.Runtime `json:"runtime"`
 	HostName string       `json:"host_name"`
 	Alive    bool         `json:"alive"`
+	// Stopped is true for a node that somebody has stopped.
+	Stopped bool `json:"stopped,omitempty"`
 	// PID is the node's first process, as the host sees it; 0 for a dead node.
 	PID         int           `json:"pid"`
 	CPUs        []int         `json:"cpus"`
@@ -140,7 +142,7 @@ func devicesOf(programs []ProgramState) ([]link.Device, error) {
 func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 	s := NodeState{
 		Name: n.Name, Runtime: n.Runtime, HostName: n.HostName,
-		Alive: l.Alive(n.Name), PID: l.PID(n.Name),
+		Alive: l.Alive(n.Name), Stopped: l.Stopped(n.Name), PID: l.PID(n.Name),
 		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []link.Device{},
 	}
 	if s.Alive {
@@ -165,7 +167,7 @@ func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 	if n.Remote() {
 		return l.remoteDevices(n)
 	}
-	return link.Devices(holderOf(l.running[n.Name]))
+	return link.Devices(holderOf(l.running.of(n.Name)))
 }
 
 // inspectPatience is how long to wait for an engine that has another client.

@@ -25,8 +25,9 @@ type Lab struct {
 	state    state
 	plan     *plan.Plan
 	settings []link.Setting
-	running  map[string]*node.Running
+	running  *roster
 	fabric   *node.Running
+	restarts *restartLog
 	// held is the lab's lock and journal while this process measures it; otherwise nil.
 	held *holding
 }
@@ -51,7 +52,7 @@ func Open(name string) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab %q was not finished: %w; nines down %s removes it", name, err, name)
 	}
-	l := &Lab{name: name, state: s, plan: p}
+	l := &Lab{name: name, state: s, plan: p, restarts: &restartLog{}}
 	l.take(j)
 	if err := l.readSettings(); err != nil {
 		return nil, err
@@ -61,11 +62,12 @@ func Open(name string) (*Lab, error) {
 
 // take finds the nodes' processes in the journal.
 func (l *Lab) take(j *journal.Journal) {
-	l.running = node.Find(j)
-	if r := l.running[fabricNode]; r != nil {
+	found := node.Find(j)
+	if r := found[fabricNode]; r != nil {
 		l.fabric = r
-		delete(l.running, fabricNode)
+		delete(found, fabricNode)
 	}
+	l.running = newRoster(found)
 }
 
 func (l *Lab) readSettings() error {
@@ -114,8 +116,10 @@ type Status struct {
 	// PID is the process that measures the lab, or did so and died; otherwise 0.
 	PID   int `json:"pid,omitempty"`
 	Nodes int `json:"nodes"`
-	// DeadNodes are nodes whose first process has ended.
+	// DeadNodes are nodes whose first process has ended, though nobody has stopped them.
 	DeadNodes []string `json:"dead_nodes"`
+	// StoppedNodes are nodes that somebody has stopped.
+	StoppedNodes []string `json:"stopped_nodes,omitempty"`
 	// Faults are what has died, dead nodes included, or is not as planned.
 	Faults  []string  `json:"faults,omitempty"`
 	Links   int       `json:"links"`
@@ -162,7 +166,10 @@ func statusOf(name string) Status {
 	if err == nil {
 		status.Nodes, status.Links = len(lab.plan.Nodes), len(lab.plan.Links)
 		for _, n := range lab.plan.Nodes {
-			if !lab.Alive(n.Name) {
+			switch {
+			case lab.Stopped(n.Name):
+				status.StoppedNodes = append(status.StoppedNodes, n.Name)
+			case !lab.Alive(n.Name):
 				status.DeadNodes = append(status.DeadNodes, n.Name)
 			}
 		}
@@ -198,6 +205,12 @@ func (l *Lab) Finished() bool {
 func (l *Lab) Alive(nodeName string) bool {
 	n, r, err := l.node(nodeName)
 	return err == nil && node.RuntimeOf(n).Alive(r)
+}
+
+// Stopped is true for a node that somebody has stopped.
+func (l *Lab) Stopped(nodeName string) bool {
+	_, r, err := l.node(nodeName)
+	return err == nil && r.Stopped && !r.Alive()
 }
 
 // needRoot turns a permission error into an error that says that root is needed.

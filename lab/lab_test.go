@@ -172,7 +172,7 @@ func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 func TestADeadNodeIsShownDead(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, pairLab("tbdead", ""))
-	id := proc.Identity{PID: lab.running["a"].PID, StartTicks: lab.running["a"].StartTicks}
+	id := proc.Identity{PID: lab.running.of("a").PID, StartTicks: lab.running.of("a").StartTicks}
 	if err := id.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

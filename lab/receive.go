@@ -101,7 +101,7 @@ func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypol
 	if err := os.MkdirAll(b.state.pollers(), 0o700); err != nil {
 		return nil, err
 	}
-	ns, err := b.running[n.Name].Namespace()
+	ns, err := b.running.of(n.Name).Namespace()
 	if err != nil {
 		return nil, err
 	}

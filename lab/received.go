@@ -173,7 +173,7 @@ func (l *Lab) Received() ([]ReceiveState, error) {
 
 // findReplaced notes a problem if the NAPI instances that were set up no longer exist.
 func (l *Lab) findReplaced(r *receiveRecord) {
-	running := l.running[r.Node]
+	running := l.running.of(r.Node)
 	if r.Problem != "" || len(r.NAPIs) == 0 || running == nil || !running.Alive() {
 		return
 	}
@@ -251,7 +251,7 @@ func lastLine(path string) string {
 
 // readKernelThreads finds the kernel threads that receive.
 func (l *Lab) readKernelThreads(r *receiveRecord) {
-	running := l.running[r.Node]
+	running := l.running.of(r.Node)
 	if running == nil || !running.Alive() {
 		r.Problem = "the node is dead"
 		return

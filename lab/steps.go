@@ -108,6 +108,9 @@ func readOnly(m spec.Mount) string {
 }
 
 func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
+	if n.Runtime.Descriptor().Restarts() {
+		add("node %s: start nines-init, which holds its network namespace for what runs in it", n.Name)
+	}
 	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).StartStep(n), n.HostName)
 	if n.Privileged {
 		add("node %s: let its processes do what root on the host may", n.Name)

@@ -49,7 +49,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		return nil, aboutState(err)
 	}
 	b := &builder{
-		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan},
+		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan, restarts: &restartLog{}},
 		journal:  held.journal,
 		programs: programs,
 		progress: options.Progress,

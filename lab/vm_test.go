@@ -96,7 +96,7 @@ func pinned(t *testing.T, lab *Lab) {
 	if !dut.VM.Pinned {
 		return // too few CPUs
 	}
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.running["dut"].QEMU.PID))
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.running.of("dut").QEMU.PID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func pinned(t *testing.T, lab *Lab) {
 // dies ends QEMU behind the lab's back.
 func dies(t *testing.T, lab *Lab) {
 	t.Helper()
-	if err := lab.running["dut"].QEMU.Signal(unix.SIGKILL); err != nil {
+	if err := lab.running.of("dut").QEMU.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); lab.Alive("dut") && time.Now().Before(deadline); {
@@ -161,7 +161,7 @@ topology:
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if lab, err := Open("tbvmkill"); err == nil && lab.running["g"] != nil && lab.running["g"].QEMU.Alive() {
+		if lab, err := Open("tbvmkill"); err == nil && lab.running.of("g") != nil && lab.running.of("g").QEMU.Alive() {
 			break
 		}
 	}

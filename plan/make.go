@@ -98,6 +98,7 @@ func (w *work) nodeResult(n *node) Node {
 		Scheduling:    n.spec.Scheduling,
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,
+		Healthcheck:   n.spec.Healthcheck,
 		Mounts:        n.spec.Mounts,
 		Privileged:    n.spec.Privileged,
 		Sysctls:       w.sysctls(n),
@@ -111,6 +112,9 @@ func (w *work) nodeResult(n *node) Node {
 		Functions:     n.functions,
 		Receive:       n.receive,
 		Why:           n.why,
+	}
+	if n.spec.Restart != spec.RestartNo {
+		out.Restart = n.spec.Restart
 	}
 	if n.spec.Privileged {
 		out.Why = append(out.Why, "privileged, as asked: its processes may do what root on the host may")

@@ -63,7 +63,11 @@ type Node struct {
 	Scheduling *spec.Scheduling  `json:"scheduling,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`
 	Exec       [][]string        `json:"exec,omitempty"`
-	Mounts     []spec.Mount      `json:"mounts,omitempty"`
+	// Restart says when the node is started again; empty: never.
+	Restart spec.RestartPolicy `json:"restart,omitempty"`
+	// Healthcheck tells whether the node does its work; nil: it is not checked.
+	Healthcheck *spec.Healthcheck `json:"healthcheck,omitempty"`
+	Mounts      []spec.Mount      `json:"mounts,omitempty"`
 	// Privileged is true where the node's processes may do what root on the host may.
 	Privileged bool              `json:"privileged,omitempty"`
 	Sysctls    map[string]string `json:"sysctls,omitempty"`
@@ -87,6 +91,9 @@ type Node struct {
 	// Why gives a sentence for each choice made.
 	Why []string `json:"why"`
 }
+
+// Watched is true for a node whose health is checked, or that is started again when it ends.
+func (n *Node) Watched() bool { return n.Restart != "" || n.Healthcheck != nil }
 
 // Interface is one end of a link inside a node.
 type Interface struct {

@@ -33,6 +33,9 @@ func (c *checker) node(name string, n *Node) {
 			c.fail("the program's name is empty", "", "", under(at, "exec", strconv.Itoa(i), "0")...)
 		}
 	}
+	if n.Healthcheck != nil && len(n.Healthcheck.Exec) > 0 && n.Healthcheck.Exec[0] == "" {
+		c.fail("the program's name is empty", "", "", under(at, "healthcheck", "exec", "0")...)
+	}
 	c.mounts(n, at)
 	c.routes(name, n, at)
 	if n.App != nil {

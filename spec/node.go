@@ -38,6 +38,10 @@ type Node struct {
 	// Exec are commands, run one after the other when the node's links are up; each is an argument
 	// list, not a shell line. If one fails, so does the start of the lab.
 	Exec [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
+	// Restart says when nines starts the node again by itself (default no).
+	Restart RestartPolicy `yaml:"restart,omitempty" json:"restart,omitempty"`
+	// Healthcheck tells whether the node does its work (default: it is not checked).
+	Healthcheck *Healthcheck `yaml:"healthcheck,omitempty" json:"healthcheck,omitempty"`
 	// Mounts make paths of the host visible in the node.
 	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
 	// Privileged lets processes of the node do all that root on the host may (default false).

@@ -162,6 +162,14 @@ var rules = map[string]rule{
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
 
+	"Node.restart": {byDefault: string(RestartNo), asWritten: true},
+
+	"Healthcheck.exec":         {required: true, asWritten: true, minItems: 1},
+	"Healthcheck.interval":     {byDefault: "5s", least: "100ms", most: "1h", why: "each check starts a program in the node"},
+	"Healthcheck.timeout":      {byDefault: "5s", least: "10ms", most: "1h"},
+	"Healthcheck.retries":      {byDefault: "3", least: "1", most: "1000"},
+	"Healthcheck.start_period": {byDefault: "0s", least: "0s", most: "1h"},
+
 	"Rootfs.init": {byDefault: string(InitNines)},
 
 	"Scheduling.policy":   {byDefault: string(SchedulingOther)},
@@ -260,6 +268,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Receive]():          texts(ReceiveInterrupt, ReceiveAwake, ReceiveThreaded, ReceiveBusyPoll, ReceiveSuspend),
 	reflect.TypeFor[PollMechanism]():    texts(PollAuto, PollNetlink, PollLivepatch, PollIOUring, PollEpoll),
 	reflect.TypeFor[DisturbanceKind]():  texts(DisturbSpin, DisturbFork, DisturbSoftirq, DisturbIPI, DisturbTLB, DisturbTimers, DisturbStop),
+	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),

@@ -95,6 +95,10 @@ func (d *RuntimeDescriptor) Takes(key string) bool {
 	return slices.Contains(d.Keys, key) || len(runtimesWith(key)) == 0 && d.Refusals[key].Problem == ""
 }
 
+// Restarts is true for a runtime whose nodes can be stopped and started: their network namespace
+// belongs to the lab, and what runs in them joins it.
+func (d *RuntimeDescriptor) Restarts() bool { return slices.Contains(d.Keys, "restart") }
+
 // runtimesThatTake lists the runtimes that take a key.
 func runtimesThatTake(key string) []string {
 	var names []string

@@ -13,11 +13,11 @@ const (
 var runtimes = []RuntimeDescriptor{
 	{
 		Name: RuntimeNetns, Doc: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
-		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
+		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged", "restart"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
 	},
 	{
 		Name: RuntimeLXC, Doc: "an LXC system container",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "rootfs"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "rootfs"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
@@ -29,11 +29,12 @@ var runtimes = []RuntimeDescriptor{
 			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
 			"mounts":         {Problem: "a host node sees the host's files as they are"},
 			"privileged":     {Problem: "processes of a host node may do all that root may, anyway"},
+			"restart":        {"a host node is the host's own processes, which nines neither stops nor starts as one", "end and start the program itself, or use runtime: netns"},
 		},
 	},
 	{
 		Name: RuntimeVM, Doc: "a virtual machine of QEMU with a kernel of its own",
-		Keys: []string{"memory", "vm"},
+		Keys: []string{"memory", "restart", "vm"},
 		Refusals: map[string]Refusal{
 			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine sees none of the host's files", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
@@ -58,6 +59,7 @@ var runtimes = []RuntimeDescriptor{
 			"routes":      {"a pod gets its routes from the cluster", "take routes away"},
 			"mounts":      {"a pod sees none of this host's files", "put what it needs into the image of cluster"},
 			"privileged":  {"nines makes pods without any privilege", "take privileged away"},
+			"restart":     {"the network of a pod is its cluster's, and goes with the pod", "use nines apply, which makes a pod that has ended anew"},
 		},
 		OwnRoot: true, Remote: true,
 	},

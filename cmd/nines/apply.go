@@ -27,7 +27,8 @@ func newApplyCommand() *cobra.Command {
 		Long: `Change a running lab to match its file: make what is new, remove what is gone, and keep
 the rest running with its processes. The output has one line for each change.
 
-A node is rebuilt only if its runtime, CPUs, memory, mounts or root file system change.
+A node is rebuilt only if its runtime, CPUs, memory, mounts or root file system change;
+one that has died is started again in its network, and one that is stopped stays so.
 A bridge or macvlan can gain and lose endpoints while the others stay connected.`,
 		Example: `  nines apply lab.yaml
   nines apply lab.yaml --dry-run
@@ -80,6 +81,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		names []string
 	}{
 		{"removed nodes", c.RemovedNodes}, {"replaced nodes", c.ReplacedNodes}, {"added nodes", c.AddedNodes},
+		{"restarted nodes", c.RestartedNodes},
 		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},

@@ -19,7 +19,7 @@ func newCheckCommand() *cobra.Command {
 		Long: `Compare a lab with what was planned, part by part: the fabric, nodes and their
 engines, interfaces with their state, MTU, MAC and IP addresses and receive mode, links
 with their bridges and programs, disturbances, the lab's own CPUs, and the host's
-settings. It changes nothing.
+settings. It changes nothing. A node that somebody has stopped is no fault.
 
 The exit code is 0 if all is as planned, and 1 otherwise; nines apply mends most faults.
 nines run checks a lab in the same way after each trial.`,
@@ -54,6 +54,9 @@ func writeChecked(out io.Writer, parts []lab.Checked) error {
 		state := part.Problem
 		if state == "" {
 			state = "as planned"
+			if part.Stopped {
+				state = "stopped"
+			}
 		}
 		t.Row(part.Part, state)
 	}

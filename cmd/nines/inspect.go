@@ -54,6 +54,9 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 		if !n.Alive {
 			pid = "dead"
 		}
+		if n.Stopped {
+			pid = "stopped"
+		}
 		head := []any{n.Name, n.Runtime, pid, cpulist.Format(n.CPUs)}
 		if len(n.Interfaces) == 0 {
 			t.Row(append(head, n.Problem)...)

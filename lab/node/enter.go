@@ -53,8 +53,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 		return nil, fmt.Errorf("node %q: no command given", r.Name)
 	}
 	if !r.Alive() {
-		return nil, fmt.Errorf("node %q is dead: its first process, %d, has ended; nines apply with the lab's file rebuilds it",
-			r.Name, r.PID)
+		return nil, r.gone(fmt.Sprintf("its first process, %d, has ended", r.PID))
 	}
 	arguments := []string{
 		"enter", "--pid", strconv.Itoa(r.PID), "--start", strconv.FormatUint(r.StartTicks, 10),

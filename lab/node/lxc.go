@@ -25,7 +25,7 @@ import (
 type lxcRuntime struct{ Process }
 
 func (lxcRuntime) StartStep(plan.Node) string {
-	return "make a root file system and start an LXC container"
+	return "make a root file system and start an LXC container in that network"
 }
 
 // Check checks that the LXC tools are installed.
@@ -123,7 +123,10 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	running := &Running{Name: n.Name, Step: step, Identity: id}
-	if err := p.Journal.Done(step, learnt(id)); err != nil || systemd == nil {
+	if p.Network != nil {
+		running.Network = *p.Network
+	}
+	if err := p.Journal.Done(step, p.learnt(id)); err != nil || systemd == nil {
 		return running, err
 	}
 	if err := p.awaitSystemd(ctx, running, systemd); err != nil {

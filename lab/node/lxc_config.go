@@ -26,8 +26,8 @@ type bind struct {
 	file, readOnly bool
 }
 
-// lxcConfig is the container's configuration, lxc.container.conf(5). The network is an empty
-// namespace; package link adds the interfaces. profile is the file of the seccomp profile.
+// lxcConfig is the container's configuration, lxc.container.conf(5). The container joins the network
+// that waits for it; package link adds the interfaces. profile is the file of the seccomp profile.
 func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile string) (string, error) {
 	var b strings.Builder
 	set := func(key, format string, values ...any) {
@@ -35,7 +35,11 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 	}
 	set("lxc.uts.name", "%s", n.HostName)
 	set("lxc.rootfs.path", "%s", root.path)
-	set("lxc.net.0.type", "empty")
+	if p.Network != nil {
+		set("lxc.namespace.share.net", "%s", p.Network.Path())
+	} else {
+		set("lxc.net.0.type", "empty")
+	}
 	if usesSystemd(n) {
 		set("lxc.init.cmd", "/lib/systemd/systemd")
 		set("lxc.signal.halt", "SIGRTMIN+3") // systemd(1)

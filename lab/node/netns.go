@@ -27,7 +27,9 @@ const netnsFlags = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
 // netnsRuntime starts nodes that are processes in their own namespaces.
 type netnsRuntime struct{ Process }
 
-func (netnsRuntime) StartStep(plan.Node) string { return "start nines-init in namespaces of its own" }
+func (netnsRuntime) StartStep(plan.Node) string {
+	return "start nines-init in namespaces of its own, and in that network"
+}
 
 func (netnsRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
 	r, err := p.StartNetns(n.Name, n.HostName, WallsOf(n), n.Mounts...)
@@ -54,7 +56,8 @@ var Unwalled = Walls{Privileged: true}
 
 // StartNetns starts nines-init as pid 1 of new namespaces on the host's file system. nines-init
 // waits on a pipe until its process id is journalled, and exits if nines dies before that;
-// init/node.c is the other side.
+// nines-init/node.c is the other side. Where the node's network waits for it (Place.Network), it joins
+// that.
 func (p Place) StartNetns(name, hostName string, walls Walls, mounts ...spec.Mount) (*Running, error) {
 	arguments := walls.arguments()
 	for _, m := range mounts {
@@ -65,7 +68,11 @@ func (p Place) StartNetns(name, hostName string, walls Walls, mounts ...spec.Mou
 		arguments = append(arguments, mode, m.Source, m.Target)
 	}
 	step := journal.Step{Kind: process.Kind, Node: name, Name: hostName, Token: p.Journal.Token(name)}
-	return p.startInit(step, netnsFlags, "node", arguments...)
+	flags := uintptr(netnsFlags)
+	if p.Network != nil {
+		flags &^= unix.CLONE_NEWNET
+	}
+	return p.startInit(step, flags, "node", arguments...)
 }
 
 // startInit starts nines-init in a role that holds new namespaces. s is its journal step.
@@ -85,7 +92,7 @@ func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments .
 	cmd.ExtraFiles = []*os.File{child}
 	// Its own session, as Ctrl-C in the terminal would otherwise end the node.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Setsid: true}
-	err = cmd.Start()
+	err = p.inNetwork(cmd.Start)
 	child.Close()
 	if err != nil {
 		return nil, fmt.Errorf("node %q: start %s: %w", name, p.InitPath, err)
@@ -97,20 +104,16 @@ func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments .
 	// From here on the process belongs to the journal; nines does not wait for it.
 	_ = cmd.Process.Release()
 	running := &Running{Name: name, Step: step, Identity: id}
+	if p.Network != nil {
+		running.Network = *p.Network
+	}
 	if s.Kind == KindHostNode {
 		running.Token = s.Token
 	}
-	if err := p.Journal.Done(step, learnt(id)); err != nil {
+	if err := p.Journal.Done(step, p.learnt(id)); err != nil {
 		return nil, err
 	}
 	return running, running.begin(control)
-}
-
-// learnt is what the journal stores about a node's first process, which holds the namespace.
-func learnt(id proc.Identity) journal.Learnt {
-	l := process.Learnt(id)
-	l.NetInode = id.NetInode()
-	return l
 }
 
 // begin lets the node's pid 1 continue, and waits until it has.

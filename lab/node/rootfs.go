@@ -27,14 +27,17 @@ var containerFolders = []string{
 	"bin", "dev", "etc", "nines", "proc", "root", "run", "sys", "tmp", "usr", "var",
 }
 
-// makeRootfs makes all files that a container needs, in the lab's folder.
+// makeRootfs makes all files that a container needs, in the lab's folder. A container that is started
+// again has them.
 func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 	dir := filepath.Join(p.lxcPath(), n.HostName)
-	if err := os.RemoveAll(dir); err != nil {
-		return rootfs{}, err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return rootfs{}, err
+	if !p.Again {
+		if err := os.RemoveAll(dir); err != nil {
+			return rootfs{}, err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return rootfs{}, err
+		}
 	}
 	if n.Rootfs != nil && n.Rootfs.Kind == spec.RootfsDebian {
 		base, err := p.debian(ctx, n.Rootfs.Release, n.Rootfs.Init)
@@ -42,16 +45,18 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 			return rootfs{}, err
 		}
 		upper := filepath.Join(dir, "changes")
+		// LXC mounts the overlay in the container's mount namespace.
+		overlay := rootfs{path: "overlay:" + base + ":" + upper}
+		if p.Again {
+			return overlay, nil
+		}
 		if err := os.Mkdir(upper, 0o755); err != nil {
 			return rootfs{}, err
 		}
 		if usesSystemd(n) {
-			if err := writeSystemd(n, upper); err != nil {
-				return rootfs{}, err
-			}
+			err = writeSystemd(n, upper)
 		}
-		// LXC mounts the overlay in the container's mount namespace.
-		return rootfs{path: "overlay:" + base + ":" + upper}, nil
+		return overlay, err
 	}
 	return p.minimal(n, filepath.Join(dir, "rootfs"))
 }
@@ -62,6 +67,10 @@ func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 	bin, err := p.busybox()
 	if err != nil {
 		return rootfs{}, err
+	}
+	whole := rootfs{path: "dir:" + root, binds: []bind{{bin, "/bin", false, true}}}
+	if p.Again {
+		return whole, nil
 	}
 	for _, folder := range containerFolders {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
@@ -88,7 +97,7 @@ func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 	if err := os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky); err != nil {
 		return rootfs{}, err
 	}
-	return rootfs{path: "dir:" + root, binds: []bind{{bin, "/bin", false, true}}}, nil
+	return whole, nil
 }
 
 // busyboxOnce keeps two containers that start at the same time from making the same files.

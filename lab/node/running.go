@@ -24,21 +24,48 @@ type Running struct {
 	// Token is in the environment of every process of a host node; empty for other nodes, whose
 	// processes end with their namespaces.
 	Token string
-	// Identity is its pid 1 as the host sees it.
+	// Identity is its pid 1 as the host sees it; zero for a node that is stopped.
 	proc.Identity
+	// Network is its network namespace, where that belongs to the lab and not to its pid 1.
+	Network Network
+	// Stopped is true for a node that somebody has stopped.
+	Stopped bool
+	// Unfinished is true while the node is stopped or started, and after that was cut off.
+	Unfinished bool
 	// QEMU is the process of a virtual machine that has booted.
 	QEMU proc.Identity
 	// Keeper is the process that ends with a node's pod.
 	Keeper proc.Identity
 }
 
+// Holder is the process that holds the node's network namespace, and the number of the step that
+// started it.
+func (r *Running) Holder() (proc.Identity, int) {
+	if r.Network.PID != 0 {
+		return r.Network.Identity, r.Network.Step
+	}
+	return r.Identity, r.Step
+}
+
 // Namespace opens the node's network namespace.
 func (r *Running) Namespace() (*netns.Namespace, error) {
-	ns, err := netns.OfProcess(r.PID)
+	holder, _ := r.Holder()
+	ns, err := netns.OfProcess(holder.PID)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", r.Name, err)
 	}
 	return ns, nil
+}
+
+// gone is the error for a node in which nothing runs; why says why, if nobody has stopped it.
+func (r *Running) gone(why string) error {
+	switch {
+	case r.Stopped:
+		return fmt.Errorf("node %q is stopped; nines start %s starts it", r.Name, r.Name)
+	case r.Network.PID != 0 && r.Network.Alive():
+		return fmt.Errorf("node %q is dead: %s; nines restart %s starts it again", r.Name, why, r.Name)
+	}
+	return fmt.Errorf("node %q is dead: %s; nines apply with the lab's file rebuilds it", r.Name, why)
 }
 
 // Written are the names that nodes have in StateDir.
@@ -73,6 +100,11 @@ type Place struct {
 	Files Files
 	// Sockets are the folders of sockets that a container sees, by node.
 	Sockets map[string][]string
+	// Network is the network namespace that the node joins; nil for a node whose first process makes
+	// its own.
+	Network *Network
+	// Again is true for a node that is started again: its files stay as it has left them.
+	Again bool
 	// Progress receives a line on each step that takes long; never nil.
 	Progress func(string)
 }
@@ -133,25 +165,36 @@ feed:
 	return context.Cause(ctx)
 }
 
-// Find finds the nodes' first processes in a journal. A node's first step has the node's own token;
-// engines and pollers, which are also processes of a node, have other tokens.
+// Find finds the nodes' first processes in a journal, and the networks of those that have none now.
+// A node's first step has the node's own token; engines and pollers, which are also processes of a
+// node, have other tokens.
 func Find(j *journal.Journal) map[string]*Running {
 	found := map[string]*Running{}
 	for _, e := range j.Entries() {
 		if e.Node == "" || e.Learnt == nil {
 			continue
 		}
+		r := found[e.Node]
+		if r == nil {
+			r = &Running{Name: e.Node}
+		}
 		starts := e.Kind == process.Kind || e.Kind == KindContainer || e.Kind == KindHostNode
-		switch r := found[e.Node]; {
+		switch {
 		case starts && e.Token == j.Token(e.Node):
-			r = &Running{Name: e.Node, Step: e.ID, Identity: process.Of(e)}
+			r.Step, r.Identity = e.ID, process.Of(e)
 			if e.Kind == KindHostNode {
 				r.Token = e.Token
 			}
 			found[e.Node] = r
-		case r != nil && e.Kind == process.Kind && e.Name == qemuStep && e.Link == "":
+		case e.Kind == KindNetwork:
+			r.Network = Network{Identity: process.Of(e), Step: e.ID}
+			found[e.Node] = r
+		case e.Kind == KindMark:
+			r.Stopped = r.Stopped || e.Name == MarkStopped
+			r.Unfinished = r.Unfinished || e.Name == MarkUnfinished
+		case e.Kind == process.Kind && e.Name == qemuStep && e.Link == "":
 			r.QEMU = process.Of(e)
-		case r != nil && e.Kind == process.Kind && e.Name == keeperStep:
+		case e.Kind == process.Kind && e.Name == keeperStep:
 			r.Keeper = process.Of(e)
 		}
 	}

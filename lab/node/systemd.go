@@ -128,6 +128,10 @@ func (p Place) notifyFolder(n plan.Node) string {
 // listenSystemd makes the socket, before the container starts.
 func (p Place) listenSystemd(n plan.Node) (*net.UnixConn, error) {
 	dir := p.notifyFolder(n)
+	// A container that is started again has left its socket there.
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}

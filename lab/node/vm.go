@@ -67,7 +67,7 @@ func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running
 		return nil, fmt.Errorf("node %q: no command given", n.Name)
 	}
 	if !v.Alive(r) {
-		return nil, fmt.Errorf("node %q is dead: its virtual machine has ended; nines apply with the lab's file rebuilds it", n.Name)
+		return nil, r.gone("its virtual machine has ended")
 	}
 	program, err := Program("nines-node")
 	if err != nil {

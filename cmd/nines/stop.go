@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/lab"
+)
+
+func newStopCommand() *cobra.Command {
+	call := nodesCall{done: "stopped"}
+	c := &cobra.Command{
+		Use:   "stop NODE...",
+		Short: "Stop nodes, and keep their networks",
+		Long: `End what runs in nodes, until 'nines start'. The network of a node belongs to the lab and
+stays, with its interfaces, addresses and links; only a virtual machine takes the carrier
+of its links with it. 'nines ls' and 'nines check' show such a node as stopped, which is
+no fault, and no restart policy starts it.
+The first process of a container with systemd shuts its services down first, for at most
+10 seconds; --kill does not wait for it.`,
+		Example: `  nines stop dut
+  nines start dut`,
+		Args: someNodes,
+		RunE: func(c *cobra.Command, args []string) error {
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, (*lab.Lab).Stop)
+		},
+	}
+	call.flags(c)
+	c.Flags().BoolVar(&call.kill, "kill", false, "end what runs in the nodes at once")
+	return c
+}

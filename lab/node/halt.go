@@ -1,0 +1,56 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
+)
+
+// HaltPatience is how long a node may take to shut down by itself.
+const HaltPatience = 10 * time.Second
+
+// systemdHalt asks systemd to power off, systemd(1): SIGRTMIN+3, where the C library keeps two
+// real-time signals for itself (32 and 33).
+const systemdHalt = unix.Signal(34 + 3)
+
+// Halt lets a container's systemd end its services before the container is ended. Other nodes have no
+// services of their own, and are just ended.
+func (p Place) Halt(ctx context.Context, n plan.Node, r *Running) error {
+	if r == nil || !usesSystemd(n) || !r.Alive() {
+		return nil
+	}
+	if err := r.Signal(systemdHalt); err != nil {
+		return fmt.Errorf("node %q: ask its systemd to power off: %w", n.Name, err)
+	}
+	ended := func() bool {
+		// LXC's monitor cleans up after the container, and then ends.
+		return !r.Alive() && !p.hasMonitor(n)
+	}
+	for deadline := time.Now().Add(HaltPatience); !ended(); {
+		if time.Now().After(deadline) {
+			p.Progress(fmt.Sprintf("node %s: its systemd has not powered off within %v, and is ended", n.Name, HaltPatience))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// hasMonitor is true while LXC's monitor of a container runs.
+func (p Place) hasMonitor(n plan.Node) (has bool) {
+	_ = proc.Each(func(id proc.Identity) error {
+		is, err := id.HasArguments(p.lxcPath(), n.HostName)
+		has = has || is
+		return err
+	})
+	return has
+}

@@ -1,0 +1,250 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// RestartOptions say how nodes are stopped and started.
+type RestartOptions struct {
+	// Why is the reason that a measurement gives for its invalid trial; empty: somebody asked for it.
+	Why string
+	// Kill ends a node at once, as a power cut would. Otherwise what runs in it may end first, for at
+	// most node.HaltPatience.
+	Kill bool
+	// Progress receives a few words on each step that takes long; may be nil.
+	Progress func(string)
+}
+
+// Restart ends what runs in nodes and starts it again. Their networks stay: devices, addresses and
+// whatever listens to them. A node that is stopped or dead is started. It needs the lab's lock, or a
+// lab that this process measures; any goroutine may call it.
+func (l *Lab) Restart(ctx context.Context, names []string, options RestartOptions) error {
+	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
+		begun := time.Now()
+		err := b.end(ctx, nodes, options.Kill)
+		if err == nil {
+			err = b.begin(ctx, nodes)
+		}
+		l.restarts.note(nodes, "restarted", begun, options.Why)
+		return err
+	})
+}
+
+// Stop ends what runs in nodes, until Start, and leaves their networks. It does nothing to nodes that
+// are stopped.
+func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) error {
+	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
+		begun := time.Now()
+		err := b.end(ctx, nodes, options.Kill)
+		l.restarts.note(nodes, "stopped", begun, options.Why)
+		return err
+	})
+}
+
+// Start starts nodes that are stopped or dead, and does nothing to those that run.
+func (l *Lab) Start(ctx context.Context, names []string, options RestartOptions) error {
+	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
+		nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return l.Alive(n.Name) && !l.running.of(n.Name).Unfinished })
+		if len(nodes) == 0 {
+			return nil
+		}
+		begun := time.Now()
+		err := b.undoPayload(ctx, nodes)
+		if err == nil {
+			err = b.begin(ctx, nodes)
+		}
+		l.restarts.note(nodes, "started", begun, options.Why)
+		return err
+	})
+}
+
+// changeNodes changes single nodes of a lab under its lock.
+func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOptions, change func(*builder, []plan.Node) error) error {
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	j, free, err := l.lockNodes()
+	if err != nil {
+		return err
+	}
+	err = func() error {
+		nodes, err := l.restartable(names)
+		if err != nil {
+			return err
+		}
+		programs, err := check(l.plan)
+		if err != nil {
+			return err
+		}
+		return change(&builder{Lab: l, journal: j, programs: programs, progress: options.Progress, measured: l.held != nil}, nodes)
+	}()
+	return errors.Join(aboutState(err), free())
+}
+
+// lockNodes returns the lab's journal for changing its nodes: that of the measurement which holds the
+// lab, or the one that it locks.
+func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
+	l.restarts.changing.Lock()
+	unlock := func() error { l.restarts.changing.Unlock(); return nil }
+	if l.held != nil {
+		return l.held.journal, unlock, nil
+	}
+	h, err := hold(l.name)
+	if err != nil {
+		return nil, nil, errors.Join(aboutState(err), unlock())
+	}
+	free := func() error { return errors.Join(h.free(), unlock()) }
+	// The lab under the lock may differ from when it was opened.
+	now, err := Open(l.name)
+	switch {
+	case err != nil:
+		return nil, nil, errors.Join(err, free())
+	case h.journal == nil:
+		return nil, nil, errors.Join(&NotFoundError{l.name}, free())
+	case !now.Finished():
+		err := fmt.Errorf("lab %q was not finished; nines apply with its file rebuilds it, nines down %s removes it", l.name, l.name)
+		return nil, nil, errors.Join(err, free())
+	}
+	l.plan, l.settings, l.running, l.fabric = now.plan, now.settings, now.running, now.fabric
+	return h.journal, free, nil
+}
+
+// restartable are the nodes with these names, each once, if their runtimes restart and their networks
+// are there.
+func (l *Lab) restartable(names []string) ([]plan.Node, error) {
+	if l.fabric == nil || !l.fabric.Alive() {
+		return nil, fmt.Errorf("the fabric of lab %q is dead, and with it its links; nines apply with the lab's file rebuilds it", l.name)
+	}
+	var nodes []plan.Node
+	for _, name := range names {
+		n, r, err := l.node(name)
+		if err != nil {
+			return nil, err
+		}
+		d := n.Runtime.Descriptor()
+		switch {
+		case !d.Restarts():
+			why := d.Refusals["restart"]
+			return nil, exit.Wrongf("node %q cannot be stopped or started: %s", name, strings.Join(slices.DeleteFunc([]string{why.Problem, why.Remedy}, func(s string) bool { return s == "" }), "; "))
+		case r.Network.PID == 0 || !r.Network.Alive():
+			return nil, fmt.Errorf("node %q has lost its network, as the process that held it has ended; nines apply with the lab's file rebuilds the node and its links", name)
+		}
+		if !slices.ContainsFunc(nodes, func(other plan.Node) bool { return other.Name == name }) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, nil
+}
+
+// end ends what runs in nodes, and marks them as stopped.
+func (b *builder) end(ctx context.Context, nodes []plan.Node, kill bool) error {
+	if !kill {
+		err := node.Each(ctx, len(nodes), func(i int) error {
+			return b.place().Halt(ctx, nodes[i], b.running.of(nodes[i].Name))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.undoPayload(ctx, nodes); err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := b.mark(n.Name, true, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undoPayload ends what runs in nodes, and marks them as unfinished: also what an end or a start left
+// that was cut off.
+func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node) error {
+	var names []string
+	for _, n := range nodes {
+		old := b.running.of(n.Name)
+		if err := b.mark(n.Name, old.Stopped, true); err != nil {
+			return err
+		}
+		names = append(names, n.Name)
+		b.running.set(&node.Running{Name: n.Name, Network: old.Network, Stopped: old.Stopped, Unfinished: true})
+	}
+	// Undo must also run after ctx is cancelled: half of a node is no use to anybody.
+	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
+		return b.journal.Undo(context.WithoutCancel(ctx), b.progress, func(e journal.Entry) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return node.OfPayload(e, name) }) ||
+				ofDisturbance(e) && b.disturbed(names)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("end what runs in %s: %w; nines restart tries again", strings.Join(names, ", "), err)
+	}
+	return nil
+}
+
+// disturbed is true if a disturbance is of one of the nodes: it knows its engine's process.
+func (b *builder) disturbed(names []string) bool {
+	return slices.ContainsFunc(b.plan.Disturbances, func(d plan.Disturbance) bool { return slices.Contains(names, d.Node) })
+}
+
+// begin starts nodes in the networks that wait for them. If it fails it ends them again.
+func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
+	w := work{nodes: nodes, again: map[string]bool{}, received: map[string]bool{}}
+	var names []string
+	for _, n := range nodes {
+		if err := b.mark(n.Name, b.running.of(n.Name).Stopped, true); err != nil {
+			return err
+		}
+		names = append(names, n.Name)
+		w.again[n.Name] = true
+	}
+	for _, name := range receivedAgain(b.plan, names) {
+		w.received[name] = true
+	}
+	err := b.journal.Undo(ctx, b.progress, func(e journal.Entry) bool { return w.received[e.Node] && ofReceiving(e, e.Node) })
+	if err == nil {
+		err = b.make(ctx, w)
+	}
+	if err != nil {
+		b.progress("taking back what was started")
+		return errors.Join(fmt.Errorf("start %s: %w; nines start tries again", strings.Join(names, ", "), err), b.undoPayload(ctx, nodes))
+	}
+	for _, name := range names {
+		if err := b.mark(name, false, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark gives a node these marks and no others, in the journal and in memory.
+func (b *builder) mark(name string, stopped, unfinished bool) error {
+	wanted := map[string]bool{node.MarkStopped: stopped, node.MarkUnfinished: unfinished}
+	for mark, is := range wanted {
+		if !is {
+			continue
+		}
+		if err := node.Mark(b.journal, name, mark); err != nil {
+			return err
+		}
+	}
+	for mark, is := range wanted {
+		if !is {
+			node.Unmark(b.journal, name, mark)
+		}
+	}
+	now := *b.running.of(name)
+	now.Stopped, now.Unfinished = stopped, unfinished
+	b.running.set(&now)
+	return nil
+}
