@@ -148,6 +148,11 @@ func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
 		}
 	}
+	if slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == watchAgain }) && watched(to) {
+		for _, n := range to.Nodes {
+			include(&changes.Watched, n.Name, n.Watched())
+		}
+	}
 	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
 	var added []string
 	for _, name := range changes.AddedNodes {

@@ -91,7 +91,7 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 	}
 }
 
-func TestApplyMakesDeadNodesAnew(t *testing.T) {
+func TestApplyStartsDeadNodes(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, appliedLab)
 	pid := lab.PID("b")
@@ -105,7 +105,7 @@ func TestApplyMakesDeadNodesAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.ReplacedNodes, []string{"a"}) || !lab.Alive("a") || lab.PID("b") != pid {
+	if !slices.Equal(got.RestartedNodes, []string{"a"}) || len(got.ReplacedNodes)+len(got.ReplacedLinks) > 0 || !lab.Alive("a") || lab.PID("b") != pid {
 		t.Errorf("changes: %+v", got)
 	}
 	for _, i := range lab.Plan().Nodes[0].Interfaces {

@@ -28,7 +28,7 @@ const fabricNode = "."
 const netnsDir = "/run/netns"
 
 // programs are the paths of what nines starts.
-type programs struct{ init, engine, disturb, poller string }
+type programs struct{ init, engine, disturb, poller, watcher string }
 
 // Check checks, without making anything, that the host has what this package needs for a lab.
 func Check(p *plan.Plan) error {
@@ -85,6 +85,11 @@ func check(p *plan.Plan) (programs, error) {
 	}
 	if len(p.Disturbances) > 0 {
 		if found.disturb, err = node.Program("nines-disturb"); err != nil {
+			return found, err
+		}
+	}
+	if watched(p) {
+		if found.watcher, err = node.Program("nines"); err != nil {
 			return found, err
 		}
 	}
@@ -170,6 +175,8 @@ type builder struct {
 	site     *link.Site
 	// measured is true for a lab that this process measures.
 	measured bool
+	// taps are those that machines had open when they were ended to be restarted, by node: descriptors.
+	taps map[string][]int
 	// before is the lab's previous plan; nil for a new lab.
 	before *plan.Plan
 }
@@ -256,6 +263,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
 		{"starting to disturb", b.startDisturbances},
+		{"starting to watch", b.startWatcher},
 	}
 	for _, stage := range stages {
 		if err := ctx.Err(); err != nil {

@@ -32,6 +32,9 @@ type Changes struct {
 	Adjusted []string `json:"adjusted"`
 	// Received are nodes that stay, with another receive mode of an interface.
 	Received []string `json:"received,omitempty"`
+	// Watched are nodes that stay, with another restart policy or health check, or whose watcher has
+	// died.
+	Watched []string `json:"watched,omitempty"`
 	// Hugepages is true if other hugepages have to be reserved.
 	Hugepages bool `json:"hugepages,omitempty"`
 	// Tuning is true if the host's settings change.
@@ -45,7 +48,7 @@ func (c *Changes) Empty() bool {
 	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
-		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received) == 0
+		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
 }
 
 // Compare finds the changes from one plan to another. A node is replaced only if something changes
@@ -107,6 +110,9 @@ func (d *differ) nodes() {
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
+		if old != nil && !d.renewed[n.Name] && (old.Restart != n.Restart || !same(old.Healthcheck, n.Healthcheck)) {
+			d.Watched = append(d.Watched, n.Name)
+		}
 	}
 }
 
@@ -130,7 +136,7 @@ func (d *differ) movesPod(old, n plan.Node) bool {
 // substance is the part of a node that cannot change while it runs.
 func substance(n plan.Node) plan.Node {
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
-	n.Receive = nil
+	n.Receive, n.Restart, n.Healthcheck = nil, "", nil
 	return n
 }
 

@@ -29,7 +29,7 @@ func (d *differ) guests() {
 // guestChanges is true if a machine, or a link that it is on, changes.
 func (d *differ) guestChanges(old, now plan.Node) bool {
 	for _, n := range []*plan.Node{&old, &now} {
-		n.App, n.Why, n.Exec = nil, nil, nil
+		n.App, n.Why, n.Exec, n.Restart, n.Healthcheck = nil, nil, nil, "", nil
 	}
 	if !same(old, now) {
 		return true

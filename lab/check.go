@@ -44,6 +44,9 @@ func (l *Lab) Check() ([]Checked, error) {
 	for _, d := range l.plan.Disturbances {
 		list = append(list, Checked{Part: "disturb." + d.Name})
 	}
+	if watched(l.plan) {
+		list = append(list, Checked{Part: watcherPart})
+	}
 	if plan.Partitions(l.plan.Isolation) {
 		list = append(list, Checked{Part: partIsolation})
 	}
@@ -85,8 +88,10 @@ func (l *Lab) Faults() ([]Fault, error) {
 	disturbers, unknown := l.deadDisturbers()
 	receiving, unwritten := l.receiveFaults()
 	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
+	ill, unheard := l.healthFaults()
+	watcher, unwatched := l.deadWatcher()
 	devices, unseen := l.deviceFaults(faults)
-	return append(faults, devices...), errors.Join(err, unread, unknown, unwritten, unseen)
+	return slices.Concat(faults, devices, ill, watcher), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched)
 }
 
 // isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces

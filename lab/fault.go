@@ -25,6 +25,7 @@ const (
 	restartApp
 	receiveAgain
 	disturbAgain
+	watchAgain
 )
 
 func (f Fault) Error() string { return f.Problem }

@@ -51,7 +51,12 @@ func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err 
 			}
 			ports = append(ports, node.Port{Socket: path, Server: !e.SocketServer})
 		} else {
-			var tap *os.File
+			tap := b.takeTap(n.Name)
+			if tap != nil {
+				taps = append(taps, tap)
+				ports = append(ports, node.Port{FD: 2 + len(taps)})
+				continue
+			}
 			if tap, err = b.site.OpenTap(*made, e); tap != nil {
 				taps = append(taps, tap)
 				ports = append(ports, node.Port{FD: 2 + len(taps)})

@@ -46,6 +46,8 @@ type NodeState struct {
 	MemoryBytes int64         `json:"memory_bytes"`
 	Interfaces  []link.Device `json:"interfaces"`
 	App         *AppState     `json:"app,omitempty"`
+	// Health is what the lab's watcher says of the node; nil for a node that is not watched.
+	Health *NodeHealth `json:"health,omitempty"`
 	// Problem is why the node's devices could not be read.
 	Problem string `json:"problem,omitempty"`
 }
@@ -89,8 +91,16 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if in.Received, err = l.Received(); err != nil {
 		return nil, err
 	}
+	health, err := l.Health()
+	if err != nil {
+		return nil, err
+	}
 	for _, n := range l.plan.Nodes {
-		in.NodeList = append(in.NodeList, l.inspectNode(ctx, n))
+		s := l.inspectNode(ctx, n)
+		if i := slices.IndexFunc(health, func(h NodeHealth) bool { return h.Node == n.Name }); i >= 0 {
+			s.Health = &health[i]
+		}
+		in.NodeList = append(in.NodeList, s)
 	}
 	var fabric []link.Device
 	if l.fabric != nil && l.fabric.Alive() {

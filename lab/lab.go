@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -28,6 +29,8 @@ type Lab struct {
 	running  *roster
 	fabric   *node.Running
 	restarts *restartLog
+	// watching watches the nodes of a lab that this process measures; nil without any to watch.
+	watching *watching
 	// held is the lab's lock and journal while this process measures it; otherwise nil.
 	held *holding
 }
@@ -120,6 +123,10 @@ type Status struct {
 	DeadNodes []string `json:"dead_nodes"`
 	// StoppedNodes are nodes that somebody has stopped.
 	StoppedNodes []string `json:"stopped_nodes,omitempty"`
+	// Healthy is how many of the Checked nodes are healthy; those without health checks are not
+	// counted.
+	Healthy int `json:"healthy,omitempty"`
+	Checked int `json:"checked,omitempty"`
 	// Faults are what has died, dead nodes included, or is not as planned.
 	Faults  []string  `json:"faults,omitempty"`
 	Links   int       `json:"links"`
@@ -177,6 +184,15 @@ func statusOf(name string) Status {
 			status.Condition = ConditionUp
 			status.Started = info.ModTime()
 			// What nobody can read is said by check.
+			nodes, _ := lab.Health()
+			for _, n := range nodes {
+				if n.Health != nil {
+					status.Checked++
+				}
+				if n.Health != nil && n.Status == health.Healthy && lab.Alive(n.Node) {
+					status.Healthy++
+				}
+			}
 			faults, _ := lab.Faults()
 			for _, fault := range faults {
 				status.Faults = append(status.Faults, fault.Problem)

@@ -172,6 +172,9 @@ func (o owner) alive() bool {
 func lockLab(s state, name string) (*flock.Lock, error) {
 	held, err := takeLock(s.lock(), name, 0)
 	var busy *BusyError
+	if errors.As(err, &busy) && busy.PID != 0 && s.watcher().PID == busy.PID {
+		held, err = takeLock(s.lock(), name, watcherPatience) // it starts a node again
+	}
 	if errors.As(err, &busy) {
 		if o := readOwner(s.measured()); o.PID == busy.PID && o.alive() {
 			busy.Measuring, busy.Since = o.Experiment, o.Since

@@ -23,7 +23,13 @@ type RestartOptions struct {
 	Kill bool
 	// Progress receives a few words on each step that takes long; may be nil.
 	Progress func(string)
+	// only leaves out the nodes, as they are under the lab's lock, for which it is false; nil leaves
+	// out none.
+	only func(plan.Node, *node.Running) bool
 }
+
+// errOvertaken means that no node was left to change: others have changed them meanwhile.
+var errOvertaken = errors.New("others have changed the nodes meanwhile")
 
 // Restart ends what runs in nodes and starts it again. Their networks stay: devices, addresses and
 // whatever listens to them. A node that is stopped or dead is started. It needs the lab's lock, or a
@@ -31,6 +37,8 @@ type RestartOptions struct {
 func (l *Lab) Restart(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
 		begun := time.Now()
+		b.keepTaps(nodes)
+		defer b.closeTaps()
 		err := b.end(ctx, nodes, options.Kill)
 		if err == nil {
 			err = b.begin(ctx, nodes)
@@ -46,6 +54,11 @@ func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) 
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
 		begun := time.Now()
 		err := b.end(ctx, nodes, options.Kill)
+		for _, n := range nodes {
+			if err == nil {
+				err = b.mark(n.Name, true, false)
+			}
+		}
 		l.restarts.note(nodes, "stopped", begun, options.Why)
 		return err
 	})
@@ -81,6 +94,12 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 		nodes, err := l.restartable(names)
 		if err != nil {
 			return err
+		}
+		if options.only != nil {
+			nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return !options.only(n, l.running.of(n.Name)) })
+			if len(nodes) == 0 {
+				return errOvertaken
+			}
 		}
 		programs, err := check(l.plan)
 		if err != nil {
@@ -146,7 +165,7 @@ func (l *Lab) restartable(names []string) ([]plan.Node, error) {
 	return nodes, nil
 }
 
-// end ends what runs in nodes, and marks them as stopped.
+// end ends what runs in nodes, and marks them as unfinished.
 func (b *builder) end(ctx context.Context, nodes []plan.Node, kill bool) error {
 	if !kill {
 		err := node.Each(ctx, len(nodes), func(i int) error {
@@ -156,15 +175,7 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, kill bool) error {
 			return err
 		}
 	}
-	if err := b.undoPayload(ctx, nodes); err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		if err := b.mark(n.Name, true, false); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.undoPayload(ctx, nodes)
 }
 
 // undoPayload ends what runs in nodes, and marks them as unfinished: also what an end or a start left
@@ -217,7 +228,14 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 	}
 	if err != nil {
 		b.progress("taking back what was started")
-		return errors.Join(fmt.Errorf("start %s: %w; nines start tries again", strings.Join(names, ", "), err), b.undoPayload(ctx, nodes))
+		err = fmt.Errorf("start %s: %w; nines start tries again", strings.Join(names, ", "), err)
+		if back := b.undoPayload(ctx, nodes); back != nil {
+			return errors.Join(err, back)
+		}
+		for _, n := range nodes {
+			err = errors.Join(err, b.mark(n.Name, b.running.of(n.Name).Stopped, false))
+		}
+		return err
 	}
 	for _, name := range names {
 		if err := b.mark(name, false, false); err != nil {

@@ -61,6 +61,9 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	}
 	if options.Measurement != nil {
 		b.Lab.held = held
+		if err := b.Lab.beginWatching(ctx, options.Progress); err != nil {
+			return nil, err
+		}
 		return b.Lab, nil
 	}
 	return b.Lab, held.free()

@@ -65,9 +65,10 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "vm", "kernel/tasks", "busypoll", "fault",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
+	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image"}),

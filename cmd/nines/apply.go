@@ -85,7 +85,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
-		{"adjusted nodes", c.Adjusted},
+		{"adjusted nodes", c.Adjusted}, {"watched nodes", c.Watched},
 	} {
 		if len(row.names) == 0 {
 			continue

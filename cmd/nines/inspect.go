@@ -22,8 +22,9 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect [NAME|FILE]",
 		Short: "Show the current state of a lab",
 		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
-which of them are dead; links with their counters and programs; the engines; how the
-lab's CPUs are isolated; and device settings that affect the measurement.`,
+which of them are dead, stopped, healthy, or were started again; links with their
+counters and programs; the engines; how the lab's CPUs are isolated; and device settings
+that affect the measurement.`,
 		Example: `  nines inspect
   nines inspect quickstart
   nines inspect --format json | jq '.node_list[] | {name, pid}'`,
@@ -78,6 +79,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	writeIsolation(out, in.Isolation)
 	writeReceived(out, in.Received)
 	writeApps(out, in)
+	writeHealth(out, in)
 	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)

@@ -19,7 +19,8 @@ func newListCommand() *cobra.Command {
 it now); measuring (a process measures in it); orphaned (the measuring process died);
 incomplete (its start or end was cut off).
 nines down removes every lab that no process holds, and the next nines run removes
-orphaned labs. Stopped are the nodes that somebody has stopped. Faults are what has died or is not as planned: nines check lists them.`,
+orphaned labs. Stopped are the nodes that somebody has stopped, healthy those whose
+checks succeed. Faults are what has died or is not as planned: nines check lists them.`,
 		Example: `  nines ls
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,
@@ -38,19 +39,27 @@ orphaned labs. Stopped are the nodes that somebody has stopped. Faults are what 
 	return c
 }
 
+// healthy is how many of the nodes with health checks are healthy.
+func healthy(l lab.Status) string {
+	if l.Checked == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d", l.Healthy, l.Checked)
+}
+
 func writeLabs(out io.Writer, labs []lab.Status) error {
 	if len(labs) == 0 {
 		_, err := fmt.Fprintln(out, "no lab is up")
 		return err
 	}
 	t := &terminal.Table{}
-	t.Row("LAB", "CONDITION", "NODES", "STOPPED", "FAULTS", "LINKS", "PREFIX", "SINCE")
+	t.Row("LAB", "CONDITION", "NODES", "STOPPED", "HEALTHY", "FAULTS", "LINKS", "PREFIX", "SINCE")
 	for _, l := range labs {
 		condition := string(l.Condition)
 		if l.PID != 0 {
 			condition += fmt.Sprintf(" by %d", l.PID)
 		}
-		t.Row(l.Name, condition, l.Nodes, len(l.StoppedNodes), max(len(l.Faults), len(l.DeadNodes)),
+		t.Row(l.Name, condition, l.Nodes, len(l.StoppedNodes), healthy(l), max(len(l.Faults), len(l.DeadNodes)),
 			l.Links, l.Prefix, l.Started.Format("2006-01-02 15:04:05"))
 	}
 	return t.Write(out, terminal.Style{})

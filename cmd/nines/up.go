@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,8 @@ import (
 type upCall struct {
 	labFile
 	dryRun bool
+	wait   bool
+	limit  time.Duration
 }
 
 func newUpCommand() *cobra.Command {
@@ -31,10 +34,13 @@ engines of nodes that forward or reflect. Nothing is measured.
 If a step fails, or at Ctrl-C, nines removes what it made. If nines is killed,
 'nines down' removes it, and so does the next 'nines up' of the same file.
 
+--wait returns when the nodes that have a healthcheck are healthy. If they are not in
+time, the error names them, with what their last checks said, and the lab stays.
 --dry-run lists the steps and makes nothing. If the host lacks something for them, the
 output ends with it and the exit code is 3.`,
 		Example: `  nines up lab.yaml
   nines up lab.yaml --dry-run                # show what would be made
+  nines up lab.yaml --wait --wait-limit 1m   # until its health checks succeed
   nines up lab.yaml --set links.*.kind=bridge
   nines up examples/quickstart.yaml --run 4  # the network of the sweep's fourth run
   nines exec dut -- ip addr                  # and then look around`,
@@ -46,6 +52,8 @@ output ends with it and the exit code is 3.`,
 	}
 	call.flags(c)
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be made, and make nothing")
+	c.Flags().BoolVar(&call.wait, "wait", false, "return when all nodes with a healthcheck are healthy")
+	c.Flags().DurationVar(&call.limit, "wait-limit", 0, "how long --wait waits (default: until the checks must have a verdict)")
 	return c
 }
 
@@ -65,6 +73,12 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 	l, err := lab.Up(ctx, lab.UpOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
 	if err != nil {
 		return err
+	}
+	if u.wait {
+		limit := cmp.Or(u.limit, lab.HealthPatience(p.Plan))
+		if err := l.AwaitHealthy(ctx, limit, progressTo(progress)); err != nil {
+			return fmt.Errorf("lab %s is up, but %w; nines inspect %s shows its nodes, and nines down %s takes it down", l.Name(), err, l.Name(), l.Name())
+		}
 	}
 	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", l.Name(),
 		terminal.Count(len(p.Nodes), "node"), terminal.Count(len(p.Links), "link"), time.Since(start).Round(time.Millisecond))

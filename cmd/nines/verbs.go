@@ -28,6 +28,7 @@ func verbGroups() []verbGroup {
 			newGraphCommand(),
 			newSwitchCommand(),
 			newSchemaCommand(),
+			newWatchCommand(),
 		}},
 		{"measure", "Measure:", []*cobra.Command{
 			newRunCommand(),

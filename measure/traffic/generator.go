@@ -146,16 +146,24 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	if g.rx == g.tx {
 		run = g.runLoop
 	}
+	g.lab.TakeRestarts() // those before the trial
 	outcome, err := run(ctx, trial, progress)
 	faults, unread := g.lab.Faults()
+	restarts := g.lab.TakeRestarts()
 	if err != nil {
-		// A death explains the engines' errors.
+		// A death explains the engines' errors, and so does a restart.
+		for _, r := range restarts {
+			err = fmt.Errorf("%w; in this trial %s", err, r)
+		}
 		for _, fault := range faults {
 			err = fmt.Errorf("%w; %w", err, fault)
 		}
 		return Outcome{}, err
 	}
 	outcome.Died, outcome.Faults = faults, slices.Clone(faults)
+	for _, r := range restarts {
+		outcome.Faults = append(outcome.Faults, lab.Fault{Of: "a restart of " + r.Node, Problem: "in this trial " + r.String()})
+	}
 	for _, untimed := range g.lab.Untimed() {
 		outcome.Faults = append(outcome.Faults, lab.Fault{Problem: untimed})
 	}

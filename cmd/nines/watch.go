@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab"
+)
+
+// newWatchCommand is the process that nines up starts where nodes are watched. It is not for users:
+// the journal of the lab has to have it.
+func newWatchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "watch LAB",
+		Short:  "Check the health of a lab's nodes, and start them again by their policies",
+		Hidden: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Wrongf("name one lab; nines up starts this where a node has restart or healthcheck")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			// A lost terminal is no reason to end.
+			signal.Ignore(syscall.SIGHUP)
+			return lab.Watch(c.Context(), args[0], func(line string) {
+				fmt.Fprintln(c.OutOrStdout(), time.Now().Format(time.RFC3339), line)
+			})
+		},
+	}
+}

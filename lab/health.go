@@ -1,0 +1,107 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nines.dev/nines/lab/health"
+	"nines.dev/nines/plan"
+)
+
+// NodeHealth is what the lab's watcher says of a node that it watches.
+type NodeHealth struct {
+	Node string `json:"node"`
+	// Health is the verdict of its checks; nil for a node without checks.
+	*health.Health `json:",omitempty"`
+	// PID is the first process that it is about.
+	PID int `json:"pid"`
+	// Restarts is how often the watcher has started the node again; Last is when it did so last, and
+	// Why is the reason.
+	Restarts int       `json:"restarts"`
+	Last     time.Time `json:"last,omitzero"`
+	Why      string    `json:"why,omitempty"`
+	// Failed is why the watcher could not start the node the last time that it tried; empty if it
+	// could.
+	Failed string `json:"failed,omitempty"`
+}
+
+func (s state) health() string { return filepath.Join(s.dir, "health.json") }
+
+// Health is what the lab's watcher says of the nodes that the plan lets it watch, in the plan's order.
+// What it has said of an earlier start of a node counts no more: such a node is starting.
+func (l *Lab) Health() ([]NodeHealth, error) {
+	if !watched(l.plan) {
+		return nil, nil
+	}
+	said, err := l.state.readHealth()
+	if err != nil {
+		return nil, err
+	}
+	var list []NodeHealth
+	for _, n := range l.plan.Nodes {
+		if !n.Watched() {
+			continue
+		}
+		h, has := said[n.Name]
+		if !has {
+			h = NodeHealth{Node: n.Name}
+		}
+		switch {
+		case n.Healthcheck == nil:
+			h.Health = nil
+		case h.Health == nil || h.PID != l.PID(n.Name):
+			h.Health = &health.Health{Status: health.Starting}
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+func (s state) readHealth() (map[string]NodeHealth, error) {
+	text, err := os.ReadFile(s.health())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the health of the lab's nodes: %w", err)
+	}
+	said := map[string]NodeHealth{}
+	if err := json.Unmarshal(text, &said); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.health(), err)
+	}
+	return said, nil
+}
+
+// watched is true for a plan with a node whose health is checked, or that is started again when it
+// ends.
+func watched(p *plan.Plan) bool {
+	for i := range p.Nodes {
+		if p.Nodes[i].Watched() {
+			return true
+		}
+	}
+	return false
+}
+
+// healthFaults are the nodes that run and do not do their work, and those that could not be started
+// again.
+func (l *Lab) healthFaults() ([]Fault, error) {
+	list, err := l.Health()
+	var faults []Fault
+	for _, h := range list {
+		if h.Health == nil || h.Status != health.Unhealthy || !l.Alive(h.Node) {
+			continue
+		}
+		faults = append(faults, Fault{
+			Of: "the health of node " + h.Node, Part: "node " + h.Node,
+			Problem: fmt.Sprintf("node %s is unhealthy, after %d failed checks; the last: %s", h.Node, h.Failures, h.Said),
+			remedy:  restartNode, target: h.Node,
+		})
+	}
+	return faults, err
+}

@@ -1,0 +1,57 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// watchedLab is wholeLab with a node that is watched.
+var watchedLab = strings.Replace(wholeLab, "b: {runtime: netns, app", "b: {runtime: netns, restart: on-failure, healthcheck: {exec: [\"true\"]}, app", 1)
+
+// At whatever point of a restart nines was killed, down undoes all of it.
+func TestDownAfterRestartWasKilledAtEveryPoint(t *testing.T) {
+	c := newCrasher(t)
+	before := settings(t)
+	c.killed(1, []string{"up", c.whole}, []string{"restart", "a", "b", "c"}, func(_ int, _ bool, said string) {
+		c.run(0, "down", "tbcrash")
+		c.gone("restart killed at " + said)
+	})
+	unchanged(t, before)
+}
+
+// The next restart of the same nodes finishes what was cut off, and the lab is as planned.
+func TestRestartAfterRestartWasKilled(t *testing.T) {
+	c := newCrasher(t)
+	c.killed(3, []string{"up", c.whole}, []string{"restart", "a", "b", "c"}, func(_ int, _ bool, said string) {
+		c.run(0, "restart", "a", "b", "c")
+		c.run(0, "check", "tbcrash") // its exit code says if something is not as planned
+		c.run(0, "down", "tbcrash")
+		c.gone("restart killed and done again, " + said)
+	})
+}
+
+// A stop that was cut off is finished by the next one, and the start of what it left.
+func TestStartAfterStopWasKilled(t *testing.T) {
+	c := newCrasher(t)
+	c.killed(3, []string{"up", c.whole}, []string{"stop", "a", "b", "c"}, func(_ int, _ bool, said string) {
+		c.run(0, "stop", "a", "b", "c")
+		c.run(0, "check", "tbcrash")
+		c.run(0, "start", "a", "b", "c")
+		c.run(0, "check", "tbcrash")
+		c.run(0, "down", "tbcrash")
+		c.gone("stop killed, " + said)
+	})
+}
+
+// A watched lab, killed while it is made.
+func TestDownAfterUpOfAWatchedLabWasKilled(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	c := newCrasherOf(t, watchedLab, watchedLab)
+	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
+		c.run(0, "down", "tbcrash")
+		c.gone("up of a watched lab killed at " + said)
+	})
+}

@@ -1,0 +1,482 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// The node that is restarted, on every kind of link that a kernel without modules has:
+//
+//	load:tx ──in, veth── dut:in ▸ forward ▸ dut:out ──out, bridge── load:rx
+//	                     dut:x1 ──xdp── load:x1      dut:mac ──macvlan── load:mac
+const restartLab = `
+name: tbrestart
+topology:
+  nodes:
+    load: {}
+    dut: {runtime: RUNTIME, memory: 256MiB, app: {kind: chain}, sysctls: {net.ipv4.ip_default_ttl: "65", kernel.msgmax: "9000"}}
+    far: {}
+  links:
+    - {name: in, kind: veth, endpoints: ["load:tx", "dut:in"]}
+    - {name: out, kind: bridge, endpoints: ["dut:out", "far:rx"]}
+    - {name: x1, kind: xdp, endpoints: ["dut:x1", "load:x1"]}
+    - {name: mac, kind: macvlan, endpoints: ["dut:mac", "far:mac"]}
+`
+
+func restartText(runtime string) string {
+	return strings.NewReplacer("RUNTIME", runtime, "name: tbrestart", "name: tbre"+runtime, "app: {kind: chain}, ", "").Replace(restartLab)
+}
+
+// network is all that ip(8) tells of a node's devices and addresses: names, indexes, those of their
+// other ends, MAC addresses, states, addresses, routes and neighbours.
+func network(t *testing.T, lab *Lab, nodeName string) string {
+	t.Helper()
+	r := lab.running.of(nodeName)
+	ns, err := r.Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	var all strings.Builder
+	for _, what := range [][]string{
+		{"ip", "-o", "link"}, {"ip", "-o", "address"}, {"ip", "route"}, {"ip", "neighbour", "show", "nud", "permanent"},
+	} {
+		if err := ns.Do(func() error {
+			out, err := exec.Command(what[0], what[1:]...).Output() // on this thread, so inside
+			all.Write(out)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+func TestARestartKeepsTheNetwork(t *testing.T) {
+	labtest.Root(t)
+	ctx := context.Background()
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			if runtime == "lxc" {
+				lxc(t)
+			}
+			lab := up(t, restartText(runtime))
+			in(t, lab, "dut", "sh", "-c", "echo kept > /tmp/nines-restart-"+lab.Name())
+			t.Cleanup(func() { _ = os.Remove("/tmp/nines-restart-" + lab.Name()) })
+			before := map[string]string{}
+			for _, n := range lab.Plan().Nodes {
+				before[n.Name] = network(t, lab, n.Name)
+			}
+			other := lab.PID("load")
+			capture, err := lab.Capture("dut", "in")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer capture.Close()
+			for _, how := range []struct {
+				what string
+				do   func() error
+			}{
+				{"restart", func() error { return lab.Restart(ctx, []string{"dut"}, RestartOptions{}) }},
+				{"restart --kill", func() error { return lab.Restart(ctx, []string{"dut"}, RestartOptions{Kill: true}) }},
+				{"stop and start", func() error {
+					if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+						return err
+					}
+					stopped(t, lab, "dut")
+					return lab.Start(ctx, []string{"dut"}, RestartOptions{})
+				}},
+				{"stop and restart", func() error {
+					if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+						return err
+					}
+					return lab.Restart(ctx, []string{"dut"}, RestartOptions{})
+				}},
+				{"death and start", func() error {
+					end(t, lab, "dut")
+					return lab.Start(ctx, []string{"dut"}, RestartOptions{})
+				}},
+				{"death and apply", func() error {
+					end(t, lab, "dut")
+					changes, err := lab.Apply(ctx, ApplyOptions{Plan: lab.Plan(), Experiment: []byte(restartText(runtime))})
+					if !slices.Equal(changes.RestartedNodes, []string{"dut"}) || len(changes.ReplacedNodes)+len(changes.ReplacedLinks)+len(changes.AddedEndpoints) > 0 {
+						t.Errorf("apply changed %+v", changes)
+					}
+					return err
+				}},
+			} {
+				pid := lab.PID("dut")
+				if err := how.do(); err != nil {
+					t.Fatalf("%s: %v", how.what, err)
+				}
+				if now := lab.PID("dut"); now == pid || now == 0 {
+					t.Errorf("%s: the first process was %d and is %d", how.what, pid, now)
+				}
+				again, err := Open(lab.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, was := range before {
+					if is := network(t, again, name); is != was {
+						t.Errorf("%s: the network of %s was\n%s\nand is\n%s", how.what, name, was, is)
+					}
+				}
+				if again.PID("load") != other {
+					t.Errorf("%s: another node was restarted, too", how.what)
+				}
+				if bad := problems(t, again); len(bad) > 0 {
+					t.Errorf("%s: %v", how.what, bad)
+				}
+				if got := in(t, again, "dut", "cat", "/tmp/nines-restart-"+lab.Name(), "/proc/sys/net/ipv4/ip_default_ttl", "/proc/sys/kernel/msgmax"); got != "kept\n65\n9000" {
+					t.Errorf("%s: its file and sysctls are %q", how.what, got)
+				}
+				limited(t, again, "dut")
+				for _, i := range findNode(again.Plan(), "load").Interfaces {
+					in(t, again, "load", "ping", "-c1", "-W5", "-I", i.Name, i.Neighbours[0].IP)
+				}
+				if frame, err := captured(capture); err != nil || frame == 0 {
+					t.Errorf("%s: a capture that goes on has %d frames of it, %v", how.what, frame, err)
+				}
+			}
+			if err := lab.Down(ctx); err != nil {
+				t.Error(err)
+			}
+			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// captured is how many frames wait in a capture.
+func captured(c *Capture) (frames int, err error) {
+	for {
+		_, there, err := c.Waiting()
+		if err != nil || !there {
+			return frames, err
+		}
+		frames++
+	}
+}
+
+// stopped fails the test if a node is not stopped, or is told as dead.
+func stopped(t *testing.T, lab *Lab, nodeName string) {
+	t.Helper()
+	lab, err := Open(lab.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := statusOf(lab.Name())
+	if lab.Alive(nodeName) || !slices.Equal(status.StoppedNodes, []string{nodeName}) || len(status.DeadNodes)+len(status.Faults) > 0 {
+		t.Errorf("a stopped node: alive %v, %+v", lab.Alive(nodeName), status)
+	}
+	parts, err := lab.Check()
+	if err != nil || !slices.Contains(parts, Checked{Part: "node " + nodeName, Stopped: true}) {
+		t.Errorf("the check of a stopped node: %+v, %v", parts, err)
+	}
+	seen, err := lab.Inspect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range seen.NodeList {
+		if n.Stopped != (n.Name == nodeName) || n.Alive == n.Stopped {
+			t.Errorf("inspect shows %+v", n)
+		}
+	}
+	if _, err := lab.Command(context.Background(), nodeName, []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "is stopped; nines start "+nodeName) {
+		t.Errorf("a command in a stopped node: %v", err)
+	}
+	changes, err := lab.Changes(lab.Plan())
+	if err != nil || !changes.Empty() {
+		t.Errorf("apply would start a stopped node: %+v, %v", changes, err)
+	}
+}
+
+// end kills a node's first process, and returns when the node is dead.
+func end(t *testing.T, lab *Lab, nodeName string) {
+	t.Helper()
+	lab, err := Open(lab.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.running.of(nodeName).Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for lab.Alive(nodeName) {
+		time.Sleep(time.Millisecond)
+	}
+	if status := statusOf(lab.Name()); !slices.Equal(status.DeadNodes, []string{nodeName}) || len(status.StoppedNodes) > 0 {
+		t.Errorf("a dead node: %+v", status)
+	}
+}
+
+// limited fails the test if a node is not in a control group with its limit of memory.
+func limited(t *testing.T, lab *Lab, nodeName string) {
+	t.Helper()
+	dirs, err := cgroup.DirsOf(lab.PID(nodeName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := findNode(lab.Plan(), nodeName)
+	for _, dir := range dirs {
+		for _, file := range []string{"memory.limit_in_bytes", "memory.max"} {
+			if text, err := os.ReadFile(dir + "/" + file); err == nil && strings.TrimSpace(string(text)) == fmt.Sprint(n.MemoryBytes) {
+				return
+			}
+		}
+	}
+	t.Errorf("no control group of %s limits its memory to %d: %v", nodeName, n.MemoryBytes, dirs)
+}
+
+// load:tx ──in── dut:in ▸ forward ▸ dut:out ──out── load:rx
+const restartEngineLab = `
+name: tbreengine
+topology:
+  nodes:
+    load: {}
+    dut: {runtime: RUNTIME, app: {kind: forward, backend: BACKEND}}
+  links:
+    - {name: in, kind: KIND, endpoints: ["load:tx", "dut:in"]}
+    - {name: out, kind: KIND, endpoints: ["dut:out", "load:rx"]}
+traffic: {from: "load:tx", to: "load:rx", backend: raw}
+disturb:
+  it: {kind: stop, node: dut, period: 1s, length: 1ms}
+`
+
+// TestARestartedEngineForwards: the engine of a node starts with it, on sockets and on XDP links, and
+// so does what stops it on purpose.
+func TestARestartedEngineForwards(t *testing.T) {
+	labtest.Root(t)
+	for _, c := range []struct{ runtime, kind, backend string }{
+		{"netns", "veth", "raw"}, {"lxc", "bridge", "raw"}, {"netns", "veth", "xdp"}, {"lxc", "xdp", "raw"},
+	} {
+		t.Run(c.runtime+" "+c.kind+" "+c.backend, func(t *testing.T) {
+			if c.runtime == "lxc" {
+				lxc(t)
+			}
+			lab := up(t, strings.NewReplacer("RUNTIME", c.runtime, "KIND", c.kind, "BACKEND", c.backend).Replace(restartEngineLab))
+			for _, round := range []string{"before", "after one restart", "after two"} {
+				if round != "before" {
+					if err := lab.Restart(context.Background(), []string{"dut"}, RestartOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				forwards(t, lab, round)
+				if bad := problems(t, lab); len(bad) > 0 {
+					t.Errorf("%s: %v", round, bad)
+				}
+			}
+		})
+	}
+}
+
+// forwards fails the test if the engine of dut does not take frames from load.
+func forwards(t *testing.T, lab *Lab, when string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		sendFrame(t, lab, "load", "tx")
+		seen, err := lab.Inspect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(seen.NodeList, func(n NodeState) bool { return n.Name == "dut" })
+		app := seen.NodeList[at].App
+		if slices.ContainsFunc(app.Ports, func(p client.PortStats) bool { return p.RxPackets > 0 }) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: the engine, which is %s, has received nothing: %+v", when, app.Engine, app.Ports)
+		}
+	}
+}
+
+// sendFrame sends a frame to everybody from an interface of a node.
+func sendFrame(t *testing.T, lab *Lab, nodeName, interfaceName string) {
+	t.Helper()
+	ns, err := lab.running.of(nodeName).Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	err = ns.Do(func() error {
+		device, err := net.InterfaceByName(interfaceName)
+		if err != nil {
+			return err
+		}
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		frame := make([]byte, 60)
+		copy(frame, "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01\x88\xb5") // a local experiment, IEEE 802
+		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: device.Index, Halen: 6})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatCannotBeRestartedIsRefused(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, `
+name: tbreno
+topology:
+  nodes:
+    a: {}
+    h: {runtime: host}
+  links:
+    - {endpoints: ["a:v", "h:v"]}
+`)
+	ctx := context.Background()
+	for _, c := range []struct {
+		node, says string
+		code       int
+	}{
+		{"h", "host's own processes", exit.Wrong},
+		{"nobody", `has no node "nobody"; it has a, h`, exit.Wrong},
+	} {
+		for how, do := range map[string]func(context.Context, []string, RestartOptions) error{"restart": lab.Restart, "stop": lab.Stop, "start": lab.Start} {
+			pid := lab.PID("a")
+			err := do(ctx, []string{"a", c.node}, RestartOptions{})
+			if err == nil || !strings.Contains(err.Error(), c.says) || exit.Code(err) != c.code {
+				t.Errorf("%s of %s: %v (exit code %d)", how, c.node, err, exit.Code(err))
+			}
+			if lab.PID("a") != pid {
+				t.Errorf("%s of %s was refused, and changed another node", how, c.node)
+			}
+		}
+	}
+	// A node whose network is gone is rebuilt with its links, by apply.
+	r := lab.running.of("a")
+	if err := r.Network.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for r.Network.Alive() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := lab.Restart(ctx, []string{"a"}, RestartOptions{}); err == nil || !strings.Contains(err.Error(), "lost its network") {
+		t.Errorf("a restart without a network: %v", err)
+	}
+	changes, err := lab.Apply(ctx, ApplyOptions{Plan: lab.Plan(), Experiment: []byte("name: tbreno\n")})
+	if err != nil || !slices.Equal(changes.ReplacedNodes, []string{"a"}) {
+		t.Errorf("apply changed %+v, %v", changes, err)
+	}
+	if bad := problems(t, lab); len(bad) > 0 {
+		t.Error(bad)
+	}
+}
+
+// TestAStartThatFailsIsTakenBack: the node is stopped as it was, and starts when the cause is gone.
+func TestAStartThatFailsIsTakenBack(t *testing.T) {
+	labtest.Root(t)
+	flag := t.TempDir() + "/flag"
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lab := up(t, fmt.Sprintf(`
+name: tbrefail
+topology:
+  nodes:
+    a: {exec: [[test, -e, %q]]}
+    b: {}
+  links:
+    - {endpoints: ["a:v", "b:v"]}
+`, flag))
+	ctx := context.Background()
+	if err := os.Remove(flag); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Restart(ctx, []string{"a"}, RestartOptions{}); err == nil || !strings.Contains(err.Error(), "nines start tries again") {
+		t.Errorf("the start failed with %v", err)
+	}
+	if status := statusOf(lab.Name()); !slices.Equal(status.DeadNodes, []string{"a"}) {
+		t.Errorf("after a restart that failed: %+v", status)
+	}
+	if err := lab.Stop(ctx, []string{"a"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(ctx, []string{"a"}, RestartOptions{}); err == nil {
+		t.Error("the start did not fail")
+	}
+	stopped(t, lab, "a")
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(ctx, []string{"a"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if bad := problems(t, lab); len(bad) > 0 {
+		t.Error(bad)
+	}
+}
+
+// TestRestartIsForRuntimesThatOutlive: a runtime that restarts says so in its descriptor, and one that
+// does not gives its reason. It is pure.
+func TestRestartIsForRuntimesThatOutlive(t *testing.T) {
+	for runtime, want := range map[spec.Runtime]bool{
+		spec.RuntimeNetns: true, spec.RuntimeLXC: true, spec.RuntimeVM: true, spec.RuntimeHost: false, spec.RuntimePod: false,
+	} {
+		d := runtime.Descriptor()
+		if d.Restarts() != want || want == (d.Refusals["restart"].Problem != "") {
+			t.Errorf("%s: restarts %v, refused with %+v", runtime, d.Restarts(), d.Refusals["restart"])
+		}
+	}
+}
+
+// TestReceiveModesAreSetUpAgain: those of started nodes, and all where starting moves the kernel's
+// threads. It is pure.
+func TestReceiveModesAreSetUpAgain(t *testing.T) {
+	p := &plan.Plan{Nodes: []plan.Node{{Name: "a", Receive: &plan.Receive{}}, {Name: "b", Receive: &plan.Receive{}}, {Name: "c"}}}
+	if got := receivedAgain(p, []string{"a", "c"}); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("set up again: %v", got)
+	}
+	p.Isolation = spec.IsolationIsolated
+	if got := receivedAgain(p, []string{"c"}); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("with isolation: %v", got)
+	}
+}
+
+// TestRestartsAreTold: once, in a line that a trial can give as its reason. It is pure.
+func TestRestartsAreTold(t *testing.T) {
+	l := &Lab{restarts: &restartLog{}}
+	l.restarts.note([]plan.Node{{Name: "a"}, {Name: "b"}}, "restarted", time.Now(), "it had died")
+	told := l.TakeRestarts()
+	if len(told) != 2 || !strings.HasPrefix(told[1].String(), "node b was restarted at ") || !strings.HasSuffix(told[1].String(), ": it had died") {
+		t.Errorf("told: %v", told)
+	}
+	if again := l.TakeRestarts(); len(again) > 0 {
+		t.Errorf("told twice: %v", again)
+	}
+	if none := (&Lab{}).TakeRestarts(); none != nil {
+		t.Errorf("a lab that nobody changes: %v", none)
+	}
+}
+
+// killProcess kills a process, and returns when it has ended.
+func killProcess(t *testing.T, id proc.Identity) {
+	t.Helper()
+	if err := id.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for id.Alive() {
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,254 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/health"
+)
+
+// watchEvery is how often a watcher looks at its nodes. A look at one is a line of /proc.
+const watchEvery = 100 * time.Millisecond
+
+// watcher checks the health of a lab's nodes, and starts those again that have ended, by their
+// policies.
+//
+//	every 100 ms, for each node:   look ─▸ begin a check that is due ─▸ start it again, if it is to be
+//	a check ends:                  the node's health follows it
+//
+// All of it is one goroutine, besides the checks that run.
+type watcher struct {
+	lab   *Lab
+	nodes map[string]*watchedNode
+	// results are of checks that have ended.
+	results chan checked
+	// written is what the file says of the nodes' health.
+	written map[string]NodeHealth
+	// engines are the processes of the nodes' engines, read again when the journal has grown.
+	engines map[string]proc.Identity
+	seen    map[string]os.FileInfo
+	// own is true for a watcher in a process of its own, which reads the lab again when it changes.
+	own bool
+	// say receives a line for each thing that is done.
+	say func(string)
+}
+
+// checked is a check that has ended, of a node with a first process.
+type checked struct {
+	node    string
+	main    proc.Identity
+	outcome health.Outcome
+}
+
+func newWatcher(l *Lab, own bool, say func(string)) *watcher {
+	return &watcher{
+		lab: l, own: own, say: say, nodes: map[string]*watchedNode{}, results: make(chan checked), seen: map[string]os.FileInfo{},
+	}
+}
+
+// Watch watches a lab until ctx ends or the lab is gone. It is the process that the journal of a lab
+// has whose nodes are watched; say receives a line for each thing that it does.
+func Watch(ctx context.Context, name string, say func(string)) error {
+	l, err := Open(name)
+	if err != nil {
+		return err
+	}
+	err = newWatcher(l, true, say).run(ctx)
+	if errors.As(err, new(*NotFoundError)) {
+		return nil
+	}
+	return err
+}
+
+func (w *watcher) run(ctx context.Context) error {
+	// The checks that still run end with ctx, and nobody waits for their results.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer func() {
+		for _, n := range w.nodes {
+			n.forget()
+		}
+	}()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		if err := w.look(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case r := <-w.results:
+			w.take(r)
+		}
+	}
+}
+
+// changed is true if a file of the lab is another than at the last call.
+func (w *watcher) changed(path string) bool {
+	now, err := os.Stat(path)
+	if err != nil {
+		return w.seen[path] != nil // gone: the lab is being removed
+	}
+	before := w.seen[path]
+	w.seen[path] = now
+	return before == nil || !os.SameFile(before, now) || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime())
+}
+
+// refresh reads what has changed of the lab.
+func (w *watcher) refresh() error {
+	s := w.lab.state
+	journalled, planned := w.changed(s.journal()), w.changed(s.plan())
+	if !journalled && !planned {
+		return nil
+	}
+	if w.own {
+		now, err := Open(w.lab.name)
+		if err != nil {
+			return err
+		}
+		w.lab = now
+	}
+	engines, err := w.lab.engineProcesses()
+	w.engines = engines
+	return err
+}
+
+// look looks at each node once, and does what is due.
+func (w *watcher) look(ctx context.Context) error {
+	if err := w.refresh(); err != nil {
+		return err
+	}
+	var finished bool
+	for _, n := range w.lab.plan.Nodes {
+		r := w.lab.running.of(n.Name)
+		if !n.Watched() || r == nil {
+			continue
+		}
+		if !finished {
+			// A lab that is made or changed just now is not looked at.
+			if finished = w.lab.Finished(); !finished {
+				return nil
+			}
+		}
+		watched := w.nodes[n.Name]
+		if watched == nil {
+			watched = &watchedNode{said: NodeHealth{Node: n.Name}}
+			w.nodes[n.Name] = watched
+		}
+		now := time.Now()
+		if r.Unfinished {
+			continue // somebody stops or starts it just now
+		}
+		watched.follow(n, r, now)
+		seen := health.Seen{Alive: watched.ended.IsZero(), Stopped: r.Stopped}
+		if !seen.Alive && !seen.Stopped {
+			seen.Ended = watched.ending()
+		}
+		if id, has := w.engines[n.Name]; has && !id.Alive() {
+			seen.Broken = "its engine had died"
+		}
+		if h := watched.said.Health; h != nil {
+			seen.Health = *h
+		}
+		if why := watched.reason(n, seen, now); why != "" {
+			w.restart(ctx, watched, n.Name, why)
+			continue
+		}
+		if seen.Alive && !seen.Stopped && n.Healthcheck != nil && !watched.checking && !now.Before(watched.next) {
+			watched.checking = true
+			l, main := w.lab, watched.main
+			go func() {
+				r := checked{n.Name, main, l.checkHealth(ctx, n)}
+				select {
+				case w.results <- r:
+				case <-ctx.Done():
+				}
+			}()
+		}
+	}
+	return w.write()
+}
+
+// take takes the result of a check, if the node is still the one that was checked.
+func (w *watcher) take(r checked) {
+	watched, n := w.nodes[r.node], findNode(w.lab.plan, r.node)
+	if watched == nil || watched.main != r.main {
+		return
+	}
+	watched.checking = false
+	if n == nil || n.Healthcheck == nil || watched.said.Health == nil || !watched.main.Alive() {
+		return
+	}
+	before := watched.said.Status
+	h := watched.said.After(*n.Healthcheck, watched.started, r.outcome)
+	watched.said.Health = &h
+	watched.next = r.outcome.Ended.Add(time.Duration(n.Healthcheck.Interval))
+	if h.Status != before {
+		text := fmt.Sprintf("node %s is %s", n.Name, h.Status)
+		if h.Said != "" {
+			text += ": " + h.Said
+		}
+		w.say(text)
+	}
+}
+
+// restart starts a node again. While somebody else changes the lab it waits.
+func (w *watcher) restart(ctx context.Context, n *watchedNode, name, why string) {
+	l := w.lab
+	if w.own {
+		// The checks that run have the lab as it was.
+		var err error
+		if l, err = Open(w.lab.name); err != nil {
+			return
+		}
+	}
+	err := l.Restart(ctx, []string{name}, RestartOptions{Why: why, Kill: true, Progress: w.say, only: n.stillWanted})
+	if errors.As(err, new(*BusyError)) || errors.Is(err, errOvertaken) || ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	n.attempts, n.due = n.attempts.Made(now), time.Time{}
+	if err != nil {
+		n.said.Failed = err.Error()
+		w.say(fmt.Sprintf("node %s could not be started again: %v", name, err))
+		return
+	}
+	n.said.Restarts++
+	n.said.Last, n.said.Why, n.said.Failed = now, why, ""
+	w.say(fmt.Sprintf("node %s was started again, as %s", name, why))
+}
+
+// write writes what is known of the nodes' health, if it has changed.
+func (w *watcher) write() error {
+	now := map[string]NodeHealth{}
+	for name, n := range w.nodes {
+		now[name] = n.said
+	}
+	if maps.EqualFunc(now, w.written, NodeHealth.same) {
+		return nil
+	}
+	// A full disk keeps nobody from watching; the next change tries again.
+	if err := writeJSON(w.lab.state.health(), now); err != nil {
+		if !isFull(err) {
+			return err
+		}
+		return nil
+	}
+	w.written = maps.Clone(now)
+	return nil
+}
+
+func (h NodeHealth) same(other NodeHealth) bool {
+	if (h.Health == nil) != (other.Health == nil) || h.Health != nil && *h.Health != *other.Health {
+		return false
+	}
+	h.Health, other.Health = nil, nil
+	return h == other
+}

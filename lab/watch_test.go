@@ -1,0 +1,338 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/health"
+	"nines.dev/nines/test/labtest"
+)
+
+// eventually waits until something is so. A busy host may take long, so it waits long.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("this never came: %s", what)
+		}
+	}
+}
+
+// said is what the watcher says of a node now.
+func said(t *testing.T, name, nodeName string) NodeHealth {
+	t.Helper()
+	lab, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := lab.Health()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range list {
+		if h.Node == nodeName {
+			return h
+		}
+	}
+	t.Fatalf("nothing is said of %s: %+v", nodeName, list)
+	return NodeHealth{}
+}
+
+// a:v ──── b:v, c:v, d:v: each starts again, or not, by another policy.
+const policyLab = `
+name: tbpolicy
+topology:
+  nodes:
+    a: {}
+    b: {restart: on-failure}
+    c: {restart: always}
+    d: {runtime: lxc, restart: on-failure}
+  links:
+    - {name: lan, kind: bridge, endpoints: ["a:v", "b:v", "c:v", "d:v"]}
+`
+
+func TestPoliciesStartNodesAgain(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	lab := up(t, policyLab)
+	ctx := context.Background()
+	before := map[string]string{}
+	for _, n := range lab.Plan().Nodes {
+		before[n.Name] = network(t, lab, n.Name)
+	}
+	now := func() *Lab {
+		l, err := Open(lab.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	started := func(nodeName string, pid int) func() bool {
+		return func() bool {
+			l := now()
+			return l.Alive(nodeName) && l.PID(nodeName) != pid && !l.running.of(nodeName).Unfinished && said(t, lab.Name(), nodeName).Restarts > 0
+		}
+	}
+	for _, nodeName := range []string{"b", "d"} {
+		pid := lab.PID(nodeName)
+		killProcess(t, lab.running.of(nodeName).Identity)
+		eventually(t, nodeName+" is killed, and started again", started(nodeName, pid))
+		if h := said(t, lab.Name(), nodeName); h.Why != "it had died" || h.Restarts != 1 {
+			t.Errorf("%s was started again: %+v", nodeName, h)
+		}
+	}
+	killProcess(t, lab.running.of("a").Identity)
+
+	// One that ends by itself is started again by "always" only. The watcher sees both in one look.
+	l := now()
+	b, c := l.PID("b"), l.PID("c")
+	if known(t) {
+		endItself(t, l, "b")
+	}
+	endItself(t, l, "c")
+	eventually(t, "c ends, and is started again", started("c", c))
+	if known(t) {
+		if now().Alive("b") || said(t, lab.Name(), "b").Restarts != 1 {
+			t.Errorf("b ended by itself, and was started again: %+v, first process %d and now %d", said(t, lab.Name(), "b"), b, now().PID("b"))
+		}
+		if h := said(t, lab.Name(), "c"); h.Why != "it had ended by itself" {
+			t.Errorf("c was started again: %+v", h)
+		}
+	}
+	if now().Alive("a") {
+		t.Error("a, without a policy, was started again")
+	}
+	if err := now().Start(ctx, []string{"a", "b"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	// A stopped one is not: the watcher has seen that it is gone, and leaves it.
+	if err := now().Stop(ctx, []string{"c"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the watcher sees that c is stopped", func() bool { return said(t, lab.Name(), "c").PID == 0 })
+	pid := now().PID("b")
+	killProcess(t, now().running.of("b").Identity)
+	eventually(t, "b is started again, after c was stopped", started("b", pid))
+	stopped(t, lab, "c")
+	if err := now().Start(ctx, []string{"c"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if bad := problems(t, now()); len(bad) > 0 {
+		t.Error(bad)
+	}
+	for name, was := range before {
+		if is := network(t, now(), name); is != was {
+			t.Errorf("the network of %s was\n%s\nand is\n%s", name, was, is)
+		}
+	}
+}
+
+// endItself lets a node's first process end with the exit code 0.
+func endItself(t *testing.T, lab *Lab, nodeName string) {
+	t.Helper()
+	cmd, err := lab.Command(context.Background(), nodeName, []string{"kill", "-TERM", "1"}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Run() // it may end with the node
+	id := lab.running.of(nodeName).Identity
+	for id.Alive() {
+		time.Sleep(time.Millisecond)
+	}
+	// A process that this one has started is told of only when it is reaped. Others have a parent that
+	// does.
+	id.Reap()
+}
+
+// known is true on a kernel that tells how a process ended that is not our child.
+func known(t *testing.T) bool {
+	t.Helper()
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		t.Fatal(err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(uts.Release[:]), "%d.%d", &major, &minor); err != nil {
+		t.Fatal(err)
+	}
+	return major > 6 || major == 6 && minor >= 15
+}
+
+// TestHealthIsChecked: a node starts, is healthy, unhealthy and started again, as its check says.
+func TestHealthIsChecked(t *testing.T) {
+	labtest.Root(t)
+	fine := filepath.Join(t.TempDir(), "fine")
+	lab := up(t, fmt.Sprintf(`
+name: tbhealth
+topology:
+  nodes:
+    a: {healthcheck: {exec: [sh, -c, "test -e %[1]s || { echo no file; exit 3; }"], interval: 100ms, retries: 2, start_period: 1h}}
+    b: {restart: on-failure, healthcheck: {exec: [test, -e, %[1]s], interval: 100ms, retries: 2}}
+    c: {}
+  links:
+    - {name: lan, kind: bridge, endpoints: ["a:v", "b:v", "c:v"]}
+`, fine))
+	ctx := context.Background()
+	// While the file is not there, a is in its start period and b is started again and again.
+	eventually(t, "a check of a fails", func() bool { return strings.Contains(said(t, "tbhealth", "a").Said, "exit status 3: no file") })
+	if h := said(t, "tbhealth", "a"); h.Status != health.Starting || h.Failures > 0 {
+		t.Errorf("in its start period a is %+v", h)
+	}
+	eventually(t, "b is started again as it is unhealthy", func() bool {
+		h := said(t, "tbhealth", "b")
+		return h.Restarts > 1 && strings.HasPrefix(h.Why, "it was unhealthy")
+	})
+	soon := 200 * time.Millisecond
+	if err := lab.AwaitHealthy(ctx, soon, func(string) {}); err == nil || !strings.Contains(err.Error(), "a is starting (exit status 3: no file)") || !strings.Contains(err.Error(), "200ms") {
+		t.Errorf("waiting for a node that does not get healthy: %v", err)
+	}
+	if err := os.WriteFile(fine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	if err := lab.AwaitHealthy(ctx, time.Minute, func(line string) { told = append(told, line) }); err != nil {
+		t.Fatal(err)
+	}
+	status := statusOf("tbhealth")
+	if status.Healthy != 2 || status.Checked != 2 || len(status.Faults) > 0 {
+		t.Errorf("when all are healthy: %+v", status)
+	}
+	if err := os.Remove(fine); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a is unhealthy", func() bool { return said(t, "tbhealth", "a").Status == health.Unhealthy })
+	now, err := Open("tbhealth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := now.Faults()
+	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Problem, "node a is unhealthy, after 2 failed checks") }) {
+		t.Errorf("an unhealthy node is no fault: %v, %v", faults, err)
+	}
+	if err := os.WriteFile(fine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.AwaitHealthy(ctx, time.Minute, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestADeadWatcherIsAFault: check sees it, and apply starts another. A lab without nodes to watch has
+// none, and one that gets or loses them gets or loses the watcher.
+func TestADeadWatcherIsAFault(t *testing.T) {
+	labtest.Root(t)
+	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", "{}", 1)
+	lab := up(t, text)
+	watcher := func() int {
+		j, err := journal.Read(lab.state.journal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := watcherOf(j); id.PID != 0 && id.Alive() {
+			return id.PID
+		}
+		return 0
+	}
+	apply := func(text string) Changes {
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(changes.ReplacedNodes)+len(changes.RestartedNodes)+len(changes.ReplacedLinks) > 0 {
+			t.Errorf("apply changed %+v", changes)
+		}
+		if bad := problems(t, lab); len(bad) > 0 {
+			t.Error(bad)
+		}
+		return changes
+	}
+	first := watcher()
+	if first == 0 {
+		t.Fatal("nothing watches the lab")
+	}
+	killProcess(t, lab.state.watcher())
+	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has ended") {
+		t.Errorf("a dead watcher is told as %v", bad)
+	}
+	if changes := apply(text); !slices.Equal(changes.Watched, []string{"b", "c"}) || watcher() == 0 {
+		t.Errorf("apply changed %+v, and the watcher is %d", changes, watcher())
+	}
+	if changes := apply(text); !changes.Empty() {
+		t.Errorf("apply without a reason changed %+v", changes)
+	}
+	none := strings.NewReplacer("{restart: on-failure}", "{}", "{restart: always}", "{}").Replace(text)
+	if apply(none); watcher() != 0 {
+		t.Error("a watcher without nodes runs on")
+	}
+	if apply(text); watcher() == 0 {
+		t.Error("nothing watches the nodes that apply lets it watch")
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestAMeasuredLabIsWatchedByItsProcess: its nodes are started again, and the measurement is told.
+func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
+	labtest.Root(t)
+	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", `{healthcheck: {exec: ["true"], interval: 100ms}}`, 1)
+	p := planOf(t, text)
+	m := begin(t, p)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	if status := statusOf(lab.Name()); status.Healthy != 1 || status.Condition != ConditionMeasuring {
+		t.Errorf("when it is up: %+v", status)
+	}
+	if told := lab.TakeRestarts(); len(told) > 0 {
+		t.Errorf("told before anything was: %v", told)
+	}
+	pid := lab.PID("b")
+	killProcess(t, lab.running.of("b").Identity)
+	var told []Restarted
+	eventually(t, "b is started again by the measuring process", func() bool {
+		told = append(told, lab.TakeRestarts()...)
+		return lab.Alive("b") && lab.PID("b") != pid && len(told) > 0
+	})
+	if len(told) != 1 || told[0].Node != "b" || told[0].Why != "it had died" {
+		t.Errorf("told: %+v", told)
+	}
+	if err := lab.Restart(context.Background(), []string{"a"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if told := lab.TakeRestarts(); len(told) != 1 || told[0].Node != "a" {
+		t.Errorf("a restart by the measurement itself is told as %+v", told)
+	}
+	other, err := Open(lab.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Restart(context.Background(), []string{"a"}, RestartOptions{}); err == nil || !strings.Contains(err.Error(), "is being measured") {
+		t.Errorf("a restart from outside: %v", err)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("in the end: %v, %v", faults, err)
+	}
+}
