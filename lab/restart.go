@@ -212,8 +212,10 @@ func (b *builder) disturbed(names []string) bool {
 func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 	w := work{nodes: nodes, again: map[string]bool{}, received: map[string]bool{}}
 	var names []string
+	stopped := map[string]bool{}
 	for _, n := range nodes {
-		if err := b.mark(n.Name, b.running.of(n.Name).Stopped, true); err != nil {
+		stopped[n.Name] = b.running.of(n.Name).Stopped
+		if err := b.mark(n.Name, stopped[n.Name], true); err != nil {
 			return err
 		}
 		names = append(names, n.Name)
@@ -233,7 +235,7 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 			return errors.Join(err, back)
 		}
 		for _, n := range nodes {
-			err = errors.Join(err, b.mark(n.Name, b.running.of(n.Name).Stopped, false))
+			err = errors.Join(err, b.mark(n.Name, stopped[n.Name], false))
 		}
 		return err
 	}

@@ -53,7 +53,11 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 		return nil, fmt.Errorf("node %q: no command given", r.Name)
 	}
 	if !r.Alive() {
-		return nil, r.gone(fmt.Sprintf("its first process, %d, has ended", r.PID))
+		why := "nothing runs in it"
+		if r.PID != 0 {
+			why = fmt.Sprintf("its first process, %d, has ended", r.PID)
+		}
+		return nil, r.gone(why)
 	}
 	arguments := []string{
 		"enter", "--pid", strconv.Itoa(r.PID), "--start", strconv.FormatUint(r.StartTicks, 10),
