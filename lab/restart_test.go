@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
@@ -245,92 +243,39 @@ func limited(t *testing.T, lab *Lab, nodeName string) {
 	t.Errorf("no control group of %s limits its memory to %d: %v", nodeName, n.MemoryBytes, dirs)
 }
 
-// load:tx ──in── dut:in ▸ forward ▸ dut:out ──out── load:rx
-const restartEngineLab = `
-name: tbreengine
-topology:
-  nodes:
-    load: {}
-    dut: {runtime: RUNTIME, app: {kind: forward, backend: BACKEND}}
-  links:
-    - {name: in, kind: KIND, endpoints: ["load:tx", "dut:in"]}
-    - {name: out, kind: KIND, endpoints: ["dut:out", "load:rx"]}
-traffic: {from: "load:tx", to: "load:rx", backend: raw}
-disturb:
-  it: {kind: stop, node: dut, period: 1s, length: 1ms}
-`
-
-// TestARestartedEngineForwards: the engine of a node starts with it, on sockets and on XDP links, and
-// so does what stops it on purpose.
-func TestARestartedEngineForwards(t *testing.T) {
-	labtest.Root(t)
-	for _, c := range []struct{ runtime, kind, backend string }{
-		{"netns", "veth", "raw"}, {"lxc", "bridge", "raw"}, {"netns", "veth", "xdp"}, {"lxc", "xdp", "raw"},
+// TestARestartedEngineReflects: the engine of a node starts with it and loses nothing, on sockets and
+// past the kernel, and so does what stops it on purpose.
+func TestARestartedEngineReflects(t *testing.T) {
+	for _, c := range []struct{ kind, runtime, from, app string }{
+		{"veth", "netns", "raw", "raw"}, {"bridge", "lxc", "raw", "udp"}, {"veth", "netns", "raw", "xdp"}, {"xdp", "lxc", "raw", "raw"},
+		{"memif", "netns", "dpdk", "dpdk"}, {"memif", "lxc", "dpdk", "dpdk"}, {"switch", "lxc", "dpdk", "dpdk"}, {"switch", "netns", "raw", "dpdk"},
 	} {
-		t.Run(c.runtime+" "+c.kind+" "+c.backend, func(t *testing.T) {
+		t.Run(strings.Join([]string{c.kind, c.runtime, c.from, c.app}, "/"), func(t *testing.T) {
+			labtest.Root(t)
 			if c.runtime == "lxc" {
 				lxc(t)
 			}
-			lab := up(t, strings.NewReplacer("RUNTIME", c.runtime, "KIND", c.kind, "BACKEND", c.backend).Replace(restartEngineLab))
-			for _, round := range []string{"before", "after one restart", "after two"} {
-				if round != "before" {
-					if err := lab.Restart(context.Background(), []string{"dut"}, RestartOptions{}); err != nil {
-						t.Fatal(err)
-					}
+			text := echoLab(c.kind, c.runtime, c.from, c.app) + "disturb:\n  it: {kind: stop, node: b, period: 10s, length: 1ms}\n"
+			if c.from != "dpdk" && c.app != "dpdk" {
+				text = strings.Replace(text, "dpdk: {hugepages: none}\n", "", 1)
+			}
+			needLinks(t, planOf(t, text))
+			lab := up(t, text)
+			echo(t, lab)
+			for range 2 {
+				pid := lab.PID("b")
+				if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil {
+					t.Fatal(err)
 				}
-				forwards(t, lab, round)
-				if bad := problems(t, lab); len(bad) > 0 {
-					t.Errorf("%s: %v", round, bad)
+				if lab.PID("b") == pid {
+					t.Error("b was not restarted")
+				}
+				echo(t, lab)
+				if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+					t.Errorf("faults: %v, %v", faults, err)
 				}
 			}
 		})
-	}
-}
-
-// forwards fails the test if the engine of dut does not take frames from load.
-func forwards(t *testing.T, lab *Lab, when string) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		sendFrame(t, lab, "load", "tx")
-		seen, err := lab.Inspect(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := slices.IndexFunc(seen.NodeList, func(n NodeState) bool { return n.Name == "dut" })
-		app := seen.NodeList[at].App
-		if slices.ContainsFunc(app.Ports, func(p client.PortStats) bool { return p.RxPackets > 0 }) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: the engine, which is %s, has received nothing: %+v", when, app.Engine, app.Ports)
-		}
-	}
-}
-
-// sendFrame sends a frame to everybody from an interface of a node.
-func sendFrame(t *testing.T, lab *Lab, nodeName, interfaceName string) {
-	t.Helper()
-	ns, err := lab.running.of(nodeName).Namespace()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ns.Close()
-	err = ns.Do(func() error {
-		device, err := net.InterfaceByName(interfaceName)
-		if err != nil {
-			return err
-		}
-		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		frame := make([]byte, 60)
-		copy(frame, "\xff\xff\xff\xff\xff\xff\x02\x00\x00\x00\x00\x01\x88\xb5") // a local experiment, IEEE 802
-		return unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: device.Index, Halen: 6})
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
