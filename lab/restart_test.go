@@ -82,6 +82,7 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 			for _, n := range lab.Plan().Nodes {
 				before[n.Name] = network(t, lab, n.Name)
 			}
+			changes := carriers(t, lab, "load") + carriers(t, lab, "far")
 			other := lab.PID("load")
 			capture, err := lab.Capture("dut", "in")
 			if err != nil {
@@ -135,6 +136,9 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 					if is := network(t, again, name); is != was {
 						t.Errorf("%s: the network of %s was\n%s\nand is\n%s", how.what, name, was, is)
 					}
+				}
+				if now := carriers(t, again, "load") + carriers(t, again, "far"); now != changes {
+					t.Errorf("%s: the carriers of the other ends had changed %s\nand now %s", how.what, changes, now)
 				}
 				if again.PID("load") != other {
 					t.Errorf("%s: another node was restarted, too", how.what)

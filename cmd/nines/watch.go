@@ -18,7 +18,12 @@ func newWatchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "watch LAB",
 		Short:  "Check the health of a lab's nodes, and start them again by their policies",
-		Hidden: true,
+		Long: `Check the health of a lab's nodes and start them again by their restart policies, until
+the lab goes. nines up starts it where a node has restart or healthcheck, and nines down
+ends it: call it yourself only to look for a fault. Each line that it prints is something
+that it did.`,
+		Example: `  nines watch quickstart`,
+		Hidden:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return exit.Wrongf("name one lab; nines up starts this where a node has restart or healthcheck")

@@ -30,6 +30,7 @@ var benchmarks = []benchmark{
 	{"switch", benchSwitch},
 	{"impair", benchImpair},
 	{"scale", benchScale},
+	{"restart", benchRestart},
 	{"isolation", benchIsolation},
 	{"busy_poll", benchBusyPoll},
 	{"tracing", benchTracing},

@@ -1,0 +1,59 @@
+package lab
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// carriers are how often the carriers of a node's interfaces have changed, by the kernel's count.
+func carriers(t *testing.T, lab *Lab, nodeName string) string {
+	t.Helper()
+	return in(t, lab, nodeName, "sh", "-c", "cd /sys/class/net && grep . */carrier_changes")
+}
+
+// TestARestartedMachineKeepsCarriers: QEMU is another and the guest has booted again, and the other
+// ends of its links have not noticed; a machine that is stopped takes the carrier.
+func TestARestartedMachineKeepsCarriers(t *testing.T) {
+	requireQEMU(t)
+	lab := up(t, vmLab)
+	ctx := context.Background()
+	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
+	first, qemu, before, changes := booted(), lab.running.of("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
+	if err := lab.Restart(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := lab.running.of("dut").QEMU; now == qemu || !now.Alive() || qemu.Alive() {
+		t.Errorf("QEMU was %v and is %v", qemu, now)
+	}
+	if booted() == first {
+		t.Error("the guest has not booted again")
+	}
+	if now := network(t, lab, "load"); now != before {
+		t.Errorf("the network of the other node was\n%s\nand is\n%s", before, now)
+	}
+	if now := carriers(t, lab, "load"); now != changes {
+		t.Errorf("carriers had changed %s\nand now %s", changes, now)
+	}
+	neighbour := findNode(lab.Plan(), "load").Interfaces[0].Neighbours[0]
+	in(t, lab, "load", "ping", "-c1", "-W60", "-I", "tx", neighbour.IP)
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("after the restart: %v, %v", faults, err)
+	}
+
+	if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := network(t, lab, "load"); !strings.Contains(now, "NO-CARRIER") {
+		t.Errorf("the tap of a stopped machine has a carrier: %s", now)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("while it is stopped: %v, %v", faults, err)
+	}
+	if err := lab.Start(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if now := network(t, lab, "load"); now != before {
+		t.Errorf("the network of the other node was\n%s\nand is\n%s", before, now)
+	}
+}

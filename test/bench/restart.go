@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// restartRounds is how often each node is restarted; the figure is the median.
+const restartRounds = 21
+
+// restartLab has a node to restart on two links.
+const restartLab = `
+name: nrestart
+topology:
+  nodes:
+    load: {}
+    dut: {runtime: %s, app: {kind: forward, backend: raw}}
+  links:
+    - {name: in, kind: veth, endpoints: ["load:tx", "dut:in"]}
+    - {name: out, kind: bridge, endpoints: ["dut:out", "load:rx"]}
+`
+
+// benchRestart restarts a node and its engine, whose links stay. The peer of a netns node is the same
+// node without its links: taken away and made again, as 'nines apply' does it where something of the
+// node changes. The peer of a container is LXC's own lxc-stop and lxc-start of a container without
+// any link.
+func benchRestart(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
+	rebuilt, err := timeRebuild(ctx, inventory)
+	if err != nil {
+		return nil, err
+	}
+	netns, err := timeRestart(ctx, inventory, "netns")
+	if err != nil {
+		return nil, err
+	}
+	goal, met := atMost(1)
+	rows := []Row{compare("netns node with an engine: restart", "ms", netns, "rebuild by apply, with its links", rebuilt, goal, met)}
+	if err := installed("lxc-start"); err != nil {
+		return rows, err
+	}
+	alone, err := timeLXC(ctx)
+	if err != nil {
+		return rows, err
+	}
+	lxc, err := timeRestart(ctx, inventory, "lxc")
+	if err != nil {
+		return rows, err
+	}
+	// The engine, its ports and the control groups come on top of what LXC does.
+	goal, met = atMost(4)
+	return append(rows, compare("lxc node with an engine: restart", "ms", lxc, "lxc-stop --kill, lxc-start", alone, goal, met)), nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// upForRestart brings the lab up, with the runtime of dut and what follows it in the file.
+func upForRestart(ctx context.Context, inventory *host.Inventory, runtime string) (*lab.Lab, error) {
+	p, text, err := planForRestart(inventory, runtime)
+	if err != nil {
+		return nil, err
+	}
+	return lab.Up(ctx, lab.UpOptions{Plan: p, Experiment: text})
+}
+
+func planForRestart(inventory *host.Inventory, runtime string) (*plan.Plan, []byte, error) {
+	text := fmt.Appendf(nil, restartLab, runtime)
+	file, err := spec.Load("restart.yaml", text)
+	if err != nil {
+		return nil, nil, err
+	}
+	experiment, err := file.Experiment()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := plan.Make(experiment, inventory)
+	return p, text, err
+}
+
+func timeRestart(ctx context.Context, inventory *host.Inventory, runtime string) (ms float64, err error) {
+	l, err := upForRestart(ctx, inventory, runtime)
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if down := l.Down(context.WithoutCancel(ctx)); err == nil {
+			err = down
+		}
+	}()
+	var times []float64
+	for range restartRounds {
+		started := time.Now()
+		if err := l.Restart(ctx, []string{"dut"}, lab.RestartOptions{Kill: true}); err != nil {
+			return 0, err
+		}
+		times = append(times, milliseconds(time.Since(started)))
+	}
+	return median(times), nil
+}
+
+// timeRebuild lets apply make dut anew, with its links, by a limit on its memory that is another each
+// time.
+func timeRebuild(ctx context.Context, inventory *host.Inventory) (ms float64, err error) {
+	l, err := upForRestart(ctx, inventory, "netns, memory: 1GiB")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if down := l.Down(context.WithoutCancel(ctx)); err == nil {
+			err = down
+		}
+	}()
+	var times []float64
+	for i := range restartRounds {
+		p, text, err := planForRestart(inventory, fmt.Sprintf("netns, memory: %dMiB", 512+i))
+		if err != nil {
+			return 0, err
+		}
+		started := time.Now()
+		changes, err := l.Apply(ctx, lab.ApplyOptions{Plan: p, Experiment: text})
+		if err != nil {
+			return 0, err
+		}
+		if !slices.Equal(changes.ReplacedNodes, []string{"dut"}) {
+			return 0, fmt.Errorf("apply did not make dut anew: %+v", changes)
+		}
+		times = append(times, milliseconds(time.Since(started)))
+	}
+	return median(times), nil
+}
+
+// timeLXC stops and starts a container of busybox by LXC's tools.
+func timeLXC(ctx context.Context) (ms float64, err error) {
+	dir, err := os.MkdirTemp("", "nines-bench-lxc-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	const name = "nines-bench"
+	run := func(program string, arguments ...string) error {
+		cmd := exec.CommandContext(ctx, program, append([]string{"-P", dir, "-n", name}, arguments...)...)
+		if program == "lxc-start" {
+			// Its monitor would keep a pipe open.
+			return cmd.Run()
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", program, err, out)
+		}
+		return nil
+	}
+	if err := run("lxc-create", "-t", "busybox", "-f", "/dev/null"); err != nil {
+		return 0, err
+	}
+	config := filepath.Join(dir, name, "config")
+	start := func() error { return run("lxc-start", "-d", "-f", config) }
+	if err := start(); err != nil {
+		return 0, fmt.Errorf("lxc-start: %w", err)
+	}
+	defer func() {
+		if ended := run("lxc-stop", "--kill"); err == nil {
+			err = ended
+		}
+	}()
+	var times []float64
+	for range restartRounds {
+		started := time.Now()
+		if err := run("lxc-stop", "--kill"); err != nil {
+			return 0, err
+		}
+		if err := start(); err != nil {
+			return 0, fmt.Errorf("lxc-start: %w", err)
+		}
+		times = append(times, milliseconds(time.Since(started)))
+	}
+	return median(times), nil
+}
