@@ -46,6 +46,9 @@ const (
 	FeatureBTF       = "btf"
 	FeatureIOURing   = "io_uring"
 	FeatureLXC       = "lxc"
+	FeatureCrun      = "crun"
+	FeatureRunc      = "runc"
+	FeatureOverlay   = "overlay"
 	FeatureKVM       = "kvm"
 	FeatureVFIO      = "vfio"
 	FeatureVhostNet  = "vhost_net"
@@ -93,6 +96,7 @@ var configFeatures = []struct{ name, option, module string }{
 	{FeatureAFXDP, "XDP_SOCKETS", ""},
 	{FeatureNoHzFull, "NO_HZ_FULL", ""},
 	{FeatureOpenvSwitch, "OPENVSWITCH", "openvswitch"},
+	{FeatureOverlay, "OVERLAY_FS", "overlay"},
 	{FeatureVFIOPCI, "VFIO_PCI", "vfio_pci"},
 	{FeatureUIOPCI, "UIO_PCI_GENERIC", "uio_pci_generic"},
 }

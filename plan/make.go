@@ -95,6 +95,7 @@ func (w *work) nodeResult(n *node) Node {
 		HugepageBytes: n.hugepageBytes,
 		HugepageSize:  n.hugepageSize,
 		Rootfs:        n.spec.Rootfs,
+		OCI:           n.ociResult(),
 		Scheduling:    n.spec.Scheduling,
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,

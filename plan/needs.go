@@ -27,6 +27,9 @@ func Needs(exp *spec.Experiment) host.Needs {
 		runtime := n.Runtime.Descriptor()
 		feature(who, host.FeatureNetns)
 		feature(who, runtime.Needs...)
+		if runtime.Takes("driver") {
+			feature(who, string(n.Driver))
+		}
 		if runtime.Guest || runtime.Remote {
 			continue // the guest or the cluster has to provide what runs in it
 		}

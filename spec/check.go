@@ -55,6 +55,9 @@ func fillIn(e *Experiment, root *node) {
 		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
+		if n.Runtime.Descriptor().Takes("image") {
+			n.Driver, n.Init = cmp.Or(n.Driver, DriverCrun), cmp.Or(n.Init, InitOfImage)
+		}
 		if a := n.App; a != nil && a.Kind.HasEngine() {
 			a.Backend = cmp.Or(a.Backend, engine.Backend)
 			if a.Backend == BackendDPDK {

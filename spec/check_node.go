@@ -22,6 +22,7 @@ func (c *checker) node(name string, n *Node) {
 		c.fail("cpus and cpu_list exclude each other", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
 	}
 	c.rootfs(n, at)
+	c.image(n, at)
 	c.runtime(n, at)
 	for _, key := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls", key))

@@ -33,6 +33,14 @@ type Node struct {
 	Latency string `yaml:"latency,omitempty" json:"latency,omitempty"`
 	// Rootfs is the file system of an lxc node.
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
+	// Image is the file system of an oci node, and what runs in it; ParseImage says what it names.
+	Image string `yaml:"image,omitempty" json:"image,omitempty"`
+	// Driver is the program that makes an oci node's container (default crun).
+	Driver OCIDriver `yaml:"driver,omitempty" json:"driver,omitempty"`
+	// Init is the first process of an oci node (default image).
+	Init ContainerInit `yaml:"init,omitempty" json:"init,omitempty"`
+	// Command replaces the image's entrypoint and command.
+	Command []string `yaml:"command,omitempty" json:"command,omitempty"`
 	// Env is the environment of everything that nines starts in the node.
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
 	// Exec are commands, run one after the other when the node's links are up; each is an argument

@@ -70,6 +70,8 @@ const (
 	hostNameForm     = "lower-case letters, digits, '-' and '.', at most 253, with a letter or digit at both ends (a DNS name, RFC 1123)"
 	labelPattern     = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
 	imagePattern     = `^[^\x00-\x20\x7f]{1,255}$`
+	nodeImagePattern = `^[^\x00-\x1f\x7f]{1,1000}$`
+	nodeImageForm    = "the name of an image that nines has, or oci:FOLDER, docker-archive:FILE or rootfs:FILE with an absolute path"
 )
 
 // frameOverheadBytes is the Ethernet header and FCS.
@@ -129,6 +131,11 @@ var rules = map[string]rule{
 	"Node.addresses":      {keys: &keyForm{"an interface's name", interfacePattern, interfaceForm}},
 	"Node.exec":           {asWritten: true, minItems: 1},
 	"Node.sysctls":        {asWritten: true, keys: &keyForm{"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`}},
+
+	"Node.image":   {pattern: nodeImagePattern, form: nodeImageForm, check: checkImage},
+	"Node.command": {asWritten: true},
+	"Node.driver":  {byDefault: string(DriverCrun)},
+	"Node.init":    {byDefault: string(InitOfImage)},
 
 	"Node.rx":      {byDefault: string(ReceiveInterrupt)},
 	"Node.host":    {pattern: hostNamePattern, form: hostNameForm},
@@ -270,6 +277,8 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[DisturbanceKind]():  texts(DisturbSpin, DisturbFork, DisturbSoftirq, DisturbIPI, DisturbTLB, DisturbTimers, DisturbStop),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
+	reflect.TypeFor[OCIDriver]():        texts(DriverCrun, DriverRunc),
+	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),
 	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),

@@ -6,6 +6,7 @@ const (
 	RuntimeLXC   Runtime = "lxc"
 	RuntimeHost  Runtime = "host"
 	RuntimeVM    Runtime = "vm"
+	RuntimeOCI   Runtime = "oci"
 	RuntimePod   Runtime = "pod"
 )
 
@@ -44,6 +45,14 @@ var runtimes = []RuntimeDescriptor{
 		// Enough for Debian's kernel and the engine to start.
 		LeastMemory: 192 << 20,
 		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Needs: []string{"tun", "qemu"},
+	},
+	{
+		Name: RuntimeOCI, Doc: "a container of an OCI image, by crun or runc",
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "image", "driver", "command", "init"},
+		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"overlay"},
+		Refusals: map[string]Refusal{
+			"rootfs": {"the files of an oci node are its image's", "write image"},
+		},
 	},
 	{
 		Name: RuntimePod, Doc: "a pod on a Kubernetes cluster",

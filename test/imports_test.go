@@ -62,6 +62,7 @@ var mayImport = map[string][]string{
 	"vm/agent": {},
 	"vm/boot":  {},
 	"vm/image": {"kernel/flock"},
+	"image":    {"spec", "kernel/flock", "kernel/replace", "vm/image"},
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
@@ -71,7 +72,7 @@ var mayImport = map[string][]string{
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image", "image"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
 

@@ -32,30 +32,9 @@ type Lab struct {
 func (l *Lab) Confine(n plan.Node, pid int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	dirs := map[string]bool{}
-	for _, c := range Controllers(l.Plan, n) {
-		h, err := Find(c)
-		if err != nil && c.optional() {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		dir, err := l.group(h, c, n)
-		if err != nil {
-			return err
-		}
-		for _, limit := range Limits(l.Plan, n, h.Version, c) {
-			if err := write(filepath.Join(dir, limit.File), limit.Value); err != nil {
-				return err
-			}
-		}
-		if c == CPUSet && h.Version == 1 && len(n.MemoryNodes) == 0 {
-			if err := inherit(filepath.Dir(dir), dir, "cpuset.mems"); err != nil {
-				return err
-			}
-		}
-		dirs[dir] = true
+	dirs, err := l.lay(n)
+	if err != nil {
+		return err
 	}
 	for dir := range dirs {
 		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
@@ -63,6 +42,36 @@ func (l *Lab) Confine(n plan.Node, pid int) error {
 		}
 	}
 	return nil
+}
+
+// lay makes a node's groups with its limits.
+func (l *Lab) lay(n plan.Node) (map[string]bool, error) {
+	dirs := map[string]bool{}
+	for _, c := range Controllers(l.Plan, n) {
+		h, err := Find(c)
+		if err != nil && c.optional() {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		dir, err := l.group(h, c, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, limit := range Limits(l.Plan, n, h.Version, c) {
+			if err := write(filepath.Join(dir, limit.File), limit.Value); err != nil {
+				return nil, err
+			}
+		}
+		if c == CPUSet && h.Version == 1 && len(n.MemoryNodes) == 0 {
+			if err := inherit(filepath.Dir(dir), dir, "cpuset.mems"); err != nil {
+				return nil, err
+			}
+		}
+		dirs[dir] = true
+	}
+	return dirs, nil
 }
 
 // group makes <parent>/<host name>, with a controller ready for use in it.

@@ -178,7 +178,7 @@ func Find(j *journal.Journal) map[string]*Running {
 		if r == nil {
 			r = &Running{Name: e.Node}
 		}
-		starts := e.Kind == process.Kind || e.Kind == KindContainer || e.Kind == KindHostNode
+		starts := e.Kind == process.Kind || e.Kind == KindContainer || e.Kind == KindOCIContainer || e.Kind == KindHostNode
 		switch {
 		case starts && e.Token == j.Token(e.Node):
 			r.Step, r.Identity = e.ID, process.Of(e)

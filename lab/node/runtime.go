@@ -42,6 +42,7 @@ type Files struct {
 var runtimes = map[spec.Runtime]Runtime{
 	spec.RuntimeNetns: netnsRuntime{},
 	spec.RuntimeLXC:   lxcRuntime{},
+	spec.RuntimeOCI:   ociRuntime{},
 	spec.RuntimeHost:  hostRuntime{},
 	spec.RuntimeVM:    vmRuntime{},
 	spec.RuntimePod:   podRuntime{},

@@ -114,11 +114,15 @@ func (w Walls) arguments() []string {
 	if w.Privileged {
 		return nil
 	}
-	sysfs := "ro"
+	return []string{"walls", fmt.Sprintf("%x", w.mask), w.sysfs()}
+}
+
+// sysfs says how the node has /sys, in a word of nines-init.
+func (w Walls) sysfs() string {
 	if w.WritableSysfs {
-		sysfs = "rw"
+		return "rw"
 	}
-	return []string{"walls", fmt.Sprintf("%x", w.mask), sysfs}
+	return "ro"
 }
 
 // maskedFolders show what the kernel does, to whoever may trace it, and can change that. A file
@@ -149,10 +153,16 @@ func (w Walls) lxcWalls(set func(string, string, ...any), profile string) {
 // filters is there where the kernel has seccomp's filters, seccomp(2).
 const filters = "/proc/sys/kernel/seccomp/actions_avail"
 
+// refuses is true if the kernel can refuse system calls.
+func refuses() bool {
+	_, err := os.Stat(filters)
+	return err == nil
+}
+
 // writeProfile writes the system calls that a container is refused, in LXC's format, below dir. It
 // returns the file's path, empty where the kernel cannot refuse any.
 func (p Place) writeProfile(dir string) (string, error) {
-	if _, err := os.Stat(filters); err != nil {
+	if !refuses() {
 		return "", nil
 	}
 	text, err := exec.Command(p.InitPath, "seccomp").Output()

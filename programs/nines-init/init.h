@@ -22,6 +22,8 @@ struct walls {
 
 /* Sets up the namespaces in which it was started, then reaps until SIGTERM. */
 int node__main(int argc, char **argv);
+/* Makes the host's settings read-only in a container that is being made. */
+int lock__main(const char *root, const char *sysfs);
 /* Holds the network namespace in which it was started, until SIGTERM. */
 int host__main(void);
 /* Reaps children until SIGTERM; the kernel then ends what is left in the namespace. */

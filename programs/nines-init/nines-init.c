@@ -4,6 +4,7 @@
  *
  *   nines-init node TOKEN HOSTNAME [WALLS] [MOUNT]...        pid 1 of new namespaces
  *   nines-init lxc                                           pid 1 of an LXC container
+ *   nines-init lock ROOT ro|rw                               a hook of an OCI container
  *   nines-init host TOKEN HOSTNAME                           holds a host node's interfaces
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
@@ -21,6 +22,7 @@ static const char usage[] =
 	"usage: nines-init node TOKEN HOSTNAME [walls CAPABILITIES ro|rw]\n"
 	"                       [ro|rw SOURCE TARGET]...\n"
 	"       nines-init lxc\n"
+	"       nines-init lock ROOT ro|rw\n"
 	"       nines-init host TOKEN HOSTNAME\n"
 	"       nines-init hold TOKEN FILE NUMBER\n"
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
@@ -34,6 +36,8 @@ int main(int argc, char **argv)
 		return node__main(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], "lxc") == 0)
 		return reaper__main();
+	if (argc == 4 && strcmp(argv[1], "lock") == 0)
+		return lock__main(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "host") == 0)
 		return host__main();
 	if (argc == 5 && strcmp(argv[1], "hold") == 0)

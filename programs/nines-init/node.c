@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,31 +52,55 @@ static int node__bind(const char *mode, const char *source, const char *target)
 	return mount_setattr(AT_FDCWD, target, AT_RECURSIVE, &attributes, sizeof attributes);
 }
 
-/* Makes FOLDER read-only, but leaves EXCEPTION below it as it is, where there is one. */
-static int node__lock(const char *folder, const char *exception)
+/* Makes FOLDER of the files at ROOT read-only, but leaves EXCEPTION below it as it is, where there is
+ * one. */
+static int node__lock(const char *root, const char *folder, const char *exception)
 {
 	struct mount_attr attributes = {.attr_clr = MOUNT_ATTR_RDONLY};
+	char path[PATH_MAX];
 
-	if (node__bind("ro", folder, folder) < 0)
+	if (snprintf(path, sizeof path, "%s%s", root, folder) >= (int)sizeof path) {
+		errno = ENAMETOOLONG;
 		return -1;
+	}
+	if (node__bind("ro", path, path) < 0)
+		return -1;
+	if (exception == NULL)
+		return 0;
+	if (snprintf(path, sizeof path, "%s%s", root, exception) >= (int)sizeof path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
 	/* A bind mount begins with the attributes of what it shows. */
-	if (exception == NULL || mount(exception, exception, NULL, MS_BIND, NULL) < 0)
-		return exception == NULL || errno == ENOENT ? 0 : -1;
-	return mount_setattr(AT_FDCWD, exception, 0, &attributes, sizeof attributes);
+	if (mount(path, path, NULL, MS_BIND, NULL) < 0)
+		return errno == ENOENT ? 0 : -1;
+	return mount_setattr(AT_FDCWD, path, 0, &attributes, sizeof attributes);
 }
 
 /* The sysctls of the node's network stay writable, and the settings of its virtual devices: the
  * rest is the whole host's. The same as LXC's proc:mixed and sys:mixed. NULL, or what failed. */
-static const char *node__lock_settings(const char *sysfs)
+static const char *node__lock_settings(const char *root, const char *sysfs)
 {
-	if (node__lock("/proc/sys", "/proc/sys/net") < 0)
+	if (node__lock(root, "/proc/sys", "/proc/sys/net") < 0)
 		return "/proc/sys";
 	/* Not there without CONFIG_MAGIC_SYSRQ. */
-	if (node__lock("/proc/sysrq-trigger", NULL) < 0 && errno != ENOENT)
+	if (node__lock(root, "/proc/sysrq-trigger", NULL) < 0 && errno != ENOENT)
 		return "/proc/sysrq-trigger";
-	if (strcmp(sysfs, "ro") == 0 && node__lock("/sys", "/sys/devices/virtual/net") < 0)
+	if (strcmp(sysfs, "ro") == 0 && node__lock(root, "/sys", "/sys/devices/virtual/net") < 0)
 		return "/sys";
 	return NULL;
+}
+
+/* A hook of an OCI runtime: does this in a container that is being made, whose files are at ROOT and
+ * whose namespaces this process is in. */
+int lock__main(const char *root, const char *sysfs)
+{
+	const char *failed = node__lock_settings(root, sysfs);
+
+	if (failed == NULL)
+		return 0;
+	fprintf(stderr, "nines-init: make read-only %s%s: %s\n", root, failed, strerror(errno));
+	return INIT_EXIT_FAILED;
 }
 
 int node__main(int argc, char **argv)
@@ -102,7 +127,7 @@ int node__main(int argc, char **argv)
 	/* A sysfs shows the net namespace of the process that mounted it. */
 	if (mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return node__fail("mount", "/sys");
-	failed = walled ? node__lock_settings(argv[4]) : NULL;
+	failed = walled ? node__lock_settings("", argv[4]) : NULL;
 	if (failed != NULL)
 		return node__fail("make read-only", failed);
 	for (int i = walled ? 5 : 2; i + 2 < argc; i += 3)

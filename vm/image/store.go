@@ -61,7 +61,13 @@ func (r recipe) key() string {
 
 // folder is the folder with a recipe's result, made if needed.
 func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx context.Context, dir string) error) (string, error) {
-	done := filepath.Join(s.Dir, name+"-"+r.key())
+	return s.Whole(ctx, name+"-"+r.key(), build)
+}
+
+// Whole is the folder with a name, which build makes if the store does not have it: another process
+// sees all of it, or nothing.
+func (s Store) Whole(ctx context.Context, name string, build func(ctx context.Context, dir string) error) (string, error) {
+	done := filepath.Join(s.Dir, name)
 	if _, err := os.Stat(done); err == nil {
 		return done, nil
 	}

@@ -1,0 +1,172 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
+	vmimage "nines.dev/nines/vm/image"
+)
+
+// Store is a folder of images:
+//
+//	names/NAME.json            which image a name means
+//	layouts/sha256-DIGEST/     a named image, in the OCI's image layout
+//	unpacked/sha256-DIGEST/    an image that a node has used: its root file system and its configuration
+type Store struct {
+	// Dir is created if needed.
+	Dir string
+	// Progress is called with a short text about what takes time; may be nil.
+	Progress func(what string)
+}
+
+// DefaultDir is the folder of a user's images, below NINES_CACHE_DIR or /var/cache/nines.
+func DefaultDir() string {
+	return filepath.Join(filepath.Dir(vmimage.DefaultDir()), "images")
+}
+
+func (s Store) progress(format string, arguments ...any) {
+	if s.Progress != nil {
+		s.Progress(fmt.Sprintf(format, arguments...))
+	}
+}
+
+// folder is a folder of the store, as one that is made whole or not at all.
+func (s Store) folder(name string) vmimage.Store {
+	return vmimage.Store{Dir: filepath.Join(s.Dir, name), Progress: s.Progress}
+}
+
+const (
+	namesFolder    = "names"
+	layoutsFolder  = "layouts"
+	unpackedFolder = "unpacked"
+)
+
+func digestName(digest string) string { return "sha256-" + digest }
+
+// Unpacked is an image as a root file system.
+type Unpacked struct {
+	// Digest is the image's, in hexadecimal.
+	Digest string
+	// Root is the folder of the root file system. Nobody may write there.
+	Root string
+	// Config says what runs in it.
+	Config v1.Config
+}
+
+const (
+	rootFolder = "rootfs"
+	configFile = "config.json"
+)
+
+// find opens an image; a stored one by its name.
+func (s Store) find(text string) (*source, error) {
+	n, err := spec.ParseImage(text)
+	if err != nil {
+		return nil, exit.Wrongf("image: %w", err)
+	}
+	if n.Form != spec.ImageStored {
+		return open(n)
+	}
+	entry, err := s.Named(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := openLayout(s.layoutOf(entry.Digest), "")
+	if err != nil {
+		return nil, fmt.Errorf("image %s, kept in %s: %w; nines image rm %[1]s, and build or import it again", n.Name, s.layoutOf(entry.Digest), err)
+	}
+	return sourceOf(found)
+}
+
+// Check checks that there is such an image, without unpacking it.
+func (s Store) Check(text string) error {
+	_, err := s.find(text)
+	return err
+}
+
+// Unpack unpacks an image, if the store does not have it unpacked.
+func (s Store) Unpack(ctx context.Context, text string) (*Unpacked, error) {
+	from, err := s.find(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	dir, err := s.folder(unpackedFolder).Whole(ctx, digestName(from.digest), func(_ context.Context, dir string) error {
+		s.progress("unpacking the image %s, once", text)
+		root := filepath.Join(dir, rootFolder)
+		if err := os.Mkdir(root, 0o755); err != nil {
+			return err
+		}
+		if err := from.unpack(root); err != nil {
+			return err
+		}
+		config, err := json.Marshal(from.config)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, configFile), config, 0o644)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Unpacked{Digest: from.digest, Root: filepath.Join(dir, rootFolder), Config: from.config}, nil
+}
+
+// begin makes the folder. Others than its owner must not get at what is in it: images have programs
+// that run with the rights of their owner, and device nodes.
+func (s Store) begin() error {
+	if err := os.MkdirAll(filepath.Dir(s.Dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.MkdirAll(filepath.Join(s.Dir, namesFolder), 0o700)
+}
+
+func (s Store) layoutOf(digest string) string {
+	return filepath.Join(s.Dir, layoutsFolder, digestName(digest))
+}
+
+// Entry is a name in the store.
+type Entry struct {
+	Name string `json:"name"`
+	// Digest is the image's, in hexadecimal; Bytes is what its compressed layers take.
+	Digest string `json:"digest"`
+	Bytes  int64  `json:"bytes"`
+	// From says where it comes from; Recipe is the hash of what it was built from, empty for an import.
+	From   string `json:"from"`
+	Recipe string `json:"recipe,omitempty"`
+}
+
+// Named reads what a name means.
+func (s Store) Named(name string) (Entry, error) {
+	var entry Entry
+	text, err := os.ReadFile(s.nameFile(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return entry, exit.Wrongf("there is no image %q in %s; nines image ls lists those that are there, nines image build and import add more", name, s.Dir)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &entry)
+	}
+	if err != nil {
+		return entry, fmt.Errorf("read the image %q: %w; nines image rm removes it", name, err)
+	}
+	entry.Name = name
+	return entry, nil
+}
+
+func (s Store) nameFile(name string) string {
+	return filepath.Join(s.Dir, namesFolder, name+".json")
+}

@@ -1,0 +1,101 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// OCIDriver is the program that makes an oci node's container.
+type OCIDriver string
+
+// The drivers. Each is the name of a program that takes the command line of runc.
+const (
+	DriverCrun OCIDriver = "crun"
+	DriverRunc OCIDriver = "runc"
+)
+
+// ContainerInit says what the first process of an oci node is.
+type ContainerInit string
+
+// The first processes of an oci node.
+const (
+	// InitOfImage is the image's own: its entrypoint and command, as its user, in its folder.
+	InitOfImage ContainerInit = "image"
+	// InitOfNines is nines-init, which starts nothing else.
+	InitOfNines ContainerInit = "nines"
+)
+
+// ImageForm is where an image is, and in which form.
+type ImageForm string
+
+// The forms of images. A text without one of them and a colon is a name in the store.
+const (
+	// ImageLayout is a folder in the form of the OCI's image-layout.md.
+	ImageLayout ImageForm = "oci"
+	// ImageArchive is a file as docker save and podman save write it.
+	ImageArchive ImageForm = "docker-archive"
+	// ImageRootfs is a root file system as a tar file, plain or compressed by gzip, xz or zstd.
+	ImageRootfs ImageForm = "rootfs"
+	// ImageStored is an image that nines image has made or imported.
+	ImageStored ImageForm = ""
+)
+
+// ImageName is a parsed image of a node.
+type ImageName struct {
+	Form ImageForm
+	// Path is absolute; empty for a stored image.
+	Path string
+	// Name is a stored image's, or that of one of several in a layout or an archive; empty for the only one.
+	Name string
+}
+
+var storedName = regexp.MustCompile(namePattern)
+
+// ParseImage parses the image of a node: "oci:/srv/frr", "oci:/srv/images:frr",
+// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", or "frr".
+func ParseImage(text string) (ImageName, error) {
+	form, rest, found := strings.Cut(text, ":")
+	switch ImageForm(form) {
+	case ImageLayout, ImageArchive, ImageRootfs:
+	default:
+		if !found && storedName.MatchString(text) {
+			return ImageName{Name: text}, nil
+		}
+		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
+			return ImageName{}, fmt.Errorf("%q does not say what it is; write oci:, docker-archive: or rootfs: before the path", clip(text))
+		}
+		return ImageName{}, fmt.Errorf("%q is the name of an image in a registry, and nines asks none; fetch it with a tool that does (skopeo copy docker://%[1]s oci:FOLDER), then nines image import oci:FOLDER NAME", clip(text))
+	}
+	n := ImageName{Form: ImageForm(form), Path: rest}
+	if n.Form != ImageRootfs {
+		n.Path, n.Name, _ = strings.Cut(rest, ":")
+	}
+	switch {
+	case !path.IsAbs(n.Path):
+		return ImageName{}, fmt.Errorf("%q is not an absolute path; write %s:/…", clip(n.Path), form)
+	case path.Clean(n.Path) != n.Path:
+		return ImageName{}, fmt.Errorf("%q is not the shortest form of the path; write %q", clip(n.Path), clip(path.Clean(n.Path)))
+	case n.Path == "/":
+		return ImageName{}, errors.New("the host's root folder is no image; name the image's own folder or file")
+	}
+	return n, nil
+}
+
+// String is the text that ParseImage takes.
+func (n ImageName) String() string {
+	switch {
+	case n.Form == ImageStored:
+		return n.Name
+	case n.Name == "":
+		return string(n.Form) + ":" + n.Path
+	}
+	return string(n.Form) + ":" + n.Path + ":" + n.Name
+}
+
+func checkImage(text string) error {
+	_, err := ParseImage(text)
+	return err
+}

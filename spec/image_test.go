@@ -1,0 +1,71 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestImagesAreNamed(t *testing.T) {
+	for text, want := range map[string]ImageName{
+		"frr":                                 {Name: "frr"},
+		"oci:/srv/frr":                        {Form: ImageLayout, Path: "/srv/frr"},
+		"oci:/srv/images:frr:10":              {Form: ImageLayout, Path: "/srv/images", Name: "frr:10"},
+		"docker-archive:/srv/frr.tar":         {Form: ImageArchive, Path: "/srv/frr.tar"},
+		"docker-archive:/srv/a.tar:frr:lates": {Form: ImageArchive, Path: "/srv/a.tar", Name: "frr:lates"},
+		"rootfs:/srv/a:b.tar.xz":              {Form: ImageRootfs, Path: "/srv/a:b.tar.xz"},
+	} {
+		got, err := ParseImage(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+		if got.String() != text {
+			t.Errorf("%s is written as %s", text, got)
+		}
+	}
+	for text, want := range map[string]string{
+		"docker.io/library/debian:12": "skopeo copy",
+		"debian:12":                   "skopeo copy",
+		"/srv/frr":                    "oci:, docker-archive: or rootfs:",
+		"oci:srv":                     "absolute path",
+		"oci:":                        "absolute path",
+		"oci:/srv/../etc":             `write "/etc"`,
+		"rootfs:/":                    "the host's root folder",
+		"Frr":                         "registry",
+	} {
+		if got, err := ParseImage(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestAnImageIsOfAnOCINode(t *testing.T) {
+	for keys, want := range map[string]string{
+		"runtime: oci":             "the node has no image",
+		"runtime: lxc, image: frr": "a lxc node has no image",
+		"runtime: oci, image: frr, rootfs: {kind: debian}":    "the files of an oci node are its image's",
+		"runtime: oci, image: frr, init: nines, command: [x]": "starts nothing",
+		"runtime: oci, image: debian:12":                      "nines image import",
+		"runtime: oci, image: frr, command: [\"\"]":           "the program's name is empty",
+		"runtime: oci, image: frr, driver: podman":            "crun, runc",
+	} {
+		_, err := experimentOf("name: x\ntopology: {nodes: {a: {" + keys + "}}}\n")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", keys, err)
+		}
+	}
+	e, err := experimentOf("name: x\ntopology: {nodes: {a: {runtime: oci, image: frr, command: [sleep, 1]}}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := e.Topology.Nodes["a"]; a.Driver != DriverCrun || a.Init != InitOfImage || a.Command[1] != "1" {
+		t.Errorf("the defaults are %+v", a)
+	}
+}
+
+func experimentOf(text string) (*Experiment, error) {
+	f, err := Load("lab.yaml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return f.Experiment()
+}
