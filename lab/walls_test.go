@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/cgroup"
@@ -20,24 +21,38 @@ import (
 // walledLab is two nodes of a runtime whose engines reflect, the second of them privileged.
 //
 //	a:x ──veth── b:x
-func walledLab(name, runtime string) string {
+func walledLab(t testing.TB, name, runtime string) string {
+	t.Helper()
 	return fmt.Sprintf(`
 name: %s
 topology:
   nodes:
-    a: {runtime: %s, app: {kind: reflect, backend: udp}}
-    b: {runtime: %[2]s, app: {kind: reflect, backend: udp}, privileged: true}
+    a: {%s, app: {kind: reflect, backend: udp}}
+    b: {%[2]s, app: {kind: reflect, backend: udp}, privileged: true}
   links:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
-`, name, runtime)
+`, name, keysOf(t, runtime))
+}
+
+// keysOf are the keys of a node of a runtime; "oci-runc" is the runtime oci with a driver.
+func keysOf(t testing.TB, runtime string) string {
+	driver, found := strings.CutPrefix(runtime, "oci-")
+	if !found {
+		return "runtime: " + runtime
+	}
+	return fmt.Sprintf("runtime: oci, driver: %s, init: nines, image: %q", driver, ociImage(t, v1.Config{}))
 }
 
 // forRuntimes runs a test with each runtime whose nodes have walls.
 func forRuntimes(t *testing.T, test func(t *testing.T, runtime string)) {
-	for _, runtime := range []string{"netns", "lxc"} {
+	for _, runtime := range []string{"netns", "lxc", "oci-crun", "oci-runc"} {
 		t.Run(runtime, func(t *testing.T) {
 			labtest.Root(t)
-			if runtime == "lxc" {
+			driver, isOCI := strings.CutPrefix(runtime, "oci-")
+			switch {
+			case isOCI:
+				ociDriver(t, driver)
+			case runtime == "lxc":
 				lxc(t)
 			}
 			test(t, runtime)
@@ -96,7 +111,7 @@ func enginesOf(t *testing.T, first int) []int {
 // process, which has no more than it needs, or, where it is privileged, all that root has.
 func TestWhatEntersANodeHasTheNodesRights(t *testing.T) {
 	forRuntimes(t, func(t *testing.T, runtime string) {
-		lab := up(t, walledLab("tbrights"+runtime, runtime))
+		lab := up(t, walledLab(t, "tbrights"+runtime, runtime))
 		host := rightsOf(t, os.Getpid())
 		for _, node := range []string{"a", "b"} {
 			first := rightsOf(t, lab.PID(node))
@@ -115,7 +130,7 @@ func TestWhatEntersANodeHasTheNodesRights(t *testing.T) {
 			if all := first["CapBnd"] == host["CapBnd"]; all == walled {
 				t.Errorf("node %s has the capabilities %s, and root %s", node, first["CapBnd"], host["CapBnd"])
 			}
-			if filtered := first["Seccomp"] == "2"; filtered != (walled && runtime == "lxc") {
+			if filtered := first["Seccomp"] == "2"; filtered != (walled && runtime != "netns") {
 				t.Errorf("node %s: seccomp has the mode %s", node, first["Seccomp"])
 			}
 		}
@@ -133,7 +148,7 @@ var forbidden = []struct{ what, script, says string }{
 
 func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 	forRuntimes(t, func(t *testing.T, runtime string) {
-		lab := up(t, walledLab("tbkept"+runtime, runtime))
+		lab := up(t, walledLab(t, "tbkept"+runtime, runtime))
 		run := func(node, script string) (string, error) {
 			cmd, err := lab.Command(context.Background(), node, []string{"sh", "-c", script}, ExecOptions{})
 			if err != nil {
@@ -169,7 +184,7 @@ func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
-	lab := up(t, walledLab("tbrefused", "lxc"))
+	lab := up(t, walledLab(t, "tbrefused", "lxc"))
 	force := []string{"umount", "-f", "/tmp"}
 	attach := append([]string{"-P", filepath.Join(lab.state.dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
 	byLXC, _ := exec.Command("lxc-attach", attach...).CombinedOutput()
@@ -192,7 +207,7 @@ func TestSysctlsOfNamespacesAreSetBehindWalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lab := up(t, fmt.Sprintf("name: tbipc%s\ntopology: {nodes: {a: {runtime: %[1]s, sysctls: {kernel.msgmax: %s, fs.mqueue.msg_max: 9}}}}\n", runtime, value))
+		lab := up(t, fmt.Sprintf("name: tbipc%s\ntopology: {nodes: {a: {%s, sysctls: {kernel.msgmax: %s, fs.mqueue.msg_max: 9}}}}\n", runtime, keysOf(t, runtime), value))
 		if got := in(t, lab, "a", "cat", "/proc/sys/kernel/msgmax", "/proc/sys/fs/mqueue/msg_max"); got != value+"\n9" {
 			t.Errorf("the node has %q", got)
 		}
@@ -207,7 +222,7 @@ func TestAContainersProcessesAreLimited(t *testing.T) {
 	lxc(t)
 	h, err := isolate.Find(isolate.PIDs)
 	labtest.Require(t, "the pids controller", err == nil)
-	lab := up(t, walledLab("tbpids", "lxc"))
+	lab := up(t, walledLab(t, "tbpids", "lxc"))
 	for node, want := range map[string]string{"a": fmt.Sprint(isolate.MostProcesses), "b": "max"} {
 		dirs, err := cgroup.DirsOf(lab.PID(node))
 		if err != nil {
@@ -240,9 +255,9 @@ func TestAReadOnlyMountIsReadOnlyAllTheWayDown(t *testing.T) {
 name: tbreadonly%s
 topology:
   nodes:
-    a: {runtime: %[1]s, mounts: [{source: %q, target: %q, read_only: true}]}
-    b: {runtime: %[1]s, mounts: [{source: %[2]q, target: %[3]q}]}
-`, runtime, source, target))
+    a: {%s, mounts: [{source: %q, target: %q, read_only: true}]}
+    b: {%[2]s, mounts: [{source: %[3]q, target: %[4]q}]}
+`, runtime, keysOf(t, runtime), source, target))
 		for node, writable := range map[string]bool{"a": false, "b": true} {
 			for _, folder := range []string{target, filepath.Join(target, "below")} {
 				cmd, err := lab.Command(context.Background(), node, []string{"touch", filepath.Join(folder, node)}, ExecOptions{})
@@ -264,7 +279,7 @@ topology:
 
 // A node whose rights change is another node.
 func TestANodeIsMadeAnewForOtherRights(t *testing.T) {
-	text := walledLab("tbrenew", "netns")
+	text := walledLab(t, "tbrenew", "netns")
 	from, to := planOf(t, text), planOf(t, strings.Replace(text, ", privileged: true", "", 1))
 	if changes := Compare(from, to); len(changes.ReplacedNodes) != 1 || changes.ReplacedNodes[0] != "b" {
 		t.Errorf("the changes are %+v", changes)

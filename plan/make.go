@@ -95,7 +95,7 @@ func (w *work) nodeResult(n *node) Node {
 		HugepageBytes: n.hugepageBytes,
 		HugepageSize:  n.hugepageSize,
 		Rootfs:        n.spec.Rootfs,
-		OCI:           n.ociResult(),
+		OCI:           w.ociResult(n),
 		Scheduling:    n.spec.Scheduling,
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,

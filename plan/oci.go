@@ -11,11 +11,32 @@ type OCI struct {
 	// Init is the first process, Command replaces the image's entrypoint and command.
 	Init    spec.ContainerInit `json:"init"`
 	Command []string           `json:"command,omitempty"`
+	// Recipes are those of the file that make the image and its bases, each after its base; empty
+	// where the file has none for it.
+	Recipes []NamedRecipe `json:"recipes,omitempty"`
 }
 
-func (n *node) ociResult() *OCI {
+// NamedRecipe is the recipe of an image that the store keeps under a name.
+type NamedRecipe struct {
+	Name string `json:"name"`
+	spec.ImageRecipe
+}
+
+func (w *work) ociResult(n *node) *OCI {
 	if !n.spec.Runtime.Descriptor().Takes("image") {
 		return nil
 	}
-	return &OCI{Driver: n.spec.Driver, Image: n.spec.Image, Init: n.spec.Init, Command: n.spec.Command}
+	return &OCI{
+		Driver: n.spec.Driver, Image: n.spec.Image, Init: n.spec.Init, Command: n.spec.Command,
+		Recipes: Recipes(w.exp, n.spec.Image),
+	}
+}
+
+// Recipes are the file's recipes that an image needs, each after its base.
+func Recipes(exp *spec.Experiment, image string) []NamedRecipe {
+	recipe := exp.Images[image]
+	if recipe == nil {
+		return nil
+	}
+	return append(Recipes(exp, recipe.From), NamedRecipe{image, *recipe})
 }

@@ -89,6 +89,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	if e.Method != nil {
 		c.method(e.Method)
 	}
+	c.images()
 	c.disturbances()
 	c.events()
 	c.cluster()

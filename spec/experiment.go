@@ -30,6 +30,8 @@ type Experiment struct {
 	Disturb map[string]*Disturbance `yaml:"disturb,omitempty" json:"disturb,omitempty"`
 	// Events are what happens to the lab in the course of every trial.
 	Events []*Event `yaml:"events,omitempty" json:"events,omitempty"`
+	// Images are built from Debian's packages when a node needs them, by name.
+	Images map[string]*ImageRecipe `yaml:"images,omitempty" json:"images,omitempty"`
 	// Cluster says where nodes with the runtime pod run.
 	Cluster *Cluster `yaml:"cluster,omitempty" json:"cluster,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.

@@ -87,6 +87,7 @@ var rules = map[string]rule{
 
 	"Experiment.disturb":   {keys: &keyForm{"a disturbance's name", namePattern, nameForm}},
 	"Experiment.events":    {maxItems: 1000},
+	"Experiment.images":    {keys: &keyForm{"an image's name", namePattern, nameForm}},
 	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
 	"Experiment.tuning":    {byDefault: string(TuningNone)},
 
@@ -140,6 +141,13 @@ var rules = map[string]rule{
 	"Node.rx":      {byDefault: string(ReceiveInterrupt)},
 	"Node.host":    {pattern: hostNamePattern, form: hostNameForm},
 	"Node.latency": {pattern: linePattern, form: lineForm},
+
+	"ImageRecipe.from":     {required: true, pattern: nodeImagePattern, form: imageBaseForm, check: checkImageBase},
+	"ImageRecipe.packages": {pattern: `^[a-z0-9][a-z0-9+.-]{1,99}$`, form: "the name of a package of Debian (Debian Policy, 5.6.1)"},
+	"ImageRecipe.script":   {pattern: absolutePattern, form: "an absolute path"},
+
+	"ImageFile.source": {required: true, pattern: absolutePattern, form: "an absolute path"},
+	"ImageFile.target": {required: true, pattern: absolutePattern, form: "an absolute path"},
 
 	"Polling.mechanism": {byDefault: string(PollAuto)},
 	"Polling.cpus":      {byDefault: "0", least: "0", most: "4096"},

@@ -26,6 +26,7 @@ func verbGroups() []verbGroup {
 			newExecCommand(),
 			newShellCommand(),
 			newGraphCommand(),
+			newImageCommand(),
 			newSwitchCommand(),
 			newSchemaCommand(),
 			newWatchCommand(),

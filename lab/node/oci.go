@@ -42,7 +42,25 @@ func (ociRuntime) Check(n plan.Node) error {
 			Remedy: "apt-get install " + string(n.OCI.Driver) + ", or use another driver or runtime: netns",
 		}
 	}
+	if r := n.OCI.Recipes; len(r) > 0 {
+		if !r[0].IsRelease() {
+			return images(nil).Check(r[0].From)
+		}
+		return nil // it is built when the node starts
+	}
 	return images(nil).Check(n.OCI.Image)
+}
+
+// unpackedImage builds the node's image, where the file has a recipe for it, and unpacks it; the
+// store has the results of the last time.
+func (p Place) unpackedImage(ctx context.Context, o *plan.OCI) (*image.Unpacked, error) {
+	store := images(p.Progress)
+	for _, r := range o.Recipes {
+		if _, err := store.Build(ctx, r.Name, r.ImageRecipe, false); err != nil {
+			return nil, err
+		}
+	}
+	return store.Unpack(ctx, o.Image)
 }
 
 func images(progress func(string)) image.Store {
@@ -78,7 +96,7 @@ func (ociRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 }
 
 func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
-	unpacked, err := images(p.Progress).Unpack(ctx, n.OCI.Image)
+	unpacked, err := p.unpackedImage(ctx, n.OCI)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 func need(programs map[string]string) error {
 	for program, pkg := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			return exit.Lacksf("making images of virtual machines needs %s: apt-get install %s", program, pkg)
+			return exit.Lacksf("making images needs %s: apt-get install %s", program, pkg)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"path/filepath"
+	"time"
 )
 
 // headersFormat increases when headers folders are made differently.
@@ -16,7 +17,7 @@ func (s Store) Headers(ctx context.Context, kernel *Kernel) (root string, err er
 	r := recipe{Format: headersFormat, Release: release.Name, Packages: []string{"linux-headers-" + kernel.Version, "make"}}
 	dir, err := s.folder(ctx, "headers-"+kernel.Name, r, func(ctx context.Context, dir string) error {
 		s.progress("fetching the headers and the compiler of kernel %s, once; this takes a minute or two", kernel.Version)
-		return debootstrap(ctx, dir, release.Name, r.Packages)
+		return debootstrap(ctx, dir, release.Name, r.Packages, time.Time{})
 	})
 	return filepath.Join(dir, treeFolder), err
 }

@@ -3,10 +3,12 @@ package image
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Root is a root file system.
@@ -44,7 +46,7 @@ func (s Store) bootstrap(ctx context.Context, dir, release string, packages []st
 	if err := need(map[string]string{"mke2fs": "e2fsprogs"}); err != nil {
 		return err
 	}
-	if err := debootstrap(ctx, dir, release, packages); err != nil {
+	if err := debootstrap(ctx, dir, release, packages, time.Time{}); err != nil {
 		return err
 	}
 	tree := filepath.Join(dir, treeFolder)
@@ -63,8 +65,15 @@ func (s Store) bootstrap(ctx context.Context, dir, release string, packages []st
 // treeFolder is the folder of debootstrap's result.
 const treeFolder = "tree"
 
-// debootstrap makes a root file system of packages below a folder, in treeFolder.
-func debootstrap(ctx context.Context, dir, release string, packages []string) error {
+// Bootstrap makes a root file system of packages below a folder, and returns its path. What is made
+// at a time of its own gets the one given: the same packages then give the same files.
+func Bootstrap(ctx context.Context, dir, release string, packages []string, epoch time.Time) (string, error) {
+	return filepath.Join(dir, treeFolder), debootstrap(ctx, dir, release, packages, epoch)
+}
+
+// debootstrap makes a root file system of packages below a folder, in treeFolder; epoch is as in
+// Bootstrap, or zero for the time that it is.
+func debootstrap(ctx context.Context, dir, release string, packages []string, epoch time.Time) error {
 	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
 		return err
 	}
@@ -81,7 +90,12 @@ func debootstrap(ctx context.Context, dir, release string, packages []string) er
 	for _, path := range notInRoots {
 		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
 	}
-	if _, err := run(ctx, dir, "mmdebstrap", append(arguments, release, filepath.Join(dir, treeFolder), file)...); err != nil {
+	program := []string{"mmdebstrap"}
+	if !epoch.IsZero() {
+		program = []string{"env", fmt.Sprintf("SOURCE_DATE_EPOCH=%d", epoch.Unix()), "mmdebstrap"}
+	}
+	arguments = slices.Concat(program[1:], arguments, []string{release, filepath.Join(dir, treeFolder), file})
+	if _, err := run(ctx, dir, program[0], arguments...); err != nil {
 		return err
 	}
 	return os.Remove(file)

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
+)
+
+func newImageImportCommand() *cobra.Command {
+	var replace bool
+	c := &cobra.Command{
+		Use:   "import SOURCE NAME",
+		Short: "Take an image from a folder or a file",
+		Long: `Take an image from a folder or a file, and give it a name. SOURCE is one of
+
+  oci:FOLDER[:NAME]              a folder in the OCI's image layout; NAME chooses one of several
+  docker-archive:FILE[:NAME:TAG] what docker save or podman save has written
+  rootfs:FILE                    a root file system, tar, plain or compressed by gzip, xz or zstd:
+                                 the rootfs.tar.xz of distrobuilder, for one
+
+skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
+		Example: `  nines image import oci:/srv/images/frr frr
+  nines image import docker-archive:frr.tar frr --replace
+  nines image import rootfs:rootfs.tar.xz debian`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return exit.Wrongf("'%s' takes a source, such as oci:/srv/frr, and a name", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			from, err := fromHere(args[0])
+			if err != nil {
+				return err
+			}
+			entry, err := imageStore(c.ErrOrStderr()).Import(c.Context(), from, args[1], replace)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, inBytes(entry.Bytes))
+			return err
+		},
+	}
+	c.Flags().BoolVar(&replace, "replace", false, "replace the image that has the name")
+	return c
+}
+
+// fromHere parses a source whose path may begin at the current folder.
+func fromHere(text string) (spec.ImageName, error) {
+	form, rest, found := strings.Cut(text, ":")
+	if found && rest != "" && !filepath.IsAbs(rest) {
+		path, name, named := strings.Cut(rest, ":")
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			return spec.ImageName{}, err
+		}
+		text = form + ":" + whole
+		if named {
+			text += ":" + name
+		}
+	}
+	n, err := spec.ParseImage(text)
+	if err == nil && n.Form == spec.ImageStored {
+		return n, exit.Wrongf("%q does not say what it is; write oci:FOLDER, docker-archive:FILE or rootfs:FILE", text)
+	}
+	if err != nil {
+		return n, exit.Wrongf("%w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,234 @@
+package image
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
+	vmimage "nines.dev/nines/vm/image"
+)
+
+// buildFormat increases when images are built differently.
+const buildFormat = 1
+
+// basicPackages are in every image of a release: tools that a user needs in a network node.
+var basicPackages = []string{"ethtool", "iproute2", "iputils-ping", "procps", "tcpdump"}
+
+// sshPackages are what ssh: true adds.
+var sshPackages = []string{"openssh-server"}
+
+// epochs are when the releases came out. What a build itself makes has this time, so that the day of
+// the build is not in the image.
+var epochs = map[string]time.Time{
+	"bookworm": time.Date(2023, time.June, 10, 0, 0, 0, 0, time.UTC),
+	"trixie":   time.Date(2025, time.August, 9, 0, 0, 0, 0, time.UTC),
+}
+
+// epochOf is the latest time of a file in an image of a recipe.
+func epochOf(r spec.ImageRecipe) time.Time {
+	if epoch, known := epochs[r.From]; known {
+		return epoch
+	}
+	return epochs["trixie"]
+}
+
+// inputs is all that an image is made of, besides the packages that the mirror has. Its hash says
+// whether the store has the image already.
+type inputs struct {
+	Format   int               `json:"format"`
+	Release  string            `json:"release,omitempty"`
+	Base     string            `json:"base,omitempty"` // the digest of the image it begins with
+	Packages []string          `json:"packages"`
+	Script   string            `json:"script,omitempty"` // the digest of its text
+	Files    map[string]string `json:"files,omitempty"`  // the digests and modes, by target
+	SSH      bool              `json:"ssh,omitempty"`
+}
+
+func (s Store) inputsOf(r spec.ImageRecipe) (inputs, error) {
+	in := inputs{Format: buildFormat, Packages: packagesOf(r), SSH: r.SSH, Files: map[string]string{}}
+	if r.IsRelease() {
+		in.Release = r.From
+	} else {
+		base, err := s.find(r.From)
+		if err != nil {
+			return in, err
+		}
+		in.Base = base.digest
+	}
+	var err error
+	if r.Script != "" {
+		if in.Script, err = digestOf(r.Script); err != nil {
+			return in, exit.Wrongf("the image's script: %w", err)
+		}
+	}
+	for _, file := range r.Files {
+		if in.Files[file.Target], err = digestOf(file.Source); err != nil {
+			return in, exit.Wrongf("a file of the image: %w", err)
+		}
+	}
+	return in, nil
+}
+
+func packagesOf(r spec.ImageRecipe) []string {
+	list := slices.Clone(r.Packages)
+	if r.IsRelease() {
+		list = append(list, basicPackages...)
+	}
+	if r.SSH {
+		list = append(list, sshPackages...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// digestOf is the digest of a regular file and its mode.
+func digestOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a file", path)
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x %o", sum.Sum(nil), info.Mode().Perm()), nil
+}
+
+func (in inputs) key() string {
+	text, _ := json.Marshal(in) // strings, numbers and a map of strings cannot fail
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+const (
+	buildsFolder = "builds"
+	rootTar      = "rootfs.tar"
+)
+
+// Build builds an image and gives it a name, unless the name has it already, built of the same
+// inputs; again builds it anew, with the packages that Debian has now.
+func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again bool) (Entry, error) {
+	in, err := s.inputsOf(r)
+	if err != nil {
+		return Entry{}, err
+	}
+	key := in.key()
+	old, err := s.Named(name)
+	if err == nil && old.Recipe == "" {
+		return Entry{}, exit.Wrongf("the image %q was imported from %s, and would be replaced; nines image rm %[1]s removes it, or give the recipe another name", name, old.From)
+	}
+	if err == nil && old.Recipe == key && !again {
+		return old, nil
+	}
+	if os.Geteuid() != 0 {
+		return Entry{}, &exit.MissingError{Capability: "root", Reason: "an image has files of many users", Remedy: "run it with sudo"}
+	}
+	if err := s.begin(); err != nil {
+		return Entry{}, err
+	}
+	s.progress("building the image %s from %s, once; this takes a minute or two", name, r.From)
+	stop := s.showTime(name)
+	defer stop()
+	dir, err := s.folder(buildsFolder).Whole(ctx, key[:32], func(ctx context.Context, dir string) error {
+		return s.build(ctx, dir, r)
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	img, err := ofRootfs(filepath.Join(dir, rootTar), v1.Config{Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}})
+	if err != nil {
+		return Entry{}, err
+	}
+	entry, err := s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key})
+	if err != nil {
+		return Entry{}, err
+	}
+	return entry, s.remove(ctx, dir)
+}
+
+// showTime says from time to time that the build goes on.
+func (s Store) showTime(name string) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		ticker := time.NewTicker(10 * time.Second)
+		defer ticker.Stop()
+		for began := time.Now(); ; {
+			select {
+			case <-done:
+				return
+			case now := <-ticker.C:
+				s.progress("building the image %s: %d s so far", name, int(now.Sub(began).Seconds()))
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// build makes the root file system in a folder, and of it the file rootTar.
+func (s Store) build(ctx context.Context, dir string, r spec.ImageRecipe) error {
+	tree, err := s.base(ctx, dir, r)
+	if err != nil {
+		return err
+	}
+	b := building{tree: tree, epoch: epochOf(r)}
+	if !r.IsRelease() && len(packagesOf(r)) > 0 {
+		if err := b.install(ctx, packagesOf(r)); err != nil {
+			return err
+		}
+	}
+	for _, file := range r.Files {
+		if err := b.copyFile(file.Source, file.Target); err != nil {
+			return fmt.Errorf("copy %s: %w", file.Source, err)
+		}
+	}
+	if r.Script != "" {
+		if err := b.runScript(ctx, r.Script); err != nil {
+			return err
+		}
+	}
+	if err := b.clean(r.SSH); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(filepath.Join(dir, rootTar), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(writeTar(ctx, out, tree, b.epoch), out.Close())
+	return errors.Join(err, os.RemoveAll(tree))
+}
+
+// base makes the tree that the recipe begins with.
+func (s Store) base(ctx context.Context, dir string, r spec.ImageRecipe) (tree string, err error) {
+	if r.IsRelease() {
+		return vmimage.Bootstrap(ctx, dir, r.From, packagesOf(r), epochOf(r))
+	}
+	from, err := s.find(r.From)
+	if err != nil {
+		return "", err
+	}
+	tree = filepath.Join(dir, rootFolder)
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		return "", err
+	}
+	return tree, from.unpack(tree)
+}

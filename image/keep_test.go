@@ -1,0 +1,201 @@
+package image
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+func imported(t testing.TB, s Store, name string, img v1.Image) Entry {
+	t.Helper()
+	entry, err := s.Import(context.Background(), spec.ImageName{Form: spec.ImageLayout, Path: layoutWith(t, map[string]v1.Image{"": img})}, name, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entry
+}
+
+func TestImagesComeAndGoByTheirNames(t *testing.T) {
+	s := newStore(t)
+	if list, err := s.List(); err != nil || len(list) != 0 {
+		t.Fatalf("an empty store has %v, %v", list, err)
+	}
+	img := imageOf(t, v1.Config{User: "web"}, layerOf(t, lower...), layerOf(t, upper...))
+	first := imported(t, s, "frr", img)
+	imported(t, s, "alias", img)
+	imported(t, s, "other", imageOf(t, v1.Config{}, layerOf(t, upper...)))
+	list, err := s.List()
+	if err != nil || len(list) != 3 || list[0].Digest != first.Digest || list[1].Name != "frr" || list[1].Bytes == 0 {
+		t.Fatalf("the store has %+v, %v", list, err)
+	}
+	if got, err := s.Unpack(context.Background(), "frr"); err != nil || got.Config.User != "web" || got.Digest != first.Digest {
+		t.Errorf("unpacked: %+v, %v", got, err)
+	}
+	if _, err := s.Import(context.Background(), spec.ImageName{Form: spec.ImageLayout, Path: s.layoutOf(first.Digest)}, "other", false); err == nil || !strings.Contains(err.Error(), "--replace") {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if e, err := s.Import(context.Background(), spec.ImageName{Form: spec.ImageLayout, Path: s.layoutOf(first.Digest)}, "other", true); err != nil || e.Digest != first.Digest {
+		t.Errorf("replaced: %+v, %v", e, err)
+	}
+	if err := s.Remove(context.Background(), "frr", "absent"); err == nil || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("an absent name: %v", err)
+	}
+	if err := s.Remove(context.Background(), "../names/frr"); err == nil {
+		t.Error("a path is no name")
+	}
+	if err := s.Remove(context.Background(), "frr", "other"); err != nil {
+		t.Fatal(err)
+	}
+	if left := foldersOf(t, s); !slices.Equal(left, []string{"layouts/" + digestName(first.Digest)}) {
+		t.Errorf("with the alias there is %q", left)
+	}
+	if err := s.Remove(context.Background(), "alias"); err != nil {
+		t.Fatal(err)
+	}
+	if left := foldersOf(t, s); len(left) != 0 {
+		t.Errorf("without a name there is %q", left)
+	}
+}
+
+// foldersOf are the images in a store, with what is left of killed work.
+func foldersOf(t testing.TB, s Store) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.Dir, "*", "sha256-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range found {
+		found[i] = strings.TrimPrefix(found[i], s.Dir+"/")
+	}
+	return found
+}
+
+// TestAnImageLeavesAsItCame: what is exported in a form can be imported again, and the same image
+// gives the same files.
+func TestAnImageLeavesAsItCame(t *testing.T) {
+	labtest.Root(t)
+	for _, program := range []string{"xz", "mke2fs"} {
+		_, err := exec.LookPath(program)
+		labtest.Require(t, program, err == nil)
+	}
+	s := newStore(t)
+	imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...), layerOf(t, upper...)))
+	want, err := s.Unpack(context.Background(), "frr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range Formats {
+		var written [2]string
+		for i := range written {
+			written[i] = filepath.Join(dir, string(f.Format)+string(rune('0'+i)))
+			if err := s.Export(context.Background(), "frr", f.Format, written[i]); err != nil {
+				t.Fatalf("%s: %v", f.Format, err)
+			}
+		}
+		if f.Format == FormatDisk {
+			continue // its file system has a time and an identity of its own
+		}
+		if out, err := exec.Command("diff", "-r", written[0], written[1]).CombinedOutput(); err != nil {
+			t.Errorf("%s is not the same twice: %s", f.Format, out)
+		}
+		from := spec.ImageName{Form: spec.ImageForm(f.Format), Path: written[0]}
+		if f.Format == FormatLXC {
+			from = spec.ImageName{Form: spec.ImageRootfs, Path: filepath.Join(written[0], "rootfs.tar.xz")}
+		}
+		again := string(f.Format) + "-again"
+		if _, err := s.Import(context.Background(), from, again, false); err != nil {
+			t.Fatalf("%s: import: %v", f.Format, err)
+		}
+		got, err := s.Unpack(context.Background(), again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(tree(t, got.Root), tree(t, want.Root)) {
+			t.Errorf("%s: it came back as %q", f.Format, tree(t, got.Root))
+		}
+	}
+	if err := s.Export(context.Background(), "frr", FormatLayout, filepath.Join(dir, "oci0")); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("over an old one: %v", err)
+	}
+	out, err := exec.Command("debugfs", "-R", "cat /new", filepath.Join(dir, "disk0")).Output()
+	if err != nil || string(out) != "2" {
+		t.Errorf("the disk has %q: %v", out, err)
+	}
+}
+
+// TestAnImageIsBuiltOnAnother: files and a script change it, the same inputs are built once, and
+// built again they give the same digest.
+func TestAnImageIsBuiltOnAnother(t *testing.T) {
+	labtest.Root(t)
+	busybox, err := exec.LookPath("busybox")
+	labtest.Require(t, "busybox-static", err == nil)
+	s, dir := newStore(t), t.TempDir()
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported(t, s, "base", imageOf(t, v1.Config{}, layerOf(t, append(slices.Clone(lower), entry{"bin/", ""}, entry{"bin/busybox", string(program)}, entry{"bin/sh", "->busybox"})...), layerOf(t, upper...)))
+	script, motd := filepath.Join(dir, "setup"), filepath.Join(dir, "motd")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// busybox was imported without its mode.
+	write(motd, "hello\n")
+	write(script, "#!/nines-busybox sh\n/nines-busybox cat /etc/motd >/made 2>/dev/null\n/nines-busybox date >/var-date\n/nines-busybox rm /var-date\n")
+	run := filepath.Join(dir, "busybox")
+	if err := os.WriteFile(run, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := spec.ImageRecipe{From: "base", Script: script, Files: []spec.ImageFile{{Source: motd, Target: "/etc/motd"}, {Source: run, Target: "/nines-busybox"}}}
+	built, err := s.Build(context.Background(), "mine", r, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := s.Unpack(context.Background(), "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(u.Root, "made")); err != nil || string(text) != "hello\n" {
+		t.Errorf("the script made %q: %v", text, err)
+	}
+	for _, absent := range []string{"nines-script", "dev/null", "etc/resolv.conf"} {
+		if _, err := os.Lstat(filepath.Join(u.Root, absent)); err == nil {
+			t.Errorf("the build left %s", absent)
+		}
+	}
+	said := 0
+	s.Progress = func(string) { said++ }
+	if again, err := s.Build(context.Background(), "mine", r, false); err != nil || again != built || said > 0 {
+		t.Errorf("it was not taken from the store: %+v, %v, %d words", again, err, said)
+	}
+	if again, err := s.Build(context.Background(), "mine", r, true); err != nil || again.Digest != built.Digest || said == 0 {
+		t.Errorf("built again it is %+v: %v", again, err)
+	}
+	write(motd, "other\n")
+	if changed, err := s.Build(context.Background(), "mine", r, false); err != nil || changed.Digest == built.Digest {
+		t.Errorf("with another file it is %+v: %v", changed, err)
+	}
+	write(script, "#!/nines-busybox sh\n/nines-busybox echo it went wrong >&2\nexit 3\n")
+	if _, err := s.Build(context.Background(), "mine", r, false); err == nil || !strings.Contains(err.Error(), "it went wrong") {
+		t.Errorf("a script that fails: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.Dir, buildsFolder, "*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	if _, err := s.Build(context.Background(), "base", r, false); err == nil || !strings.Contains(err.Error(), "was imported") {
+		t.Errorf("over an imported one: %v", err)
+	}
+}

@@ -1,0 +1,271 @@
+package lab
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/cpulist"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/test/labtest"
+)
+
+// ociDrivers are the programs that make containers of OCI images.
+var ociDrivers = []string{"crun", "runc"}
+
+func ociDriver(t testing.TB, name string) {
+	t.Helper()
+	_, err := exec.LookPath(name)
+	labtest.Require(t, name, err == nil)
+	_, err = exec.LookPath("busybox")
+	labtest.Require(t, "busybox-static", err == nil)
+}
+
+// ociImage writes an image with busybox as a layout, and returns the text that names it. What
+// images are unpacked is the test's own.
+func ociImage(t testing.TB, config v1.Config) string {
+	t.Helper()
+	t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applets, err := exec.Command(busybox, "--list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	archive := tar.NewWriter(&text)
+	add := func(kind byte, name, link string, mode int64, content []byte) {
+		t.Helper()
+		err := archive.WriteHeader(&tar.Header{Typeflag: kind, Name: name, Linkname: link, Mode: mode, Size: int64(len(content))})
+		if err == nil {
+			_, err = archive.Write(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{"bin", "etc", "root", "srv"} {
+		add(tar.TypeDir, folder, "", 0o755, nil)
+	}
+	add(tar.TypeDir, "tmp", "", 0o1777, nil)
+	add(tar.TypeReg, "bin/busybox", "", 0o755, program)
+	for _, applet := range strings.Fields(string(applets)) {
+		if applet != "busybox" {
+			add(tar.TypeSymlink, "bin/"+applet, "busybox", 0o777, nil)
+		}
+	}
+	add(tar.TypeReg, "etc/passwd", "", 0o644, []byte("root:x:0:0::/root:/bin/sh\nweb:x:33:44::/srv:/bin/sh\n"))
+	add(tar.TypeReg, "etc/group", "", 0o644, []byte("root:x:0:\nweb:x:44:\n"))
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, Config: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image, err = mutate.AppendLayers(image, layer); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := path.AppendImage(image); err != nil {
+		t.Fatal(err)
+	}
+	return "oci:" + dir
+}
+
+// TestAnOCINodeIsItsImage: its command, user, folder, environment and files are the image's; its
+// network, CPUs and limits are the plan's; and nothing of it is left.
+//
+//	a:x ──veth── b:x    a is a process in namespaces, b a container of an image
+func TestAnOCINodeIsItsImage(t *testing.T) {
+	for _, driver := range ociDrivers {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			ociDriver(t, driver)
+			image := ociImage(t, v1.Config{
+				Entrypoint: []string{"sleep"}, Cmd: []string{"1000"}, User: "web", WorkingDir: "/srv",
+				Env: []string{"COLOUR=red", "SHAPE=round"},
+			})
+			shared := t.TempDir()
+			lab := up(t, fmt.Sprintf(`
+name: tboci-%s
+topology:
+  nodes:
+    a: {}
+    b:
+      runtime: oci
+      driver: %[1]s
+      image: %q
+      cpus: 1
+      memory: 256MiB
+      env: {COLOUR: green}
+      mounts: [{source: %q, target: /mnt}]
+  links:
+    - {name: pair, endpoints: ["a:x", "b:x"]}
+`, driver, image, shared))
+			b := findNode(lab.Plan(), "b")
+			in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(b.Interfaces[0].Addresses[0], "/", 2)[0])
+			if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $SHAPE $(hostname); touch /mnt/seen /bin/changed"); out != "green round "+b.HostName {
+				t.Errorf("the container says %q", out)
+			}
+			if _, err := os.Stat(filepath.Join(shared, "seen")); err != nil {
+				t.Error(err)
+			}
+			first := lab.PID("b")
+			if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", first)); string(text) != "sleep\x001000\x00" {
+				t.Errorf("its first process is %q", text)
+			}
+			if dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", first)); dir != "/srv" {
+				t.Errorf("it runs in %q", dir)
+			}
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", first))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"\nUid:\t33\t", "\nGid:\t44\t", "\nCpus_allowed_list:\t" + cpulist.Format(b.CPUs) + "\n"} {
+				if !strings.Contains(string(status), want) {
+					t.Errorf("its first process has no %q", want)
+				}
+			}
+			environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", first))
+			if words := strings.Split(string(environment), "\x00"); !slices.Contains(words, "COLOUR=green") || slices.Contains(words, "COLOUR=red") {
+				t.Errorf("its environment is %q", words)
+			}
+			memory, err := isolate.Find(isolate.Memory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dirs, err := cgroup.DirsOf(first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[memory.Version]
+			if text, err := os.ReadFile(filepath.Join(dirs[memory.Mount], file)); strings.TrimSpace(string(text)) != strconv.Itoa(256<<20) {
+				t.Errorf("its memory is limited to %q: %v", text, err)
+			}
+			if err := lab.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if left := leaks(t, lab.Plan().Prefix, Root()); len(left) > 0 {
+				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+			}
+			changed, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/changed"))
+			unpacked, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/busybox"))
+			if len(changed) > 0 || len(unpacked) != 1 {
+				t.Errorf("the container has changed its image: %q %q", changed, unpacked)
+			}
+		})
+	}
+}
+
+// TestAnOCINodeWhoseCommandEndsIsExplained: a shell without a terminal ends, as in most images of
+// distributions.
+func TestAnOCINodeWhoseCommandEndsIsExplained(t *testing.T) {
+	labtest.Root(t)
+	ociDriver(t, "runc")
+	text := fmt.Sprintf("name: tbociends\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q}}}\n", ociImage(t, v1.Config{Cmd: []string{"sh", "-c", "echo I have ended; exit 0"}}))
+	p := planOf(t, text)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
+	if err == nil { // on a busy host it ends after nines has looked
+		for lab.Alive("b") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		downWithoutTrace(t, lab)
+		return
+	}
+	if !strings.Contains(err.Error(), "init: nines") || !strings.Contains(err.Error(), "I have ended") {
+		t.Errorf("it says %v", err)
+	}
+	if left := leaks(t, p.Prefix, Root()); len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+func TestAnOCINodeNeedsItsImageAndDriver(t *testing.T) {
+	labtest.Root(t)
+	ociDriver(t, "runc")
+	try := func(image string) error {
+		return Check(planOf(t, fmt.Sprintf("name: tbocineeds\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q}}}\n", image)))
+	}
+	if err := try("oci:/nowhere"); err == nil || !strings.Contains(err.Error(), `node "b"`) || !strings.Contains(err.Error(), "/nowhere") {
+		t.Errorf("no image: %v", err)
+	}
+	image := ociImage(t, v1.Config{})
+	if err := try(image); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := try(image); err == nil || !strings.Contains(err.Error(), "apt-get install runc") {
+		t.Errorf("no driver: %v", err)
+	}
+}
+
+// TestDownAfterALabOfOCINodesWasKilled: at each kind of step, and in the driver's work in between.
+func TestDownAfterALabOfOCINodesWasKilled(t *testing.T) {
+	for _, driver := range ociDrivers {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			ociDriver(t, driver)
+			whole := fmt.Sprintf(`
+name: tbocikill-%s
+topology:
+  nodes:
+    a: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines, cpu_list: "0", memory: 256MiB}
+    b: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines, app: {kind: reflect, backend: raw}}
+  links:
+    - {name: v, endpoints: ["a:v", "b:v"]}
+`, driver, ociImage(t, v1.Config{}))
+			c := newCrasherOf(t, whole, strings.Replace(whole, "256MiB", "128MiB", 1))
+			name := "tbocikill-" + driver
+			c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
+				if !killed && len(leaks(t, c.prefix, c.stateDir)) < 10 {
+					t.Fatal("the lab is up, and the check for what is left sees little of it")
+				}
+				c.run(0, "down", name)
+				c.gone("up killed at " + said)
+			})
+			c.killed(3, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
+				c.run(0, "down", name)
+				c.gone("apply killed at " + said)
+			})
+			c.killed(1, []string{"up", c.whole}, []string{"down", name}, func(_ int, killed bool, said string) {
+				if killed {
+					c.run(0, "down", name)
+				}
+				c.gone("down killed at " + said)
+			})
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+)
+
+// ImageRecipe says what an image is made of: a base, then packages, then files, then a script that
+// runs in it.
+type ImageRecipe struct {
+	// From is a release of Debian, or another image: a stored one or one with an absolute path.
+	From string `yaml:"from" json:"from"`
+	// Packages are Debian's, with what they depend on.
+	Packages []string `yaml:"packages,omitempty" json:"packages,omitempty"`
+	// Files are copied from the host.
+	Files []ImageFile `yaml:"files,omitempty" json:"files,omitempty"`
+	// Script is a file of the host that runs in the image as root, by its first line's interpreter.
+	Script string `yaml:"script,omitempty" json:"script,omitempty"`
+	// SSH adds an SSH server, without keys of its own (default false).
+	SSH bool `yaml:"ssh,omitempty" json:"ssh,omitempty"`
+}
+
+// ImageFile is a file of the host in an image.
+type ImageFile struct {
+	// Source is a file's absolute path on the host; its mode is kept, its owner is root.
+	Source string `yaml:"source" json:"source"`
+	// Target is its absolute path in the image.
+	Target string `yaml:"target" json:"target"`
+}
+
+// ImageReleases are the releases of Debian of which images are built.
+var ImageReleases = []string{"bookworm", "trixie"}
+
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE or rootfs:FILE with an absolute path"
+
+func checkImageBase(text string) error {
+	if slices.Contains(ImageReleases, text) {
+		return nil
+	}
+	return checkImage(text)
+}
+
+// IsRelease is true for a recipe whose base is a release of Debian.
+func (r *ImageRecipe) IsRelease() bool { return slices.Contains(ImageReleases, r.From) }
+
+// images checks the recipes: an image's base is made before it.
+func (c *checker) images() {
+	for name := range c.e.Images {
+		seen, from := map[string]bool{name: true}, name
+		for c.e.Images[from] != nil {
+			from = c.e.Images[from].From
+			if seen[from] {
+				c.fail(fmt.Sprintf("the image %q is made from itself", name), "", "name another base", "images", name, "from")
+				break
+			}
+			seen[from] = true
+		}
+	}
+}
