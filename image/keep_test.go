@@ -154,12 +154,12 @@ func TestAnImageIsBuiltOnAnother(t *testing.T) {
 	}
 	// busybox was imported without its mode.
 	write(motd, "hello\n")
-	write(script, "#!/nines-busybox sh\n/nines-busybox cat /etc/motd >/made 2>/dev/null\n/nines-busybox date >/var-date\n/nines-busybox rm /var-date\n")
+	write(script, "#!/own/busybox sh\n/own/busybox cat /etc/motd >/made 2>/dev/null\n/own/busybox date >/var-date\n/own/busybox rm /var-date\n")
 	run := filepath.Join(dir, "busybox")
 	if err := os.WriteFile(run, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r := spec.ImageRecipe{From: "base", Script: script, Files: []spec.ImageFile{{Source: motd, Target: "/etc/motd"}, {Source: run, Target: "/nines-busybox"}}}
+	r := spec.ImageRecipe{From: "base", Script: script, Files: []spec.ImageFile{{Source: motd, Target: "/etc/motd"}, {Source: run, Target: "/own/busybox"}}}
 	built, err := s.Build(context.Background(), "mine", r, false)
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestAnImageIsBuiltOnAnother(t *testing.T) {
 	if changed, err := s.Build(context.Background(), "mine", r, false); err != nil || changed.Digest == built.Digest {
 		t.Errorf("with another file it is %+v: %v", changed, err)
 	}
-	write(script, "#!/nines-busybox sh\n/nines-busybox echo it went wrong >&2\nexit 3\n")
+	write(script, "#!/own/busybox sh\n/own/busybox echo it went wrong >&2\nexit 3\n")
 	if _, err := s.Build(context.Background(), "mine", r, false); err == nil || !strings.Contains(err.Error(), "it went wrong") {
 		t.Errorf("a script that fails: %v", err)
 	}

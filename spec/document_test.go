@@ -23,7 +23,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 		}
 	}
 	titles := map[string]string{
-		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Healthcheck": "healthcheck", "Mount": "mounts",
+		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Healthcheck": "healthcheck", "ImageRecipe": "Images", "ImageFile": "files of an image", "Mount": "mounts",
 		"Route": "routes", "App": "app", "Cluster": "Cluster", "Link": "Links", "Traffic": "Traffic",
 		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
 		"Method": "Method", "Goal": "goals", "Limits": "limits of a service",
