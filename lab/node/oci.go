@@ -135,7 +135,7 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Journal.Done(step, learnt(id)); err != nil {
+	if err := p.Journal.Done(step, p.learnt(id)); err != nil {
 		return nil, err
 	}
 	if err := d.start(ctx, id); err != nil {
