@@ -1,0 +1,96 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/lab"
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// gen:tx ──in── dut:in ▸ forward ▸ dut:out ──out── gen:rx, and a node that nobody measures
+const restartedNetwork = `
+topology:
+  nodes:
+    gen: {}
+    dut: {restart: on-failure, app: {kind: forward, backend: raw}}
+    aside: {healthcheck: {exec: ["true"]}}
+  links:
+    - {name: in, endpoints: ["gen:tx", "dut:in"]}
+    - {name: out, endpoints: ["dut:out", "gen:rx"]}
+    - {name: beside, endpoints: ["aside:eth", "gen:eth"]}
+traffic: {from: "gen:tx", to: "gen:rx", backend: raw, rate_pps: 1000, duration: 3s, warmup: 50ms, drain: 3s, outliers: 10}
+`
+
+// acting prints nothing, but acts while a trial runs.
+type acting struct {
+	silent
+	progress func()
+}
+
+func (a acting) Progress(int, uint64, uint64) { a.progress() }
+
+// TestATrialWithARestartIsInvalid: it says which node was restarted and why, whether somebody asked for
+// it or the node had died; the next trial is on another lab, and says nothing of it.
+func TestATrialWithARestartIsInvalid(t *testing.T) {
+	labtest.Root(t)
+	ctx := context.Background()
+	experiment, _ := prepare(t, "restarted", restartedNetwork)
+	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
+		for _, c := range []struct {
+			what string
+			do   func() error
+			says string // empty: nothing is said
+		}{
+			{"a restart before the trial", nil, ""},
+			{"a restart of the forwarder", func() error { return b.lab.Restart(ctx, []string{"dut"}, lab.RestartOptions{Why: "a test asked"}) }, "node dut was restarted"},
+			{"nothing", func() error { return nil }, ""},
+			{"a restart of a node beside", func() error { return b.lab.Restart(ctx, []string{"aside"}, lab.RestartOptions{}) }, "node aside was restarted"},
+			{"a stop and a start", func() error {
+				if err := b.lab.Stop(ctx, []string{"aside"}, lab.RestartOptions{}); err != nil {
+					return err
+				}
+				return b.lab.Start(ctx, []string{"aside"}, lab.RestartOptions{})
+			}, "node aside was started"},
+		} {
+			if err := b.set(ctx, r.plan); err != nil {
+				return err
+			}
+			if c.do == nil {
+				if err := b.lab.Restart(ctx, []string{"aside"}, lab.RestartOptions{}); err != nil {
+					return err
+				}
+			}
+			var done error
+			begun := c.do == nil
+			b.watch = acting{progress: func() { // each second of the trial
+				if !begun {
+					begun = true
+					done = c.do()
+				}
+			}}
+			rec, err := b.trial(ctx, r, 1)
+			if err != nil || done != nil {
+				return fmt.Errorf("%s: %w", c.what, errors.Join(err, done))
+			}
+			if !begun || rec.Trial.RxPackets == 0 {
+				t.Errorf("%s: begun %v, and %d of %d packets received", c.what, begun, rec.Trial.RxPackets, rec.Trial.TxPackets)
+			}
+			told := slices.ContainsFunc(rec.Trial.Reasons, func(reason string) bool {
+				return strings.Contains(reason, "in this trial node ") && (c.says == "" || strings.Contains(reason, c.says))
+			})
+			if told != (c.says != "") || told && rec.Trial.Verdict != result.Invalid {
+				t.Errorf("%s: the trial is %s, with %q", c.what, rec.Trial.Verdict, rec.Trial.Reasons)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
