@@ -18,6 +18,8 @@ import (
 type RestartOptions struct {
 	// Why is the reason that a measurement gives for its invalid trial; empty: somebody asked for it.
 	Why string
+	// Planned is a restart that the experiment's events ask for: it makes no trial invalid.
+	Planned bool
 	// Kill ends a node at once, as a power cut would. Otherwise what runs in it may end first, for at
 	// most node.HaltPatience.
 	Kill bool
@@ -43,7 +45,9 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 		if err == nil {
 			err = b.begin(ctx, nodes)
 		}
-		l.restarts.note(nodes, "restarted", begun, options.Why)
+		if !options.Planned {
+			l.restarts.note(nodes, "restarted", begun, options.Why)
+		}
 		return err
 	})
 }

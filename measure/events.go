@@ -12,10 +12,11 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
 )
 
 // happening is something that can be done to the lab at a time, and ended at another: a link that
-// goes down and up. Its kinds are in package lab.
+// goes down and up, a node that is ended and started. Its kinds are in package lab.
 type happening interface {
 	// Down begins it and Up ends it; each returns when that was, in nanoseconds of CLOCK_MONOTONIC.
 	Down() (atNs int64, err error)
@@ -34,6 +35,7 @@ type events struct {
 // event is one of them. Its goroutine has it from begin to stop.
 type event struct {
 	happening
+	planned spec.Event
 	result.Occurrence
 }
 
@@ -41,13 +43,19 @@ type event struct {
 func (b *bench) prepareEvents(ctx context.Context, p *plan.Plan) (*events, error) {
 	all := &events{quit: make(chan struct{})}
 	for i, planned := range p.Events {
-		cut, err := b.lab.PrepareCut(ctx, planned.Link)
+		one := &event{planned: planned, Occurrence: result.Occurrence{
+			What: "down", Link: planned.Link, Node: planned.Node, AtNs: int64(planned.At), LengthNs: int64(planned.Down),
+		}}
+		var err error
+		if planned.Restart {
+			one.What, one.happening = "restart", b.lab.PrepareRestart(ctx, planned.Node)
+		} else {
+			one.happening, err = b.lab.PrepareCut(ctx, planned.Link)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("events.%d: %w", i, errors.Join(err, all.close(context.WithoutCancel(ctx))))
 		}
-		all.list = append(all.list, &event{cut, result.Occurrence{
-			What: "down", Link: planned.Link, AtNs: int64(planned.At), LengthNs: int64(planned.Down),
-		}})
+		all.list = append(all.list, one)
 	}
 	return all, nil
 }
@@ -112,8 +120,7 @@ func (e *events) stop(ctx context.Context, o *observation) error {
 			one.Problem = "the trial did not begin"
 		}
 		if one.Problem != "" {
-			o.outcome.Faults = append(o.outcome.Faults, lab.Fault{Problem: fmt.Sprintf("events.%d (link %s down at %v): %s",
-				i, one.Link, time.Duration(one.AtNs), one.Problem)})
+			o.outcome.Faults = append(o.outcome.Faults, lab.Fault{Problem: fmt.Sprintf("events.%d (%s): %s", i, one.planned, one.Problem)})
 		}
 		o.events = append(o.events, one.Occurrence)
 	}

@@ -94,3 +94,32 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestAnEventRestartsANode: a restart that the file asks for makes no trial invalid. The forwarder is
+// another process afterwards, and packets pass again.
+func TestAnEventRestartsANode(t *testing.T) {
+	labtest.Root(t)
+	experiment, writer := prepare(t, "planned", restartedNetwork+"events: [{at: 500ms, node: dut, restart: true}]\n")
+	done := finish(t, experiment, writer)
+	trial := done.Summary.Trials[0]
+	for _, reason := range trial.Reasons {
+		if strings.Contains(reason, "restarted") {
+			t.Errorf("the trial is %s: %s", trial.Verdict, reason)
+		}
+	}
+	folder := done.TrialFolder(trial.ID)
+	details, err := folder.Details()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(details.Events) != 1 {
+		t.Fatalf("the record has the events %+v", details.Events)
+	}
+	e := details.Events[0]
+	if e.What != "restart" || e.Node != "dut" || e.Problem != "" || e.BeganNs < 500e6 || e.EndedNs <= e.BeganNs {
+		t.Errorf("%+v", e)
+	}
+	if trial.RxPackets == 0 || trial.LostPackets == 0 {
+		t.Errorf("%d of %d packets were received, %d lost: a restart takes the forwarder away for a while", trial.RxPackets, trial.TxPackets, trial.LostPackets)
+	}
+}

@@ -12,8 +12,8 @@ func (p *Plan) writeEvents(t *terminal.Table) {
 		return
 	}
 	t.Row()
-	t.Row("EVENT", "AT", "LINK", "IS DOWN FOR")
+	t.Row("EVENT", "WHAT HAPPENS")
 	for i, event := range p.Events {
-		t.Row(fmt.Sprint(i+1), event.At, event.Link, event.Down)
+		t.Row(fmt.Sprint(i+1), event)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
@@ -60,7 +59,7 @@ func purposes(r *result.Result) (impaired, events []onPurpose, err error) {
 			impaired = count(impaired, fmt.Sprintf("%s  packets from %s: %s", one.Link, one.From, one.What))
 		}
 		for _, one := range details.Events {
-			events = count(events, fmt.Sprintf("%s  %s at %v for %v", one.Link, one.What, time.Duration(one.AtNs), time.Duration(one.LengthNs)))
+			events = count(events, one.String())
 		}
 	}
 	return impaired, events, nil

@@ -1,5 +1,10 @@
 package result
 
+import (
+	"fmt"
+	"time"
+)
+
 // Details is trials/NNNN/details.json: the basis of a trial's verdict and the data that the page
 // draws, in addition to the summary. All times are nanoseconds of CLOCK_MONOTONIC.
 type Details struct {
@@ -122,9 +127,10 @@ type ImpairmentCounts struct {
 // Occurrence is an event of the experiment file that happened to the lab. Times are since the trial's traffic began, with
 // its warm-up.
 type Occurrence struct {
-	// What is "down": the link passed nothing.
+	// What is "down", where the link passed nothing, or "restart" of the node.
 	What string `json:"what"`
 	Link string `json:"link,omitempty"`
+	Node string `json:"node,omitempty"`
 	// AtNs and LengthNs are what the file asks for, BeganNs and EndedNs when it was done.
 	AtNs     int64 `json:"at_ns"`
 	LengthNs int64 `json:"length_ns"`
@@ -132,6 +138,14 @@ type Occurrence struct {
 	EndedNs  int64 `json:"ended_ns"`
 	// Problem says why it did not happen, or not all of it.
 	Problem string `json:"problem,omitempty"`
+}
+
+// String is the event in one line, without when it was done: "in  down at 5s for 200ms".
+func (o Occurrence) String() string {
+	if o.Node != "" {
+		return fmt.Sprintf("%s  %s at %v", o.Node, o.What, time.Duration(o.AtNs))
+	}
+	return fmt.Sprintf("%s  %s at %v for %v", o.Link, o.What, time.Duration(o.AtNs), time.Duration(o.LengthNs))
 }
 
 // Share is a rate as a fraction of a measured maximum.

@@ -2,8 +2,10 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // events checks the key events.
@@ -23,9 +25,19 @@ func (c *checker) events() {
 	free := map[string]Duration{} // when a link is up again
 	for i, event := range c.e.Events {
 		at := []string{"events", strconv.Itoa(i)}
-		c.cut(event, at)
+		switch {
+		case event.Node == "" && !event.Restart:
+			c.cut(event, at)
+		case event.Link != "" || event.Down != 0:
+			c.fail("an event happens to a link or to a node", "", "write two events", at...)
+		default:
+			c.restarted(event, at)
+		}
 		if end := event.At + event.Down; end > lasts {
 			c.fail(fmt.Sprintf("it ends %v after the trial began, and warm-up and duration are over after %v", end, lasts), "", "make it earlier or shorter, or the trial longer", under(at, "at")...)
+		}
+		if event.Link == "" {
+			continue
 		}
 		if until, before := free[event.Link]; before && event.At < until {
 			c.fail(fmt.Sprintf("the link %q is still down then, until %v", event.Link, until), "", "list a link's events in their order, one after the other", under(at, "at")...)
@@ -43,7 +55,7 @@ func (c *checker) cut(event *Event, at []string) {
 	i := slices.Index(names, event.Link)
 	switch {
 	case event.Link == "":
-		c.fail("it does not say what happens", "", "write link: NAME and down: TIME", at...)
+		c.fail("it does not say what happens", "", "write link: NAME and down: TIME, or node: NAME and restart: true", at...)
 		return
 	case i < 0:
 		c.fail(fmt.Sprintf("there is no link %q", clip(event.Link)), listedInOrder(names), didYouMean(event.Link, names), under(at, "link")...)
@@ -59,6 +71,32 @@ func (c *checker) cut(event *Event, at []string) {
 	}
 	if event.Down == 0 {
 		c.fail("it does not say for how long", "", "write down: TIME, such as 200ms", at...)
+	}
+}
+
+// restarted checks an event of a node.
+func (c *checker) restarted(event *Event, at []string) {
+	names := slices.Sorted(maps.Keys(c.e.Topology.Nodes))
+	node := c.e.Topology.Nodes[event.Node]
+	switch {
+	case event.Node == "":
+		c.fail("it does not say which node is restarted", listedInOrder(names), "write node: NAME", at...)
+		return
+	case node == nil:
+		c.fail(fmt.Sprintf("there is no node %q", clip(event.Node)), listedInOrder(names), didYouMean(event.Node, names), under(at, "node")...)
+		return
+	case !event.Restart:
+		c.fail("it does not say what happens to the node", "", "write restart: true", at...)
+	}
+	if d := node.Runtime.Descriptor(); !d.Restarts() {
+		c.fail(fmt.Sprintf("a node of runtime %s cannot be restarted", d.Name), "nodes with runtime: "+strings.Join(runtimesThatTake("restart"), ", "), "take the event away, or use another runtime", under(at, "node")...)
+	}
+	for _, endpoint := range []string{c.e.Traffic.From, c.e.Traffic.To} {
+		if name, _, _ := strings.Cut(endpoint, ":"); name == event.Node {
+			c.fail(fmt.Sprintf("node %q sends or receives the trial's packets, and a restart ends its engine, and the trial with it", event.Node),
+				"the nodes in between", "restart another node, or take the event away", under(at, "node")...)
+			return
+		}
 	}
 }
 

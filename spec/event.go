@@ -10,10 +10,17 @@ type Event struct {
 	Link string `yaml:"link,omitempty" json:"link,omitempty"`
 	// Down is how long the link passes nothing.
 	Down Duration `yaml:"down,omitempty" json:"down,omitempty"`
+	// Node is the node that is restarted.
+	Node string `yaml:"node,omitempty" json:"node,omitempty"`
+	// Restart ends what runs in the node and starts it again, as nines restart does.
+	Restart bool `yaml:"restart,omitempty" json:"restart,omitempty"`
 }
 
 // String is the event in one line: "at 5s link in is down for 200ms".
 func (e Event) String() string {
+	if e.Restart {
+		return fmt.Sprintf("at %v node %s is restarted", e.At, e.Node)
+	}
 	return fmt.Sprintf("at %v link %s is down for %v", e.At, e.Link, e.Down)
 }
 

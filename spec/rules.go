@@ -169,6 +169,7 @@ var rules = map[string]rule{
 	"Event.at":   {required: true, least: "0s", most: "24h"},
 	"Event.link": {pattern: linkNamePattern, form: linkNameForm},
 	"Event.down": {least: "1ms", most: "24h"},
+	"Event.node": {pattern: namePattern, form: nameForm},
 
 	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
 	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},

@@ -164,6 +164,7 @@ export interface Impairment {
 export interface Occurrence {
   what: string;
   link?: string;
+  node?: string;
   at_ns: number;
   length_ns: number;
   began_ns: number;

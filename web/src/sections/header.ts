@@ -52,7 +52,7 @@ export function purposes(page: Page): [string, string][] {
   const impaired = new Set<string>(), events = new Set<string>();
   for (const trial of page.trials) {
     for (const one of trial.details?.impairments ?? []) impaired.add(`${one.link}, packets from ${one.from}: ${one.what}`);
-    for (const one of trial.details?.events ?? []) events.add(`${one.link ?? ""} ${one.what} at ${one.at_ns / 1e9} s for ${one.length_ns / 1e6} ms`);
+    for (const one of trial.details?.events ?? []) events.add(`${one.link ?? one.node ?? ""} ${one.what} at ${one.at_ns / 1e9} s${one.node ? "" : ` for ${one.length_ns / 1e6} ms`}`);
   }
   return [...[...impaired].map((text): [string, string] => ["Impaired on purpose", text]),
     ...[...events].map((text): [string, string] => ["Happened on purpose", text])];
