@@ -74,7 +74,7 @@ func (w *work) result() *Plan {
 	if w.stream != nil {
 		p.Traffic = w.trafficResult()
 	}
-	p.Disturbances = w.disturbances
+	p.Disturbances, p.Scripts = w.disturbances, w.exp.Scripts
 	for _, event := range w.exp.Events {
 		p.Events = append(p.Events, *event)
 	}
@@ -100,6 +100,7 @@ func (w *work) nodeResult(n *node) Node {
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,
 		Healthcheck:   n.spec.Healthcheck,
+		Scripts:       n.spec.Scripts,
 		Mounts:        n.spec.Mounts,
 		Privileged:    n.spec.Privileged,
 		Sysctls:       w.sysctls(n),

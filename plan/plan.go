@@ -33,6 +33,8 @@ type Plan struct {
 	PhysicalFunctions []PhysicalFunction `json:"physical_functions,omitempty"`
 	// Hugepages is how many DPDK takes; nil where nothing uses DPDK.
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
+	// Scripts are the host's scripts and the limits of all; nil where no node and no host has one.
+	Scripts *spec.HostScripts `json:"scripts,omitempty"`
 	// Disturbances are deliberate, while the lab is up; sorted by name.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	// Events happen in every trial, in the file's order.
@@ -69,7 +71,9 @@ type Node struct {
 	Restart spec.RestartPolicy `json:"restart,omitempty"`
 	// Healthcheck tells whether the node does its work; nil: it is not checked.
 	Healthcheck *spec.Healthcheck `json:"healthcheck,omitempty"`
-	Mounts      []spec.Mount      `json:"mounts,omitempty"`
+	// Scripts are the node's scripts, as the file names them; nil where it has none.
+	Scripts *spec.Scripts `json:"scripts,omitempty"`
+	Mounts  []spec.Mount  `json:"mounts,omitempty"`
 	// Privileged is true where the node's processes may do what root on the host may.
 	Privileged bool              `json:"privileged,omitempty"`
 	Sysctls    map[string]string `json:"sysctls,omitempty"`

@@ -9,7 +9,7 @@ import (
 
 // The forms of a sweep's keys: paths of the file, or names that the user chooses for sets of cases.
 const (
-	sweptPattern = `^(topology|traffic|dpdk|method|nodes|links|isolation|tuning|trace|tracing|disturb)(\.|$)`
+	sweptPattern = `^(topology|traffic|dpdk|method|nodes|links|isolation|tuning|trace|tracing|disturb|variables)(\.|$)`
 	axisPattern  = `^[a-z][a-z0-9_-]{0,31}$`
 	axisForm     = "a lower-case letter, then letters, digits, '_' and '-', at most 32"
 	casePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._+/-]{0,62}[A-Za-z0-9])?$`

@@ -37,6 +37,9 @@ func fillIn(e *Experiment, root *node) {
 			s.CPUs = 1
 		}
 	}
+	if e.Scripts == nil && e.HasScripts() {
+		e.Scripts = defaultHostScripts()
+	}
 	engine := Traffic{Backend: BackendUDP, IO: IOSingle, Wait: WaitBlock}
 	if t := e.Traffic; t != nil {
 		given := root.get("traffic")
@@ -90,6 +93,7 @@ func check(e *Experiment, root *node, errs *collector) {
 		c.method(e.Method)
 	}
 	c.images()
+	c.scripts()
 	c.disturbances()
 	c.events()
 	c.cluster()

@@ -11,7 +11,8 @@ type Experiment struct {
 	Prefix string `yaml:"prefix,omitempty" json:"prefix,omitempty"`
 	// Topology is the network.
 	Topology Topology `yaml:"topology" json:"topology"`
-	// Traffic is what is measured; without it the lab is only brought up.
+	// Traffic is what is measured. Without it the trials are what the nodes' scripts do; without
+	// these, too, the lab is only brought up.
 	Traffic *Traffic `yaml:"traffic,omitempty" json:"traffic,omitempty"`
 	// Method is how the trials are chosen: a plain sweep, or a search by a standard's procedure
 	// (default sweep).
@@ -34,6 +35,10 @@ type Experiment struct {
 	Images map[string]*ImageRecipe `yaml:"images,omitempty" json:"images,omitempty"`
 	// Cluster says where nodes with the runtime pod run.
 	Cluster *Cluster `yaml:"cluster,omitempty" json:"cluster,omitempty"`
+	// Scripts are the host's scripts, and the limits of all scripts.
+	Scripts *HostScripts `yaml:"scripts,omitempty" json:"scripts,omitempty"`
+	// Variables are for the scripts of all nodes, by name. The result keeps them.
+	Variables map[string]string `yaml:"variables,omitempty" json:"variables,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).

@@ -20,6 +20,8 @@ type File struct {
 	raw  []byte
 	root *node
 	sets []string
+	// scripts are the texts of script files; nil: their files are read.
+	scripts ScriptTexts
 }
 
 // LoadFile reads a file. An error of the system is wrapped; an error in the

@@ -26,7 +26,7 @@ type Meaning struct {
 	Searches int        `json:"searches,omitempty"`
 	Runs     int        `json:"runs"`
 	Repeat   int        `json:"repeat"`
-	// Trials is Runs × Repeat; 0 without traffic, and where a search decides how many.
+	// Trials is Runs × Repeat; 0 without traffic and scripts, and where a search decides how many.
 	Trials int `json:"trials"`
 	// Maxima is how many trials at rate 0 find the maxima that rate_of_maximum refers to.
 	Maxima int `json:"maxima,omitempty"`
@@ -83,6 +83,9 @@ func (f *File) Meaning() (*Meaning, error) {
 	}
 	m.sweep(runs)
 	if e.Traffic == nil {
+		if e.RunsScripts() {
+			m.Trials = m.Runs * m.Repeat
+		}
 		return m, nil
 	}
 	m.Traffic = e.Traffic.line(e.Method)
@@ -177,6 +180,8 @@ func (m *Meaning) Write(w io.Writer) error {
 		row("sweep", s.Key, fmt.Sprintf("%d values", len(s.Values)), listedInOrder(s.Values))
 	}
 	switch {
+	case m.Traffic == "" && m.Trials > 0:
+		row("trials", fmt.Sprintf("%d (runs %d, repeat %d) of scripts", m.Trials, m.Runs, m.Repeat))
 	case m.Traffic == "":
 		row("trials", "none: a lab to bring up with nines up")
 	case m.Method == MethodSoak:

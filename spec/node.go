@@ -50,6 +50,10 @@ type Node struct {
 	Restart RestartPolicy `yaml:"restart,omitempty" json:"restart,omitempty"`
 	// Healthcheck tells whether the node does its work (default: it is not checked).
 	Healthcheck *Healthcheck `yaml:"healthcheck,omitempty" json:"healthcheck,omitempty"`
+	// Scripts run in the node when the experiment is run.
+	Scripts *Scripts `yaml:"scripts,omitempty" json:"scripts,omitempty"`
+	// Variables are for the node's scripts, by name. The result keeps them.
+	Variables map[string]string `yaml:"variables,omitempty" json:"variables,omitempty"`
 	// Mounts make paths of the host visible in the node.
 	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
 	// Privileged lets processes of the node do all that root on the host may (default false).

@@ -39,39 +39,44 @@ var (
 	}}
 )
 
+// scriptVariableKeys are the names of variables, as scripts ask for them.
+var scriptVariableKeys = &keyForm{"a variable's name", scriptVariablePattern, scriptVariableForm}
+
 // The forms of names.
 const (
-	namePattern      = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`
-	nameForm         = "lower-case letters, digits and '-', at most 32, with a letter or digit at both ends"
-	prefixPattern    = `^[a-z][-a-z0-9]{0,7}$`
-	prefixForm       = "a lower-case letter, then letters, digits and '-', at most 8 characters"
-	linkNamePattern  = `^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`
-	linkNameForm     = "a lower-case letter, then letters, digits and '-', at most 32"
-	interfacePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	interfaceForm    = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
-	endpointPattern  = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	endpointForm     = `"node:interface", the interface's name of letters, digits, '_', '.' and '-', at most 15 bytes`
-	cpuListPattern   = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
-	cpuListForm      = `CPU numbers and ranges, such as "2-3,8"`
-	absolutePattern  = `^/[^\x00-\x1f]*$`
-	environPattern   = `^[A-Za-z_][A-Za-z0-9_]*$`
-	releasePattern   = `^[a-z][a-z0-9-]{0,31}$`
-	sysctlPattern    = `^[a-z][A-Za-z0-9_-]*([./][A-Za-z0-9_.:-]+)+$`
-	macPattern       = `^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`
-	devicePattern    = `^([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|[A-Za-z0-9_][A-Za-z0-9_.-]{0,14})$`
-	deviceForm       = `an interface's name, or a PCI address such as "0000:01:00.0"`
-	linePattern      = `^[^\x00-\x1f\x7f]{1,200}$`
-	goalNamePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._%+-]{0,30}[A-Za-z0-9%])?$`
-	goalNameForm     = "letters, digits, spaces and . _ % + -, at most 32, with a letter or digit at both ends"
-	lineForm         = "one line of at most 200 characters"
-	labelNamePattern = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
-	labelNameForm    = "lower-case letters, digits and '-', at most 63, with a letter or digit at both ends (a DNS label, RFC 1123)"
-	hostNamePattern  = `^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`
-	hostNameForm     = "lower-case letters, digits, '-' and '.', at most 253, with a letter or digit at both ends (a DNS name, RFC 1123)"
-	labelPattern     = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
-	imagePattern     = `^[^\x00-\x20\x7f]{1,255}$`
-	nodeImagePattern = `^[^\x00-\x1f\x7f]{1,1000}$`
-	nodeImageForm    = "the name of an image that nines has, or oci:FOLDER, docker-archive:FILE or rootfs:FILE with an absolute path"
+	namePattern           = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`
+	nameForm              = "lower-case letters, digits and '-', at most 32, with a letter or digit at both ends"
+	prefixPattern         = `^[a-z][-a-z0-9]{0,7}$`
+	prefixForm            = "a lower-case letter, then letters, digits and '-', at most 8 characters"
+	linkNamePattern       = `^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`
+	linkNameForm          = "a lower-case letter, then letters, digits and '-', at most 32"
+	interfacePattern      = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	interfaceForm         = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
+	endpointPattern       = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	endpointForm          = `"node:interface", the interface's name of letters, digits, '_', '.' and '-', at most 15 bytes`
+	cpuListPattern        = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
+	cpuListForm           = `CPU numbers and ranges, such as "2-3,8"`
+	absolutePattern       = `^/[^\x00-\x1f]*$`
+	environPattern        = `^[A-Za-z_][A-Za-z0-9_]*$`
+	releasePattern        = `^[a-z][a-z0-9-]{0,31}$`
+	sysctlPattern         = `^[a-z][A-Za-z0-9_-]*([./][A-Za-z0-9_.:-]+)+$`
+	macPattern            = `^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`
+	devicePattern         = `^([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|[A-Za-z0-9_][A-Za-z0-9_.-]{0,14})$`
+	deviceForm            = `an interface's name, or a PCI address such as "0000:01:00.0"`
+	linePattern           = `^[^\x00-\x1f\x7f]{1,200}$`
+	goalNamePattern       = `^[A-Za-z0-9]([A-Za-z0-9 ._%+-]{0,30}[A-Za-z0-9%])?$`
+	goalNameForm          = "letters, digits, spaces and . _ % + -, at most 32, with a letter or digit at both ends"
+	lineForm              = "one line of at most 200 characters"
+	labelNamePattern      = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
+	labelNameForm         = "lower-case letters, digits and '-', at most 63, with a letter or digit at both ends (a DNS label, RFC 1123)"
+	hostNamePattern       = `^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`
+	hostNameForm          = "lower-case letters, digits, '-' and '.', at most 253, with a letter or digit at both ends (a DNS name, RFC 1123)"
+	labelPattern          = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
+	imagePattern          = `^[^\x00-\x20\x7f]{1,255}$`
+	nodeImagePattern      = `^[^\x00-\x1f\x7f]{1,1000}$`
+	nodeImageForm         = "the name of an image that nines has, or oci:FOLDER, docker-archive:FILE or rootfs:FILE with an absolute path"
+	scriptVariablePattern = `^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`
+	scriptVariableForm    = "letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'"
 )
 
 // frameOverheadBytes is the Ethernet header and FCS.
@@ -88,6 +93,7 @@ var rules = map[string]rule{
 	"Experiment.disturb":   {keys: &keyForm{"a disturbance's name", namePattern, nameForm}},
 	"Experiment.events":    {maxItems: 1000},
 	"Experiment.images":    {keys: &keyForm{"an image's name", namePattern, nameForm}},
+	"Experiment.variables": {asWritten: true, keys: scriptVariableKeys},
 	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
 	"Experiment.tuning":    {byDefault: string(TuningNone)},
 
@@ -129,6 +135,7 @@ var rules = map[string]rule{
 	"Node.memory":         {least: "4MiB", most: "1024TiB", why: "a shell and the engine need that much"},
 	"Node.hugepage_limit": {least: "2MiB", most: "1024TiB"},
 	"Node.env":            {asWritten: true, keys: &keyForm{"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"}},
+	"Node.variables":      {asWritten: true, keys: scriptVariableKeys},
 	"Node.addresses":      {keys: &keyForm{"an interface's name", interfacePattern, interfaceForm}},
 	"Node.exec":           {asWritten: true, minItems: 1},
 	"Node.sysctls":        {asWritten: true, keys: &keyForm{"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`}},
@@ -174,6 +181,9 @@ var rules = map[string]rule{
 	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
 	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},
 	"Tracing.buffer":   {byDefault: "1MiB", least: "64KiB", most: "256MiB"},
+
+	"HostScripts.timeout":      {byDefault: defaultScriptTimeout, least: "1s", most: "168h", why: "a week"},
+	"HostScripts.upload_limit": {byDefault: defaultUploadLimit, least: "4KiB", most: "1TiB"},
 
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},

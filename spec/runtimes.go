@@ -40,6 +40,8 @@ var runtimes = []RuntimeDescriptor{
 			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine sees none of the host's files", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
+			"scripts":        {"scripts cannot run in a virtual machine yet: their commands speak to nines over a socket that a guest does not see", "run them in a netns or lxc node"},
+			"variables":      {Problem: "variables are for scripts, which cannot run in a virtual machine yet"},
 			"rootfs":         {Problem: "a vm node has a small file system of its own, in memory"},
 		},
 		// Enough for Debian's kernel and the engine to start.
@@ -66,6 +68,8 @@ var runtimes = []RuntimeDescriptor{
 			"sysctls":     {"the sysctls of a pod are the cluster's", "take sysctls away"},
 			"addresses":   {"a pod gets its address from the cluster", "take addresses away"},
 			"routes":      {"a pod gets its routes from the cluster", "take routes away"},
+			"scripts":     {"scripts cannot run in a pod: their commands speak to nines over a socket of this host", "run them in a netns or lxc node"},
+			"variables":   {Problem: "variables are for scripts, which cannot run in a pod"},
 			"mounts":      {"a pod sees none of this host's files", "put what it needs into the image of cluster"},
 			"privileged":  {"nines makes pods without any privilege", "take privileged away"},
 			"restart":     {"the network of a pod is its cluster's, and goes with the pod", "use nines apply, which makes a pod that has ended anew"},

@@ -98,11 +98,15 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 		d.fail(key, path, wrong.problem, wrong.allowed, wrong.remedy)
 		return target{}, false
 	}
+	if at := goal.places[0]; len(at) > 3 && at[0] == "topology" && at[3] == "variables" {
+		d.fail(key, path, "a node's variables are the same for all runs, as its setup script sees them once for several", "variables.NAME", "vary a global variable")
+		return target{}, false
+	}
 	switch goal.places[0][0] {
-	case "topology", "traffic", "dpdk", "method", "isolation", "tuning", "trace", "tracing", "disturb":
+	case "topology", "traffic", "dpdk", "method", "isolation", "tuning", "trace", "tracing", "disturb", "variables":
 		return goal, true
 	}
-	d.fail(key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, disturb, tracing, dpdk and method", "")
+	d.fail(key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, variables, disturb, tracing, dpdk and method", "")
 	return target{}, false
 }
 
@@ -132,6 +136,9 @@ func (d *sweepReader) variable(n *node, goal target, key, path string) Variable 
 		variable.Value = v.Bool()
 	default:
 		variable.Value = v.String()
+		if number, ok := n.number(); ok && goal.places[0][0] == "variables" {
+			variable.Value = number // scripts get it as written
+		}
 	}
 	return variable
 }
