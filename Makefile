@@ -60,7 +60,7 @@ setup-cluster: setup
 build:
 	@mkdir -p build && flock build/lock $(MAKE) programs
 .PHONY: programs
-programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-disturb
+programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-script bin/nines-disturb
 
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
@@ -86,6 +86,10 @@ bin/nines-guest: FORCE
 # What a node has in such a machine, and speaks to it from the host.
 bin/nines-node: FORCE embedded
 	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-node
+
+# What scripts call in a node, whichever file system that has.
+bin/nines-script: FORCE
+	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-script
 
 # What the Go code embeds, and so what go vet and go test need too.
 .PHONY: embedded

@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault", "script/wire",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
@@ -79,9 +79,14 @@ var mayImport = map[string][]string{
 	"programs/nines-guest": {"vm/agent", "vm/boot"},
 	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan"},
 
+	"programs/nines-script": {"script/wire", "terminal", "terminal/command"},
+
+	"script":      {"script/wire"},
+	"script/wire": {},
+
 	"engine/enginetest": {"engine/client"},
 
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "analysis/attribution", "host/doctor"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "analysis/attribution", "host/doctor", "script"}),
 	"measure/traffic":         measurers,
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},

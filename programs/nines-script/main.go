@@ -1,0 +1,186 @@
+// Command nines-script is what the scripts of an experiment call in their node: for variables,
+// barriers, uploads, and commands that go on beside the script. By the names pos_get_variable,
+// pos_sync and so on it takes what scripts that were written for pos give.
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/script/wire"
+	"nines.dev/nines/terminal/command"
+)
+
+func main() { os.Exit(execute(os.Args, os.Stdout, os.Stderr)) }
+
+// execute runs a call, of which the first word may be an alias.
+func execute(words []string, stdout, stderr io.Writer) int {
+	args := words[1:]
+	if verb, known := wire.Aliases[filepath.Base(words[0])]; known {
+		args = append([]string{verb}, args...)
+	}
+	return command.Run(newCommand(), args, stdout, stderr)
+}
+
+func newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   wire.Command,
+		Short: "What the scripts of an experiment call in their node",
+		Long: `What the scripts of an experiment call in their node. docs/scripts.md describes it.
+
+Scripts written for pos call it as pos_get_variable, pos_set_variable, pos_sync,
+pos_upload, pos_run, pos_wait and pos_kill.`,
+		Example: `  rate=$(nines-script get-variable rate)
+  nines-script sync --tag started
+  nines-script upload latencies.csv`,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newGet(), newSet(), newSync(), newUpload(), newRun(), newEnd(wire.Wait), newEnd(wire.Kill))
+	return root
+}
+
+// scopes are the flags that choose whose variable is meant.
+type scopes struct{ global, loop bool }
+
+func (s *scopes) scope() wire.Scope {
+	switch {
+	case s.loop:
+		return wire.ScopeLoop
+	case s.global:
+		return wire.ScopeGlobal
+	}
+	return wire.ScopeNode
+}
+
+func newGet() *cobra.Command {
+	var from scopes
+	c := &cobra.Command{
+		Use: "get-variable KEY", Short: "Print a variable: the node's own, or else a global one",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			value, err := ask(c.Context(), wire.Request{Verb: wire.Get, Key: args[0], Scope: from.scope()}, nil)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.OutOrStdout(), value+"\n")
+			return err
+		},
+	}
+	c.Flags().BoolVarP(&from.global, "from-global", "g", false, "only global variables")
+	c.Flags().BoolVarP(&from.loop, "from-loop", "l", false, "only what the sweep varies")
+	c.MarkFlagsMutuallyExclusive("from-global", "from-loop")
+	return c
+}
+
+func newSet() *cobra.Command {
+	var to scopes
+	c := &cobra.Command{
+		Use: "set-variable KEY VALUE", Short: "Set a variable of the node, or a global one",
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			_, err := ask(c.Context(), wire.Request{Verb: wire.Set, Key: args[0], Value: args[1], Scope: to.scope()}, nil)
+			return err
+		},
+	}
+	c.Flags().BoolVarP(&to.global, "as-global", "g", false, "for all nodes")
+	return c
+}
+
+func newSync() *cobra.Command {
+	var tag string
+	c := &cobra.Command{
+		Use: "sync", Short: "Wait until the scripts of all nodes are here",
+		Long: `Wait until the scripts of all nodes are here. If one has ended, this fails at once and names it.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := ask(c.Context(), wire.Request{Verb: wire.Sync, Name: tag}, nil)
+			return err
+		},
+	}
+	c.Flags().StringVarP(&tag, "tag", "t", "", "the barrier's name, where there are several")
+	return c
+}
+
+func newUpload() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use: "upload FILE...", Short: "Put files into the result",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if name != "" && len(args) > 1 {
+				return exit.Wrongf("--name is for one file, and there are %d", len(args))
+			}
+			for _, path := range args {
+				if err := upload(c.Context(), path, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&name, "name", "n", "", "the file's name in the result (default: its own)")
+	ignoreLoop(c)
+	return c
+}
+
+func newRun() *cobra.Command {
+	c := &cobra.Command{
+		Use: "run NAME -- COMMAND [ARGUMENT]...", Short: "Start a command that goes on beside the script",
+		Long: `Start a command that goes on beside the script, until it ends, kill ends it, or the
+scripts of all nodes have ended. Its output and how it ended are uploads: NAME.stdout,
+NAME.stderr, NAME.status.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 2 || c.ArgsLenAtDash() != 1 {
+				return exit.Wrongf("give a name and a command, as in: run server -- iperf3 -s")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			_, err = ask(c.Context(), wire.Request{Verb: wire.Run, Name: args[0], Argv: args[1:], Dir: dir, Env: os.Environ()}, nil)
+			return err
+		},
+	}
+	ignoreLoop(c)
+	return c
+}
+
+func newEnd(verb wire.Verb) *cobra.Command {
+	short := map[wire.Verb]string{
+		wire.Wait: "Wait until a command of run has ended",
+		wire.Kill: "End a command of run, and wait until it has ended",
+	}[verb]
+	c := &cobra.Command{
+		Use: string(verb) + " NAME", Short: short,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			status, err := ask(c.Context(), wire.Request{Verb: verb, Name: args[0]}, nil)
+			if err == nil && verb == wire.Wait && status != "0" {
+				err = exit.With(exit.Failed, &endedError{args[0], status})
+			}
+			return err
+		},
+	}
+	ignoreLoop(c)
+	return c
+}
+
+// endedError says that a command did not succeed.
+type endedError struct{ name, status string }
+
+func (e *endedError) Error() string {
+	return "the command " + e.name + " ended with status " + e.status
+}
+
+// ignoreLoop takes a flag with which pos says that something belongs to a run of the loop; here
+// everything belongs to the trial that it happens in.
+func ignoreLoop(c *cobra.Command) {
+	c.Flags().BoolP("loop", "l", false, "as pos has it; everything belongs to its trial anyway")
+}

@@ -1,0 +1,131 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// command is a process that a script started by a name, and that goes on beside it.
+type command struct {
+	end     context.CancelFunc
+	ended   chan struct{}
+	outcome string // its status, once it has ended
+	failure error
+}
+
+// commandName is the form of a command's name, which is that of its files, too.
+var commandName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// start starts a command for a script of a node. Its output and status are uploads of the node:
+// NAME.stdout, NAME.stderr and NAME.status.
+func (p *Phase) start(node, name string, argv []string, dir string, env []string) error {
+	if !commandName.MatchString(name) {
+		return fmt.Errorf("%q cannot be a command's name: letters, digits, '_', '.' and '-', at most 64", name)
+	}
+	if len(argv) == 0 {
+		return fmt.Errorf("no command given for %s; write run %s -- COMMAND", name, name)
+	}
+	folder := p.folders[node]
+	if folder == nil {
+		return errNoPhase
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := node + "/" + name
+	if before := p.commands[key]; before != nil && !before.hasEnded() {
+		return fmt.Errorf("a command %s runs already; kill it first, or give another name", name)
+	}
+	ctx, end := context.WithTimeoutCause(context.Background(), p.timeout, &timeoutError{p.timeout})
+	process, err := p.starter.Command(ctx, node, argv, dir, env)
+	if err != nil {
+		end()
+		return err
+	}
+	out, err := folder.Output(path.Join(UploadsFolder, name+"."+StdoutFile))
+	if err != nil {
+		end()
+		return err
+	}
+	complaints, err := folder.Output(path.Join(UploadsFolder, name+"."+StderrFile))
+	if err != nil {
+		end()
+		return errors.Join(err, out.Close())
+	}
+	folder.named(name+"."+StdoutFile, name+"."+StderrFile, name+"."+StatusFile)
+	c := &command{end: end, ended: make(chan struct{})}
+	p.commands[key] = c
+	go func() {
+		defer close(c.ended)
+		defer end()
+		ending := process.Run(out, complaints)
+		if c.outcome, _ = ending.status(ctx); c.outcome == "interrupted" {
+			c.outcome = "killed" // by a script, or with the last of the scripts
+		}
+		c.failure = errors.Join(out.Close(), complaints.Close(),
+			folder.WriteFile(path.Join(UploadsFolder, name+"."+StatusFile), c.outcome+"\n"))
+	}()
+	return nil
+}
+
+func (c *command) hasEnded() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// find finds a command of a node.
+func (p *Phase) find(node, name string) (*command, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.commands[node+"/"+name]; c != nil {
+		return c, nil
+	}
+	var names []string
+	for key := range p.commands {
+		if of, known := strings.CutPrefix(key, node+"/"); known {
+			names = append(names, of)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no command %s; no command was started by run", name)
+	}
+	return nil, fmt.Errorf("there is no command %s; those started by run are %s", name, strings.Join(names, ", "))
+}
+
+// endCommands ends the commands that still run.
+func (p *Phase) endCommands() {
+	p.mu.Lock()
+	var all []*command
+	for _, c := range p.commands {
+		all = append(all, c)
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		c.end()
+	}
+	for _, c := range all {
+		<-c.ended
+	}
+}
+
+// named adds names to the uploads.
+func (f *Folder) named(names ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	have := map[string]bool{}
+	for _, name := range f.names {
+		have[name] = true
+	}
+	for _, name := range names {
+		if !have[name] {
+			f.names = append(f.names, name)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// Folder is where the output of one node in one phase goes. What is written there stays inside, is
+// readable for the owner only, and is bounded.
+type Folder struct {
+	root *os.Root
+	mu   sync.Mutex
+	left int64 // bytes
+	// names are the uploads so far, in order.
+	names []string
+}
+
+// The files of a script's output, and the folder of its uploads.
+const (
+	StdoutFile    = "stdout"
+	StderrFile    = "stderr"
+	StatusFile    = "status"
+	UploadsFolder = "uploads"
+)
+
+const (
+	longestName = 200 // bytes
+	mostUploads = 10_000
+	deepestName = 8 // folders
+)
+
+// NewFolder makes a node's folder inside another, for at most so many bytes.
+func NewFolder(in *os.Root, name string, limit int64) (*Folder, error) {
+	if err := in.MkdirAll(path.Join(name, UploadsFolder), 0o700); err != nil {
+		return nil, err
+	}
+	root, err := in.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{root: root, left: limit}, nil
+}
+
+// Close forgets the folder, whose files stay.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Uploads are the names of the files that were uploaded.
+func (f *Folder) Uploads() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.names...)
+}
+
+// uploadName checks the name of an upload: a plain relative path that no tool that reads a result
+// mistakes for anything else.
+func uploadName(name string) error {
+	wrong := func(why string) error {
+		return fmt.Errorf("%q cannot be an upload's name: %s; name it with --name", name, why)
+	}
+	switch {
+	case name == "":
+		return wrong("it is empty")
+	case len(name) > longestName:
+		return wrong(fmt.Sprintf("it is longer than %d bytes", longestName))
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }):
+		return wrong("it has a control character or a backslash")
+	case path.Clean(name) != name || path.IsAbs(name):
+		return wrong("it is not the shortest form of a relative path")
+	}
+	steps := strings.Split(name, "/")
+	if len(steps) > deepestName {
+		return wrong(fmt.Sprintf("it has more than %d folders", deepestName))
+	}
+	for _, step := range steps {
+		if strings.HasPrefix(step, ".") || strings.HasPrefix(step, "-") {
+			return wrong("a part of it begins with a dot or a dash")
+		}
+	}
+	return nil
+}
+
+// Upload keeps a file of so many bytes. One with the same name is replaced.
+func (f *Folder) Upload(name string, size int64, from io.Reader) error {
+	if err := uploadName(name); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	if len(f.names) >= mostUploads {
+		f.mu.Unlock()
+		return fmt.Errorf("%s: %d files were uploaded already, which is the most", name, mostUploads)
+	}
+	left := f.left
+	if size <= left {
+		f.left -= size
+	}
+	f.mu.Unlock()
+	if size > left {
+		return fmt.Errorf("%s has %d bytes, and %d are left of what a node may leave in a trial; raise scripts: {upload_limit: …}", name, size, left)
+	}
+	if err := f.write(path.Join(UploadsFolder, name), size, from); err != nil {
+		f.mu.Lock()
+		f.left += size
+		f.mu.Unlock()
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, other := range f.names {
+		if other == name {
+			return nil
+		}
+	}
+	f.names = append(f.names, name)
+	return nil
+}
+
+// write writes a file under another name first, so that half an upload is not one.
+func (f *Folder) write(to string, size int64, from io.Reader) (err error) {
+	if err := f.root.MkdirAll(path.Dir(to), 0o700); err != nil {
+		return err
+	}
+	half := path.Join(path.Dir(to), "."+path.Base(to)+".tmp")
+	defer func() {
+		if err != nil {
+			_ = f.root.Remove(half)
+		}
+	}()
+	if err := f.root.Remove(half); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	file, err := f.root.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	written, err := io.Copy(file, io.LimitReader(from, size))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if written != size {
+		return fmt.Errorf("it ended after %d of %d bytes", written, size)
+	}
+	return f.root.Rename(half, to)
+}
+
+// Output makes a file for the output of a process, which is cut where the node's limit ends.
+func (f *Folder) Output(name string) (*Output, error) {
+	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &Output{folder: f, file: file}, nil
+}
+
+// WriteFile writes a small file of nines' own.
+func (f *Folder) WriteFile(name, text string) error {
+	return f.root.WriteFile(name, []byte(text), 0o600)
+}
+
+// lastBytes is how much of an output's end is kept for an error.
+const lastBytes = 2 << 10
+
+// Output is the output of a process: it takes everything, and keeps what fits.
+type Output struct {
+	folder *Folder
+	file   *os.File
+	last   []byte
+	cut    bool
+	err    error
+}
+
+// Write never fails, since a script would die of it; Close tells.
+func (o *Output) Write(p []byte) (int, error) {
+	o.last = append(o.last, p...)
+	o.last = o.last[max(0, len(o.last)-lastBytes):]
+	o.folder.mu.Lock()
+	fits := min(int64(len(p)), o.folder.left)
+	o.folder.left -= fits
+	o.folder.mu.Unlock()
+	o.cut = o.cut || fits < int64(len(p))
+	if o.err == nil && fits > 0 {
+		_, o.err = o.file.Write(p[:fits])
+	}
+	return len(p), nil
+}
+
+// Last is the end of the output.
+func (o *Output) Last() string { return string(o.last) }
+
+// Cut is true where not all of it was kept.
+func (o *Output) Cut() bool { return o.cut }
+
+// Close ends the file, and tells what could not be written.
+func (o *Output) Close() error { return errors.Join(o.err, o.file.Close()) }

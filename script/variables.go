@@ -1,0 +1,144 @@
+package script
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"nines.dev/nines/script/wire"
+)
+
+// Variables are what scripts are told, and tell one another. Those that scripts set in a trial are
+// forgotten with it, and those of a setup script with the lab, so that a trial is the same whichever
+// ran before.
+type Variables struct {
+	global, loop map[string]string
+	nodes        map[string]map[string]string
+	// hidden are the variables that the sweep varies, outside a trial: they have no value there.
+	hidden map[string]bool
+	// setGlobal and setNodes are those that scripts have set.
+	setGlobal map[string]string
+	setNodes  map[string]map[string]string
+}
+
+// hostname is the variable of each node that is its name, as in pos.
+const hostname = "hostname"
+
+// NewVariables are variables as the experiment file gives them: global ones, those of nodes, and
+// those that its sweep varies, with their values.
+func NewVariables(global map[string]string, nodes map[string]map[string]string, loop map[string]string) *Variables {
+	return &Variables{global: global, nodes: nodes, loop: loop, setGlobal: map[string]string{}, setNodes: map[string]map[string]string{}}
+}
+
+// Outside are the variables of a lab's setup and teardown, which are the same for all its trials:
+// swept ones have no value.
+func (v *Variables) Outside() *Variables {
+	out := v.Trial(nil)
+	out.loop, out.hidden, out.global = nil, map[string]bool{}, maps.Clone(v.global)
+	for key := range v.loop {
+		out.hidden[key] = true
+		delete(out.global, key)
+	}
+	return out
+}
+
+// Trial are the variables of a trial, with what the setup scripts have set; setup may be nil.
+func (v *Variables) Trial(setup *Variables) *Variables {
+	out := NewVariables(v.global, v.nodes, v.loop)
+	if setup == nil {
+		return out
+	}
+	maps.Copy(out.setGlobal, setup.setGlobal)
+	for node, values := range setup.setNodes {
+		out.setNodes[node] = maps.Clone(values)
+	}
+	return out
+}
+
+// Get is a variable as a node sees it: what scripts have set wins over the file, and the node's own
+// over the global ones.
+func (v *Variables) Get(node, key string, scope wire.Scope) (string, error) {
+	var layers []map[string]string
+	switch scope {
+	case wire.ScopeLoop:
+		layers = []map[string]string{v.loop}
+	case wire.ScopeGlobal:
+		layers = []map[string]string{v.setGlobal, v.global}
+	default:
+		layers = []map[string]string{v.setNodes[node], v.nodes[node], {hostname: node}, v.setGlobal, v.global}
+	}
+	for _, layer := range layers {
+		if value, ok := layer[key]; ok {
+			return value, nil
+		}
+	}
+	if v.hidden[key] {
+		return "", fmt.Errorf("the sweep varies the variable %s, so it has a value in the experiment scripts only", key)
+	}
+	if scope == wire.ScopeLoop {
+		return "", fmt.Errorf("the sweep does not vary a variable %s; write sweep: {variables.%s: […]}", key, key)
+	}
+	return "", fmt.Errorf("there is no %svariable %s for node %s; write it in the file's variables, or set it before",
+		map[bool]string{true: "global "}[scope == wire.ScopeGlobal], key, node)
+}
+
+// The bounds of what scripts set.
+const (
+	longestValue  = 64 << 10 // bytes
+	mostVariables = 10_000
+)
+
+// keyForm is the form of a variable's name, which the experiment file's has too.
+var keyForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`)
+
+// Set sets a variable of a node, or a global one.
+func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
+	switch {
+	case scope == wire.ScopeLoop:
+		return fmt.Errorf("%s: what the sweep varies cannot be set", key)
+	case !keyForm.MatchString(key):
+		return fmt.Errorf("%q cannot be a variable's name: letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
+	case len(value) > longestValue:
+		return fmt.Errorf("the value of %s has %d bytes; at most %d, and upload takes files", key, len(value), longestValue)
+	case strings.ContainsRune(value, 0):
+		return fmt.Errorf("the value of %s is not text", key)
+	}
+	to := v.setGlobal
+	if scope != wire.ScopeGlobal {
+		if v.setNodes[node] == nil {
+			v.setNodes[node] = map[string]string{}
+		}
+		to = v.setNodes[node]
+	}
+	if _, known := to[key]; !known && len(to) >= mostVariables {
+		return fmt.Errorf("%d variables are set already, which is the most", len(to))
+	}
+	to[key] = value
+	return nil
+}
+
+// Values are all variables of a trial, for its result.
+type Values struct {
+	Global map[string]string            `json:"global,omitempty"`
+	Loop   map[string]string            `json:"loop,omitempty"`
+	Nodes  map[string]map[string]string `json:"nodes,omitempty"`
+}
+
+// Values are the variables as they are now.
+func (v *Variables) Values() Values {
+	out := Values{Global: maps.Clone(v.global), Loop: maps.Clone(v.loop), Nodes: map[string]map[string]string{}}
+	if out.Global == nil {
+		out.Global = map[string]string{}
+	}
+	maps.Copy(out.Global, v.setGlobal)
+	for _, from := range []map[string]map[string]string{v.nodes, v.setNodes} {
+		for node, values := range from {
+			if out.Nodes[node] == nil {
+				out.Nodes[node] = map[string]string{}
+			}
+			maps.Copy(out.Nodes[node], values)
+		}
+	}
+	return out
+}

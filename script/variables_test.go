@@ -1,0 +1,106 @@
+package script
+
+import (
+	"strings"
+	"testing"
+
+	"nines.dev/nines/script/wire"
+)
+
+func fileVariables() *Variables {
+	return NewVariables(
+		map[string]string{"rate": "1000", "git/repo": "moongen", "both": "global"},
+		map[string]map[string]string{"a": {"both": "own", "hostless": "1"}},
+		map[string]string{"rate": "1000", "traffic.frame_bytes": "64"},
+	)
+}
+
+func TestVariablesAreFoundInTheirScopes(t *testing.T) {
+	v := fileVariables().Trial(nil)
+	for _, test := range []struct {
+		node, key string
+		scope     wire.Scope
+		value     string // empty: an error
+	}{
+		{"a", "both", wire.ScopeNode, "own"},
+		{"b", "both", wire.ScopeNode, "global"},
+		{"a", "both", wire.ScopeGlobal, "global"},
+		{"a", "both", wire.ScopeLoop, ""},
+		{"a", "git/repo", wire.ScopeNode, "moongen"},
+		{"a", "rate", wire.ScopeLoop, "1000"},
+		{"a", "traffic.frame_bytes", wire.ScopeLoop, "64"},
+		{"a", "hostname", wire.ScopeNode, "a"},
+		{"a", "hostname", wire.ScopeGlobal, ""},
+		{"b", "hostless", wire.ScopeNode, ""},
+		{"a", "none", wire.ScopeNode, ""},
+	} {
+		value, err := v.Get(test.node, test.key, test.scope)
+		if value != test.value || (err == nil) != (test.value != "") {
+			t.Errorf("%s of %s in %q = %q, %v; want %q", test.key, test.node, test.scope, value, err, test.value)
+		}
+	}
+}
+
+// TestSweptVariablesAreTheTrials: a lab's setup is the same for all trials on it.
+func TestSweptVariablesAreTheTrials(t *testing.T) {
+	setup := fileVariables().Outside()
+	for _, scope := range []wire.Scope{wire.ScopeNode, wire.ScopeGlobal, wire.ScopeLoop} {
+		if value, err := setup.Get("a", "rate", scope); err == nil || !strings.Contains(err.Error(), "the sweep varies") {
+			t.Errorf("a setup script sees rate %q in %q: %v", value, scope, err)
+		}
+	}
+	if _, known := setup.Values().Global["rate"]; known {
+		t.Error("the setup's values have what the sweep varies")
+	}
+	if value, err := fileVariables().Trial(setup).Get("a", "rate", wire.ScopeNode); value != "1000" {
+		t.Errorf("a trial sees rate %q, %v", value, err)
+	}
+}
+
+// TestTrialsForgetWhatTheySet, and keep what the setup has set.
+func TestTrialsForgetWhatTheySet(t *testing.T) {
+	setup := fileVariables().Outside()
+	set := func(v *Variables, node, key, value string, scope wire.Scope) {
+		t.Helper()
+		if err := v.Set(node, key, value, scope); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(setup, "a", "commit", "f00", wire.ScopeNode)
+	set(setup, "a", "both", "set", wire.ScopeGlobal)
+	first := fileVariables().Trial(setup)
+	set(first, "a", "commit", "changed", wire.ScopeNode)
+	set(first, "b", "port", "7", wire.ScopeGlobal)
+	second := fileVariables().Trial(setup)
+	for _, test := range []struct {
+		of                *Variables
+		node, key, wanted string
+	}{
+		{first, "a", "commit", "changed"}, {first, "a", "port", "7"}, {second, "a", "commit", "f00"}, {second, "b", "both", "set"}, {second, "a", "both", "own"},
+	} {
+		if value, err := test.of.Get(test.node, test.key, wire.ScopeNode); value != test.wanted {
+			t.Errorf("%s of %s = %q, %v; want %q", test.key, test.node, value, err, test.wanted)
+		}
+	}
+	if value, err := second.Get("a", "port", wire.ScopeNode); err == nil {
+		t.Errorf("a trial sees what another has set: %q", value)
+	}
+	if got := first.Values(); got.Nodes["a"]["commit"] != "changed" || got.Global["port"] != "7" || got.Loop["rate"] != "1000" {
+		t.Errorf("the trial's values are %+v", got)
+	}
+}
+
+func TestWrongVariablesAreRefused(t *testing.T) {
+	v := fileVariables().Trial(nil)
+	for name, err := range map[string]error{
+		"a key with a space": v.Set("a", "a b", "1", wire.ScopeNode),
+		"an empty key":       v.Set("a", "", "1", wire.ScopeNode),
+		"a long value":       v.Set("a", "a", strings.Repeat("x", longestValue+1), wire.ScopeNode),
+		"no text":            v.Set("a", "a", "\x00", wire.ScopeGlobal),
+		"a swept one":        v.Set("a", "rate", "1", wire.ScopeLoop),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
