@@ -14,13 +14,16 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // ApplyOptions says what to change a lab into.
 type ApplyOptions struct {
 	Plan       *plan.Plan
 	Experiment []byte
-	Progress   func(string)
+	// Scripts are the texts of the plan's scripts.
+	Scripts  spec.ScriptTexts
+	Progress func(string)
 }
 
 // errUnfinished is a lab that an Up or an Apply left incomplete.
@@ -30,9 +33,10 @@ var errUnfinished = errors.New("the lab was not finished")
 var errWhole = errors.New("the lab is made again")
 
 // rebuilds is true if all of the lab has to be made again: with another isolation every node would
-// change its control groups, and all links and names hang on the fabric.
+// change its control groups, all links and names hang on the fabric, and the host's scripts run before
+// and after all else.
 func (l *Lab) rebuilds(to *plan.Plan) bool {
-	return !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive()
+	return !same(hostScriptsOf(l.plan), hostScriptsOf(to)) || !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive()
 }
 
 // Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
@@ -67,7 +71,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 
 // rebuild replaces a lab in an unknown state: Up removes what the journal of the earlier start lists.
 func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (Changes, error) {
-	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Progress: options.Progress})
+	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Scripts: options.Scripts, Progress: options.Progress})
 	if err != nil {
 		return Changes{}, err
 	}

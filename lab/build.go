@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/script/wire"
 	"nines.dev/nines/spec"
 )
 
@@ -28,7 +29,7 @@ const fabricNode = "."
 const netnsDir = "/run/netns"
 
 // programs are the paths of what nines starts.
-type programs struct{ init, engine, disturb, poller, watcher string }
+type programs struct{ init, engine, disturb, poller, watcher, script string }
 
 // Check checks, without making anything, that the host has what this package needs for a lab.
 func Check(p *plan.Plan) error {
@@ -76,6 +77,11 @@ func check(p *plan.Plan) (programs, error) {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		needsEngine = needsEngine || n.App != nil && n.App.Kind.HasEngine()
+		if n.Scripts.Any() && found.script == "" {
+			if found.script, err = node.Program(wire.Command); err != nil {
+				return found, err
+			}
+		}
 		if err := node.RuntimeOf(n).Check(n); err != nil {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
@@ -197,6 +203,9 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
 	}
+	if err := slow(b.progress, "running host_setup", func() error { return b.setUpHost(ctx, options.Scripts) }); err != nil {
+		return err
+	}
 	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
 		return err
 	}
@@ -252,6 +261,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		run  func(context.Context, work) error
 	}{
 		{"making the folders of sockets", b.makeSockets},
+		{"making the folders of scripts", b.makeScriptFolders},
 		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
@@ -281,7 +291,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 func (b *builder) place() node.Place {
 	p := b.Lab.place(b.programs.init)
 	p.Journal, p.Groups, p.Progress, p.Sockets = b.journal, b.groups(), b.progress, b.socketFolders()
-	p.Files.Engine = b.programs.engine
+	p.Files.Engine, p.Files.ScriptCommand = b.programs.engine, b.programs.script
 	return p
 }
 

@@ -137,6 +137,9 @@ func (d *differ) movesPod(old, n plan.Node) bool {
 func substance(n plan.Node) plan.Node {
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	n.Receive, n.Restart, n.Healthcheck = nil, "", nil
+	if n.Scripts != nil {
+		n.Scripts = &spec.Scripts{} // a container sees the folder of its scripts, whatever is in it
+	}
 	return n
 }
 

@@ -81,7 +81,7 @@ func (l *Lab) place(initPath string) node.Place {
 
 // files are nines' folders on the host.
 func (l *Lab) files() node.Files {
-	return node.Files{Engines: l.state.engines(), Sockets: link.SocketsDir(l.state.dir)}
+	return node.Files{Engines: l.state.engines(), Sockets: link.SocketsDir(l.state.dir), Scripts: l.state.scripts()}
 }
 
 // EngineSocket is the control socket of a node's app engine, as the host sees it.

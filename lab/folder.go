@@ -27,6 +27,7 @@ func (s state) written() []string {
 	for _, name := range []string{
 		filepath.Base(s.experiment()), filepath.Base(s.plan()), filepath.Base(s.settings()), filepath.Base(s.isolation()),
 		filepath.Base(s.tuning()), filepath.Base(s.measured()), filepath.Base(s.receive()), filepath.Base(s.health()), isolate.AccountFile,
+		filepath.Base(s.hostSetup()), filepath.Base(s.hostTeardown()), filepath.Base(s.hostSetupLog()), hostTeardownLog,
 	} {
 		names = append(names, name, name+replace.Unfinished)
 	}
@@ -38,7 +39,7 @@ func (s state) written() []string {
 func (s state) folders() []string {
 	names := slices.Clone(node.Written)
 	for _, path := range []string{
-		s.engines(), s.logs(), s.switches(), s.pollers(), s.disturbances(), link.SocketsDir(s.dir),
+		s.engines(), s.logs(), s.switches(), s.scripts(), s.pollers(), s.disturbances(), link.SocketsDir(s.dir),
 	} {
 		names = append(names, filepath.Base(path))
 	}

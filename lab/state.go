@@ -49,6 +49,15 @@ func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
 func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
 func (s state) switches() string   { return filepath.Join(s.dir, "switches") }
 
+// scripts is the folder of the nodes' folders of scripts; the host's scripts are beside it.
+func (s state) scripts() string      { return filepath.Join(s.dir, "scripts") }
+func (s state) hostSetup() string    { return filepath.Join(s.dir, "host_setup") }
+func (s state) hostTeardown() string { return filepath.Join(s.dir, "host_teardown") }
+func (s state) hostSetupLog() string { return filepath.Join(s.dir, "host_setup.log") }
+
+// hostTeardownLog is beside the script.
+const hostTeardownLog = "host_teardown.log"
+
 // hugepageLedger is the file in which the labs of a host record the hugepages that they have
 // reserved. Labs of all state folders share it, as the host has one number.
 const hugepageLedger = defaultRoot + "/hugepages.json"

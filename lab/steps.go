@@ -22,6 +22,7 @@ func Steps(p *plan.Plan) []string {
 	var steps []string
 	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
 	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
+	hostScriptSteps(add, p)
 	hugepageSteps(add, p)
 	if p.Tuning != "" {
 		add("host: settings of the profile %s for CPUs %s, until the lab goes; nines tune plan --for FILE lists them",
@@ -80,6 +81,18 @@ func Steps(p *plan.Plan) []string {
 	return steps
 }
 
+func hostScriptSteps(add func(string, ...any), p *plan.Plan) {
+	if p.Scripts == nil {
+		return
+	}
+	if s := p.Scripts.HostTeardown; s != "" {
+		add("host: keep the script %s, which runs when all else is gone", s)
+	}
+	if s := p.Scripts.HostSetup; s != "" {
+		add("host: run the script %s, for at most %v", s, p.Scripts.Timeout)
+	}
+}
+
 func hugepageSteps(add func(string, ...any), p *plan.Plan) {
 	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone {
 		return
@@ -130,6 +143,9 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	}
 	for _, m := range n.Mounts {
 		add("node %s: show %s at %s%s", n.Name, m.Source, m.Target, readOnly(m))
+	}
+	if n.Scripts.Any() {
+		add("node %s: make the folder of its scripts, %s, with the command that they call", n.Name, filepath.Join(stateOf(p.Name).scripts(), n.Name))
 	}
 	if len(n.Devices) > 0 {
 		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))

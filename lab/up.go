@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // UpOptions says what to bring up.
@@ -25,6 +26,8 @@ type UpOptions struct {
 	Plan *plan.Plan
 	// Experiment is the file that the plan comes from; it is kept with the lab.
 	Experiment []byte
+	// Scripts are the texts of the plan's scripts.
+	Scripts spec.ScriptTexts
 	// Measurement is set for a lab that is brought up to be measured. Such a lab is locked until
 	// its Down, and becomes an orphan if this process dies before.
 	Measurement *Measurement

@@ -11,7 +11,7 @@ import (
 // versions. Never remove a kind from this list; add new ones.
 func TestEveryKindOfStepCanBeUndone(t *testing.T) {
 	want := []journal.Kind{
-		"cgroup", "container", "cut", "device", "directory", "function", "host_node", "housekeeping", "hugepages",
+		"cgroup", "container", "cut", "device", "directory", "function", "host_node", "host_script", "housekeeping", "hugepages",
 		"link", "lxc traces", "module", "pod", "port", "process", "setting", "symlink", "threads", "tree",
 	}
 	if got := journal.Kinds(); !slices.Equal(got, want) {

@@ -34,10 +34,13 @@ type Entry struct {
 	Detach string
 }
 
+// BasePath is where commands in a node are looked for.
+const BasePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/nines"
+
 // baseEnv is a command's environment, independent of the caller's, so that a lab behaves the same
 // for all users.
 var baseEnv = []string{
-	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/nines",
+	"PATH=" + BasePath,
 	"HOME=/root",
 	"LANG=C.UTF-8",
 }

@@ -46,7 +46,10 @@ func (lxcRuntime) Check(n plan.Node) error {
 }
 
 func (lxcRuntime) Seen(Files) Files {
-	return Files{Engine: containerEngine, Engines: containerEngines, Sockets: containerSockets}
+	return Files{
+		Engine: containerEngine, Engines: containerEngines, Sockets: containerSockets,
+		ScriptCommand: containerScriptCommand, Scripts: containerScripts,
+	}
 }
 
 // groups are the control groups of a container, relative to the hierarchies' roots.

@@ -18,6 +18,9 @@ const (
 	containerEngines = containerFolder + "/engines"
 	// containerSockets has the folders of the sockets of the container's own endpoints.
 	containerSockets = containerFolder + "/sockets"
+	// containerScriptCommand is nines-script, containerScripts has the container's folder of scripts.
+	containerScriptCommand = containerFolder + "/nines-script"
+	containerScripts       = containerFolder + "/scripts"
 )
 
 // bind is a bind mount from the host into a container.
@@ -91,6 +94,11 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 	}
 	if p.Files.Engine != "" {
 		binds = append(binds, bind{p.Files.Engine, containerEngine, true, true})
+	}
+	if n.Scripts.Any() {
+		binds = append(binds,
+			bind{p.Files.ScriptCommand, containerScriptCommand, true, true},
+			bind{filepath.Join(p.Files.Scripts, n.Name), filepath.Join(containerScripts, n.Name), false, true})
 	}
 	for _, device := range n.Devices {
 		binds = append(binds, bind{device, device, true, false})

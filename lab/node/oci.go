@@ -68,7 +68,7 @@ func images(progress func(string)) image.Store {
 }
 
 func (ociRuntime) Seen(Files) Files {
-	return Files{Engine: containerEngine, Engines: containerEngines, Sockets: containerSockets}
+	return lxcRuntime{}.Seen(Files{})
 }
 
 // KindOCIContainer is a container of an OCI driver: Name is its name, Target its control group

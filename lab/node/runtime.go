@@ -36,6 +36,8 @@ type Files struct {
 	// Engines is the folder of the engines' control sockets; Sockets has a folder for each socket
 	// of a link.
 	Engines, Sockets string
+	// ScriptCommand is the program nines-script, Scripts the folder of the nodes' folders of scripts.
+	ScriptCommand, Scripts string
 }
 
 // runtimes maps the name of every runtime to it.

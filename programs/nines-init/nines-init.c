@@ -8,6 +8,7 @@
  *   nines-init host TOKEN HOSTNAME                           holds a host node's interfaces
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
+ *   nines-init leash COMMAND [ARGUMENT]...                   run what ends with its starter
  *   nines-init seccomp                                       prints the profile for LXC
  *
  * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
@@ -28,6 +29,7 @@ static const char usage[] =
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
 	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
 	"                        -- COMMAND [ARGUMENT]...\n"
+	"       nines-init leash COMMAND [ARGUMENT]...\n"
 	"       nines-init seccomp\n";
 
 int main(int argc, char **argv)
@@ -44,6 +46,8 @@ int main(int argc, char **argv)
 		return hold__main(argv[3], argv[4]);
 	if (argc >= 3 && strcmp(argv[1], "enter") == 0)
 		return enter__main(argc - 2, argv + 2);
+	if (argc >= 3 && strcmp(argv[1], "leash") == 0)
+		return leash__main(argv + 2);
 	if (argc == 2 && strcmp(argv[1], "seccomp") == 0)
 		return seccomp__main();
 	fputs(usage, stderr);

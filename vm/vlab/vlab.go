@@ -67,7 +67,7 @@ var Packages = []string{
 const ProgramFolder = "/opt/nines/bin"
 
 // programs are nines' programs.
-var programs = []string{"nines", "nines-disturb", "nines-engine", "nines-guest", "nines-init", "nines-node", "nines-poller"}
+var programs = []string{"nines", "nines-disturb", "nines-engine", "nines-guest", "nines-init", "nines-node", "nines-poller", "nines-script"}
 
 // Laboratory is a running laboratory.
 type Laboratory struct {

@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// KindHostScript is a script that undoes what the file's host_setup has made of the host: Path is
+// the script, Value the time that it may take. It may run although the setup never did, or only in
+// part.
+var KindHostScript = journal.Register("host_script", journal.Undo{Step: runHostTeardown})
+
+// leashDelay is how long a leashed command has to end after it was told to; the leash itself kills it
+// after 2 s (programs/nines-init/leash.c).
+const leashDelay = 5 * time.Second
+
+// hostScriptsOf are the scripts of a plan that run on the host.
+func hostScriptsOf(p *plan.Plan) [2]spec.Script {
+	if p.Scripts == nil {
+		return [2]spec.Script{}
+	}
+	return [2]spec.Script{p.Scripts.HostSetup, p.Scripts.HostTeardown}
+}
+
+// setUpHost runs the file's host_setup. What undoes it is in the journal before.
+func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
+	scripts := b.plan.Scripts
+	if scripts == nil {
+		return nil
+	}
+	timeout := time.Duration(scripts.Timeout)
+	if scripts.HostTeardown != "" {
+		step := journal.Step{Kind: KindHostScript, Path: b.state.hostTeardown(), Value: timeout.String()}
+		err := b.journal.Make(step, func() (journal.Learnt, error) {
+			return journal.Learnt{}, writeFile(step.Path, []byte(texts[scripts.HostTeardown]))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if scripts.HostSetup == "" {
+		return nil
+	}
+	path := b.state.hostSetup()
+	if err := writeFile(path, []byte(texts[scripts.HostSetup])); err != nil {
+		return err
+	}
+	if err := runHostScript(ctx, path, b.state.hostSetupLog(), timeout); err != nil {
+		return fmt.Errorf("scripts: host_setup %s: %w; correct the script, or let it end with 0", scripts.HostSetup, err)
+	}
+	return nil
+}
+
+// runHostTeardown runs a host's teardown script. That it fails is told and does not keep the lab: it
+// would fail again, and nothing of nines depends on it.
+func runHostTeardown(ctx context.Context, u journal.Undoing) error {
+	if _, err := os.Lstat(u.Path); errors.Is(err, fs.ErrNotExist) {
+		return nil // the journal has the step, and nines was killed before it wrote the script
+	}
+	timeout, err := time.ParseDuration(u.Value)
+	if err != nil {
+		return fmt.Errorf("the timeout of %s: %w", u.Path, err)
+	}
+	log := filepath.Join(filepath.Dir(u.Path), hostTeardownLog)
+	if err := runHostScript(ctx, u.Path, log, timeout); err != nil {
+		u.Notef("the file's host_teardown failed, so what it should have removed may still be there: %v", err)
+	}
+	return nil
+}
+
+// runHostScript runs a script on the host, in the root folder, with the output going to a file.
+func runHostScript(ctx context.Context, path, log string, timeout time.Duration) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	argv := interpreted(string(text), path)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = os.Environ()
+	// Where the leash is missing, as undo must not need it, the group is ended here.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = leashDelay
+	if initPath, err := node.Program("nines-init"); err == nil {
+		if found, err := exec.LookPath(argv[0]); err == nil {
+			cmd.Path = found
+		}
+		leashed, err := leash(ctx, initPath, cmd)
+		if err != nil {
+			return err
+		}
+		defer leashed.Release()
+		cmd = leashed.Cmd
+	}
+	cmd.Dir = "/"
+	// Undo needs no free disk: without a log the script runs all the same.
+	if out, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600); err == nil {
+		defer out.Close()
+		cmd.Stdout, cmd.Stderr = out, out
+	}
+	err = cmd.Run()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("it ran longer than %v, the timeout of scripts", timeout)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, node.LastLines(log))
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/script/wire"
+)
+
+// makeScriptFolders gives each new node with scripts a folder, which is in the PATH of its scripts:
+// the command that they call by its names, the scripts, and, while nines runs them, the socket that
+// the command speaks to.
+func (b *builder) makeScriptFolders(_ context.Context, w work) error {
+	for _, n := range w.nodes {
+		if !n.Scripts.Any() {
+			continue
+		}
+		folder := b.scriptFolder(n.Name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("make the folder of a node's scripts: %w", err)
+		}
+		here := b.files()
+		here.ScriptCommand = b.programs.script
+		target := node.RuntimeOf(n).Seen(here).ScriptCommand
+		for _, name := range append(slices.Sorted(maps.Keys(wire.Aliases)), wire.Command) {
+			if err := os.Symlink(target, filepath.Join(folder, name)); err != nil && !os.IsExist(err) {
+				return fmt.Errorf("name the command of scripts: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// scriptFolder is a node's folder of scripts on the host.
+func (l *Lab) scriptFolder(nodeName string) string {
+	return filepath.Join(l.state.scripts(), nodeName)
+}
+
+// ScriptSocket is the socket, on the host, that the scripts of a node speak to.
+func (l *Lab) ScriptSocket(nodeName string) string {
+	return filepath.Join(l.scriptFolder(nodeName), wire.SocketFile)
+}
+
+// Leashed is a process of a node that ends, with all that it started and that is still in its
+// process group, when it is cancelled and when this process is gone.
+type Leashed struct {
+	*exec.Cmd
+	leash []*os.File
+}
+
+// Release closes the files that the process was started with. Call it when it has ended, or was not
+// started.
+func (l *Leashed) Release() {
+	for _, file := range l.leash {
+		_ = file.Close() // a pipe that nothing is written to
+	}
+}
+
+// Script makes the process of a node's script: its text is put into the node, and run by the
+// interpreter that its first line names.
+func (l *Lab) Script(ctx context.Context, nodeName, kind, text string) (*Leashed, error) {
+	n, _, err := l.node(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(l.scriptFolder(nodeName), kind)
+	if err := writeFile(path, []byte(text)); err != nil {
+		return nil, err
+	}
+	seen := filepath.Join(node.RuntimeOf(n).Seen(l.files()).Scripts, nodeName)
+	return l.ScriptCommand(ctx, nodeName, interpreted(text, filepath.Join(seen, kind)), "", nil)
+}
+
+// ScriptCommand makes the process of a command that a script of a node starts, in a folder and with
+// an environment of the node; nil is that of scripts.
+func (l *Lab) ScriptCommand(ctx context.Context, nodeName string, argv []string, dir string, env []string) (*Leashed, error) {
+	n, _, err := l.node(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	if env == nil {
+		folder := filepath.Join(node.RuntimeOf(n).Seen(l.files()).Scripts, nodeName)
+		path := node.BasePath
+		if own := n.Env["PATH"]; own != "" {
+			path = own
+		}
+		env = []string{"PATH=" + folder + ":" + path, wire.Environment + "=" + filepath.Join(folder, wire.SocketFile)}
+	}
+	cmd, err := l.Command(ctx, nodeName, argv, ExecOptions{Dir: dir, Env: env, Scheduled: true})
+	if err != nil {
+		return nil, err
+	}
+	initPath, err := node.Program("nines-init")
+	if err != nil {
+		return nil, err
+	}
+	return leash(ctx, initPath, cmd)
+}
+
+// leash puts a command on a leash (programs/nines-init/leash.c).
+func leash(ctx context.Context, initPath string, cmd *exec.Cmd) (*Leashed, error) {
+	end, held, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	leashed := exec.CommandContext(ctx, initPath, append([]string{"leash", cmd.Path}, cmd.Args[1:]...)...)
+	leashed.Env, leashed.ExtraFiles = cmd.Env, []*os.File{end}
+	leashed.Cancel = func() error { return leashed.Process.Signal(os.Interrupt) }
+	leashed.WaitDelay = leashDelay
+	return &Leashed{leashed, []*os.File{end, held}}, nil
+}
+
+// interpreted is the command that runs a script at a path: by the interpreter of its first line, with
+// its one argument, as the kernel does it. The file itself is not executed, since it may be in a file
+// system that forbids it, as Debian's /run does.
+func interpreted(text, path string) []string {
+	first, _, _ := strings.Cut(text, "\n")
+	line, ok := strings.CutPrefix(first, "#!")
+	interpreter, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch argument = strings.TrimSpace(argument); {
+	case !ok || interpreter == "":
+		return []string{"sh", path}
+	case argument == "":
+		return []string{interpreter, path}
+	}
+	return []string{interpreter, argument, path}
+}
+
+// scriptSockets are the sockets of the nodes with scripts, for a check of their length.
+func scriptSockets(l *Lab, p *plan.Plan) []string {
+	var paths []string
+	for _, n := range p.Nodes {
+		if n.Scripts.Any() {
+			paths = append(paths, l.ScriptSocket(n.Name))
+		}
+	}
+	return paths
+}

@@ -1,0 +1,138 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/test/labtest"
+)
+
+func TestInterpretersAreThoseOfTheFirstLine(t *testing.T) {
+	for text, want := range map[string][]string{
+		"true\n":                         {"sh", "/s"},
+		"":                               {"sh", "/s"},
+		"#!\ntrue":                       {"sh", "/s"},
+		"#!/bin/bash\ntrue":              {"/bin/bash", "/s"},
+		"#! /bin/bash -e -x \ntrue":      {"/bin/bash", "-e -x", "/s"},
+		"#!/usr/bin/env python3\npass":   {"/usr/bin/env", "python3", "/s"},
+		"# a comment\n#!/bin/bash\ntrue": {"sh", "/s"},
+	} {
+		if got := interpreted(text, "/s"); !slices.Equal(got, want) {
+			t.Errorf("%q is run by %q, want %q", text, got, want)
+		}
+	}
+}
+
+// leashedShell runs a shell on a leash. It writes the process id of something in its background to
+// the file.
+func leashedShell(ctx context.Context, t *testing.T, script string) (leashed *Leashed, background func() int) {
+	t.Helper()
+	initPath, err := node.Program("nines-init")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $! > "+file+".new; mv "+file+".new "+file+"; "+script)
+	cmd.Env = os.Environ()
+	if leashed, err = leash(ctx, initPath, cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := leashed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return leashed, func() int {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if text, err := os.ReadFile(file); err == nil {
+				pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return pid
+			}
+		}
+		t.Fatal("the script does not start")
+		return 0
+	}
+}
+
+// running is true for a process that is neither gone nor dead.
+func running(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
+
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); running(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("process %d goes on", pid)
+		}
+	}
+}
+
+// TestALeashEndsAllProcesses: with the command, on a signal that the command ignores, and when the
+// starter is gone, which is the end of its pipe.
+func TestALeashEndsAllProcesses(t *testing.T) {
+	t.Run("with the command", func(t *testing.T) {
+		leashed, background := leashedShell(context.Background(), t, "exit 7")
+		pid := background()
+		if err := leashed.Wait(); err == nil || leashed.ProcessState.ExitCode() != 7 {
+			t.Errorf("it ended with %v", err)
+		}
+		leashed.Release()
+		awaitEnd(t, pid)
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		leashed, background := leashedShell(ctx, t, "trap '' INT TERM; wait; sleep 1000")
+		pid := background()
+		cancel()
+		if err := leashed.Wait(); err == nil {
+			t.Error("it ended well")
+		}
+		leashed.Release()
+		awaitEnd(t, pid)
+	})
+	t.Run("without a starter", func(t *testing.T) {
+		leashed, background := leashedShell(context.Background(), t, "trap '' INT TERM HUP; wait; sleep 1000")
+		pid := background()
+		leashed.Release()
+		if err := leashed.Wait(); err == nil || leashed.ProcessState.ExitCode() != 128+9 {
+			t.Errorf("it ended with %v", err)
+		}
+		awaitEnd(t, pid)
+	})
+}
+
+// TestScriptsInAContainerOfAnImage: the command that scripts call is in it, by all its names, also
+// where the image has a user of its own.
+func TestScriptsInAContainerOfAnImage(t *testing.T) {
+	labtest.Root(t)
+	ociDriver(t, "runc")
+	image := ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}, User: "web", WorkingDir: "/srv"})
+	lab := up(t, fmt.Sprintf("name: tbociscripts\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q, scripts: {setup: \"true\\n\\n\"}}}}\n", image))
+	script, err := lab.Script(context.Background(), "b", "setup", "#!/bin/sh -e\npos_sync --help\ncommand -v nines-script\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer script.Release()
+	out, err := script.CombinedOutput()
+	if said := string(out); err != nil || !strings.Contains(said, "Wait until the scripts of all nodes are here") || !strings.Contains(said, "/nines/scripts/b/nines-script") {
+		t.Errorf("%v: %s", err, said)
+	}
+}
