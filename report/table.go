@@ -55,11 +55,14 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if len(options.Searches) > 0 {
 			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)) + "\n\n")
 		}
-		_ = trialTable(summary, groups, repeats, options).Write(&out, s) // cannot fail
+		if !onlyScripts(summary.Trials) {
+			_ = trialTable(summary, groups, repeats, options).Write(&out, s) // cannot fail
+		}
 		if repeats > 1 && !options.Repeats {
 			writeCaution(&out, s, groups)
 		}
 		writeWindows(&out, s, summary.Trials)
+		writeScripts(&out, s, summary.Trials)
 		writeReasons(&out, s, summary.Trials)
 	}
 	writeSkipped(&out, s, summary.Skipped)

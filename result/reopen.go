@@ -27,7 +27,7 @@ func Reopen(dir string) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, below := range []string{trialsDir, baselinesDir, maximaDir} {
+	for _, below := range []string{trialsDir, baselinesDir, maximaDir, ScriptsFolder} {
 		if info, err := inside.Lstat(below); err == nil && !info.IsDir() {
 			return nil, &OpenError{Dir: dir, Reason: below + " is not a folder, and nines follows no symbolic link in a result that it adds to",
 				Remedy: "put the folder itself in its place"}

@@ -3,11 +3,16 @@ package result
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// hidden stands for a value of a node's env, which may be a password. What is made to be passed on,
+// hiding are the keys whose values are hidden, wherever they are: a node's env, and variables of
+// scripts.
+var hiding = []string{"env", "variables"}
+
+// hidden stands for a value of a node's env or of a variable, which may be a password. What is made to be passed on,
 // such as the page, has the names of these variables only; the folder's own files have the values,
 // and only their owner can read them.
 const hidden = "(not shown)"
@@ -42,7 +47,7 @@ type hider struct {
 
 func (h *hider) search(n *yaml.Node) {
 	for i, child := range n.Content {
-		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "env" {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && slices.Contains(hiding, n.Content[i-1].Value) {
 			h.hide(child)
 		} else {
 			h.search(child)

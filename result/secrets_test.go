@@ -7,7 +7,7 @@ import (
 )
 
 // TestSecretsAreNotPassedOn: what the page and the exports show of an experiment has no value of
-// env, however the file writes it down.
+// env or variables, however the file writes it down.
 func TestSecretsAreNotPassedOn(t *testing.T) {
 	for name, test := range map[string]struct{ text, kept string }{
 		"plain":     {"topology:\n  nodes:\n    a: {env: {TOKEN: hush}, cpus: 1} # a comment\n", "a comment"},
@@ -15,6 +15,7 @@ func TestSecretsAreNotPassedOn(t *testing.T) {
 		"lines":     {"nodes:\n  a:\n    env:\n      TOKEN: |\n        hush\n        hush\n    cpus: 1\n", "cpus: 1"},
 		"an alias":  {"x: &secret hush\nnodes: {a: {env: {TOKEN: *secret}}}\n", "TOKEN"},
 		"a merge":   {"x: &all {TOKEN: hush}\nnodes: {a: {env: {<<: *all, B: hush}}}\n", "TOKEN"},
+		"variables": {"nodes: {a: {variables: {password: hush}}}\nvariables: {token: hush}\nsweep: {variables.rate: [1000]}\n", "variables.rate: [1000]"},
 		"all nodes": {"nodes: {a: &a {env: {TOKEN: hush}}, b: *a, c: {<<: *a, cpus: 3}}\n", "cpus: 3"},
 	} {
 		if got := withoutEnv([]byte(test.text)); strings.Contains(got, "hush") || !strings.Contains(got, test.kept) || !strings.Contains(got, hidden) {

@@ -48,6 +48,8 @@ type Trial struct {
 	SendLag Percentiles `json:"send_lag_ns"`
 	Verdict Verdict     `json:"verdict"`
 	Reasons []string    `json:"reasons"`
+	// Scripts are how the nodes' scripts ended, if the trial had any.
+	Scripts []Script `json:"scripts,omitempty"`
 }
 
 // ReceivedPPS is the rate at which unique packets were received: what was offered, less what was

@@ -177,6 +177,11 @@ func (w *Writer) AddTrial(r Record) (Trial, error) {
 	if err := w.writeRecord(trialsDir, r); err != nil {
 		return Trial{}, err
 	}
+	if len(r.Trial.Scripts) > 0 {
+		if err := w.keepScripts(r.Trial.ID); err != nil {
+			return Trial{}, err
+		}
+	}
 	before := w.summary.Trials
 	w.summary.Trials = append(before[:len(before):len(before)], r.Trial)
 	if name, err := writeAtomic(w.inside, w.summaryFiles()...); err != nil {

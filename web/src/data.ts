@@ -39,6 +39,15 @@ export interface Percentiles {
   count: number;
 }
 
+export interface Script {
+  node: string;
+  status: string;
+  how?: string;
+  took_ns: number;
+  uploads?: string[];
+  cut?: boolean;
+}
+
 export interface Share {
   id: string;
   received_pps: number;
@@ -300,6 +309,7 @@ export interface Trial {
   send_lag_ns: Percentiles;
   verdict: Verdict;
   reasons: string[];
+  scripts?: Script[];
   received_pps: number | null;
   loss_ratio: number | null;
   when?: string;

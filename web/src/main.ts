@@ -17,6 +17,7 @@ import { gapTable, lagTable, listedTrials, witnessTable } from "./sections/gener
 import { header } from "./sections/header.ts";
 import { trialTable } from "./sections/trials.ts";
 import { findingTable, searchTable } from "./sections/searches.ts";
+import { hasScripts, onlyScripts, scriptTable } from "./sections/scripts.ts";
 import { packetTable } from "./sections/packets.ts";
 import { tailTable } from "./sections/tails.ts";
 import { skippedTable, verdictTable } from "./sections/verdicts.ts";
@@ -81,6 +82,14 @@ function build(page: Page, place: HTMLElement): void {
     place.append(section("files", "What was run", null, ...files(page)));
     return;
   }
+  const scripts = hasScripts(page) ? section("scripts", "Scripts", "Of each trial and node. The links are to files of the result folder, which this page is in.", scriptTable(page).element) : null;
+  const reasons = page.trials.some((trial) => trial.reasons.length > 0);
+  const verdicts = () => section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null,
+    page.skipped.length > 0 ? skippedTable(page).element : null);
+  if (scripts !== null && onlyScripts(page)) {
+    place.append(scripts, verdicts(), section("files", "What was run", null, ...files(page)));
+    return;
+  }
   const frames: Frame[] = [];
   const figure = (frame: Frame) => {
     frames.push(frame);
@@ -96,7 +105,6 @@ function build(page: Page, place: HTMLElement): void {
   const gaps = gapTable(chosenTrials);
   const witnesses = witnessTable(chosenTrials);
   selection.onChange(() => [lag, gaps, witnesses].forEach((t) => t.update()));
-  const reasons = page.trials.some((t) => t.reasons.length > 0);
   const kept = page.trials.reduce((sum, t) => sum + t.outliers.length, 0);
   const all = page.trials.reduce((sum, t) => sum + t.outliers_all, 0);
 
@@ -111,6 +119,7 @@ function build(page: Page, place: HTMLElement): void {
     section("trials", "Trials", null, trialTable(page, selection).element),
     page.tails.length > 0 ? section("tails", "How far the tail can be told", "As measured where so many packets have the percentile; extrapolated from the slowest packets by peaks over threshold where their distribution is tested to hold; or refused, with the reasons.",
       tailTable(page, selection).element) : "",
+    scripts ?? "",
     page.packets.length > 0 ? section("packets", "Every packet", "Of trials whose packets were all recorded or captured: loss, reordering (RFC 4737), delay variation (RFC 5481) and gaps, of all packets and of each flow.",
       packetTable(page, selection).element) : "",
     section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
@@ -121,8 +130,7 @@ function build(page: Page, place: HTMLElement): void {
       h("div", { class: "tools left" }, toggle("share", "in % of the packets that were due", false, (on) => selection.change(() => (selection.share = on)))), h("div", { class: "pair" },
       h("div", null, h("h3", null, "Received over time; dotted: due"), figure(rateChart(page, selection))),
       h("div", null, h("h3", null, `${offeredTitle(page)}; dotted: all of it`), figure(offeredChart(page, selection))))),
-    section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null,
-      page.skipped.length > 0 ? skippedTable(page).element : null),
+    verdicts(),
     section("generator", "The instrument", ofCaptures(page) ? "What the captures themselves tell of how they were taken." : "A late packet keeps the time at which it was due, so what held the generator up counts as latency. These tables tell how much that was.",
       lag.element, gaps.element, witnesses.element),
     page.baselines.length > 0 ? section("baselines", "Baseline", "The generator back to back with itself, with nothing between: the floor of the instrument. It is shown beside the trials, never subtracted.",
