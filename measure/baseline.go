@@ -113,7 +113,7 @@ func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *res
 }
 
 func (b *bench) baseline(ctx context.Context, writer *result.Writer, when result.When, alone run) error {
-	if err := b.set(ctx, alone.plan); err != nil {
+	if err := b.set(ctx, alone); err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	b.watch.Baseline(alone.variables)

@@ -25,7 +25,14 @@ type bench struct {
 	// folder is the result folder; packets are recorded on its disk.
 	folder string
 	watch  Watcher
-	right  *lab.Measurement
+	// writer keeps what scripts leave.
+	writer *result.Writer
+	// texts are those of the scripts, and scripts the running lab's; nil if it has none.
+	texts   spec.ScriptTexts
+	scripts *labScripts
+	// endScripts ends those of the running trial; nil if none run.
+	endScripts func()
+	right      *lab.Measurement
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// online are the host's CPUs.
@@ -45,8 +52,10 @@ type bench struct {
 	recording *recording.Recording
 }
 
-// set brings up a plan's lab, unless it is already up, and the engines of its stream.
-func (b *bench) set(ctx context.Context, p *plan.Plan) error {
+// set brings up a run's lab, unless it is already up, with its setup scripts, and the engines of its
+// stream.
+func (b *bench) set(ctx context.Context, r run) error {
+	p := r.plan
 	l := labIdentity(p)
 	if b.lab == nil || b.labID != l {
 		if err := b.clear(ctx); err != nil {
@@ -54,7 +63,7 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 		}
 		b.watch.Doing("building " + p.Name)
 		built, err := lab.Up(ctx, lab.UpOptions{
-			Plan: p, Experiment: b.source, Measurement: b.right, Progress: b.watch.Doing,
+			Plan: p, Experiment: b.source, Scripts: b.texts, Measurement: b.right, Progress: b.watch.Doing,
 		})
 		if err != nil {
 			return err
@@ -66,6 +75,12 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 		if b.tuning, err = tuningOf(built); err != nil {
 			return err
 		}
+		if b.scripts, err = startScripts(ctx, built, r, b.texts, b.writer); err != nil {
+			return err
+		}
+	}
+	if p.Traffic == nil {
+		return b.stopGenerator()
 	}
 	stream := streamIdentity(p.Traffic)
 	if b.generator != nil && b.streamID == stream {
@@ -86,7 +101,7 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 func labIdentity(p *plan.Plan) string {
 	frameBytes := 0
 	for _, node := range p.Nodes {
-		if node.App != nil && node.App.Kind.HasEngine() {
+		if node.App != nil && node.App.Kind.HasEngine() && p.Traffic != nil {
 			frameBytes = p.Traffic.Stream.FrameBytes // its engine opens ports for this size
 		}
 	}
@@ -100,7 +115,8 @@ func labIdentity(p *plan.Plan) string {
 		Disturb    []plan.Disturbance
 		CPUs       [2][]int
 		Cluster    *spec.Cluster
-	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster})
+		Scripts    *spec.HostScripts
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster, p.Scripts})
 }
 
 // streamIdentity is equal for streams that the same engines can send on the same open ports: rate,
@@ -251,10 +267,18 @@ func (b *bench) clear(ctx context.Context) error {
 	if b.lab == nil {
 		return err
 	}
-	b.watch.Doing("taking " + b.lab.Plan().Name + " down")
-	l := b.lab
-	b.lab, b.labID = nil, ""
-	return errors.Join(err, l.Down(context.WithoutCancel(ctx)))
+	if b.endScripts != nil {
+		b.endScripts()
+	}
+	l, scripts := b.lab, b.scripts
+	b.lab, b.labID, b.scripts = nil, "", nil
+	ctx = context.WithoutCancel(ctx)
+	if scripts != nil {
+		b.watch.Doing("tearing " + l.Plan().Name + " down by its scripts")
+		err = errors.Join(err, scripts.close(ctx))
+	}
+	b.watch.Doing("taking " + l.Plan().Name + " down")
+	return errors.Join(err, l.Down(ctx))
 }
 
 // abandon clears a partly dead lab, whose engines can no longer answer.

@@ -20,7 +20,9 @@ type Experiment struct {
 	// Source is the experiment file, as stored with the lab.
 	Source []byte
 	// Explain words the causes of a traced trial's slow packets; with nil they have no words.
-	Explain   func(*result.Causes, result.Details)
+	Explain func(*result.Causes, result.Details)
+	// Scripts are the texts of the file's scripts.
+	Scripts   spec.ScriptTexts
 	runs      []run
 	steps     []method.Step
 	inventory *host.Inventory
@@ -45,6 +47,8 @@ type run struct {
 	share *result.Share
 	// ceilingPPS is what the generator can send, for a search without a highest rate.
 	ceilingPPS float64
+	// swept are the variables of scripts that the sweep varies.
+	swept map[string]bool
 	// skip says why the run cannot be measured here while others can.
 	skip string
 }
@@ -59,14 +63,21 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Experiment{Source: source, inventory: inventory}
+	scripts, err := file.ScriptTexts(runs)
+	if err != nil {
+		return nil, err
+	}
+	e := &Experiment{Source: source, Scripts: scripts, inventory: inventory}
 	seen := make(map[string]bool)
 	var lacking []error
 	for _, one := range runs {
-		if one.Experiment.Traffic == nil {
-			return nil, exit.Wrongf("%s: there is no traffic to measure; add a 'traffic:' section, or bring the lab up with 'nines up'", file.Name())
+		if one.Experiment.Traffic == nil && !one.Experiment.RunsScripts() {
+			return nil, exit.Wrongf("%s: there is no traffic to measure; add a 'traffic:' section, give nodes scripts: {experiment: …}, or bring the lab up with 'nines up'", file.Name())
 		}
-		r := run{variables: one.VariableMap(), spec: one.Experiment, stream: *one.Experiment.Traffic}
+		r := run{variables: one.VariableMap(), spec: one.Experiment}
+		if one.Experiment.Traffic != nil {
+			r.stream = *one.Experiment.Traffic
+		}
 		p, err := plan.Make(one.Experiment, inventory)
 		if errors.As(err, new(*plan.NoHardware)) {
 			r.lacks = err // Check decides what it means
@@ -78,6 +89,10 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			return nil, one.Located(err)
 		}
 		r.plan = p
+		if p.Traffic == nil {
+			e.runs = append(e.runs, r)
+			continue
+		}
 		if r.most, err = maxRateRun(r, inventory); err != nil {
 			return nil, err
 		}
@@ -101,6 +116,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	if len(lacking) == len(e.runs) {
 		return nil, errors.Join(distinct(lacking)...)
 	}
+	findSwept(e.runs)
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
 	return e, nil
 }
@@ -115,6 +131,9 @@ func ofTraffic(variables map[string]any, exp *spec.Experiment, runs []spec.Run) 
 		}
 	}
 	for _, other := range runs {
+		if other.Experiment.Traffic == nil {
+			continue // a case of the sweep takes it away
+		}
 		if other.Experiment.Traffic.Backend != exp.Traffic.Backend {
 			kept["traffic.backend"] = string(exp.Traffic.Backend)
 		}
@@ -160,6 +179,14 @@ func (e *Experiment) Plans() []*plan.Plan {
 	}
 	return plans
 }
+
+// HasTraffic is true if a trial sends packets.
+func (e *Experiment) HasTraffic() bool {
+	return slices.ContainsFunc(e.runs, func(r run) bool { return r.spec.Traffic != nil })
+}
+
+// KeptScripts are the texts of script files, by their path in the file: what a result has to keep.
+func (e *Experiment) KeptScripts() map[string]string { return scriptNames(e.Scripts) }
 
 // Trials is the number of trials without baselines and without searches, which decide their own
 // number.

@@ -118,7 +118,7 @@ func maximumOf(trial result.Trial, details result.Details) maximum {
 
 // findMaximum sends as fast as the port accepts packets and counts what arrives.
 func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run) (maximum, error) {
-	if err := b.set(ctx, most.plan); err != nil {
+	if err := b.set(ctx, most); err != nil {
 		return maximum{}, err
 	}
 	b.watch.Maximum(most.variables, most.stream.Lasts())

@@ -156,7 +156,7 @@ func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, r
 	}
 	b := &bench{source: e.Source, watch: silent{}, right: right}
 	defer func() { err = errors.Join(err, b.clear(ctx), right.End()) }()
-	if err := b.set(ctx, e.runs[0].plan); err != nil {
+	if err := b.set(ctx, e.runs[0]); err != nil {
 		return err
 	}
 	return do(b, e.runs[0])

@@ -58,7 +58,7 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 				return b.lab.Start(ctx, []string{"aside"}, lab.RestartOptions{})
 			}, "node aside was started"},
 		} {
-			if err := b.set(ctx, r.plan); err != nil {
+			if err := b.set(ctx, r); err != nil {
 				return err
 			}
 			if c.do == nil {

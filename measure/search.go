@@ -169,7 +169,7 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	if err := rest(ctx, load.Settle); err != nil {
 		return method.Outcome{}, err
 	}
-	if err := s.bench.set(ctx, r.plan); err != nil { // already done, except after a fault
+	if err := s.bench.set(ctx, r); err != nil { // already done, except after a fault
 		return method.Outcome{}, err
 	}
 	rec, err := s.bench.trial(ctx, r, s.repeat)
@@ -277,7 +277,7 @@ func (e *Experiment) missingSizes(r run) string {
 	var missing []string
 	for _, size := range method.FrameSizes {
 		if !slices.ContainsFunc(e.runs, func(other run) bool {
-			return other.spec.Method != nil && other.spec.Method.Kind == r.spec.Method.Kind && other.spec.Traffic.FrameBytes == size
+			return other.spec.Method != nil && other.spec.Method.Kind == r.spec.Method.Kind && other.spec.Traffic != nil && other.spec.Traffic.FrameBytes == size
 		}) {
 			missing = append(missing, fmt.Sprint(size))
 		}

@@ -44,7 +44,7 @@ func (s *Session) End() error {
 // of a network dies, it still measures the other trials, and returns a DeathsError. Afterwards the
 // lab is gone, and the session over.
 func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
-	b := &bench{source: s.Source, folder: writer.Dir(), watch: watch, right: s.right, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
+	b := &bench{source: s.Source, texts: s.Scripts, writer: writer, folder: writer.Dir(), watch: watch, right: s.right, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
 	dead := &deaths{}
 	err := s.measure(ctx, b, writer, dead)
 	if errors.Is(err, errGaveUp) {
@@ -87,7 +87,7 @@ func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Write
 			do = dead.again // with the trials that it has
 		}
 		if err := do(ctx, b, r, step.Repeat, func() error {
-			if err := b.set(ctx, r.plan); err != nil {
+			if err := b.set(ctx, r); err != nil {
 				return err
 			}
 			return e.step(ctx, b, writer, r, step.Repeat)
@@ -108,7 +108,11 @@ func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, 
 		})
 	}
 	b.watch.Trial(r.variables, repeat, r.stream.Lasts())
-	rec, err := b.trial(ctx, r, repeat)
+	measure := b.trafficAndScripts
+	if r.plan.Traffic == nil {
+		measure = b.scriptTrial
+	}
+	rec, err := measure(ctx, r, repeat)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 		if err := host.Missing(p.findings); err != nil {
 			return err
 		}
-		changes, err = l.Apply(ctx, lab.ApplyOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
+		changes, err = l.Apply(ctx, lab.ApplyOptions{Plan: p.Plan, Experiment: p.text, Scripts: p.scripts, Progress: progressTo(progress)})
 		if err != nil {
 			return err
 		}

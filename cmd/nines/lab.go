@@ -34,6 +34,7 @@ type planned struct {
 	*plan.Plan
 	text     []byte // the file after --set
 	findings []host.Finding
+	scripts  spec.ScriptTexts
 }
 
 func (l *labFile) plan() (planned, error) {
@@ -46,7 +47,20 @@ func (l *labFile) plan() (planned, error) {
 		return planned{}, err
 	}
 	text, err := file.Effective()
-	return planned{p, text, findings}, err
+	if err != nil {
+		return planned{}, err
+	}
+	scripts, err := l.scripts(file)
+	return planned{p, text, findings, scripts}, err
+}
+
+// scripts are the texts of the run's scripts. A lab runs the host's; it is made for one run.
+func (l *labFile) scripts(file *spec.File) (spec.ScriptTexts, error) {
+	runs, err := file.Runs()
+	if err != nil {
+		return nil, err
+	}
+	return file.ScriptTexts(runs[l.run-1 : l.run])
 }
 
 // oneFile is the Args of a verb that takes one experiment file.

@@ -19,6 +19,7 @@ import (
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // runCall holds the options of nines run.
@@ -46,6 +47,9 @@ newest result that has a trial. Ctrl-C keeps the finished trials and takes the n
 down; after a crash, nines down or the next run does. --resume continues a result that was
 cut off: finished trials stay, and nines runs the rest. A soak continues with its next
 window.
+
+Nodes with scripts (scripts: in the file, docs/scripts.md) run them in every trial, beside
+the traffic or instead of it. A script that fails makes its trial invalid.
 
 With a search method (method: in the file, docs/methods.md), each combination takes as
 many trials as the search needs, and the table begins with what it found. nines skips
@@ -100,7 +104,20 @@ func (r runCall) load() (*spec.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadFile(filepath.Join(r.resume, result.ExperimentFile), nil)
+	file, err := loadFile(filepath.Join(r.resume, result.ExperimentFile), nil)
+	if err != nil {
+		return nil, err
+	}
+	scripts, err := result.ReadScripts(r.resume)
+	if err != nil {
+		return nil, err
+	}
+	texts := spec.ScriptTexts{}
+	for path, text := range scripts {
+		texts[spec.Script(path)] = text
+	}
+	file.UseScripts(texts)
+	return file, nil
 }
 
 // writer creates a result, or opens the one to resume.
@@ -124,6 +141,9 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 		writer.WriteHost(inventory),
 		writer.WritePlan(experiment.Plans()),
 	)
+	if scripts := experiment.KeptScripts(); len(scripts) > 0 {
+		err = errors.Join(err, writer.WriteScripts(scripts))
+	}
 	if published := experiment.Published(); len(published) > 0 {
 		err = errors.Join(err, writer.WritePublished(published))
 	}
@@ -133,6 +153,9 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 // begin prints what will be measured.
 func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, left int) {
 	what := fmt.Sprintf("%d trials, about %v of traffic", experiment.Trials(), experiment.Duration().Round(time.Second))
+	if !experiment.HasTraffic() {
+		what = terminal.Count(experiment.Trials(), "trial") + " of scripts"
+	}
 	if searches := experiment.Searches(); searches > 0 {
 		plural := ""
 		if searches != 1 {

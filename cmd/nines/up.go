@@ -29,7 +29,8 @@ func newUpCommand() *cobra.Command {
 		Use:   "up FILE",
 		Short: "Build the network of an experiment and leave it running",
 		Long: `Build the network of an experiment file and leave it running: nodes, links, and the
-engines of nodes that forward or reflect. Nothing is measured.
+engines of nodes that forward or reflect. Nothing is measured. Of scripts (scripts: in the
+file) only the host's run; those of nodes are for 'nines run'.
 
 If a step fails, or at Ctrl-C, nines removes what it made. If nines is killed,
 'nines down' removes it, and so does the next 'nines up' of the same file.
@@ -70,7 +71,7 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	start := time.Now()
-	l, err := lab.Up(ctx, lab.UpOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
+	l, err := lab.Up(ctx, lab.UpOptions{Plan: p.Plan, Experiment: p.text, Scripts: p.scripts, Progress: progressTo(progress)})
 	if err != nil {
 		return err
 	}

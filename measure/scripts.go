@@ -1,0 +1,339 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/result"
+	"nines.dev/nines/script"
+	"nines.dev/nines/spec"
+)
+
+// labScripts are the scripts of a running lab.
+type labScripts struct {
+	lab    *lab.Lab
+	plan   *plan.Plan
+	texts  spec.ScriptTexts
+	writer *result.Writer
+	server *script.Server
+	// folder is where the output of setup and teardown goes, in the result.
+	folder string
+	// setup are the variables after the setup scripts; file those of the experiment file.
+	setup *script.Variables
+}
+
+// The kinds of a node's scripts.
+const (
+	scriptSetup      = "setup"
+	scriptExperiment = "experiment"
+	scriptTeardown   = "teardown"
+)
+
+// startScripts serves the scripts of a lab that has just been made, and runs its setup. It returns
+// nil for a lab without scripts.
+func startScripts(ctx context.Context, l *lab.Lab, r run, texts spec.ScriptTexts, writer *result.Writer) (*labScripts, error) {
+	p := l.Plan()
+	sockets := map[string]string{}
+	for _, n := range p.Nodes {
+		if n.Scripts.Any() {
+			sockets[n.Name] = l.ScriptSocket(n.Name)
+		}
+	}
+	if len(sockets) == 0 {
+		return nil, nil
+	}
+	server, err := script.NewServer(sockets)
+	if err != nil {
+		return nil, err
+	}
+	s := &labScripts{lab: l, plan: p, texts: texts, writer: writer, server: server, setup: r.scriptVariables().Outside()}
+	if s.folder, err = writer.NewLabScripts(); err == nil {
+		err = s.outsideTrials(ctx, scriptSetup)
+	}
+	if err != nil {
+		return nil, errors.Join(err, server.Close())
+	}
+	return s, nil
+}
+
+// scriptVariables are the variables of a run as its file has them.
+func (r run) scriptVariables() *script.Variables {
+	nodes := map[string]map[string]string{}
+	for name, n := range r.spec.Topology.Nodes {
+		if n != nil && len(n.Variables) > 0 {
+			nodes[name] = n.Variables
+		}
+	}
+	return script.NewVariables(r.spec.Variables, nodes, sweptVariables(r))
+}
+
+// sweptVariables are what the sweep varies, by the names that scripts ask for: variables.rate is
+// rate, with the text that the file has, and another key is itself.
+func sweptVariables(r run) map[string]string {
+	swept := map[string]string{}
+	for key, value := range r.variables {
+		if !strings.HasPrefix(key, "variables.") {
+			swept[key] = result.FormatVariable(value)
+		}
+	}
+	for name := range r.swept {
+		swept[name] = r.spec.Variables[name]
+	}
+	return swept
+}
+
+// findSwept finds the variables of scripts that the sweep varies: those that it names, and those that
+// a case of it changes.
+func findSwept(runs []run) {
+	swept := map[string]bool{}
+	for _, r := range runs {
+		for key := range r.variables {
+			if name, ok := strings.CutPrefix(key, "variables."); ok {
+				swept[name] = true
+			}
+		}
+		for name, value := range r.spec.Variables {
+			if other, ok := runs[0].spec.Variables[name]; !ok || other != value {
+				swept[name] = true
+			}
+		}
+		for name := range runs[0].spec.Variables {
+			if _, ok := r.spec.Variables[name]; !ok {
+				swept[name] = true
+			}
+		}
+	}
+	for i := range runs {
+		runs[i].swept = map[string]bool{}
+		for name := range swept {
+			if _, ok := runs[i].spec.Variables[name]; ok {
+				runs[i].swept[name] = true
+			}
+		}
+	}
+}
+
+// parts are the nodes' scripts of a kind.
+func (s *labScripts) parts(kind string) []script.Part {
+	var parts []script.Part
+	for _, n := range s.plan.Nodes {
+		// A dead node has nothing left to tear down.
+		if n.Scripts == nil || kind == scriptTeardown && !s.lab.Alive(n.Name) {
+			continue
+		}
+		of := map[string]spec.Script{scriptSetup: n.Scripts.Setup, scriptExperiment: n.Scripts.Experiment, scriptTeardown: n.Scripts.Teardown}[kind]
+		if of != "" {
+			parts = append(parts, script.Part{Node: n.Name, Kind: kind, Text: s.texts[of]})
+		}
+	}
+	return parts
+}
+
+// outsideTrials runs the lab's setup or teardown. It fails where a script does.
+func (s *labScripts) outsideTrials(ctx context.Context, kind string) error {
+	outcomes, err := s.run(ctx, kind, path.Join(s.folder, kind), s.setup)
+	if ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	for _, o := range outcomes {
+		if o.How != "" {
+			err = errors.Join(err, fmt.Errorf("node %s: its %s script %s", o.Node, o.Kind, o.How))
+		}
+	}
+	return err
+}
+
+// run runs the scripts of a kind, with their output in a folder of the result.
+func (s *labScripts) run(ctx context.Context, kind, folder string, variables *script.Variables) ([]script.Outcome, error) {
+	parts := s.parts(kind)
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	into, err := s.writer.ScriptFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	limits := s.plan.Scripts
+	phase, err := script.NewPhase(script.PhaseOptions{
+		Parts: parts, Variables: variables, Starter: starter{s.lab},
+		Timeout: time.Duration(limits.Timeout), Into: into, Limit: int64(limits.UploadLimit),
+	})
+	if err != nil {
+		return nil, errors.Join(err, into.Close())
+	}
+	outcomes, err := s.server.Run(ctx, phase)
+	if err != nil {
+		err = fmt.Errorf("keep what the %s scripts said: %w", kind, err)
+	}
+	return outcomes, errors.Join(err, into.Close())
+}
+
+// trial runs the experiment scripts of a trial. Their output is in the result's folder for the next
+// trial, which AddTrial names.
+func (s *labScripts) trial(ctx context.Context, r run) ([]result.Script, error) {
+	variables := r.scriptVariables().Trial(s.setup)
+	folder, err := s.writer.NewTrialScripts()
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := s.run(ctx, scriptExperiment, folder, variables)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.writer.WriteScriptVariables(folder, variables.Values()); err != nil {
+		return nil, err
+	}
+	var list []result.Script
+	for _, o := range outcomes {
+		list = append(list, result.Script{
+			Node: o.Node, Status: o.Status, How: o.How, TookNs: o.Took.Nanoseconds(), Uploads: o.Uploads, Cut: o.Cut,
+		})
+	}
+	return list, nil
+}
+
+// close runs the lab's teardown and ends the server.
+func (s *labScripts) close(ctx context.Context) error {
+	return errors.Join(s.outsideTrials(ctx, scriptTeardown), s.server.Close())
+}
+
+// addScripts adds a trial's scripts to its record. One that failed makes the trial invalid: what it
+// should have done for the measurement was not done.
+func addScripts(rec *result.Record, scripts []result.Script) {
+	rec.Trial.Scripts = scripts
+	var reasons []string
+	for _, s := range scripts {
+		if s.How != "" {
+			reasons = append(reasons, fmt.Sprintf("the script of node %s %s", s.Node, s.How))
+		}
+		if s.Cut {
+			reasons = append(reasons, fmt.Sprintf("the script of node %s said more than is kept of it; raise scripts: {upload_limit: …}", s.Node))
+		}
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	// First why it was interrupted, if it was: a resumed run looks for that.
+	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
+}
+
+// scriptTrial is a trial without traffic: what the scripts do.
+func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Record, error) {
+	begun := time.Now()
+	scripts, err := b.scripts.trial(ctx, r)
+	if err != nil {
+		return result.Record{}, err
+	}
+	if ctx.Err() != nil {
+		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
+	}
+	if err := b.health(); err != nil {
+		return result.Record{}, err
+	}
+	rec := result.Record{
+		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
+		Details: result.Details{
+			Role: "scripts", DurationNs: time.Since(begun).Nanoseconds(), StartedUnixNs: begun.UnixNano(),
+			Isolation: b.isolation, Tuning: b.tuning,
+		},
+		Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()},
+	}
+	for _, setting := range b.lab.Settings() {
+		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
+	}
+	addScripts(&rec, scripts)
+	return rec, nil
+}
+
+// trafficAndScripts is a trial that sends traffic while its scripts run. The scripts end by
+// themselves, by their timeout, or with ctx.
+func (b *bench) trafficAndScripts(ctx context.Context, r run, repeat int) (result.Record, error) {
+	if !r.spec.RunsScripts() {
+		return b.trial(ctx, r, repeat)
+	}
+	beside, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var scripts []result.Script
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		scripts, failed = b.scripts.trial(beside, r)
+	}()
+	b.endScripts = func() {
+		cancel()
+		<-ended
+	}
+	defer func() { b.endScripts = nil }()
+	rec, err := b.trial(ctx, r, repeat)
+	if err != nil {
+		cancel() // nobody waits for what they do
+	}
+	<-ended
+	if err = errors.Join(err, failed); err != nil {
+		return rec, err
+	}
+	addScripts(&rec, scripts)
+	return rec, nil
+}
+
+// starter starts scripts and their commands in a lab.
+type starter struct{ lab *lab.Lab }
+
+func (s starter) Script(ctx context.Context, part script.Part) (script.Process, error) {
+	p, err := s.lab.Script(ctx, part.Node, part.Kind, part.Text)
+	if err != nil {
+		return nil, err
+	}
+	return process{p}, nil
+}
+
+func (s starter) Command(ctx context.Context, node string, argv []string, dir string, env []string) (script.Process, error) {
+	p, err := s.lab.ScriptCommand(ctx, node, argv, dir, env)
+	if err != nil {
+		return nil, err
+	}
+	return process{p}, nil
+}
+
+// process is a leashed process of a node.
+type process struct{ *lab.Leashed }
+
+func (p process) Run(out, complaints *script.Output) script.Ending {
+	defer p.Release()
+	p.Stdout, p.Stderr = out, complaints
+	err := p.Cmd.Run()
+	var ended *exec.ExitError
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a daemon that it started has its output
+		return script.Ending{}
+	case !errors.As(err, &ended):
+		return script.Ending{Err: err}
+	}
+	if status, ok := ended.Sys().(unix.WaitStatus); ok && status.Signaled() {
+		return script.Ending{Signal: int(status.Signal())}
+	}
+	return script.Ending{Code: ended.ExitCode()} // 128 and a signal's number, as a shell says it
+}
+
+// scriptNames are the scripts' names in a result, for one that is resumed.
+func scriptNames(texts spec.ScriptTexts) map[string]string {
+	names := map[string]string{}
+	for _, s := range slices.Sorted(maps.Keys(texts)) {
+		if !s.Inline() {
+			names[string(s)] = texts[s]
+		}
+	}
+	return names
+}

@@ -1,0 +1,237 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/lab"
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// A measurement of two nodes in the words of pos, which the file runs as they are:
+//
+//	loadgen:eth ──wire── dut:eth
+//
+// The loop is 2 × 1: two rates, one size. dut counts what arrives, loadgen sends.
+const posLoadgen = `#!/bin/sh
+set -ex
+rate=$(pos_get_variable --from-loop rate)
+size=$(pos_get_variable -l size)
+count=$(pos_get_variable --from-global count)
+peer=$(pos_get_variable peer)
+[ "$(pos_get_variable hostname)" = loadgen ]
+pos_set_variable -g sent $((count * rate))
+pos_sync
+pos_run --loop ping -- sh -c "ping -c $count -s $size -W 30 $peer"
+pos_wait --loop ping
+echo "$rate,$size" > /tmp/$$.csv
+pos_upload --loop /tmp/$$.csv --name rate.csv
+rm /tmp/$$.csv
+pos_sync --tag done
+`
+
+const posDUT = `#!/bin/sh
+set -ex
+pos_sync
+pos_run -l wait -- sleep 1000
+pos_sync -t done
+[ "$(pos_get_variable --from-global sent)" = "$(( $(pos_get_variable count) * $(pos_get_variable --from-loop rate) ))" ]
+pos_kill -l wait
+echo counted
+`
+
+const posNetwork = `
+topology:
+  nodes:
+    loadgen:
+      runtime: %s
+      addresses: {eth: [10.9.9.1/24]}
+      variables: {peer: 10.9.9.2}
+      scripts: {experiment: loadgen.sh, setup: "pos_set_variable made/by $(pos_get_variable hostname)\npos_sync\n", teardown: "pos_get_variable made/by\ntrue\n"}
+    dut:
+      runtime: %s
+      addresses: {eth: [10.9.9.2/24]}
+      scripts: {experiment: dut.sh, setup: "pos_sync\necho ready\n"}
+  links: [{name: wire, endpoints: ["loadgen:eth", "dut:eth"]}]
+variables: {count: 2, rate: 1, size: 56}
+scripts: {timeout: 2m}
+sweep: {variables.rate: [1, 5], variables.size: [100]}
+`
+
+// runScripts measures an experiment whose scripts are files, and returns its result.
+func runScripts(ctx context.Context, t *testing.T, name, network string, files map[string]string) (*result.Result, error) {
+	t.Helper()
+	labtest.Root(t)
+	for path, text := range files {
+		network = strings.ReplaceAll(network, path, strconv.Quote(text))
+	}
+	experiment, writer := prepare(t, name, network)
+	if _, err := experiment.Check(); err != nil {
+		t.Fatal(err)
+	}
+	session, err := experiment.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := session.Measure(ctx, writer, silent{})
+	r, err := result.Open(writer.Dir())
+	if err != nil {
+		t.Fatal(err, measured)
+	}
+	if labs, err := lab.List(); err != nil || slices.ContainsFunc(labs, func(l lab.Status) bool { return l.Name == name }) {
+		t.Errorf("the lab is left: %+v (%v)", labs, err)
+	}
+	return r, measured
+}
+
+func readResult(t *testing.T, r *result.Result, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{r.Dir, result.ScriptsFolder}, path...)...))
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// TestScriptsOfPos runs it on namespaces and on a container.
+func TestScriptsOfPos(t *testing.T) {
+	labtest.Root(t)
+	if _, err := exec.LookPath("ping"); err != nil {
+		labtest.Require(t, "ping", false)
+	}
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			if runtime == "lxc" {
+				_, err := exec.LookPath("lxc-start")
+				labtest.Require(t, "lxc", err == nil)
+			}
+			network := strings.Replace(strings.Replace(posNetwork, "%s", "netns", 1), "%s", runtime, 1)
+			r, err := runScripts(context.Background(), t, "tmpos"+runtime, network, map[string]string{"loadgen.sh": posLoadgen, "dut.sh": posDUT})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Summary.Trials) != 2 {
+				t.Fatalf("there are %d trials", len(r.Summary.Trials))
+			}
+			for i, trial := range r.Summary.Trials {
+				rate := []string{"1", "5"}[i]
+				if trial.Verdict != result.Clean || len(trial.Scripts) != 2 {
+					t.Fatalf("trial %s is %s: %q: %+v: %s", trial.ID, trial.Verdict, trial.Reasons, trial.Scripts, readResult(t, r, trial.ID, "loadgen", "stderr"))
+				}
+				if got := trial.Variables["variables.rate"]; result.FormatVariable(got) != rate {
+					t.Errorf("trial %s has the rate %v", trial.ID, got)
+				}
+				if got := readResult(t, r, trial.ID, "loadgen", "uploads", "rate.csv"); got != rate+",100\n" {
+					t.Errorf("trial %s uploaded %q", trial.ID, got)
+				}
+				if got := readResult(t, r, trial.ID, "loadgen", "uploads", "ping.stdout"); !strings.Contains(got, "2 received") && !strings.Contains(got, "2 packets received") {
+					t.Errorf("the ping of trial %s said %q", trial.ID, got)
+				}
+				if got := readResult(t, r, trial.ID, "dut", "stdout") + readResult(t, r, trial.ID, "dut", "status") + readResult(t, r, trial.ID, "dut", "uploads", "wait.status"); got != "counted\n0\nkilled\n" {
+					t.Errorf("trial %s: dut left %q", trial.ID, got)
+				}
+				var values struct{ Loop, Global map[string]string }
+				if err := json.Unmarshal([]byte(readResult(t, r, trial.ID, result.VariablesFile)), &values); err != nil || values.Loop["rate"] != rate || values.Global["sent"] != map[string]string{"1": "2", "5": "10"}[rate] {
+					t.Errorf("trial %s has the variables %+v, %v", trial.ID, values, err)
+				}
+				path := filepath.Join(r.Dir, result.ScriptsFolder, trial.ID, result.VariablesFile)
+				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v", path, info.Mode(), err)
+				}
+			}
+			// One lab for both trials.
+			if got := readResult(t, r, "lab-0001", "setup", "dut", "stdout") + readResult(t, r, "lab-0001", "teardown", "loadgen", "stdout"); got != "ready\nloadgen\n" {
+				t.Errorf("setup and teardown said %q", got)
+			}
+			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); err == nil {
+				t.Error("a second lab was made")
+			}
+		})
+	}
+}
+
+// TestAFailingPeerEndsTheBarrier: waiter would wait for an hour, its script's timeout.
+func TestAFailingPeerEndsTheBarrier(t *testing.T) {
+	r, err := runScripts(context.Background(), t, "tmpeer", `
+topology:
+  nodes:
+    waiter: {scripts: {experiment: waiter.sh}}
+    failing: {scripts: {experiment: failing.sh}}
+scripts: {timeout: 1h}
+`, map[string]string{"waiter.sh": "pos_sync --tag ready || exit 7\n", "failing.sh": "echo the card is gone >&2\nexit 3\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := r.Summary.Trials[0]
+	if reasons := strings.Join(trial.Reasons, "; "); trial.Verdict != result.Invalid || !strings.Contains(reasons, "the script of node failing ended with status 3: the card is gone") {
+		t.Errorf("the trial is %s: %s", trial.Verdict, reasons)
+	}
+	if got := readResult(t, r, trial.ID, "waiter", "stderr"); !strings.Contains(got, `the barrier "ready" was not reached by node failing, whose script ended with status 3`) {
+		t.Errorf("the waiter heard %q", got)
+	}
+	if got := readResult(t, r, trial.ID, "waiter", "status"); got != "7\n" {
+		t.Errorf("the waiter's status is %q", got)
+	}
+}
+
+// TestScriptsBesideTraffic: their failure makes the trial invalid, and its figures stay.
+func TestScriptsBesideTraffic(t *testing.T) {
+	r, err := runScripts(context.Background(), t, "tmbeside", strings.Replace(pairNetwork, "b: {}", "b: {scripts: {experiment: b.sh}}", 1)+"sweep: {variables.fails: [0, 4]}\n",
+		map[string]string{"b.sh": "sleep 0.1\nexit $(nines-script get-variable fails)\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fine, failed := r.Summary.Trials[0], r.Summary.Trials[1]
+	if fine.Scripts[0].Status != "0" || strings.Contains(strings.Join(fine.Reasons, ";"), "script") {
+		t.Errorf("the first trial: %+v", fine)
+	}
+	if failed.Verdict != result.Invalid || !strings.Contains(strings.Join(failed.Reasons, ";"), "node b ended with status 4") || failed.RxPackets == 0 || failed.Latency.Count == 0 {
+		t.Errorf("the second trial: %+v", failed)
+	}
+}
+
+// TestCtrlCEndsScripts, with what they have started in the background, and the trial is left for a
+// resumed run.
+func TestCtrlCEndsScripts(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	go func() {
+		defer cancel()
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(mark); err == nil {
+				return
+			}
+		}
+	}()
+	r, err := runScripts(ctx, t, "tmcancel", "\ntopology: {nodes: {a: {runtime: host, scripts: {experiment: a.sh}}}}\nscripts: {timeout: 1h}\n",
+		map[string]string{"a.sh": "sleep 4321 &\ntouch " + mark + "\ntrap '' TERM INT\nwait\nsleep 4321\n"})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("it returned %v", err)
+	}
+	if len(r.Summary.Trials) != 0 {
+		t.Errorf("there are %d trials", len(r.Summary.Trials))
+	}
+	if out, err := exec.Command("pgrep", "-f", "^sleep 4321$").Output(); err == nil {
+		t.Errorf("processes are left: %s", out)
+	}
+}
+
+// TestAFailingSetupEndsTheRun, and its message has the last lines.
+func TestAFailingSetupEndsTheRun(t *testing.T) {
+	_, err := runScripts(context.Background(), t, "tmsetup", "\ntopology: {nodes: {a: {scripts: {setup: a.sh, experiment: b.sh}}}}\n",
+		map[string]string{"a.sh": "echo no compiler\nexit 1\n", "b.sh": "true\n\n"})
+	if err == nil || !strings.Contains(err.Error(), "node a: its setup script ended with status 1: no compiler") {
+		t.Errorf("it returned %v", err)
+	}
+}
