@@ -1,0 +1,12 @@
+#!/bin/sh -e
+# Device under test: tells what it forwarded with, and counts it.
+port=$(pos_get_variable port_tx)
+sent() { cat "/sys/class/net/$port/statistics/tx_packets"; }
+
+pos_sync --tag ready
+before=$(sent)
+pos_sync --tag sent
+pos_get_variable --from-global forwarder
+echo $(($(sent) - before)) >/tmp/forwarded
+pos_upload --loop /tmp/forwarded
+rm /tmp/forwarded
