@@ -117,8 +117,7 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 var remedies = map[string]struct{ remedy, works string }{
 	FeatureNetns:   {"use a kernel with CONFIG_NET_NS", ""},
 	FeatureLXC:     {"apt-get install lxc busybox-static", "nodes with runtime: netns work"},
-	FeatureCrun:    {"apt-get install crun", "driver: runc, and nodes with runtime: netns and lxc, work"},
-	FeatureRunc:    {"apt-get install runc", "driver: crun, and nodes with runtime: netns and lxc, work"},
+	FeatureRunc:    {"apt-get install runc", "nodes with runtime: netns and lxc work"},
 	FeatureOverlay: {"use a kernel with CONFIG_OVERLAY_FS, as those of distributions are", "nodes with runtime: netns and lxc work"},
 	FeatureVeth:    {"use a kernel with CONFIG_VETH", ""},
 	FeatureBridge:  {"use a kernel with CONFIG_BRIDGE", "links of kind veth and xdp work"},

@@ -46,7 +46,6 @@ const (
 	FeatureBTF       = "btf"
 	FeatureIOURing   = "io_uring"
 	FeatureLXC       = "lxc"
-	FeatureCrun      = "crun"
 	FeatureRunc      = "runc"
 	FeatureOverlay   = "overlay"
 	FeatureKVM       = "kvm"

@@ -12,7 +12,7 @@ func programs(t Tree) []Feature {
 	var list []Feature
 	for _, one := range []struct{ feature, program string }{
 		{FeatureOVS, "ovs-vswitchd"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
-		{FeatureQEMU, "qemu-system-x86_64"}, {FeatureCrun, "crun"}, {FeatureRunc, "runc"},
+		{FeatureQEMU, "qemu-system-x86_64"}, {FeatureRunc, "runc"},
 	} {
 		if found := t.Program(one.program); found != "" {
 			list = append(list, Feature{Name: one.feature, State: StateYes, Detail: found})

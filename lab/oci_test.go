@@ -29,7 +29,7 @@ import (
 )
 
 // ociDrivers are the programs that make containers of OCI images.
-var ociDrivers = []string{"crun", "runc"}
+var ociDrivers = []string{"runc"}
 
 func ociDriver(t testing.TB, name string) {
 	t.Helper()

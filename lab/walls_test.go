@@ -45,7 +45,7 @@ func keysOf(t testing.TB, runtime string) string {
 
 // forRuntimes runs a test with each runtime whose nodes have walls.
 func forRuntimes(t *testing.T, test func(t *testing.T, runtime string)) {
-	for _, runtime := range []string{"netns", "lxc", "oci-crun", "oci-runc"} {
+	for _, runtime := range []string{"netns", "lxc", "oci-runc"} {
 		t.Run(runtime, func(t *testing.T) {
 			labtest.Root(t)
 			driver, isOCI := strings.CutPrefix(runtime, "oci-")

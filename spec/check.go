@@ -59,7 +59,7 @@ func fillIn(e *Experiment, root *node) {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
 		if n.Runtime.Descriptor().Takes("image") {
-			n.Driver, n.Init = cmp.Or(n.Driver, DriverCrun), cmp.Or(n.Init, InitOfImage)
+			n.Driver, n.Init = cmp.Or(n.Driver, DriverRunc), cmp.Or(n.Init, InitOfImage)
 		}
 		if a := n.App; a != nil && a.Kind.HasEngine() {
 			a.Backend = cmp.Or(a.Backend, engine.Backend)

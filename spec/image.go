@@ -11,11 +11,8 @@ import (
 // OCIDriver is the program that makes an oci node's container.
 type OCIDriver string
 
-// The drivers. Each is the name of a program that takes the command line of runc.
-const (
-	DriverCrun OCIDriver = "crun"
-	DriverRunc OCIDriver = "runc"
-)
+// DriverRunc is the only driver. A driver's name is that of its program.
+const DriverRunc OCIDriver = "runc"
 
 // ContainerInit says what the first process of an oci node is.
 type ContainerInit string

@@ -46,7 +46,7 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 		"runtime: oci, image: frr, init: nines, command: [x]": "starts nothing",
 		"runtime: oci, image: debian:12":                      "nines image import",
 		"runtime: oci, image: frr, command: [\"\"]":           "the program's name is empty",
-		"runtime: oci, image: frr, driver: podman":            "crun, runc",
+		"runtime: oci, image: frr, driver: podman":            "runc",
 	} {
 		_, err := experimentOf("name: x\ntopology: {nodes: {a: {" + keys + "}}}\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -57,7 +57,7 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := e.Topology.Nodes["a"]; a.Driver != DriverCrun || a.Init != InitOfImage || a.Command[1] != "1" {
+	if a := e.Topology.Nodes["a"]; a.Driver != DriverRunc || a.Init != InitOfImage || a.Command[1] != "1" {
 		t.Errorf("the defaults are %+v", a)
 	}
 }

@@ -35,7 +35,7 @@ type Node struct {
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
 	// Image is the file system of an oci node, and what runs in it; ParseImage says what it names.
 	Image string `yaml:"image,omitempty" json:"image,omitempty"`
-	// Driver is the program that makes an oci node's container (default crun).
+	// Driver is the program that makes an oci node's container (default runc).
 	Driver OCIDriver `yaml:"driver,omitempty" json:"driver,omitempty"`
 	// Init is the first process of an oci node (default image).
 	Init ContainerInit `yaml:"init,omitempty" json:"init,omitempty"`

@@ -142,7 +142,7 @@ var rules = map[string]rule{
 
 	"Node.image":   {pattern: nodeImagePattern, form: nodeImageForm, check: checkImage},
 	"Node.command": {asWritten: true},
-	"Node.driver":  {byDefault: string(DriverCrun)},
+	"Node.driver":  {byDefault: string(DriverRunc)},
 	"Node.init":    {byDefault: string(InitOfImage)},
 
 	"Node.rx":      {byDefault: string(ReceiveInterrupt)},
@@ -296,7 +296,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[DisturbanceKind]():  texts(DisturbSpin, DisturbFork, DisturbSoftirq, DisturbIPI, DisturbTLB, DisturbTimers, DisturbStop),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
-	reflect.TypeFor[OCIDriver]():        texts(DriverCrun, DriverRunc),
+	reflect.TypeFor[OCIDriver]():        texts(DriverRunc),
 	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),

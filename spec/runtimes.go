@@ -49,7 +49,7 @@ var runtimes = []RuntimeDescriptor{
 		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Needs: []string{"tun", "qemu"},
 	},
 	{
-		Name: RuntimeOCI, Doc: "a container of an OCI image, by crun or runc",
+		Name: RuntimeOCI, Doc: "a container of an OCI image, by runc",
 		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "image", "driver", "command", "init"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"overlay"},
 		Refusals: map[string]Refusal{

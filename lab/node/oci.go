@@ -21,7 +21,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// ociRuntime starts containers of OCI images by crun or runc, from a bundle that nines writes: no
+// ociRuntime starts containers of OCI images by runc, from a bundle that nines writes: no
 // daemon and no registry takes part. The network namespace is not the container's own: nines-init
 // holds it and the container joins it.
 //

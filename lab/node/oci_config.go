@@ -43,7 +43,7 @@ func (p Place) ociConfig(n plan.Node, unpacked *image.Unpacked, b bundle, joins 
 		return nil, err
 	}
 	config := &specs.Spec{
-		Version:  "1.0.2", // the newest that crun and runc of Debian 12 know
+		Version:  "1.0.2", // the newest that runc of Debian 12 knows
 		Hostname: n.HostName,
 		Root:     &specs.Root{Path: b.root()},
 		Process:  first,
