@@ -60,7 +60,7 @@ func benchRestart(ctx context.Context, inventory *host.Inventory) ([]Row, error)
 		if err != nil {
 			return rows, err
 		}
-		goal, met = atMost(10)
+		goal, met = atMost(20)
 		rows = append(rows, compare("lxc node with an engine: restart", "ms", restarted, "lxc-stop --kill, lxc-start", alone, goal, met))
 	}
 	return rows, nil
