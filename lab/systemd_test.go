@@ -146,4 +146,32 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 			t.Errorf("%s does not run there", name)
 		}
 	}
+	restartsWithSystemd(t, lab)
+}
+
+// restartsWithSystemd: systemd stops its services before a container is restarted, and starts them
+// after; with Kill it does not.
+func restartsWithSystemd(t *testing.T, lab *Lab) {
+	t.Helper()
+	in(t, lab, "b", "sh", "-c", `printf '[Service]\nExecStart=/bin/sleep 100000\nExecStop=/bin/sh -c "echo stopped >>/stopped"\n' \
+		>/etc/systemd/system/told.service && systemctl daemon-reload`)
+	for _, c := range []struct {
+		kill bool
+		said string
+	}{{false, "stopped"}, {true, "stopped"}, {false, "stopped\nstopped"}} {
+		in(t, lab, "b", "sh", "-c", "systemctl start told.service")
+		pid := lab.PID("b")
+		if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{Kill: c.kill}); err != nil {
+			t.Fatal(err)
+		}
+		if lab.PID("b") == pid {
+			t.Error("the container was not restarted")
+		}
+		if got := in(t, lab, "b", "cat", "/stopped"); got != c.said {
+			t.Errorf("kill %v: its services said %q, want %q", c.kill, got, c.said)
+		}
+		if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+			t.Errorf("after a restart: %v, %v", faults, err)
+		}
+	}
 }
