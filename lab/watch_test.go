@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/test/labtest"
 )
@@ -334,5 +335,37 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	}
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 		t.Errorf("in the end: %v, %v", faults, err)
+	}
+}
+
+// TestDownEndsAWatcherAtWork: a watcher that starts a node has the lab's lock, perhaps for long.
+func TestDownEndsAWatcherAtWork(t *testing.T) {
+	labtest.Root(t)
+	flag := filepath.Join(t.TempDir(), "flag")
+	lab := up(t, fmt.Sprintf(`
+name: tbwatchdown
+topology:
+  nodes:
+    a: {restart: on-failure, exec: [[sh, -c, "test ! -e %s || sleep 1000"]]}
+    b: {}
+  links:
+    - {endpoints: ["a:v", "b:v"]}
+`, flag))
+	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	killProcess(t, lab.running.of("a").Identity)
+	eventually(t, "the watcher starts a again, which takes long", func() bool {
+		l, err := Open(lab.Name())
+		return err == nil && flock.IsHeld(lab.state.lock()) && l.Alive("a")
+	})
+	if condition := statusOf(lab.Name()).Condition; condition != ConditionChanging {
+		t.Errorf("meanwhile the lab is %s", condition)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
