@@ -25,7 +25,7 @@ topology:
       kind: %s
       endpoints: ["a:eth", "b:eth"]
       impair_from: {"a:eth": {%s}}
-traffic: {from: "a:eth", to: "b:eth", backend: %s, rate_pps: 2000, duration: 1500ms, warmup: 0s, drain: 5s, outliers: 10, packets: record}
+traffic: {from: "a:eth", to: "b:eth", backend: %s, rate_pps: 1000, duration: 2s, warmup: 0s, drain: 5s, outliers: 10, packets: record}
 `
 
 // TestKnownDistributionsAreFound measures links whose delay and loss are known, packet by packet,
