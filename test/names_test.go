@@ -12,7 +12,7 @@ import (
 // others ask the description, so that one more thing is no change to them.
 var named = map[string][]string{
 	`\bRuntime(Netns|LXC|OCI|Host|VM|Pod)\b`: {"spec/runtimes.go", "lab/node/runtime.go"},
-	`\bApp(Forward|Reflect|Route)\b`:     {"spec/app.go"},
+	`\bApp(Forward|Reflect|Route)\b`:         {"spec/app.go"},
 	`\bLink(Veth|Bridge|Macvlan|XDP|Memif|Switch|Testpmd|OVS|OVSDPDK|VPP|Snabb|SRIOV|Passthrough|PodNetwork)\b`: {
 		"spec/link_kinds.go", "lab/link/",
 		"measure/baseline.go", "test/bench/", // each wants links of certain kinds
