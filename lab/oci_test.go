@@ -260,6 +260,16 @@ topology:
 				c.run(0, "down", name)
 				c.gone("apply killed at " + said)
 			})
+			c.killed(1, []string{"up", c.whole}, []string{"restart", "a", "b"}, func(_ int, _ bool, said string) {
+				c.run(0, "down", name)
+				c.gone("restart killed at " + said)
+			})
+			c.killed(3, []string{"up", c.whole}, []string{"restart", "a", "b"}, func(_ int, _ bool, said string) {
+				c.run(0, "restart", "a", "b")
+				c.run(0, "check", name) // its exit code says if something is not as planned
+				c.run(0, "down", name)
+				c.gone("restart killed and done again, " + said)
+			})
 			c.killed(1, []string{"up", c.whole}, []string{"down", name}, func(_ int, killed bool, said string) {
 				if killed {
 					c.run(0, "down", name)

@@ -29,7 +29,7 @@ name: tbrestart
 topology:
   nodes:
     load: {}
-    dut: {runtime: RUNTIME, memory: 256MiB, app: {kind: chain}, sysctls: {net.ipv4.ip_default_ttl: "65", kernel.msgmax: "9000"}}
+    dut: {RUNTIME, memory: 256MiB, app: {kind: chain}, sysctls: {net.ipv4.ip_default_ttl: "65", kernel.msgmax: "9000"}}
     far: {}
   links:
     - {name: in, kind: veth, endpoints: ["load:tx", "dut:in"]}
@@ -38,8 +38,9 @@ topology:
     - {name: mac, kind: macvlan, endpoints: ["dut:mac", "far:mac"]}
 `
 
-func restartText(runtime string) string {
-	return strings.NewReplacer("RUNTIME", runtime, "name: tbrestart", "name: tbre"+runtime, "app: {kind: chain}, ", "").Replace(restartLab)
+func restartText(t *testing.T, runtime string) string {
+	t.Helper()
+	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbrestart", "name: tbre"+runtime, "app: {kind: chain}, ", "").Replace(restartLab)
 }
 
 // network is all that ip(8) tells of a node's devices and addresses: names, indexes, those of their
@@ -68,103 +69,98 @@ func network(t *testing.T, lab *Lab, nodeName string) string {
 }
 
 func TestARestartKeepsTheNetwork(t *testing.T) {
-	labtest.Root(t)
-	ctx := context.Background()
-	for _, runtime := range []string{"netns", "lxc"} {
-		t.Run(runtime, func(t *testing.T) {
-			if runtime == "lxc" {
-				lxc(t)
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		ctx := context.Background()
+		text := restartText(t, runtime)
+		lab := up(t, text)
+		in(t, lab, "dut", "sh", "-c", "echo kept > /tmp/nines-restart-"+lab.Name())
+		t.Cleanup(func() { _ = os.Remove("/tmp/nines-restart-" + lab.Name()) })
+		before := map[string]string{}
+		for _, n := range lab.Plan().Nodes {
+			before[n.Name] = network(t, lab, n.Name)
+		}
+		changes := carriers(t, lab, "load") + carriers(t, lab, "far")
+		other := lab.PID("load")
+		capture, err := lab.Capture("dut", "in")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer capture.Close()
+		for _, how := range []struct {
+			what string
+			do   func() error
+		}{
+			{"restart", func() error { return lab.Restart(ctx, []string{"dut"}, RestartOptions{}) }},
+			{"restart --kill", func() error { return lab.Restart(ctx, []string{"dut"}, RestartOptions{Kill: true}) }},
+			{"stop and start", func() error {
+				if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+					return err
+				}
+				stopped(t, lab, "dut")
+				return lab.Start(ctx, []string{"dut"}, RestartOptions{})
+			}},
+			{"stop and restart", func() error {
+				if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
+					return err
+				}
+				return lab.Restart(ctx, []string{"dut"}, RestartOptions{})
+			}},
+			{"death and start", func() error {
+				end(t, lab, "dut")
+				return lab.Start(ctx, []string{"dut"}, RestartOptions{})
+			}},
+			{"death and apply", func() error {
+				end(t, lab, "dut")
+				changes, err := lab.Apply(ctx, ApplyOptions{Plan: lab.Plan(), Experiment: []byte(text)})
+				if !slices.Equal(changes.RestartedNodes, []string{"dut"}) || len(changes.ReplacedNodes)+len(changes.ReplacedLinks)+len(changes.AddedEndpoints) > 0 {
+					t.Errorf("apply changed %+v", changes)
+				}
+				return err
+			}},
+		} {
+			pid := lab.PID("dut")
+			if err := how.do(); err != nil {
+				t.Fatalf("%s: %v", how.what, err)
 			}
-			lab := up(t, restartText(runtime))
-			in(t, lab, "dut", "sh", "-c", "echo kept > /tmp/nines-restart-"+lab.Name())
-			t.Cleanup(func() { _ = os.Remove("/tmp/nines-restart-" + lab.Name()) })
-			before := map[string]string{}
-			for _, n := range lab.Plan().Nodes {
-				before[n.Name] = network(t, lab, n.Name)
+			if now := lab.PID("dut"); now == pid || now == 0 {
+				t.Errorf("%s: the first process was %d and is %d", how.what, pid, now)
 			}
-			changes := carriers(t, lab, "load") + carriers(t, lab, "far")
-			other := lab.PID("load")
-			capture, err := lab.Capture("dut", "in")
+			again, err := Open(lab.Name())
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer capture.Close()
-			for _, how := range []struct {
-				what string
-				do   func() error
-			}{
-				{"restart", func() error { return lab.Restart(ctx, []string{"dut"}, RestartOptions{}) }},
-				{"restart --kill", func() error { return lab.Restart(ctx, []string{"dut"}, RestartOptions{Kill: true}) }},
-				{"stop and start", func() error {
-					if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
-						return err
-					}
-					stopped(t, lab, "dut")
-					return lab.Start(ctx, []string{"dut"}, RestartOptions{})
-				}},
-				{"stop and restart", func() error {
-					if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
-						return err
-					}
-					return lab.Restart(ctx, []string{"dut"}, RestartOptions{})
-				}},
-				{"death and start", func() error {
-					end(t, lab, "dut")
-					return lab.Start(ctx, []string{"dut"}, RestartOptions{})
-				}},
-				{"death and apply", func() error {
-					end(t, lab, "dut")
-					changes, err := lab.Apply(ctx, ApplyOptions{Plan: lab.Plan(), Experiment: []byte(restartText(runtime))})
-					if !slices.Equal(changes.RestartedNodes, []string{"dut"}) || len(changes.ReplacedNodes)+len(changes.ReplacedLinks)+len(changes.AddedEndpoints) > 0 {
-						t.Errorf("apply changed %+v", changes)
-					}
-					return err
-				}},
-			} {
-				pid := lab.PID("dut")
-				if err := how.do(); err != nil {
-					t.Fatalf("%s: %v", how.what, err)
-				}
-				if now := lab.PID("dut"); now == pid || now == 0 {
-					t.Errorf("%s: the first process was %d and is %d", how.what, pid, now)
-				}
-				again, err := Open(lab.Name())
-				if err != nil {
-					t.Fatal(err)
-				}
-				for name, was := range before {
-					if is := network(t, again, name); is != was {
-						t.Errorf("%s: the network of %s was\n%s\nand is\n%s", how.what, name, was, is)
-					}
-				}
-				if now := carriers(t, again, "load") + carriers(t, again, "far"); now != changes {
-					t.Errorf("%s: the carriers of the other ends had changed %s\nand now %s", how.what, changes, now)
-				}
-				if again.PID("load") != other {
-					t.Errorf("%s: another node was restarted, too", how.what)
-				}
-				if bad := problems(t, again); len(bad) > 0 {
-					t.Errorf("%s: %v", how.what, bad)
-				}
-				if got := in(t, again, "dut", "cat", "/tmp/nines-restart-"+lab.Name(), "/proc/sys/net/ipv4/ip_default_ttl", "/proc/sys/kernel/msgmax"); got != "kept\n65\n9000" {
-					t.Errorf("%s: its file and sysctls are %q", how.what, got)
-				}
-				limited(t, again, "dut")
-				for _, i := range findNode(again.Plan(), "load").Interfaces {
-					in(t, again, "load", "ping", "-c1", "-W5", "-I", i.Name, i.Neighbours[0].IP)
-				}
-				if frame, err := captured(capture); err != nil || frame == 0 {
-					t.Errorf("%s: a capture that goes on has %d frames of it, %v", how.what, frame, err)
+			for name, was := range before {
+				if is := network(t, again, name); is != was {
+					t.Errorf("%s: the network of %s was\n%s\nand is\n%s", how.what, name, was, is)
 				}
 			}
-			if err := lab.Down(ctx); err != nil {
-				t.Error(err)
+			if now := carriers(t, again, "load") + carriers(t, again, "far"); now != changes {
+				t.Errorf("%s: the carriers of the other ends had changed %s\nand now %s", how.what, changes, now)
 			}
-			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
+			if again.PID("load") != other {
+				t.Errorf("%s: another node was restarted, too", how.what)
 			}
-		})
-	}
+			if bad := problems(t, again); len(bad) > 0 {
+				t.Errorf("%s: %v", how.what, bad)
+			}
+			if got := in(t, again, "dut", "cat", "/tmp/nines-restart-"+lab.Name(), "/proc/sys/net/ipv4/ip_default_ttl", "/proc/sys/kernel/msgmax"); got != "kept\n65\n9000" {
+				t.Errorf("%s: its file and sysctls are %q", how.what, got)
+			}
+			limited(t, again, "dut")
+			for _, i := range findNode(again.Plan(), "load").Interfaces {
+				in(t, again, "load", "ping", "-c1", "-W5", "-I", i.Name, i.Neighbours[0].IP)
+			}
+			if frame, err := captured(capture); err != nil || frame == 0 {
+				t.Errorf("%s: a capture that goes on has %d frames of it, %v", how.what, frame, err)
+			}
+		}
+		if err := lab.Down(ctx); err != nil {
+			t.Error(err)
+		}
+		if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
 }
 
 // captured is how many frames wait in a capture.
@@ -253,16 +249,16 @@ func TestARestartedEngineReflects(t *testing.T) {
 	for _, c := range []struct{ kind, runtime, from, app string }{
 		{"veth", "netns", "raw", "raw"}, {"bridge", "lxc", "raw", "udp"}, {"veth", "netns", "raw", "xdp"}, {"xdp", "lxc", "raw", "raw"},
 		{"memif", "netns", "dpdk", "dpdk"}, {"memif", "lxc", "dpdk", "dpdk"}, {"switch", "lxc", "dpdk", "dpdk"}, {"switch", "netns", "raw", "dpdk"},
+		{"bridge", "oci-crun", "raw", "xdp"}, {"memif", "oci-runc", "dpdk", "dpdk"},
 	} {
 		t.Run(strings.Join([]string{c.kind, c.runtime, c.from, c.app}, "/"), func(t *testing.T) {
 			labtest.Root(t)
-			if c.runtime == "lxc" {
-				lxc(t)
-			}
-			text := echoLab(c.kind, c.runtime, c.from, c.app) + "disturb:\n  it: {kind: stop, node: b, period: 10s, length: 1ms}\n"
+			needRuntime(t, c.runtime)
+			text := echoLab(c.kind, "RUNTIME", c.from, c.app) + "disturb:\n  it: {kind: stop, node: b, period: 10s, length: 1ms}\n"
 			if c.from != "dpdk" && c.app != "dpdk" {
 				text = strings.Replace(text, "dpdk: {hugepages: none}\n", "", 1)
 			}
+			text = strings.Replace(text, "runtime: RUNTIME", keysOf(t, c.runtime), 1)
 			needLinks(t, planOf(t, text))
 			lab := up(t, text)
 			echo(t, lab)
@@ -381,7 +377,7 @@ topology:
 // does not gives its reason. It is pure.
 func TestRestartIsForRuntimesThatOutlive(t *testing.T) {
 	for runtime, want := range map[spec.Runtime]bool{
-		spec.RuntimeNetns: true, spec.RuntimeLXC: true, spec.RuntimeVM: true, spec.RuntimeHost: false, spec.RuntimePod: false,
+		spec.RuntimeNetns: true, spec.RuntimeLXC: true, spec.RuntimeVM: true, spec.RuntimeOCI: true, spec.RuntimeHost: false, spec.RuntimePod: false,
 	} {
 		d := runtime.Descriptor()
 		if d.Restarts() != want || want == (d.Refusals["restart"].Problem != "") {

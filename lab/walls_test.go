@@ -43,18 +43,24 @@ func keysOf(t testing.TB, runtime string) string {
 	return fmt.Sprintf("runtime: oci, driver: %s, init: nines, image: %q", driver, ociImage(t, v1.Config{}))
 }
 
+// needRuntime skips a test without what a runtime takes.
+func needRuntime(t *testing.T, runtime string) {
+	t.Helper()
+	driver, isOCI := strings.CutPrefix(runtime, "oci-")
+	switch {
+	case isOCI:
+		ociDriver(t, driver)
+	case runtime == "lxc":
+		lxc(t)
+	}
+}
+
 // forRuntimes runs a test with each runtime whose nodes have walls.
 func forRuntimes(t *testing.T, test func(t *testing.T, runtime string)) {
 	for _, runtime := range []string{"netns", "lxc", "oci-runc"} {
 		t.Run(runtime, func(t *testing.T) {
 			labtest.Root(t)
-			driver, isOCI := strings.CutPrefix(runtime, "oci-")
-			switch {
-			case isOCI:
-				ociDriver(t, driver)
-			case runtime == "lxc":
-				lxc(t)
-			}
+			needRuntime(t, runtime)
 			test(t, runtime)
 		})
 	}

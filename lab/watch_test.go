@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
@@ -64,7 +65,16 @@ topology:
 func TestPoliciesStartNodesAgain(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
-	lab := up(t, policyLab)
+	ociDriver(t, "crun")
+	// e is a container of an image, whose check sees the image's environment.
+	text := strings.NewReplacer("  links:", fmt.Sprintf(`    e:
+      runtime: oci
+      image: %q
+      init: nines
+      restart: on-failure
+      healthcheck: {exec: [sh, -c, 'test "$SHAPE" = round'], interval: 100ms}
+  links:`, ociImage(t, v1.Config{Env: []string{"SHAPE=round"}})), `"d:v"]`, `"d:v", "e:v"]`).Replace(policyLab)
+	lab := up(t, text)
 	ctx := context.Background()
 	before := map[string]string{}
 	for _, n := range lab.Plan().Nodes {
@@ -83,7 +93,7 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 			return l.Alive(nodeName) && l.PID(nodeName) != pid && !l.running.of(nodeName).Unfinished && said(t, lab.Name(), nodeName).Restarts > 0
 		}
 	}
-	for _, nodeName := range []string{"b", "d"} {
+	for _, nodeName := range []string{"b", "d", "e"} {
 		pid := lab.PID(nodeName)
 		killProcess(t, lab.running.of(nodeName).Identity)
 		eventually(t, nodeName+" is killed, and started again", started(nodeName, pid))
@@ -91,6 +101,7 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 			t.Errorf("%s was started again: %+v", nodeName, h)
 		}
 	}
+	eventually(t, "e is healthy after its start", func() bool { return said(t, lab.Name(), "e").Status == health.Healthy })
 	killProcess(t, lab.running.of("a").Identity)
 
 	// One that ends by itself is started again by "always" only. The watcher sees both in one look.

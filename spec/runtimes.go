@@ -50,7 +50,7 @@ var runtimes = []RuntimeDescriptor{
 	},
 	{
 		Name: RuntimeOCI, Doc: "a container of an OCI image, by runc",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "image", "driver", "command", "init"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "image", "driver", "command", "init"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"overlay"},
 		Refusals: map[string]Refusal{
 			"rootfs": {"the files of an oci node are its image's", "write image"},

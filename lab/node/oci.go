@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,16 +21,15 @@ import (
 )
 
 // ociRuntime starts containers of OCI images by runc, from a bundle that nines writes: no
-// daemon and no registry takes part. The network namespace is not the container's own: nines-init
-// holds it and the container joins it.
+// daemon and no registry takes part.
 //
 //	image ─▸ unpacked, read-only ─┐
-//	                              overlay ─▸ container ─▸ joins the namespace that nines-init holds
+//	                              overlay ─▸ container ─▸ joins the node's network
 //	the node's folder, its changes┘
 type ociRuntime struct{ Process }
 
 func (ociRuntime) StartStep(n plan.Node) string {
-	return fmt.Sprintf("unpack the image %s and start a container of it with %s, in a network namespace that nines-init holds", n.OCI.Image, n.OCI.Driver)
+	return fmt.Sprintf("unpack the image %s and start a container of it with %s in that network", n.OCI.Image, n.OCI.Driver)
 }
 
 // Check checks that the driver and the image are there.
@@ -49,6 +47,28 @@ func (ociRuntime) Check(n plan.Node) error {
 		return nil // it is built when the node starts
 	}
 	return images(nil).Check(n.OCI.Image)
+}
+
+// imageOf is the node's image, unpacked. A node that is started again keeps the image that it was made
+// of, as its files are changes to that one: meanwhile the name may mean another.
+func (p Place) imageOf(ctx context.Context, n plan.Node, b bundle) (*image.Unpacked, error) {
+	if !p.Again {
+		return p.unpackedImage(ctx, n.OCI)
+	}
+	before, err := b.image()
+	if err != nil {
+		return nil, err
+	}
+	if isDir(before.Root) {
+		return before, nil
+	}
+	// Somebody has removed it while the node was stopped.
+	now, err := p.unpackedImage(ctx, n.OCI)
+	if err == nil && now.Digest != before.Digest {
+		err = exit.Wrongf("the image %s is another one now, and the files of the node are changes to the one before, sha256:%.12s; import that again, or take the node out of the file and add it again, each with nines apply",
+			n.OCI.Image, before.Digest)
+	}
+	return now, err
 }
 
 // unpackedImage builds the node's image, where the file has a recipe for it, and unpacks it; the
@@ -96,7 +116,8 @@ func (ociRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 }
 
 func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
-	unpacked, err := p.unpackedImage(ctx, n.OCI)
+	b := bundle{folder: p.NodeFolder(n.Name), name: n.HostName}
+	unpacked, err := p.imageOf(ctx, n, b)
 	if err != nil {
 		return nil, err
 	}
@@ -107,30 +128,28 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 	if err := p.Groups.Lay(n); err != nil {
 		return nil, err
 	}
-	network, err := p.holdNetwork(n)
+	if err := b.make(p.Again); err != nil {
+		return nil, err
+	}
+	joins := ociJoins{group: group, token: p.Journal.Token(n.Name)}
+	if p.Network != nil {
+		joins.network = p.Network.Path()
+	}
+	config, err := p.ociConfig(n, unpacked, b, joins)
 	if err != nil {
 		return nil, err
 	}
-	b := bundle{folder: p.NodeFolder(n.Name), name: n.HostName}
-	if err := b.make(); err != nil {
-		return nil, err
-	}
-	token := p.Journal.Token(n.Name)
-	config, err := p.ociConfig(n, unpacked, b, ociJoins{network: network, group: group, token: token})
-	if err != nil {
-		return nil, err
-	}
-	if err := b.write(config, unpacked.Config.Env); err != nil {
+	if err := b.write(config, unpacked); err != nil {
 		return nil, err
 	}
 	step, err := p.Journal.Begin(journal.Step{
-		Kind: KindOCIContainer, Node: n.Name, Name: n.HostName, Target: group, Token: token,
+		Kind: KindOCIContainer, Node: n.Name, Name: n.HostName, Target: group, Token: joins.token,
 	})
 	if err != nil {
 		return nil, err
 	}
 	log := filepath.Join(p.Logs, n.Name+".container.log")
-	d := driver{program: string(n.OCI.Driver), token: token, bundle: b, log: log}
+	d := driver{program: string(n.OCI.Driver), token: joins.token, bundle: b, log: log}
 	id, err := d.create(ctx, unpacked.Root)
 	if err != nil {
 		return nil, err
@@ -141,7 +160,11 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 	if err := d.start(ctx, id); err != nil {
 		return nil, endedAtOnce(n, config.Process.Args, err)
 	}
-	return &Running{Name: n.Name, Step: step, Identity: id}, nil
+	running := &Running{Name: n.Name, Step: step, Identity: id}
+	if p.Network != nil {
+		running.Network = *p.Network
+	}
+	return running, nil
 }
 
 // endedAtOnce explains the most frequent mistake: an image whose command is a shell, which ends
@@ -155,14 +178,10 @@ func endedAtOnce(n plan.Node, arguments []string, err error) error {
 
 // Command also has the image's environment, below what the entry sets.
 func (o ociRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
-	var env []string
-	text, err := os.ReadFile(bundle{folder: p.NodeFolder(n.Name)}.environment())
-	if err == nil {
-		err = json.Unmarshal(text, &env)
-	}
+	unpacked, err := bundle{folder: p.NodeFolder(n.Name)}.image()
 	if err != nil {
-		return nil, fmt.Errorf("node %q: read its image's environment: %w", n.Name, err)
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	e.Env = append(env, e.Env...)
+	e.Env = append(slices.Clone(unpacked.Config.Env), e.Env...)
 	return o.Process.Command(ctx, p, n, r, e)
 }

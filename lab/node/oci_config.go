@@ -17,7 +17,7 @@ import (
 
 // ociJoins is what exists before the container, and what it joins.
 type ociJoins struct {
-	// network is the network namespace.
+	// network is the network namespace; empty for a new one.
 	network string
 	// group is the control group, below every hierarchy.
 	group string

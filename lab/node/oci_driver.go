@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,55 +17,75 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/image"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/kernel/replace"
 )
 
 // bundle is the folder of an OCI container: what its driver reads, what it writes, and the changes
 // to its image's files.
 type bundle struct{ folder, name string }
 
-func (b bundle) root() string        { return filepath.Join(b.folder, "rootfs") }
-func (b bundle) changes() string     { return filepath.Join(b.folder, "changes") }
-func (b bundle) work() string        { return filepath.Join(b.folder, "work") }
-func (b bundle) state() string       { return filepath.Join(b.folder, "state") }
-func (b bundle) pidFile() string     { return filepath.Join(b.folder, "pid") }
-func (b bundle) driverLog() string   { return filepath.Join(b.folder, "driver.log") }
-func (b bundle) environment() string { return filepath.Join(b.folder, "environment.json") }
+func (b bundle) root() string      { return filepath.Join(b.folder, "rootfs") }
+func (b bundle) changes() string   { return filepath.Join(b.folder, "changes") }
+func (b bundle) work() string      { return filepath.Join(b.folder, "work") }
+func (b bundle) state() string     { return filepath.Join(b.folder, "state") }
+func (b bundle) pidFile() string   { return filepath.Join(b.folder, "pid") }
+func (b bundle) driverLog() string { return filepath.Join(b.folder, "driver.log") }
+func (b bundle) imageFile() string { return filepath.Join(b.folder, "image.json") }
 
-// make makes the folder anew: a node that is rebuilt begins with its image.
-func (b bundle) make() error {
-	if err := os.RemoveAll(b.folder); err != nil {
-		return err
+// make makes the folder anew: a node that is rebuilt begins with its image. One that is started again
+// keeps its changes, and only what the driver knows of the container before goes.
+func (b bundle) make(again bool) error {
+	old := []string{b.folder}
+	if again {
+		old = []string{b.state(), b.pidFile(), b.driverLog()}
+	}
+	for _, path := range old {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
 	}
 	for _, folder := range []string{b.root(), b.changes(), b.work(), b.state()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
 	}
+	if again {
+		return nil
+	}
 	// The root of what the container sees has this mode, whatever user runs in it.
 	return os.Chmod(b.changes(), 0o755)
 }
 
-// write writes the container's configuration, and its image's environment for commands that enter
-// it. Environments may have passwords in them.
-func (b bundle) write(config *specs.Spec, env []string) error {
-	for path, value := range map[string]any{filepath.Join(b.folder, "config.json"): config, b.environment(): env} {
-		text, err := json.Marshal(value)
-		if err == nil {
-			err = os.WriteFile(path, text, 0o600)
-		}
-		if err != nil {
-			return err
-		}
+// write writes the container's configuration, and which image it is of: for commands that enter it,
+// and for its next start. Environments may have passwords in them.
+func (b bundle) write(config *specs.Spec, of *image.Unpacked) error {
+	if err := replace.JSON(filepath.Join(b.folder, "config.json"), config, 0o600); err != nil {
+		return err
 	}
-	return nil
+	return replace.JSON(b.imageFile(), of, 0o600)
+}
+
+// image is the image that the container is of.
+func (b bundle) image() (*image.Unpacked, error) {
+	var of image.Unpacked
+	text, err := os.ReadFile(b.imageFile())
+	if err == nil {
+		err = json.Unmarshal(text, &of)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which image it is of: %w", err)
+	}
+	return &of, nil
 }
 
 // driver runs a program with the command line of runc.
 type driver struct {
 	program, token string
 	bundle         bundle
-	// log gets what the container's first process prints.
+	// log gets what the container's first process prints; what the one before has printed is kept
+	// beside it.
 	log string
 }
 
@@ -79,6 +100,9 @@ func (d driver) command(ctx context.Context, arguments ...string) *exec.Cmd {
 // mounted in a mount namespace that only the driver and the container have: nothing of it shows on
 // the host, and it ends with them.
 func (d driver) create(ctx context.Context, image string) (proc.Identity, error) {
+	if err := os.Rename(d.log, d.log+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return proc.Identity{}, err
+	}
 	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return proc.Identity{}, err
@@ -162,6 +186,9 @@ func mountOverlay(target, lower, changes, work string) error {
 		{"source", "nines"},
 		{"lowerdir", strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(lower)},
 		{"upperdir", plain.Replace(changes)}, {"workdir", plain.Replace(work)},
+		// With an index the changes would fit only the very files that they were first mounted over,
+		// and an image may be unpacked again while its node is stopped.
+		{"index", "off"},
 	} {
 		if err := unix.FsconfigSetString(fs, option.key, option.value); err != nil {
 			return fmt.Errorf("overlay: %s %s: %w", option.key, option.value, err)
