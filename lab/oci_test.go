@@ -22,6 +22,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"nines.dev/nines/exit"
+	"nines.dev/nines/image"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
@@ -230,6 +232,57 @@ func TestAnOCINodeNeedsItsImageAndDriver(t *testing.T) {
 	if err := try(image); err == nil || !strings.Contains(err.Error(), "apt-get install runc") {
 		t.Errorf("no driver: %v", err)
 	}
+}
+
+// TestAnOCINodeIsRestartedWithItsImage: with the one that it was made of, whatever its name means now,
+// and with the changes to it; also when the image had to be unpacked again.
+func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
+	labtest.Root(t)
+	ociDriver(t, "runc")
+	other := strings.TrimPrefix(ociImage(t, v1.Config{Env: []string{"SHAPE=square"}}), "oci:")
+	first := strings.TrimPrefix(ociImage(t, v1.Config{Env: []string{"SHAPE=round"}}), "oci:") // and its folder of unpacked images
+	dir := filepath.Join(t.TempDir(), "image")
+	means := func(layout string) {
+		t.Helper()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(dir, os.DirFS(layout)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	means(first)
+	lab := up(t, fmt.Sprintf("name: tbociagain\ntopology: {nodes: {b: {runtime: oci, driver: runc, init: nines, image: \"oci:%s\"}}}\n", dir))
+	ctx, b := context.Background(), []string{"b"}
+	is := func() {
+		t.Helper()
+		if out := in(t, lab, "b", "sh", "-c", "echo $SHAPE $(cat /kept)"); out != "round kept" {
+			t.Errorf("the container says %q", out)
+		}
+	}
+	in(t, lab, "b", "sh", "-c", "echo kept > /kept; rm /bin/yes")
+	means(other)
+	if err := lab.Restart(ctx, b, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	is()
+	if err := lab.Stop(ctx, b, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := (image.Store{Dir: image.DefaultDir()}).Prune(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(ctx, b, RestartOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is another one now") {
+		t.Errorf("started with another image: %v", err)
+	}
+	stopped(t, lab, "b")
+	means(first)
+	if err := lab.Start(ctx, b, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	is()
+	in(t, lab, "b", "test", "!", "-e", "/bin/yes")
+	downWithoutTrace(t, lab)
 }
 
 // TestDownAfterALabOfOCINodesWasKilled: at each kind of step, and in the driver's work in between.

@@ -65,10 +65,11 @@ topology:
 func TestPoliciesStartNodesAgain(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
-	ociDriver(t, "crun")
+	ociDriver(t, "runc")
 	// e is a container of an image, whose check sees the image's environment.
 	text := strings.NewReplacer("  links:", fmt.Sprintf(`    e:
       runtime: oci
+      driver: runc
       image: %q
       init: nines
       restart: on-failure
