@@ -23,7 +23,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/image"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
@@ -266,10 +265,18 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	is()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	pid := lab.PID("b")
+	if err := lab.Restart(ctx, b, RestartOptions{}); err == nil || !strings.Contains(err.Error(), dir) || lab.PID("b") != pid || !lab.Alive("b") {
+		t.Errorf("restarted without an image: %v, and the first process was %d and is %d", err, pid, lab.PID("b"))
+	}
+	means(other)
 	if err := lab.Stop(ctx, b, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := (image.Store{Dir: image.DefaultDir()}).Prune(ctx); err != nil {
+	if err := os.RemoveAll(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images", "unpacked")); err != nil {
 		t.Fatal(err)
 	}
 	if err := lab.Start(ctx, b, RestartOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is another one now") {
