@@ -238,8 +238,9 @@ func TestAnOCINodeNeedsItsImageAndDriver(t *testing.T) {
 func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	labtest.Root(t)
 	ociDriver(t, "runc")
-	other := strings.TrimPrefix(ociImage(t, v1.Config{Env: []string{"SHAPE=square"}}), "oci:")
-	first := strings.TrimPrefix(ociImage(t, v1.Config{Env: []string{"SHAPE=round"}}), "oci:") // and its folder of unpacked images
+	says := []string{"sh", "-c", "echo I am $SHAPE, $(cat /kept); exec sleep 1000"}
+	other := strings.TrimPrefix(ociImage(t, v1.Config{Cmd: says, Env: []string{"SHAPE=square"}}), "oci:")
+	first := strings.TrimPrefix(ociImage(t, v1.Config{Cmd: says, Env: []string{"SHAPE=round"}}), "oci:") // and its folder of unpacked images
 	dir := filepath.Join(t.TempDir(), "image")
 	means := func(layout string) {
 		t.Helper()
@@ -251,7 +252,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 		}
 	}
 	means(first)
-	lab := up(t, fmt.Sprintf("name: tbociagain\ntopology: {nodes: {b: {runtime: oci, driver: runc, init: nines, image: \"oci:%s\"}}}\n", dir))
+	lab := up(t, fmt.Sprintf("name: tbociagain\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: \"oci:%s\"}}}\n", dir))
 	ctx, b := context.Background(), []string{"b"}
 	is := func() {
 		t.Helper()
@@ -259,12 +260,17 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 			t.Errorf("the container says %q", out)
 		}
 	}
+	printed := func(log string) bool {
+		text, _ := os.ReadFile(filepath.Join(lab.state.logs(), log))
+		return strings.Contains(string(text), "I am round, kept")
+	}
 	in(t, lab, "b", "sh", "-c", "echo kept > /kept; rm /bin/yes")
 	means(other)
 	if err := lab.Restart(ctx, b, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	is()
+	eventually(t, "its first process says what it is", func() bool { return printed("b.container.log") })
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -289,6 +295,10 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	}
 	is()
 	in(t, lab, "b", "test", "!", "-e", "/bin/yes")
+	// The start that failed has made no container, so the one before is that of the restart.
+	if !printed("b.container.log.1") {
+		t.Error("what it printed before it was stopped is gone")
+	}
 	downWithoutTrace(t, lab)
 }
 
