@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 
 	"lab": slices.Concat(makers,
 		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault", "script/wire",
-			"lab/graph", "image"}), // in its tests
+			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
