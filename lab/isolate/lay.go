@@ -11,7 +11,8 @@ import (
 
 // Lay makes a node's groups with its limits, for a tool that then starts the node's first process in
 // them, and makes itself those that are missing. With version 2 such a tool (CreateCgroupPath in
-// libcontainer of runc) gives every controller of the host to the groups on the path; nines does so before, in its journal, so that the host gets back what it had.
+// libcontainer of runc) gives every controller of the host to the groups on the path; nines does so
+// before, in its journal, so that the host gets back what it had.
 func (l *Lab) Lay(n plan.Node) error {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
