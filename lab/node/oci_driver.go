@@ -157,8 +157,7 @@ func (d driver) start(ctx context.Context, id proc.Identity) error {
 // inherits. The thread ends with it.
 func inMountNamespace(f func() error) error {
 	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	go onEndingThread(func() {
 		done <- func() error {
 			// The folders and umask of threads are shared; a namespace of mounts has its own.
 			if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
@@ -169,8 +168,27 @@ func inMountNamespace(f func() error) error {
 			}
 			return f()
 		}()
-	}()
+	})
 	return <-done
+}
+
+// onEndingThread calls f, on a new goroutine, on a thread that ends with it. The main thread never
+// ends (mexit in Go's runtime/proc.go), and what it has is what /proc shows of the whole process: so
+// if the goroutine has that one, it keeps it from f.
+func onEndingThread(f func()) {
+	runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		f()
+	}()
+	<-done
+	runtime.UnlockOSThread()
 }
 
 // mountOverlay mounts a read-only tree with a layer of changes (filesystems/overlayfs.rst). It uses
