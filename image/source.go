@@ -181,7 +181,7 @@ func openRootfs(path string) (*source, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file; pack the folder: tar -C %[1]s --numeric-owner -cf FILE .", path)
+		return nil, fmt.Errorf("%s is not a file; tar -C %[1]s --numeric-owner -cf FILE . packs a folder", path)
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -149,7 +150,7 @@ func timeLXC(ctx context.Context) (ms float64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	const name = "nines-bench"
 	run := func(program string, arguments ...string) error {
 		cmd := exec.CommandContext(ctx, program, append([]string{"-P", dir, "-n", name}, arguments...)...)
