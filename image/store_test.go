@@ -150,7 +150,7 @@ func TestAnImageThatCannotBeUsedIsRefused(t *testing.T) {
 		"frr":                          "nines image ls",
 		"docker-archive:" + text:       "image docker-archive:",
 		"rootfs:" + text:               "not a tar file",
-		"rootfs:" + filepath.Dir(text): "pack the folder",
+		"rootfs:" + filepath.Dir(text): "packs a folder",
 		"oci:" + damaged:               "damaged",
 		"oci:" + layoutWith(t, map[string]v1.Image{"": foreign}):             "s390x",
 		"oci:" + layoutWith(t, map[string]v1.Image{"a": good, "b": foreign}): "their names",
