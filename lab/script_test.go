@@ -88,6 +88,7 @@ func awaitEnd(t *testing.T, pid int) {
 // TestALeashEndsAllProcesses: with the command, on a signal that the command ignores, and when the
 // starter is gone, which is the end of its pipe.
 func TestALeashEndsAllProcesses(t *testing.T) {
+	labtest.Root(t)
 	t.Run("with the command", func(t *testing.T) {
 		leashed, background := leashedShell(context.Background(), t, "exit 7")
 		pid := background()
