@@ -307,7 +307,7 @@ static void test_no_more_wait_than_the_limit(void **state)
 {
 	struct impair *m = new_impair((struct impair_config){.delay_ns = 1000, .limit = 3});
 	(void)state;
-	for (char id = 'a'; id <= 'c'; id++)
+	for (int id = 'a'; id <= 'c'; id++)
 		assert_int_equal(put(m, (uint8_t)id, FRAME, 0), IMPAIR_HELD);
 	assert_int_equal(put(m, 'd', FRAME, 0), IMPAIR_REFUSED);
 	expect_taken(m, ticks(1000), "abc");
