@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"nines.dev/nines/engine/client"
@@ -44,9 +45,9 @@ type Tracing struct {
 // Trace makes engines announce packets in the following trials; nil stops that.
 func (g *Generator) Trace(t *Tracing) { g.tracing = t }
 
-// Begun has f called in the following trials, when the sender's measuring thread is about to begin,
-// with the start that was agreed, in nanoseconds of this host's CLOCK_MONOTONIC. f must not block;
-// nil stops that.
+// Begun has f called once in each of the following trials, when no measuring thread was too late to
+// begin, with the start that was agreed, in nanoseconds of this host's CLOCK_MONOTONIC. f must not
+// block; nil stops that.
 func (g *Generator) Begun(f func(startNs int64)) { g.begun = f }
 
 // Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
@@ -214,6 +215,8 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 		generate.RecordSent, sink.RecordReceived = firstFile, firstFile
 	}
 
+	sending, receiving := bothBegun(g.begun)
+
 	defer g.tx.abortOn(ctx)()
 	defer g.rx.abortOn(ctx)()
 	type half struct {
@@ -222,14 +225,14 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 	received := make(chan half, 1)
 	go func() {
-		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing, nil))
+		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing, receiving))
 		if err != nil {
 			// Without a sink the rest of the trial is useless.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
 	}()
-	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, g.tracing, g.begun))
+	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, g.tracing, sending))
 	if sendErr != nil {
 		_ = g.rx.Abort()
 	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {
@@ -245,6 +248,34 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	return Outcome{
 		Tx: sent, Rx: rx.result, Started: g.tx.began.dayOf(sent.MeasuredStartNs), Notes: g.said(sent, rx.result), Log: g.Log(), Recorded: g.files.recorded(sent, rx.result),
 	}, nil
+}
+
+// bothBegun returns what to call when the halves of a trial begin. Only when both have does it call
+// begun, with the sender's start: one alone is followed by another try where the other half is too late.
+func bothBegun(begun func(startNs int64)) (sending, receiving func(startNs int64)) {
+	if begun == nil {
+		return nil, nil
+	}
+	var mu sync.Mutex // each half has its own goroutine
+	var startNs int64
+	missing := 2
+	one := func() {
+		if missing--; missing == 0 {
+			begun(startNs)
+		}
+	}
+	sending = func(at int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		startNs = at
+		one()
+	}
+	receiving = func(int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		one()
+	}
+	return sending, receiving
 }
 
 // failed explains an engine's error; if the engine is gone, its process has ended.

@@ -1,0 +1,77 @@
+package traffic
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"nines.dev/nines/engine/client"
+)
+
+// TestARetriedTrialBeginsOnce: where one half of a pair is too late for the start, nothing has begun,
+// and the next try begins once, with the start of that try. Otherwise a trial's events would happen twice.
+// Engines that are real come to this only on a host that is too busy.
+func TestARetriedTrialBeginsOnce(t *testing.T) {
+	for _, late := range []string{"generate", "sink"} {
+		t.Run(late, func(t *testing.T) {
+			starts := make(chan int64, 8) // of the half that is never late
+			answer := func(role string) func(int, client.Trial) []string {
+				return func(try int, trial client.Trial) []string {
+					if trial.Role != role {
+						t.Errorf("the %s got a trial as %s", role, trial.Role)
+					}
+					if role == late && try == 0 {
+						return []string{`{"reply":"trial","ok":false,"error":"not ready","errno":"ETIME"}`}
+					}
+					if role != late {
+						starts <- trial.StartNs
+					}
+					return []string{fmt.Sprintf(`{"event":"started","start_ns":%d}`, trial.StartNs), `{"reply":"trial","ok":true}`}
+				}
+			}
+			var begun []int64
+			g := &Generator{tx: scriptedEngine(t, answer("generate")), rx: scriptedEngine(t, answer("sink"))}
+			g.Begun(func(startNs int64) { begun = append(begun, startNs) })
+			if _, err := g.runPair(t.Context(), client.Trial{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			first, second := <-starts, <-starts
+			if want := []int64{second}; first == second || !slices.Equal(begun, want) {
+				t.Errorf("begun at %v, want %v; the try before it was for %d", begun, want, first)
+			}
+		})
+	}
+}
+
+// scriptedEngine answers the n-th trial, counted from 0, with these lines, and nothing else.
+func scriptedEngine(t *testing.T, answer func(try int, trial client.Trial) []string) *process {
+	t.Helper()
+	commands, commandsEnd := io.Pipe()
+	answersRead, answers := io.Pipe()
+	go func() {
+		try := 0
+		for lines := bufio.NewScanner(commands); lines.Scan(); {
+			var command struct {
+				Name string `json:"cmd"`
+				client.Trial
+			}
+			if err := json.Unmarshal(lines.Bytes(), &command); err != nil {
+				t.Errorf("%s: %v", lines.Text(), err)
+			}
+			if command.Name != "trial" {
+				continue // an end or abort, whose answer is skipped
+			}
+			for _, line := range answer(try, command.Trial) {
+				if _, err := io.WriteString(answers, line+"\n"); err != nil {
+					return
+				}
+			}
+			try++
+		}
+	}()
+	t.Cleanup(func() { commandsEnd.Close() })
+	return &process{Client: client.New(answersRead, commandsEnd, commandsEnd)}
+}
