@@ -94,7 +94,8 @@ func (e *event) run(startNs int64, quit <-chan struct{}) {
 	e.EndedNs = at - startNs
 }
 
-// waitUntil waits for a time of CLOCK_MONOTONIC; false if quit comes first.
+// waitUntil waits for a time of CLOCK_MONOTONIC; false if quit comes first, or has come when the time
+// is over.
 func waitUntil(atNs int64, quit <-chan struct{}) bool {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -104,9 +105,14 @@ func waitUntil(atNs int64, quit <-chan struct{}) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+	case <-quit:
+	}
+	// Both may have come, and select takes any of them. What is done now is done after quit.
+	select {
 	case <-quit:
 		return false
+	default:
+		return true
 	}
 }
 
