@@ -46,6 +46,10 @@ var Formats = []struct {
 
 // Export writes an image to a path where nothing is yet. The same image gives the same files.
 func (s Store) Export(ctx context.Context, called string, format Format, path string) (err error) {
+	// A program that writes it may run in another folder, or take a leading '-' for an option.
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return exit.Wrongf("%s is there already, and nines does not write over it; remove it, or name another path", path)
 	}

@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,6 +131,35 @@ func TestAnImageLeavesAsItCame(t *testing.T) {
 	out, err := exec.Command("debugfs", "-R", "cat /new", filepath.Join(dir, "disk0")).Output()
 	if err != nil || string(out) != "2" {
 		t.Errorf("the disk has %q: %v", out, err)
+	}
+}
+
+// TestAnImageIsExportedToARelativePath: below the current folder, wherever the programs that write it
+// run, also where the path looks like an option.
+func TestAnImageIsExportedToARelativePath(t *testing.T) {
+	labtest.Root(t)
+	for _, program := range []string{"xz", "mke2fs"} {
+		_, err := exec.LookPath(program)
+		labtest.Require(t, program, err == nil)
+	}
+	s := newStore(t)
+	imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, f := range Formats {
+		for _, begin := range []string{"", "-"} {
+			path := fmt.Sprintf("%snines-export-%d-%s", begin, os.Getpid(), f.Format)
+			if err := s.Export(context.Background(), "frr", f.Format, path); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			if info, err := os.Lstat(filepath.Join(dir, path)); err != nil || info.Size() == 0 {
+				t.Errorf("%s is not in the current folder, or empty: %v", path, err)
+			}
+			if _, err := os.Lstat("/" + path); err == nil {
+				t.Errorf("%s was written into /", path)
+				_ = os.Remove("/" + path)
+			}
+		}
 	}
 }
 
