@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	vmimage "nines.dev/nines/vm/image"
@@ -51,7 +53,7 @@ func (s Store) Export(ctx context.Context, called string, format Format, path st
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return exit.Wrongf("%s is there already, and nines does not write over it; remove it, or name another path", path)
+		return alreadyThere(path)
 	}
 	entry, err := s.Named(called)
 	if err != nil {
@@ -61,12 +63,44 @@ func (s Store) Export(ctx context.Context, called string, format Format, path st
 	if err != nil {
 		return err
 	}
-	// What is written by halves is removed: nothing was there.
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(path))
+	// It is written beside its place, and what is removed is only that: meanwhile another may write there.
+	beside, err := os.MkdirTemp(filepath.Dir(path), ".nines-export-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(beside)) }()
+	made := filepath.Join(beside, filepath.Base(path))
+	s.progress("writing %s", path)
+	if err := s.write(ctx, called, img, format, made); err != nil {
+		return err
+	}
+	return place(made, path)
+}
+
+func alreadyThere(path string) error {
+	return exit.Wrongf("%s is there already, and nines does not write over it; remove it, or name another path", path)
+}
+
+// place renames a file or folder to a path where nothing is.
+func place(made, path string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, made, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) { // NFS, for one, cannot
+		err = os.Link(made, path)
+		if info, failed := os.Lstat(made); failed == nil && info.IsDir() {
+			err = os.Rename(made, path) // of what is there it replaces an empty folder only
 		}
-	}()
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return alreadyThere(path)
+	}
+	if err != nil {
+		return fmt.Errorf("rename to %s: %w", path, err)
+	}
+	return nil
+}
+
+// write writes an image in a format.
+func (s Store) write(ctx context.Context, called string, img v1.Image, format Format, path string) error {
 	switch format {
 	case FormatLayout:
 		return writeLayout(path, img, called)
@@ -80,7 +114,6 @@ func (s Store) Export(ctx context.Context, called string, format Format, path st
 	if err != nil {
 		return err
 	}
-	s.progress("writing %s", path)
 	switch format {
 	case FormatDisk:
 		return vmimage.MakeDisk(ctx, path, unpacked.Root)

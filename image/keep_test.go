@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -158,6 +159,40 @@ func TestAnImageIsExportedToARelativePath(t *testing.T) {
 			if _, err := os.Lstat("/" + path); err == nil {
 				t.Errorf("%s was written into /", path)
 				_ = os.Remove("/" + path)
+			}
+		}
+	}
+}
+
+// TestAnExportLeavesWhatAnotherMade: at its path, after it has begun; and of its own nothing, but what
+// is whole.
+func TestAnExportLeavesWhatAnotherMade(t *testing.T) {
+	s := newStore(t)
+	imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	for _, format := range []Format{FormatLayout, FormatArchive} {
+		for _, folder := range []bool{false, true} {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "out")
+			theirs := path
+			s.Progress = func(string) { // the export has looked whether something is there
+				if folder {
+					theirs = filepath.Join(path, "theirs")
+					if err := os.Mkdir(path, 0o755); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := os.WriteFile(theirs, []byte("theirs"), 0o644); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := s.Export(context.Background(), "frr", format, path); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is there already") {
+				t.Errorf("%s: %v", format, err)
+			}
+			if text, err := os.ReadFile(theirs); string(text) != "theirs" {
+				t.Errorf("%s: what another made is %q: %v", format, text, err)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+				t.Errorf("%s: left: %v, %v", format, left, err)
 			}
 		}
 	}
