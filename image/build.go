@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/spec"
 	vmimage "nines.dev/nines/vm/image"
 )
@@ -127,18 +129,14 @@ const (
 
 // Build builds an image and gives it a name, unless the name has it already, built of the same
 // inputs; again builds it anew, with the packages that Debian has now.
-func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again bool) (Entry, error) {
+func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again bool) (_ Entry, err error) {
 	in, err := s.inputsOf(r)
 	if err != nil {
 		return Entry{}, err
 	}
 	key := in.key()
-	old, err := s.Named(name)
-	if err == nil && old.Recipe == "" {
-		return Entry{}, exit.Wrongf("the image %q was imported from %s, and would be replaced; nines image rm %[1]s removes it, or give the recipe another name", name, old.From)
-	}
-	if err == nil && old.Recipe == key && !again {
-		return old, nil
+	if old, err := s.built(name); err != nil || old.Recipe == key && !again {
+		return old, err
 	}
 	if os.Geteuid() != 0 {
 		return Entry{}, &exit.MissingError{Capability: "root", Reason: "an image has files of many users", Remedy: "run it with sudo"}
@@ -146,10 +144,24 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 	if err := s.begin(); err != nil {
 		return Entry{}, err
 	}
+	dir := filepath.Join(s.Dir, buildsFolder, key[:32])
+	lock, err := s.lockBuild(ctx, name, dir)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Remove()) }()
+	// Another may have built it meanwhile; and one that was killed has left packages of its day.
+	if old, err := s.built(name); err != nil || old.Recipe == key && !again {
+		return old, err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return Entry{}, err
+	}
 	s.progress("building the image %s from %s, once; this takes a minute or two", name, r.From)
 	stop := s.showTime(name)
 	defer stop()
-	dir, err := s.folder(buildsFolder).Whole(ctx, key[:32], func(ctx context.Context, dir string) error {
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	_, err = s.folder(buildsFolder).Whole(ctx, filepath.Base(dir), func(ctx context.Context, dir string) error {
 		return s.build(ctx, dir, r)
 	})
 	if err != nil {
@@ -159,11 +171,54 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 	if err != nil {
 		return Entry{}, err
 	}
-	entry, err := s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key})
-	if err != nil {
-		return Entry{}, err
+	return s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key})
+}
+
+// built is what a name of a recipe means; an empty one if it means nothing yet.
+func (s Store) built(name string) (Entry, error) {
+	old, err := s.Named(name)
+	if err != nil { // without the name, or unreadable: it is written anew
+		return Entry{}, nil
 	}
-	return entry, s.remove(ctx, dir)
+	if old.Recipe == "" {
+		return Entry{}, exit.Wrongf("the image %q was imported from %s, and would be replaced; nines image rm %[1]s removes it, or give the recipe another name", name, old.From)
+	}
+	return old, nil
+}
+
+// buildLock is the suffix of the lock of a whole build, from the look at the store to the name.
+const buildLock = ".build"
+
+func (s Store) lockBuild(ctx context.Context, name, dir string) (*flock.Lock, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := flock.Try(dir + buildLock)
+	if errors.As(err, new(*flock.HeldError)) {
+		s.progress("waiting until the image %s is built", name)
+		lock, err = flock.Wait(ctx, dir+buildLock)
+	}
+	return lock, err
+}
+
+// pruneBuilds removes what killed builds have left.
+func (s Store) pruneBuilds() error {
+	left, _ := filepath.Glob(filepath.Join(s.Dir, buildsFolder, "*"))
+	for _, path := range left {
+		name, _, _ := strings.Cut(filepath.Base(path), ".")
+		dir := filepath.Join(s.Dir, buildsFolder, name)
+		lock, err := flock.Try(dir + buildLock)
+		if errors.As(err, new(*flock.HeldError)) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".unfinished"), lock.Remove())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // showTime says from time to time that the build goes on.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -263,4 +265,93 @@ func TestAnImageIsBuiltOnAnother(t *testing.T) {
 	if _, err := s.Build(context.Background(), "base", r, false); err == nil || !strings.Contains(err.Error(), "was imported") {
 		t.Errorf("over an imported one: %v", err)
 	}
+}
+
+// TestBuildersAtOnceBuildOnce: those of several nodes, or of several processes, with the same recipe
+// wait for the first, and have its image.
+func TestBuildersAtOnceBuildOnce(t *testing.T) {
+	labtest.Root(t)
+	s, dir := newStore(t), t.TempDir()
+	imported(t, s, "base", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	motd := filepath.Join(dir, "motd")
+	if err := os.WriteFile(motd, []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := spec.ImageRecipe{From: "base", Files: []spec.ImageFile{{Source: motd, Target: "/etc/motd"}}}
+	for round := range 5 {
+		var builders sync.WaitGroup
+		var builds atomic.Int32
+		s.Progress = func(what string) {
+			if strings.HasPrefix(what, "building") {
+				builds.Add(1)
+			}
+		}
+		name := fmt.Sprintf("mine%d", round)
+		var entries [4]Entry
+		for i := range entries {
+			builders.Go(func() {
+				var err error
+				if entries[i], err = s.Build(context.Background(), name, r, false); err != nil {
+					t.Error(err)
+				} else if _, err := s.UnpackEntry(context.Background(), entries[i]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		builders.Wait()
+		if builds.Load() != 1 || entries[0] == (Entry{}) || entries != [4]Entry{entries[0], entries[0], entries[0], entries[0]} {
+			t.Errorf("%d builds gave %+v", builds.Load(), entries)
+		}
+	}
+}
+
+// TestNothingOfAKilledBuildIsUsed: neither what it made by halves, nor what it made whole, whose
+// packages are of another day.
+func TestNothingOfAKilledBuildIsUsed(t *testing.T) {
+	labtest.Root(t)
+	s := newStore(t)
+	imported(t, s, "base", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	r := spec.ImageRecipe{From: "base"}
+	in, err := s.inputsOf(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave := func() {
+		t.Helper()
+		dir := filepath.Join(s.Dir, buildsFolder, in.key()[:32])
+		for _, folder := range []string{dir, dir + ".unfinished"} {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(folder, rootTar), layerOf(t, entry{"old", "1"}), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(dir+buildLock, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(after string) {
+		t.Helper()
+		if left, _ := filepath.Glob(filepath.Join(s.Dir, buildsFolder, "*")); len(left) > 0 {
+			t.Errorf("%s left %q", after, left)
+		}
+	}
+	leave()
+	if _, err := s.Build(context.Background(), "mine", r, false); err != nil {
+		t.Fatal(err)
+	}
+	u, err := s.Unpack(context.Background(), "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(u.Root, "etc/group")); err != nil {
+		t.Errorf("it is not what the recipe says: %v", err)
+	}
+	gone("the build")
+	leave()
+	if err := s.Prune(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	gone("prune")
 }

@@ -53,7 +53,7 @@ func (s Store) Remove(ctx context.Context, names ...string) error {
 	return s.Prune(ctx)
 }
 
-// Prune removes the images without a name, and all unpacked ones, but none whose files a container
+// Prune removes the images without a name, what killed builds have left, and all unpacked images, but none whose files a container
 // has for its root: they are unpacked again when a node wants them.
 func (s Store) Prune(ctx context.Context) error {
 	entries, err := s.List()
@@ -65,6 +65,9 @@ func (s Store) Prune(ctx context.Context) error {
 		kept[digestName(e.Digest)] = true
 	}
 	if err := s.prune(ctx, layoutsFolder, func(name string) bool { return kept[name] }); err != nil {
+		return err
+	}
+	if err := s.pruneBuilds(); err != nil {
 		return err
 	}
 	used, err := mounted()
@@ -110,6 +113,9 @@ func (s Store) remove(ctx context.Context, dir string) error {
 	}
 	if err == nil {
 		err = os.RemoveAll(gone)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // another has removed it meanwhile
+		err = nil
 	}
 	if err != nil {
 		err = fmt.Errorf("remove the image: %w", err)

@@ -80,9 +80,14 @@ func (s Store) find(text string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.kept(entry)
+}
+
+// kept opens an image of the store.
+func (s Store) kept(entry Entry) (*source, error) {
 	found, err := openLayout(s.layoutOf(entry.Digest), "")
 	if err != nil {
-		return nil, fmt.Errorf("image %s, kept in %s: %w; nines image rm %[1]s, and build or import it again", n.Name, s.layoutOf(entry.Digest), err)
+		return nil, fmt.Errorf("image %s, kept in %s: %w; nines image rm %[1]s, and build or import it again", entry.Name, s.layoutOf(entry.Digest), err)
 	}
 	return sourceOf(found)
 }
@@ -99,6 +104,19 @@ func (s Store) Unpack(ctx context.Context, text string) (*Unpacked, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.unpackSource(ctx, from, text)
+}
+
+// UnpackEntry unpacks the image that a name meant, even if it means another by now.
+func (s Store) UnpackEntry(ctx context.Context, e Entry) (*Unpacked, error) {
+	from, err := s.kept(e)
+	if err != nil {
+		return nil, err
+	}
+	return s.unpackSource(ctx, from, e.Name)
+}
+
+func (s Store) unpackSource(ctx context.Context, from *source, text string) (*Unpacked, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}

@@ -75,12 +75,17 @@ func (p Place) imageOf(ctx context.Context, n plan.Node, b bundle) (*image.Unpac
 // store has the results of the last time.
 func (p Place) unpackedImage(ctx context.Context, o *plan.OCI) (*image.Unpacked, error) {
 	store := images(p.Progress)
+	if len(o.Recipes) == 0 {
+		return store.Unpack(ctx, o.Image)
+	}
+	var built image.Entry // in the end the node's own, whose bases come before it
 	for _, r := range o.Recipes {
-		if _, err := store.Build(ctx, r.Name, r.ImageRecipe, false); err != nil {
+		var err error
+		if built, err = store.Build(ctx, r.Name, r.ImageRecipe, false); err != nil {
 			return nil, err
 		}
 	}
-	return store.Unpack(ctx, o.Image)
+	return store.UnpackEntry(ctx, built)
 }
 
 func images(progress func(string)) image.Store {
