@@ -111,14 +111,22 @@ func (s Store) keep(ctx context.Context, img v1.Image, entry Entry) (Entry, erro
 		entry.Bytes += size
 	}
 	entry.Digest = digest.Hex
-	_, err = s.folder(layoutsFolder).Whole(ctx, digestName(digest.Hex), func(_ context.Context, dir string) error {
-		s.progress("writing the image %s", entry.Name)
-		return writeLayout(dir, img, entry.Name)
-	})
-	if err != nil {
-		return Entry{}, err
+	for {
+		dir, err := s.folder(layoutsFolder).Whole(ctx, digestName(digest.Hex), func(_ context.Context, dir string) error {
+			s.progress("writing the image %s", entry.Name)
+			return writeLayout(dir, img, entry.Name)
+		})
+		if err != nil {
+			return Entry{}, err
+		}
+		if err := replace.JSON(s.nameFile(entry.Name), entry, 0o600); err != nil {
+			return Entry{}, err
+		}
+		// Nobody removes what has a name, but just before it one may have.
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			return entry, err
+		}
 	}
-	return entry, replace.JSON(s.nameFile(entry.Name), entry, 0o600)
 }
 
 // writeLayout writes an image as the only one of a layout.

@@ -2,7 +2,9 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -354,4 +356,63 @@ func TestNothingOfAKilledBuildIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone("prune")
+}
+
+// TestAnImageThatIsUsedMeanwhileStays: a name or a container that comes after the first look of a
+// removal keeps its image.
+func TestAnImageThatIsUsedMeanwhileStays(t *testing.T) {
+	labtest.Root(t)
+	s := newStore(t)
+	e := imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	u, err := s.Unpack(context.Background(), "frr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused := func() (func(string) bool, error) { return func(string) bool { return false }, nil }
+	// late is a look whose first time sees nothing yet.
+	late := func(now look) look {
+		looked := false
+		return func() (func(string) bool, error) {
+			if !looked {
+				looked = true
+				return unused()
+			}
+			return now()
+		}
+	}
+	// It ends with its input, and with it its namespace and the mount.
+	container := exec.Command("unshare", "--mount", "sh", "-ec", `mount -t overlay nines -o "lowerdir=$1:$2" "$3"; echo up; read -r end || true`,
+		"sh", u.Root, t.TempDir(), t.TempDir())
+	end, err := container.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says, err := container.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	container.Stderr = os.Stderr
+	if err := container.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(says, make([]byte, len("up\n"))); err != nil {
+		t.Errorf("it has mounted nothing: %v", err)
+	}
+	for folder, now := range map[string]look{layoutsFolder: s.named, unpackedFolder: used} {
+		if err := s.prune(context.Background(), folder, late(now)); err != nil {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+	if left := foldersOf(t, s); !slices.Equal(left, []string{"layouts/" + digestName(e.Digest), "unpacked/" + digestName(e.Digest)}) {
+		t.Errorf("there is %q", left)
+	}
+	if err := errors.Join(end.Close(), container.Wait()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Remove(context.Background(), "frr"); err != nil {
+		t.Fatal(err)
+	}
+	if left := foldersOf(t, s); len(left) > 0 {
+		t.Errorf("what nobody uses is there: %q", left)
+	}
 }

@@ -53,34 +53,39 @@ func (s Store) Remove(ctx context.Context, names ...string) error {
 	return s.Prune(ctx)
 }
 
-// Prune removes the images without a name, what killed builds have left, and all unpacked images, but none whose files a container
-// has for its root: they are unpacked again when a node wants them.
+// Prune removes the images without a name, what killed builds have left, and all unpacked images, but
+// none whose files a container has for its root: they are unpacked again when a node wants them.
 func (s Store) Prune(ctx context.Context) error {
-	entries, err := s.List()
-	if err != nil {
-		return err
-	}
-	kept := map[string]bool{}
-	for _, e := range entries {
-		kept[digestName(e.Digest)] = true
-	}
-	if err := s.prune(ctx, layoutsFolder, func(name string) bool { return kept[name] }); err != nil {
-		return err
-	}
 	if err := s.pruneBuilds(); err != nil {
 		return err
 	}
-	used, err := mounted()
-	if err != nil {
+	if err := s.prune(ctx, layoutsFolder, s.named); err != nil {
 		return err
 	}
-	return s.prune(ctx, unpackedFolder, func(name string) bool {
-		return strings.Contains(used, filepath.Join(unpackedFolder, name))
-	})
+	return s.prune(ctx, unpackedFolder, used)
+}
+
+// look tells which images of a folder are to stay, as it is now.
+type look func() (stays func(name string) bool, err error)
+
+// named are the images that a name means.
+func (s Store) named() (func(name string) bool, error) {
+	entries, err := s.List()
+	return func(name string) bool {
+		return slices.ContainsFunc(entries, func(e Entry) bool { return digestName(e.Digest) == name })
+	}, err
+}
+
+// used are the unpacked images that a container has for its root.
+func used() (func(name string) bool, error) {
+	mounts, err := mounted()
+	return func(name string) bool {
+		return strings.Contains(mounts, filepath.Join(unpackedFolder, name))
+	}, err
 }
 
 // prune removes the whole images of a folder, each below its lock.
-func (s Store) prune(ctx context.Context, folder string, keep func(name string) bool) error {
+func (s Store) prune(ctx context.Context, folder string, now look) error {
 	dirs, err := os.ReadDir(filepath.Join(s.Dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -88,39 +93,50 @@ func (s Store) prune(ctx context.Context, folder string, keep func(name string) 
 	if err != nil {
 		return err
 	}
+	stays, err := now()
+	if err != nil {
+		return err
+	}
 	for _, dir := range dirs {
 		name := dir.Name()
-		if !dir.IsDir() || strings.Contains(name, ".") || keep(name) {
+		if !dir.IsDir() || strings.Contains(name, ".") || stays(name) {
 			continue
 		}
-		if err := s.remove(ctx, filepath.Join(s.Dir, folder, name)); err != nil {
+		if err := s.remove(ctx, filepath.Join(s.Dir, folder, name), now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remove removes a whole image. It loses its name first, so that none is ever there in part.
-func (s Store) remove(ctx context.Context, dir string) error {
+// remove removes a whole image, unless something has begun to use it. It loses its name first: then
+// none is ever there in part, and nobody begins to use it after the look.
+func (s Store) remove(ctx context.Context, dir string, now look) error {
 	lock, err := flock.Wait(ctx, dir+".lock")
 	if err != nil {
 		return err
 	}
+	if err := removeUnused(dir, now); err != nil {
+		return errors.Join(fmt.Errorf("remove the image: %w", err), lock.Remove())
+	}
+	return lock.Remove()
+}
+
+func removeUnused(dir string, now look) error {
 	gone := dir + ".unfinished"
-	err = os.RemoveAll(gone)
-	if err == nil {
-		err = os.Rename(dir, gone)
+	if err := os.RemoveAll(gone); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.RemoveAll(gone)
+	if err := os.Rename(dir, gone); errors.Is(err, fs.ErrNotExist) {
+		return nil // another has removed it meanwhile
+	} else if err != nil {
+		return err
 	}
-	if errors.Is(err, fs.ErrNotExist) { // another has removed it meanwhile
-		err = nil
+	stays, err := now()
+	if err != nil || stays(filepath.Base(dir)) {
+		return errors.Join(err, os.Rename(gone, dir))
 	}
-	if err != nil {
-		err = fmt.Errorf("remove the image: %w", err)
-	}
-	return errors.Join(err, lock.Remove())
+	return os.RemoveAll(gone)
 }
 
 // mounted is what all processes see mounted, each namespace once, proc_pid_mountinfo(5).

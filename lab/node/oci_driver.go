@@ -116,6 +116,10 @@ func (d driver) create(ctx context.Context, image string) (proc.Identity, error)
 		if err := mountOverlay(b.root(), image, b.changes(), b.work()); err != nil {
 			return err
 		}
+		// What is mounted nobody removes, but just before it one may have.
+		if _, err := os.Stat(image); err != nil {
+			return fmt.Errorf("the unpacked image was removed meanwhile, try again: %w", err)
+		}
 		return cmd.Run()
 	})
 	if err != nil {
