@@ -5,6 +5,7 @@ import (
 	"io"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -24,9 +25,10 @@ type LiveOptions struct {
 }
 
 // Live shows a run in progress: a line per finished trial and, on a terminal, a line below with the
-// running trial and the time left. One goroutine may use it. It ignores output errors: a closed
-// terminal must not end a measurement.
+// running trial and the time left. Any goroutine may use it: what watches the lab's nodes speaks
+// beside the trials. It ignores output errors: a closed terminal must not end a measurement.
 type Live struct {
+	mu      sync.Mutex // for all below
 	w       io.Writer
 	style   terminal.Style
 	options LiveOptions
@@ -51,12 +53,24 @@ func NewLive(w io.Writer, options LiveOptions) *Live {
 
 // Say writes a line above the running one, such as "building the network".
 func (l *Live) Say(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say(format, args...)
+}
+
+func (l *Live) say(format string, args ...any) {
 	l.clear()
 	fmt.Fprintln(l.w, terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
 // Status shows the current activity in the running line; only on a terminal.
 func (l *Live) Status(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status(format, args...)
+}
+
+func (l *Live) status(format string, args ...any) {
 	if !l.style.Terminal {
 		return
 	}
@@ -71,12 +85,20 @@ func (l *Live) Status(format string, args ...any) {
 
 // Begin says that a trial begins.
 func (l *Live) Begin(variables map[string]any, repeat int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.running = fmt.Sprintf("%s, repeat %d", Describe(variables), repeat)
-	l.Progress(0, l.options.TrialTime)
+	l.progress(0, l.options.TrialTime)
 }
 
 // Progress says how far the running trial is; of is 0 if unknown.
 func (l *Live) Progress(done, of time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.progress(done, of)
+}
+
+func (l *Live) progress(done, of time.Duration) {
 	line := fmt.Sprintf("%s  %s", l.number(l.done+1), l.running)
 	if of > 0 {
 		line += fmt.Sprintf("  %s of %s", terminal.Span(min(done, of)), terminal.Span(of))
@@ -84,11 +106,13 @@ func (l *Live) Progress(done, of time.Duration) {
 	if left, ok := l.left(); ok && !l.searching {
 		line += fmt.Sprintf(", about %s left", terminal.Span(left))
 	}
-	l.Status("%s", line)
+	l.status("%s", line)
 }
 
 // Trial shows a finished trial.
 func (l *Live) Trial(t result.Trial) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.clear()
 	l.done++
 	l.ended = l.options.Now()
@@ -98,6 +122,8 @@ func (l *Live) Trial(t result.Trial) {
 
 // Window shows a finished window of a soak.
 func (l *Live) Window(t result.Trial) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.clear()
 	head := strings.TrimPrefix(t.Purpose, "latency in ")
 	if len(t.Variables) > 0 {
@@ -124,19 +150,27 @@ func (l *Live) figures(t result.Trial, head string) {
 
 // Skipped shows a combination that is not measured.
 func (l *Live) Skipped(skipped result.Skipped) {
-	l.Say("%s  %s: %s", strings.Repeat(" ", 2*len(fmt.Sprint(l.options.Total))+1), Describe(skipped.Variables), skipped.Reason)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say("%s  %s: %s", strings.Repeat(" ", 2*len(fmt.Sprint(l.options.Total))+1), Describe(skipped.Variables), skipped.Reason)
 }
 
 // Lost reports a trial without a result.
 func (l *Live) Lost(variables map[string]any, repeat int, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.done++
 	l.ended = l.options.Now()
 	l.running, l.searching = "", false
-	l.Say("%s  %s, repeat %d: %s", l.number(l.done), Describe(variables), repeat, reason)
+	l.say("%s  %s, repeat %d: %s", l.number(l.done), Describe(variables), repeat, reason)
 }
 
 // Close removes the running line.
-func (l *Live) Close() { l.clear() }
+func (l *Live) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+}
 
 // left estimates the time left from the trials that have ended, including the time to build
 // networks between them.

@@ -67,13 +67,15 @@ func shortRate(pps float64) string {
 // Searching shows what a search does: in the running line of a terminal, else in an occasional
 // line.
 func (l *Live) Searching(p SearchProgress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.running = p.String()
 	if len(p.Variables) > 0 {
 		l.running = Describe(p.Variables) + "  " + l.running
 	}
 	l.searching = true
 	if l.style.Terminal {
-		l.Progress(0, p.Lasts)
+		l.progress(0, p.Lasts)
 		return
 	}
 	if strings.HasPrefix(p.Purpose, result.WindowPurpose) {
@@ -81,7 +83,7 @@ func (l *Live) Searching(p SearchProgress) {
 	}
 	if now := l.options.Now(); now.Sub(l.said) >= searchLine {
 		l.said = now
-		l.Say("%s  %s", l.number(l.done+1), l.running)
+		l.say("%s  %s", l.number(l.done+1), l.running)
 	}
 }
 
@@ -97,6 +99,8 @@ func liveFindings(s result.Search) []result.Finding {
 
 // Found shows the findings of a finished search.
 func (l *Live) Found(s result.Search) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.clear()
 	l.done++
 	l.ended = l.options.Now()

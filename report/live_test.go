@@ -2,9 +2,11 @@ package report
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
 )
 
@@ -61,5 +63,41 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	live.Close()
 	if out.String() != "\r\x1b[K" {
 		t.Errorf("Close writes %q", out.String())
+	}
+}
+
+// TestLiveIsForSeveralGoroutines: what watches the nodes has its say in the middle of trials. Each line
+// is whole, and the running one is erased once for each time that it was drawn.
+func TestLiveIsForSeveralGoroutines(t *testing.T) {
+	var out strings.Builder
+	const each = 500
+	live := NewLive(&out, LiveOptions{Total: 2 * each})
+	live.style = terminal.Style{Terminal: true, Columns: 100}
+	one := trial("0001", "veth", 1000, 1, 6900, 21000, -1, 812345)
+	var all sync.WaitGroup
+	for _, do := range []func(){
+		func() { live.Status("node dut is healthy") },
+		func() { live.Progress(time.Second, time.Minute) },
+		func() { live.Trial(one) },
+		func() { live.Say("said") },
+		func() { live.Found(result.Search{Method: "mlrsearch"}) },
+		func() { live.Searching(SearchProgress{Method: "mlrsearch"}) },
+	} {
+		all.Go(func() {
+			for range each {
+				do()
+			}
+		})
+	}
+	all.Wait()
+	live.Close()
+	if live.done != 2*each {
+		t.Errorf("%d of %d trials and searches were counted", live.done, 2*each)
+	}
+	if erased := strings.Count(out.String(), "\r\x1b[K"); erased != 3*each { // by Status, Progress and Searching
+		t.Errorf("the running line was drawn %d times and erased %d times", 3*each, erased)
+	}
+	if said := strings.Count(out.String(), "said\n"); said != each {
+		t.Errorf("%d of %d lines are whole", said, each)
 	}
 }
