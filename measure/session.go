@@ -127,7 +127,8 @@ func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, 
 	return nil
 }
 
-// Watcher follows an experiment. Its methods are called one at a time.
+// Watcher follows an experiment. Its methods are called one at a time, but for Doing: what watches the
+// lab's nodes calls it, too, at any time.
 type Watcher interface {
 	// Doing names the work between trials: "building the lab (bridge)".
 	Doing(what string)
