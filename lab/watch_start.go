@@ -123,6 +123,15 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.name}}, nil
 }
 
+// watcherEnded is an error if the nodes' health will not change any more.
+func (l *Lab) watcherEnded() error {
+	faults, err := l.deadWatcher()
+	if err == nil && len(faults) > 0 {
+		err = faults[0]
+	}
+	return err
+}
+
 // watching is a watcher in this process.
 type watching struct {
 	cancel context.CancelFunc
@@ -182,8 +191,8 @@ func (l *Lab) AwaitHealthy(ctx context.Context, limit time.Duration, progress fu
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		if faults, err := now.deadWatcher(); err != nil || len(faults) > 0 {
-			return errors.Join(err, faults[0])
+		if err := now.watcherEnded(); err != nil {
+			return err
 		}
 		if names := strings.Join(waiting, "; "); names != told {
 			told = names

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -295,6 +298,18 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	}
 	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestAWaitEndsWithTheLabsJournal: one that cannot be read, as of a lab that is being removed, is an
+// error of the wait. It is pure.
+func TestAWaitEndsWithTheLabsJournal(t *testing.T) {
+	l := &Lab{state: state{dir: t.TempDir()}, plan: &plan.Plan{Nodes: []plan.Node{{Name: "a", Restart: spec.RestartAlways}}}}
+	if err := os.Mkdir(l.state.journal(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.watcherEnded(); err == nil || errors.As(err, new(Fault)) {
+		t.Errorf("a journal that cannot be read is told as %v", err)
 	}
 }
 
