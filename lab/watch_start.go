@@ -168,7 +168,7 @@ func HealthPatience(p *plan.Plan) time.Duration {
 	longest := time.Duration(0)
 	for _, n := range p.Nodes {
 		if n.Healthcheck != nil {
-			longest = max(longest, health.Patience(*n.Healthcheck))
+			longest = max(longest, health.Patience(*n.Healthcheck, node.KillDelay+watchEvery))
 		}
 	}
 	return longest

@@ -56,10 +56,14 @@ func (h Health) After(c spec.Healthcheck, started time.Time, o Outcome) Health {
 	return next
 }
 
+// patienceForStart is how long it may take until the node's first check begins: what watches the nodes
+// starts first, perhaps on a host that is busy.
+const patienceForStart = 10 * time.Second
+
 // Patience is how long a node may take at most until its first verdict: its start period, and then
-// as many failed checks as make it unhealthy. A check may take its timeout, and as long again to end
-// when it is told to.
-func Patience(c spec.Healthcheck) time.Duration {
-	one := time.Duration(c.Interval) + 2*time.Duration(c.Timeout)
-	return time.Duration(c.StartPeriod) + time.Duration(c.Retries+1)*one
+// as many failed checks as make it unhealthy. A check may take its timeout, and then toEnd until it has
+// ended and that is seen.
+func Patience(c spec.Healthcheck, toEnd time.Duration) time.Duration {
+	one := time.Duration(c.Interval) + time.Duration(c.Timeout) + toEnd
+	return patienceForStart + time.Duration(c.StartPeriod) + time.Duration(c.Retries+1)*one
 }

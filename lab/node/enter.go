@@ -45,8 +45,8 @@ var baseEnv = []string{
 	"LANG=C.UTF-8",
 }
 
-// killDelay is the time between SIGTERM and SIGKILL for a cancelled command.
-const killDelay = 2 * time.Second
+// KillDelay is the time between SIGTERM and SIGKILL for a cancelled command.
+const KillDelay = 2 * time.Second
 
 // Enter makes a command that runs inside the node: in its control groups, all its namespaces, its
 // root file system. Signals sent to it reach the command, and its exit code is the command's; when
@@ -97,7 +97,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	}
 	cmd.ExtraFiles = e.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
-	cmd.WaitDelay = killDelay
+	cmd.WaitDelay = KillDelay
 	return cmd, nil
 }
 

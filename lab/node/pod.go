@@ -92,7 +92,7 @@ func (v podRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Runnin
 	cmd := exec.CommandContext(ctx, program, append([]string{"pod", "exec", p.podFile(n.Name), "--"}, e.Argv...)...)
 	cmd.Env = os.Environ()
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
-	cmd.WaitDelay = killDelay
+	cmd.WaitDelay = KillDelay
 	return cmd, nil
 }
 
@@ -141,7 +141,7 @@ func (p Place) orderPod(ctx context.Context, program string, n plan.Node, order 
 	cmd := exec.CommandContext(ctx, program, "pod", "start", order, made)
 	cmd.Env = append(os.Environ(), "NINES_TOKEN="+token)
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
-	cmd.WaitDelay = killDelay
+	cmd.WaitDelay = KillDelay
 	cmd.Stderr = log
 	err = process.Make(p.Journal, journal.Step{Node: n.Name, Name: "make pod", Token: token}, func() (proc.Identity, error) {
 		if err := cmd.Start(); err != nil {

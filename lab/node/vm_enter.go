@@ -31,7 +31,7 @@ func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entr
 	cmd := exec.CommandContext(ctx, program, append(arguments, e.Argv...)...)
 	cmd.Env = append(append([]string{}, baseEnv...), e.Env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
-	cmd.WaitDelay = killDelay
+	cmd.WaitDelay = KillDelay
 	return cmd
 }
 
