@@ -181,8 +181,8 @@ type builder struct {
 	site     *link.Site
 	// measured is true for a lab that this process measures.
 	measured bool
-	// taps are those that machines had open when they were ended to be restarted, by node: descriptors.
-	taps map[string][]int
+	// taps are of machines that are restarted.
+	taps keptTaps
 	// before is the lab's previous plan; nil for a new lab.
 	before *plan.Plan
 }

@@ -2,7 +2,10 @@ package lab
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -12,11 +15,17 @@ import (
 // firstTap is the descriptor of QEMU's first tap; the others follow it (connect).
 const firstTap = 3
 
+// keptTaps are the taps that machines had open when they were ended to be restarted, by node:
+// descriptors. Machines boot side by side, and each takes its own.
+type keptTaps struct {
+	mu sync.Mutex
+	of map[string][]int
+}
+
 // keepTaps takes over the taps of virtual machines that are restarted. A tap has a carrier only while
 // a process has it open, so without this the other end of each link would lose its own. Where the
 // kernel cannot (before Linux 5.6), the carriers go and come back.
 func (b *builder) keepTaps(nodes []plan.Node) {
-	b.taps = map[string][]int{}
 	for _, n := range nodes {
 		r := b.running.of(n.Name)
 		if !n.Guest() || !b.Alive(n.Name) {
@@ -26,17 +35,61 @@ func (b *builder) keepTaps(nodes []plan.Node) {
 		if err != nil {
 			continue
 		}
+		var taps []int
 		for i := range b.tapsOf(n) {
 			fd, err := unix.PidfdGetfd(pidfd, firstTap+i, 0)
-			if err != nil || !isTap(fd) {
+			if err != nil {
 				break
 			}
-			b.taps[n.Name] = append(b.taps[n.Name], fd)
+			if !isTap(fd) {
+				_ = unix.Close(fd)
+				break
+			}
+			taps = append(taps, fd)
 		}
 		_ = unix.Close(pidfd)
-		if !r.QEMU.Alive() {
-			b.closeTaps() // the process id may have been another's by then
-		}
+		// Otherwise the process id may have been another's by then.
+		b.taps.keep(n.Name, taps, r.QEMU.Alive())
+	}
+}
+
+// keep keeps the taps of a node, or closes them if they may be another's.
+func (k *keptTaps) keep(nodeName string, taps []int, its bool) {
+	if !its {
+		closeAll(taps)
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == nil {
+		k.of = map[string][]int{}
+	}
+	k.of[nodeName] = taps
+}
+
+// next is the next tap that was kept for a node; false if none is left.
+func (k *keptTaps) next(nodeName string) (int, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	taps := k.of[nodeName]
+	if len(taps) == 0 {
+		return 0, false
+	}
+	k.of[nodeName] = taps[1:]
+	return taps[0], true
+}
+
+// close closes those that nobody took.
+func (k *keptTaps) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	closeAll(slices.Concat(slices.Collect(maps.Values(k.of))...))
+	k.of = nil
+}
+
+func closeAll(descriptors []int) {
+	for _, fd := range descriptors {
+		_ = unix.Close(fd)
 	}
 }
 
@@ -61,30 +114,20 @@ func isTap(fd int) bool {
 // takeTap is the next tap that was kept for a machine, without the frames that came while nobody read
 // them; nil if none was.
 func (b *builder) takeTap(nodeName string) *os.File {
-	kept := b.taps[nodeName]
-	if len(kept) == 0 {
+	tap, kept := b.taps.next(nodeName)
+	if !kept {
 		return nil
 	}
-	b.taps[nodeName] = kept[1:]
 	frame := make([]byte, 1<<16)
-	if unix.SetNonblock(kept[0], true) == nil {
+	if unix.SetNonblock(tap, true) == nil {
 		for range maxStale {
-			if _, err := unix.Read(kept[0], frame); errors.Is(err, unix.EAGAIN) {
+			if _, err := unix.Read(tap, frame); errors.Is(err, unix.EAGAIN) {
 				break
 			}
 		}
 	}
-	return os.NewFile(uintptr(kept[0]), "tap of "+nodeName)
+	return os.NewFile(uintptr(tap), "tap of "+nodeName)
 }
 
 // maxStale is more frames than a tap's queue holds (txQueueLen of package link).
 const maxStale = 4096
-
-func (b *builder) closeTaps() {
-	for _, taps := range b.taps {
-		for _, tap := range taps {
-			_ = unix.Close(tap)
-		}
-	}
-	b.taps = nil
-}

@@ -40,7 +40,7 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
 		begun := time.Now()
 		b.keepTaps(nodes)
-		defer b.closeTaps()
+		defer b.taps.close()
 		err := b.end(ctx, nodes, options.Kill)
 		if err == nil {
 			err = b.begin(ctx, nodes)
