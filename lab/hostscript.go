@@ -63,8 +63,15 @@ func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	return nil
 }
 
+// startError is a script that did not run, for a reason that may be gone the next time.
+type startError struct{ cause error }
+
+func (e *startError) Error() string { return "it could not be started: " + e.cause.Error() }
+func (e *startError) Unwrap() error { return e.cause }
+
 // runHostTeardown runs a host's teardown script. That it fails is told and does not keep the lab: it
-// would fail again, and nothing of nines depends on it.
+// would fail again, and nothing of nines depends on it. One that was not started stays in the journal.
+// A Ctrl-C does not end it: what is left of a lab then is undone all the same.
 func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 	if _, err := os.Lstat(u.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil // the journal has the step, and nines was killed before it wrote the script
@@ -74,7 +81,11 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 		return fmt.Errorf("the timeout of %s: %w", u.Path, err)
 	}
 	log := filepath.Join(filepath.Dir(u.Path), hostTeardownLog)
-	if err := runHostScript(ctx, u.Path, log, timeout); err != nil {
+	err = runHostScript(context.WithoutCancel(ctx), u.Path, log, timeout)
+	if errors.As(err, new(*startError)) {
+		return fmt.Errorf("run the file's host_teardown: %w", err)
+	}
+	if err != nil {
 		u.Notef("the file's host_teardown failed, so what it should have removed may still be there: %v", err)
 	}
 	return nil
@@ -84,7 +95,7 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 func runHostScript(ctx context.Context, path, log string, timeout time.Duration) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return &startError{err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -101,7 +112,7 @@ func runHostScript(ctx context.Context, path, log string, timeout time.Duration)
 		}
 		leashed, err := leash(ctx, initPath, cmd)
 		if err != nil {
-			return err
+			return &startError{err}
 		}
 		defer leashed.Release()
 		cmd = leashed.Cmd
@@ -112,7 +123,14 @@ func runHostScript(ctx context.Context, path, log string, timeout time.Duration)
 		defer out.Close()
 		cmd.Stdout, cmd.Stderr = out, out
 	}
-	err = cmd.Run()
+	if err := cmd.Start(); err != nil {
+		// An interpreter that is missing will be missing the next time, too.
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+		return &startError{err}
+	}
+	err = cmd.Wait()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("it ran longer than %v, the timeout of scripts", timeout)
 	}

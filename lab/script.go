@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -105,7 +106,8 @@ func (l *Lab) ScriptCommand(ctx context.Context, nodeName string, argv []string,
 	return leash(ctx, initPath, cmd)
 }
 
-// leash puts a command on a leash (programs/nines-init/leash.c).
+// leash puts a command on a leash (programs/nines-init/leash.c). The leash is in a process group of its
+// own: a terminal's Ctrl-C reaches nines, which then decides what becomes of the command.
 func leash(ctx context.Context, initPath string, cmd *exec.Cmd) (*Leashed, error) {
 	end, held, err := os.Pipe()
 	if err != nil {
@@ -113,6 +115,7 @@ func leash(ctx context.Context, initPath string, cmd *exec.Cmd) (*Leashed, error
 	}
 	leashed := exec.CommandContext(ctx, initPath, append([]string{"leash", cmd.Path}, cmd.Args[1:]...)...)
 	leashed.Env, leashed.ExtraFiles = cmd.Env, []*os.File{end}
+	leashed.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	leashed.Cancel = func() error { return leashed.Process.Signal(os.Interrupt) }
 	leashed.WaitDelay = leashDelay
 	return &Leashed{leashed, []*os.File{end, held}}, nil
