@@ -95,7 +95,7 @@ var keyForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`)
 // Set sets a variable of a node, or a global one.
 func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 	switch {
-	case scope == wire.ScopeLoop:
+	case scope == wire.ScopeLoop, v.isSwept(key):
 		return fmt.Errorf("%s: what the sweep varies cannot be set", key)
 	case !keyForm.MatchString(key):
 		return fmt.Errorf("%q cannot be a variable's name: letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
@@ -116,6 +116,13 @@ func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 	}
 	to[key] = value
 	return nil
+}
+
+// isSwept is true for what the sweep varies. The result tells its value from the file, so that it has
+// to be what the scripts see, in whichever scope.
+func (v *Variables) isSwept(key string) bool {
+	_, varies := v.loop[key]
+	return varies || v.hidden[key]
 }
 
 // Values are all variables of a trial, for its result.

@@ -57,6 +57,18 @@ func TestSweptVariablesAreTheTrials(t *testing.T) {
 	}
 }
 
+// TestWhatTheSweepVariesIsNotSet, neither by a trial nor by the setup before it: the result would have
+// another value than the scripts.
+func TestWhatTheSweepVariesIsNotSet(t *testing.T) {
+	for when, v := range map[string]*Variables{"trial": fileVariables().Trial(nil), "setup": fileVariables().Outside()} {
+		for _, scope := range []wire.Scope{wire.ScopeNode, wire.ScopeGlobal, wire.ScopeLoop} {
+			if err := v.Set("a", "rate", "5", scope); err == nil || !strings.Contains(err.Error(), "what the sweep varies cannot be set") {
+				t.Errorf("a %s script sets rate in %q: %v", when, scope, err)
+			}
+		}
+	}
+}
+
 // TestTrialsForgetWhatTheySet, and keep what the setup has set.
 func TestTrialsForgetWhatTheySet(t *testing.T) {
 	setup := fileVariables().Outside()
