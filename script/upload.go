@@ -18,6 +18,8 @@ type Folder struct {
 	left int64 // bytes
 	// names are the uploads so far, in order.
 	names []string
+	// begun counts the uploads, for the names that they have until they are whole.
+	begun int
 }
 
 // The files of a script's output, and the folder of its uploads.
@@ -98,11 +100,13 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	if size <= left {
 		f.left -= size
 	}
+	f.begun++
+	number := f.begun
 	f.mu.Unlock()
 	if size > left {
 		return fmt.Errorf("%s has %d bytes, and %d are left of what a node may leave in a trial; raise scripts: {upload_limit: …}", name, size, left)
 	}
-	if err := f.write(path.Join(UploadsFolder, name), size, from); err != nil {
+	if err := f.write(path.Join(UploadsFolder, name), number, size, from); err != nil {
 		f.mu.Lock()
 		f.left += size
 		f.mu.Unlock()
@@ -119,12 +123,13 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	return nil
 }
 
-// write writes a file under another name first, so that half an upload is not one.
-func (f *Folder) write(to string, size int64, from io.Reader) (err error) {
+// write writes a file under another name first, so that half an upload is not one. The number makes
+// that name different for each of two uploads of one name.
+func (f *Folder) write(to string, number int, size int64, from io.Reader) (err error) {
 	if err := f.root.MkdirAll(path.Dir(to), 0o700); err != nil {
 		return err
 	}
-	half := path.Join(path.Dir(to), "."+path.Base(to)+".tmp")
+	half := path.Join(path.Dir(to), fmt.Sprintf(".%s.%d.tmp", path.Base(to), number))
 	defer func() {
 		if err != nil {
 			_ = f.root.Remove(half)

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,29 @@ func newFolder(t *testing.T, limit int64) (folder *Folder, dir string) {
 	}
 	t.Cleanup(func() { _ = folder.Close() })
 	return folder, filepath.Join(dir, "a")
+}
+
+// TestUploadsOfOneNameAtOnce do not write into one another: the one that is whole last stays.
+func TestUploadsOfOneNameAtOnce(t *testing.T) {
+	folder, dir := newFolder(t, 1000)
+	from, slow := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- folder.Upload("x", 6, from) }()
+	if _, err := slow.Write([]byte("slo")); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Upload("x", 4, strings.NewReader("fast")); err != nil {
+		t.Error(err)
+	}
+	if _, err := slow.Write([]byte("wly")); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, UploadsFolder, "x")); err != nil || string(text) != "slowly" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
 }
 
 func TestUploadsStayInTheirFolder(t *testing.T) {
