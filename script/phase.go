@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -90,10 +91,16 @@ type Phase struct {
 	starter   Starter
 	timeout   time.Duration
 
+	folders map[string]*Folder
+
 	mu       sync.Mutex
 	barriers *Barriers
-	folders  map[string]*Folder
 	commands map[string]*command // by node and name
+	// callers are the connections of requests under way, which requests counts.
+	callers  map[net.Conn]bool
+	requests sync.WaitGroup
+	// ended is true when the last script has ended: no request is taken any more.
+	ended bool
 }
 
 // PhaseOptions say what a phase runs.
@@ -116,7 +123,7 @@ func NewPhase(o PhaseOptions) (*Phase, error) {
 	}
 	p := &Phase{
 		parts: o.Parts, variables: o.Variables, starter: o.Starter, timeout: o.Timeout,
-		barriers: NewBarriers(names), folders: map[string]*Folder{}, commands: map[string]*command{},
+		barriers: NewBarriers(names), folders: map[string]*Folder{}, commands: map[string]*command{}, callers: map[net.Conn]bool{},
 	}
 	for _, part := range o.Parts {
 		folder, err := NewFolder(o.Into, part.Node, o.Limit)
@@ -140,6 +147,7 @@ func (p *Phase) Run(ctx context.Context) ([]Outcome, error) {
 		})
 	}
 	group.Wait()
+	p.endRequests()
 	p.endCommands()
 	for i := range outcomes {
 		folder := p.folders[outcomes[i].Node]
@@ -155,13 +163,16 @@ func (p *Phase) run(ctx context.Context, part Part) (Outcome, error) {
 	defer cancel()
 	begun := time.Now()
 	outcome := Outcome{Node: part.Node, Kind: part.Kind}
+	defer func() { p.endAtBarriers(outcome) }()
 	folder := p.folders[part.Node]
 	out, err := folder.Output(StdoutFile)
 	if err != nil {
+		outcome.Status, outcome.How = Ending{Err: err}.status(ctx)
 		return outcome, err
 	}
 	complaints, err := folder.Output(StderrFile)
 	if err != nil {
+		outcome.Status, outcome.How = Ending{Err: err}.status(ctx)
 		return outcome, errors.Join(err, out.Close())
 	}
 	var ending Ending
@@ -178,14 +189,18 @@ func (p *Phase) run(ctx context.Context, part Part) (Outcome, error) {
 			outcome.How += ": " + said
 		}
 	}
-	p.mu.Lock()
-	how := outcome.How
+	return outcome, errors.Join(out.Close(), complaints.Close())
+}
+
+// endAtBarriers tells the barriers how a script ended.
+func (p *Phase) endAtBarriers(o Outcome) {
+	how := o.How
 	if how == "" {
 		how = "has ended"
 	}
-	p.barriers.End(part.Node, how)
-	p.mu.Unlock()
-	return outcome, errors.Join(out.Close(), complaints.Close())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.barriers.End(o.Node, how)
 }
 
 // close forgets the folders.

@@ -160,11 +160,44 @@ func readLine(reader *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// beginRequest lets a request in, unless the phase's scripts have ended.
+func (p *Phase) beginRequest(conn net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	p.callers[conn] = true
+	p.requests.Add(1)
+	return true
+}
+
+func (p *Phase) endRequest(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.callers, conn)
+	p.requests.Done()
+}
+
+// endRequests refuses requests from now on, and waits for those under way: what they change is read
+// next, and their folders are closed. Only a process that has left its script's group still calls, and
+// nobody knows when it would end, so that what it has not sent is not waited for.
+func (p *Phase) endRequests() {
+	p.mu.Lock()
+	p.ended = true
+	for conn := range p.callers {
+		_ = conn.SetReadDeadline(time.Unix(1, 0)) // fails where it has been closed
+	}
+	p.mu.Unlock()
+	p.requests.Wait()
+}
+
 // answer meets a request of a node. The connection ends where the caller gives up.
 func (p *Phase) answer(node string, r wire.Request, conn net.Conn, body *bufio.Reader) (string, error) {
-	if p.folders[node] == nil {
+	if p.folders[node] == nil || !p.beginRequest(conn) {
 		return "", errNoPhase
 	}
+	defer p.endRequest(conn)
 	switch r.Verb {
 	case wire.Get:
 		p.mu.Lock()

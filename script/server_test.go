@@ -53,9 +53,13 @@ type stage struct {
 	sockets map[string]string
 	dir     string
 	ended   chan struct{}
+	phase   *Phase
 	got     map[string]Outcome
 	cancel  context.CancelFunc
 }
+
+// stageLimit is how many bytes a node of a stage may leave.
+const stageLimit = 1 << 20
 
 func newStage(t *testing.T, timeout time.Duration, texts map[string]string) *stage {
 	t.Helper()
@@ -74,13 +78,13 @@ func newStage(t *testing.T, timeout time.Duration, texts map[string]string) *sta
 		t.Fatal(err)
 	}
 	phase, err := NewPhase(PhaseOptions{
-		Parts: parts, Variables: fileVariables().Trial(nil), Starter: onHost{s.sockets}, Timeout: timeout, Into: root, Limit: 1 << 20,
+		Parts: parts, Variables: fileVariables().Trial(nil), Starter: onHost{s.sockets}, Timeout: timeout, Into: root, Limit: stageLimit,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
+	s.cancel, s.phase = cancel, phase
 	t.Cleanup(func() {
 		cancel()
 		<-s.ended
@@ -239,6 +243,47 @@ func TestRequests(t *testing.T) {
 	if got := s.kept("a", UploadsFolder, "left.status"); got != "killed\n" {
 		t.Errorf("the command that was left ended as %q", got)
 	}
+}
+
+// TestAPhaseThatHasEndedTakesNothing: an upload that its caller does not go on with ends with the
+// phase and leaves nothing, and what comes later is refused.
+func TestAPhaseThatHasEndedTakesNothing(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	s := newStage(t, time.Hour, map[string]string{"a": "until [ -e " + gate + " ]; do sleep 0.01; done"})
+	s.asked("a", wire.Request{Verb: wire.Get, Key: "hostname"}, "")
+	conn, err := net.Dial("unix", s.sockets["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Write([]byte(`{"verb":"` + wire.Upload + `","name":"x.csv","bytes":10}` + "\n1,2")); err != nil {
+		t.Fatal(err)
+	}
+	uploads := filepath.Join(s.dir, "a", UploadsFolder)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if files, err := os.ReadDir(uploads); err != nil || len(files) > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the upload does not begin")
+		}
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if files, err := os.ReadDir(uploads); err != nil || len(files) > 0 {
+		t.Errorf("the upload has left %v, %v", files, err)
+	}
+	for _, r := range []wire.Request{
+		{Verb: wire.Set, Key: "late", Value: "1"}, {Verb: wire.Run, Name: "late", Argv: []string{"sleep", "1000"}},
+		{Verb: wire.Get, Key: "hostname"},
+	} {
+		if _, err := s.phase.answer("a", r, conn, nil); !errors.Is(err, errNoPhase) {
+			t.Errorf("after the end %+v is answered: %v", r, err)
+		}
+	}
+	s.phase.endCommands()
 }
 
 // TestNonsenseIsAnswered: what is no request neither stops nor blocks the server.
