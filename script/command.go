@@ -67,6 +67,12 @@ func (p *Phase) start(node, name string, argv []string, dir string, env []string
 		}
 		c.failure = errors.Join(out.Close(), complaints.Close(),
 			folder.WriteFile(path.Join(UploadsFolder, name+"."+StatusFile), c.outcome+"\n"))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.cut[node] = p.cut[node] || out.Cut() || complaints.Cut()
+		if c.failure != nil {
+			p.unkept = append(p.unkept, fmt.Errorf("node %s: its command %s: %w", node, name, c.failure))
+		}
 	}()
 	return nil
 }

@@ -32,7 +32,7 @@ type Outcome struct {
 	How     string
 	Took    time.Duration
 	Uploads []string
-	// Cut is true where its output and uploads were more than the limit.
+	// Cut is true where its output and uploads were more than the limit, or its commands' were.
 	Cut bool
 }
 
@@ -99,6 +99,10 @@ type Phase struct {
 	// callers are the connections of requests under way, which requests counts.
 	callers  map[net.Conn]bool
 	requests sync.WaitGroup
+	// cut has the nodes of which a command said more than was kept, and unkept is what could not be
+	// written of commands.
+	cut    map[string]bool
+	unkept []error
 	// ended is true when the last script has ended: no request is taken any more.
 	ended bool
 }
@@ -123,7 +127,7 @@ func NewPhase(o PhaseOptions) (*Phase, error) {
 	}
 	p := &Phase{
 		parts: o.Parts, variables: o.Variables, starter: o.Starter, timeout: o.Timeout,
-		barriers: NewBarriers(names), folders: map[string]*Folder{}, commands: map[string]*command{}, callers: map[net.Conn]bool{},
+		barriers: NewBarriers(names), folders: map[string]*Folder{}, commands: map[string]*command{}, callers: map[net.Conn]bool{}, cut: map[string]bool{},
 	}
 	for _, part := range o.Parts {
 		folder, err := NewFolder(o.Into, part.Node, o.Limit)
@@ -151,10 +155,12 @@ func (p *Phase) Run(ctx context.Context) ([]Outcome, error) {
 	p.endCommands()
 	for i := range outcomes {
 		folder := p.folders[outcomes[i].Node]
+		outcomes[i].Cut = outcomes[i].Cut || p.cut[outcomes[i].Node]
 		outcomes[i].Uploads = folder.Uploads()
 		slices.Sort(outcomes[i].Uploads)
 		failures = append(failures, folder.WriteFile(StatusFile, outcomes[i].Status+"\n"))
 	}
+	failures = append(failures, p.unkept...)
 	return outcomes, errors.Join(append(failures, p.close())...)
 }
 

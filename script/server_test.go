@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -284,6 +285,73 @@ func TestAPhaseThatHasEndedTakesNothing(t *testing.T) {
 		}
 	}
 	s.phase.endCommands()
+}
+
+// TestTheOutputOfACommandIsNotCutInSilence: also not of a command whose name another has then.
+func TestTheOutputOfACommandIsNotCutInSilence(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	script := "until [ -e " + gate + " ]; do sleep 0.01; done"
+	s := newStage(t, time.Hour, map[string]string{"a": script, "b": script})
+	for _, argv := range [][]string{{"head", "-c", strconv.Itoa(stageLimit + 1), "/dev/zero"}, {"true"}} {
+		s.asked("a", wire.Request{Verb: wire.Run, Name: "much", Argv: argv}, "")
+		if answer := s.asked("a", wire.Request{Verb: wire.Wait, Name: "much"}, ""); answer.Value != "0" {
+			t.Fatalf("the command ended as %+v", answer)
+		}
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if !s.got["a"].Cut || s.got["b"].Cut {
+		t.Errorf("what a and b left was cut: %v, %v", s.got["a"].Cut, s.got["b"].Cut)
+	}
+}
+
+// TestOutputsThatCannotBeKeptFailThePhase: that of a command, whose status has no file, and that of a
+// script, whose peers do not wait for it.
+func TestOutputsThatCannotBeKeptFailThePhase(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", StdoutFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	phase, err := NewPhase(PhaseOptions{
+		Parts:     []Part{{Node: "a", Text: "true"}, {Node: "b", Text: "exec sleep 1000"}},
+		Variables: fileVariables().Trial(nil), Starter: onHost{}, Timeout: time.Hour, Into: root, Limit: stageLimit,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "b", UploadsFolder, "c."+StatusFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := phase.start("b", "c", []string{"true"}, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	barrier := phase.barriers.Arrive("b", "")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := phase.Run(ctx)
+		failed <- err
+	}()
+	select {
+	case err := <-barrier:
+		if err == nil || !strings.Contains(err.Error(), "node a, whose script could not be run") {
+			t.Errorf("the barrier ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("b waits for a")
+	}
+	cancel()
+	if err := <-failed; err == nil || !strings.Contains(err.Error(), "node b: its command c") || !strings.Contains(err.Error(), StdoutFile) {
+		t.Errorf("the phase ended with %v", err)
+	}
 }
 
 // TestNonsenseIsAnswered: what is no request neither stops nor blocks the server.
