@@ -23,12 +23,20 @@ func (now programs) impairmentsSince(before programs, p *plan.Plan) []result.Imp
 				one.Done = &result.ImpairmentCounts{
 					First: was.Packets, Packets: is.Packets - was.Packets, Lost: is.Lost - was.Lost, Corrupted: is.Corrupted - was.Corrupted,
 					Reordered: is.Reordered - was.Reordered, Duplicated: is.Duplicated - was.Duplicated, Refused: is.Refused - was.Refused,
+					Waiting: waiting(is),
 				}
 			}
 			list = append(list, one)
 		}
 	}
 	return list
+}
+
+// waiting is how many packets and copies a port holds. The switch goes on while its counters are
+// read, in their order, so more may be lost, refused or given by then than had come.
+func waiting(is client.ImpairStats) uint64 {
+	came, gone := is.Packets+is.Duplicated, is.Lost+is.Refused+is.Given
+	return came - min(came, gone)
 }
 
 // readImpairment notes what a switch's port has done on purpose.

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"nines.dev/nines/spec"
@@ -42,18 +43,31 @@ func (w *work) checkDrain() error {
 	if w.stream == nil {
 		return nil
 	}
-	var longest time.Duration
+	var longest, queued spec.Duration
 	for _, h := range w.hops() {
 		if what := h.out.link.spec.ImpairmentOf(h.out.String()); what != nil {
-			longest += time.Duration(what.LongestDelay())
+			longest += what.LongestDelay()
+			queued += what.LongestQueue(w.stream.FrameBytes)
 		}
 	}
-	drain := time.Duration(w.stream.Drain)
-	if longest <= drain {
+	longest += queued
+	if longest <= w.stream.Drain {
 		return nil
 	}
-	return at(&Conflict{"traffic", fmt.Sprintf("the links on its way delay a packet for up to %v, and a trial waits %v for the last ones, so it would take them for lost",
-		spec.Duration(longest), w.stream.Drain), fmt.Sprintf("write traffic: {drain: %v} or more", spec.Duration(longest+100*time.Millisecond))}, []string{"traffic", "drain"})
+	of := ""
+	var remedies []string
+	if enough := longest + spec.Duration(100*time.Millisecond); enough <= spec.LongestDrain() {
+		remedies = append(remedies, fmt.Sprintf("write traffic: {drain: %v} or more", enough))
+	}
+	if queued > 0 {
+		of = fmt.Sprintf(" (%v where as many wait for the rate as the limit allows)", queued)
+		remedies = append(remedies, "give the links a smaller limit or a higher rate")
+	}
+	if len(remedies) == 0 {
+		remedies = append(remedies, "give the links less delay")
+	}
+	return at(&Conflict{"traffic", fmt.Sprintf("the links on its way delay a packet for up to %v%s, and a trial waits %v for the last ones, so it would take them for lost",
+		longest, of, w.stream.Drain), strings.Join(remedies, ", or ")}, []string{"traffic", "drain"})
 }
 
 // Program is the program between the link's ends; nil: none.

@@ -122,6 +122,8 @@ type ImpairmentCounts struct {
 	Duplicated uint64 `json:"duplicated"`
 	// Refused found as many packets waiting as the limit allows.
 	Refused uint64 `json:"refused"`
+	// Waiting packets and copies had not left at the trial's end.
+	Waiting uint64 `json:"waiting"`
 }
 
 // Occurrence is an event of the experiment file that happened to the lab. Times are since the trial's traffic began, with

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -66,6 +67,18 @@ func (d Distribution) above() float64 {
 // LongestDelay is the longest time that a packet waits besides what the rate makes it wait.
 func (i Impairment) LongestDelay() Duration {
 	return i.Delay + Duration(float64(i.Jitter)*i.Distribution.above())
+}
+
+// LongestQueue is the longest time that the rate makes a packet wait, in whole milliseconds: as many
+// as the limit allows leave with it, all of this size with their FCS. At most a year, as a low rate may
+// ask for more than a Duration holds.
+func (i Impairment) LongestQueue(frameBytes int) Duration {
+	if i.Rate == 0 {
+		return 0
+	}
+	const year = 365 * 24 * 3600 * 1e3
+	ms := float64(i.Limit) * float64(frameBytes) * 8 / float64(i.Rate) * 1e3
+	return Duration(math.Ceil(min(ms, year)) * 1e6)
 }
 
 // String is the impairment in one line: "delay 1ms ± 100us (normal), loss 0.001".

@@ -66,6 +66,15 @@ func (t *Traffic) PacketsPerSecond() float64 {
 // Lasts is how long a trial sends packets and waits for them.
 func (t *Traffic) Lasts() time.Duration { return time.Duration(t.Warmup + t.Duration + t.Drain) }
 
+// LongestDrain is the longest drain that a file may ask for.
+func LongestDrain() Duration {
+	longest, err := ParseDuration(rules["Traffic.drain"].most)
+	if err != nil {
+		panic(err) // the rule is part of the program
+	}
+	return longest
+}
+
 // AtMost is the experiment with its traffic sent as fast as the port takes packets: the trial that
 // finds what rate_of_maximum is a fraction of. It keeps no data of single packets, and nothing happens
 // in it.

@@ -159,6 +159,7 @@ export interface ImpairmentCounts {
   reordered: number;
   duplicated: number;
   refused: number;
+  waiting: number;
 }
 
 export interface Impairment {
