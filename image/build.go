@@ -23,7 +23,7 @@ import (
 )
 
 // buildFormat increases when images are built differently.
-const buildFormat = 1
+const buildFormat = 2
 
 // basicPackages are in every image of a release: tools that a user needs in a network node.
 var basicPackages = []string{"ethtool", "iproute2", "iputils-ping", "procps", "tcpdump"}
@@ -58,29 +58,28 @@ type inputs struct {
 	SSH      bool              `json:"ssh,omitempty"`
 }
 
-func (s Store) inputsOf(r spec.ImageRecipe) (inputs, error) {
-	in := inputs{Format: buildFormat, Packages: packagesOf(r), SSH: r.SSH, Files: map[string]string{}}
+// inputsOf also opens the image that the recipe begins with, unless that is a release.
+func (s Store) inputsOf(r spec.ImageRecipe) (in inputs, base *source, err error) {
+	in = inputs{Format: buildFormat, Packages: packagesOf(r), SSH: r.SSH, Files: map[string]string{}}
 	if r.IsRelease() {
 		in.Release = r.From
 	} else {
-		base, err := s.find(r.From)
-		if err != nil {
-			return in, err
+		if base, err = s.find(r.From); err != nil {
+			return in, nil, err
 		}
 		in.Base = base.digest
 	}
-	var err error
 	if r.Script != "" {
 		if in.Script, err = digestOf(r.Script); err != nil {
-			return in, exit.Wrongf("the image's script: %w", err)
+			return in, nil, exit.Wrongf("the image's script: %w", err)
 		}
 	}
 	for _, file := range r.Files {
 		if in.Files[file.Target], err = digestOf(file.Source); err != nil {
-			return in, exit.Wrongf("a file of the image: %w", err)
+			return in, nil, exit.Wrongf("a file of the image: %w", err)
 		}
 	}
-	return in, nil
+	return in, base, nil
 }
 
 func packagesOf(r spec.ImageRecipe) []string {
@@ -130,7 +129,7 @@ const (
 // Build builds an image and gives it a name, unless the name has it already, built of the same
 // inputs; again builds it anew, with the packages that Debian has now.
 func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again bool) (_ Entry, err error) {
-	in, err := s.inputsOf(r)
+	in, base, err := s.inputsOf(r)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -162,12 +161,16 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 	defer stop()
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	_, err = s.folder(buildsFolder).Whole(ctx, filepath.Base(dir), func(ctx context.Context, dir string) error {
-		return s.build(ctx, dir, r)
+		return build(ctx, dir, r, base)
 	})
 	if err != nil {
 		return Entry{}, err
 	}
-	img, err := ofRootfs(filepath.Join(dir, rootTar), v1.Config{Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}})
+	config := v1.Config{Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}
+	if base != nil {
+		config = base.config
+	}
+	img, err := ofRootfs(filepath.Join(dir, rootTar), config)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -240,8 +243,8 @@ func (s Store) showTime(name string) (stop func()) {
 }
 
 // build makes the root file system in a folder, and of it the file rootTar.
-func (s Store) build(ctx context.Context, dir string, r spec.ImageRecipe) error {
-	tree, err := s.base(ctx, dir, r)
+func build(ctx context.Context, dir string, r spec.ImageRecipe, base *source) error {
+	tree, err := begin(ctx, dir, r, base)
 	if err != nil {
 		return err
 	}
@@ -272,18 +275,14 @@ func (s Store) build(ctx context.Context, dir string, r spec.ImageRecipe) error 
 	return errors.Join(err, os.RemoveAll(tree))
 }
 
-// base makes the tree that the recipe begins with.
-func (s Store) base(ctx context.Context, dir string, r spec.ImageRecipe) (tree string, err error) {
-	if r.IsRelease() {
+// begin makes the tree that the recipe begins with.
+func begin(ctx context.Context, dir string, r spec.ImageRecipe, base *source) (tree string, err error) {
+	if base == nil {
 		return vmimage.Bootstrap(ctx, dir, r.From, packagesOf(r), epochOf(r))
-	}
-	from, err := s.find(r.From)
-	if err != nil {
-		return "", err
 	}
 	tree = filepath.Join(dir, rootFolder)
 	if err := os.Mkdir(tree, 0o755); err != nil {
 		return "", err
 	}
-	return tree, from.unpack(tree)
+	return tree, base.unpack(tree)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -213,7 +214,8 @@ func TestAnImageIsBuiltOnAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	imported(t, s, "base", imageOf(t, v1.Config{}, layerOf(t, append(slices.Clone(lower), entry{"bin/", ""}, entry{"bin/busybox", string(program)}, entry{"bin/sh", "->busybox"})...), layerOf(t, upper...)))
+	config := v1.Config{Entrypoint: []string{"serve"}, Cmd: []string{"--all"}, User: "web", WorkingDir: "/srv", Env: []string{"PATH=/own", "SHAPE=round"}}
+	imported(t, s, "base", imageOf(t, config, layerOf(t, append(slices.Clone(lower), entry{"bin/", ""}, entry{"bin/busybox", string(program)}, entry{"bin/sh", "->busybox"})...), layerOf(t, upper...)))
 	script, motd := filepath.Join(dir, "setup"), filepath.Join(dir, "motd")
 	write := func(path, text string) {
 		t.Helper()
@@ -236,6 +238,9 @@ func TestAnImageIsBuiltOnAnother(t *testing.T) {
 	u, err := s.Unpack(context.Background(), "mine")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(u.Config, config) {
+		t.Errorf("its configuration is %+v, and the one of its base %+v", u.Config, config)
 	}
 	if text, err := os.ReadFile(filepath.Join(u.Root, "made")); err != nil || string(text) != "hello\n" {
 		t.Errorf("the script made %q: %v", text, err)
@@ -314,7 +319,7 @@ func TestNothingOfAKilledBuildIsUsed(t *testing.T) {
 	s := newStore(t)
 	imported(t, s, "base", imageOf(t, v1.Config{}, layerOf(t, lower...)))
 	r := spec.ImageRecipe{From: "base"}
-	in, err := s.inputsOf(r)
+	in, _, err := s.inputsOf(r)
 	if err != nil {
 		t.Fatal(err)
 	}
