@@ -137,8 +137,8 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 	if old, err := s.built(name); err != nil || old.Recipe == key && !again {
 		return old, err
 	}
-	if os.Geteuid() != 0 {
-		return Entry{}, &exit.MissingError{Capability: "root", Reason: "an image has files of many users", Remedy: "run it with sudo"}
+	if err := needsRoot(); err != nil {
+		return Entry{}, err
 	}
 	if err := s.begin(); err != nil {
 		return Entry{}, err
@@ -175,6 +175,14 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 		return Entry{}, err
 	}
 	return s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key})
+}
+
+// needsRoot is for what writes or reads the owners of an image's files.
+func needsRoot() error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	return &exit.MissingError{Capability: "root", Reason: "an image has files of many users", Remedy: "run it with sudo"}
 }
 
 // built is what a name of a recipe means; an empty one if it means nothing yet.

@@ -55,6 +55,11 @@ func (s Store) Export(ctx context.Context, called string, format Format, path st
 	if _, err := os.Lstat(path); err == nil {
 		return alreadyThere(path)
 	}
+	if format != FormatLayout && format != FormatArchive {
+		if err := needsRoot(); err != nil {
+			return fmt.Errorf("the format %s: %w", format, err)
+		}
+	}
 	entry, err := s.Named(called)
 	if err != nil {
 		return err

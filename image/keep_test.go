@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
@@ -419,5 +421,61 @@ func TestAnImageThatIsUsedMeanwhileStays(t *testing.T) {
 	}
 	if left := foldersOf(t, s); len(left) > 0 {
 		t.Errorf("what nobody uses is there: %q", left)
+	}
+}
+
+// TestOwnersAreRootsBusiness: without root no image leaves as files, whose owners would be wrong, and
+// root takes no files that another user has unpacked.
+func TestOwnersAreRootsBusiness(t *testing.T) {
+	labtest.Root(t)
+	s, dir := newStore(t), t.TempDir()
+	imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	export := func(f Format) error {
+		return s.Export(context.Background(), "frr", f, filepath.Join(dir, string(f)))
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer setUser(t, 65534)()
+		for _, f := range []Format{FormatRootfs, FormatLXC, FormatDisk} {
+			if err := export(f); exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), "sudo") {
+				t.Errorf("%s without root: %v", f, err)
+			}
+		}
+	}()
+	<-done
+	u, err := s.Unpack(context.Background(), "frr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Lchown(filepath.Dir(u.Root), 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Unpack(context.Background(), "frr"); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "rm --unpacked") {
+		t.Errorf("what user 65534 has unpacked: %v", err)
+	}
+	if err := export(FormatRootfs); exit.Code(err) != exit.Wrong {
+		t.Errorf("exported from it: %v", err)
+	}
+	if err := s.Remove(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := export(FormatDisk); err != nil {
+		t.Errorf("after the remedy: %v", err)
+	}
+}
+
+// setUser makes this thread another user's; the system call is not the one of package syscall, which
+// changes all threads.
+func setUser(t testing.TB, uid uintptr) (back func()) {
+	runtime.LockOSThread()
+	if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uid, ^uintptr(0)); no != 0 {
+		t.Errorf("setresuid: %v", no)
+	}
+	return func() {
+		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), 0, ^uintptr(0)); no != 0 {
+			t.Errorf("setresuid: %v", no)
+		}
+		runtime.UnlockOSThread()
 	}
 }

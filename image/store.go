@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
@@ -138,7 +139,23 @@ func (s Store) unpackSource(ctx context.Context, from *source, text string) (*Un
 	if err != nil {
 		return nil, err
 	}
+	if err := ownedBySelf(dir); err != nil {
+		return nil, err
+	}
 	return &Unpacked{Digest: from.digest, Root: filepath.Join(dir, rootFolder), Config: from.config}, nil
+}
+
+// ownedBySelf refuses to root what another user has unpacked: all of it belongs to that user. It looks
+// at the folder around the root file system, whose own owner the image names.
+func ownedBySelf(dir string) error {
+	var info unix.Stat_t
+	if err := unix.Lstat(dir, &info); err != nil {
+		return &fs.PathError{Op: "lstat", Path: dir, Err: err}
+	}
+	if os.Geteuid() == 0 && info.Uid != 0 {
+		return exit.Wrongf("%s was unpacked by user %d, and so the owners of its files are wrong; nines image rm --unpacked removes it, then try again", dir, info.Uid)
+	}
+	return nil
 }
 
 // begin makes the folder. Others than its owner must not get at what is in it: images have programs
