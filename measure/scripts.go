@@ -228,9 +228,11 @@ func addScripts(rec *result.Record, scripts []result.Script) {
 	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
 }
 
-// scriptTrial is a trial without traffic: what the scripts do.
+// scriptTrial is a trial without traffic: what the scripts do. As one with traffic, it is invalid if a
+// node was restarted in it, or something of the lab is not as planned at its end.
 func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Record, error) {
 	begun := time.Now()
+	b.lab.TakeRestarts() // those before the trial
 	scripts, err := b.scripts.trial(ctx, r)
 	if err != nil {
 		return result.Record{}, err
@@ -238,9 +240,11 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	if ctx.Err() != nil {
 		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
 	}
-	if err := b.health(); err != nil {
+	faults, err := b.lab.Faults()
+	if err != nil {
 		return result.Record{}, err
 	}
+	restarts := b.lab.TakeRestarts()
 	rec := result.Record{
 		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
 		Details: result.Details{
@@ -251,6 +255,20 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	}
 	for _, setting := range b.lab.Settings() {
 		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
+	}
+	for _, fault := range faults {
+		b.died = append(b.died, fault.Problem)
+		rec.Trial.Reasons = append(rec.Trial.Reasons, fault.Problem)
+	}
+	for _, restart := range restarts {
+		rec.Trial.Reasons = append(rec.Trial.Reasons, "in this trial "+restart.String())
+	}
+	if len(rec.Trial.Reasons) > 0 {
+		rec.Trial.Verdict = result.Invalid
+		// The next trial gets an undamaged lab.
+		if err := b.abandon(ctx); err != nil {
+			return result.Record{}, err
+		}
 	}
 	addScripts(&rec, scripts)
 	return rec, nil

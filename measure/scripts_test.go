@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
@@ -198,6 +200,77 @@ func TestScriptsBesideTraffic(t *testing.T) {
 	if failed.Verdict != result.Invalid || !strings.Contains(strings.Join(failed.Reasons, ";"), "node b ended with status 4") || failed.RxPackets == 0 || failed.Latency.Count == 0 {
 		t.Errorf("the second trial: %+v", failed)
 	}
+}
+
+// TestScriptsBesideARestart: a trial of scripts alone is invalid if a node was started again in it, or
+// has died, and the next has another lab.
+func TestScriptsBesideARestart(t *testing.T) {
+	for _, c := range []struct{ name, aside, says string }{
+		{"tmrestarted", "{restart: on-failure}", "in this trial node aside was restarted"},
+		{"tmdied", "{}", "node aside is dead"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			labtest.Root(t)
+			mark, done := filepath.Join(t.TempDir(), "mark"), filepath.Join(t.TempDir(), "done")
+			killed := make(chan error, 1)
+			go func() {
+				killed <- killOnceIn(c.name, "aside", mark, c.aside != "{}")
+				_ = os.WriteFile(done, nil, 0o600)
+			}()
+			r, err := runScripts(context.Background(), t, c.name, "\ntopology: {nodes: {a: {scripts: {experiment: a.sh}}, aside: "+c.aside+"}}\nrepeat: 2\n",
+				map[string]string{"a.sh": "touch " + mark + "\nuntil test -e " + done + "; do sleep 0.05; done\n"})
+			if problem := <-killed; problem != nil {
+				t.Fatal(problem, err)
+			}
+			var deaths *DeathsError
+			if died := errors.As(err, &deaths); died != (c.aside == "{}") || err != nil && !died || died && deaths.Deaths[0].Fate != Kept {
+				t.Errorf("it returned %v", err)
+			}
+			if len(r.Summary.Trials) != 2 {
+				t.Fatalf("there are %d trials", len(r.Summary.Trials))
+			}
+			first, second := r.Summary.Trials[0], r.Summary.Trials[1]
+			if reasons := strings.Join(first.Reasons, "; "); first.Verdict != result.Invalid || !strings.Contains(reasons, c.says) || first.Scripts[0].Status != "0" {
+				t.Errorf("the first trial is %s: %s: %+v", first.Verdict, reasons, first.Scripts)
+			}
+			if second.Verdict != result.Clean || len(second.Reasons) > 0 {
+				t.Errorf("the second trial is %s: %q", second.Verdict, second.Reasons)
+			}
+			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); err != nil {
+				t.Errorf("the second trial has no lab of its own: %v", err)
+			}
+		})
+	}
+}
+
+// killOnceIn kills the first process of a node when a file is there, and waits until the node has
+// ended, or has been started again.
+func killOnceIn(labName, nodeName, mark string, again bool) error {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(mark); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			return errors.New("the script did not begin")
+		}
+	}
+	l, err := lab.Open(labName)
+	if err != nil {
+		return err
+	}
+	if err := unix.Kill(l.PID(nodeName), unix.SIGKILL); err != nil {
+		return err
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		list, err := l.Health()
+		if err != nil {
+			return err
+		}
+		if again && len(list) == 1 && list[0].Restarts == 1 || !again && !l.Alive(nodeName) {
+			return nil
+		}
+	}
+	return errors.New("the node did not end, or was not started again")
 }
 
 // TestCtrlCEndsScripts, with what they have started in the background, and the trial is left for a
