@@ -410,6 +410,19 @@ func TestRestartsAreTold(t *testing.T) {
 	if again := l.TakeRestarts(); len(again) > 0 {
 		t.Errorf("told twice: %v", again)
 	}
+	// A node that is unhealthy is told, and once more when that is over, if nobody had been told the end.
+	since := time.Now().Add(-time.Second)
+	l.restarts.ill("a", since, "exit status 1")
+	if told := l.TakeRestarts(); len(told) != 1 || strings.Contains(told[0].String(), "took") || !strings.HasPrefix(told[0].String(), "node a was unhealthy at ") {
+		t.Errorf("told: %v", told)
+	}
+	l.restarts.well("a", since, "exit status 1")
+	l.restarts.ill("b", since, "exit status 1")
+	l.restarts.well("b", since, "exit status 1")
+	told = l.TakeRestarts()
+	if len(told) != 2 || told[0].Node != "a" || told[1].Node != "b" || told[0].Took < time.Second || told[1].Took < time.Second {
+		t.Errorf("told: %v", told)
+	}
 	if none := (&Lab{}).TakeRestarts(); none != nil {
 		t.Errorf("a lab that nobody changes: %v", none)
 	}

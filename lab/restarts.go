@@ -9,7 +9,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// restartLog is what this process has restarted, stopped and started in a lab.
+// restartLog is what this process has restarted, stopped and started in a lab that it measures or
+// changes, and which nodes it has seen unhealthy.
 type restartLog struct {
 	// changing lets one change of nodes follow the other: all write the same journal.
 	changing sync.Mutex
@@ -18,12 +19,12 @@ type restartLog struct {
 	made []Restarted
 }
 
-// Restarted is a node that was restarted, stopped or started.
+// Restarted is a node that was restarted, stopped or started, or was unhealthy.
 type Restarted struct {
 	Node string
-	// How is "restarted", "stopped" or "started".
+	// How is "restarted", "stopped", "started" or "unhealthy".
 	How string
-	// At is when it began, and Took how long it took.
+	// At is when it began, and Took how long it took; 0 for a node that is unhealthy still.
 	At   time.Time
 	Took time.Duration
 	// Why is the reason; empty: somebody asked for it.
@@ -32,7 +33,10 @@ type Restarted struct {
 
 // String says it in one line, for the reasons of a trial.
 func (r Restarted) String() string {
-	text := fmt.Sprintf("node %s was %s at %s, which took %s", r.Node, r.How, r.At.Format("15:04:05.000"), r.Took.Round(time.Millisecond))
+	text := fmt.Sprintf("node %s was %s at %s", r.Node, r.How, r.At.Format("15:04:05.000"))
+	if r.Took > 0 {
+		text += fmt.Sprintf(", which took %s", r.Took.Round(time.Millisecond))
+	}
 	if r.Why != "" {
 		text += ": " + r.Why
 	}
@@ -47,8 +51,31 @@ func (l *restartLog) note(nodes []plan.Node, how string, begun time.Time, why st
 	}
 }
 
-// TakeRestarts returns the nodes that this process has restarted, stopped or started since the last
-// call: a trial beside which that happened did not measure what the file describes.
+// wasUnhealthy is the How of a node that was unhealthy.
+const wasUnhealthy = "unhealthy"
+
+// ill notes that a node has become unhealthy.
+func (l *restartLog) ill(nodeName string, since time.Time, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made = append(l.made, Restarted{Node: nodeName, How: wasUnhealthy, At: since, Why: why})
+}
+
+// well notes that a node is unhealthy no more: also one that was so before the last TakeRestarts.
+func (l *restartLog) well(nodeName string, since time.Time, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := time.Since(since)
+	at := slices.IndexFunc(l.made, func(r Restarted) bool { return r.Node == nodeName && r.How == wasUnhealthy && r.At.Equal(since) })
+	if at >= 0 {
+		l.made[at].Took = took
+		return
+	}
+	l.made = append(l.made, Restarted{Node: nodeName, How: wasUnhealthy, At: since, Took: took, Why: why})
+}
+
+// TakeRestarts returns the nodes that this process has restarted, stopped or started, or has seen
+// unhealthy, since the last call: a trial beside which that happened did not measure what the file describes.
 func (l *Lab) TakeRestarts() []Restarted {
 	if l.restarts == nil {
 		return nil

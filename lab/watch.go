@@ -186,16 +186,29 @@ func (w *watcher) take(r checked) {
 	if n == nil || n.Healthcheck == nil || watched.said.Health == nil || !watched.main.Alive() {
 		return
 	}
-	before := watched.said.Status
+	before := *watched.said.Health
 	h := watched.said.After(*n.Healthcheck, watched.started, r.outcome)
 	watched.said.Health = &h
 	watched.next = r.outcome.Ended.Add(time.Duration(n.Healthcheck.Interval))
-	if h.Status != before {
+	if h.Status != before.Status {
+		if !w.own {
+			w.noteHealth(n.Name, before, h)
+		}
 		text := fmt.Sprintf("node %s is %s", n.Name, h.Status)
 		if h.Said != "" {
 			text += ": " + h.Said
 		}
 		w.say(text)
+	}
+}
+
+// noteHealth tells the measurement of a node that is unhealthy from now on, or until now.
+func (w *watcher) noteHealth(nodeName string, before, now health.Health) {
+	switch health.Unhealthy {
+	case now.Status:
+		w.lab.restarts.ill(nodeName, now.Since, now.Said)
+	case before.Status:
+		w.lab.restarts.well(nodeName, before.Since, before.Said)
 	}
 }
 

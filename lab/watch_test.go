@@ -313,10 +313,16 @@ func TestAWaitEndsWithTheLabsJournal(t *testing.T) {
 	}
 }
 
-// TestAMeasuredLabIsWatchedByItsProcess: its nodes are started again, and the measurement is told.
+// TestAMeasuredLabIsWatchedByItsProcess: its nodes are started again, and the measurement is told, also
+// of one that was unhealthy for a while.
 func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	labtest.Root(t)
-	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", `{healthcheck: {exec: ["true"], interval: 100ms}}`, 1)
+	fine := filepath.Join(t.TempDir(), "fine")
+	if err := os.WriteFile(fine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := fmt.Sprintf("{healthcheck: {exec: [sh, -c, 'test -e %s || { echo no file; exit 3; }'], interval: 100ms, timeout: 1m, retries: 2}}", fine)
+	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", check, 1)
 	p := planOf(t, text)
 	m := begin(t, p)
 	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
@@ -352,6 +358,17 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	}
 	if told := lab.TakeRestarts(); len(told) != 1 || told[0].Node != "a" {
 		t.Errorf("a restart by the measurement itself is told as %+v", told)
+	}
+	if err := os.Remove(fine); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "d is unhealthy", func() bool { return said(t, lab.Name(), "d").Status == health.Unhealthy })
+	if err := os.WriteFile(fine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "d is healthy again", func() bool { return said(t, lab.Name(), "d").Status == health.Healthy })
+	if told := lab.TakeRestarts(); len(told) != 1 || told[0].Node != "d" || told[0].How != "unhealthy" || told[0].Took <= 0 || !strings.Contains(told[0].Why, "no file") {
+		t.Errorf("a node that was unhealthy is told as %+v", told)
 	}
 	other, err := Open(lab.Name())
 	if err != nil {

@@ -163,7 +163,7 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	}
 	outcome.Died, outcome.Faults = faults, slices.Clone(faults)
 	for _, r := range restarts {
-		outcome.Faults = append(outcome.Faults, lab.Fault{Of: "a restart of " + r.Node, Problem: "in this trial " + r.String()})
+		outcome.Faults = append(outcome.Faults, lab.Fault{Of: "node " + r.Node, Problem: "in this trial " + r.String()})
 	}
 	for _, untimed := range g.lab.Untimed() {
 		outcome.Faults = append(outcome.Faults, lab.Fault{Problem: untimed})
