@@ -160,14 +160,21 @@ func endItself(t *testing.T, lab *Lab, nodeName string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Run() // it may end with the node
+	// A process that this one has started is told of only when it is reaped, for which the watcher waits
+	// not long (longestReaping). Others have a parent that does.
 	id := lab.running.of(nodeName).Identity
+	reaped := make(chan struct{})
+	go func() {
+		defer close(reaped)
+		for !id.Reap() && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_ = cmd.Run() // it may end with the node
 	for id.Alive() {
 		time.Sleep(time.Millisecond)
 	}
-	// A process that this one has started is told of only when it is reaped. Others have a parent that
-	// does.
-	id.Reap()
+	<-reaped
 }
 
 // known is true on a kernel that tells how a process ended that is not our child.
