@@ -42,15 +42,8 @@ func Check(p *plan.Plan) error {
 // check checks, before anything is made, that the host has what this package needs for the plan,
 // and returns the paths of the programs.
 func check(p *plan.Plan) (programs, error) {
-	var found programs
-	if err := checkName(p.Name); err != nil {
-		return found, err
-	}
-	if os.Geteuid() != 0 {
-		return found, needRoot(nil)
-	}
-	var err error
-	if found.init, err = node.Program("nines-init"); err != nil {
+	found, err := findPrograms(p)
+	if err != nil {
 		return found, err
 	}
 	if err := isolate.Check(p); err != nil {
@@ -62,28 +55,37 @@ func check(p *plan.Plan) (programs, error) {
 	if err := checkSockets(p); err != nil {
 		return found, err
 	}
+	for _, n := range p.Nodes {
+		if err := checkNode(n, node.RuntimeOf(n).Check); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// findPrograms returns the paths of the programs that the plan needs.
+func findPrograms(p *plan.Plan) (programs, error) {
+	var found programs
+	if err := checkName(p.Name); err != nil {
+		return found, err
+	}
+	if os.Geteuid() != 0 {
+		return found, needRoot(nil)
+	}
+	var err error
+	if found.init, err = node.Program("nines-init"); err != nil {
+		return found, err
+	}
 	if found.poller, err = checkReceive(p); err != nil {
 		return found, err
 	}
 	needsEngine := p.Traffic != nil
 	for _, n := range p.Nodes {
-		if err := checkMounts(n); err != nil {
-			return found, err
-		}
-		if err := checkSysctls(n); err != nil {
-			return found, err
-		}
-		if err := node.CheckScheduling(n.Scheduling); err != nil {
-			return found, fmt.Errorf("node %q: %w", n.Name, err)
-		}
 		needsEngine = needsEngine || n.App != nil && n.App.Kind.HasEngine()
 		if n.Scripts.Any() && found.script == "" {
 			if found.script, err = node.Program(wire.Command); err != nil {
 				return found, err
 			}
-		}
-		if err := node.RuntimeOf(n).Check(n); err != nil {
-			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 	}
 	for _, l := range p.Links {
@@ -104,6 +106,24 @@ func check(p *plan.Plan) (programs, error) {
 		return found, err
 	}
 	return found, nil
+}
+
+// checkNode checks that the host can run a node; runtime is the check of its runtime.
+func checkNode(n plan.Node, runtime func(plan.Node) error) error {
+	if err := checkMounts(n); err != nil {
+		return err
+	}
+	if err := checkSysctls(n); err != nil {
+		return err
+	}
+	err := node.CheckScheduling(n.Scheduling)
+	if err == nil {
+		err = runtime(n)
+	}
+	if err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return nil
 }
 
 // checkSysctls finds sysctls that the kernel does not have. It skips guests, which have their own

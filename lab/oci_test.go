@@ -283,15 +283,25 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	pid := lab.PID("b")
+	if err := lab.Restart(ctx, b, RestartOptions{}); err != nil {
+		t.Errorf("restarted with the unpacked image alone: %v", err)
+	}
+	is()
+	pid, unpacked := lab.PID("b"), filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images", "unpacked")
+	if err := os.Rename(unpacked, unpacked+".away"); err != nil {
+		t.Fatal(err)
+	}
 	if err := lab.Restart(ctx, b, RestartOptions{}); err == nil || !strings.Contains(err.Error(), dir) || lab.PID("b") != pid || !lab.Alive("b") {
 		t.Errorf("restarted without an image: %v, and the first process was %d and is %d", err, pid, lab.PID("b"))
+	}
+	if err := os.Rename(unpacked+".away", unpacked); err != nil {
+		t.Fatal(err)
 	}
 	means(other)
 	if err := lab.Stop(ctx, b, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images", "unpacked")); err != nil {
+	if err := os.RemoveAll(unpacked); err != nil {
 		t.Fatal(err)
 	}
 	if err := lab.Start(ctx, b, RestartOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is another one now") {

@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
@@ -38,6 +39,9 @@ var errOvertaken = errors.New("others have changed the nodes meanwhile")
 // lab that this process measures; any goroutine may call it.
 func (l *Lab) Restart(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
+		if err := b.checkAgain(nodes); err != nil {
+			return err
+		}
 		begun := time.Now()
 		b.keepTaps(nodes)
 		defer b.taps.close()
@@ -75,6 +79,9 @@ func (l *Lab) Start(ctx context.Context, names []string, options RestartOptions)
 		if len(nodes) == 0 {
 			return nil
 		}
+		if err := b.checkAgain(nodes); err != nil {
+			return err
+		}
 		begun := time.Now()
 		err := b.undoPayload(ctx, nodes)
 		if err == nil {
@@ -105,13 +112,27 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 				return errOvertaken
 			}
 		}
-		programs, err := check(l.plan)
+		programs, err := findPrograms(l.plan)
 		if err != nil {
 			return err
 		}
 		return change(&builder{Lab: l, journal: j, programs: programs, progress: options.Progress, measured: l.held != nil}, nodes)
 	}()
 	return errors.Join(aboutState(err), free())
+}
+
+// checkAgain checks, before anything is ended, that the host can start these nodes again. What others
+// need is no concern of theirs, nor of a node that is only stopped.
+func (b *builder) checkAgain(nodes []plan.Node) error {
+	if err := isolate.Check(b.plan); err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		if err := checkNode(n, b.Lab.place(b.programs.init).CheckAgain); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockNodes returns the lab's journal for changing its nodes: that of the measurement which holds the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -363,6 +364,59 @@ topology:
 	}
 	stopped(t, lab, "a")
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(ctx, []string{"a"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("in the end: %v, %v", faults, err)
+	}
+}
+
+// TestWhatOneNodeLacksKeepsNoOther: a node is stopped without the source of its mount, and others are
+// restarted. It is not ended for a start that cannot be.
+func TestWhatOneNodeLacksKeepsNoOther(t *testing.T) {
+	labtest.Root(t)
+	source, target := filepath.Join(t.TempDir(), "source"), t.TempDir()
+	if err := os.Mkdir(source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lab := up(t, fmt.Sprintf(`
+name: tbrelack
+topology:
+  nodes:
+    a: {mounts: [{source: %q, target: %q}]}
+    b: {}
+  links:
+    - {endpoints: ["a:v", "b:v"]}
+`, source, target))
+	ctx := context.Background()
+	if err := os.Remove(source); err != nil {
+		t.Fatal(err)
+	}
+	pid := lab.PID("a")
+	if err := lab.Restart(ctx, []string{"a"}, RestartOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), source) {
+		t.Errorf("restarted without its mount: %v", err)
+	}
+	if lab.PID("a") != pid || !lab.Alive("a") {
+		t.Errorf("a was ended: its first process was %d and is %d", pid, lab.PID("a"))
+	}
+	if err := lab.Restart(ctx, []string{"b"}, RestartOptions{}); err != nil {
+		t.Errorf("another was not restarted: %v", err)
+	}
+	if err := lab.Stop(ctx, []string{"a"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// Of a node that runs, nothing is checked.
+	if err := lab.Start(ctx, []string{"b"}, RestartOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := lab.Start(ctx, []string{"a"}, RestartOptions{}); err == nil || !strings.Contains(err.Error(), source) {
+		t.Errorf("started without its mount: %v", err)
+	}
+	stopped(t, lab, "a")
+	if err := os.Mkdir(source, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := lab.Start(ctx, []string{"a"}, RestartOptions{}); err != nil {

@@ -34,11 +34,8 @@ func (ociRuntime) StartStep(n plan.Node) string {
 
 // Check checks that the driver and the image are there.
 func (ociRuntime) Check(n plan.Node) error {
-	if _, err := exec.LookPath(string(n.OCI.Driver)); err != nil {
-		return &exit.MissingError{
-			Capability: string(n.OCI.Driver), Reason: "there is no " + string(n.OCI.Driver),
-			Remedy: "apt-get install " + string(n.OCI.Driver) + ", or use another driver or runtime: netns",
-		}
+	if err := checkDriver(n); err != nil {
+		return err
 	}
 	if r := n.OCI.Recipes; len(r) > 0 {
 		if !r[0].IsRelease() {
@@ -47,6 +44,29 @@ func (ociRuntime) Check(n plan.Node) error {
 		return nil // it is built when the node starts
 	}
 	return images(nil).Check(n.OCI.Image)
+}
+
+// checkAgain wants the image only if what the node was made of is gone (imageOf).
+func (r ociRuntime) checkAgain(p Place, n plan.Node) error {
+	before, err := p.bundle(n).image()
+	if err == nil && isDir(before.Root) {
+		return checkDriver(n)
+	}
+	return r.Check(n)
+}
+
+func checkDriver(n plan.Node) error {
+	if _, err := exec.LookPath(string(n.OCI.Driver)); err != nil {
+		return &exit.MissingError{
+			Capability: string(n.OCI.Driver), Reason: "there is no " + string(n.OCI.Driver),
+			Remedy: "apt-get install " + string(n.OCI.Driver) + ", or use another driver or runtime: netns",
+		}
+	}
+	return nil
+}
+
+func (p Place) bundle(n plan.Node) bundle {
+	return bundle{folder: p.NodeFolder(n.Name), name: n.HostName}
 }
 
 // imageOf is the node's image, unpacked. A node that is started again keeps the image that it was made
@@ -121,7 +141,7 @@ func (ociRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 }
 
 func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
-	b := bundle{folder: p.NodeFolder(n.Name), name: n.HostName}
+	b := p.bundle(n)
 	unpacked, err := p.imageOf(ctx, n, b)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,19 @@ type Runtime interface {
 	Seen(here Files) Files
 }
 
+// checksAgain is a runtime that needs less, or other things, of the host to start a node again.
+type checksAgain interface {
+	checkAgain(p Place, n plan.Node) error
+}
+
+// CheckAgain checks that the host can start a node again whose files are there.
+func (p Place) CheckAgain(n plan.Node) error {
+	if r, ok := RuntimeOf(n).(checksAgain); ok {
+		return r.checkAgain(p, n)
+	}
+	return RuntimeOf(n).Check(n)
+}
+
 // Files are nines' files for processes in a node: a program and two folders.
 type Files struct {
 	// Engine is the program nines-engine.
