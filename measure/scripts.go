@@ -41,7 +41,8 @@ const (
 )
 
 // startScripts serves the scripts of a lab that has just been made, and runs its setup. It returns
-// nil for a lab without scripts.
+// nil for a lab without scripts. Where the setup fails it returns the scripts with the error, since
+// what a part of it has done is to be torn down.
 func startScripts(ctx context.Context, l *lab.Lab, r run, texts spec.ScriptTexts, writer *result.Writer) (*labScripts, error) {
 	p := l.Plan()
 	sockets := map[string]string{}
@@ -58,13 +59,10 @@ func startScripts(ctx context.Context, l *lab.Lab, r run, texts spec.ScriptTexts
 		return nil, err
 	}
 	s := &labScripts{lab: l, plan: p, texts: texts, writer: writer, server: server, setup: r.scriptVariables().Outside()}
-	if s.folder, err = writer.NewLabScripts(); err == nil {
-		err = s.outsideTrials(ctx, scriptSetup)
-	}
-	if err != nil {
+	if s.folder, err = writer.NewLabScripts(); err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return s, nil
+	return s, s.outsideTrials(ctx, scriptSetup)
 }
 
 // scriptVariables are the variables of a run as its file has them.

@@ -308,3 +308,32 @@ func TestAFailingSetupEndsTheRun(t *testing.T) {
 		t.Errorf("it returned %v", err)
 	}
 }
+
+// TestAFailedSetupIsTornDown: what it did before it failed, or was interrupted, is there.
+func TestAFailedSetupIsTornDown(t *testing.T) {
+	const network = "\ntopology: {nodes: {a: {runtime: host, scripts: {setup: up.sh, experiment: b.sh, teardown: down.sh}}}}\n"
+	for what, end := range map[string]string{"failed": "exit 1", "interrupted": "exec sleep 1000"} {
+		t.Run(what, func(t *testing.T) {
+			made := filepath.Join(t.TempDir(), "made")
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				for what == "interrupted" && ctx.Err() == nil {
+					if _, err := os.Stat(made); err == nil {
+						cancel()
+					}
+					time.Sleep(time.Millisecond)
+				}
+			}()
+			_, err := runScripts(ctx, t, "tmtorn", network, map[string]string{
+				"up.sh": "mkdir " + made + "\n" + end + "\n", "b.sh": "true\n\n", "down.sh": "mv " + made + " " + made + ".down\n\n",
+			})
+			if err == nil {
+				t.Error("a setup that " + what + " ends well")
+			}
+			if _, err := os.Stat(made + ".down"); err != nil {
+				t.Error("the teardown has not run:", err)
+			}
+		})
+	}
+}
