@@ -35,8 +35,8 @@ var errWhole = errors.New("the lab is made again")
 // rebuilds is true if all of the lab has to be made again: with another isolation every node would
 // change its control groups, all links and names hang on the fabric, and the host's scripts run before
 // and after all else.
-func (l *Lab) rebuilds(to *plan.Plan) bool {
-	return !same(hostScriptsOf(l.plan), hostScriptsOf(to)) || !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive()
+func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) bool {
+	return l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive()
 }
 
 // Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
@@ -92,12 +92,12 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, errUnfinished
 	}
 	*l = *now
-	if l.rebuilds(options.Plan) {
+	if l.rebuilds(options.Plan, options.Scripts) {
 		// Without its settings a lab counts as unfinished.
 		return Changes{}, errors.Join(errWhole, os.Remove(l.state.settings()))
 	}
 	options.Plan = keepNames(l.plan, options.Plan)
-	changes, err := l.Changes(options.Plan)
+	changes, err := l.Changes(options.Plan, options.Scripts)
 	if err != nil {
 		return Changes{}, err
 	}
@@ -110,9 +110,9 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 }
 
 // Changes says what Apply would change: what Compare finds, and what has died or is not as planned,
-// which is rebuilt.
-func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
-	if l.rebuilds(to) {
+// which is rebuilt. The texts are those of the other plan's scripts.
+func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
+	if l.rebuilds(to, texts) {
 		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil
 	}
 	to = keepNames(l.plan, to)

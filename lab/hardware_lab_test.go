@@ -390,7 +390,7 @@ topology:
     - {name: comes, kind: sriov, endpoints: ["b:z", "c:z"], sriov: {ports: [eth1]}}
 `
 	again := planOf(t, strings.Replace(changed, "comes, kind: sriov, endpoints: [\"b:z\", \"c:z\"], sriov: {ports: [eth1]}", "goes, kind: sriov, endpoints: [\"a:y\", \"c:y\"], sriov: {ports: [eth0, eth1]}", 1))
-	if changes, err := lab.Changes(again); err != nil || !changes.Empty() {
+	if changes, err := lab.Changes(again, nil); err != nil || !changes.Empty() {
 		t.Errorf("a lab that is up is planned otherwise: %+v, %v", changes, err)
 	}
 	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})

@@ -34,6 +34,24 @@ func hostScriptsOf(p *plan.Plan) [2]spec.Script {
 	return [2]spec.Script{p.Scripts.HostSetup, p.Scripts.HostTeardown}
 }
 
+// hostScriptsDiffer is true where another plan has other scripts for the host than the lab: other
+// names, or other texts under the same names.
+func (l *Lab) hostScriptsDiffer(to *plan.Plan, texts spec.ScriptTexts) bool {
+	have, want := hostScriptsOf(l.plan), hostScriptsOf(to)
+	if have != want {
+		return true
+	}
+	for i, path := range []string{l.state.hostSetup(), l.state.hostTeardown()} {
+		if want[i] == "" {
+			continue
+		}
+		if kept, err := os.ReadFile(path); err != nil || string(kept) != texts[want[i]] {
+			return true
+		}
+	}
+	return false
+}
+
 // setUpHost runs the file's host_setup. What undoes it is in the journal before.
 func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	scripts := b.plan.Scripts

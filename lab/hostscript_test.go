@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -112,5 +114,39 @@ func TestAHostTeardownThatDidNotRunStays(t *testing.T) {
 		if err := runHostTeardown(context.Background(), u); err != nil || len(*notes) != 1 || !strings.Contains((*notes)[0], want) {
 			t.Errorf("%q: %v, %q", text, err, *notes)
 		}
+	}
+}
+
+// TestApplyRunsHostScriptsWithOtherTexts: the file names the same script, which is not the same.
+func TestApplyRunsHostScriptsWithOtherTexts(t *testing.T) {
+	labtest.Root(t)
+	made := filepath.Join(t.TempDir(), "made")
+	const text = "name: tbhosttext\ntopology: {nodes: {a: {}}}\nscripts: {host_setup: up.sh, host_teardown: down.sh}\n"
+	scripts := spec.ScriptTexts{"up.sh": "echo first > " + made + "\n", "down.sh": "rm " + made + "\n"}
+	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, text), Experiment: []byte(text), Scripts: scripts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := Down(context.Background(), lab.Name()); err != nil {
+			t.Error(err)
+		}
+	})
+	if changes, err := lab.Changes(planOf(t, text), scripts); err != nil || !changes.Empty() {
+		t.Errorf("the same scripts are other ones: %+v, %v", changes, err)
+	}
+	for _, other := range []spec.Script{"up.sh", "down.sh"} {
+		changed := maps.Clone(scripts)
+		changed[other] += "echo " + string(other) + " >> " + made + ".log\n"
+		if changes, err := lab.Changes(planOf(t, text), changed); err != nil || changes.Empty() {
+			t.Errorf("%s has another text: %+v, %v", other, changes, err)
+		}
+	}
+	scripts["up.sh"] = "echo second > " + made + "\n"
+	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text), Scripts: scripts}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(made); err != nil || string(got) != "second\n" {
+		t.Errorf("host_setup has made %q, %v", got, err)
 	}
 }

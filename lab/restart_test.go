@@ -202,7 +202,7 @@ func stopped(t *testing.T, lab *Lab, nodeName string) {
 	if _, err := lab.Command(context.Background(), nodeName, []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "is stopped; nines start "+nodeName) {
 		t.Errorf("a command in a stopped node: %v", err)
 	}
-	changes, err := lab.Changes(lab.Plan())
+	changes, err := lab.Changes(lab.Plan(), nil)
 	if err != nil || !changes.Empty() {
 		t.Errorf("apply would start a stopped node: %+v, %v", changes, err)
 	}

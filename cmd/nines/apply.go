@@ -56,7 +56,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	}
 	var changes lab.Changes
 	if a.dryRun {
-		if changes, err = l.Changes(p.Plan); err != nil {
+		if changes, err = l.Changes(p.Plan, p.scripts); err != nil {
 			return err
 		}
 	} else {
