@@ -17,7 +17,7 @@ func (l *Lab) Down(ctx context.Context) error {
 	if h := l.held; h != nil {
 		l.stopWatching()
 		l.held = nil
-		return errors.Join(h.undoAll(ctx, nil), h.free())
+		return errors.Join(h.undoAll(ctx, h.note), h.free())
 	}
 	_, err := Down(ctx, l.name)
 	return err
@@ -37,12 +37,17 @@ func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = h.undoAll(ctx, func(note string) {
-		if !slices.Contains(notes, note) {
-			notes = append(notes, note)
-		}
-	})
+	err = h.undoAll(ctx, collect(&notes))
 	return notes, errors.Join(err, h.free())
+}
+
+// collect receives notes, and keeps each once.
+func collect(notes *[]string) func(string) {
+	return func(note string) {
+		if !slices.Contains(*notes, note) {
+			*notes = append(*notes, note)
+		}
+	}
 }
 
 // DownAll removes every lab of this host by down, as Each calls it.
@@ -141,9 +146,6 @@ func (h *holding) open(name string) (err error) {
 
 // undoAll undoes the journal and, if that went well, removes the lab's folder.
 func (h *holding) undoAll(ctx context.Context, note func(string)) error {
-	if note == nil {
-		note = func(string) {}
-	}
 	// Without its settings a lab counts as unfinished, should we be killed.
 	if err := absentIsFine(os.Remove(h.state.settings())); err != nil {
 		return err

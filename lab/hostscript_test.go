@@ -150,3 +150,24 @@ func TestApplyRunsHostScriptsWithOtherTexts(t *testing.T) {
 		t.Errorf("host_setup has made %q, %v", got, err)
 	}
 }
+
+// TestAFailedHostTeardownIsTold by an up that fails, and by the Down of a measurement's lab.
+func TestAFailedHostTeardownIsTold(t *testing.T) {
+	labtest.Root(t)
+	const text = "name: tbhostnote\ntopology: {nodes: {a: {}}}\nscripts: {host_setup: up.sh, host_teardown: down.sh}\n"
+	scripts := spec.ScriptTexts{"up.sh": "exit 1\n", "down.sh": "echo the bridge is busy; exit 1\n"}
+	options := UpOptions{Plan: planOf(t, text), Experiment: []byte(text), Scripts: scripts}
+	if _, err := Up(context.Background(), options); err == nil || !strings.Contains(err.Error(), "host_setup up.sh") || !strings.Contains(err.Error(), "the bridge is busy") {
+		t.Errorf("up ended with %v", err)
+	}
+	scripts["up.sh"] = "true\n"
+	var notes []string
+	options.Measurement, options.Note = begin(t, options.Plan), collect(&notes)
+	lab, err := Up(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Down(context.Background()); err != nil || !strings.Contains(strings.Join(notes, "; "), "the bridge is busy") {
+		t.Errorf("down left %q, %v", notes, err)
+	}
+}

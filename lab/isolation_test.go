@@ -176,7 +176,7 @@ func TestALabIsolatesFromItsNameOn(t *testing.T) {
 	if err := vacant(&second); err == nil || !strings.Contains(err.Error(), "isolates CPUs of this host already") {
 		t.Errorf("a second lab that isolates: %v", err)
 	}
-	if err := errors.Join(held.undoAll(context.Background(), nil), held.free()); err != nil {
+	if err := errors.Join(held.undoAll(context.Background(), func(string) {}), held.free()); err != nil {
 		t.Error(err)
 	}
 	if err := vacant(&second); err != nil {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"nines.dev/nines/exit"
@@ -33,12 +34,18 @@ type UpOptions struct {
 	Measurement *Measurement
 	// Progress receives a few words on each step that takes long; may be nil.
 	Progress func(string)
+	// Note receives what is left of a lab that is removed, and why: of an earlier start now, of this
+	// one at its Down if that is Lab's. If it is nil, Progress receives it.
+	Note func(string)
 }
 
 // Up makes a lab. If it fails, or ctx ends, everything that was made is removed again.
 func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
+	}
+	if options.Note == nil {
+		options.Note = options.Progress
 	}
 	programs, err := check(options.Plan)
 	if err != nil {
@@ -63,6 +70,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		return nil, held.takeBack(ctx, b.name, err)
 	}
 	if options.Measurement != nil {
+		held.note = options.Note
 		b.Lab.held = held
 		if err := b.Lab.beginWatching(ctx, options.Progress); err != nil {
 			return nil, err
@@ -78,17 +86,24 @@ type holding struct {
 	folder  *folder.Folder
 	lock    *flock.Lock
 	journal *journal.Journal
+	// note receives what Lab.Down leaves, and why.
+	note func(string)
 }
 
-// takeBack undoes a lab that could not be made, and returns the cause, with the undo's error if it
-// failed.
+// takeBack undoes a lab that could not be made, and returns the cause, with what the undo left and its
+// error if it failed.
 func (h *holding) takeBack(ctx context.Context, name string, cause error) error {
 	// Undo must also run after ctx is cancelled.
-	back := h.undoAll(context.WithoutCancel(ctx), nil)
+	var notes []string
+	back := h.undoAll(context.WithoutCancel(ctx), collect(&notes))
 	if back != nil {
 		back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, name)
 	}
-	return errors.Join(aboutState(cause), back, h.free())
+	var left error
+	if len(notes) > 0 {
+		left = fmt.Errorf("and while taking it back: %s", strings.Join(notes, "; "))
+	}
+	return errors.Join(aboutState(cause), left, back, h.free())
 }
 
 func (h *holding) free() error {
@@ -133,7 +148,7 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 
 // begin removes the remains of an earlier lab, starts the journal and saves the plan.
 func (h *holding) begin(ctx context.Context, options UpOptions) error {
-	if err := h.clear(ctx, options.Progress); err != nil {
+	if err := h.clear(ctx, options); err != nil {
 		return err
 	}
 	p := options.Plan
@@ -215,11 +230,10 @@ func untaken(p *plan.Plan) error {
 }
 
 // clear removes the remains of a lab of the same name whose Up or measurement was killed.
-func (h *holding) clear(ctx context.Context, progress func(string)) error {
-	note := func(string) {}
+func (h *holding) clear(ctx context.Context, options UpOptions) error {
 	if h.journal != nil {
-		progress("removing what an earlier start left")
-		if err := h.undoSteps(context.WithoutCancel(ctx), note); err != nil {
+		options.Progress("removing what an earlier start left")
+		if err := h.undoSteps(context.WithoutCancel(ctx), options.Note); err != nil {
 			return fmt.Errorf("remove what an earlier start left: %w", err)
 		}
 		if err := h.journal.Close(); err != nil {
@@ -227,7 +241,7 @@ func (h *holding) clear(ctx context.Context, progress func(string)) error {
 		}
 		h.journal = nil
 	}
-	if err := h.folder.Empty(note); err != nil {
+	if err := h.folder.Empty(options.Note); err != nil {
 		return err
 	}
 	return absentIsFine(os.Remove(h.state.journal()))

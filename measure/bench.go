@@ -63,7 +63,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 		}
 		b.watch.Doing("building " + p.Name)
 		built, err := lab.Up(ctx, lab.UpOptions{
-			Plan: p, Experiment: b.source, Scripts: b.texts, Measurement: b.right, Progress: b.watch.Doing,
+			Plan: p, Experiment: b.source, Scripts: b.texts, Measurement: b.right, Progress: b.watch.Doing, Note: b.watch.Noted,
 		})
 		if err != nil {
 			return err

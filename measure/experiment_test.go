@@ -58,6 +58,7 @@ traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 2000, duration: 300ms, warmup:
 type silent struct{ began, received, measured func() }
 
 func (s silent) Doing(string)            {}
+func (s silent) Noted(string)            {}
 func (s silent) Baseline(map[string]any) {}
 func (s silent) Trial(map[string]any, int, time.Duration) {
 	if s.began != nil {

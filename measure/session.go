@@ -132,6 +132,8 @@ func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, 
 type Watcher interface {
 	// Doing names the work between trials: "building the lab (bridge)".
 	Doing(what string)
+	// Noted tells what is left of a lab that was taken down, and why.
+	Noted(note string)
 	// Baseline begins a baseline, and Trial a trial, with the duration of its traffic.
 	Baseline(variables map[string]any)
 	Trial(variables map[string]any, repeat int, lasts time.Duration)

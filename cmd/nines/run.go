@@ -292,6 +292,8 @@ type liveWatcher struct {
 
 func (w *liveWatcher) Doing(what string) { w.live.Status("%s", what) }
 
+func (w *liveWatcher) Noted(note string) { w.live.Say("%s", note) }
+
 func (w *liveWatcher) Baseline(variables map[string]any) {
 	w.live.Status("baseline of the generator alone")
 }

@@ -53,6 +53,7 @@ func runExperiment(ctx context.Context, inventory *host.Inventory, text string) 
 type onlooker struct{}
 
 func (onlooker) Doing(string)                             {}
+func (onlooker) Noted(string)                             {}
 func (onlooker) Baseline(map[string]any)                  {}
 func (onlooker) Trial(map[string]any, int, time.Duration) {}
 func (onlooker) Maximum(map[string]any, time.Duration)    {}
