@@ -25,6 +25,9 @@ type ExecOptions struct {
 	// Scheduled gives it the node's scheduling policy: for the node's workload, not for a user who
 	// looks around.
 	Scheduled bool
+	// InGroup is set where signals are sent to the command's whole process group, as by a leash:
+	// then they are not forwarded to it a second time.
+	InGroup bool
 }
 
 // Command makes a command that runs inside a node: in its control groups, all its namespaces and
@@ -43,7 +46,7 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 }
 
 func entryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
-	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs}
+	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, InGroup: options.InGroup}
 	if entry.CPUs == nil {
 		entry.CPUs = n.CPUs
 	}

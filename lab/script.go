@@ -95,7 +95,7 @@ func (l *Lab) ScriptCommand(ctx context.Context, nodeName string, argv []string,
 		}
 		env = []string{"PATH=" + folder + ":" + path, wire.Environment + "=" + filepath.Join(folder, wire.SocketFile)}
 	}
-	cmd, err := l.Command(ctx, nodeName, argv, ExecOptions{Dir: dir, Env: env, Scheduled: true})
+	cmd, err := l.Command(ctx, nodeName, argv, ExecOptions{Dir: dir, Env: env, Scheduled: true, InGroup: true})
 	if err != nil {
 		return nil, err
 	}

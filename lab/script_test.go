@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,6 +120,51 @@ func TestALeashEndsAllProcesses(t *testing.T) {
 		}
 		awaitEnd(t, pid)
 	})
+}
+
+// TestSignalsToAGroupAreNotForwarded: what stands for a script on the host is in the script's group,
+// and a SIGINT for all of that must not reach the script a second time.
+func TestSignalsToAGroupAreNotForwarded(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, "name: tbsignals\ntopology: {nodes: {a: {}}}\n")
+	for _, inGroup := range []bool{true, false} {
+		argv := []string{"sh", "-c", "trap 'echo interrupted; exit' INT; echo ready; read -r line; echo $line"}
+		cmd, err := lab.Command(context.Background(), "a", argv, ExecOptions{InGroup: inGroup})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pipe, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		out := bufio.NewReader(pipe)
+		if line, err := out.ReadString('\n'); err != nil || line != "ready\n" {
+			t.Fatalf("the command says %q, %v", line, err)
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		want := "interrupted\n"
+		if inGroup {
+			want = "told to end\n"
+			if _, err := in.Write([]byte(want)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if line, err := out.ReadString('\n'); err != nil || line != want {
+			t.Errorf("in a group %v: the command says %q, %v; want %q", inGroup, line, err, want)
+		}
+		if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestScriptsInAContainerOfAnImage: the command that scripts call is in it, by all its names, also

@@ -32,6 +32,8 @@ type Entry struct {
 	Files []*os.File
 	// Detach lets the command outlive its starter; its process id is printed.
 	Detach string
+	// InGroup is set where signals go to the whole process group, so that none is to be forwarded.
+	InGroup bool
 }
 
 // BasePath is where commands in a node are looked for.
@@ -88,6 +90,9 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	}
 	if e.Detach != "" {
 		arguments = append(arguments, "--detach", e.Detach)
+	}
+	if e.InGroup {
+		arguments = append(arguments, "--signals", "group")
 	}
 	arguments = append(append(arguments, "--"), e.Argv...)
 	cmd := exec.CommandContext(ctx, initPath, arguments...)

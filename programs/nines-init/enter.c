@@ -7,8 +7,8 @@
  * The walls come before the fork: the child is the first that the node's own processes see, and
  * they could take it over with ptrace(2) while it has more rights than they have.
  *
- * The outer process stays: it forwards signals, follows the command's stops, and ends with
- * its exit code. The command dies with it. With --detach it prints the command's process id
+ * The outer process stays: it forwards signals (not with --signals group, where the sender signals
+ * the process group that the command is in, too), follows the command's stops, and ends with its exit code. The command dies with it. With --detach it prints the command's process id
  * instead and ends; the node's pid 1 adopts the command. That takes a second fork: an
  * orphan goes to the first process of its *parent's* pid namespace, and only the second
  * parent is in the node's (find_child_reaper in kernel/exit.c).
@@ -36,6 +36,7 @@ struct enter {
 	const char *dir;
 	const char *scheduling;
 	const char *detach;
+	int forwards; /* signals */
 	char **command;
 };
 
@@ -150,7 +151,7 @@ static int enter__end_as(int status)
 	return 128 + number;
 }
 
-static int enter__wait(pid_t child, const sigset_t *all)
+static int enter__wait(pid_t child, const sigset_t *all, int forwards)
 {
 	for (;;) {
 		siginfo_t info;
@@ -161,7 +162,7 @@ static int enter__wait(pid_t child, const sigset_t *all)
 			continue;
 		if (number != SIGCHLD) {
 			/* The terminal sends its signals to the command too. */
-			if (info.si_code <= 0)
+			if (forwards && info.si_code <= 0)
 				kill(child, number);
 			continue;
 		}
@@ -247,6 +248,8 @@ static int enter__parse(struct enter *enter, int argc, char **argv)
 			enter->scheduling = value;
 		else if (strcmp(key, "--detach") == 0)
 			enter->detach = value;
+		else if (strcmp(key, "--signals") == 0 && strcmp(value, "group") == 0)
+			enter->forwards = 0;
 		else if (strcmp(key, "--cgroup") != 0)
 			return -1;
 	}
@@ -255,7 +258,7 @@ static int enter__parse(struct enter *enter, int argc, char **argv)
 
 int enter__main(int argc, char **argv)
 {
-	struct enter enter = {.dir = "/"};
+	struct enter enter = {.dir = "/", .forwards = 1};
 	sigset_t all;
 	sigset_t before;
 	struct walls walls;
@@ -298,5 +301,5 @@ int enter__main(int argc, char **argv)
 		return enter__fail("start", enter.command[0]);
 	if (child == 0)
 		_exit(enter__run(&enter, &before));
-	return enter__wait(child, &all);
+	return enter__wait(child, &all, enter.forwards);
 }

@@ -28,7 +28,7 @@ static const char usage[] =
 	"       nines-init hold TOKEN FILE NUMBER\n"
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
 	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
-	"                        -- COMMAND [ARGUMENT]...\n"
+	"                        [--signals group] -- COMMAND [ARGUMENT]...\n"
 	"       nines-init leash COMMAND [ARGUMENT]...\n"
 	"       nines-init seccomp\n";
 
