@@ -122,6 +122,21 @@ func TestALeashEndsAllProcesses(t *testing.T) {
 	})
 }
 
+// awaitTaken returns when a process has none of its signals left to take, and sleeps again.
+func awaitTaken(t *testing.T, pid int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status := string(text); strings.Contains(status, "ShdPnd:\t0000000000000000") && strings.Contains(status, "State:\tS") {
+			return
+		}
+	}
+	t.Fatal("the process takes no signal")
+}
+
 // TestSignalsToAGroupAreNotForwarded: what stands for a script on the host is in the script's group,
 // and a SIGINT for all of that must not reach the script a second time.
 func TestSignalsToAGroupAreNotForwarded(t *testing.T) {
@@ -154,6 +169,7 @@ func TestSignalsToAGroupAreNotForwarded(t *testing.T) {
 		want := "interrupted\n"
 		if inGroup {
 			want = "told to end\n"
+			awaitTaken(t, cmd.Process.Pid)
 			if _, err := in.Write([]byte(want)); err != nil {
 				t.Fatal(err)
 			}
