@@ -83,6 +83,7 @@ func undoing(t *testing.T, text string) (u journal.Undoing, notes *[]string) {
 // TestAnInterruptedDownRunsTheHostTeardown: it runs under a context that has ended, and its leash is
 // not in the process group that a terminal sends its Ctrl-C to.
 func TestAnInterruptedDownRunsTheHostTeardown(t *testing.T) {
+	labtest.Root(t)
 	out := filepath.Join(t.TempDir(), "group")
 	u, notes := undoing(t, "read -r _ _ _ _ group _ < /proc/$PPID/stat\necho $group > "+out+"\n")
 	ctx, cancel := context.WithCancel(context.Background())
