@@ -413,6 +413,10 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 				t.Errorf("set down and up: %+v, %v", list, err)
 			}
 			faults, err := lab.Faults()
+			// The kernel takes up to a second to say that the device is up again (net/core/link_watch.c).
+			for until := time.Now().Add(20 * time.Second); err == nil && len(faults) > 1 && time.Now().Before(until); faults, err = lab.Faults() {
+				time.Sleep(20 * time.Millisecond)
+			}
 			if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: "+string(way)+" of dut:in: receive mode changed since setup") {
 				t.Errorf("faults: %q, %v", faults, err)
 			}
