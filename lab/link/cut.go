@@ -25,28 +25,7 @@ func mend(ctx context.Context, u journal.Undoing) error {
 	if u.Path != "" {
 		return mendPort(ctx, u)
 	}
-	ns, err := namespaceOf(u)
-	if ns == nil || err != nil {
-		return err
-	}
-	defer ns.Close()
-	handle, err := ns.Netlink()
-	if err != nil {
-		return err
-	}
-	defer handle.Close()
-	device, err := handle.LinkByName(u.Name)
-	if errors.As(err, new(netlink.LinkNotFoundError)) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("find %s: %w", u.Name, err)
-	}
-	if u.Learnt != nil && u.Learnt.Index != 0 && device.Attrs().Index != u.Learnt.Index {
-		u.Notef("device %s was replaced by another program; left as it is", u.Name)
-		return nil
-	}
-	return handle.LinkSetUp(device)
+	return withDevice(u, func(handle *netlink.Handle, device netlink.Link) error { return handle.LinkSetUp(device) })
 }
 
 // mendPort uncuts a port of a switch. One that does not answer is gone, with its cut.

@@ -16,9 +16,19 @@ import (
 // is removed with that process, or on its own.
 var KindLink = journal.Register("link", journal.Undo{Step: removeDevice})
 
-// removeDevice deletes a device in the namespace of its holder, if the holder still lives and the
-// device is the one that the step made.
+// removeDevice deletes the device of a step.
 func removeDevice(_ context.Context, u journal.Undoing) error {
+	return withDevice(u, func(handle *netlink.Handle, device netlink.Link) error {
+		if err := handle.LinkDel(device); err != nil && !errors.As(err, new(netlink.LinkNotFoundError)) {
+			return fmt.Errorf("delete %s: %w", u.Name, err)
+		}
+		return nil
+	})
+}
+
+// withDevice calls f with the device of a step in the namespace of its holder, if the holder still
+// lives and the device is the one that the step made.
+func withDevice(u journal.Undoing, f func(*netlink.Handle, netlink.Link) error) error {
 	ns, err := namespaceOf(u)
 	if ns == nil || err != nil {
 		return err
@@ -40,10 +50,7 @@ func removeDevice(_ context.Context, u journal.Undoing) error {
 		u.Notef("device %s was replaced by another program; left as it is", u.Name)
 		return nil
 	}
-	if err := handle.LinkDel(device); err != nil && !errors.As(err, new(netlink.LinkNotFoundError)) {
-		return fmt.Errorf("delete %s: %w", u.Name, err)
-	}
-	return nil
+	return f(handle, device)
 }
 
 // namespaceOf is nil if the namespace is gone.
