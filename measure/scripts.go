@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
@@ -204,143 +201,6 @@ func (s *labScripts) trial(ctx context.Context, r run) ([]result.Script, error) 
 // close runs the lab's teardown and ends the server.
 func (s *labScripts) close(ctx context.Context) error {
 	return errors.Join(s.outsideTrials(ctx, scriptTeardown), s.server.Close())
-}
-
-// addScripts adds a trial's scripts to its record. One that failed makes the trial invalid: what it
-// should have done for the measurement was not done.
-func addScripts(rec *result.Record, scripts []result.Script) {
-	rec.Trial.Scripts = scripts
-	var reasons []string
-	for _, s := range scripts {
-		if s.How != "" {
-			reasons = append(reasons, fmt.Sprintf("the script of node %s %s", s.Node, s.How))
-		}
-		if s.Cut {
-			reasons = append(reasons, fmt.Sprintf("the script of node %s, or a command of it, said more than is kept; raise scripts: {upload_limit: …}", s.Node))
-		}
-	}
-	if len(reasons) == 0 {
-		return
-	}
-	// First why it was interrupted, if it was: a resumed run looks for that.
-	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
-}
-
-// scriptTrial is a trial without traffic: what the scripts do. As one with traffic, it is invalid if a
-// node was restarted in it, or something of the lab is not as planned at its end.
-func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Record, error) {
-	begun := time.Now()
-	b.lab.TakeRestarts() // those before the trial
-	scripts, err := b.scripts.trial(ctx, r)
-	if err != nil {
-		return result.Record{}, err
-	}
-	if ctx.Err() != nil {
-		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
-	}
-	faults, err := b.lab.Faults()
-	if err != nil {
-		return result.Record{}, err
-	}
-	restarts := b.lab.TakeRestarts()
-	rec := result.Record{
-		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
-		Details: result.Details{
-			Role: "scripts", DurationNs: time.Since(begun).Nanoseconds(), StartedUnixNs: begun.UnixNano(),
-			Isolation: b.isolation, Tuning: b.tuning,
-		},
-		Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()},
-	}
-	for _, setting := range b.lab.Settings() {
-		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
-	}
-	for _, fault := range faults {
-		b.died = append(b.died, fault.Problem)
-		rec.Trial.Reasons = append(rec.Trial.Reasons, fault.Problem)
-	}
-	for _, restart := range restarts {
-		rec.Trial.Reasons = append(rec.Trial.Reasons, "in this trial "+restart.String())
-	}
-	if len(rec.Trial.Reasons) > 0 {
-		rec.Trial.Verdict = result.Invalid
-		// The next trial gets an undamaged lab.
-		if err := b.abandon(ctx); err != nil {
-			return result.Record{}, err
-		}
-	}
-	addScripts(&rec, scripts)
-	return rec, nil
-}
-
-// trafficAndScripts is a trial that sends traffic while its scripts run. The scripts end by
-// themselves, by their timeout, or with ctx.
-func (b *bench) trafficAndScripts(ctx context.Context, r run, repeat int) (result.Record, error) {
-	if !r.spec.RunsScripts() {
-		return b.trial(ctx, r, repeat)
-	}
-	beside, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var scripts []result.Script
-	var failed error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		scripts, failed = b.scripts.trial(beside, r)
-	}()
-	b.endScripts = func() {
-		cancel()
-		<-ended
-	}
-	defer func() { b.endScripts = nil }()
-	rec, err := b.trial(ctx, r, repeat)
-	if err != nil {
-		cancel() // nobody waits for what they do
-	}
-	<-ended
-	if err = errors.Join(err, failed); err != nil {
-		return rec, err
-	}
-	addScripts(&rec, scripts)
-	return rec, nil
-}
-
-// starter starts scripts and their commands in a lab.
-type starter struct{ lab *lab.Lab }
-
-func (s starter) Script(ctx context.Context, part script.Part) (script.Process, error) {
-	p, err := s.lab.Script(ctx, part.Node, part.Kind, part.Text)
-	if err != nil {
-		return nil, err
-	}
-	return process{p}, nil
-}
-
-func (s starter) Command(ctx context.Context, node string, argv []string, dir string, env []string) (script.Process, error) {
-	p, err := s.lab.ScriptCommand(ctx, node, argv, dir, env)
-	if err != nil {
-		return nil, err
-	}
-	return process{p}, nil
-}
-
-// process is a leashed process of a node.
-type process struct{ *lab.Leashed }
-
-func (p process) Run(out, complaints *script.Output) script.Ending {
-	defer p.Release()
-	p.Stdout, p.Stderr = out, complaints
-	err := p.Cmd.Run()
-	var ended *exec.ExitError
-	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a daemon that it started has its output
-		return script.Ending{}
-	case !errors.As(err, &ended):
-		return script.Ending{Err: err}
-	}
-	if status, ok := ended.Sys().(unix.WaitStatus); ok && status.Signaled() {
-		return script.Ending{Signal: int(status.Signal())}
-	}
-	return script.Ending{Code: ended.ExitCode()} // 128 and a signal's number, as a shell says it
 }
 
 // scriptNames are the scripts' names in a result, for one that is resumed.

@@ -1,0 +1,108 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// addScripts adds a trial's scripts to its record. One that failed makes the trial invalid: what it
+// should have done for the measurement was not done.
+func addScripts(rec *result.Record, scripts []result.Script) {
+	rec.Trial.Scripts = scripts
+	var reasons []string
+	for _, s := range scripts {
+		if s.How != "" {
+			reasons = append(reasons, fmt.Sprintf("the script of node %s %s", s.Node, s.How))
+		}
+		if s.Cut {
+			reasons = append(reasons, fmt.Sprintf("the script of node %s, or a command of it, said more than is kept; raise scripts: {upload_limit: …}", s.Node))
+		}
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	// First why it was interrupted, if it was: a resumed run looks for that.
+	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
+}
+
+// scriptTrial is a trial without traffic: what the scripts do. As one with traffic, it is invalid if a
+// node was restarted in it, or something of the lab is not as planned at its end.
+func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Record, error) {
+	begun := time.Now()
+	b.lab.TakeRestarts() // those before the trial
+	scripts, err := b.scripts.trial(ctx, r)
+	if err != nil {
+		return result.Record{}, err
+	}
+	if ctx.Err() != nil {
+		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
+	}
+	faults, err := b.lab.Faults()
+	if err != nil {
+		return result.Record{}, err
+	}
+	restarts := b.lab.TakeRestarts()
+	rec := result.Record{
+		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
+		Details: result.Details{
+			Role: "scripts", DurationNs: time.Since(begun).Nanoseconds(), StartedUnixNs: begun.UnixNano(),
+			Isolation: b.isolation, Tuning: b.tuning,
+		},
+		Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()},
+	}
+	for _, setting := range b.lab.Settings() {
+		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
+	}
+	for _, fault := range faults {
+		b.died = append(b.died, fault.Problem)
+		rec.Trial.Reasons = append(rec.Trial.Reasons, fault.Problem)
+	}
+	for _, restart := range restarts {
+		rec.Trial.Reasons = append(rec.Trial.Reasons, "in this trial "+restart.String())
+	}
+	if len(rec.Trial.Reasons) > 0 {
+		rec.Trial.Verdict = result.Invalid
+		// The next trial gets an undamaged lab.
+		if err := b.abandon(ctx); err != nil {
+			return result.Record{}, err
+		}
+	}
+	addScripts(&rec, scripts)
+	return rec, nil
+}
+
+// trafficAndScripts is a trial that sends traffic while its scripts run. The scripts end by
+// themselves, by their timeout, or with ctx.
+func (b *bench) trafficAndScripts(ctx context.Context, r run, repeat int) (result.Record, error) {
+	if !r.spec.RunsScripts() {
+		return b.trial(ctx, r, repeat)
+	}
+	beside, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var scripts []result.Script
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		scripts, failed = b.scripts.trial(beside, r)
+	}()
+	b.endScripts = func() {
+		cancel()
+		<-ended
+	}
+	defer func() { b.endScripts = nil }()
+	rec, err := b.trial(ctx, r, repeat)
+	if err != nil {
+		cancel() // nobody waits for what they do
+	}
+	<-ended
+	if err = errors.Join(err, failed); err != nil {
+		return rec, err
+	}
+	addScripts(&rec, scripts)
+	return rec, nil
+}
