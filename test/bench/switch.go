@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"nines.dev/nines/host"
@@ -111,9 +112,11 @@ func polledRound(ctx context.Context, inventory *host.Inventory, kind spec.LinkK
 	if _, one.pps, err = a.ratesPPS(ctx, polled(0, throughputSeconds)); err != nil {
 		return one, err
 	}
-	if one.lossFree, err = a.highestLossFree(ctx, one.pps); err != nil {
+	limit := ""
+	if one.lossFree, limit, err = a.highestLossFree(ctx, one.pps); err != nil {
 		return one, err
 	}
+	fmt.Fprintf(os.Stderr, "  %-11s %.2f Mpps, without loss %.2f; %s\n", kind, one.pps/1e6, one.lossFree/1e6, limit)
 	light := polled(lightLoad*one.pps, latencySeconds)
 	light.burst = 1
 	one.p50, err = a.medianMicros(ctx, light)
