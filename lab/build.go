@@ -480,7 +480,9 @@ func (b *builder) configure(ctx context.Context, w work) error {
 func (b *builder) awaitLinks(ctx context.Context, w work) error {
 	var holders []link.Holder
 	seen := map[string]bool{}
+	var links []plan.Link
 	for _, l := range w.links {
+		links = append(links, l.Link)
 		for _, e := range l.endpoints {
 			if !seen[e.Node] {
 				seen[e.Node] = true
@@ -492,6 +494,9 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 		if h := b.site.FabricOf(l.Link); !slices.Contains(holders, h) {
 			holders = append(holders, h)
 		}
+	}
+	if err := b.site.SettleFunctions(ctx, links); err != nil {
+		return err
 	}
 	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
 }

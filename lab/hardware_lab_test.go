@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"nines.dev/nines/kernel/pci"
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -258,6 +259,42 @@ topology:
 dpdk: {hugepages: none}
 traffic: {from: "a:x", to: "a:x", backend: raw, rate_pps: 500, frame_bytes: 64}
 `
+
+// TestLabFunctionsAreSetUpAgain: a port that is reset has forgotten its functions. Their driver
+// notices it late and waits for ever; each gets its carrier and its settings back.
+func TestLabFunctionsAreSetUpAgain(t *testing.T) {
+	laboratory(t)
+	lab := up(t, `name: tbreset
+topology:
+  nodes: {a: {routes: [{to: 10.9.0.0/24, via: 10.1.0.2}], addresses: {x: [10.1.0.1/24]}}, b: {addresses: {x: [10.1.0.2/24]}}}
+  links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0]}}]
+`)
+	carrier := func(node string) string { return in(t, lab, node, "cat", "/sys/class/net/x/carrier") }
+	sh(t, "ip", "link", "set", leftPort, "down")
+	sh(t, "ip", "link", "set", leftPort, "up")
+	for end := time.Now().Add(20 * time.Second); carrier("a") == "1"; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a function has not lost its port that was reset")
+		}
+	}
+	site := &link.Site{Plan: lab.Plan(), Nodes: map[string]link.Holder{}}
+	for _, n := range lab.Plan().Nodes {
+		site.Nodes[n.Name] = holderOf(lab.running.of(n.Name))
+	}
+	if err := site.SettleFunctions(context.Background(), lab.Plan().Links); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range lab.Plan().Nodes {
+		if got := carrier(n.Name); got != "1" {
+			t.Errorf("the carrier of %s is %s", n.Name, got)
+		}
+	}
+	in(t, lab, "a", "ping", "-c", "2", "-W", "5", "10.1.0.2")
+	if routes := in(t, lab, "a", "ip", "route"); !strings.Contains(routes, "10.9.0.0/24 via 10.1.0.2") {
+		t.Errorf("the routes are\n%s", routes)
+	}
+	down(t, lab)
+}
 
 // TestLabVFsOfOthers: existing VFs are used if they are free, and get back their names, addresses,
 // MTUs and settings; a VF in use is not touched.

@@ -279,15 +279,18 @@ func (b Bus) VF(address string, index int) string {
 // AwaitCarrier waits until a port's link is up.
 func (b Bus) AwaitCarrier(ctx context.Context, address string) error {
 	name := b.Interface(address)
-	err := b.await(ctx, "port "+name+" has a carrier", func() (bool, error) {
-		text, err := os.ReadFile(filepath.Join(b.Root, "/sys/class/net", name, "carrier"))
-		return err == nil && string(text) == "1\n", nil
-	})
+	err := b.await(ctx, "port "+name+" has a carrier", func() (bool, error) { return b.HasCarrier(address), nil })
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return &exit.MissingError{Capability: "a cable", Reason: fmt.Sprintf("port %s has no carrier", name),
 			Remedy: "plug the cable in at both ends, and set the port at its other end up"}
 	}
 	return err
+}
+
+// HasCarrier reports whether a port's link is up.
+func (b Bus) HasCarrier(address string) bool {
+	text, err := os.ReadFile(filepath.Join(b.Root, "/sys/class/net", b.Interface(address), "carrier"))
+	return err == nil && string(text) == "1\n"
 }
 
 func without(list []string, word string) []string {

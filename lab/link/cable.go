@@ -23,41 +23,26 @@ const (
 	// drop the first ones, and a switch between the two may still be learning.
 	cablePatience = 5 * time.Second
 	cablePause    = 50 * time.Millisecond
+	// Lengths without FCS.
+	ethernetHeader = 14
+	shortestFrame  = 60
 )
 
 // testCable sends frames from one port of the host until one arrives at another.
 func testCable(ctx context.Context, from, to string) error {
-	sender, err := net.InterfaceByName(from)
-	if err != nil {
-		return fmt.Errorf("test the cable at %s: %w", from, err)
-	}
-	receiver, err := net.InterfaceByName(to)
-	if err != nil {
-		return fmt.Errorf("test the cable at %s: %w", to, err)
-	}
-	out, err := packetSocket(sender.Index)
+	out, err := openEnd(from)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(out)
-	in, err := packetSocket(receiver.Index)
+	defer out.close()
+	in, err := openEnd(to)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(in)
-	frame := cableFrame(receiver.HardwareAddr, sender.HardwareAddr)
-	deadline := time.Now().Add(cablePatience)
-	for time.Now().Before(deadline) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if _, err := unix.Write(out, frame); err != nil && !errors.Is(err, unix.ENETDOWN) && !errors.Is(err, unix.ENOBUFS) {
-			return fmt.Errorf("test the cable: send from %s: %w", from, err)
-		}
-		arrived, err := arrives(in, frame)
-		if arrived || err != nil {
-			return err
-		}
+	defer in.close()
+	arrived, err := crosses(ctx, out, in, shortestFrame)
+	if arrived || err != nil {
+		return err
 	}
 	return &exit.MissingError{
 		Capability: fmt.Sprintf("a cable from %s to %s", from, to),
@@ -66,9 +51,45 @@ func testCable(ctx context.Context, from, to string) error {
 	}
 }
 
+// cableEnd is an interface at which test frames are sent and received.
+type cableEnd struct {
+	fd  int
+	mac net.HardwareAddr
+}
+
+// openEnd opens an interface of the caller's network namespace.
+func openEnd(name string) (cableEnd, error) {
+	device, err := net.InterfaceByName(name)
+	if err != nil {
+		return cableEnd{}, fmt.Errorf("send test frames at %s: %w", name, err)
+	}
+	fd, err := packetSocket(device.Index)
+	return cableEnd{fd, device.HardwareAddr}, err
+}
+
+func (e cableEnd) close() { _ = unix.Close(e.fd) } // nothing is lost
+
+// crosses sends frames of a size, without FCS, until one arrives at the other end, for as long as
+// cablePatience.
+func crosses(ctx context.Context, from, to cableEnd, size int) (bool, error) {
+	frame := cableFrame(to.mac, from.mac, size)
+	for deadline := time.Now().Add(cablePatience); time.Now().Before(deadline); {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if _, err := unix.Write(from.fd, frame); err != nil && !errors.Is(err, unix.ENETDOWN) && !errors.Is(err, unix.ENOBUFS) {
+			return false, os.NewSyscallError("send a test frame", err)
+		}
+		if arrived, err := arrives(to.fd, frame); arrived || err != nil {
+			return arrived, err
+		}
+	}
+	return false, nil
+}
+
 // cableFrame is a frame that nobody else sends.
-func cableFrame(to, from net.HardwareAddr) []byte {
-	frame := make([]byte, 60) // Ethernet's minimum, without FCS
+func cableFrame(to, from net.HardwareAddr, size int) []byte {
+	frame := make([]byte, size)
 	copy(frame, to)
 	copy(frame[6:], from)
 	binary.BigEndian.PutUint16(frame[12:], etherTypeTest)
@@ -95,7 +116,7 @@ func packetSocket(index int) (int, error) {
 
 // arrives reads frames until a pause, and reports whether the frame was among them.
 func arrives(fd int, frame []byte) (bool, error) {
-	buffer := make([]byte, 2048)
+	buffer := make([]byte, len(frame))
 	for {
 		n, err := unix.Read(fd, buffer)
 		switch {
@@ -104,7 +125,7 @@ func arrives(fd int, frame []byte) (bool, error) {
 			return false, nil
 		case err != nil:
 			return false, os.NewSyscallError("receive", err)
-		case n >= len(frame) && bytes.Equal(buffer[:len(frame)], frame):
+		case bytes.Equal(buffer[:n], frame):
 			return true, nil
 		}
 	}

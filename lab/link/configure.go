@@ -83,8 +83,8 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	if err != nil {
 		return err
 	}
-	if s.isVirtualFunction(n.Name, i) {
-		if err := awaitVF(ctx, handle, device); err != nil {
+	if f := s.functionOf(n.Name, i); f != nil {
+		if err := awaitVF(ctx, handle, device, f); err != nil {
 			return err
 		}
 	}

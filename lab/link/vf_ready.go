@@ -8,7 +8,9 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 const (
@@ -19,44 +21,72 @@ const (
 	vfTries    = 5
 )
 
-// isVirtualFunction reports whether an interface is a virtual function with a kernel driver, whose
-// port is up and has a carrier.
-func (s *Site) isVirtualFunction(node string, i plan.Interface) bool {
+// functionOf returns the virtual function that an interface is; nil if it is none that the kernel
+// drives.
+func (s *Site) functionOf(node string, i plan.Interface) *plan.Function {
 	for _, l := range s.Plan.Links {
 		for _, e := range l.Endpoints {
-			if l.Name == i.Link && e.Node == node && e.Interface == i.Name {
-				return l.Cabled() && e.Function.Driver == ""
+			if l.Name == i.Link && e.Node == node && e.Interface == i.Name && isKernelFunction(l, e) {
+				return &e.Function
 			}
 		}
 	}
-	return false
+	return nil
+}
+
+func isKernelFunction(l plan.Link, e plan.Endpoint) bool {
+	return l.Kind.Descriptor().End == spec.EndFunction && !e.Function.Whole() && e.Function.Driver == ""
 }
 
 // awaitVF sets a virtual function up and waits for its carrier; if none comes, it restarts the
 // function. Nothing else is set on the interface yet, as a restart would lose it.
-func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link) error {
+func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link, f *plan.Function) error {
 	name := device.Attrs().Name
 	for range vfTries {
 		if err := handle.LinkSetUp(device); err != nil {
 			return fmt.Errorf("set %s up: %w", name, err)
 		}
-		for end := time.Now().Add(vfPatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			now, err := handle.LinkByIndex(device.Attrs().Index)
-			if err != nil {
-				return fmt.Errorf("read the state of %s: %w", name, err)
-			}
-			if isReady(now) {
-				return nil
-			}
+		ready, err := within(ctx, vfPatience, func() (bool, error) { return carries(handle, name) })
+		if ready || err != nil {
+			return err
 		}
 		if err := handle.LinkSetDown(device); err != nil {
 			return fmt.Errorf("set %s down: %w", name, err)
 		}
 	}
-	return &exit.MissingError{Capability: "a carrier of the virtual function " + name,
-		Reason: fmt.Sprintf("its port has one, and it has seen none in %v", vfTries*vfPatience),
+	return noCarrier(name, f)
+}
+
+// within asks until something holds, for so long.
+func within(ctx context.Context, limit time.Duration, holds func() (bool, error)) (bool, error) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if yes, err := holds(); yes || err != nil {
+			return yes, err
+		}
+	}
+	return false, nil
+}
+
+// carries reports whether an interface is up and has a carrier.
+func carries(handle *netlink.Handle, name string) (bool, error) {
+	device, err := handle.LinkByName(name)
+	if err != nil {
+		return false, fmt.Errorf("read the state of %s: %w", name, err)
+	}
+	return isReady(device), nil
+}
+
+// noCarrier tells whose fault it is that a virtual function has no carrier: its port may have none.
+func noCarrier(name string, f *plan.Function) error {
+	missing := &exit.MissingError{Capability: "a carrier of the virtual function " + name,
+		Reason: fmt.Sprintf("its port has one, and it was restarted %d times", vfTries),
 		Remedy: "ip link set PORT vf N state enable, or a newer driver of the card"}
+	if !(pci.Bus{}).HasCarrier(f.Port) {
+		missing.Reason = "its port " + f.Name + " has none"
+		missing.Remedy = "plug a cable in at both ends of the port, and set the port at its other end up"
+	}
+	return missing
 }
