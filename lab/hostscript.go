@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -75,10 +76,34 @@ func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	if err := writeFile(path, []byte(texts[scripts.HostSetup])); err != nil {
 		return err
 	}
-	if err := runHostScript(ctx, path, b.state.hostSetupLog(), timeout); err != nil {
-		return fmt.Errorf("scripts: host_setup %s: %w; correct the script, or let it end with 0", scripts.HostSetup, err)
+	log, err := openHostLog(b.state.hostSetupLog())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	// A file, as what the script starts and leaves behind may go on to write.
+	if err := runHostScript(ctx, path, log, timeout); err != nil {
+		return fmt.Errorf("scripts: host_setup %s: %w: %s; correct the script, or let it end with 0", scripts.HostSetup, err, node.LastLines(log.Name()))
 	}
 	return nil
+}
+
+func openHostLog(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600)
+}
+
+// hostOutput is what a host_teardown writes into. It needs no free disk, as undo must not: its end is
+// in memory, and all of it in a log where there is room. Into a file, a script's own echo would fail.
+type hostOutput struct {
+	log  io.Writer
+	last tail
+}
+
+func (o *hostOutput) Write(text []byte) (int, error) {
+	if o.log != nil {
+		_, _ = o.log.Write(text)
+	}
+	return o.last.Write(text)
 }
 
 // startError is a script that did not run, for a reason that may be gone the next time.
@@ -98,19 +123,23 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 	if err != nil {
 		return fmt.Errorf("the timeout of %s: %w", u.Path, err)
 	}
-	log := filepath.Join(filepath.Dir(u.Path), hostTeardownLog)
-	err = runHostScript(context.WithoutCancel(ctx), u.Path, log, timeout)
+	output := &hostOutput{}
+	if log, err := openHostLog(filepath.Join(filepath.Dir(u.Path), hostTeardownLog)); err == nil {
+		defer log.Close()
+		output.log = log
+	}
+	err = runHostScript(context.WithoutCancel(ctx), u.Path, output, timeout)
 	if errors.As(err, new(*startError)) {
 		return fmt.Errorf("run the file's host_teardown: %w", err)
 	}
-	if err != nil {
-		u.Notef("the file's host_teardown failed, so what it should have removed may still be there: %v", err)
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // something it left has its output open
+		u.Notef("the file's host_teardown failed, so what it should have removed may still be there: %v: %s", err, output.last.line())
 	}
 	return nil
 }
 
-// runHostScript runs a script on the host, in the root folder, with the output going to a file.
-func runHostScript(ctx context.Context, path, log string, timeout time.Duration) error {
+// runHostScript runs a script on the host, in the root folder.
+func runHostScript(ctx context.Context, path string, output io.Writer, timeout time.Duration) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return &startError{err}
@@ -136,11 +165,7 @@ func runHostScript(ctx context.Context, path, log string, timeout time.Duration)
 		cmd = leashed.Cmd
 	}
 	cmd.Dir = "/"
-	// Undo needs no free disk: without a log the script runs all the same.
-	if out, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW, 0o600); err == nil {
-		defer out.Close()
-		cmd.Stdout, cmd.Stderr = out, out
-	}
+	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		// An interpreter that is missing will be missing the next time, too.
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -152,8 +177,5 @@ func runHostScript(ctx context.Context, path, log string, timeout time.Duration)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("it ran longer than %v, the timeout of scripts", timeout)
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, node.LastLines(log))
-	}
-	return nil
+	return err
 }

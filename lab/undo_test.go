@@ -107,8 +107,27 @@ func TestDownGoesOnAfterErrors(t *testing.T) {
 }
 
 // TestDownNeedsNoRoom takes a lab down whose container has filled the disk with the labs' state.
+// The file's host_teardown, which ends at its first failure, can write and does its work.
 func TestDownNeedsNoRoom(t *testing.T) {
 	c := newCrasher(t)
+	made := filepath.Join(t.TempDir(), "made")
+	text, err := os.ReadFile(c.whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = fmt.Appendf(text, `
+scripts:
+  host_setup: |
+    mkdir %[1]s
+    true
+  host_teardown: |
+    set -e
+    echo removing
+    rmdir %[1]s
+`, made)
+	if err := os.WriteFile(c.whole, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	disk := filepath.Join(t.TempDir(), "small")
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)
@@ -132,6 +151,9 @@ func TestDownNeedsNoRoom(t *testing.T) {
 		c.run(0, "down", "tbcrash")
 	}
 	c.gone("down on a full disk")
+	if _, err := os.Stat(made); err == nil {
+		t.Error("host_teardown has not removed what host_setup made")
+	}
 }
 
 func available(program string) bool {

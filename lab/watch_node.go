@@ -137,7 +137,7 @@ func (l *Lab) checkHealth(ctx context.Context, n plan.Node) health.Outcome {
 	default:
 		o.Failure = err.Error()
 	}
-	if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(said), "?")), " "); text != "" {
+	if text := said.line(); text != "" {
 		o.Failure += ": " + text
 	}
 	return o
@@ -150,4 +150,9 @@ func (t *tail) Write(text []byte) (int, error) {
 	*t = append(*t, text[max(0, len(text)-mostSaid):]...)
 	*t = slices.Clone((*t)[max(0, len(*t)-mostSaid):])
 	return len(text), nil
+}
+
+// line is what it keeps, as one line.
+func (t *tail) line() string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(*t), "?")), " ")
 }

@@ -166,9 +166,12 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 
 // routes are the user's routes, and one to each engine that the node reaches through kernel
 // routers. The latter are host routes, which cannot clash with the subnets of a node's own
-// interfaces.
+// interfaces. They would go before those of a routing protocol, so a node that runs one gets none.
 func (w *work) routes(n *node) []spec.Route {
 	list := slices.Clone(n.spec.Routes)
+	if n.spec.App != nil && n.spec.App.Dynamic {
+		return list
+	}
 	add := func(hops []hop) {
 		for i, h := range hops {
 			if h.out.node != n || !h.out.kernel() || w.isEngineStop(h.in.node) || i+1 == len(hops) {

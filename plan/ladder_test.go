@@ -155,6 +155,25 @@ func TestEngineNotOnFirst(t *testing.T) {
 	}
 }
 
+// TestDynamicRoutersGetNoRoutes: a host route to an end would go before those of a routing protocol.
+func TestDynamicRoutersGetNoRoutes(t *testing.T) {
+	for _, dynamic := range []bool{false, true} {
+		exp := pair(spec.WaitBlock)
+		exp.Topology.Nodes["r"] = &spec.Node{App: &spec.App{Kind: spec.AppRoute, Dynamic: dynamic}}
+		exp.Topology.Nodes["s"] = &spec.Node{App: &spec.App{Kind: spec.AppRoute, Dynamic: dynamic}}
+		exp.Topology.Links = []*spec.Link{{Endpoints: []string{"a:x", "r:left"}}, {Endpoints: []string{"r:right", "s:left"}}, {Endpoints: []string{"s:right", "b:x"}}}
+		p, err := Make(exp, smallHost(4, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range p.Nodes {
+			if router := n.App != nil; len(n.Routes) == 0 != (router && dynamic) {
+				t.Errorf("dynamic %v: the routes of %s are %v", dynamic, n.Name, n.Routes)
+			}
+		}
+	}
+}
+
 // TestRoutedPair: kernel routers between two nodes get forwarding, both ends a
 // route to the other, and packets go to the router's MAC with the far IP.
 func TestRoutedPair(t *testing.T) {

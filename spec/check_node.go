@@ -124,6 +124,9 @@ func (c *checker) app(name string, a *App, at []string) {
 		c.fail(fmt.Sprintf("%s %s, and %q has %s", a.Kind, d.Needs, name, has), "", d.Remedy, under(at, "kind")...)
 	}
 	if !d.Routes {
+		if a.Dynamic {
+			c.fail(fmt.Sprintf("%s needs no routes", a.Kind), "", "remove it, or use kind: route", under(at, "dynamic")...)
+		}
 		return
 	}
 	for _, set := range []struct{ key, value string }{

@@ -129,4 +129,7 @@ type App struct {
 	// Wait is what the engine does when there is nothing to do (default: the
 	// traffic's).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
+	// Dynamic leaves the routes of a node that forwards IP to a routing protocol that runs in it:
+	// it has only those of its routes (default: also one to each end of the traffic).
+	Dynamic bool `yaml:"dynamic,omitempty" json:"dynamic,omitempty"`
 }
