@@ -90,16 +90,17 @@ func RemoveOrphans(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, lab := range labs {
 		if lab.Condition != ConditionOrphaned {
 			continue
 		}
 		_, err := takeDown(context.WithoutCancel(ctx), lab.Name)
 		if err != nil && !errors.As(err, new(*NotFoundError)) {
-			return fmt.Errorf("remove lab %q, whose measurement died: %w", lab.Name, err)
+			failed = append(failed, fmt.Errorf("remove lab %q, whose measurement died: %w", lab.Name, err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // End releases the lock. The labs must be down by then.

@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 // downCall holds the options of nines down.
@@ -74,14 +75,19 @@ func takeDown(ctx context.Context, out, problems io.Writer, name string) error {
 	slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(problems, "taking lab %s down …\n", name) })
 	notes, err := lab.Down(ctx, name)
 	slow.Stop()
-	for _, note := range notes {
-		fmt.Fprintln(problems, note)
-	}
+	writeNotes(problems, notes)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "lab %s is down, in %s\n", name, time.Since(start).Round(time.Millisecond))
 	return err
+}
+
+// writeNotes writes what undo has noted, which may quote scripts and the names of processes.
+func writeNotes(out io.Writer, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintln(out, terminal.Plain(note))
+	}
 }
 
 func listUndo(out io.Writer, name string) error {

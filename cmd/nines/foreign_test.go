@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode"
 
+	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/health"
 	"nines.dev/nines/result"
 )
 
@@ -126,6 +128,30 @@ func TestForeignResultsMoveNoCursor(t *testing.T) {
 		}
 		if stdout+stderr == "" {
 			t.Errorf("%q prints nothing", args)
+		}
+	}
+}
+
+// TestWhatRunsInNodesMovesNoCursor: a health check, a script, a process's name and a log end up in what
+// commands on labs say.
+func TestWhatRunsInNodesMovesNoCursor(t *testing.T) {
+	in := &lab.Inspection{
+		NodeList: []lab.NodeState{
+			{Name: "a", Alive: true, Health: &lab.NodeHealth{Health: &health.Health{Status: health.Unhealthy, Said: "said" + acts}, Failed: "said" + acts}},
+		},
+	}
+	var out strings.Builder
+	writeHealth(&out, in)
+	writeDisturbances(&out, &lab.Inspection{Disturbances: []lab.DisturbanceState{{LastLines: "said" + acts}}})
+	writePrograms(&out, lab.LinkState{Programs: []lab.ProgramState{{LastLines: "said" + acts}}})
+	writeNotes(&out, []string{"said" + acts})
+	progressTo(&out)("said" + acts)
+	if count := strings.Count(out.String(), "said"); count != 6 {
+		t.Errorf("%d of 6 were said: %q", count, out.String())
+	}
+	for _, r := range out.String() {
+		if r != '\n' && !unicode.IsPrint(r) {
+			t.Fatalf("%q is said as it is: %q", r, out.String())
 		}
 	}
 }

@@ -90,7 +90,7 @@ func writeDisturbances(out io.Writer, in *lab.Inspection) {
 		if d.Alive {
 			fmt.Fprintf(out, "\ndisturb %s: %s on %s for %v in every %v, by process %d\n", d.Name, d.Kind, d.Where(), d.Length, d.Period, d.PID)
 		} else {
-			fmt.Fprintf(out, "\ndisturb %s: %s has ended (process %d); its last words were: %s\n", d.Name, d.Kind, d.PID, d.LastLines)
+			fmt.Fprintf(out, "\ndisturb %s: %s has ended (process %d); its last words were: %s\n", d.Name, d.Kind, d.PID, terminal.Plain(d.LastLines))
 		}
 	}
 }
@@ -155,7 +155,7 @@ func writePrograms(out io.Writer, l lab.LinkState) {
 				cpulist.Format(l.Switch.CPUs), p.Log)
 		} else {
 			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last words were, in %s: %s\n", l.Name, p.Name, p.PID,
-				p.Log, p.LastLines)
+				p.Log, terminal.Plain(p.LastLines))
 		}
 	}
 	if l.Counters == nil {

@@ -26,14 +26,14 @@ func writeHealth(out io.Writer, in *lab.Inspection) {
 		default:
 			fmt.Fprint(out, h.Status)
 			if h.Said != "" {
-				fmt.Fprintf(out, "; its last check failed: %s", h.Said)
+				fmt.Fprintf(out, "; its last check failed: %s", terminal.Plain(h.Said))
 			}
 		}
 		if h.Restarts > 0 {
-			fmt.Fprintf(out, "; started again %s, the last time at %s, as %s", terminal.Count(h.Restarts, "time"), h.Last.Format("15:04:05"), h.Why)
+			fmt.Fprintf(out, "; started again %s, the last time at %s, as %s", terminal.Count(h.Restarts, "time"), h.Last.Format("15:04:05"), terminal.Plain(h.Why))
 		}
 		if h.Failed != "" {
-			fmt.Fprintf(out, "; it could not be started again: %s", h.Failed)
+			fmt.Fprintf(out, "; it could not be started again: %s", terminal.Plain(h.Failed))
 		}
 		fmt.Fprintln(out)
 	}

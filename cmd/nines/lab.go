@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // labFile is an experiment file with the options of the verbs that make labs.
@@ -148,12 +149,13 @@ func openLab(said string) (*lab.Lab, error) {
 	return lab.Open(name)
 }
 
-// progressTo returns a function that writes slow steps to w, a line each.
+// progressTo returns a function that writes slow steps to w, a line each. A step may quote what runs
+// in a node.
 func progressTo(w io.Writer) func(string) {
 	var mu sync.Mutex
 	return func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(w, "%s …\n", what)
+		fmt.Fprintf(w, "%s …\n", terminal.Plain(what))
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/journal"
@@ -19,7 +21,7 @@ import (
 var KindCut = journal.Register("cut", journal.Undo{Step: mend})
 
 // mendPatience bounds the wait for a switch to answer while its cut is undone.
-const mendPatience = 2 * time.Second
+const mendPatience = 10 * time.Second
 
 func mend(ctx context.Context, u journal.Undoing) error {
 	if u.Path != "" {
@@ -28,20 +30,30 @@ func mend(ctx context.Context, u journal.Undoing) error {
 	return withDevice(u, func(handle *netlink.Handle, device netlink.Link) error { return handle.LinkSetUp(device) })
 }
 
-// mendPort uncuts a port of a switch. One that does not answer is gone, with its cut.
+// mendPort uncuts a port of a switch. Where nobody listens, the switch is gone, with its cut. One that
+// does not answer may still be there: the step stays until it is.
 func mendPort(ctx context.Context, u journal.Undoing) error {
 	ctx, cancel := context.WithTimeout(ctx, mendPatience)
 	defer cancel()
-	c, err := client.Dial(ctx, u.Path)
-	if err != nil {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", u.Path)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) {
 		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("ask the switch at %s: %w", u.Path, err)
+	}
+	c := client.New(conn, conn, conn)
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	_, err = c.Cut(u.Name, false)
 	_ = c.Close()
 	var refused *client.Error
-	if errors.As(err, &refused) || errors.Is(err, client.ErrGone) {
+	switch {
+	case errors.As(err, &refused): // it has no such port any more
 		return nil
+	case errors.Is(err, client.ErrGone) && ctx.Err() == nil:
+		return nil
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("the switch at %s does not answer: %w", u.Path, ctx.Err())
 	}
 	return err
 }
