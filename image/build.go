@@ -214,16 +214,22 @@ func (s Store) lockBuild(ctx context.Context, name, dir string) (*flock.Lock, er
 
 // pruneBuilds removes what killed builds have left.
 func (s Store) pruneBuilds() error {
-	left, _ := filepath.Glob(filepath.Join(s.Dir, buildsFolder, "*"))
-	for _, path := range left {
-		name, _, _ := strings.Cut(filepath.Base(path), ".")
-		dir := filepath.Join(s.Dir, buildsFolder, name)
-		lock, err := flock.Try(dir + buildLock)
+	own, left, err := s.own(buildsFolder)
+	if own == nil {
+		return err
+	}
+	defer own.Close()
+	for _, entry := range left {
+		name, _, _ := strings.Cut(entry.Name(), ".")
+		if !folderNames[buildsFolder].MatchString(name) {
+			continue
+		}
+		lock, err := flock.Try(filepath.Join(s.Dir, buildsFolder, name) + buildLock)
 		if errors.As(err, new(*flock.HeldError)) {
 			continue
 		}
 		if err == nil {
-			err = errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".unfinished"), lock.Remove())
+			err = errors.Join(own.RemoveAll(name), own.RemoveAll(name+".unfinished"), lock.Remove())
 		}
 		if err != nil {
 			return err

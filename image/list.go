@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
+	vmimage "nines.dev/nines/vm/image"
 )
 
 // List is every name in the store, sorted.
@@ -40,17 +41,50 @@ func (s Store) List() ([]Entry, error) {
 
 // Remove removes names, and then the images that no name means any more.
 func (s Store) Remove(ctx context.Context, names ...string) error {
+	own, _, err := s.own(namesFolder)
+	if err != nil {
+		return err
+	}
+	if own == nil && len(names) > 0 {
+		return unknown(names[0])
+	}
+	if own != nil {
+		defer own.Close()
+	}
 	for _, name := range names {
-		if _, err := os.Lstat(s.nameFile(name)); err != nil || filepath.Base(name) != name {
-			return exit.Wrongf("there is no image %q; nines image ls lists those that are there", name)
+		if filepath.Base(name) != name {
+			return unknown(name)
+		}
+		if _, err := own.Lstat(name + ".json"); err != nil {
+			return unknown(name)
 		}
 	}
 	for _, name := range names {
-		if err := os.Remove(s.nameFile(name)); err != nil {
+		if err := own.Remove(name + ".json"); err != nil {
 			return err
 		}
 	}
 	return s.Prune(ctx)
+}
+
+func unknown(name string) error {
+	return exit.Wrongf("there is no image %q; nines image ls lists those that are there", name)
+}
+
+// own opens a folder of the store to remove things in it; it is nil if it is not there.
+func (s Store) own(folder string) (*os.Root, []fs.DirEntry, error) {
+	own, err := vmimage.Own(s.Dir, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := fs.ReadDir(own.FS(), ".")
+	if err != nil {
+		return nil, nil, errors.Join(err, own.Close())
+	}
+	return own, entries, nil
 }
 
 // Prune removes the images without a name, what killed builds have left, and all unpacked images, but
@@ -86,23 +120,21 @@ func used() (func(name string) bool, error) {
 
 // prune removes the whole images of a folder, each below its lock.
 func (s Store) prune(ctx context.Context, folder string, now look) error {
-	dirs, err := os.ReadDir(filepath.Join(s.Dir, folder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	own, dirs, err := s.own(folder)
+	if own == nil {
 		return err
 	}
+	defer own.Close()
 	stays, err := now()
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
 		name := dir.Name()
-		if !dir.IsDir() || strings.Contains(name, ".") || stays(name) {
+		if !dir.IsDir() || !folderNames[folder].MatchString(name) || stays(name) {
 			continue
 		}
-		if err := s.remove(ctx, filepath.Join(s.Dir, folder, name), now); err != nil {
+		if err := s.remove(ctx, own, folder, name, now); err != nil {
 			return err
 		}
 	}
@@ -111,32 +143,32 @@ func (s Store) prune(ctx context.Context, folder string, now look) error {
 
 // remove removes a whole image, unless something has begun to use it. It loses its name first: then
 // none is ever there in part, and nobody begins to use it after the look.
-func (s Store) remove(ctx context.Context, dir string, now look) error {
-	lock, err := flock.Wait(ctx, dir+".lock")
+func (s Store) remove(ctx context.Context, own *os.Root, folder, name string, now look) error {
+	lock, err := flock.Wait(ctx, filepath.Join(s.Dir, folder, name)+".lock")
 	if err != nil {
 		return err
 	}
-	if err := removeUnused(dir, now); err != nil {
+	if err := removeUnused(own, name, now); err != nil {
 		return errors.Join(fmt.Errorf("remove the image: %w", err), lock.Remove())
 	}
 	return lock.Remove()
 }
 
-func removeUnused(dir string, now look) error {
-	gone := dir + ".unfinished"
-	if err := os.RemoveAll(gone); err != nil {
+func removeUnused(own *os.Root, name string, now look) error {
+	gone := name + ".unfinished"
+	if err := own.RemoveAll(gone); err != nil {
 		return err
 	}
-	if err := os.Rename(dir, gone); errors.Is(err, fs.ErrNotExist) {
+	if err := own.Rename(name, gone); errors.Is(err, fs.ErrNotExist) {
 		return nil // another has removed it meanwhile
 	} else if err != nil {
 		return err
 	}
 	stays, err := now()
-	if err != nil || stays(filepath.Base(dir)) {
-		return errors.Join(err, os.Rename(gone, dir))
+	if err != nil || stays(name) {
+		return errors.Join(err, own.Rename(gone, name))
 	}
-	return os.RemoveAll(gone)
+	return own.RemoveAll(gone)
 }
 
 // mounted is what all processes see mounted, each namespace once, proc_pid_mountinfo(5).

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ func (s Store) progress(format string, arguments ...any) {
 
 // folder is a folder of the store, as one that is made whole or not at all.
 func (s Store) folder(name string) vmimage.Store {
-	return vmimage.Store{Dir: filepath.Join(s.Dir, name), Progress: s.Progress}
+	return vmimage.Store{Dir: filepath.Join(s.Dir, name), Names: folderNames[name], Progress: s.Progress}
 }
 
 const (
@@ -50,6 +51,13 @@ const (
 	layoutsFolder  = "layouts"
 	unpackedFolder = "unpacked"
 )
+
+// folderNames match the names of what nines makes in the folders. What else is there is not nines'.
+var folderNames = map[string]*regexp.Regexp{
+	layoutsFolder:  regexp.MustCompile(`^sha256-[0-9a-f]{64}$`),
+	unpackedFolder: regexp.MustCompile(`^sha256-[0-9a-f]{64}$`),
+	buildsFolder:   regexp.MustCompile(`^[0-9a-f]{32}$`),
+}
 
 func digestName(digest string) string { return "sha256-" + digest }
 

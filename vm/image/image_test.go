@@ -119,7 +119,7 @@ func TestAnInitramfsHasTheProgramAndItsModules(t *testing.T) {
 func TestFolderIsWholeOrNotThere(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	r := recipe{Packages: []string{"a"}}
-	left := filepath.Join(s.Dir, "killed"+unfinished)
+	left := filepath.Join(s.Dir, "root-bookworm-0123abcd"+unfinished)
 	if err := os.MkdirAll(filepath.Join(left, "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,33 @@ func TestFolderIsWholeOrNotThere(t *testing.T) {
 	}
 	if other := (recipe{Packages: []string{"b"}}); other.key() == r.key() {
 		t.Error("another recipe has the same key")
+	}
+}
+
+// TestWhatAnotherLeftStays: a build removes only what a killed build can have left, and nothing behind a
+// link.
+func TestWhatAnotherLeftStays(t *testing.T) {
+	const ours = "root-bookworm-0123abcd" + unfinished
+	dir, behind := filepath.Join(t.TempDir(), "machines"), filepath.Join(t.TempDir(), "theirs")
+	theirs := []string{filepath.Join(dir, "thesis"+unfinished), filepath.Join(dir, "backup-20261123"+unfinished), filepath.Join(behind, ours)}
+	for _, folder := range theirs {
+		if err := os.MkdirAll(filepath.Join(folder, "data"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := dir + "-linked"
+	if err := errors.Join(os.Symlink(theirs[0], filepath.Join(dir, ours)), os.Symlink(behind, linked)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []Store{{Dir: dir}, {Dir: linked}} {
+		if _, err := s.folder(t.Context(), "x", recipe{}, func(context.Context, string) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, folder := range theirs {
+		if _, err := os.Stat(filepath.Join(folder, "data")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

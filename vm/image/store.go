@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
 )
 
@@ -20,6 +23,9 @@ import (
 type Store struct {
 	// Dir is created if needed.
 	Dir string
+	// Names match the names of its folders; nil are those of kernels, their headers and root file systems.
+	// What else is in Dir is not the store's.
+	Names *regexp.Regexp
 	// Guest is the path of the program nines-guest.
 	Guest string
 	// Progress is called with a short text about what takes time; may be nil.
@@ -39,6 +45,16 @@ func (s Store) progress(format string, arguments ...any) {
 	if s.Progress != nil {
 		s.Progress(fmt.Sprintf(format, arguments...))
 	}
+}
+
+// machineNames end in the key of a recipe.
+var machineNames = regexp.MustCompile(`^(root|kernel|headers)-[a-z0-9-]+-[0-9a-f]{8}$`)
+
+func (s Store) owns(name string) bool {
+	if s.Names != nil {
+		return s.Names.MatchString(name)
+	}
+	return machineNames.MatchString(name)
 }
 
 // unfinished is the suffix of folders that are being made.
@@ -124,15 +140,29 @@ func (s Store) lock(ctx context.Context, folder string) (unlock func(), err erro
 
 // removeAbandoned removes what killed builds left: unfinished folders without a lock.
 func (s Store) removeAbandoned() error {
-	left, _ := filepath.Glob(filepath.Join(s.Dir, "*"+unfinished))
-	for _, dir := range left {
-		path := strings.TrimSuffix(dir, unfinished) + lockSuffix
-		lock, err := flock.Try(path)
+	own, err := Own(s.Dir)
+	if exit.Code(err) == exit.Wrong {
+		return nil // what is there may be another's, and images can be made beside it
+	}
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	left, err := fs.ReadDir(own.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, entry := range left {
+		name, found := strings.CutSuffix(entry.Name(), unfinished)
+		if !found || !entry.IsDir() || !s.owns(name) {
+			continue
+		}
+		lock, err := flock.Try(filepath.Join(s.Dir, name) + lockSuffix)
 		if errors.As(err, new(*flock.HeldError)) {
 			continue
 		}
 		if err == nil {
-			err = errors.Join(os.RemoveAll(dir), lock.Remove())
+			err = errors.Join(own.RemoveAll(entry.Name()), lock.Remove())
 		}
 		if err != nil {
 			return err
