@@ -174,7 +174,11 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 	if err != nil {
 		return Entry{}, err
 	}
-	return s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key})
+	info, err := os.Stat(filepath.Join(dir, rootTar))
+	if err != nil {
+		return Entry{}, err
+	}
+	return s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key, FromBytes: info.Size()})
 }
 
 // needsRoot is for what writes or reads the owners of an image's files.

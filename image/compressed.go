@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
@@ -22,12 +23,32 @@ var (
 	xzMagic   = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
 )
 
+// What a file may demand of memory: zstd's own default, which its highest level needs (128 MiB, --long in
+// zstd(1)), and more than xz's highest level does (65 MiB, -9 in xz(1)).
+const (
+	mostZstdWindow = 128 << 20
+	mostXZMemory   = "256MiB"
+)
+
 // openTar opens a tar file that may be compressed; the content tells by what.
 func openTar(path string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	plain, err := decompress(file)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{growthOf(info.Size()).reader(plain), plain.Close}, nil
+}
+
+// decompress closes the file if it fails.
+func decompress(file *os.File) (io.ReadCloser, error) {
 	text := bufio.NewReaderSize(file, 1<<20)
 	head, err := text.Peek(len(xzMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -41,11 +62,7 @@ func openTar(path string) (io.ReadCloser, error) {
 		}
 		return &opened{plain, file.Close}, nil
 	case bytes.HasPrefix(head, zstdMagic):
-		plain, err := zstd.NewReader(text)
-		if err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		return &opened{plain, func() error { plain.Close(); return file.Close() }}, nil
+		return openZstd(text, file.Close)
 	case bytes.HasPrefix(head, xzMagic):
 		return openXZ(text, file.Close)
 	}
@@ -64,6 +81,39 @@ func (o *opened) Close() error {
 	return done()
 }
 
+// openLayer opens a layer as a plain tar file. The library's own decoder of zstd takes larger windows.
+func openLayer(l v1.Layer) (io.ReadCloser, error) {
+	raw, err := l.Compressed()
+	if err != nil {
+		return nil, err
+	}
+	text := bufio.NewReader(raw)
+	if head, _ := text.Peek(len(zstdMagic)); bytes.Equal(head, zstdMagic) {
+		return openZstd(text, raw.Close)
+	}
+	_ = raw.Close() // it is opened again, and then an error shows
+	return l.Uncompressed()
+}
+
+func openZstd(text io.Reader, done func() error) (io.ReadCloser, error) {
+	plain, err := zstd.NewReader(text, zstd.WithDecoderMaxWindow(mostZstdWindow))
+	if err != nil {
+		return nil, errors.Join(err, done())
+	}
+	return &opened{zstdReader{plain}, func() error { plain.Close(); return done() }}, nil
+}
+
+// zstdReader says what to do where the file wants too much memory.
+type zstdReader struct{ *zstd.Decoder }
+
+func (z zstdReader) Read(into []byte) (int, error) {
+	n, err := z.Decoder.Read(into)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		err = exit.Wrongf("it was compressed with --long, and wants more than %d MiB of memory; compress it again without", mostZstdWindow>>20)
+	}
+	return n, err
+}
+
 // openXZ runs xz, as Go's libraries for it take ten times as long.
 func openXZ(text io.Reader, done func() error) (io.ReadCloser, error) {
 	program, err := exec.LookPath("xz")
@@ -72,7 +122,8 @@ func openXZ(text io.Reader, done func() error) (io.ReadCloser, error) {
 			Capability: "xz", Reason: "the image is compressed by xz, which is not there", Remedy: "apt-get install xz-utils",
 		}, done())
 	}
-	cmd := exec.Command(program, "--decompress", "--stdout")
+	cmd := exec.Command(program, "--decompress", "--stdout", "--threads=1", "--memlimit-decompress="+mostXZMemory)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "XZ_OPT=", "XZ_DEFAULTS=") // these have options, also of limits
 	cmd.Stdin = text
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -107,6 +158,9 @@ func (x *xzReader) Read(into []byte) (int, error) {
 		x.end = io.EOF
 		if failed := x.cmd.Wait(); failed != nil {
 			x.end = fmt.Errorf("xz: %w: %s", failed, bytes.TrimSpace(x.said.Bytes()))
+			if bytes.Contains(x.said.Bytes(), []byte("Memory usage limit")) {
+				x.end = exit.Wrongf("%w; decompress it with xz -d first", x.end)
+			}
 		}
 		err = x.end
 	}

@@ -29,7 +29,11 @@ func (s Store) Import(ctx context.Context, from spec.ImageName, name string, aga
 	if err != nil {
 		return Entry{}, err
 	}
-	return s.keep(ctx, img, Entry{Name: name, From: from.String()})
+	size, err := bytesOf(from, img)
+	if err != nil {
+		return Entry{}, err
+	}
+	return s.keep(ctx, img, Entry{Name: name, From: from.String(), FromBytes: size})
 }
 
 // free checks a name that gets an image.

@@ -28,7 +28,8 @@ const xattrRecord = "SCHILY.xattr."
 // layer is a layer that is being applied to a folder. Layers are applied from the lowest up, as
 // layer.md has it, since a hard link may lead to a file of a layer below.
 type layer struct {
-	root string
+	root   string
+	growth *growth
 	// made are the paths of this layer, which its opaque whiteouts keep.
 	made map[string]bool
 	// folders have their times set in the end, as each new file changes them.
@@ -37,9 +38,9 @@ type layer struct {
 
 // applyLayer changes the tree below root by a layer, a tar file. Names and links of the layer lead
 // nowhere but below root, which nobody else may change meanwhile.
-func applyLayer(root string, text io.Reader) error {
-	l := layer{root: root, made: map[string]bool{}}
-	archive := tar.NewReader(text)
+func applyLayer(root string, text io.Reader, g *growth) error {
+	l := layer{root: root, growth: g, made: map[string]bool{}}
+	archive := tar.NewReader(g.reader(text))
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -140,6 +141,9 @@ func (l *layer) create(target string, h *tar.Header, content io.Reader) error {
 		l.folders = append(l.folders, h)
 		return os.Mkdir(target, 0o755)
 	case tar.TypeReg:
+		if err := l.growth.write(h.Size); err != nil {
+			return err
+		}
 		return write(target, content)
 	case tar.TypeSymlink:
 		return os.Symlink(h.Linkname, target)

@@ -111,7 +111,7 @@ func TestLayersAreAppliedFromTheLowestUp(t *testing.T) {
 	} {
 		root := t.TempDir()
 		for _, l := range test.layers {
-			if err := applyLayer(root, bytes.NewReader(layerOf(t, l...))); err != nil {
+			if err := applyLayer(root, bytes.NewReader(layerOf(t, l...)), growthOf(0)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
@@ -146,7 +146,7 @@ func TestNoLayerReachesOutOfItsRoot(t *testing.T) {
 		}
 		for _, l := range layers {
 			// Some fail, as there is no such file in the image.
-			_ = applyLayer(root, bytes.NewReader(layerOf(t, l...)))
+			_ = applyLayer(root, bytes.NewReader(layerOf(t, l...)), growthOf(0))
 		}
 		if text, err := os.ReadFile(secret); err != nil || string(text) != "host" {
 			t.Fatalf("%s: the host's file has %q: %v", name, text, err)
@@ -166,7 +166,7 @@ func TestABadLayerIsRefused(t *testing.T) {
 		"the root is a file":    layerOf(t, entry{".", "->x"}),
 		"a link to nothing":     layerOf(t, entry{"a", "=>b"}),
 	} {
-		if err := applyLayer(t.TempDir(), bytes.NewReader(text)); err == nil {
+		if err := applyLayer(t.TempDir(), bytes.NewReader(text), growthOf(0)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -174,7 +174,7 @@ func TestABadLayerIsRefused(t *testing.T) {
 
 func TestTimesAndModesAreTheLayers(t *testing.T) {
 	root := t.TempDir()
-	if err := applyLayer(root, bytes.NewReader(layerOf(t, entry{"a/", ""}, entry{"a/x", "1"}, entry{"a/l", "->nowhere"}))); err != nil {
+	if err := applyLayer(root, bytes.NewReader(layerOf(t, entry{"a/", ""}, entry{"a/x", "1"}, entry{"a/l", "->nowhere"})), growthOf(0)); err != nil {
 		t.Fatal(err)
 	}
 	for name, mode := range map[string]fs.FileMode{"a": 0o755, "a/x": 0o644, "a/l": 0o777} {
@@ -194,7 +194,7 @@ func FuzzALayerStaysInItsRoot(f *testing.F) {
 		if err := os.Mkdir(root, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		_ = applyLayer(root, bytes.NewReader(text))
+		_ = applyLayer(root, bytes.NewReader(text), growthOf(0))
 		if names, err := os.ReadDir(above); err != nil || len(names) != 1 {
 			t.Fatalf("beside the root there is %v: %v", names, err)
 		}

@@ -27,6 +27,8 @@ type source struct {
 	digest string
 	config v1.Config
 	layers []part
+	// bytes is the size of its files, which limits what it may grow to.
+	bytes int64
 }
 
 // part is one layer of a source.
@@ -59,13 +61,13 @@ func openForm(n spec.ImageName) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sourceOf(found)
+		return sourceIn(n, found)
 	case spec.ImageArchive:
 		found, err := openArchive(n.Path, n.Name)
 		if err != nil {
 			return nil, err
 		}
-		return sourceOf(found)
+		return sourceIn(n, found)
 	case spec.ImageRootfs:
 		return openRootfs(n.Path)
 	case spec.ImageStored:
@@ -141,6 +143,15 @@ func openArchive(path, wanted string) (v1.Image, error) {
 	return tarball.ImageFromPath(path, &tag)
 }
 
+// sourceIn is sourceOf with the size of the image's files.
+func sourceIn(n spec.ImageName, found v1.Image) (*source, error) {
+	s, err := sourceOf(found)
+	if err == nil {
+		s.bytes, err = bytesOf(n, found)
+	}
+	return s, err
+}
+
 // sourceOf describes an image with a manifest.
 func sourceOf(found v1.Image) (*source, error) {
 	config, err := found.ConfigFile()
@@ -164,7 +175,7 @@ func sourceOf(found v1.Image) (*source, error) {
 	s := &source{digest: digest.Hex, config: config.Config}
 	for i, l := range layers {
 		// The layer's own DiffID may be computed of what is there, and would always match.
-		s.layers = append(s.layers, part{open: l.Uncompressed, digest: config.RootFS.DiffIDs[i].Hex})
+		s.layers = append(s.layers, part{open: func() (io.ReadCloser, error) { return openLayer(l) }, digest: config.RootFS.DiffIDs[i].Hex})
 	}
 	return s, nil
 }
@@ -190,20 +201,22 @@ func openRootfs(path string) (*source, error) {
 	return &source{
 		digest: hex.EncodeToString(sum.Sum(nil)),
 		layers: []part{{open: func() (io.ReadCloser, error) { return openTar(path) }}},
+		bytes:  info.Size(),
 	}, nil
 }
 
 // unpack makes the image's root file system in an empty folder.
 func (s *source) unpack(folder string) error {
+	g := growthOf(s.bytes)
 	for i, p := range s.layers {
-		if err := p.apply(folder); err != nil {
+		if err := p.apply(folder, g); err != nil {
 			return fmt.Errorf("layer %d of %d: %w", i+1, len(s.layers), err)
 		}
 	}
 	return nil
 }
 
-func (p part) apply(folder string) error {
+func (p part) apply(folder string, g *growth) error {
 	text, err := p.open()
 	if err != nil {
 		return err
@@ -211,11 +224,11 @@ func (p part) apply(folder string) error {
 	defer text.Close()
 	sum := sha256.New()
 	checked := io.TeeReader(text, sum)
-	if err := applyLayer(folder, checked); err != nil {
+	if err := applyLayer(folder, checked, g); err != nil {
 		return err
 	}
 	// What follows the archive's end counts too.
-	if _, err := io.Copy(io.Discard, checked); err != nil {
+	if _, err := io.Copy(io.Discard, g.reader(checked)); err != nil {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); p.digest != "" && got != p.digest {

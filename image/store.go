@@ -98,7 +98,12 @@ func (s Store) kept(entry Entry) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("image %s, kept in %s: %w; nines image rm %[1]s, and build or import it again", entry.Name, s.layoutOf(entry.Digest), err)
 	}
-	return sourceOf(found)
+	layout, err := sourceIn(spec.ImageName{Form: spec.ImageLayout, Path: s.layoutOf(entry.Digest)}, found)
+	if err != nil {
+		return nil, err
+	}
+	layout.bytes = max(layout.bytes, entry.FromBytes)
+	return layout, nil
 }
 
 // Check checks that there is such an image, without unpacking it.
@@ -191,6 +196,9 @@ type Entry struct {
 	// From says where it comes from; Recipe is the hash of what it was built from, empty for an import.
 	From   string `json:"from"`
 	Recipe string `json:"recipe,omitempty"`
+	// FromBytes is the size of the files that it comes from. The store's may be much smaller, as it compresses
+	// what was not compressed; what an image may grow to goes by these.
+	FromBytes int64 `json:"from_bytes,omitempty"`
 }
 
 // Named reads what a name means.
