@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
@@ -112,7 +115,7 @@ func (s Store) named() (func(name string) bool, error) {
 
 // used are the unpacked images that a container has for its root.
 func used() (func(name string) bool, error) {
-	mounts, err := mounted()
+	mounts, err := mounted("/proc")
 	return func(name string) bool {
 		return strings.Contains(mounts, filepath.Join(unpackedFolder, name))
 	}, err
@@ -171,23 +174,45 @@ func removeUnused(own *os.Root, name string, now look) error {
 	return own.RemoveAll(gone)
 }
 
-// mounted is what all processes see mounted, each namespace once, proc_pid_mountinfo(5).
-func mounted() (string, error) {
-	processes, err := filepath.Glob("/proc/[0-9]*")
+// mounted is what all processes of a /proc see mounted, each namespace once, proc_pid_mountinfo(5). What
+// cannot be read is an error: an image in it would count as unused.
+func mounted(proc string) (string, error) {
+	processes, err := os.ReadDir(proc)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("list processes: %w", err)
 	}
 	var seen []string
 	var all strings.Builder
-	for _, dir := range processes {
+	for _, process := range processes {
+		if _, err := strconv.Atoi(process.Name()); err != nil {
+			continue
+		}
+		dir := filepath.Join(proc, process.Name())
 		namespace, err := os.Readlink(filepath.Join(dir, "ns/mnt"))
-		if err != nil || slices.Contains(seen, namespace) {
-			continue // it has ended meanwhile
+		if hasEnded(err) || err == nil && slices.Contains(seen, namespace) {
+			continue
 		}
-		if text, err := os.ReadFile(filepath.Join(dir, "mountinfo")); err == nil {
+		// The namespaces of others are root's to see, but what is mounted in them is everyone's.
+		if err != nil && !errors.Is(err, fs.ErrPermission) {
+			return "", fmt.Errorf("read what processes have mounted: %w", err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "mountinfo"))
+		if hasEnded(err) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("read what processes have mounted: %w", err)
+		}
+		if namespace != "" {
 			seen = append(seen, namespace)
-			all.Write(text)
 		}
+		all.Write(text)
 	}
 	return all.String(), nil
+}
+
+// hasEnded is true for the errors with which /proc answers for a process that has ended; EINVAL is that of
+// mountinfo for one that is not reaped yet.
+func hasEnded(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL)
 }
