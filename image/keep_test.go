@@ -424,6 +424,77 @@ func TestAnImageThatIsUsedMeanwhileStays(t *testing.T) {
 	}
 }
 
+// TestARemovalThatWasKilledEndsNoContainer: between the rename and the second look something may have begun
+// to use the image. Its files stay for the next use, and for the next removal.
+func TestARemovalThatWasKilledEndsNoContainer(t *testing.T) {
+	s := newStore(t)
+	e := imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...)))
+	u, err := s.Unpack(context.Background(), "frr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.Open(u.Root) // so that no other folder gets its inode
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	before, err := held.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, unpacked := digestName(e.Digest), filepath.Join(s.Dir, unpackedFolder)
+	// killed leaves what a removal leaves that ends in its look.
+	killed := func() {
+		t.Helper()
+		own, err := os.OpenRoot(unpacked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		defer func() {
+			if recover() == nil {
+				t.Error("it did not look")
+			}
+		}()
+		_ = removeUnused(own, name, func() (func(string) bool, error) { panic("killed") })
+	}
+	uses := func() (func(string) bool, error) { return func(called string) bool { return called == name }, nil }
+	for after, next := range map[string]func() error{
+		"another image": func() error {
+			imported(t, s, "other", imageOf(t, v1.Config{}, layerOf(t, upper...)))
+			_, err := s.Unpack(context.Background(), "other")
+			return err
+		},
+		"a removal":    func() error { return s.prune(context.Background(), unpackedFolder, uses) },
+		"the next use": func() error { return nil },
+	} {
+		killed()
+		if _, err := os.Stat(u.Root); err == nil {
+			t.Fatal("it still has its name")
+		}
+		if err := next(); err != nil {
+			t.Errorf("%s: %v", after, err)
+		}
+		again, err := s.Unpack(context.Background(), "frr")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now, err := os.Stat(again.Root); err != nil || !os.SameFile(before, now) {
+			t.Errorf("after %s the files are others: %v", after, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(again.Root, "old")); string(text) != "1" {
+			t.Errorf("after %s a file has %q: %v", after, text, err)
+		}
+	}
+	killed()
+	if err := s.Prune(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(unpacked); err != nil || len(left) > 0 {
+		t.Errorf("what nobody uses is there: %v, %v", left, err)
+	}
+}
+
 // TestOwnersAreRootsBusiness: without root no image leaves as files, whose owners would be wrong, and
 // root takes no files that another user has unpacked.
 func TestOwnersAreRootsBusiness(t *testing.T) {

@@ -133,8 +133,8 @@ func (s Store) prune(ctx context.Context, folder string, now look) error {
 		return err
 	}
 	for _, dir := range dirs {
-		name := dir.Name()
-		if !dir.IsDir() || !folderNames[folder].MatchString(name) || stays(name) {
+		name, leaving := strings.CutSuffix(dir.Name(), vmimage.Leaving)
+		if !dir.IsDir() || !folderNames[folder].MatchString(name) || stays(name) && !leaving {
 			continue
 		}
 		if err := s.remove(ctx, own, folder, name, now); err != nil {
@@ -158,20 +158,20 @@ func (s Store) remove(ctx context.Context, own *os.Root, folder, name string, no
 }
 
 func removeUnused(own *os.Root, name string, now look) error {
-	gone := name + ".unfinished"
-	if err := own.RemoveAll(gone); err != nil {
+	// What it is called until the look keeps it from all that removes what is there in part: if this is
+	// killed, a container may have begun to use it. The next removal or use gives it its name back.
+	leaving, gone := name+vmimage.Leaving, name+".unfinished"
+	if err := own.Rename(name, leaving); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := own.Rename(name, gone); errors.Is(err, fs.ErrNotExist) {
+	if _, err := own.Lstat(leaving); errors.Is(err, fs.ErrNotExist) {
 		return nil // another has removed it meanwhile
-	} else if err != nil {
-		return err
 	}
 	stays, err := now()
 	if err != nil || stays(name) {
-		return errors.Join(err, own.Rename(gone, name))
+		return errors.Join(err, own.Rename(leaving, name))
 	}
-	return own.RemoveAll(gone)
+	return errors.Join(own.RemoveAll(gone), own.Rename(leaving, gone), own.RemoveAll(gone))
 }
 
 // mounted is what all processes of a /proc see mounted, each namespace once, proc_pid_mountinfo(5). What

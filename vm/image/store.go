@@ -57,6 +57,9 @@ func (s Store) owns(name string) bool {
 	return machineNames.MatchString(name)
 }
 
+// Leaving is the suffix of folders that are still whole, and are to be removed unless something uses them.
+const Leaving = ".leaving"
+
 // unfinished is the suffix of folders that are being made.
 const unfinished = ".unfinished"
 
@@ -94,6 +97,10 @@ func (s Store) Whole(ctx context.Context, name string, build func(ctx context.Co
 	defer unlock()
 	if _, err := os.Stat(done); err == nil { // another process was faster
 		return done, nil
+	}
+	// A removal that was killed before it knew whether something uses the folder has left it whole.
+	if err := os.Rename(done+Leaving, done); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return done, err
 	}
 	dir := done + unfinished
 	if err := errors.Join(os.RemoveAll(dir), s.removeAbandoned()); err != nil {
