@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -131,6 +132,25 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 		return err
 	}
 	return j.Done(id, learnt)
+}
+
+// MakeFolder makes a step that is a folder, Path. What is there already is not the step's, and stays:
+// the error is fs.ErrExist then.
+func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
+	if Inode(step.Path) != 0 {
+		return &fs.PathError{Op: "mkdir", Path: step.Path, Err: fs.ErrExist}
+	}
+	id, err := j.Begin(step)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(step.Path, mode); err != nil {
+		if errors.Is(err, fs.ErrExist) { // another made it meanwhile
+			j.Forget(id)
+		}
+		return err
+	}
+	return j.Done(id, Learnt{Inode: Inode(step.Path)})
 }
 
 // Begin journals the intent of a step and returns its number. On an error the step

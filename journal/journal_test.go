@@ -283,3 +283,28 @@ func TestWhatSomebodyElseMadeIsLeftAlone(t *testing.T) {
 		t.Errorf("notes: %q", notes)
 	}
 }
+
+// TestAFolderThatWasThereStays: a step that did not make it does not undo it.
+func TestAFolderThatWasThereStays(t *testing.T) {
+	j, _ := start(t)
+	dir := t.TempDir()
+	theirs, ours := Step{Kind: KindTree, Path: filepath.Join(dir, "theirs")}, Step{Kind: KindTree, Path: filepath.Join(dir, "ours")}
+	if err := os.MkdirAll(filepath.Join(theirs.Path, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.MakeFolder(theirs, 0o755); !errors.Is(err, os.ErrExist) {
+		t.Errorf("made anew: %v", err)
+	}
+	if err := j.MakeFolder(ours, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(ours.Path, "data"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Undo(context.Background(), nil, nil); err != nil {
+		t.Error(err)
+	}
+	if Inode(filepath.Join(theirs.Path, "data")) == 0 || Inode(ours.Path) != 0 {
+		t.Errorf("of theirs inode %d is left, of ours %d", Inode(filepath.Join(theirs.Path, "data")), Inode(ours.Path))
+	}
+}

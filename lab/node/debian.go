@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,10 +64,10 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 		return "", err
 	}
 	build := done + "." + p.Plan.Prefix
-	err := p.Journal.Make(journal.Step{Kind: journal.KindTree, Path: build}, func() (journal.Learnt, error) {
-		err := os.Mkdir(build, 0o755)
-		return journal.Learnt{Inode: journal.Inode(build)}, err
-	})
+	err := p.Journal.MakeFolder(journal.Step{Kind: journal.KindTree, Path: build}, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return "", exit.Wrongf("%s is there already, and this lab has not made it; it may be the rest of a build that ended with the host; remove it, then try again", build)
+	}
 	if err != nil {
 		return "", err
 	}
