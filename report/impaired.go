@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"nines.dev/nines/result"
@@ -18,10 +17,22 @@ type onPurpose struct {
 	trials int
 }
 
+// purposes are a list of these, found by their text.
+type purposes struct{ firstLines[string, onPurpose] }
+
+// add adds a text to the list, or a trial to the text that is there.
+func (p *purposes) add(text, trial string) {
+	text = terminal.Cut(text, mostLineText)
+	if line := p.line(text, trial); line != nil {
+		line.text = text
+		line.trials++
+	}
+}
+
 // WriteImpaired says which links were impaired or went down on purpose, so that no one takes their
 // delay and loss for the network's.
 func WriteImpaired(w io.Writer, r *result.Result) error {
-	impaired, events, err := purposes(r)
+	impaired, events, err := purposesOf(r)
 	if err != nil {
 		return err
 	}
@@ -29,47 +40,39 @@ func WriteImpaired(w io.Writer, r *result.Result) error {
 	var out strings.Builder
 	for _, part := range []struct {
 		title string
-		list  []onPurpose
+		list  purposes
 	}{{"impaired on purpose", impaired}, {"happened on purpose", events}} {
-		if len(part.list) == 0 {
+		if len(part.list.lines) == 0 {
 			continue
 		}
 		out.WriteString("\n" + s.Paint(terminal.Bold, part.title) + "\n\n")
-		for _, one := range part.list {
+		for _, one := range part.list.lines {
 			text := fmt.Sprintf("%s (%s)", one.text, terminal.Count(one.trials, "trial"))
 			out.WriteString(terminal.Wrap(terminal.Plain(text), 2, 2, s.Columns) + "\n")
 		}
+		out.WriteString(part.list.more())
 	}
 	_, err = io.WriteString(w, out.String())
 	return err
 }
 
-// purposes are the impairments and events of all trials, each once, in the order in which they
+// purposesOf are the impairments and events of all trials, each once, in the order in which they
 // first come.
-func purposes(r *result.Result) (impaired, events []onPurpose, err error) {
+func purposesOf(r *result.Result) (impaired, events purposes, err error) {
 	for _, trial := range r.Shown() {
 		details, err := r.TrialFolder(trial.ID).Details()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the table reports what is missing
 		}
 		if err != nil {
-			return nil, nil, err
+			return purposes{}, purposes{}, err
 		}
 		for _, one := range details.Impairments {
-			impaired = count(impaired, fmt.Sprintf("%s  packets from %s: %s", one.Link, one.From, one.What))
+			impaired.add(fmt.Sprintf("%s  packets from %s: %s", one.Link, one.From, one.What), trial.ID)
 		}
 		for _, one := range details.Events {
-			events = count(events, one.String())
+			events.add(one.String(), trial.ID)
 		}
 	}
 	return impaired, events, nil
-}
-
-// count adds a text to a list, or a trial to the text that is there.
-func count(list []onPurpose, text string) []onPurpose {
-	if i := slices.IndexFunc(list, func(one onPurpose) bool { return one.text == text }); i >= 0 {
-		list[i].trials++
-		return list
-	}
-	return append(list, onPurpose{text, 1})
 }

@@ -44,3 +44,33 @@ func TestWhatWasDoneOnPurposeIsTold(t *testing.T) {
 		}
 	}
 }
+
+// A foreign result may say of any number of events: each costs the same, and the list is cut.
+func TestAnyNumberOfEventsIsCut(t *testing.T) {
+	h := result.NewHistogram()
+	h.Record(5000)
+	var trials []result.Record
+	for repeat, first := range []int64{0, 100_000, 0} {
+		details := result.Details{Events: []result.Occurrence{{What: "down", Link: strings.Repeat("x", 2*mostLineText)}}}
+		for i := range int64([]int{100_000, 1, 2}[repeat]) {
+			details.Events = append(details.Events, result.Occurrence{What: "down", Link: "in", AtNs: first + i, LengthNs: 1})
+		}
+		trials = append(trials, result.Record{
+			Trial:      result.Trial{Repeat: repeat + 1, TxPackets: 1, RxPackets: 1, Verdict: result.Clean},
+			Histograms: result.Histograms{Latency: h, FromTx: h, SendLag: h}, Details: details,
+		})
+	}
+	var out bytes.Buffer
+	if err := WriteImpaired(&out, resultOf(t, trials...)); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"x… (3 trials)", "in down at 1ns for 1ns (2 trials)", "in down at 58ns for 1ns (1 trial) and others in 2 trials, whose details.json has all"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if len(text) > 10*mostLineText {
+		t.Errorf("%d bytes are written", len(text))
+	}
+}

@@ -12,52 +12,69 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+// mostWhere is the most CPUs and policies of threads that a line has.
+const mostWhere = 8
+
+// way is how an interface received.
+type way struct{ interfaceName, rx, mechanism, problem string }
+
 // receivedLine is one way in which an interface received, in some trials.
 type receivedLine struct {
-	interfaceName, rx, mechanism, problem string
-	where                                 []string // threads' CPUs and policies, each once
-	uses, rates                           []float64
-	trials                                int
-	backOffs                              uint64 // of all threads, in all trials
+	way
+	where       []string // threads' CPUs and policies, each once
+	whereMore   bool     // there are others
+	uses, rates span
+	trials      int
+	backOffs    uint64 // of all threads, in all trials
+}
+
+// span is the smallest and the largest of some values; nil: there is none.
+type span struct{ least, most *float64 }
+
+func (s *span) add(value float64) {
+	if s.least == nil || value < *s.least {
+		s.least = &value
+	}
+	if s.most == nil || value > *s.most {
+		s.most = &value
+	}
 }
 
 // WriteReceived says how interfaces received if not only by interrupts: the kernel does not always
 // have what the experiment asks for.
 func WriteReceived(w io.Writer, r *result.Result) error {
-	lines, err := receivedLines(r)
-	if err != nil || len(lines) == 0 {
+	received, err := receivedLines(r)
+	if err != nil || len(received.lines) == 0 {
 		return err
 	}
 	s := terminal.StyleOf(w)
 	var out strings.Builder
 	out.WriteString("\n" + s.Paint(terminal.Bold, "received by") + "\n\n")
-	for _, l := range lines {
+	for _, l := range received.lines {
 		out.WriteString(terminal.Wrap(terminal.Plain(l.text()), 2, 2, s.Columns) + "\n")
 	}
+	out.WriteString(received.more())
 	_, err = io.WriteString(w, out.String())
 	return err
 }
 
-func receivedLines(r *result.Result) ([]*receivedLine, error) {
-	var lines []*receivedLine
+func receivedLines(r *result.Result) (firstLines[way, receivedLine], error) {
+	var lines firstLines[way, receivedLine]
+	cut := func(text string) string { return terminal.Cut(text, mostLineText) }
 	for _, trial := range r.Shown() {
 		details, err := r.TrialFolder(trial.ID).Details()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the table reports what is missing
 		}
 		if err != nil {
-			return nil, err
+			return lines, err
 		}
 		for _, received := range details.Receive {
-			line := receivedLine{interfaceName: received.Node + ":" + received.Interface, rx: received.RX, mechanism: received.Mechanism, problem: received.Problem}
-			at := slices.IndexFunc(lines, func(l *receivedLine) bool {
-				return l.interfaceName == line.interfaceName && l.rx == line.rx && l.mechanism == line.mechanism && l.problem == line.problem
-			})
-			if at < 0 {
-				at = len(lines)
-				lines = append(lines, &line)
+			key := way{cut(received.Node + ":" + received.Interface), cut(received.RX), cut(received.Mechanism), cut(received.Problem)}
+			if line := lines.line(key, trial.ID); line != nil {
+				line.way = key
+				line.add(received.Threads)
 			}
-			lines[at].add(received.Threads)
 		}
 	}
 	return lines, nil
@@ -66,13 +83,17 @@ func receivedLines(r *result.Result) ([]*receivedLine, error) {
 func (l *receivedLine) add(threads []result.ReceiveThread) {
 	l.trials++
 	for _, t := range threads {
-		where := fmt.Sprintf("CPU %s as %s", strings.Trim(fmt.Sprint(t.CPUs), "[]"), t.Scheduling)
-		if !slices.Contains(l.where, where) {
+		where := terminal.Cut(fmt.Sprintf("CPU %s as %s", strings.Trim(fmt.Sprint(t.CPUs), "[]"), t.Scheduling), mostLineText)
+		switch {
+		case slices.Contains(l.where, where):
+		case len(l.where) == mostWhere:
+			l.whereMore = true
+		default:
 			l.where = append(l.where, where)
 		}
-		l.uses = append(l.uses, t.CPUUse)
+		l.uses.add(t.CPUUse)
 		if t.PollsPerSecond != nil {
-			l.rates = append(l.rates, *t.PollsPerSecond)
+			l.rates.add(*t.PollsPerSecond)
 		}
 		l.backOffs += t.BackOffs
 	}
@@ -86,11 +107,14 @@ func (l *receivedLine) text() string {
 	if len(l.where) > 0 {
 		text += ", on " + strings.Join(l.where, " and ")
 	}
-	if len(l.uses) > 0 {
-		text += fmt.Sprintf(", busy %s %% of the time", between(l.uses, func(use float64) string { return fmt.Sprintf("%.0f", 100*use) }))
+	if l.whereMore {
+		text += " and others"
 	}
-	if len(l.rates) > 0 {
-		text += fmt.Sprintf(", %s polls a second", between(l.rates, terminal.Grouped[float64]))
+	if l.uses.least != nil {
+		text += fmt.Sprintf(", busy %s %% of the time", l.uses.text(func(use float64) string { return fmt.Sprintf("%.0f", 100*use) }))
+	}
+	if l.rates.least != nil {
+		text += fmt.Sprintf(", %s polls a second", l.rates.text(terminal.Grouped[float64]))
 	}
 	if l.backOffs > 0 {
 		text += fmt.Sprintf(", stopped %s by the watchdog", terminal.Count(int(l.backOffs), "time"))
@@ -101,9 +125,9 @@ func (l *receivedLine) text() string {
 	return text + fmt.Sprintf(" (%s)", terminal.Count(l.trials, "trial"))
 }
 
-// between writes the smallest and the largest value, or the only one.
-func between(values []float64, write func(float64) string) string {
-	least, most := write(slices.Min(values)), write(slices.Max(values))
+// text writes the smallest and the largest value, or the only one.
+func (s span) text(write func(float64) string) string {
+	least, most := write(*s.least), write(*s.most)
 	if least == most {
 		return least
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,32 @@ func TestReceivedIsToldByWay(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// Interfaces and threads of a foreign result may be any number: each costs the same, and the list is
+// cut.
+func TestAnyNumberOfInterfacesIsCut(t *testing.T) {
+	const most = 50_000
+	h := result.NewHistogram()
+	h.Record(5000)
+	received := []result.Receive{{Node: "dut", Interface: "in", RX: "busy_poll"}}
+	for i := range most {
+		received[0].Threads = append(received[0].Threads, result.ReceiveThread{CPUs: []int{i}, Scheduling: "idle:0", CPUUse: float64(i) / most})
+		received = append(received, result.Receive{Node: "dut", Interface: fmt.Sprint(i), RX: "busy_poll"})
+	}
+	var out bytes.Buffer
+	if err := WriteReceived(&out, resultOf(t, result.Record{
+		Trial:      result.Trial{Repeat: 1, TxPackets: 1, RxPackets: 1, Verdict: result.Clean},
+		Histograms: result.Histograms{Latency: h, FromTx: h, SendLag: h}, Details: result.Details{Receive: received},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"CPU 7 as idle:0 and others, busy 0 to 100 % of the time (1 trial)", "dut:58 rx: busy_poll (1 trial) and others in 1 trial, whose details.json has all"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%.5000s", want, text)
 		}
 	}
 }
