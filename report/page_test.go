@@ -181,3 +181,68 @@ func TestAPageHasAsManyProblemsAsSomebodyReads(t *testing.T) {
 		t.Errorf("%d problems, the last %q", n, p.Problems[n-1])
 	}
 }
+
+// TestAPageHasAsMuchOfATrialAsABrowserShows: the lists of somebody else's details.json and scripts
+// may have anything. The page has their beginnings and says so; what fits is whole.
+func TestAPageHasAsMuchOfATrialAsABrowserShows(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	h := result.NewHistogram()
+	h.Record(5000)
+	many, few := result.Details{FrameBytes: 64}, result.Details{FrameBytes: 65, Notes: []string{"one"}}
+	var uploads []string
+	for i := range 30_000 {
+		many.Events = append(many.Events, result.Occurrence{What: "down", Link: "in", AtNs: int64(i)})
+		many.Impairments = append(many.Impairments, result.Impairment{Link: "in", What: fmt.Sprint(i)})
+		many.Devices = append(many.Devices, result.Device{Link: "in", Device: fmt.Sprint(i), Values: map[string]string{"gro": "off"}})
+		many.Notes = append(many.Notes, long[:50])
+		many.Receive = append(many.Receive, result.Receive{Interface: fmt.Sprint(i)})
+		uploads = append(uploads, fmt.Sprintf("a long name of a file %d", i))
+	}
+	many.Notes = append([]string{"first"}, many.Notes...)
+	var trials []result.Record
+	for i, details := range []result.Details{many, few, {Role: strings.Repeat(long, 20)}, few} {
+		trials = append(trials, result.Record{
+			Trial:      result.Trial{Repeat: i + 1, TxPackets: 1, RxPackets: 1, Verdict: result.Clean},
+			Histograms: result.Histograms{Latency: h, FromTx: h, SendLag: h}, Details: details,
+		})
+	}
+	scripts := []result.Script{{Node: "first", Status: "0", Uploads: uploads}, {Node: "second", Status: "0", Uploads: uploads[:1]}}
+	trials[0].Trial.Scripts = scripts
+	trials[1].Trial.Scripts = scripts[1:]
+	for range 1000 {
+		trials[3].Trial.Scripts = append(trials[3].Trial.Scripts, result.Script{Node: long[:4000], Status: "0"})
+	}
+	var page bytes.Buffer
+	if err := WritePageOf(resultOf(t, trials...), &page, nil); err != nil {
+		t.Fatal(err)
+	}
+	data := dataOf(t, page.Bytes())
+	cut, whole := data.Trials[0], data.Trials[1]
+	if d := cut.Details; d == nil || d.FrameBytes != 64 || d.Notes[0] != "first" || d.Events[0].Link != "in" {
+		t.Errorf("the beginnings of the first trial's lists are not there")
+	}
+	if n := len(cut.Scripts); n != 2 || len(cut.Scripts[0].Uploads) < 1000 || cut.Scripts[0].Uploads[0] != uploads[0] || len(cut.Scripts[1].Uploads) != 1 {
+		t.Errorf("of the first trial there are %d scripts", n)
+	}
+	if whole.Details == nil || len(whole.Details.Notes) != 1 || len(whole.Scripts) != 1 || len(whole.Scripts[0].Uploads) != 1 {
+		t.Errorf("what fits was cut: %+v", whole)
+	}
+	if data.Trials[2].Details != nil {
+		t.Error("details of which nothing can be cut are on the page")
+	}
+	if n := len(data.Trials[3].Scripts); n == 0 || n > 200 {
+		t.Errorf("of the last trial there are %d scripts", n)
+	}
+	if size := page.Len(); size > 5<<20 {
+		t.Errorf("the page has %d bytes", size)
+	}
+	said := strings.Join(data.Problems, "\n")
+	for _, what := range []string{"details", "devices", "events", "impairments", "notes", "receiving interfaces", "scripts", "uploads"} {
+		if !strings.Contains(said, "the page has not all "+what+" of 1 trial,") {
+			t.Errorf("it does not say that there are more %s:\n%s", what, said)
+		}
+	}
+	if len(data.Problems) != 8 {
+		t.Errorf("problems: %s", said)
+	}
+}

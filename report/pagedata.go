@@ -31,6 +31,9 @@ const (
 	maxTrialGaps     = 50
 	maxTrialRateRows = 1000
 	maxTrialFlows    = 64
+	maxPageDetails   = 32 << 20 // bytes, and as many of scripts
+	maxTrialDetails  = 1 << 20
+	minTrialDetails  = 32 << 10
 )
 
 // pageData is everything that the page shows.
@@ -61,6 +64,7 @@ type pageData struct {
 	Problems []string `json:"problems"`
 
 	said map[string]bool // the problems
+	cut  map[string]int  // trials, by what the page has not all of
 }
 
 // pageGroup is all repeats of the same variables. Its curves combine all packets of its valid
@@ -161,6 +165,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	if p.Experiment, err = r.Experiment(); err != nil {
 		p.problem(err)
 	}
+	p.sayLeftOut()
 	p.cutProblems()
 	return p
 }
@@ -183,11 +188,12 @@ func firstTrials(r *result.Result, most int) *result.Result {
 }
 
 // trialLimits are how much of a trial is on the page.
-type trialLimits struct{ outliers, rates, gaps int }
+type trialLimits struct{ outliers, rates, gaps, details int }
 
 func trialLimitsFor(trials int) trialLimits {
 	share := func(of, most int) int { return min(of/max(trials, 1), most) }
-	return trialLimits{max(minTrialOutliers, share(maxPageOutliers, maxPageOutliers)), share(maxPageRateRows, maxTrialRateRows), share(maxPageGaps, maxTrialGaps)}
+	return trialLimits{max(minTrialOutliers, share(maxPageOutliers, maxPageOutliers)), share(maxPageRateRows, maxTrialRateRows), share(maxPageGaps, maxTrialGaps),
+		max(minTrialDetails, share(maxPageDetails, maxTrialDetails))}
 }
 
 // addFigures chooses the figures, and passes on the published curves for the figure that every page
@@ -202,7 +208,7 @@ func (p *pageData) addFigures(r *result.Result) {
 		found := Evidence{Trial: m}
 		// Open has reported a missing file, and the summary has what is drawn.
 		if details, err := r.MaximumFolder(m.ID).Details(); err == nil {
-			found.Details = &details
+			found.Details, _ = cutDetails(&details, minTrialDetails)
 		}
 		maxima = append(maxima, found)
 	}
@@ -252,8 +258,13 @@ func (p *pageData) readTrial(t result.Trial, folder result.Folder, limits trialL
 				details.Gaps[i].Worst = slices.Clone(details.Gaps[i].Worst[:limits.gaps])
 			}
 		}
-		read.Details = &details
+		var cut []string
+		read.Details, cut = cutDetails(&details, limits.details)
+		p.leftOut(cut)
 	}
+	var cut []string
+	read.Scripts, cut = cutScripts(t.Scripts, limits.details)
+	p.leftOut(cut)
 	if all, err := folder.Outliers(); note(err) {
 		read.OutliersAll = len(all)
 		read.Outliers = worst(all, limits.outliers)
