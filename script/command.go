@@ -39,6 +39,10 @@ func (p *Phase) start(node, name string, argv []string, dir string, env []string
 	if before := p.commands[key]; before != nil && !before.hasEnded() {
 		return fmt.Errorf("a command %s runs already; kill it first, or give another name", name)
 	}
+	files := []string{name + "." + StdoutFile, name + "." + StderrFile, name + "." + StatusFile}
+	if err := folder.room(files...); err != nil {
+		return err
+	}
 	ctx, end := context.WithTimeoutCause(context.Background(), p.timeout, &timeoutError{p.timeout})
 	process, err := p.starter.Command(ctx, node, argv, dir, env)
 	if err != nil {
@@ -55,7 +59,7 @@ func (p *Phase) start(node, name string, argv []string, dir string, env []string
 		end()
 		return errors.Join(err, out.Close())
 	}
-	folder.named(name+"."+StdoutFile, name+"."+StderrFile, name+"."+StatusFile)
+	folder.named(files...)
 	c := &command{end: end, ended: make(chan struct{})}
 	p.commands[key] = c
 	go func() {
@@ -118,20 +122,5 @@ func (p *Phase) endCommands() {
 	}
 	for _, c := range all {
 		<-c.ended
-	}
-}
-
-// named adds names to the uploads.
-func (f *Folder) named(names ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	have := map[string]bool{}
-	for _, name := range f.names {
-		have[name] = true
-	}
-	for _, name := range names {
-		if !have[name] {
-			f.names = append(f.names, name)
-		}
 	}
 }

@@ -307,6 +307,49 @@ func TestTheOutputOfACommandIsNotCutInSilence(t *testing.T) {
 	}
 }
 
+// TestCommandsAndUploadsShareALimit: the names of both are in the result's summary, so a script cannot
+// have any number of them. What replaces others has room.
+func TestCommandsAndUploadsShareALimit(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	s := newStage(t, time.Hour, map[string]string{"a": "until [ -e " + gate + " ]; do sleep 0.01; done"})
+	run := func(name, refused string) {
+		t.Helper()
+		answer := s.asked("a", wire.Request{Verb: wire.Run, Name: name, Argv: []string{"true"}}, "")
+		if answer.Error == "" {
+			answer = s.asked("a", wire.Request{Verb: wire.Wait, Name: name}, "")
+		}
+		if !strings.Contains(answer.Error, refused) || (refused == "") != (answer.Error == "") {
+			t.Errorf("%s: %+v", name, answer)
+		}
+	}
+	run("first", "")
+	folder := s.phase.folders["a"]
+	for i := range mostUploads - 3 - 5 {
+		folder.named(strconv.Itoa(i))
+	}
+	run("second", "")
+	run("third", "9998 uploads already, the output of its commands included, and may have 10000")
+	run("first", "")
+	for _, name := range []string{"x", "y", "x"} {
+		if err := folder.Upload(name, 1, strings.NewReader("x")); err != nil {
+			t.Errorf("upload %s: %v", name, err)
+		}
+	}
+	if err := folder.Upload("z", 1, strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "10000 uploads already") {
+		t.Errorf("one upload too many: %v", err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-s.ended
+	if n := len(s.got["a"].Uploads); n != mostUploads {
+		t.Errorf("%d uploads", n)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "a", UploadsFolder, "third."+StdoutFile)); !os.IsNotExist(err) {
+		t.Errorf("the command that was refused has left a file: %v", err)
+	}
+}
+
 // TestOutputsThatCannotBeKeptFailThePhase: that of a command, whose status has no file, and that of a
 // script, whose peers do not wait for it.
 func TestOutputsThatCannotBeKeptFailThePhase(t *testing.T) {

@@ -16,8 +16,9 @@ type Folder struct {
 	root *os.Root
 	mu   sync.Mutex
 	left int64 // bytes
-	// names are the uploads so far, in order.
+	// names are the uploads so far, in order, and have tells which these are.
 	names []string
+	have  map[string]bool
 	// begun counts the uploads, for the names that they have until they are whole.
 	begun int
 }
@@ -45,7 +46,7 @@ func NewFolder(in *os.Root, name string, limit int64) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{root: root, left: limit}, nil
+	return &Folder{root: root, left: limit, have: map[string]bool{}}, nil
 }
 
 // Close forgets the folder, whose files stay.
@@ -91,11 +92,10 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	if err := uploadName(name); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	if len(f.names) >= mostUploads {
-		f.mu.Unlock()
-		return fmt.Errorf("%s: %d files were uploaded already, which is the most", name, mostUploads)
+	if err := f.room(name); err != nil {
+		return err
 	}
+	f.mu.Lock()
 	left := f.left
 	if size <= left {
 		f.left -= size
@@ -112,15 +112,36 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 		f.mu.Unlock()
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	f.named(name)
+	return nil
+}
+
+// room refuses names for which the list of uploads has no room. What replaces an upload needs none.
+func (f *Folder) room(names ...string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, other := range f.names {
-		if other == name {
-			return nil
+	added := 0
+	for _, name := range names {
+		if !f.have[name] {
+			added++
 		}
 	}
-	f.names = append(f.names, name)
+	if added > 0 && len(f.names)+added > mostUploads {
+		return fmt.Errorf("%s: the node has %d uploads already, the output of its commands included, and may have %d", names[0], len(f.names), mostUploads)
+	}
 	return nil
+}
+
+// named adds names to the uploads.
+func (f *Folder) named(names ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range names {
+		if !f.have[name] {
+			f.have[name] = true
+			f.names = append(f.names, name)
+		}
+	}
 }
 
 // write writes a file under another name first, so that half an upload is not one. The number makes
