@@ -15,7 +15,15 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-func writeOutliers(w io.Writer, outliers []Outlier) error { return writeRows(w, "json", outliers) }
+// writeOutliers writes causes as any text of a CSV file: they have names of threads, which these
+// choose themselves.
+func writeOutliers(w io.Writer, outliers []Outlier) error {
+	rows := slices.Clone(outliers)
+	for i := range rows {
+		rows[i].Cause = CSVText(rows[i].Cause)
+	}
+	return writeRows(w, "json", rows)
+}
 
 func readOutliers(r io.Reader) ([]Outlier, error) { return readRows[Outlier](r, "json") }
 

@@ -27,3 +27,24 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		}
 	}
 }
+
+// TestCausesMoveNoCursor: a cause has the name of a thread, which it chooses itself.
+func TestCausesMoveNoCursor(t *testing.T) {
+	outliers := []Outlier{{ID: 1, Cause: "thread \x1b]0;evil\x07 took the CPU"}, {ID: 2, Cause: "=1+1"}, {ID: 3, Cause: `timer, "local"`}}
+	var out strings.Builder
+	if err := writeOutliers(&out, outliers); err != nil {
+		t.Fatal(err)
+	}
+	read, err := readOutliers(strings.NewReader(out.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"thread ?]0;evil? took the CPU", "'=1+1", `timer, "local"`} {
+		if read[i].Cause != want {
+			t.Errorf("the cause is %q, want %q", read[i].Cause, want)
+		}
+	}
+	if outliers[1].Cause != "=1+1" {
+		t.Error("the packets themselves were changed")
+	}
+}
