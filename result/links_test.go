@@ -89,15 +89,28 @@ func TestALinkMadeMeanwhileIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestWhatMayHoldSecretsIsPrivate: the environment of nodes is in the experiment and in the plan.
+// TestWhatMayHoldSecretsIsPrivate: the environment of nodes is in the experiment and in the plan,
+// passwords may be in scripts and in their variables.
 func TestWhatMayHoldSecretsIsPrivate(t *testing.T) {
-	dir := writeAll(t, t.TempDir()).Dir()
-	for name, want := range map[string]os.FileMode{ExperimentFile: 0o600, PlanFile: 0o600} {
-		info, err := os.Stat(filepath.Join(dir, name))
+	w := writeAll(t, t.TempDir())
+	folder, err := w.NewTrialScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables := map[string]string{"password": "secret"}
+	if err := errors.Join(w.WriteScripts(map[string]string{"setup.sh": "login secret"}), w.WriteScriptVariables(folder, variables)); err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, w, record(4, 10))
+	trials := w.Summary().Trials
+	scripts := filepath.Join(ScriptsFolder, trials[len(trials)-1].ID)
+	for name, want := range map[string]os.FileMode{ExperimentFile: 0o600, PlanFile: 0o600, ScriptsFile: 0o600,
+		scripts: os.ModeDir | 0o700, filepath.Join(scripts, VariablesFile): 0o600} {
+		info, err := os.Stat(filepath.Join(w.Dir(), name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := info.Mode().Perm(); got != want {
+		if got := info.Mode(); got != want {
 			t.Errorf("%s has mode %v, want %v", name, got, want)
 		}
 	}
