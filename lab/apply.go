@@ -157,6 +157,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 			include(&changes.Watched, n.Name, n.Watched())
 		}
 	}
+	changes.Power = changes.Power || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == powerAgain })
 	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
 	var added []string
 	for _, name := range changes.AddedNodes {

@@ -29,7 +29,7 @@ const fabricNode = "."
 const netnsDir = "/run/netns"
 
 // programs are the paths of what nines starts.
-type programs struct{ init, engine, disturb, poller, watcher, script string }
+type programs struct{ init, engine, disturb, poller, nines, script string }
 
 // Check checks, without making anything, that the host has what this package needs for a lab.
 func Check(p *plan.Plan) error {
@@ -53,6 +53,9 @@ func check(p *plan.Plan) (programs, error) {
 		return found, err
 	}
 	if err := checkSockets(p); err != nil {
+		return found, err
+	}
+	if err := checkPower(p); err != nil {
 		return found, err
 	}
 	for _, n := range p.Nodes {
@@ -96,8 +99,8 @@ func findPrograms(p *plan.Plan) (programs, error) {
 			return found, err
 		}
 	}
-	if watched(p) {
-		if found.watcher, err = node.Program("nines"); err != nil {
+	if watched(p) || p.Power != nil {
+		if found.nines, err = node.Program("nines"); err != nil {
 			return found, err
 		}
 	}
@@ -294,6 +297,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"running the nodes' commands", b.runExecs},
 		{"starting to disturb", b.startDisturbances},
 		{"starting to watch", b.startWatcher},
+		{"starting power control", b.startPower},
 	}
 	for _, stage := range stages {
 		if err := ctx.Err(); err != nil {

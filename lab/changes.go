@@ -39,13 +39,15 @@ type Changes struct {
 	Hugepages bool `json:"hugepages,omitempty"`
 	// Tuning is true if the host's settings change.
 	Tuning bool `json:"tuning,omitempty"`
+	// Power is true if the program that switches nodes for clients of the network starts again.
+	Power bool `json:"power,omitempty"`
 	// Disturbances is true if the disturbances are restarted.
 	Disturbances bool `json:"disturbances,omitempty"`
 }
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
+	return !c.Hugepages && !c.Tuning && !c.Power && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
@@ -67,6 +69,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.received()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
+	d.Power = !same(from.Power, to.Power)
 	// A disturbance that stops an engine knows its process, which changes with a restart.
 	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.RestartedApps) > 0
 	return d.Changes

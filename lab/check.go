@@ -47,6 +47,9 @@ func (l *Lab) Check() ([]Checked, error) {
 	if watched(l.plan) {
 		list = append(list, Checked{Part: watcherPart})
 	}
+	if l.plan.Power != nil {
+		list = append(list, Checked{Part: powerPart})
+	}
 	if plan.Partitions(l.plan.Isolation) {
 		list = append(list, Checked{Part: partIsolation})
 	}
@@ -90,8 +93,9 @@ func (l *Lab) Faults() ([]Fault, error) {
 	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
 	ill, unheard := l.healthFaults()
 	watcher, unwatched := l.deadWatcher()
+	controller, unpowered := l.deadPower()
 	devices, unseen := l.deviceFaults(faults)
-	return slices.Concat(faults, devices, ill, watcher), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched)
+	return slices.Concat(faults, devices, ill, watcher, controller), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched, unpowered)
 }
 
 // isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces

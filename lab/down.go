@@ -15,6 +15,7 @@ import (
 // Down removes the lab; it returns when all of it is gone.
 func (l *Lab) Down(ctx context.Context) error {
 	if h := l.held; h != nil {
+		l.closeDoor()
 		l.stopWatching()
 		l.held = nil
 		return errors.Join(h.undoAll(ctx, h.note), h.free())
@@ -32,7 +33,7 @@ func Down(ctx context.Context, name string) (notes []string, err error) {
 
 // takeDown removes a lab; the caller may hold the registry.
 func takeDown(ctx context.Context, name string) (notes []string, err error) {
-	endWatcherAtWork(name)
+	endAttendantAtWork(name)
 	h, err := hold(name)
 	if err != nil {
 		return nil, err

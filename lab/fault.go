@@ -26,6 +26,7 @@ const (
 	receiveAgain
 	disturbAgain
 	watchAgain
+	powerAgain
 )
 
 func (f Fault) Error() string { return f.Problem }

@@ -173,8 +173,8 @@ func (o owner) alive() bool {
 func lockLab(s state, name string) (*flock.Lock, error) {
 	held, err := takeLock(s.lock(), name, 0)
 	var busy *BusyError
-	if errors.As(err, &busy) && busy.PID != 0 && s.watcher().PID == busy.PID {
-		held, err = takeLock(s.lock(), name, watcherPatience) // it starts a node again
+	if errors.As(err, &busy) && s.attends(busy.PID) {
+		held, err = takeLock(s.lock(), name, attendantPatience) // it starts a node again
 	}
 	if errors.As(err, &busy) {
 		if o := readOwner(s.measured()); o.PID == busy.PID && o.alive() {

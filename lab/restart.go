@@ -24,6 +24,8 @@ type RestartOptions struct {
 	// Kill ends a node at once, as a power cut would. Otherwise what runs in it may end first, for at
 	// most node.HaltPatience.
 	Kill bool
+	// ShutDown asks what runs in a node to end by itself first, also where the node has no systemd.
+	ShutDown bool
 	// Progress receives a few words on each step that takes long; may be nil.
 	Progress func(string)
 	// only leaves out the nodes, as they are under the lab's lock, for which it is false; nil leaves
@@ -45,7 +47,7 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 		begun := time.Now()
 		b.keepTaps(nodes)
 		defer b.taps.close()
-		err := b.end(ctx, nodes, options.Kill)
+		err := b.end(ctx, nodes, options)
 		if err == nil {
 			err = b.begin(ctx, nodes)
 		}
@@ -61,13 +63,13 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
 		begun := time.Now()
-		err := b.end(ctx, nodes, options.Kill)
+		err := b.end(ctx, nodes, options)
 		for _, n := range nodes {
 			if err == nil {
 				err = b.mark(n.Name, true, false)
 			}
 		}
-		l.restarts.note(nodes, "stopped", begun, options.Why)
+		l.restarts.note(nodes, wasStopped, begun, options.Why)
 		return err
 	})
 }
@@ -191,10 +193,14 @@ func (l *Lab) restartable(names []string) ([]plan.Node, error) {
 }
 
 // end ends what runs in nodes, and marks them as unfinished.
-func (b *builder) end(ctx context.Context, nodes []plan.Node, kill bool) error {
-	if !kill {
+func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOptions) error {
+	if !options.Kill {
+		halt := b.place().Halt
+		if options.ShutDown {
+			halt = b.place().ShutDown
+		}
 		err := node.Each(ctx, len(nodes), func(i int) error {
-			return b.place().Halt(ctx, nodes[i], b.running.of(nodes[i].Name))
+			return halt(ctx, nodes[i], b.running.of(nodes[i].Name))
 		})
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,9 @@ type restartLog struct {
 
 	mu   sync.Mutex
 	made []Restarted
+	// off are the nodes that are stopped, by name: no trial measures what the file describes until
+	// they are started.
+	off map[string]Restarted
 }
 
 // Restarted is a node that was restarted, stopped or started, or was unhealthy.
@@ -47,9 +51,20 @@ func (l *restartLog) note(nodes []plan.Node, how string, begun time.Time, why st
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, n := range nodes {
-		l.made = append(l.made, Restarted{Node: n.Name, How: how, At: begun, Took: time.Since(begun), Why: why})
+		r := Restarted{Node: n.Name, How: how, At: begun, Took: time.Since(begun), Why: why}
+		l.made = append(l.made, r)
+		delete(l.off, n.Name)
+		if how == wasStopped {
+			if l.off == nil {
+				l.off = map[string]Restarted{}
+			}
+			l.off[n.Name] = r
+		}
 	}
 }
+
+// wasStopped is the How of a node that was stopped.
+const wasStopped = "stopped"
 
 // wasUnhealthy is the How of a node that was unhealthy.
 const wasUnhealthy = "unhealthy"
@@ -75,7 +90,7 @@ func (l *restartLog) well(nodeName string, since time.Time, why string) {
 }
 
 // TakeRestarts returns the nodes that this process has restarted, stopped or started, or has seen
-// unhealthy, since the last call: a trial beside which that happened did not measure what the file describes.
+// unhealthy, since the last call, and those that are stopped still: a trial beside which that happened did not measure what the file describes.
 func (l *Lab) TakeRestarts() []Restarted {
 	if l.restarts == nil {
 		return nil
@@ -84,5 +99,10 @@ func (l *Lab) TakeRestarts() []Restarted {
 	defer l.restarts.mu.Unlock()
 	made := slices.Clone(l.restarts.made)
 	l.restarts.made = nil
+	for _, name := range slices.Sorted(maps.Keys(l.restarts.off)) {
+		if !slices.ContainsFunc(made, func(r Restarted) bool { return r.Node == name }) {
+			made = append(made, l.restarts.off[name])
+		}
+	}
 	return made
 }

@@ -10,12 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/journal"
-	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/journal/process"
-	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/node"
@@ -38,7 +34,7 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 	if b.measured {
 		return nil
 	}
-	running := watcherOf(b.journal)
+	running := attendant(b.journal, ofWatcher)
 	if watched(b.plan) && running.PID != 0 && running.Alive() {
 		return nil
 	}
@@ -52,52 +48,8 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 			return proc.Identity{}, err
 		}
 		defer log.Close()
-		return node.Spawn(exec.Command(b.programs.watcher, "watch", b.name), token, log)
+		return node.Spawn(exec.Command(b.programs.nines, "watch", b.name), token, log)
 	})
-}
-
-// watcherOf is the process that watches a lab; zero without one.
-func watcherOf(j *journal.Journal) proc.Identity {
-	for _, e := range j.Entries() {
-		if ofWatcher(e) && e.Learnt != nil {
-			return process.Of(e)
-		}
-	}
-	return proc.Identity{}
-}
-
-// watcherPatience is how long changes of a lab wait for its watcher, which has the lock while it starts
-// a node again; a container with systemd takes long.
-const watcherPatience = 30 * time.Second
-
-// watcher is the process that watches the lab; zero without one.
-func (s state) watcher() proc.Identity {
-	j, err := journal.Read(s.journal())
-	if err != nil {
-		return proc.Identity{}
-	}
-	return watcherOf(j)
-}
-
-// endWatcherAtWork ends a lab's watcher if that has the lab's lock: nobody waits for a node to start
-// when the lab is taken down.
-func endWatcherAtWork(name string) {
-	s := stateOf(name)
-	if checkName(name) != nil || folder.Check(s.place()) != nil {
-		return // the caller says why
-	}
-	lock, err := flock.Try(s.lock())
-	if err == nil {
-		_ = lock.Free()
-		return
-	}
-	var held *flock.HeldError
-	watcher := s.watcher()
-	if !errors.As(err, &held) || held.PID == 0 || held.PID != watcher.PID {
-		return
-	}
-	// Its lock goes with it, and the undo finds what it left.
-	_ = watcher.Signal(unix.SIGKILL)
 }
 
 // watcherPart is what check and faults call the watcher.
@@ -112,7 +64,7 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := watcherOf(j)
+	id := attendant(j, ofWatcher)
 	if id.PID != 0 && id.Alive() {
 		return nil, nil
 	}

@@ -261,7 +261,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := watcherOf(j); id.PID != 0 && id.Alive() {
+		if id := attendant(j, ofWatcher); id.PID != 0 && id.Alive() {
 			return id.PID
 		}
 		return 0
@@ -283,7 +283,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	if first == 0 {
 		t.Fatal("nothing watches the lab")
 	}
-	killProcess(t, lab.state.watcher())
+	killProcess(t, lab.state.attendants()[0])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has ended") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}

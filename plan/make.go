@@ -75,6 +75,7 @@ func (w *work) result() *Plan {
 		p.Traffic = w.trafficResult()
 	}
 	p.Disturbances, p.Scripts = w.disturbances, w.exp.Scripts
+	p.Power = w.power()
 	for _, event := range w.exp.Events {
 		p.Events = append(p.Events, *event)
 	}

@@ -35,6 +35,8 @@ type Plan struct {
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
 	// Scripts are the host's scripts and the limits of all; nil where no node and no host has one.
 	Scripts *spec.HostScripts `json:"scripts,omitempty"`
+	// Power is what switches nodes on and off over the network; nil for none.
+	Power *Power `json:"power,omitempty"`
 	// Disturbances are deliberate, while the lab is up; sorted by name.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	// Events happen in every trial, in the file's order.

@@ -50,6 +50,7 @@ func (p *Plan) Write(out io.Writer) error {
 	p.writePrograms(t)
 	p.writeImpairments(t)
 	p.writeEvents(t)
+	p.writePower(t)
 	_ = t.Write(&b, terminal.Style{}) // a buffer takes everything
 	p.writeHugepages(&b)
 	if t := p.Traffic; t != nil {

@@ -96,6 +96,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	c.scripts()
 	c.disturbances()
 	c.events()
+	c.power()
 	c.cluster()
 	c.dpdk()
 	c.hardware()

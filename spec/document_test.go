@@ -27,7 +27,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 		"Route": "routes", "App": "app", "Cluster": "Cluster", "Link": "Links", "Traffic": "Traffic",
 		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
 		"Scripts": "scripts", "HostScripts": "Scripts of the host", "Method": "Method", "Goal": "goals", "Limits": "limits of a service",
-		"Scheduling": "scheduling", "VM": "vm", "Polling": "polling", "Tracing": "Tracing", "Disturbance": "Disturb", "Impairment": "impair", "Event": "Events", "SRIOV": "sriov", "Passthrough": "passthrough",
+		"Scheduling": "scheduling", "VM": "vm", "Polling": "polling", "Tracing": "Tracing", "Disturbance": "Disturb", "Impairment": "impair", "Event": "Events", "Power": "Power", "SRIOV": "sriov", "Passthrough": "passthrough",
 	}
 	delete(rows, titles["Experiment"]+".sweep")
 	for _, structure := range structures() {

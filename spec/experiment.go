@@ -39,6 +39,8 @@ type Experiment struct {
 	Scripts *HostScripts `yaml:"scripts,omitempty" json:"scripts,omitempty"`
 	// Variables are for the scripts of all nodes, by name. The result keeps them.
 	Variables map[string]string `yaml:"variables,omitempty" json:"variables,omitempty"`
+	// Power lets the nodes be switched on and off over the network.
+	Power *Power `yaml:"power,omitempty" json:"power,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).

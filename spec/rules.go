@@ -67,6 +67,7 @@ const (
 	goalNamePattern       = `^[A-Za-z0-9]([A-Za-z0-9 ._%+-]{0,30}[A-Za-z0-9%])?$`
 	goalNameForm          = "letters, digits, spaces and . _ % + -, at most 32, with a letter or digit at both ends"
 	lineForm              = "one line of at most 200 characters"
+	powerUserPattern      = `^[A-Za-z][A-Za-z0-9_.-]{0,15}$`
 	labelNamePattern      = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
 	labelNameForm         = "lower-case letters, digits and '-', at most 63, with a letter or digit at both ends (a DNS label, RFC 1123)"
 	hostNamePattern       = `^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`
@@ -184,6 +185,14 @@ var rules = map[string]rule{
 
 	"HostScripts.timeout":      {byDefault: defaultScriptTimeout, least: "1s", most: "168h", why: "a week"},
 	"HostScripts.upload_limit": {byDefault: defaultUploadLimit, least: "4KiB", most: "1TiB"},
+
+	"Power.protocols":      {required: true, minItems: 1},
+	"Power.address":        {byDefault: "127.0.0.1"},
+	"Power.first_port":     {byDefault: "6001", least: "1", most: "65535"},
+	"Power.redfish_port":   {byDefault: "8443", least: "1", most: "65535"},
+	"Power.redfish_scheme": {byDefault: string(RedfishHTTPS)},
+	"Power.user":           {required: true, pattern: powerUserPattern, form: "letters, digits, '_', '.' and '-', at most 16 (IPMI 2.0, 22.28), beginning with a letter"},
+	"Power.password_file":  {required: true, pattern: absolutePattern, form: "an absolute path"},
 
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
@@ -307,6 +316,8 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[AppKind]():          appKinds(),
 	reflect.TypeFor[LinkKind]():         texts(LinkKinds()...),
 	reflect.TypeFor[MethodKind]():       methodsWith("kind"),
+	reflect.TypeFor[PowerProtocol]():    texts(PowerIPMI, PowerRedfish),
+	reflect.TypeFor[RedfishScheme]():    texts(RedfishHTTPS, RedfishHTTP),
 	reflect.TypeFor[RFC2544Test]():      texts(TestThroughput, TestLatency, TestFrameLoss, TestBackToBack),
 	reflect.TypeFor[Pattern]():          texts(PatternConstant, PatternPoisson),
 	reflect.TypeFor[FlowField]():        texts(FlowSourcePort, FlowSourceAddress),

@@ -48,6 +48,11 @@ var mayImport = map[string][]string{
 	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal", "kernel/ethtool"}, // ethtool: in its tests
 
 	"plan": {"spec", "host", "terminal"},
+
+	// Protocols know only what is done to a node, and who wires them to a lab.
+	"power":         {},
+	"power/ipmi":    {"power"},
+	"power/redfish": {"power"},
 	// The journal knows nobody: who makes things registers how they are undone.
 	"journal":         {"fault", "kernel/boot"},
 	"journal/folder":  {"journal", "kernel/boot", "fault"},
@@ -66,7 +71,7 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault", "script/wire",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault", "script/wire", "power",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},

@@ -97,6 +97,16 @@ func (m *Machine) VCPUThreads(ctx context.Context) ([]int, error) {
 	return threads, nil
 }
 
+// Interrupt sends an NMI to the guest of a QEMU that runs, whoever has started it.
+func (c Config) Interrupt(ctx context.Context) error {
+	q, err := (&Machine{config: c}).qmp(ctx)
+	if err != nil {
+		return err
+	}
+	defer q.conn.Close()
+	return q.execute("inject-nmi", nil)
+}
+
 // quit ends a QEMU that is not our child.
 func (m *Machine) quit() error {
 	ctx := context.Background()

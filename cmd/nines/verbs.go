@@ -19,6 +19,7 @@ func verbGroups() []verbGroup {
 			newRestartCommand(),
 			newStopCommand(),
 			newStartCommand(),
+			newPowerCommand(),
 			newDownCommand(),
 			newListCommand(),
 			newInspectCommand(),
@@ -30,6 +31,7 @@ func verbGroups() []verbGroup {
 			newSwitchCommand(),
 			newSchemaCommand(),
 			newWatchCommand(),
+			newBMCCommand(),
 		}},
 		{"measure", "Measure:", []*cobra.Command{
 			newRunCommand(),

@@ -153,12 +153,30 @@ func (id Identity) Command() string {
 }
 
 // NetInode is the inode of the process's network namespace; 0 if it has ended.
-func (id Identity) NetInode() uint64 {
+func (id Identity) NetInode() uint64 { return id.namespace("net") }
+
+// PIDInode is the inode of the process's PID namespace; 0 if it has ended.
+func (id Identity) PIDInode() uint64 { return id.namespace("pid") }
+
+func (id Identity) namespace(kind string) uint64 {
 	var st unix.Stat_t
-	if err := unix.Stat("/proc/"+strconv.Itoa(id.PID)+"/ns/net", &st); err != nil {
+	if err := unix.Stat("/proc/"+strconv.Itoa(id.PID)+"/ns/"+kind, &st); err != nil {
 		return 0
 	}
 	return st.Ino
+}
+
+// Catches is true if the process has a handler for a signal, SigCgt in proc(5). The first process of
+// a PID namespace gets no other signals than those that it catches.
+func (id Identity) Catches(signal unix.Signal) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/status")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(text), "\nSigCgt:")
+	mask, _, _ := strings.Cut(after, "\n")
+	caught, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+	return err == nil && caught&(1<<(signal-1)) != 0
 }
 
 // Each calls f for every process except kernel threads and our own, until f fails.

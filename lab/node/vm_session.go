@@ -33,15 +33,23 @@ func attachTo(ctx context.Context, config vm.Config, qemu proc.Identity, patienc
 	return vm.Attach(alive, config)
 }
 
-// session begins a session with a running machine.
-func (p Place) session(ctx context.Context, r *Running) (*vm.Machine, error) {
-	var config vm.Config
-	text, err := os.ReadFile(p.machineFile(r.Name))
+// machineConfig is what a machine was started with.
+func (p Place) machineConfig(nodeName string) (config vm.Config, err error) {
+	text, err := os.ReadFile(p.machineFile(nodeName))
 	if err == nil {
 		err = json.Unmarshal(text, &config)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the machine of node %q: %w", r.Name, err)
+		return config, fmt.Errorf("read the machine of node %q: %w", nodeName, err)
+	}
+	return config, nil
+}
+
+// session begins a session with a running machine.
+func (p Place) session(ctx context.Context, r *Running) (*vm.Machine, error) {
+	config, err := p.machineConfig(r.Name)
+	if err != nil {
+		return nil, err
 	}
 	guest, err := attachTo(ctx, config, r.QEMU, GuestPatience)
 	if err != nil {

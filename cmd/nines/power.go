@@ -1,0 +1,197 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/power"
+	"nines.dev/nines/terminal"
+)
+
+// powerStatus is the word that asks for the state and changes nothing.
+const powerStatus = "status"
+
+func newPowerCommand() *cobra.Command {
+	call := powerCall{}
+	c := &cobra.Command{
+		Use:   "power [LAB] NODE... on|off|soft|reset|cycle|diag|status",
+		Short: "Switch nodes on and off, as their power buttons would",
+		Long: `Do to nodes what the management controller of a server does, without the network:
+
+  on      start nodes that are off
+  off     end what runs in them at once, as a power cut would
+  soft    let them shut down, for at most 10 seconds, then as off
+  reset   end them at once and start them again, also those that are off
+  cycle   the same, as nodes have nothing that keeps its power in a reset
+  diag    interrupt the kernel of virtual machines (an NMI); containers are refused
+  status  say which are on; without a node: of all
+
+Interfaces, MAC addresses and links of the nodes stay. While the lab is measured this works
+only if its file has the section power, and makes the trial invalid, with the reason. That
+section also lets clients of IPMI and Redfish do the same: docs/power.md.`,
+		Example: `  nines power dut reset
+  nines power quickstart dut loadgen off
+  nines power status --format json | jq -r '.[] | select(.on) | .node'`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 || !slices.Contains(powerWords(), args[len(args)-1]) {
+				return exit.Wrongf("end with one of %s, as in: nines power dut reset", strings.Join(powerWords(), ", "))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args[:len(args)-1], args[len(args)-1])
+		},
+	}
+	formatFlag(c, &call.format)
+	return c
+}
+
+// powerWords are the words that the command ends with.
+func powerWords() []string {
+	var words []string
+	for _, action := range power.Actions() {
+		if action != power.Restart { // that is nines restart
+			words = append(words, string(action))
+		}
+	}
+	return append(words, powerStatus)
+}
+
+type powerCall struct{ format string }
+
+// powered is what was done to a node, and how it is now.
+type powered struct {
+	power.State
+	// IPMI and Redfish are where clients of the network reach it; empty where they do not.
+	IPMI    string `json:"ipmi,omitempty"`
+	Redfish string `json:"redfish,omitempty"`
+	// Problem is why the action failed; empty if it did not.
+	Problem string `json:"problem,omitempty"`
+}
+
+func (p *powerCall) run(ctx context.Context, out, progress io.Writer, names []string, word string) error {
+	running, nodes, err := powerTargets(names, word == powerStatus)
+	if err != nil {
+		return err
+	}
+	problems := map[string]string{}
+	var failures []error
+	begun := time.Now()
+	if word != powerStatus {
+		for _, node := range nodes {
+			err := lab.Power(ctx, running.Name(), node, power.Action(word), "nines power", progressTo(progress))
+			if err != nil {
+				problems[node] = err.Error()
+				failures = append(failures, err)
+			}
+		}
+	}
+	// As it is afterwards.
+	if running, err = lab.Open(running.Name()); err != nil {
+		return errors.Join(append(failures, err)...)
+	}
+	var list []powered
+	for _, node := range nodes {
+		state, err := running.PowerState(node)
+		if err != nil {
+			return errors.Join(append(failures, err)...)
+		}
+		list = append(list, reached(running, powered{State: state, Problem: problems[node]}))
+	}
+	if p.format == "json" || word == powerStatus {
+		err = printAs(out, p.format, list, writePowered)
+	} else if len(failures) == 0 {
+		_, err = fmt.Fprintf(out, "power %s of %s, in %s\n", word, strings.Join(nodes, ", "), time.Since(begun).Round(time.Millisecond))
+	}
+	return errors.Join(append(failures, err)...)
+}
+
+// powerTargets finds the lab and the nodes. The first name is a lab's if there are several names, and
+// the first is no node of the only lab.
+func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
+	var running *lab.Lab
+	if len(names) > 0 {
+		only, err := openLab("")
+		switch {
+		case err == nil && slices.Contains(nodeNames(only), names[0]):
+			running = only
+		default:
+			named, err := openLab(names[0])
+			if only != nil && errors.As(err, new(*lab.NotFoundError)) {
+				return nil, nil, exit.Wrongf("there is no lab %q, and lab %q has no node %q; it has %s", names[0], only.Name(), names[0], strings.Join(nodeNames(only), ", "))
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			running, names = named, names[1:]
+		}
+	} else {
+		only, err := openLab("")
+		if err != nil {
+			return nil, nil, err
+		}
+		running = only
+	}
+	for _, name := range names {
+		if !slices.Contains(nodeNames(running), name) {
+			return nil, nil, exit.Wrongf("lab %q has no node %q; it has %s", running.Name(), name, strings.Join(nodeNames(running), ", "))
+		}
+	}
+	if len(names) > 0 {
+		return running, names, nil
+	}
+	if !all {
+		return nil, nil, exit.Wrongf("name a node or several of lab %q: %s", running.Name(), strings.Join(nodeNames(running), ", "))
+	}
+	return running, nodeNames(running), nil
+}
+
+// nodeNames are the nodes that can be switched.
+func nodeNames(l *lab.Lab) []string {
+	var names []string
+	for _, n := range l.Plan().Nodes {
+		if n.Runtime.Descriptor().Restarts() {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+func reached(l *lab.Lab, p powered) powered {
+	served := l.Plan().Power
+	if served == nil {
+		return p
+	}
+	for _, n := range served.Nodes {
+		if n.Name == p.Node {
+			p.IPMI, p.Redfish = served.IPMI(n), served.SystemURL(n)
+		}
+	}
+	return p
+}
+
+func writePowered(out io.Writer, list []powered) error {
+	t := &terminal.Table{}
+	t.Row("NODE", "POWER", "IPMI", "REDFISH")
+	for _, p := range list {
+		state := "off"
+		if p.On {
+			state = "on"
+		}
+		if p.Changing {
+			state += ", changing"
+		}
+		t.Row(p.Node, state, cmp.Or(p.IPMI, "-"), cmp.Or(p.Redfish, "-"))
+	}
+	return t.Write(out, terminal.Style{})
+}

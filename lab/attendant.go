@@ -1,0 +1,70 @@
+package lab
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/proc"
+)
+
+// A lab's attendants are the processes of the lab itself that change its nodes: the watcher, and the
+// one that switches nodes for clients of the network. They take the lab's lock as anybody else.
+
+// attendant is the process of a step that of selects; zero without one.
+func attendant(j *journal.Journal, of func(journal.Entry) bool) proc.Identity {
+	for _, e := range j.Entries() {
+		if of(e) && e.Learnt != nil {
+			return process.Of(e)
+		}
+	}
+	return proc.Identity{}
+}
+
+// attendantPatience is how long changes of a lab wait for an attendant, which has the lock while it
+// starts a node again; a container with systemd takes long.
+const attendantPatience = 30 * time.Second
+
+// attendants are the processes that attend to the lab.
+func (s state) attendants() []proc.Identity {
+	j, err := journal.Read(s.journal())
+	if err != nil {
+		return nil
+	}
+	return []proc.Identity{attendant(j, ofWatcher), attendant(j, ofPower)}
+}
+
+// attends is true for the process of an attendant.
+func (s state) attends(pid int) bool {
+	return pid != 0 && slices.ContainsFunc(s.attendants(), func(id proc.Identity) bool { return id.PID == pid })
+}
+
+// endAttendantAtWork ends an attendant that has the lab's lock: nobody waits for a node to start when
+// the lab is taken down.
+func endAttendantAtWork(name string) {
+	s := stateOf(name)
+	if checkName(name) != nil || folder.Check(s.place()) != nil {
+		return // the caller says why
+	}
+	lock, err := flock.Try(s.lock())
+	if err == nil {
+		_ = lock.Free()
+		return
+	}
+	var held *flock.HeldError
+	if !errors.As(err, &held) || held.PID == 0 {
+		return
+	}
+	for _, id := range s.attendants() {
+		if id.PID == held.PID {
+			// Its lock goes with it, and the undo finds what it left.
+			_ = id.Signal(unix.SIGKILL)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package power
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// The limits of a Guard. A source is the address of a client, without its port.
+const (
+	// freeFailures are the wrong passwords after which a source has to wait.
+	freeFailures = 3
+	// firstPause is how long it waits then; each further wrong password doubles that, up to longestPause.
+	firstPause   = time.Second
+	longestPause = 16 * time.Second
+	// forgetAfter is how long a source has to be quiet until its wrong passwords are forgotten.
+	forgetAfter = 5 * time.Minute
+	// mostSources is how many sources are kept apart. Those that come when so many are known share one
+	// pause; a flood of made up addresses cannot push out one that has the password.
+	mostSources = 1024
+	// sayEvery is the time between two lines about wrong passwords.
+	sayEvery = time.Second
+)
+
+// Guard slows down those who guess the password.
+type Guard struct {
+	mu      sync.Mutex
+	sources map[string]*source
+	// rest stands for the sources that have no place of their own.
+	rest     source
+	failures uint64
+	said     time.Time
+	say      func(string)
+}
+
+type source struct {
+	failures int
+	last     time.Time // of a wrong or a right password
+	until    time.Time // when it may try again
+}
+
+// NewGuard returns one that says a line about wrong passwords, at most one a second.
+func NewGuard(say func(string)) *Guard {
+	return &Guard{sources: map[string]*source{}, say: say}
+}
+
+// Wait is how long a source has to wait until it may try a password; 0: it may.
+func (g *Guard) Wait(from string, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.sources[from]
+	if s == nil {
+		if len(g.sources) < mostSources {
+			return 0
+		}
+		s = &g.rest
+	}
+	return max(0, s.until.Sub(now))
+}
+
+// Failed counts a wrong password.
+func (g *Guard) Failed(from string, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.place(from, now)
+	if now.Sub(s.last) > forgetAfter {
+		s.failures = 0
+	}
+	s.failures, s.last = s.failures+1, now
+	if over := s.failures - freeFailures; over >= 0 {
+		pause := longestPause
+		if over < 10 {
+			pause = min(longestPause, firstPause<<over)
+		}
+		s.until = now.Add(pause)
+	}
+	g.failures++
+	if now.Sub(g.said) >= sayEvery {
+		g.said = now
+		g.say(fmt.Sprintf("wrong user or password from %s, the %s from there lately; %d in all", from, ordinal(s.failures), g.failures))
+	}
+}
+
+// Succeeded forgets the wrong passwords of a source that has the right one.
+func (g *Guard) Succeeded(from string, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.place(from, now)
+	if s == &g.rest {
+		s.until = time.Time{}
+		return
+	}
+	*s = source{last: now}
+}
+
+// Failures is how many wrong passwords there were.
+func (g *Guard) Failures() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failures
+}
+
+// place is where a source's passwords are counted.
+func (g *Guard) place(from string, now time.Time) *source {
+	if s := g.sources[from]; s != nil {
+		return s
+	}
+	if len(g.sources) >= mostSources {
+		for name, s := range g.sources {
+			if now.Sub(s.last) > forgetAfter {
+				delete(g.sources, name)
+			}
+		}
+	}
+	if len(g.sources) >= mostSources {
+		return &g.rest
+	}
+	s := &source{last: now}
+	g.sources[from] = s
+	return s
+}
+
+func ordinal(n int) string {
+	switch {
+	case n%10 == 1 && n%100 != 11:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2 && n%100 != 12:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3 && n%100 != 13:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}

@@ -1,0 +1,131 @@
+package ipmi
+
+import (
+	"time"
+
+	"github.com/bougou/go-ipmi/pkg/bmc"
+)
+
+// The limits of sessions of one port.
+const (
+	// mostPending are the sessions that are opened and not confirmed yet, of all sources, and
+	// mostPendingOf those of one: a source that opens more loses its own oldest.
+	mostPending   = 48
+	mostPendingOf = 4
+	// pendingFor is how long a session may stay unconfirmed: three messages each way.
+	pendingFor = 10 * time.Second
+	// mostActive are the sessions of those who had the password; the one that was quiet longest goes.
+	mostActive = 16
+)
+
+// session is what we know of a session beside go-ipmi.
+type session struct {
+	source string
+	active bool
+	// hashed is true once the client has got a hash of the password.
+	hashed bool
+	// seen is when it was opened, confirmed or last used.
+	seen time.Time
+	// number is the highest that a packet had, last that packet and answer the answer: a client that has
+	// lost an answer sends its packet again.
+	number       uint32
+	last, answer []byte
+	// request and reply are the last command that switches, and its answer; a client may also send it
+	// again in another packet.
+	request, reply []byte
+}
+
+// sessions bounds the sessions of a port. Only the goroutine of the port uses it.
+type sessions struct {
+	store *bmc.SessionStore
+	known map[uint32]*session
+}
+
+func newSessions(store *bmc.SessionStore) sessions {
+	return sessions{store: store, known: map[uint32]*session{}}
+}
+
+// of is a session that a source has opened; nil for any other.
+func (s *sessions) of(id uint32, source string) *session {
+	if known := s.known[id]; known != nil && known.source == source {
+		return known
+	}
+	return nil
+}
+
+func (s *sessions) add(id uint32, source string, now time.Time) {
+	s.known[id] = &session{source: source, seen: now}
+}
+
+func (s *sessions) end(id uint32) {
+	delete(s.known, id)
+	_ = s.store.Close(id) // one that is gone already is what is wanted
+}
+
+// makeRoom ends what is in the way of one more session of a source.
+func (s *sessions) makeRoom(source string) {
+	pending, most := map[string]int{}, source
+	for _, known := range s.known {
+		if !known.active {
+			pending[known.source]++
+		}
+	}
+	all := 0
+	for from, n := range pending {
+		all += n
+		if n > pending[most] {
+			most = from
+		}
+	}
+	switch {
+	case pending[source] >= mostPendingOf:
+		s.endOldest(func(known *session) bool { return !known.active && known.source == source })
+	case all >= mostPending:
+		s.endOldest(func(known *session) bool { return !known.active && known.source == most })
+	}
+}
+
+// confirm notes that a session's client has the password.
+func (s *sessions) confirm(id uint32, now time.Time) {
+	confirmed := s.known[id]
+	confirmed.active, confirmed.seen = true, now
+	active := 0
+	for _, known := range s.known {
+		if known.active {
+			active++
+		}
+	}
+	if active > mostActive {
+		s.endOldest(func(known *session) bool { return known.active && known != confirmed })
+	}
+}
+
+func (s *sessions) endOldest(of func(*session) bool) {
+	var oldest uint32
+	for id, known := range s.known {
+		if of(known) && (oldest == 0 || known.seen.Before(s.known[oldest].seen)) {
+			oldest = id
+		}
+	}
+	if oldest != 0 {
+		s.end(oldest)
+	}
+}
+
+// expire ends the sessions that were quiet for too long. A client that took the hash of the password
+// and never came back had another password, or collects hashes: guessed is called with its source.
+func (s *sessions) expire(now time.Time, guessed func(source string)) {
+	for id, known := range s.known {
+		quiet, most := now.Sub(known.seen), pendingFor
+		if known.active {
+			most = bmc.DefaultInactivityTimeout
+		}
+		if quiet <= most {
+			continue
+		}
+		if !known.active && known.hashed {
+			guessed(known.source)
+		}
+		s.end(id)
+	}
+}
