@@ -78,6 +78,7 @@ func Steps(p *plan.Plan) []string {
 	for _, d := range p.Disturbances {
 		add("disturb %s: start nines-disturb, %s on %s for %v in every %v", d.Name, d.Kind, d.Where(), d.Length, d.Period)
 	}
+	powerSteps(add, p.Power)
 	return steps
 }
 
@@ -91,6 +92,21 @@ func hostScriptSteps(add func(string, ...any), p *plan.Plan) {
 	if s := p.Scripts.HostSetup; s != "" {
 		add("host: run the script %s, for at most %v", s, p.Scripts.Timeout)
 	}
+}
+
+func powerSteps(add func(string, ...any), p *plan.Power) {
+	if p == nil {
+		return
+	}
+	if host, has := p.RedfishHost(); has {
+		add("power: listen at tcp %s for Redfish, for %d nodes", host, len(p.Nodes))
+	}
+	for _, n := range p.Nodes {
+		if n.Port != 0 {
+			add("power: listen at udp %s for IPMI, for node %s", p.IPMI(n), n.Name)
+		}
+	}
+	add("power: start nines bmc, with these sockets and the password in %s", p.PasswordFile)
 }
 
 func hugepageSteps(add func(string, ...any), p *plan.Plan) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/power"
 )
 
 // carriers are how often the carriers of a node's interfaces have changed, by the kernel's count.
@@ -55,4 +57,54 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the tap of a started machine is as before", func() bool { return network(t, lab, "load") == before })
+}
+
+// TestPowerOfAMachine: a diagnostic interrupt reaches the guest's kernel, a soft shutdown its processes,
+// and a reset boots it again.
+func TestPowerOfAMachine(t *testing.T) {
+	requireQEMU(t)
+	lab := up(t, vmLab)
+	var lines []string
+	do := func(action power.Action) {
+		t.Helper()
+		if err := Power(context.Background(), lab.Name(), "dut", action, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+			t.Fatalf("%s: %v", action, err)
+		}
+		now, err := Open(lab.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lab = now
+		if s, err := lab.PowerState("dut"); err != nil || s.Changing || s.On != (action.Starts() || action == power.Diag) {
+			t.Errorf("after %s: %+v, %v", action, s, err)
+		}
+	}
+	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
+	first := booted()
+	do(power.Diag)
+	eventually(t, "the guest's kernel has got an NMI", func() bool {
+		return strings.Contains(in(t, lab, "dut", "dmesg"), "NMI received")
+	})
+	if booted() != first {
+		t.Error("the interrupt has restarted the guest")
+	}
+	do(power.Reset)
+	second := booted()
+	if second == first {
+		t.Error("the guest has not booted again")
+	}
+	lines = nil
+	do(power.Soft)
+	for _, line := range lines {
+		if strings.Contains(line, "has not shut down") {
+			t.Errorf("the guest did not shut down: %s", line)
+		}
+	}
+	do(power.Cycle)
+	if booted() == second {
+		t.Error("the guest has not booted after a soft shutdown and a cycle")
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("in the end: %v, %v", faults, err)
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -121,5 +124,55 @@ func TestAnEventRestartsANode(t *testing.T) {
 	}
 	if trial.RxPackets == 0 || trial.LostPackets == 0 {
 		t.Errorf("%d of %d packets were received, %d lost: a restart takes the forwarder away for a while", trial.RxPackets, trial.TxPackets, trial.LostPackets)
+	}
+}
+
+// TestATrialWithAResetByIPMIIsInvalid: ipmitool resets the forwarder while its packets are measured; the
+// trial names it, and the next one is as if nothing had been.
+func TestATrialWithAResetByIPMIIsInvalid(t *testing.T) {
+	labtest.Root(t)
+	_, err := exec.LookPath("ipmitool")
+	labtest.Require(t, "ipmitool", err == nil)
+	ctx := context.Background()
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("correct-horse\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := restartedNetwork + fmt.Sprintf("power: {protocols: [ipmi], address: 127.77.7.1, user: admin, password_file: %s}\n", password)
+	experiment, _ := prepare(t, "reset", text)
+	err = onBench(ctx, t, experiment, func(b *bench, r run) error {
+		for _, resets := range []bool{true, false} {
+			if err := b.set(ctx, r); err != nil {
+				return err
+			}
+			var done error
+			begun := false
+			b.watch = acting{progress: func() {
+				if begun || !resets {
+					return
+				}
+				begun = true
+				// dut is the second node by name.
+				out, err := exec.Command("ipmitool", "-I", "lanplus", "-C", "17", "-H", "127.77.7.1", "-p", "6002", "-U", "admin", "-f", password, "power", "reset").CombinedOutput()
+				if err != nil {
+					done = fmt.Errorf("%w: %s", err, out)
+				}
+			}}
+			rec, err := b.trial(ctx, r, 1)
+			if err != nil || done != nil {
+				return errors.Join(err, done)
+			}
+			reasons := strings.Join(rec.Trial.Reasons, "; ")
+			if told := strings.Contains(reasons, "power reset, asked for by IPMI from"); told != resets {
+				t.Errorf("with a reset: %v, the reasons are %q", resets, reasons)
+			}
+			if resets && (rec.Trial.Verdict != result.Invalid || !strings.Contains(reasons, "node dut was restarted")) {
+				t.Errorf("the verdict is %s: %s", rec.Trial.Verdict, reasons)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

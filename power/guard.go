@@ -18,8 +18,11 @@ const (
 	// mostSources is how many sources are kept apart. Those that come when so many are known share one
 	// pause; a flood of made up addresses cannot push out one that has the password.
 	mostSources = 1024
-	// sayEvery is the time between two lines about wrong passwords.
-	sayEvery = time.Second
+	// sayEvery is the time between two lines about wrong passwords, and sayRarely that after manyLines:
+	// who guesses must not fill the disk.
+	sayEvery  = time.Second
+	sayRarely = time.Minute
+	manyLines = 100
 )
 
 // Guard slows down those who guess the password.
@@ -30,6 +33,7 @@ type Guard struct {
 	rest     source
 	failures uint64
 	said     time.Time
+	lines    int
 	say      func(string)
 }
 
@@ -75,8 +79,12 @@ func (g *Guard) Failed(from string, now time.Time) {
 		s.until = now.Add(pause)
 	}
 	g.failures++
-	if now.Sub(g.said) >= sayEvery {
-		g.said = now
+	pause := sayEvery
+	if g.lines >= manyLines {
+		pause = sayRarely
+	}
+	if now.Sub(g.said) >= pause {
+		g.said, g.lines = now, g.lines+1
 		g.say(fmt.Sprintf("wrong user or password from %s, the %s from there lately; %d in all", from, ordinal(s.failures), g.failures))
 	}
 }

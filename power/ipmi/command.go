@@ -41,7 +41,8 @@ func (p *Port) command(source string, m message, packet []byte, now time.Time) [
 	if err != nil {
 		return nil
 	}
-	known.number, known.last, known.seen = m.number, slices.Clone(packet), now
+	known.number, known.last = m.number, slices.Clone(packet)
+	p.sessions.use(known, now)
 	p.bmc.Sessions.Touch(m.session)
 	reply := p.reply(source, known, s, plain)
 	known.answer = nil

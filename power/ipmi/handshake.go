@@ -47,16 +47,20 @@ func (p *Port) open(source string, m message, now time.Time) []byte {
 	return wrap(types.PayloadTypeRmcpOpenSessionResponse, answer)
 }
 
-func (p *Port) rakp1(source string, m message) []byte {
+func (p *Port) rakp1(source string, m message, now time.Time) []byte {
 	s := p.sessions.of(m.about(), source)
 	if s == nil || s.active {
 		return nil
 	}
 	answer, err := handlers.HandleRAKP1(context.Background(), p.bmc, m.payload)
-	if err != nil || answer == nil {
+	if err != nil || len(answer) < 2 {
 		return nil
 	}
 	s.hashed = true
+	if answer[1] != byte(types.RmcpStatusCodeNoErrors) {
+		p.sessions.end(m.about())
+		p.config.Guard.Failed(source, now)
+	}
 	return wrap(types.PayloadTypeRAKPMessage2, answer)
 }
 

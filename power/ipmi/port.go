@@ -125,7 +125,7 @@ func (p *Port) answer(source string, packet []byte, now time.Time) []byte {
 	case openSession:
 		return p.open(source, m, now)
 	case rakp1:
-		return p.rakp1(source, m)
+		return p.rakp1(source, m, now)
 	case rakp3:
 		return p.rakp3(source, m, now)
 	case inSession:

@@ -9,8 +9,9 @@ import (
 // The limits of sessions of one port.
 const (
 	// mostPending are the sessions that are opened and not confirmed yet, of all sources, and
-	// mostPendingOf those of one: a source that opens more loses its own oldest.
-	mostPending   = 48
+	// mostPendingOf those of one: a source that opens more loses its own oldest. With mostActive they stay
+	// below 254, as go-ipmi gives each a handle of one byte, and looks for a free one without end.
+	mostPending   = 200
 	mostPendingOf = 4
 	// pendingFor is how long a session may stay unconfirmed: three messages each way.
 	pendingFor = 10 * time.Second
@@ -18,12 +19,17 @@ const (
 	mostActive = 16
 )
 
+// The handles of all sessions are apart: this does not compile if they are too many.
+const _ = uint(253 - mostPending - mostActive)
+
 // session is what we know of a session beside go-ipmi.
 type session struct {
 	source string
 	active bool
 	// hashed is true once the client has got a hash of the password.
 	hashed bool
+	// order is the place of its last use among those of all sessions.
+	order uint64
 	// seen is when it was opened, confirmed or last used.
 	seen time.Time
 	// number is the highest that a packet had, last that packet and answer the answer: a client that has
@@ -39,7 +45,13 @@ type session struct {
 type sessions struct {
 	store *bmc.SessionStore
 	known map[uint32]*session
+	uses  uint64
+	// next is when to look again for sessions that were quiet for too long.
+	next time.Time
 }
+
+// expireEvery is how often that is: a look takes longer than a packet.
+const expireEvery = time.Second
 
 func newSessions(store *bmc.SessionStore) sessions {
 	return sessions{store: store, known: map[uint32]*session{}}
@@ -54,7 +66,14 @@ func (s *sessions) of(id uint32, source string) *session {
 }
 
 func (s *sessions) add(id uint32, source string, now time.Time) {
-	s.known[id] = &session{source: source, seen: now}
+	s.known[id] = &session{source: source}
+	s.use(s.known[id], now)
+}
+
+// use notes that a session's client has done what it should.
+func (s *sessions) use(known *session, now time.Time) {
+	s.uses++
+	known.order, known.seen = s.uses, now
 }
 
 func (s *sessions) end(id uint32) {
@@ -62,33 +81,31 @@ func (s *sessions) end(id uint32) {
 	_ = s.store.Close(id) // one that is gone already is what is wanted
 }
 
-// makeRoom ends what is in the way of one more session of a source.
+// makeRoom ends what is in the way of one more session of a source: its own oldest, or the oldest of
+// those sources that have most.
 func (s *sessions) makeRoom(source string) {
-	pending, most := map[string]int{}, source
+	pending := map[string]int{}
+	all, most := 0, 0
 	for _, known := range s.known {
 		if !known.active {
+			all++
 			pending[known.source]++
-		}
-	}
-	all := 0
-	for from, n := range pending {
-		all += n
-		if n > pending[most] {
-			most = from
+			most = max(most, pending[known.source])
 		}
 	}
 	switch {
 	case pending[source] >= mostPendingOf:
 		s.endOldest(func(known *session) bool { return !known.active && known.source == source })
 	case all >= mostPending:
-		s.endOldest(func(known *session) bool { return !known.active && known.source == most })
+		s.endOldest(func(known *session) bool { return !known.active && pending[known.source] == most })
 	}
 }
 
 // confirm notes that a session's client has the password.
 func (s *sessions) confirm(id uint32, now time.Time) {
 	confirmed := s.known[id]
-	confirmed.active, confirmed.seen = true, now
+	confirmed.active = true
+	s.use(confirmed, now)
 	active := 0
 	for _, known := range s.known {
 		if known.active {
@@ -103,7 +120,7 @@ func (s *sessions) confirm(id uint32, now time.Time) {
 func (s *sessions) endOldest(of func(*session) bool) {
 	var oldest uint32
 	for id, known := range s.known {
-		if of(known) && (oldest == 0 || known.seen.Before(s.known[oldest].seen)) {
+		if of(known) && (oldest == 0 || known.order < s.known[oldest].order) {
 			oldest = id
 		}
 	}
@@ -115,6 +132,10 @@ func (s *sessions) endOldest(of func(*session) bool) {
 // expire ends the sessions that were quiet for too long. A client that took the hash of the password
 // and never came back had another password, or collects hashes: guessed is called with its source.
 func (s *sessions) expire(now time.Time, guessed func(source string)) {
+	if now.Before(s.next) {
+		return
+	}
+	s.next = now.Add(expireEvery)
 	for id, known := range s.known {
 		quiet, most := now.Sub(known.seen), pendingFor
 		if known.active {

@@ -1,0 +1,511 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/power"
+	"nines.dev/nines/test/labtest"
+)
+
+// The node that is switched, between two others:
+//
+//	load:tx ──in, veth── dut:in ▸ chain ▸ dut:out ──out, bridge── far:rx
+//
+// ADDRESS is a loopback address of the test's own, so that its ports are free.
+const powerLab = `
+name: tbpower
+topology:
+  nodes:
+    load: {}
+    dut: {RUNTIME, memory: 256MiB, app: {kind: chain, backend: raw}}
+    far: {}
+  links:
+    - {name: in, kind: veth, endpoints: ["load:tx", "dut:in"]}
+    - {name: out, kind: bridge, endpoints: ["dut:out", "far:rx"]}
+power: {protocols: [ipmi, redfish], address: ADDRESS, user: admin, password_file: PASSWORD}
+`
+
+const powerPassword = "correct-horse"
+
+// powerText is powerLab with a password file; it returns that, too.
+func powerText(t testing.TB, runtime, address string) (text, passwordFile string) {
+	t.Helper()
+	passwordFile = filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(passwordFile, []byte(powerPassword+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbpower", "name: tbpow"+runtime, "ADDRESS", address, "PASSWORD", passwordFile).Replace(powerLab), passwordFile
+}
+
+// console is a client of IPMI or Redfish: the programs that operators use.
+type console struct {
+	t        *testing.T
+	address  string
+	password string // the file
+	port     int
+}
+
+// call runs a client, and returns what it prints and its exit code.
+func (c console) call(program string, arguments ...string) (string, int) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, arguments...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if cmd.ProcessState == nil || ctx.Err() != nil {
+		c.t.Fatalf("%s %v: %v: %s", program, arguments, err, out.String())
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+func (c console) ipmitool(suite int, arguments ...string) (string, int) {
+	c.t.Helper()
+	return c.call("ipmitool", append([]string{"-I", "lanplus", "-C", fmt.Sprint(suite), "-H", c.address, "-p", fmt.Sprint(c.port), "-U", "admin", "-f", c.password}, arguments...)...)
+}
+
+func (c console) fence(program string, action string) (string, int) {
+	c.t.Helper()
+	arguments := []string{"--ip=" + c.address, "--username=admin", "--password-script=" + c.script(), "--action=" + action, "--power-wait=0", "--delay=0"}
+	if program == "fence_ipmilan" {
+		arguments = append(arguments, fmt.Sprintf("--ipport=%d", c.port), "--lanplus", "--cipher=17")
+	} else {
+		arguments = append(arguments, "--ipport=8443", "--ssl-insecure", "--systems-uri=/redfish/v1/Systems/dut")
+	}
+	return c.call(program, arguments...)
+}
+
+// script prints the password, for fence agents.
+func (c console) script() string {
+	path := c.password + ".sh"
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat "+c.password+"\n"), 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	return path
+}
+
+func (c console) redfishtool(arguments ...string) (string, int) {
+	c.t.Helper()
+	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Session"}, arguments...)...)
+}
+
+func (c console) ipmipower(what string) (string, int) {
+	c.t.Helper()
+	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", powerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--"+what)
+}
+
+// settled waits until a node is on or off and nothing is done to it any more, and returns its pid 1.
+func settled(t *testing.T, lab *Lab, nodeName string, on bool) int {
+	t.Helper()
+	pid := 0
+	eventually(t, fmt.Sprintf("%s is on: %v", nodeName, on), func() bool {
+		now, err := Open(lab.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := now.PowerState(nodeName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid = now.PID(nodeName)
+		return s.On == on && !s.Changing && now.Finished()
+	})
+	return pid
+}
+
+// TestClientsSwitchANode: the programs that switch servers switch a node, whose network stays.
+func TestClientsSwitchANode(t *testing.T) {
+	for i, runtime := range []string{"netns", "lxc", "oci-runc"} {
+		t.Run(runtime, func(t *testing.T) {
+			labtest.Root(t)
+			needRuntime(t, runtime)
+			needClient(t, "ipmitool")
+			address := fmt.Sprintf("127.77.1.%d", i+1)
+			text, password := powerText(t, runtime, address)
+			lab := up(t, text)
+			c := console{t: t, address: address, password: password, port: 6001} // dut is the first by name
+			before := map[string]string{}
+			for _, n := range lab.Plan().Nodes {
+				before[n.Name] = network(t, lab, n.Name)
+			}
+			carried := carriers(t, lab, "load") + carriers(t, lab, "far")
+			same := func(what string) {
+				t.Helper()
+				now, err := Open(lab.Name())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, was := range before {
+					if is := network(t, now, name); is != was {
+						t.Errorf("%s: the network of %s was\n%s\nand is\n%s", what, name, was, is)
+					}
+				}
+				if is := carriers(t, now, "load") + carriers(t, now, "far"); is != carried {
+					t.Errorf("%s: the carriers of the other ends had changed %s and now %s", what, carried, is)
+				}
+				// Its engine answers again, too.
+				eventually(t, what+": all is as planned", func() bool { return len(problems(t, now)) == 0 })
+			}
+			steps := []struct {
+				name    string
+				do      func() (string, int)
+				on, new bool
+			}{
+				{"ipmitool reset, suite 17", func() (string, int) { return c.ipmitool(17, "power", "reset") }, true, true},
+				{"ipmitool cycle, suite 3", func() (string, int) { return c.ipmitool(3, "power", "cycle") }, true, true},
+				{"ipmitool soft", func() (string, int) { return c.ipmitool(17, "power", "soft") }, false, false},
+				{"ipmitool on", func() (string, int) { return c.ipmitool(17, "power", "on") }, true, true},
+				{"ipmitool off", func() (string, int) { return c.ipmitool(3, "power", "off") }, false, false},
+				{"ipmitool off, again", func() (string, int) { return c.ipmitool(17, "power", "off") }, false, false},
+				{"ipmitool reset of one that is off", func() (string, int) { return c.ipmitool(17, "power", "reset") }, true, true},
+				{"ipmitool on, again", func() (string, int) { return c.ipmitool(17, "power", "on") }, true, false},
+			}
+			if runtime == "netns" {
+				for _, client := range []string{"fence_ipmilan", "fence_redfish", "redfishtool", "ipmipower"} {
+					needClient(t, client)
+				}
+				for _, agent := range []string{"fence_ipmilan", "fence_redfish"} {
+					for _, one := range []struct {
+						action  string
+						on, new bool
+					}{{"status", true, false}, {"reboot", true, true}, {"off", false, false}, {"on", true, true}} {
+						steps = append(steps, struct {
+							name    string
+							do      func() (string, int)
+							on, new bool
+						}{agent + " " + one.action, func() (string, int) { return c.fence(agent, one.action) }, one.on, one.new})
+					}
+				}
+				steps = append(steps, []struct {
+					name    string
+					do      func() (string, int)
+					on, new bool
+				}{
+					{"redfishtool ForceRestart", func() (string, int) { return c.redfishtool("Systems", "-I", "dut", "reset", "ForceRestart") }, true, true},
+					{"redfishtool setBootOverride", func() (string, int) {
+						return c.redfishtool("Systems", "-I", "dut", "setBootOverride", "Once", "Pxe")
+					}, true, false},
+					{"redfishtool GracefulShutdown", func() (string, int) { return c.redfishtool("Systems", "-I", "dut", "reset", "GracefulShutdown") }, false, false},
+					{"ipmipower on", func() (string, int) { return c.ipmipower("on") }, true, true},
+					{"ipmipower reset", func() (string, int) { return c.ipmipower("reset") }, true, true},
+				}...)
+			}
+			pid := settled(t, lab, "dut", true)
+			for _, step := range steps {
+				said, code := step.do()
+				if code != 0 {
+					log, _ := os.ReadFile(lab.state.powerLog())
+					t.Fatalf("%s: exit code %d: %s\nthe program says:\n%s", step.name, code, said, log)
+				}
+				var now int
+				eventually(t, step.name+" has happened", func() bool {
+					now = settled(t, lab, "dut", step.on)
+					return !step.new || now != pid
+				})
+				if !step.new && step.on && now != pid {
+					t.Errorf("%s: pid 1 was %d and is %d", step.name, pid, now)
+				}
+				want := "off"
+				if step.on {
+					same(step.name)
+					want, pid = "on", now
+				}
+				if said, code := c.ipmitool(17, "power", "status"); code != 0 || !strings.Contains(said, "Chassis Power is "+want) {
+					t.Errorf("%s: the status is %s, exit code %d", step.name, said, code)
+				}
+			}
+			if said, code := c.ipmitool(17, "power", "diag"); code == 0 || !strings.Contains(said, "not supported") {
+				t.Errorf("diag of a container: exit code %d: %s", code, said)
+			}
+			secretNowhere(t, lab)
+		})
+	}
+}
+
+// needClient skips a test without one of the programs that operators use.
+func needClient(t *testing.T, program string) {
+	t.Helper()
+	_, err := exec.LookPath(program)
+	labtest.Require(t, program, err == nil)
+}
+
+// secretNowhere looks for the password where it must not be.
+func secretNowhere(t *testing.T, lab *Lab) {
+	t.Helper()
+	id := lab.state.attendants()[1]
+	for _, path := range []string{fmt.Sprintf("/proc/%d/cmdline", id.PID), fmt.Sprintf("/proc/%d/environ", id.PID)} {
+		text, err := os.ReadFile(path)
+		if err != nil || len(text) == 0 || bytes.Contains(text, []byte(powerPassword)) {
+			t.Errorf("%s has the password, or cannot be read: %v", path, err)
+		}
+	}
+	seen := 0
+	err := filepath.Walk(lab.state.dir, func(path string, info os.FileInfo, err error) error {
+		if err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, []byte(powerPassword)) {
+			t.Errorf("%s has the password", path)
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 5 {
+		t.Errorf("of the lab's files %d were read, %v", seen, err)
+	}
+}
+
+// TestWrongPasswordsOfClients: they are refused, and counted in the log.
+func TestWrongPasswordsOfClients(t *testing.T) {
+	labtest.Root(t)
+	needClient(t, "ipmitool")
+	needClient(t, "redfishtool")
+	text, _ := powerText(t, "netns", "127.77.2.1")
+	lab := up(t, text)
+	pid := settled(t, lab, "dut", true)
+	wrong := filepath.Join(t.TempDir(), "wrong")
+	if err := os.WriteFile(wrong, []byte("wrong-horse\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := console{t: t, address: "127.77.2.1", password: wrong, port: 6001}
+	if said, code := c.ipmitool(17, "power", "off"); code == 0 {
+		t.Errorf("ipmitool with a wrong password: %s", said)
+	}
+	if said, code := c.call("redfishtool", "-r", c.address+":8443", "-u", "admin", "-p", "wrong-horse", "-S", "Always", "-A", "Basic", "Systems", "-I", "dut", "reset", "ForceOff"); code == 0 {
+		t.Errorf("redfishtool with a wrong password: %s", said)
+	}
+	if now := settled(t, lab, "dut", true); now != pid {
+		t.Errorf("pid 1 was %d and is %d", pid, now)
+	}
+	log, err := os.ReadFile(lab.state.powerLog())
+	if err != nil || !strings.Contains(string(log), "wrong user or password") || strings.Contains(string(log), "wrong-horse") {
+		t.Errorf("the log says %s, %v", log, err)
+	}
+}
+
+// TestPowerComesAndGoesWithTheFile: its process is a part of the lab that check knows, and that apply
+// starts again, changes and ends.
+func TestPowerComesAndGoesWithTheFile(t *testing.T) {
+	labtest.Root(t)
+	text, password := powerText(t, "netns", "127.77.3.1")
+	lab := up(t, text)
+	process := func() int {
+		j, err := journal.Read(lab.state.journal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := attendant(j, ofPower); id.PID != 0 && id.Alive() {
+			return id.PID
+		}
+		return 0
+	}
+	apply := func(text string) Changes {
+		t.Helper()
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(changes.ReplacedNodes)+len(changes.RestartedNodes)+len(changes.ReplacedLinks) > 0 {
+			t.Errorf("apply changed %+v", changes)
+		}
+		if bad := problems(t, lab); len(bad) > 0 {
+			t.Error(bad)
+		}
+		return changes
+	}
+	if process() == 0 {
+		t.Fatal("nothing answers for the nodes")
+	}
+	killProcess(t, lab.state.attendants()[1])
+	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != powerPart || !strings.Contains(bad[0].Problem, "has ended") {
+		t.Errorf("a dead program is told as %v", bad)
+	}
+	if changes := apply(text); !changes.Power || process() == 0 {
+		t.Errorf("apply changed %+v, and the process is %d", changes, process())
+	}
+	first := process()
+	if changes := apply(text); !changes.Empty() || process() != first {
+		t.Errorf("apply without a reason changed %+v", changes)
+	}
+	if apply(strings.Replace(text, "127.77.3.1", "127.77.3.2", 1)); process() == first || process() == 0 {
+		t.Error("another address has the same process, or none")
+	}
+	without, _, _ := strings.Cut(text, "power:")
+	if apply(without); process() != 0 {
+		t.Error("a process without the section runs on")
+	}
+	if apply(text); process() == 0 {
+		t.Error("nothing answers after apply has brought the section")
+	}
+	// A second lab at the same address is refused, before its process is there, and leaves nothing.
+	second := strings.Replace(text, "name: tbpownetns", "name: tbpowother", 1)
+	if _, err := Up(context.Background(), UpOptions{Plan: planOf(t, second), Experiment: []byte(second)}); err == nil || !strings.Contains(err.Error(), "8443") || !strings.Contains(err.Error(), "redfish_port") {
+		t.Errorf("a second lab at the same address: %v", err)
+	}
+	if left := leaks(t, planOf(t, second).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	if err := os.Chmod(password, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(planOf(t, text)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a password that others may read: %v", err)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestPowerOfAMeasuredLab: the process that measures does it, for those who come through its door, and
+// tells the trial; a node that is off makes each trial invalid.
+func TestPowerOfAMeasuredLab(t *testing.T) {
+	labtest.Root(t)
+	needClient(t, "ipmitool")
+	text, password := powerText(t, "netns", "127.77.4.1")
+	p := planOf(t, text)
+	m := begin(t, p)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	c := console{t: t, address: "127.77.4.1", password: password, port: 6001}
+	pid := lab.PID("dut")
+	if said, code := c.ipmitool(17, "power", "reset"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	var told []Restarted
+	eventually(t, "the node is reset by the measuring process", func() bool {
+		told = append(told, lab.TakeRestarts()...)
+		return lab.Alive("dut") && lab.PID("dut") != pid && len(told) > 0
+	})
+	if len(told) != 1 || told[0].Node != "dut" || told[0].How != "restarted" || !strings.Contains(told[0].Why, "power reset, asked for by IPMI from 127.") {
+		t.Errorf("told: %+v", told)
+	}
+	silent := func(string) {}
+	if err := Power(context.Background(), lab.Name(), "dut", power.Off, "a test", silent); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if told := lab.TakeRestarts(); len(told) != 1 || told[0].How != wasStopped || !strings.Contains(told[0].Why, "power off") {
+			t.Errorf("while the node is off: %+v", told)
+		}
+	}
+	if err := Power(context.Background(), lab.Name(), "dut", power.On, "a test", silent); err != nil {
+		t.Fatal(err)
+	}
+	lab.TakeRestarts()
+	if told := lab.TakeRestarts(); len(told) > 0 {
+		t.Errorf("when it is on again: %+v", told)
+	}
+	if err := Power(context.Background(), lab.Name(), "nobody", power.On, "a test", silent); err == nil || !strings.Contains(err.Error(), "dut, far, load") {
+		t.Errorf("a node that is not there: %v", err)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("in the end: %v, %v", faults, err)
+	}
+}
+
+// TestAMeasuredLabWithoutPowerHasNoDoor.
+func TestAMeasuredLabWithoutPowerHasNoDoor(t *testing.T) {
+	labtest.Root(t)
+	text, _ := powerText(t, "netns", "127.77.5.1")
+	text, _, _ = strings.Cut(text, "power:")
+	p := planOf(t, text)
+	m := begin(t, p)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := Power(context.Background(), lab.Name(), "dut", power.Reset, "a test", func(string) {}); err == nil || !strings.Contains(err.Error(), "with the section power") {
+		t.Errorf("a reset: %v", err)
+	}
+}
+
+// TestSoftLetsProcessesEnd: what runs in a node gets SIGTERM and time; what ignores it is ended after
+// HaltPatience.
+func TestSoftLetsProcessesEnd(t *testing.T) {
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		text, _, _ := strings.Cut(strings.Replace(powerLab, "name: tbpower", "name: tbsoft"+runtime, 1), "power:")
+		text = strings.Replace(text, "RUNTIME", keysOf(t, runtime), 1)
+		lab := up(t, text)
+		in(t, lab, "dut", "sh", "-c", `sh -c 'trap "sleep 0.2; echo ended > /tmp/said; exit 0" TERM; touch /tmp/ready; while :; do sleep 0.1; done' >/dev/null 2>&1 &
+			while [ ! -e /tmp/ready ]; do sleep 0.05; done; rm /tmp/ready`)
+		t.Cleanup(func() { _ = os.Remove("/tmp/said") }) // of netns, which sees the host's files
+		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, "a test", func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		settled(t, lab, "dut", false)
+		if err := Power(context.Background(), lab.Name(), "dut", power.On, "a test", func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		now, err := Open(lab.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := in(t, now, "dut", "cat", "/tmp/said"); said != "ended" {
+			t.Errorf("the process could not end by itself: %q", said)
+		}
+		if runtime != "netns" {
+			return
+		}
+		in(t, now, "dut", "sh", "-c", `trap "" TERM; sleep 1000 >/dev/null 2>&1 &`)
+		var lines []string
+		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "has not ended within") }) {
+			t.Errorf("the fallback is not told: %q", lines)
+		}
+		settled(t, lab, "dut", false)
+	})
+}
+
+// TestPowerIsUndone: a lab with the section, killed while it is made, and while a node is switched.
+func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte(powerPassword+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := wholeLab + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
+	c := newCrasherOf(t, text, text)
+	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
+		c.run(0, "down", "tbcrash")
+		c.gone("up of a lab with power killed at " + said)
+	})
+	c.killed(5, []string{"up", c.whole}, []string{"power", "tbcrash", "b", "c", "reset"}, func(_ int, _ bool, said string) {
+		c.run(0, "power", "tbcrash", "b", "c", "reset")
+		c.run(0, "check", "tbcrash")
+		c.run(0, "down", "tbcrash")
+		c.gone("power reset killed, and done again, " + said)
+	})
+}
