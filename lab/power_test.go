@@ -101,6 +101,18 @@ func (c console) redfishtool(arguments ...string) (string, int) {
 	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Session"}, arguments...)...)
 }
 
+// sushy is the client of OpenStack's Ironic, a library of Python's.
+func (c console) sushy(call string) (string, int) {
+	c.t.Helper()
+	program := fmt.Sprintf(`
+import sushy, sys
+root = sushy.Sushy("https://%s:8443", username="admin", password=open("%s").readline().strip(), verify=False)
+system = root.get_system("/redfish/v1/Systems/dut")
+%s
+`, c.address, c.password, call)
+	return c.call("/usr/bin/python3", "-W", "ignore", "-c", program)
+}
+
 func (c console) ipmipower(what string) (string, int) {
 	c.t.Helper()
 	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", powerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--"+what)
@@ -176,6 +188,8 @@ func TestClientsSwitchANode(t *testing.T) {
 				for _, client := range []string{"fence_ipmilan", "fence_redfish", "redfishtool", "ipmipower"} {
 					needClient(t, client)
 				}
+				err := exec.Command("/usr/bin/python3", "-c", "import sushy").Run()
+				labtest.Require(t, "python3-sushy", err == nil)
 				for _, agent := range []string{"fence_ipmilan", "fence_redfish"} {
 					for _, one := range []struct {
 						action  string
@@ -198,6 +212,18 @@ func TestClientsSwitchANode(t *testing.T) {
 						return c.redfishtool("Systems", "-I", "dut", "setBootOverride", "Once", "Pxe")
 					}, true, false},
 					{"redfishtool GracefulShutdown", func() (string, int) { return c.redfishtool("Systems", "-I", "dut", "reset", "GracefulShutdown") }, false, false},
+					{"sushy boot option", func() (string, int) {
+						return c.sushy(`system.set_system_boot_options(sushy.BOOT_SOURCE_TARGET_PXE, enabled=sushy.BOOT_SOURCE_ENABLED_ONCE)
+system.refresh()
+assert system.boot.target == sushy.BOOT_SOURCE_TARGET_PXE, system.boot
+assert system.power_state == sushy.POWER_STATE_OFF, system.power_state`)
+					}, false, false},
+					{"sushy on", func() (string, int) { return c.sushy(`system.reset_system(sushy.RESET_ON)`) }, true, true},
+					{"sushy graceful restart", func() (string, int) {
+						return c.sushy(`assert system.boot.enabled == sushy.BOOT_SOURCE_ENABLED_DISABLED, system.boot
+system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
+					}, true, true},
+					{"ipmipower off", func() (string, int) { return c.ipmipower("off") }, false, false},
 					{"ipmipower on", func() (string, int) { return c.ipmipower("on") }, true, true},
 					{"ipmipower reset", func() (string, int) { return c.ipmipower("reset") }, true, true},
 				}...)
