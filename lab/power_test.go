@@ -260,6 +260,27 @@ system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
 	}
 }
 
+// TestPowerSteps: the dry run lists the ports, in the order of the nodes' names.
+func TestPowerSteps(t *testing.T) {
+	text, password := powerText(t, "netns", "127.77.8.1")
+	steps := strings.Join(Steps(planOf(t, text)), "\n")
+	for _, want := range []string{
+		"tcp 127.77.8.1:8443 for Redfish, for 3 nodes", "udp 127.77.8.1:6001 for IPMI, for node dut", "udp 127.77.8.1:6002 for IPMI, for node far",
+		"udp 127.77.8.1:6003 for IPMI, for node load", password,
+	} {
+		if !strings.Contains(steps, want) {
+			t.Errorf("the steps do not have %q:\n%s", want, steps)
+		}
+	}
+	other := strings.Replace(text, "ipmi, redfish", "redfish", 1)
+	if changes := Compare(planOf(t, text), planOf(t, other)); !changes.Power || changes.Empty() {
+		t.Errorf("another protocol changes %+v", changes)
+	}
+	if steps := strings.Join(Steps(planOf(t, other)), "\n"); strings.Contains(steps, "IPMI") {
+		t.Error("IPMI is listened for without being asked for")
+	}
+}
+
 // needClient skips a test without one of the programs that operators use.
 func needClient(t *testing.T, program string) {
 	t.Helper()

@@ -99,6 +99,11 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 			return err
 		}
 	}
+	if c.Power {
+		if _, err := fmt.Fprintln(out, "power control is started again, or ended"); err != nil {
+			return err
+		}
+	}
 	if c.Disturbances {
 		if _, err := fmt.Fprintln(out, "what disturbs on purpose is restarted"); err != nil {
 			return err
