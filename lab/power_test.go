@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
 	"nines.dev/nines/journal"
 	"nines.dev/nines/power"
 	"nines.dev/nines/test/labtest"
@@ -534,6 +536,44 @@ func TestSoftLetsProcessesEnd(t *testing.T) {
 		}
 		settled(t, lab, "dut", false)
 	})
+}
+
+// TestSoftLetsAnImagesProcessEnd: a container's own first process gets SIGTERM if it catches it, and
+// nobody waits for one that does not.
+func TestSoftLetsAnImagesProcessEnd(t *testing.T) {
+	labtest.Root(t)
+	ociDriver(t, "runc")
+	image := ociImage(t, v1.Config{})
+	lab := up(t, fmt.Sprintf(`
+name: tbsoftimage
+topology:
+  nodes:
+    polite: {runtime: oci, image: %q, command: [/bin/sh, -c, "trap 'echo ended > /srv/said; exit 0' TERM; touch /srv/ready; while :; do sleep 0.1; done"]}
+    deaf: {runtime: oci, image: %q, command: [/bin/sleep, "100000"]}
+`, image, image))
+	for _, name := range []string{"polite", "deaf"} {
+		if name == "polite" {
+			in(t, lab, name, "sh", "-c", "while [ ! -e /srv/ready ]; do sleep 0.05; done")
+		}
+		var lines []string
+		if err := Power(context.Background(), lab.Name(), name, power.Soft, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(lines) > 0 {
+			t.Errorf("%s: %q", name, lines)
+		}
+		settled(t, lab, name, false)
+		if err := Power(context.Background(), lab.Name(), name, power.On, "a test", func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := Open(lab.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := in(t, now, "polite", "cat", "/srv/said"); said != "ended" {
+		t.Errorf("the process could not end by itself: %q", said)
+	}
 }
 
 // A lab with the section power, killed while it is made, and while nodes are switched.
