@@ -58,7 +58,7 @@ type console struct {
 	port     int
 }
 
-// call runs a client, and returns what it prints and its exit code.
+// call runs a client, with more patience than it has by itself, as the host may be busy, and returns what it prints and its exit code.
 func (c console) call(program string, arguments ...string) (string, int) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -75,14 +75,14 @@ func (c console) call(program string, arguments ...string) (string, int) {
 
 func (c console) ipmitool(suite int, arguments ...string) (string, int) {
 	c.t.Helper()
-	return c.call("ipmitool", append([]string{"-I", "lanplus", "-C", fmt.Sprint(suite), "-H", c.address, "-p", fmt.Sprint(c.port), "-U", "admin", "-f", c.password}, arguments...)...)
+	return c.call("ipmitool", append([]string{"-I", "lanplus", "-N", "10", "-C", fmt.Sprint(suite), "-H", c.address, "-p", fmt.Sprint(c.port), "-U", "admin", "-f", c.password}, arguments...)...)
 }
 
 func (c console) fence(program string, action string) (string, int) {
 	c.t.Helper()
-	arguments := []string{"--ip=" + c.address, "--username=admin", "--password-script=" + c.script(), "--action=" + action, "--power-wait=0", "--delay=0"}
+	arguments := []string{"--ip=" + c.address, "--username=admin", "--password-script=" + c.script(), "--action=" + action, "--power-wait=0", "--delay=0", "--power-timeout=120", "--shell-timeout=60", "--login-timeout=60"}
 	if program == "fence_ipmilan" {
-		arguments = append(arguments, fmt.Sprintf("--ipport=%d", c.port), "--lanplus", "--cipher=17")
+		arguments = append(arguments, fmt.Sprintf("--ipport=%d", c.port), "--lanplus", "--cipher=17", "--ipmitool-timeout=10")
 	} else {
 		arguments = append(arguments, "--ipport=8443", "--ssl-insecure", "--systems-uri=/redfish/v1/Systems/dut")
 	}
@@ -100,7 +100,7 @@ func (c console) script() string {
 
 func (c console) redfishtool(arguments ...string) (string, int) {
 	c.t.Helper()
-	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Session"}, arguments...)...)
+	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Session", "-T", "60"}, arguments...)...)
 }
 
 // sushy is the client of OpenStack's Ironic, a library of Python's.
@@ -117,7 +117,7 @@ system = root.get_system("/redfish/v1/Systems/dut")
 
 func (c console) ipmipower(what string) (string, int) {
 	c.t.Helper()
-	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", powerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--"+what)
+	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", powerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--session-timeout=60000", "--retransmission-timeout=10000", "--"+what)
 }
 
 // settled waits until a node is on or off and nothing is done to it any more, and returns its pid 1.

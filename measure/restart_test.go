@@ -153,7 +153,7 @@ func TestATrialWithAResetByIPMIIsInvalid(t *testing.T) {
 				}
 				begun = true
 				// dut is the second node by name.
-				out, err := exec.Command("ipmitool", "-I", "lanplus", "-C", "17", "-H", "127.77.7.1", "-p", "6002", "-U", "admin", "-f", password, "power", "reset").CombinedOutput()
+				out, err := exec.Command("ipmitool", "-I", "lanplus", "-N", "10", "-C", "17", "-H", "127.77.7.1", "-p", "6002", "-U", "admin", "-f", password, "power", "reset").CombinedOutput()
 				if err != nil {
 					done = fmt.Errorf("%w: %s", err, out)
 				}
