@@ -64,6 +64,10 @@ func (c console) call(program string, arguments ...string) (string, int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, arguments...)
+	// With these, Python's requests checks certificates even where its caller wants none checked.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "REQUESTS_CA_BUNDLE=") || strings.HasPrefix(variable, "CURL_CA_BUNDLE=")
+	})
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
