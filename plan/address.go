@@ -30,8 +30,7 @@ func (w *work) assignMACs() error {
 		}
 		for _, e := range l.endpoints {
 			for salt := 0; ; salt++ {
-				h := hash("mac", w.prefix, l.name, e.String(), fmt.Sprint(salt))
-				e.mac = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(h>>32), byte(h>>24), byte(h>>16), byte(h>>8), byte(h))
+				e.mac = hashedMAC(w.prefix, l.name, e.String(), fmt.Sprint(salt))
 				if !taken[e.mac] {
 					break
 				}
@@ -40,6 +39,11 @@ func (w *work) assignMACs() error {
 		}
 	}
 	return nil
+}
+
+func hashedMAC(from ...string) string {
+	h := hash(append([]string{"mac"}, from...)...)
+	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(h>>32), byte(h>>24), byte(h>>16), byte(h>>8), byte(h))
 }
 
 // assignAddresses takes the user's addresses, and gives each interface without an IPv4 address one
