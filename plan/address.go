@@ -222,7 +222,7 @@ func anySlot(slots map[uint32]bool, first, width uint32) bool {
 // lastAddress is a subnet's broadcast address.
 func lastAddress(p netip.Prefix) netip.Addr {
 	raw := p.Addr().As4()
-	n := binary.BigEndian.Uint32(raw[:]) | 1<<(32-p.Bits()) - 1
+	n := binary.BigEndian.Uint32(raw[:]) | (1<<(32-p.Bits()) - 1)
 	binary.BigEndian.PutUint32(raw[:], n)
 	return netip.AddrFrom4(raw)
 }
