@@ -52,6 +52,9 @@ func check(p *plan.Plan) (programs, error) {
 	if err := link.Check(p); err != nil {
 		return found, err
 	}
+	if err := checkManagement(p); err != nil {
+		return found, err
+	}
 	if err := checkSockets(p); err != nil {
 		return found, err
 	}
@@ -282,12 +285,14 @@ func (b *builder) make(ctx context.Context, w work) error {
 	}{
 		{"making the folders of sockets", b.makeSockets},
 		{"making the folders of scripts", b.makeScriptFolders},
+		{"writing the names of nodes", b.writeNames},
 		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
 		{"starting virtual machines", b.bootGuests},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
+		{"starting the server of names", b.serveNames},
 		{"sending interrupts beside their nodes", b.steer},
 		{"letting interfaces be received", b.receive},
 		{"starting engines", b.startApps},

@@ -169,13 +169,23 @@ func (d *differ) links() {
 			d.AddedLinks = append(d.AddedLinks, l.Name)
 			d.renew(l.Endpoints)
 		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
-			!same(program(*old), program(l)) || !same(old.Impairments, l.Impairments):
+			!same(program(*old), program(l)) || l.Management && !same(hostEnd(d.from), hostEnd(d.to)) || !same(old.Impairments, l.Impairments):
 			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
 			d.renew(l.Endpoints)
 		default:
 			d.endpoints(*old, l)
 		}
 	}
+}
+
+// hostEnd is what the management network has at the host's end, and its server.
+func hostEnd(p *plan.Plan) *plan.Management {
+	if p.Management == nil {
+		return nil
+	}
+	m := *p.Management
+	m.SSHKeys, m.Why = nil, nil
+	return &m
 }
 
 // program is the part of a link's program that cannot change while it runs: its ports can, where

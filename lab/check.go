@@ -205,6 +205,13 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 			})
 		}
 	}
+	if l.plan.Management != nil && !explained["link "+l.plan.Management.Link] {
+		fault, unseen := l.hostEndFault()
+		if fault != nil {
+			faults = append(faults, *fault)
+		}
+		err = errors.Join(err, unseen)
+	}
 	return faults, errors.Join(append(failures, err)...)
 }
 

@@ -111,3 +111,12 @@ func (p *Plan) ManagementAddress(nodeName string) string {
 	}
 	return addresses(i)[0].String()
 }
+
+// ResolverFor is a node's /etc/resolv.conf, resolv.conf(5); empty where the lab has no server of names
+// that the node can ask.
+func (p *Plan) ResolverFor(n Node) string {
+	if p.Management == nil || p.Management.Server == "" || p.ManagementAddress(n.Name) == "" {
+		return ""
+	}
+	return "# By nines: the management network's server, which knows NODE." + ManagementDomain + ".\nnameserver " + p.Management.Server + "\n"
+}

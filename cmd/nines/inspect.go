@@ -151,8 +151,11 @@ func writeApps(out io.Writer, in *lab.Inspection) {
 func writePrograms(out io.Writer, l lab.LinkState) {
 	for _, p := range l.Programs {
 		if p.Alive {
-			fmt.Fprintf(out, "\n%s: %s runs as process %d, on the CPUs %s; its log is %s\n", l.Name, p.Name, p.PID,
-				cpulist.Format(l.Switch.CPUs), p.Log)
+			where := ""
+			if l.Switch != nil {
+				where = ", on the CPUs " + cpulist.Format(l.Switch.CPUs)
+			}
+			fmt.Fprintf(out, "\n%s: %s runs as process %d%s; its log is %s\n", l.Name, p.Name, p.PID, where, p.Log)
 		} else {
 			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last words were, in %s: %s\n", l.Name, p.Name, p.PID,
 				p.Log, p.LastLines)

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/kernel/cgroup"
@@ -85,7 +86,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 }
 
 func (p Place) binds(n plan.Node, root rootfs) []bind {
-	binds := append([]bind{}, root.binds...)
+	binds := append(slices.Clone(root.binds), p.nameBinds(n)...)
 	binds = append(binds,
 		bind{p.InitPath, containerInit, true, true},
 		bind{p.Files.Engines, containerEngines, false, false})
