@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
@@ -206,6 +207,10 @@ type builder struct {
 	measured bool
 	// taps are of machines that are restarted.
 	taps keptTaps
+	// again is true where nodes are started again, as the lab is.
+	again bool
+	// hostFolder guards the step of sshdFolder, as nodes start side by side.
+	hostFolder sync.Mutex
 	// before is the lab's previous plan; nil for a new lab.
 	before *plan.Plan
 }
@@ -262,6 +267,8 @@ type work struct {
 	adjusted map[string]bool
 	// received are nodes whose receive modes have to be set up.
 	received map[string]bool
+	// logins are nodes that stay and whose SSH server is started.
+	logins map[string]bool
 }
 
 type linkWork struct {
@@ -286,6 +293,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"making the folders of sockets", b.makeSockets},
 		{"making the folders of scripts", b.makeScriptFolders},
 		{"writing the names of nodes", b.writeNames},
+		{"making keys", b.makeKeys},
 		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
@@ -293,6 +301,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
 		{"starting the server of names", b.serveNames},
+		{"starting SSH servers", b.startSSH},
 		{"sending interrupts beside their nodes", b.steer},
 		{"letting interfaces be received", b.receive},
 		{"starting engines", b.startApps},

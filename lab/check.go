@@ -91,7 +91,8 @@ func (l *Lab) Faults() ([]Fault, error) {
 	ill, unheard := l.healthFaults()
 	watcher, unwatched := l.deadWatcher()
 	devices, unseen := l.deviceFaults(faults)
-	return slices.Concat(faults, devices, ill, watcher), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched)
+	servers, unreached := l.deadSSHServers()
+	return slices.Concat(faults, devices, ill, watcher, servers), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched, unreached)
 }
 
 // isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces

@@ -26,6 +26,7 @@ const (
 	receiveAgain
 	disturbAgain
 	watchAgain
+	loginAgain
 )
 
 func (f Fault) Error() string { return f.Problem }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,7 +22,7 @@ func checkManagement(p *plan.Plan) error {
 			return err
 		}
 	}
-	return link.CheckManagement(m)
+	return errors.Join(checkAccess(p), link.CheckManagement(m))
 }
 
 // managedAlike is true if another lab's management network overlaps that of a plan. That lab may not

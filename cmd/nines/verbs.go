@@ -25,6 +25,7 @@ func verbGroups() []verbGroup {
 			newCheckCommand(),
 			newExecCommand(),
 			newShellCommand(),
+			newSSHCommand(),
 			newGraphCommand(),
 			newImageCommand(),
 			newSwitchCommand(),

@@ -56,6 +56,10 @@ func (s *Site) joinHost(f *fabric, l plan.Link, bridge netlink.Link) error {
 		if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // a kernel without IPv6
 			return err
 		}
+		// The host reaches the nodes, and is no router for them.
+		if err := netns.WriteSysctl("net/ipv4/conf/"+m.Device+"/forwarding", "0"); err != nil {
+			return err
+		}
 		if err := addAddress(handle, device, m.HostAddress()); err != nil {
 			return err
 		}

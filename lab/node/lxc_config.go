@@ -101,6 +101,7 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 			bind{p.Files.ScriptCommand, containerScriptCommand, true, true},
 			bind{filepath.Join(p.Files.Scripts, n.Name), filepath.Join(containerScripts, n.Name), false, true})
 	}
+	binds = append(binds, p.accessBinds(n)...)
 	for _, device := range n.Devices {
 		binds = append(binds, bind{device, device, true, false})
 	}
