@@ -131,7 +131,7 @@ func openInside(pid int, path string, flags int) (*os.File, error) {
 	}
 	defer func() { _ = unix.Close(root) }()
 	how := unix.OpenHow{Flags: uint64(flags) | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := unix.Openat2(root, strings.TrimPrefix(path, "/"), &how)
+	fd, err := unix.Openat2(root, path, &how) // with RESOLVE_IN_ROOT, "/" is the node's
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -59,15 +60,21 @@ func (b *builder) sshdFolder(n plan.Node, r *node.Running) error {
 	return b.journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, useSSHDFolder(step) })
 }
 
-// makeInside makes a folder in a container's own files.
+// makeInside makes a folder, and those above it, in a container's own files.
 func makeInside(pid int, path string) error {
-	above, name := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
+	above := filepath.Dir(path)
 	folder, err := openInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
+	if errors.Is(err, unix.ENOENT) && above != "/" {
+		if err := makeInside(pid, above); err != nil {
+			return err
+		}
+		folder, err = openInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
+	}
 	if err != nil {
 		return fmt.Errorf("open %s in the node: %w", above, err)
 	}
 	defer folder.Close()
-	err = unix.Mkdirat(int(folder.Fd()), name, 0o755)
+	err = unix.Mkdirat(int(folder.Fd()), filepath.Base(path), 0o755)
 	if err != nil && !errors.Is(err, unix.EEXIST) {
 		return fmt.Errorf("make %s in the node: %w", path, err)
 	}

@@ -189,6 +189,44 @@ func TestLoginsOverRestarts(t *testing.T) {
 	}
 }
 
+// TestLogInToAContainer: with the server of the container's own files, behind a container's walls. The
+// image has no Debian in it, so it is shown the host's programs.
+func TestLogInToAContainer(t *testing.T) {
+	labtest.Root(t)
+	sshServer(t)
+	ociDriver(t, "runc")
+	users := filepath.Join(t.TempDir(), "passwd")
+	text := "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+	if err := os.WriteFile(users, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	image := ociImage(t, v1.Config{Cmd: []string{"/bin/sh"}})
+	lab := up(t, fmt.Sprintf(`name: tbsshoci
+topology:
+  nodes:
+    box:
+      runtime: oci
+      image: %q
+      init: nines
+      mounts:
+        - {source: /usr, target: /usr, read_only: true}
+        - {source: /usr/lib, target: /lib, read_only: true}
+        - {source: /usr/lib64, target: /lib64, read_only: true}
+        - {source: %q, target: /etc/passwd}
+management: {dns: false}
+`, image, users))
+	inside := in(t, lab, "box", "sh", "-c", "hostname; readlink /proc/self/ns/mnt; grep CapBnd /proc/self/status")
+	if out, err := byNines(lab, "box", "hostname; readlink /proc/self/ns/mnt; grep CapBnd /proc/self/status"); err != nil || out != inside {
+		t.Errorf("a session sees %q, %v, and a command %q", out, err, inside)
+	}
+	if err := lab.Restart(context.Background(), []string{"box"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := byNines(lab, "box", "hostname"); err != nil {
+		t.Errorf("after a restart: %v: %s", err, out)
+	}
+}
+
 // TestWhereNobodyLogsIn: each node without a server says why, and what else there is.
 func TestWhereNobodyLogsIn(t *testing.T) {
 	labtest.Root(t)
