@@ -88,6 +88,11 @@ func (l *Lab) hostEndFault() (*Fault, error) {
 func managementSteps(add func(string, ...any), p *plan.Plan) {
 	m := p.Management
 	add("link %s: veth pair %s in the fabric and %s on the host, with the address %s", m.Link, m.Port, m.Device, m.HostAddress())
+	for _, n := range p.Nodes {
+		if logsIn(p, n) {
+			add("node %s: make its own key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))
+		}
+	}
 	if m.Server != "" {
 		add("link %s: start dnsmasq in the fabric, with the address %s", m.Link, m.Server)
 	}

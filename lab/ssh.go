@@ -235,7 +235,12 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 	if why, missing, err := noServer(n, r); err == nil && missing {
 		return nil, &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: sshdRemedy(n)}
 	}
-	return exec.Command(program, append([]string{"-F", l.state.clientConfig(), hostAlias(l.plan, n)}, argv...)...), nil
+	arguments := []string{"-F", l.state.clientConfig(), hostAlias(l.plan, n)}
+	if len(argv) > 0 {
+		// The client looks for options behind the host, too.
+		arguments = append(append(arguments, "--"), argv...)
+	}
+	return exec.Command(program, arguments...), nil
 }
 
 // sshdRemedy is how a node gets an SSH server.

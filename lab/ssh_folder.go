@@ -126,14 +126,20 @@ func leaveSSHDFolder(_ context.Context, u journal.Undoing) error {
 	})
 }
 
-// hasSSHServer is true if any SSH server runs on the host.
+// hasSSHServer is true if an SSH server runs that has the host's files.
 func hasSSHServer() bool {
+	root, err := os.Stat("/")
+	if err != nil {
+		return true
+	}
 	found := false
-	err := proc.Each(func(id proc.Identity) error {
+	err = proc.Each(func(id proc.Identity) error {
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id.PID))
-		if err == nil && strings.HasPrefix(string(name), "sshd") && id.Alive() {
-			found = true
+		if err != nil || !strings.HasPrefix(string(name), "sshd") || !id.Alive() {
+			return nil
 		}
+		theirs, err := os.Stat(fmt.Sprintf("/proc/%d/root", id.PID))
+		found = found || err == nil && os.SameFile(root, theirs)
 		return nil
 	})
 	return found || err != nil

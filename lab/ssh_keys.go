@@ -91,14 +91,21 @@ func readKeys(path string) (string, error) {
 // publicKeys are the keys of a text, a line each. It takes nothing but keys: no options, which could
 // run commands, and above all no private key. It is pure.
 func publicKeys(text string) (string, error) {
-	if strings.Contains(text, "PRIVATE KEY") {
-		return "", errors.New("it holds a private key, which belongs to nobody else; name the public one beside it, with .pub at its end")
-	}
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && (r < ' ' || r == 0x7f) {
+			return ' '
+		}
+		return r
+	}, text)
 	var keys strings.Builder
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
 		fields := strings.Fields(line)
+		line = strings.Join(fields, " ")
+		if strings.Contains(line, "PRIVATE KEY") {
+			return "", errors.New("it holds a private key, which belongs to nobody else; name the public one beside it, with .pub at its end")
+		}
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
@@ -108,13 +115,7 @@ func publicKeys(text string) (string, error) {
 		if len(fields) < 2 || !isKey(fields[0], fields[1]) {
 			return "", fmt.Errorf("line %d is no whole key of the type %s; copy it again, in one line", number, fields[0])
 		}
-		comment := strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return -1
-			}
-			return r
-		}, strings.Join(fields[2:], " "))
-		fmt.Fprintln(&keys, strings.TrimSpace(fields[0]+" "+fields[1]+" "+comment))
+		fmt.Fprintln(&keys, line)
 	}
 	if keys.Len() == 0 {
 		return "", errors.New("it holds no public key; ssh-keygen -t ed25519 makes one")
@@ -258,7 +259,7 @@ func (l *Lab) clientEntry(n plan.Node) string {
   UserKnownHostsFile %q
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-`, hostAlias(l.plan, n), l.plan.ManagementAddress(n.Name), hostAlias(l.plan, n), l.state.identity(), l.state.knownHosts())
+`, hostAlias(l.plan, n), l.plan.ManagementAddress(n.Name), hostAlias(l.plan, n), literally(l.state.identity()), literally(l.state.knownHosts()))
 }
 
 // serverConfig is the configuration of a node's server, sshd_config(5); folder is where the node sees
@@ -281,5 +282,8 @@ UseDNS no
 X11Forwarding no
 PrintMotd no
 Subsystem sftp internal-sftp
-`, n.Name, p.Name, p.ManagementAddress(n.Name), filepath.Join(folder, node.SSHHostKey), filepath.Join(folder, node.SSHAuthorizedKeys))
+`, n.Name, p.Name, p.ManagementAddress(n.Name), filepath.Join(folder, node.SSHHostKey), literally(filepath.Join(folder, node.SSHAuthorizedKeys)))
 }
+
+// literally keeps OpenSSH from taking parts of a path for its tokens, ssh_config(5), "TOKENS".
+func literally(path string) string { return strings.ReplaceAll(path, "%", "%%") }

@@ -58,3 +58,28 @@ func TestFilesOfKeysAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPublicKeys: what is taken is lines of keys without options, and is taken again as it is.
+func FuzzPublicKeys(f *testing.F) {
+	for _, seed := range []string{
+		"ssh-ed25519 " + someKey + " me@here\n", "# nothing\n", "ssh-rsa AAAA", `command="x" ssh-ed25519 ` + someKey,
+		"ssh-ed25519 " + someKey + " a\rcommand=\"x\"\n", "-----BEGIN OPENSSH PRIVATE KEY-----",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		keys, err := publicKeys(text)
+		if err != nil {
+			return
+		}
+		for line := range strings.Lines(keys) {
+			fields := strings.Fields(line)
+			if len(fields) < 2 || !isKey(fields[0], fields[1]) || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r < ' ' }) {
+				t.Errorf("%q was taken as %q", text, line)
+			}
+		}
+		if again, err := publicKeys(keys); err != nil || again != keys {
+			t.Errorf("%q, taken again, is %q, %v", keys, again, err)
+		}
+	})
+}

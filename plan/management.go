@@ -131,7 +131,7 @@ func (w *work) nameManagement(m *management) {
 	m.Bridge = w.deviceName(taken, "mgmt-br", "management", "bridge")
 	m.Port = w.deviceName(taken, "mgmt-up", "management", "port")
 	m.Device = w.deviceName(taken, "mgmt", "management", "host")
-	l := &link{name: spec.ManagementLink, kind: spec.LinkBridge, spec: &spec.Link{}, mtu: defaultMTU, device: m.Bridge}
+	l := &link{name: spec.ManagementLink, kind: spec.ManagementKind, spec: &spec.Link{}, mtu: defaultMTU, device: m.Bridge}
 	for i, n := range w.nodes {
 		if n.remote() {
 			continue
@@ -266,7 +266,7 @@ func numbered(subnet netip.Prefix, number int) netip.Addr {
 // managementLink is the network as a link of the plan.
 func (w *work) managementLink() Link {
 	m := w.managed
-	out := Link{Name: m.Link, Kind: spec.LinkBridge, Management: true, MTU: defaultMTU, Device: m.Bridge, Endpoints: []Endpoint{}}
+	out := Link{Name: m.Link, Kind: spec.ManagementKind, Management: true, MTU: defaultMTU, Device: m.Bridge, Endpoints: []Endpoint{}}
 	for _, e := range m.ends {
 		out.Endpoints = append(out.Endpoints, Endpoint{Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.guest()})
 	}

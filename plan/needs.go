@@ -55,7 +55,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		}
 	}
 	if m := exp.Management; m != nil {
-		feature("management", host.FeatureBridge, host.FeatureVeth)
+		feature("management", spec.ManagementKind.Descriptor().Needs...)
 		if m.DNS {
 			feature("management", host.FeatureDNSMasq)
 		}

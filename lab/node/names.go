@@ -14,9 +14,10 @@ const namesFolder = "names"
 // nameFile is a file of a node's names: what it is called, where it is in the node, and its text.
 type nameFile struct{ name, target, text string }
 
-// nameFiles are the files by which a node knows the others' names. It is pure.
+// nameFiles are the files by which a node knows the others' names. Where a node is the host's own
+// processes, or another machine's, nines cannot give it files. It is pure.
 func nameFiles(p *plan.Plan, n plan.Node) []nameFile {
-	if n.Remote() {
+	if !n.Runtime.Descriptor().Restarts() {
 		return nil
 	}
 	files := []nameFile{{"hosts", "/etc/hosts", p.HostsFor(n)}}
