@@ -14,6 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/host"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -67,7 +68,10 @@ func TestLogIn(t *testing.T) {
 	labtest.Root(t)
 	sshServer(t)
 	mine, others := newKey(t, "mine"), newKey(t, "others")
-	lab := up(t, pairLab("tbssh", "management: {dns: false, mac: pos, subnet: 172.16.142.0/24, ssh_keys: ["+mine+".pub]}\n"))
+	text := pairLab("tbssh", "management: {dns: false, mac: pos, subnet: 172.16.142.0/24, ssh_keys: ["+mine+".pub]}\n")
+	_, err := tryPlan(t, text, func(*host.Inventory) {})
+	labtest.Require(t, "the subnet 172.16.142.0/24, which the host has no route to", err == nil)
+	lab := up(t, text)
 	known := lab.state.knownHosts()
 	if out, err := login(mine, known, "172.16.142.2", "true"); err != nil {
 		t.Errorf("ssh root@172.16.142.2 true: %v: %s", err, out)
