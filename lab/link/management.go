@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -32,7 +31,13 @@ func (s *Site) joinHost(f *fabric, l plan.Link, bridge netlink.Link) error {
 	if err := addAddress(f.Handle, bridge, m.ServerAddress()); err != nil {
 		return err
 	}
-	near, far := end{name: m.Port, holder: f.holder}, end{name: m.Device, mac: m.MAC, holder: Holder{PID: os.Getpid()}}
+	// Not by this process's id: its first thread may be in the namespace of a node just now.
+	host, err := netns.Current()
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	near, far := end{name: m.Port, holder: f.holder}, end{name: m.Device, mac: m.MAC, ns: host}
 	if err := s.addPair(f.Handle, journal.Step{Link: l.Name}, near, far, l.MTU, bridge.Attrs().Index); err != nil {
 		if errors.Is(err, unix.EEXIST) {
 			err = exit.Wrongf("the host has an interface %s that is not the lab's: %w; remove it, or set another prefix in the file (--set prefix=…)", m.Device, err)
