@@ -47,6 +47,8 @@ const (
 	FeatureIOURing   = "io_uring"
 	FeatureLXC       = "lxc"
 	FeatureRunc      = "runc"
+	FeatureDNSMasq   = "dnsmasq"
+	FeatureSSHServer = "sshd"
 	FeatureOverlay   = "overlay"
 	FeatureKVM       = "kvm"
 	FeatureVFIO      = "vfio"

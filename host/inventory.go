@@ -34,6 +34,8 @@ type Inventory struct {
 	TransparentHugepages string      `json:"transparent_hugepages,omitempty"`
 	// NICs are the interfaces of the reader's network namespace.
 	NICs []NIC `json:"nics"`
+	// Networks are those in ManagementRange that the host has routes to, in the kernel's order.
+	Networks []Network `json:"networks,omitempty"`
 	// PCIDevices are the network devices that programs can drive: those bound to
 	// vfio-pci or to a UIO driver.
 	PCIDevices []PCIDevice `json:"pci_devices,omitempty"`

@@ -13,8 +13,13 @@ func programs(t Tree) []Feature {
 	for _, one := range []struct{ feature, program string }{
 		{FeatureOVS, "ovs-vswitchd"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
 		{FeatureQEMU, "qemu-system-x86_64"}, {FeatureRunc, "runc"},
+		{FeatureDNSMasq, "dnsmasq"}, {FeatureSSHServer, "sshd"},
 	} {
-		if found := t.Program(one.program); found != "" {
+		found := t.Program(one.program)
+		if sbin := "/usr/sbin/" + one.program; found == "" && t.Exists(sbin) {
+			found = sbin // a user's PATH often lacks the folder
+		}
+		if found != "" {
 			list = append(list, Feature{Name: one.feature, State: StateYes, Detail: found})
 		} else {
 			list = append(list, Feature{Name: one.feature, State: StateNo, Detail: "there is no " + one.program + " in PATH"})

@@ -46,6 +46,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 	inv.Hugepages = readHugepages(t, "/sys/kernel/mm/hugepages")
 	inv.TransparentHugepages = bracketed(files.Text(t, "/sys/kernel/mm/transparent_hugepage/enabled"))
 	inv.NICs = readNICs(t)
+	inv.Networks = readNetworks(t)
 	inv.PCIDevices = pci.ReadDevices(t)
 	inv.Functions, inv.IOMMU = pci.ReadFunctions(t), pci.ReadIOMMU(t)
 	inv.Cgroup = readCgroup(t)

@@ -147,6 +147,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 		} else {
 			include(&changes.RestartedApps, n.Name, n.App != nil && has(restartApp, n.Name))
 			include(&changes.Received, n.Name, has(receiveAgain, n.Name))
+			include(&changes.Logins, n.Name, has(loginAgain, n.Name))
 		}
 		for _, i := range n.Interfaces {
 			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
@@ -277,6 +278,8 @@ func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
 			return true
+		case ofSSHServer(e, e.Node):
+			return slices.Contains(c.Logins, e.Node)
 		case e.Kind == process.Kind && e.Name == engineStep:
 			return slices.Contains(c.RestartedApps, e.Node)
 		case e.Kind == link.KindLink && e.Node != "":
@@ -303,7 +306,10 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 
 // toMake returns the work that the changes require.
 func (l *Lab) toMake(c Changes) work {
-	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}, again: map[string]bool{}}
+	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}, again: map[string]bool{}, logins: map[string]bool{}}
+	for _, name := range c.Logins {
+		w.logins[name] = true
+	}
 	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.RestartedNodes, c.Received) {
 		w.received[name] = true
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
@@ -50,6 +51,9 @@ func check(p *plan.Plan) (programs, error) {
 		return found, err
 	}
 	if err := link.Check(p); err != nil {
+		return found, err
+	}
+	if err := checkManagement(p); err != nil {
 		return found, err
 	}
 	if err := checkSockets(p); err != nil {
@@ -206,6 +210,10 @@ type builder struct {
 	measured bool
 	// taps are of machines that are restarted.
 	taps keptTaps
+	// again is true where nodes are started again, as the lab is.
+	again bool
+	// hostFolder guards the step of sshdFolder, as nodes start side by side.
+	hostFolder sync.Mutex
 	// before is the lab's previous plan; nil for a new lab.
 	before *plan.Plan
 }
@@ -262,6 +270,8 @@ type work struct {
 	adjusted map[string]bool
 	// received are nodes whose receive modes have to be set up.
 	received map[string]bool
+	// logins are nodes that stay and whose SSH server is started.
+	logins map[string]bool
 }
 
 type linkWork struct {
@@ -285,12 +295,16 @@ func (b *builder) make(ctx context.Context, w work) error {
 	}{
 		{"making the folders of sockets", b.makeSockets},
 		{"making the folders of scripts", b.makeScriptFolders},
+		{"writing the names of nodes", b.writeNames},
+		{"making keys", b.makeKeys},
 		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
 		{"starting virtual machines", b.bootGuests},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
+		{"starting the server of names", b.serveNames},
+		{"starting SSH servers", b.startSSH},
 		{"sending interrupts beside their nodes", b.steer},
 		{"letting interfaces be received", b.receive},
 		{"starting engines", b.startApps},

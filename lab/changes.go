@@ -35,6 +35,10 @@ type Changes struct {
 	// Watched are nodes that stay, with another restart policy or health check, or whose watcher has
 	// died.
 	Watched []string `json:"watched,omitempty"`
+	// Logins are nodes that stay and whose SSH server has died.
+	Logins []string `json:"logins,omitempty"`
+	// Keys is true if others may log in.
+	Keys bool `json:"keys,omitempty"`
 	// Hugepages is true if other hugepages have to be reserved.
 	Hugepages bool `json:"hugepages,omitempty"`
 	// Tuning is true if the host's settings change.
@@ -47,7 +51,7 @@ type Changes struct {
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && !c.Power && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
+	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
@@ -70,6 +74,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
 	d.Power = !same(from.Power, to.Power)
+	d.Keys = to.Management != nil && from.Management != nil && !same(from.Management.SSHKeys, to.Management.SSHKeys)
 	// A disturbance that stops an engine knows its process, which changes with a restart.
 	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.RestartedApps) > 0
 	return d.Changes
@@ -107,11 +112,14 @@ func (d *differ) nodes() {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
 			d.renewed[n.Name] = true
-		case !same(substance(*old), substance(n)) || !same(node.WallsOf(*old), node.WallsOf(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n) || d.movesPod(*old, n):
+		case !same(substance(*old), substance(n)) || !same(node.WallsOf(*old), node.WallsOf(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n) || d.movesPod(*old, n) || d.seesOtherFiles(*old, n):
 			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
 			d.renewed[n.Name] = true
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
+		}
+		if old != nil && !d.renewed[n.Name] && logsIn(d.to, n) && d.from.ManagementAddress(n.Name) != d.to.ManagementAddress(n.Name) {
+			d.Logins = append(d.Logins, n.Name) // its server listens at the old address
 		}
 		if old != nil && !d.renewed[n.Name] && (old.Restart != n.Restart || !same(old.Healthcheck, n.Healthcheck)) {
 			d.Watched = append(d.Watched, n.Name)
@@ -128,6 +136,12 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 	return slices.ContainsFunc(socketsOf(d.to)[n.Name], func(socket string) bool {
 		return !slices.Contains(d.mounted[n.Name], socket)
 	})
+}
+
+// seesOtherFiles is true for a node that gets other files of names and keys, which it has had mounted
+// since it was started.
+func (d *differ) seesOtherFiles(old, n plan.Node) bool {
+	return !n.Guest() && (!same(node.NameTargets(d.from, old), node.NameTargets(d.to, n)) || logsIn(d.from, old) != logsIn(d.to, n))
 }
 
 // movesPod is true for a pod that has to be made again: its environment is of its making, and it is
@@ -172,13 +186,23 @@ func (d *differ) links() {
 			d.AddedLinks = append(d.AddedLinks, l.Name)
 			d.renew(l.Endpoints)
 		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
-			!same(program(*old), program(l)) || !same(old.Impairments, l.Impairments):
+			!same(program(*old), program(l)) || l.Management && !same(hostEnd(d.from), hostEnd(d.to)) || !same(old.Impairments, l.Impairments):
 			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
 			d.renew(l.Endpoints)
 		default:
 			d.endpoints(*old, l)
 		}
 	}
+}
+
+// hostEnd is what the management network has at the host's end, and its server.
+func hostEnd(p *plan.Plan) *plan.Management {
+	if p.Management == nil {
+		return nil
+	}
+	m := *p.Management
+	m.SSHKeys, m.Why = nil, nil
+	return &m
 }
 
 // program is the part of a link's program that cannot change while it runs: its ports can, where

@@ -20,7 +20,7 @@ func (c *Changes) restart(to *plan.Plan, name string) {
 
 // leaveStopped leaves out what is not there while a node is stopped, and is made when it starts.
 func (c *Changes) leaveStopped(name string) {
-	for _, list := range []*[]string{&c.RestartedApps, &c.Received} {
+	for _, list := range []*[]string{&c.RestartedApps, &c.Received, &c.Logins} {
 		*list = slices.DeleteFunc(*list, func(n string) bool { return n == name })
 	}
 }

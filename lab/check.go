@@ -95,7 +95,8 @@ func (l *Lab) Faults() ([]Fault, error) {
 	watcher, unwatched := l.deadWatcher()
 	controller, unpowered := l.deadPower()
 	devices, unseen := l.deviceFaults(faults)
-	return slices.Concat(faults, devices, ill, watcher, controller), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched, unpowered)
+	servers, unreached := l.deadSSHServers()
+	return slices.Concat(faults, devices, ill, watcher, controller, servers), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched, unpowered, unreached)
 }
 
 // isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
@@ -208,6 +209,13 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 				Of: "link " + planned.Name, Part: "link " + planned.Name, Problem: problem, remedy: remakeLink, target: planned.Name,
 			})
 		}
+	}
+	if l.plan.Management != nil && !explained["link "+l.plan.Management.Link] {
+		fault, unseen := l.hostEndFault()
+		if fault != nil {
+			faults = append(faults, *fault)
+		}
+		err = errors.Join(err, unseen)
 	}
 	return faults, errors.Join(append(failures, err)...)
 }

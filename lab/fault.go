@@ -27,6 +27,7 @@ const (
 	disturbAgain
 	watchAgain
 	powerAgain
+	loginAgain
 )
 
 func (f Fault) Error() string { return f.Problem }

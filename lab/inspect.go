@@ -114,6 +114,9 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	}
 	for _, planned := range l.plan.Links {
 		names := []string{planned.Device}
+		if planned.Management {
+			names = append(names, l.plan.Management.Port)
+		}
 		for _, e := range planned.Endpoints {
 			names = append(names, e.FabricDevice)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/test/labtest"
 )
@@ -89,6 +90,13 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 	for _, c := range hugepageClaims(t) {
 		if c.isBelow(stateDir) {
 			add("claim of hugepages %+v", c)
+		}
+	}
+	use := &folderUse{}
+	must(ledger.File{Path: sshdLedger}.Read(use))
+	for name := range use.Labs {
+		if strings.HasPrefix(name, stateDir+"/") {
+			add("use of %s by %s", sshdFolder, name)
 		}
 	}
 	return found

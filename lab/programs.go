@@ -69,7 +69,7 @@ func (l *Lab) AwaitGuests(ctx context.Context) error {
 
 func hasPrograms(p *plan.Plan) bool {
 	for _, l := range p.Links {
-		if l.Switch != nil {
+		if l.Switch != nil || l.Management {
 			return true
 		}
 	}

@@ -118,7 +118,7 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 		if err != nil {
 			return err
 		}
-		return change(&builder{Lab: l, journal: j, programs: programs, progress: options.Progress, measured: l.held != nil}, nodes)
+		return change(&builder{Lab: l, journal: j, programs: programs, progress: options.Progress, measured: l.held != nil, again: true}, nodes)
 	}()
 	return errors.Join(aboutState(err), free())
 }

@@ -39,6 +39,9 @@ func Steps(p *plan.Plan) []string {
 	}
 	for _, l := range p.Links {
 		linkSteps(add, p, l)
+		if l.Management {
+			managementSteps(add, p)
+		}
 		for _, one := range l.Impairments {
 			add("link %s: impair what %s sends, by %s: %s", l.Name, one.From, one.ByText(), one)
 		}
@@ -156,6 +159,9 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 		case isolate.PIDs:
 			add("node %s: control group %s with at most %d processes", n.Name, group, isolate.MostProcesses)
 		}
+	}
+	if names := node.NameTargets(p, n); len(names) > 0 {
+		add("node %s: let it know the other nodes' names, by %s of its own", n.Name, strings.Join(names, " and "))
 	}
 	for _, m := range n.Mounts {
 		add("node %s: show %s at %s%s", n.Name, m.Source, m.Target, readOnly(m))

@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -192,6 +193,9 @@ func vacant(plans ...*plan.Plan) error {
 			case other.Name != p.Name && other.Prefix == p.Prefix:
 				return exit.Wrongf("lab %q would begin its names with %q, and so does lab %q, which is up; set another prefix in the file, or nines down %s",
 					p.Name, p.Prefix, other.Name, other.Name)
+			case other.Name != p.Name && managedAlike(other.Name, p):
+				return exit.Wrongf("the management network of lab %q would have the subnet %s, and that of lab %q, which is up, overlaps it; plan again where nines chose it, else name another (--set management.subnet=10.200.0.0/24)",
+					p.Name, p.Management.Subnet, other.Name)
 			case other.Name != p.Name && isolates(other.Name) && plan.Partitions(p.Isolation):
 				return fmt.Errorf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, and only one lab can; nines down %s, or --set isolation=affinity",
 					p.Name, p.Isolation, other.Name, other.Name)
@@ -218,6 +222,15 @@ func untaken(p *plan.Plan) error {
 	for _, name := range names {
 		if path := filepath.Join(netnsDir, name); journal.Inode(path) != 0 {
 			return taken(path, p.Prefix)
+		}
+	}
+	if m := p.Management; m != nil {
+		has, err := link.HasHostDevice(m)
+		if err != nil {
+			return err
+		}
+		if has {
+			return taken("the interface "+m.Device, p.Prefix)
 		}
 	}
 	for _, name := range isolate.GroupNames(p) {

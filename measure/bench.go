@@ -116,7 +116,8 @@ func labIdentity(p *plan.Plan) string {
 		CPUs       [2][]int
 		Cluster    *spec.Cluster
 		Scripts    *spec.HostScripts
-	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster, p.Scripts})
+		Management *plan.Management `json:",omitempty"`
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster, p.Scripts, p.Management})
 }
 
 // streamIdentity is equal for streams that the same engines can send on the same open ports: rate,

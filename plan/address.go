@@ -30,8 +30,7 @@ func (w *work) assignMACs() error {
 		}
 		for _, e := range l.endpoints {
 			for salt := 0; ; salt++ {
-				h := hash("mac", w.prefix, l.name, e.String(), fmt.Sprint(salt))
-				e.mac = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(h>>32), byte(h>>24), byte(h>>16), byte(h>>8), byte(h))
+				e.mac = hashedMAC(w.prefix, l.name, e.String(), fmt.Sprint(salt))
 				if !taken[e.mac] {
 					break
 				}
@@ -40,6 +39,11 @@ func (w *work) assignMACs() error {
 		}
 	}
 	return nil
+}
+
+func hashedMAC(from ...string) string {
+	h := hash(append([]string{"mac"}, from...)...)
+	return fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(h>>32), byte(h>>24), byte(h>>16), byte(h>>8), byte(h))
 }
 
 // assignAddresses takes the user's addresses, and gives each interface without an IPv4 address one
@@ -218,7 +222,7 @@ func anySlot(slots map[uint32]bool, first, width uint32) bool {
 // lastAddress is a subnet's broadcast address.
 func lastAddress(p netip.Prefix) netip.Addr {
 	raw := p.Addr().As4()
-	n := binary.BigEndian.Uint32(raw[:]) | 1<<(32-p.Bits()) - 1
+	n := binary.BigEndian.Uint32(raw[:]) | (1<<(32-p.Bits()) - 1)
 	binary.BigEndian.PutUint32(raw[:], n)
 	return netip.AddrFrom4(raw)
 }

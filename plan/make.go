@@ -21,6 +21,7 @@ type work struct {
 	cpus            *assignment
 	isolated, quiet []int
 	cards           []*card
+	managed         *management // nil without a management network
 	disturbances    []Disturbance
 	notes           []string
 	refused         []error // demands that cannot be met, but do not keep others from being checked
@@ -35,6 +36,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
+		w.planManagement,
 	} {
 		if err := step(); err != nil {
 			return nil, w.refusal(err)
@@ -67,6 +69,10 @@ func (w *work) result() *Plan {
 	}
 	for _, l := range w.links {
 		p.Links = append(p.Links, w.linkResult(l))
+	}
+	if w.managed != nil {
+		p.Management = &w.managed.Management
+		p.Links = append(p.Links, w.managementLink())
 	}
 	p.Cluster = w.cluster()
 	p.PhysicalFunctions = w.physicalFunctions()
@@ -127,6 +133,9 @@ func (w *work) nodeResult(n *node) Node {
 	}
 	for _, e := range n.endpoints {
 		out.Interfaces = append(out.Interfaces, e.result())
+	}
+	if e := w.managementEnd(n); e != nil {
+		out.Interfaces = append(out.Interfaces, w.managed.result(e))
 	}
 	return out
 }

@@ -91,24 +91,28 @@ func (w *work) nameHosts() error {
 	return nil
 }
 
+// deviceName is a name for a device that is not taken yet: the prefix and a tail, or, where that does
+// not do, a hash of what the device is from.
+func (w *work) deviceName(taken map[string]bool, tail string, from ...string) string {
+	name := w.prefix + "-" + tail
+	if len(name) > maxInterfaceName || taken[name] || plainName(tail) != tail {
+		digits := maxInterfaceName - len(w.prefix) - 1
+		for salt := 0; ; salt++ {
+			name = w.prefix + "-" + base36(hash(append(from, fmt.Sprint(salt))...), digits)
+			if !taken[name] {
+				break
+			}
+		}
+	}
+	taken[name] = true
+	return name
+}
+
 // nameDevices names what the lab makes outside the nodes. Names derive from the link's name, not
 // from its place in the file, so that inserting a link renames no other.
 func (w *work) nameDevices() error {
 	taken := map[string]bool{}
-	device := func(tail string, from ...string) string {
-		name := w.prefix + "-" + tail
-		if len(name) > maxInterfaceName || taken[name] || plainName(tail) != tail {
-			digits := maxInterfaceName - len(w.prefix) - 1
-			for salt := 0; ; salt++ {
-				name = w.prefix + "-" + base36(hash(append(from, fmt.Sprint(salt))...), digits)
-				if !taken[name] {
-					break
-				}
-			}
-		}
-		taken[name] = true
-		return name
-	}
+	device := func(tail string, from ...string) string { return w.deviceName(taken, tail, from...) }
 	for _, l := range w.links {
 		d := l.kind.Descriptor()
 		if d.Device != "" && l.spec.Parent == "" { // a parent of the host already has a name

@@ -54,6 +54,15 @@ func Needs(exp *spec.Experiment) host.Needs {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "hugetlb", For: who})
 		}
 	}
+	if m := exp.Management; m != nil {
+		feature("management", spec.ManagementKind.Descriptor().Needs...)
+		if m.DNS {
+			feature("management", host.FeatureDNSMasq)
+		}
+		if len(m.SSHKeys) > 0 && sharesFiles(exp) {
+			feature("management.ssh_keys", host.FeatureSSHServer)
+		}
+	}
 	if exp.Trace {
 		feature("trace: true", host.FeatureBTF)
 	}
@@ -71,6 +80,20 @@ func Needs(exp *spec.Experiment) host.Needs {
 		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)
 	}
 	return needs
+}
+
+// sharesFiles is true where a node that people log in to has the host's files, and so its programs.
+func sharesFiles(exp *spec.Experiment) bool {
+	for _, n := range exp.Topology.Nodes {
+		runtime := spec.Runtime("").Descriptor()
+		if n != nil {
+			runtime = n.Runtime.Descriptor()
+		}
+		if runtime.Restarts() && !runtime.OwnRoot {
+			return true
+		}
+	}
+	return false
 }
 
 // receiveFeatures are the kernel features that a receive mode needs.

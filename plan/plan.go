@@ -27,6 +27,8 @@ type Plan struct {
 	Nodes   []Node      `json:"nodes"` // sorted by name
 	Links   []Link      `json:"links"` // in the file's order
 	Traffic *Traffic    `json:"traffic,omitempty"`
+	// Management is the network by which the host reaches the nodes; nil without one.
+	Management *Management `json:"management,omitempty"`
 	// Cluster says where pods run; nil where no node is one.
 	Cluster *spec.Cluster `json:"cluster,omitempty"`
 	// PhysicalFunctions are the ports whose virtual functions the lab uses, by address.
@@ -129,7 +131,9 @@ type Neighbour struct {
 type Link struct {
 	Name string        `json:"name"`
 	Kind spec.LinkKind `json:"kind"`
-	MTU  int           `json:"mtu"`
+	// Management is true for the management network, which no traffic goes over.
+	Management bool `json:"management,omitempty"`
+	MTU        int  `json:"mtu"`
 	// Device is the bridge, or the macvlan's private parent, in the lab's fabric
 	// namespace; Parent is a macvlan's parent on the host.
 	Device    string     `json:"device,omitempty"`

@@ -36,7 +36,7 @@ func (p *Plan) Write(out io.Writer) error {
 	}
 	for _, l := range p.Links {
 		for i, e := range l.Endpoints {
-			first := []any{l.Name, l.Kind, l.MTU}
+			first := []any{l.Name, l.kindText(), l.MTU}
 			if i > 0 {
 				first = []any{"", "", ""}
 			}
@@ -53,6 +53,9 @@ func (p *Plan) Write(out io.Writer) error {
 	p.writePower(t)
 	_ = t.Write(&b, terminal.Style{}) // a buffer takes everything
 	p.writeHugepages(&b)
+	if m := p.Management; m != nil {
+		fmt.Fprintf(&b, "\nmanagement: %s, this host is %s by its interface %s%s\n", m.Subnet, m.Address, m.Device, prefixed(", names and DHCP at ", m.Server))
+	}
 	if t := p.Traffic; t != nil {
 		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
 		fmt.Fprintf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
@@ -75,6 +78,9 @@ func (p *Plan) Write(out io.Writer) error {
 		if l.Switch != nil {
 			reasons("link "+l.Name+":", l.Switch.Why)
 		}
+	}
+	if p.Management != nil {
+		reasons("management:", p.Management.Why)
 	}
 	reasons("addresses:", addressReasons)
 	_ = t.Write(&b, terminal.Style{})
@@ -105,6 +111,21 @@ func (p *Plan) tuningText() string {
 		return ""
 	}
 	return fmt.Sprintf("; host settings: %s", p.Tuning)
+}
+
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}
+
+// kindText is the link's kind, and that it is the management network.
+func (l Link) kindText() string {
+	if l.Management {
+		return string(l.Kind) + " (not measured)"
+	}
+	return string(l.Kind)
 }
 
 func (n Node) runtimeText() string {

@@ -33,6 +33,8 @@ type node struct {
 	// a node; their pollsFor is the node.
 	pollers, pollsFor *node
 	receive           *Receive
+	// managed is true for a node that has an interface on the management network.
+	managed bool
 	// ports are the interfaces that the app's engine opens.
 	ports   []*endpoint
 	dpdk    *DPDK
@@ -122,7 +124,7 @@ func (w *work) buildNodes() error {
 		if s == nil {
 			s = &spec.Node{} // "dut:" with nothing after it
 		}
-		n := &node{name: name, spec: s, engineCPU: -1, why: []string{}}
+		n := &node{name: name, spec: s, engineCPU: -1, why: []string{}, managed: w.exp.Management != nil && !s.Runtime.Descriptor().Remote}
 		w.nodes = append(w.nodes, n)
 		w.byName[name] = n
 	}

@@ -86,6 +86,8 @@ func (e *endpoint) guestPCI() string {
 	for _, other := range e.node.endpoints {
 		before += boolToInt(e.isFunction() && !other.isFunction())
 	}
+	// The one on the management network is the last of QEMU's.
+	before += boolToInt(e.isFunction() && e.node.managed)
 	return fmt.Sprintf("0000:%02x:00.0", before+1)
 }
 
@@ -113,7 +115,7 @@ func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
 // checkGuests refuses what no virtual machine can have.
 func (w *work) checkGuests() error {
 	for _, n := range w.nodes {
-		if n.guest() && len(n.endpoints) > maxGuestInterfaces {
+		if n.guest() && len(n.endpoints)+boolToInt(n.managed) > maxGuestInterfaces {
 			return at(&Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
 				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}, n.steps())
 		}

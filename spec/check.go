@@ -93,6 +93,7 @@ func check(e *Experiment, root *node, errs *collector) {
 		c.method(e.Method)
 	}
 	c.images()
+	c.management()
 	c.scripts()
 	c.disturbances()
 	c.events()

@@ -51,7 +51,10 @@ func (c *checker) traffic(t *Traffic) {
 // trafficEnd checks that an end exists and that no app's engine takes its packets.
 func (c *checker) trafficEnd(key, endpoint string) bool {
 	if _, ok := c.ends[endpoint]; !ok {
-		if all := c.e.endpoints(); !slices.Contains(all, endpoint) {
+		_, iface := splitEndpoint(endpoint)
+		if all := c.e.endpoints(); c.e.Management != nil && iface == ManagementInterface {
+			c.fail(fmt.Sprintf("%q is on the management network, which is not measured", endpoint), listedInOrder(all), "", "traffic", key)
+		} else if !slices.Contains(all, endpoint) {
 			c.fail(fmt.Sprintf("no link has the endpoint %q", endpoint), listedInOrder(all), didYouMean(endpoint, all), "traffic", key)
 		}
 		return false // if it is in the file, the link's error is reported

@@ -151,6 +151,9 @@ func literal(text string, t reflect.Type) *node {
 	if (t.Kind() == reflect.Int || t.Kind() == reflect.Float64) && unitOf(t) == nil {
 		n.tag = "!!int"
 	}
+	if t.Kind() == reflect.Bool {
+		n.tag = "!!bool"
+	}
 	return n
 }
 

@@ -26,7 +26,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Healthcheck": "healthcheck", "ImageRecipe": "Images", "ImageFile": "files of an image", "Mount": "mounts",
 		"Route": "routes", "App": "app", "Cluster": "Cluster", "Link": "Links", "Traffic": "Traffic",
 		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
-		"Scripts": "scripts", "HostScripts": "Scripts of the host", "Method": "Method", "Goal": "goals", "Limits": "limits of a service",
+		"Management": "Management", "Scripts": "scripts", "HostScripts": "Scripts of the host", "Method": "Method", "Goal": "goals", "Limits": "limits of a service",
 		"Scheduling": "scheduling", "VM": "vm", "Polling": "polling", "Tracing": "Tracing", "Disturbance": "Disturb", "Impairment": "impair", "Event": "Events", "Power": "Power", "SRIOV": "sriov", "Passthrough": "passthrough",
 	}
 	delete(rows, titles["Experiment"]+".sweep")

@@ -35,6 +35,8 @@ type Experiment struct {
 	Images map[string]*ImageRecipe `yaml:"images,omitempty" json:"images,omitempty"`
 	// Cluster says where nodes with the runtime pod run.
 	Cluster *Cluster `yaml:"cluster,omitempty" json:"cluster,omitempty"`
+	// Management is a network by which the host reaches the nodes (default: there is none).
+	Management *Management `yaml:"management,omitempty" json:"management,omitempty"`
 	// Scripts are the host's scripts, and the limits of all scripts.
 	Scripts *HostScripts `yaml:"scripts,omitempty" json:"scripts,omitempty"`
 	// Variables are for the scripts of all nodes, by name. The result keeps them.

@@ -18,6 +18,9 @@ const (
 	LinkPodNetwork  LinkKind = "pod-network"
 )
 
+// ManagementKind is the kind of the link that is the management network.
+const ManagementKind = LinkBridge
+
 // linkKinds lists every kind, in the order of docs/links.md; the first is the default. The names in
 // Needs are features of package host. The colours of the kernel's kinds are Okabe and Ito's, which
 // colour-blind people can tell apart.

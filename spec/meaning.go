@@ -20,6 +20,8 @@ type Meaning struct {
 	Sweep []SweepMeaning `json:"sweep"`
 	// Traffic describes the first run's traffic in one line; empty without one.
 	Traffic string `json:"traffic,omitempty"`
+	// Management describes the management network in one line; empty without one.
+	Management string `json:"management,omitempty"`
 	// Method is the kind of a method other than a sweep, and Searches how often it runs: once for
 	// each run and repeat.
 	Method   MethodKind `json:"method,omitempty"`
@@ -64,6 +66,9 @@ func (f *File) Meaning() (*Meaning, error) {
 	}
 	e := runs[0].Experiment
 	m := &Meaning{File: f.name, Name: e.Name, Runs: len(runs), Repeat: e.Repeat, Sweep: []SweepMeaning{}, Links: []LinkMeaning{}}
+	if e.Management != nil {
+		m.Management = e.Management.line()
+	}
 	interfaces := map[string][]string{}
 	for _, link := range e.Topology.Links {
 		m.Links = append(m.Links, LinkMeaning{link.Name, link.Kind, link.Endpoints})
@@ -137,6 +142,22 @@ func (m *Meaning) sweep(runs []Run) {
 	}
 }
 
+// line describes the management network in one line.
+func (m *Management) line() string {
+	text := string(m.Mode)
+	if m.Subnet != "" {
+		text += ", " + m.Subnet
+	}
+	text += ", mac " + string(m.MAC)
+	if m.DNS {
+		text += ", dns"
+	}
+	if len(m.SSHKeys) > 0 {
+		text += ", keys of " + strings.Join(m.SSHKeys, " ")
+	}
+	return text
+}
+
 // line describes the traffic in one line.
 func (t *Traffic) line(method *Method) string {
 	rate := fmt.Sprintf("%g packets/s", t.RatePPS)
@@ -172,6 +193,9 @@ func (m *Meaning) Write(w io.Writer) error {
 	row("links", len(m.Links))
 	for _, l := range m.Links[:min(most, len(m.Links))] {
 		row("", l.Name, l.Kind, listedInOrder(l.Endpoints))
+	}
+	if m.Management != "" {
+		row("management", m.Management)
 	}
 	if m.Traffic != "" {
 		row("traffic", m.Traffic)

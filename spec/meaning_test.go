@@ -28,6 +28,21 @@ func TestMeaningCountsMaxima(t *testing.T) {
 	}
 }
 
+func TestMeaningOfAManagementNetwork(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "",
+		", management: {}":                       "private, mac plan, dns",
+		", management: {dns: false, mac: pos}":   "private, mac pos",
+		", management: {ssh_keys: [/etc/k.pub]}": "private, mac plan, dns, keys of /etc/k.pub",
+		", management: {subnet: 10.0.0.0/24}":    "private, 10.0.0.0/24, mac plan, dns",
+	} {
+		m, err := mustLoad(t, "{name: lab, topology: {nodes: {a: }}"+text+"}").Meaning()
+		if err != nil || m.Management != want {
+			t.Errorf("%s: %q, %v; want %q", text, m.Management, err, want)
+		}
+	}
+}
+
 func braced(sweep string) string {
 	if sweep[0] == '{' {
 		return sweep

@@ -169,6 +169,12 @@ var rules = map[string]rule{
 	"Cluster.image":      {byDefault: defaultCluster().Image, pattern: imagePattern, form: "the name of an image, without spaces, at most 255 characters"},
 	"Cluster.clock":      {byDefault: string(defaultCluster().Clock)},
 
+	"Management.mode":     {byDefault: string(ManagementPrivate)},
+	"Management.subnet":   {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},
+	"Management.mac":      {byDefault: string(ManagementMACPlan)},
+	"Management.ssh_keys": {maxItems: 100, pattern: absolutePattern, form: "an absolute path"},
+	"Management.dns":      {byDefault: "true"},
+
 	"Disturbance.kind":   {required: true},
 	"Disturbance.cpu":    {least: "0", most: "4095"},
 	"Disturbance.period": {byDefault: "10ms", least: "20us", most: "1h"},
@@ -303,6 +309,8 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Receive]():          texts(ReceiveInterrupt, ReceiveAwake, ReceiveThreaded, ReceiveBusyPoll, ReceiveSuspend),
 	reflect.TypeFor[PollMechanism]():    texts(PollAuto, PollNetlink, PollLivepatch, PollIOUring, PollEpoll),
 	reflect.TypeFor[DisturbanceKind]():  texts(DisturbSpin, DisturbFork, DisturbSoftirq, DisturbIPI, DisturbTLB, DisturbTimers, DisturbStop),
+	reflect.TypeFor[ManagementMode]():   texts(ManagementPrivate, ManagementShared),
+	reflect.TypeFor[ManagementMAC]():    texts(ManagementMACPlan, ManagementMACPos),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
 	reflect.TypeFor[OCIDriver]():        texts(DriverRunc),

@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "busypoll", "fault", "script/wire", "power",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "power",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},

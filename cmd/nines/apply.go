@@ -85,7 +85,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
-		{"adjusted nodes", c.Adjusted}, {"watched nodes", c.Watched},
+		{"adjusted nodes", c.Adjusted}, {"watched nodes", c.Watched}, {"restarted SSH servers", c.Logins},
 	} {
 		if len(row.names) == 0 {
 			continue
@@ -101,6 +101,11 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 	}
 	if c.Power {
 		if _, err := fmt.Fprintln(out, "power control is started again, or ended"); err != nil {
+			return err
+		}
+	}
+	if c.Keys {
+		if _, err := fmt.Fprintln(out, "others may log in"); err != nil {
 			return err
 		}
 	}

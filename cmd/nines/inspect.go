@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab"
@@ -24,15 +25,25 @@ func newInspectCommand() *cobra.Command {
 		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
 which of them are dead, stopped, healthy, or were started again; links with their
 counters and programs; the engines; how the lab's CPUs are isolated; and device settings
-that affect the measurement.`,
+that affect the measurement.
+
+With a management network, --format ssh prints an ssh_config for all nodes that people can
+log in to, ansible an inventory for Ansible, and hosts lines for this host's /etc/hosts;
+they know a node as NODE.LAB.`,
 		Example: `  nines inspect
   nines inspect quickstart
-  nines inspect --format json | jq '.node_list[] | {name, pid}'`,
+  nines inspect --format json | jq '.node_list[] | {name, pid}'
+  nines inspect --format ssh > lab.config && ssh -F lab.config dut.quickstart
+  nines inspect --format ansible > lab.yaml && ansible -i lab.yaml all -m ping
+  nines inspect --format hosts`,
 		Args: atMostOneLab,
 		RunE: func(c *cobra.Command, args []string) error {
 			running, err := openLab(strings.Join(args, ""))
 			if err != nil {
 				return err
+			}
+			if write := reachFormats[format]; write != nil {
+				return write(running, c.OutOrStdout())
 			}
 			in, err := running.Inspect(c.Context())
 			if err != nil {
@@ -41,8 +52,21 @@ that affect the measurement.`,
 			return printAs(c.OutOrStdout(), format, in, writeInspection)
 		},
 	}
-	formatFlag(c, &format)
+	c.Flags().StringVar(&format, "format", "table", "table, json, ssh, ansible or hosts")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if format != "table" && format != "json" && reachFormats[format] == nil {
+			return exit.Wrongf("--format %q is not known: table, json, ssh, ansible or hosts", format)
+		}
+		return nil
+	}
 	return c
+}
+
+// reachFormats are files for other programs that reach a lab's nodes.
+var reachFormats = map[string]func(*lab.Lab, io.Writer) error{
+	"ssh":     (*lab.Lab).WriteSSHConfig,
+	"ansible": (*lab.Lab).WriteAnsible,
+	"hosts":   (*lab.Lab).WriteHosts,
 }
 
 func writeInspection(out io.Writer, in *lab.Inspection) error {
@@ -151,8 +175,11 @@ func writeApps(out io.Writer, in *lab.Inspection) {
 func writePrograms(out io.Writer, l lab.LinkState) {
 	for _, p := range l.Programs {
 		if p.Alive {
-			fmt.Fprintf(out, "\n%s: %s runs as process %d, on the CPUs %s; its log is %s\n", l.Name, p.Name, p.PID,
-				cpulist.Format(l.Switch.CPUs), p.Log)
+			where := ""
+			if l.Switch != nil {
+				where = ", on the CPUs " + cpulist.Format(l.Switch.CPUs)
+			}
+			fmt.Fprintf(out, "\n%s: %s runs as process %d%s; its log is %s\n", l.Name, p.Name, p.PID, where, p.Log)
 		} else {
 			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last words were, in %s: %s\n", l.Name, p.Name, p.PID,
 				p.Log, terminal.Plain(p.LastLines))

@@ -59,6 +59,9 @@ func describeLink(l plan.Link) string {
 	if len(l.Endpoints) > 0 && l.Endpoints[0].Function.VLAN > 0 {
 		return fmt.Sprintf("%s, VLAN %d", l.Kind, l.Endpoints[0].Function.VLAN)
 	}
+	if l.Management {
+		return string(l.Kind) + ", not measured"
+	}
 	if l.Switch == nil || len(l.Switch.CPUs) == 0 {
 		return string(l.Kind)
 	}

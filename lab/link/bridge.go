@@ -25,6 +25,11 @@ func makeBridge(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoi
 		if err != nil {
 			return err
 		}
+		if l.Management {
+			if err := s.joinHost(f, l, bridge); err != nil {
+				return err
+			}
+		}
 		for _, e := range endpoints {
 			if _, err := s.addFabricPair(f, l, e, bridge.Attrs().Index); err != nil {
 				return err

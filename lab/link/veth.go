@@ -22,6 +22,8 @@ type end struct {
 	name   string
 	mac    string
 	holder Holder
+	// ns is the namespace of a second end that no holder of the lab's has; nil: the holder's.
+	ns *netns.Namespace
 }
 
 // makeVeth joins two nodes by a pair, with both ends created under their final names in their
@@ -63,11 +65,14 @@ func (s *Site) nodeEnd(e plan.Endpoint) (end, error) {
 // addPair makes a veth pair whose first end is where handle is. One queue per device: AF_XDP
 // sockets and threads then see every packet on any host.
 func (s *Site) addPair(handle *netlink.Handle, step journal.Step, first, second end, mtu, master int) error {
-	ns, err := netns.OfProcess(second.holder.PID)
-	if err != nil {
-		return err
+	ns := second.ns
+	if ns == nil {
+		var err error
+		if ns, err = netns.OfProcess(second.holder.PID); err != nil {
+			return err
+		}
+		defer ns.Close()
 	}
-	defer ns.Close()
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = first.name
 	attrs.MTU = mtu

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/kernel/cgroup"
@@ -85,7 +86,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 }
 
 func (p Place) binds(n plan.Node, root rootfs) []bind {
-	binds := append([]bind{}, root.binds...)
+	binds := append(slices.Clone(root.binds), p.nameBinds(n)...)
 	binds = append(binds,
 		bind{p.InitPath, containerInit, true, true},
 		bind{p.Files.Engines, containerEngines, false, false})
@@ -100,6 +101,7 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 			bind{p.Files.ScriptCommand, containerScriptCommand, true, true},
 			bind{filepath.Join(p.Files.Scripts, n.Name), filepath.Join(containerScripts, n.Name), false, true})
 	}
+	binds = append(binds, p.accessBinds(n)...)
 	for _, device := range n.Devices {
 		binds = append(binds, bind{device, device, true, false})
 	}

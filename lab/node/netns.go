@@ -32,7 +32,7 @@ func (netnsRuntime) StartStep(plan.Node) string {
 }
 
 func (netnsRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
-	r, err := p.StartNetns(n.Name, n.HostName, WallsOf(n), n.Mounts...)
+	r, err := p.StartNetns(n.Name, n.HostName, WallsOf(n), append(p.nameMounts(n), n.Mounts...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,6 @@ func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 		"passwd":   "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
 		"group":    "root:x:0:\nnogroup:x:65534:\n",
 		"hostname": n.HostName + "\n",
-		"hosts":    "127.0.0.1 localhost\n127.0.1.1 " + n.HostName + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(root, "etc", name), []byte(text), 0o644); err != nil {
 			return rootfs{}, err

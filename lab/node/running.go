@@ -69,7 +69,7 @@ func (r *Running) gone(why string) error {
 }
 
 // Written are the names that nodes have in StateDir.
-var Written = []string{nodesFolder, containersFolder, machinesFolder, debootstrapLog}
+var Written = []string{nodesFolder, containersFolder, machinesFolder, debootstrapLog, namesFolder, accessFolder}
 
 const (
 	nodesFolder      = "nodes"

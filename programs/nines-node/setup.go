@@ -50,6 +50,9 @@ func setup(input io.Reader, output io.Writer) error {
 	if err := writeSysctls(wanted.Sysctls); err != nil {
 		return err
 	}
+	if err := node.WriteNamesInside(wanted.Plan, n); err != nil {
+		return err
+	}
 	if err := json.NewEncoder(output).Encode(site.Settings()); err != nil {
 		return err
 	}

@@ -1,0 +1,252 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// sshdStep is the Name of a node's SSH server in the journal.
+const sshdStep = "sshd"
+
+// sshdProgram is where Debian has it, on the host and in images.
+const sshdProgram = "/usr/sbin/sshd"
+
+// sshPort is where a node's server listens, at its address on the management network only.
+const sshPort = 22
+
+func ofSSHServer(e journal.Entry, nodeName string) bool {
+	return e.Kind == process.Kind && e.Name == sshdStep && e.Link == "" && e.Node == nodeName
+}
+
+// startSSH starts an SSH server in those new nodes that have the program, and in which nothing but
+// nines starts programs. Elsewhere the node's own first process may start one, whose port nines leaves
+// to it: it finds the node's keys where servers look for them.
+func (b *builder) startSSH(ctx context.Context, w work) error {
+	if b.plan.Management == nil {
+		return nil
+	}
+	if _, err := os.Stat(b.state.clientConfig()); err != nil {
+		return absentIsFine(err) // nobody can log in (makeKeys)
+	}
+	nodes := slices.Clone(w.nodes)
+	for _, n := range b.plan.Nodes {
+		if w.logins[n.Name] {
+			nodes = append(nodes, n)
+		}
+	}
+	return node.Each(ctx, len(nodes), func(i int) error {
+		n := nodes[i]
+		if !logsIn(b.plan, n) {
+			return nil
+		}
+		if err := b.startSSHServer(ctx, n); err != nil {
+			return fmt.Errorf("SSH server of node %q: %w", n.Name, err)
+		}
+		return nil
+	})
+}
+
+func (b *builder) startSSHServer(ctx context.Context, n plan.Node) error {
+	r := b.running.of(n.Name)
+	why, missing, err := noServer(n, r)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		// Where the node has the host's files, who asked for keys can get the program.
+		if missing && len(b.plan.Management.SSHKeys) > 0 && !n.Runtime.Descriptor().OwnRoot {
+			return &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: "apt-get install openssh-server, or take management.ssh_keys away"}
+		}
+		return nil
+	}
+	if err := b.sshdFolder(n, r); err != nil {
+		return err
+	}
+	token := b.journal.Token("sshd/" + n.Name)
+	var server proc.Identity
+	err = process.Make(b.journal, journal.Step{Node: n.Name, Name: sshdStep, Token: token}, func() (proc.Identity, error) {
+		log, err := os.Create(b.sshLog(n.Name))
+		if err != nil {
+			return proc.Identity{}, err
+		}
+		defer log.Close()
+		argv := []string{sshdProgram, "-D", "-e", "-f", filepath.Join(b.place().AccessSeen(n), node.SSHConfig)}
+		entry := entryFor(n, argv, ExecOptions{Env: []string{"NINES_TOKEN=" + token}})
+		entry.Detach = token
+		cmd, err := node.RuntimeOf(n).Command(ctx, b.place(), n, r, entry)
+		if err == nil {
+			server, err = node.Detach(cmd, log)
+		}
+		return server, err
+	})
+	if err != nil {
+		return err
+	}
+	return b.awaitSSHServer(ctx, n, r, server)
+}
+
+// noServer says why nines starts no SSH server in a node; empty where it does. missing is true if the
+// program is missing, so that nobody else starts one either.
+func noServer(n plan.Node, r *node.Running) (why string, missing bool, err error) {
+	first, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", r.PID))
+	if err != nil {
+		return "", false, err
+	}
+	if strings.TrimSpace(string(first)) != "nines-init" {
+		return fmt.Sprintf("its first process, %s, starts what runs in node %s", strings.TrimSpace(string(first)), n.Name), false, nil
+	}
+	file, err := openInside(r.PID, sshdProgram, unix.O_PATH)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return fmt.Sprintf("there is no %s in node %s", sshdProgram, n.Name), true, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return "", false, file.Close()
+}
+
+// openInside opens a path as processes in a node see it: no link in a node's files leads out of them.
+func openInside(pid int, path string, flags int) (*os.File, error) {
+	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("open the node's root", err)
+	}
+	defer func() { _ = unix.Close(root) }()
+	how := unix.OpenHow{Flags: uint64(flags) | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(root, path, &how) // with RESOLVE_IN_ROOT, "/" is the node's
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// sshPatience bounds the wait for a server's first answer, which takes some milliseconds.
+const sshPatience = 30 * time.Second
+
+// awaitSSHServer returns when a node's server takes connections.
+func (b *builder) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Running, server proc.Identity) error {
+	address, err := netip.ParseAddr(b.plan.ManagementAddress(n.Name))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, sshPatience, fmt.Errorf("it does not answer at %s within %v", address, sshPatience))
+	defer cancel()
+	for {
+		failed := link.Answers(holderOf(r), address, sshPort)
+		if !server.Alive() {
+			said := node.LastLines(b.sshLog(n.Name))
+			return fmt.Errorf("it ended at once: %s", said)
+		}
+		if failed == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), failed)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// sshLog is the file with what a node's SSH server says. No node sees it.
+func (l *Lab) sshLog(nodeName string) string {
+	return filepath.Join(l.state.logs(), nodeName+".sshd.log")
+}
+
+// sshServers are the processes of the nodes' SSH servers, dead ones included.
+func (l *Lab) sshServers() (map[string]proc.Identity, error) {
+	if l.plan.Management == nil {
+		return nil, nil
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	servers := map[string]proc.Identity{}
+	for _, e := range j.Entries() {
+		if e.Learnt != nil && ofSSHServer(e, e.Node) {
+			servers[e.Node] = process.Of(e)
+		}
+	}
+	return servers, nil
+}
+
+// deadSSHServers says which SSH servers have ended while their node still runs.
+func (l *Lab) deadSSHServers() ([]Fault, error) {
+	servers, err := l.sshServers()
+	var faults []Fault
+	for _, n := range l.plan.Nodes {
+		id, has := servers[n.Name]
+		if !has || id.Alive() || !l.Alive(n.Name) {
+			continue
+		}
+		problem := fmt.Sprintf("the SSH server of node %s has ended (process %d)", n.Name, id.PID)
+		if said := node.LastLines(l.sshLog(n.Name)); said != "" {
+			problem += "; its last words were: " + said
+		}
+		faults = append(faults, Fault{Of: "the SSH server of node " + n.Name, Part: "node " + n.Name, Problem: problem, remedy: loginAgain, target: n.Name})
+	}
+	return faults, err
+}
+
+// SSH makes the client's command that logs in to a node with the lab's identity, ssh(1), and runs argv
+// there, or a shell.
+func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
+	n, r, err := l.node(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.unreachable(); err != nil {
+		return nil, err
+	}
+	switch {
+	case n.Guest():
+		return nil, exit.Wrongf("node %q is a virtual machine, whose small file system has no SSH server; use nines exec and nines shell", nodeName)
+	case !logsIn(l.plan, n):
+		return nil, exit.Wrongf("node %q is this host itself, so nobody logs in to it; use nines exec and nines shell", nodeName)
+	case !l.Alive(nodeName):
+		return nil, fmt.Errorf("node %q does not run; nines start %s or nines restart %s starts it", nodeName, nodeName, nodeName)
+	}
+	program, err := exec.LookPath("ssh")
+	if err != nil {
+		return nil, &exit.MissingError{Capability: "ssh", Reason: "there is no ssh in PATH", Remedy: "apt-get install openssh-client, or use nines exec"}
+	}
+	if err := l.keyless(); err != nil {
+		return nil, err
+	}
+	if why, missing, err := noServer(n, r); err == nil && missing {
+		return nil, &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: sshdRemedy(n)}
+	}
+	arguments := []string{"-F", l.state.clientConfig(), hostAlias(l.plan, n)}
+	if len(argv) > 0 {
+		// The client looks for options behind the host, too.
+		arguments = append(append(arguments, "--"), argv...)
+	}
+	return exec.Command(program, arguments...), nil
+}
+
+// sshdRemedy is how a node gets an SSH server.
+func sshdRemedy(n plan.Node) string {
+	if n.Runtime.Descriptor().OwnRoot {
+		return "use a root file system or an image that has openssh-server (images: {NAME: {ssh: true}}), or use nines exec"
+	}
+	return fmt.Sprintf("apt-get install openssh-server, then nines restart %s, or use nines exec", n.Name)
+}

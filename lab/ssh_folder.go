@@ -1,0 +1,146 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/ledger"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// sshdFolder is the empty folder that the parts of sshd are locked in which speak to strangers (privilege
+// separation, README.privsep of OpenSSH). Its path is compiled in.
+const sshdFolder = "/run/sshd"
+
+// sshdLedger is the file in which the labs of a host record which of them use the host's folder.
+const sshdLedger = defaultRoot + "/sshd.json"
+
+// KindSSHDFolder is the use of the host's sshdFolder, Path, by a lab, whose journal is Name; Target is
+// the ledger. The
+// folder is removed with its last use, if nines has made it and no server of the host uses it now.
+var KindSSHDFolder = journal.Register("sshd folder", journal.Undo{Step: leaveSSHDFolder})
+
+// folderUse is the content of the ledger.
+type folderUse struct {
+	// Made is true if nines has made the folder; Inode is its own.
+	Made  bool   `json:"made"`
+	Inode uint64 `json:"inode,omitempty"`
+	// Labs are the journals of those that use it.
+	Labs map[string]bool `json:"labs"`
+}
+
+// Empty is true if no lab uses the folder.
+func (u *folderUse) Empty() bool { return len(u.Labs) == 0 }
+
+// sshdFolder sees to it that a node has the folder: in a container's own files, or on the host.
+func (b *builder) sshdFolder(n plan.Node, r *node.Running) error {
+	if n.Runtime.Descriptor().OwnRoot {
+		return makeInside(r.PID, sshdFolder)
+	}
+	b.hostFolder.Lock()
+	defer b.hostFolder.Unlock()
+	step := journal.Step{Kind: KindSSHDFolder, Path: sshdFolder, Target: sshdLedger, Name: b.journal.Path()}
+	for _, e := range b.journal.Entries() {
+		if e.Kind == KindSSHDFolder {
+			if journal.Inode(sshdFolder) != 0 {
+				return nil
+			}
+			step = e.Step // somebody has removed it
+		}
+	}
+	return b.journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, useSSHDFolder(step) })
+}
+
+// makeInside makes a folder, and those above it, in a container's own files.
+func makeInside(pid int, path string) error {
+	above := filepath.Dir(path)
+	folder, err := openInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
+	if errors.Is(err, unix.ENOENT) && above != "/" {
+		if err := makeInside(pid, above); err != nil {
+			return err
+		}
+		folder, err = openInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
+	}
+	if err != nil {
+		return fmt.Errorf("open %s in the node: %w", above, err)
+	}
+	defer folder.Close()
+	err = unix.Mkdirat(int(folder.Fd()), filepath.Base(path), 0o755)
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("make %s in the node: %w", path, err)
+	}
+	return nil
+}
+
+func useSSHDFolder(step journal.Step) error {
+	use := &folderUse{}
+	return ledger.File{Path: step.Target, Mode: 0o600}.Change(use, func(save func() error) error {
+		if use.Labs == nil {
+			use.Labs = map[string]bool{}
+		}
+		use.Labs[step.Name] = true
+		inode := journal.Inode(step.Path)
+		if inode != 0 {
+			// One that another has made in place of ours is not ours.
+			use.Made = use.Made && (use.Inode == 0 || use.Inode == inode)
+			return save()
+		}
+		use.Made, use.Inode = true, 0
+		if err := save(); err != nil {
+			return err
+		}
+		if err := os.Mkdir(step.Path, 0o755); err != nil {
+			return err
+		}
+		use.Inode = journal.Inode(step.Path)
+		return save()
+	})
+}
+
+// leaveSSHDFolder ends a lab's use of the folder. The lab's own servers have been ended.
+func leaveSSHDFolder(_ context.Context, u journal.Undoing) error {
+	use := &folderUse{}
+	return ledger.File{Path: u.Target, Mode: 0o600}.Change(use, func(save func() error) error {
+		if !use.Labs[u.Name] {
+			return nil // it never came so far, or has left before
+		}
+		delete(use.Labs, u.Name)
+		inode := journal.Inode(u.Path)
+		if len(use.Labs) == 0 && use.Made && inode != 0 && (use.Inode == 0 || use.Inode == inode) {
+			if hasSSHServer() {
+				u.Notef("%s is left, as an SSH server of the host runs, which may use it", u.Path)
+			} else if err := unix.Rmdir(u.Path); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR) {
+				return fmt.Errorf("remove %s: %w", u.Path, err)
+			}
+		}
+		return save()
+	})
+}
+
+// hasSSHServer is true if an SSH server runs that has the host's files.
+func hasSSHServer() bool {
+	root, err := os.Stat("/")
+	if err != nil {
+		return true
+	}
+	found := false
+	err = proc.Each(func(id proc.Identity) error {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id.PID))
+		if err != nil || !strings.HasPrefix(string(name), "sshd") || !id.Alive() {
+			return nil
+		}
+		theirs, err := os.Stat(fmt.Sprintf("/proc/%d/root", id.PID))
+		found = found || err == nil && os.SameFile(root, theirs)
+		return nil
+	})
+	return found || err != nil
+}
