@@ -89,7 +89,7 @@ func serveBMC(ctx context.Context, name string, say func(string)) error {
 				return err
 			}
 		}
-		config := redfish.Config{Control: control, Guard: guard, User: p.User, Password: password}
+		config := redfish.Config{Control: control, Guard: guard, User: p.User, Password: password, Say: say}
 		for _, n := range p.Nodes {
 			config.Nodes = append(config.Nodes, n.Name)
 		}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"nines.dev/nines/power"
@@ -19,7 +21,8 @@ type Config struct {
 	Guard          *power.Guard
 	Nodes          []string
 	User, Password string
-	Say            func(string)
+	// Say receives a line for each request that could not be handled.
+	Say func(string)
 }
 
 // The limits of requests.
@@ -39,6 +42,8 @@ type service struct {
 	Config
 	sessions sessions
 	now      func() time.Time
+	// said is when a request was last said to be beyond us.
+	said atomic.Pointer[time.Time]
 }
 
 // New returns the service's handler.
@@ -56,9 +61,9 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerPatience, ReadTimeout: requestPatience, WriteTimeout: answerPatience,
 		IdleTimeout: idlePatience, MaxHeaderBytes: mostHeader,
-		ErrorLog: nil, BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    discard, // what strangers do wrong would fill it
+		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	server.ErrorLog = discard // what strangers do wrong would fill it
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) || ctx.Err() == nil {
@@ -90,6 +95,7 @@ func (s *service) handler() http.Handler {
 		}
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.survive(r)
 		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
 		w.Header().Set("OData-Version", "4.0")
 		w.Header().Set("Cache-Control", "no-store")
@@ -99,6 +105,20 @@ func (s *service) handler() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// survive ends a request that panics, and says so, at most once a minute.
+func (s *service) survive(r *http.Request) {
+	problem := recover()
+	if problem == nil {
+		return
+	}
+	now := s.now()
+	if last := s.said.Load(); last == nil || now.Sub(*last) >= time.Minute {
+		s.said.Store(&now)
+		s.Say(fmt.Sprintf("a request from %s could not be handled: %v\n%s", sourceOf(r), problem, debug.Stack()))
+	}
+	panic(http.ErrAbortHandler) // the server closes the connection
 }
 
 // unknown answers for what there is not, after the password, so that strangers do not learn names.

@@ -255,6 +255,32 @@ func TestBootOverride(t *testing.T) {
 	}
 }
 
+// A request that panics is said, and ends only its own connection.
+func TestAPanicIsSurvived(t *testing.T) {
+	c := newClient(t)
+	var lines []string
+	c.service.Say = func(line string) { lines = append(lines, line) }
+	control := c.service.Control
+	c.service.Control = nil
+	for range 2 {
+		func() {
+			defer func() {
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("the server gets %v", err)
+				}
+			}()
+			c.ask("GET", dut, "")
+		}()
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "could not be handled") {
+		t.Errorf("said %q", lines)
+	}
+	c.service.Control = control
+	if code, _, _ := c.ask("GET", dut, ""); code != 200 {
+		t.Errorf("afterwards: %d", code)
+	}
+}
+
 // One address cannot take all connections.
 func TestConnectionsAreLimited(t *testing.T) {
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
