@@ -67,7 +67,7 @@ func writeImages(out io.Writer, list []image.Entry) error {
 	t := &terminal.Table{}
 	t.Row("IMAGE", "FROM", "SIZE", "DIGEST")
 	for _, e := range list {
-		t.Row(e.Name, terminal.Plain(e.From), inBytes(e.Bytes), "sha256:"+e.Digest)
+		t.Row(e.Name, terminal.Plain(e.From), terminal.Bytes(e.Bytes), "sha256:"+e.Digest)
 	}
 	return t.Write(out, terminal.Style{})
 }

@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 func newImageImportCommand() *cobra.Command {
@@ -42,7 +43,7 @@ skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, inBytes(entry.Bytes))
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes))
 			return err
 		},
 	}
