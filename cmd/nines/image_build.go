@@ -41,7 +41,7 @@ network: build only what you trust.`,
 			return buildImages(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args[0], args[1:], again)
 		},
 	}
-	c.Flags().BoolVar(&again, "again", false, "build also what is there already")
+	c.Flags().BoolVar(&again, "again", false, "rebuild images that are up to date")
 	return c
 }
 
