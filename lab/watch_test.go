@@ -286,7 +286,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		t.Fatal("nothing watches the lab")
 	}
 	killProcess(t, lab.state.watcher())
-	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has ended") {
+	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has exited") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}
 	if changes := apply(text); !slices.Equal(changes.Watched, []string{"b", "c"}) || watcher() == 0 {
@@ -323,8 +323,9 @@ topology:
   nodes:
     a: {restart: on-failure, mounts: [{source: %q, target: %q}]}
     b: {}
+    c: {}
   links:
-    - {endpoints: ["a:v", "b:v"]}
+    - {name: lan, kind: bridge, endpoints: ["a:v", "b:v", "c:v"]}
 `, source, target))
 	if err := os.Remove(source); err != nil {
 		t.Fatal(err)

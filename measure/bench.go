@@ -274,7 +274,7 @@ func (b *bench) clear(ctx context.Context) error {
 	b.lab, b.labID, b.scripts = nil, "", nil
 	ctx = context.WithoutCancel(ctx)
 	if scripts != nil {
-		b.watch.Doing("tearing " + l.Plan().Name + " down by its scripts")
+		b.watch.Doing("running the teardown scripts of " + l.Plan().Name)
 		err = errors.Join(err, scripts.close(ctx))
 	}
 	b.watch.Doing("taking " + l.Plan().Name + " down")

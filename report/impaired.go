@@ -30,7 +30,7 @@ func WriteImpaired(w io.Writer, r *result.Result) error {
 	for _, part := range []struct {
 		title string
 		list  []onPurpose
-	}{{"impaired on purpose", impaired}, {"happened on purpose", events}} {
+	}{{"impaired on purpose", impaired}, {"events", events}} {
 		if len(part.list) == 0 {
 			continue
 		}

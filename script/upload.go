@@ -94,7 +94,7 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	f.mu.Lock()
 	if len(f.names) >= mostUploads {
 		f.mu.Unlock()
-		return fmt.Errorf("%s: %d files were uploaded already, which is the most", name, mostUploads)
+		return fmt.Errorf("%s: the node has uploaded %d files, which is the limit", name, mostUploads)
 	}
 	left := f.left
 	if size <= left {
@@ -104,7 +104,7 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	number := f.begun
 	f.mu.Unlock()
 	if size > left {
-		return fmt.Errorf("%s has %d bytes, and %d are left of what a node may leave in a trial; raise scripts: {upload_limit: …}", name, size, left)
+		return fmt.Errorf("%s has %d bytes, but only %d are left of the node's upload limit for this trial; raise scripts: {upload_limit: …}", name, size, left)
 	}
 	if err := f.write(path.Join(UploadsFolder, name), number, size, from); err != nil {
 		f.mu.Lock()
