@@ -49,7 +49,7 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 	if d := a.Clocks.Drift; d.Known() {
 		median := a.median()
 		over := max(d.OverNs, -d.OverNs)
-		say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies hold it", duration(over), 100*driftShare, duration(median))
+		say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies include it", duration(over), 100*driftShare, duration(median))
 	}
 	for _, step := range a.Clocks.Steps {
 		say(true, "from %v on the least latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-a.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)

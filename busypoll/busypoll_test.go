@@ -361,7 +361,7 @@ func TestNothingIsLeftOfAStartThatFails(t *testing.T) {
 	before := f.settings()
 	_, err := f.site.Start(context.Background(), Request{Receive: spec.ReceiveBusyPoll, CPUs: []int{4095}, Mechanism: spec.PollIOUring})
 	if err == nil {
-		t.Fatal("it polls on a CPU that there is not")
+		t.Fatal("it polls on a CPU that does not exist")
 	}
 	t.Log(err)
 	f.stop()
@@ -369,7 +369,7 @@ func TestNothingIsLeftOfAStartThatFails(t *testing.T) {
 		t.Errorf("settings before %v\nafter %v", before, after)
 	}
 	if _, err := f.site.Start(context.Background(), Request{Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Interfaces: []string{"c"}}); err == nil {
-		t.Error("an interface that there is not was polled")
+		t.Error("an interface that does not exist was polled")
 	}
 }
 

@@ -287,7 +287,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 func TestASessionWithoutARecordIsInterrupted(t *testing.T) {
 	s := Session{Root: t.TempDir(), Name: "cut"}
 	if _, err := s.Status(t.Context(), time.Millisecond); !errors.Is(err, ErrNoSession) {
-		t.Errorf("a session that there is not: %v", err)
+		t.Errorf("a session that does not exist: %v", err)
 	}
 	if err := os.MkdirAll(s.dir(), 0o755); err != nil {
 		t.Fatal(err)

@@ -181,7 +181,7 @@ func checkMounts(n plan.Node) error {
 			if source.IsDir() {
 				kind = "directory"
 			}
-			return exit.Wrongf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime netns sees; make it, or correct the node's mounts", n.Name, m.Target, kind)
+			return exit.Wrongf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime %s sees; make it, or correct the node's mounts", n.Name, m.Target, kind, n.Runtime)
 		}
 	}
 	return nil
@@ -305,12 +305,12 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"waiting until the links are up", b.awaitLinks},
 		{"starting the server of names", b.serveNames},
 		{"starting SSH servers", b.startSSH},
-		{"sending interrupts beside their nodes", b.steer},
-		{"letting interfaces be received", b.receive},
+		{"moving interrupts to CPUs beside their nodes", b.steer},
+		{"setting up receive modes", b.receive},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
-		{"starting to disturb", b.startDisturbances},
-		{"starting to watch", b.startWatcher},
+		{"starting disturbances", b.startDisturbances},
+		{"starting the watcher", b.startWatcher},
 		{"starting power control", b.startPower},
 	}
 	for _, stage := range stages {

@@ -268,7 +268,7 @@ func TestASwitchThatIsEndedSaysBy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(faults) == 1 && strings.Contains(faults[0].Problem, "its last words were: nines-engine: ended by SIGTERM") {
+		if len(faults) == 1 && strings.Contains(faults[0].Problem, "its last output was: nines-engine: ended by SIGTERM") {
 			return
 		}
 		if time.Now().After(end) {

@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Checked is a part of a lab, held against the plan.
+// Checked is a part of a lab, compared with the plan.
 type Checked struct {
 	// Part names it: "fabric", "node dut", "interface dut:in", "link left".
 	Part string `json:"part"`
@@ -122,7 +122,7 @@ func (l *Lab) nodeFault(n plan.Node) *Fault {
 	case r != nil && r.Network.PID != 0 && !again:
 		fault.Problem = fmt.Sprintf("node %s is dead: the process that holds its network has ended", n.Name)
 	case again && r.Unfinished:
-		fault.Problem = fmt.Sprintf("node %s is being stopped or started, or that was cut off; nines restart %s finishes it", n.Name, n.Name)
+		fault.Problem = fmt.Sprintf("node %s is being stopped or started, or was left half-way; in that case nines restart %s finishes it", n.Name, n.Name)
 	case l.Alive(n.Name), l.Stopped(n.Name):
 		return nil
 	}

@@ -121,7 +121,7 @@ func maker(j *journal.Journal, linkName, device string) (madeDevice, link.Holder
 			}
 		}
 	}
-	return madeDevice{}, link.Holder{}, fmt.Errorf("the journal knows no device %s of the link in a namespace that is there", device)
+	return madeDevice{}, link.Holder{}, fmt.Errorf("the journal has no device %s of the link in a namespace that still exists", device)
 }
 
 // Down takes the link down, and returns when that was done, in nanoseconds of CLOCK_MONOTONIC.

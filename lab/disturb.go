@@ -216,7 +216,7 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 		}
 		fault := fmt.Sprintf("disturb.%s has ended (process %d)", s.Name, s.PID)
 		if s.LastLines != "" {
-			fault += "; its last words were: " + s.LastLines
+			fault += "; its last output was: " + s.LastLines
 		}
 		faults = append(faults, Fault{
 			Of: "disturb." + s.Name, Part: "disturb." + s.Name, Problem: fault, remedy: disturbAgain, target: s.Name,

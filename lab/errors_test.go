@@ -39,7 +39,7 @@ func TestAFullDiskHidesNoFailedUndo(t *testing.T) {
 	if !errors.As(err, new(*StateError)) {
 		t.Errorf("no StateError: %v", err)
 	}
-	for _, part := range []string{"cannot write " + h.state.journal(), "free some space there", "and while taking it back: ", "nines down tbboth tries again"} {
+	for _, part := range []string{"cannot write " + h.state.journal(), "free some space there", "and while removing it: ", "nines down tbboth tries again"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}

@@ -88,18 +88,26 @@ func watched(p *plan.Plan) bool {
 	return false
 }
 
-// healthFaults are the nodes that run and do not do their work, and those that could not be started
-// again.
+// healthFaults are the nodes that run and do not do their work, and those that are dead as their policy
+// could not restart them: with the reason, which the node's own fault does not know.
 func (l *Lab) healthFaults() ([]Fault, error) {
 	list, err := l.Health()
 	var faults []Fault
 	for _, h := range list {
+		if h.Failed != "" && !l.Alive(h.Node) && !l.Stopped(h.Node) {
+			of := "the restart policy of node " + h.Node
+			faults = append(faults, Fault{
+				Of: of, Part: "node " + h.Node,
+				Problem: fmt.Sprintf("node %s could not be restarted: %s", h.Node, h.Failed),
+				remedy:  restartNode, target: h.Node,
+			})
+		}
 		if h.Health == nil || h.Status != health.Unhealthy || !l.Alive(h.Node) {
 			continue
 		}
 		faults = append(faults, Fault{
 			Of: "the health of node " + h.Node, Part: "node " + h.Node,
-			Problem: fmt.Sprintf("node %s is unhealthy, after %d failed checks; the last: %s", h.Node, h.Failures, h.Said),
+			Problem: fmt.Sprintf("node %s is unhealthy: %d checks in a row have failed; the last one: %s", h.Node, h.Failures, h.Said),
 			remedy:  restartNode, target: h.Node,
 		})
 	}

@@ -304,7 +304,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	if err := os.RemoveAll(unpacked); err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.Start(ctx, b, RestartOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is another one now") {
+	if err := lab.Start(ctx, b, RestartOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is a different image now") {
 		t.Errorf("started with another image: %v", err)
 	}
 	stopped(t, lab, "b")

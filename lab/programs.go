@@ -86,7 +86,7 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 		}
 		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
 		if p.LastLines != "" {
-			fault += "; its last words were: " + p.LastLines
+			fault += "; its last output was: " + p.LastLines
 			if why := l.explain(p); why != "" {
 				fault += "; " + why
 			}
@@ -100,7 +100,7 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 	return faults, err
 }
 
-// explain says what a dead program's last words mean, where its link's kind knows.
+// explain says what a dead program's last output means, where its link's kind knows.
 func (l *Lab) explain(p ProgramState) string {
 	planned := findLink(l.plan, p.Link)
 	if planned == nil {
@@ -141,7 +141,7 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 		}
 		fault := fmt.Sprintf("the engine of node %s has died (process %d)", n.Name, id.PID)
 		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
-			fault += "; its last words were: " + said
+			fault += "; its last output was: " + said
 		}
 		faults = append(faults, Fault{
 			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, remedy: restartApp, target: n.Name,

@@ -208,7 +208,7 @@ func (r *receiveRecord) readGuard() {
 func ended(p busypoll.Poller) string {
 	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
 	if said := lastLine(p.Log); said != "" {
-		return text + "; its last words were: " + said
+		return text + "; its last output was: " + said
 	}
 	return text + "; it printed nothing, so it was killed"
 }

@@ -83,7 +83,7 @@ func (l *Lab) Remotes() ([]string, error) {
 			failures = append(failures, err)
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s is pod %s/%s on the cluster's node %s; what a hypervisor or a quota takes from its CPUs is not watched from here",
+		list = append(list, fmt.Sprintf("%s is pod %s/%s on the cluster's node %s; what a hypervisor or a quota takes from its CPUs cannot be seen from here",
 			n.Name, pod.Namespace, pod.Name, pod.Host))
 	}
 	return list, errors.Join(failures...)

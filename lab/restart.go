@@ -34,7 +34,7 @@ type RestartOptions struct {
 }
 
 // errOvertaken means that no node was left to change: others have changed them meanwhile.
-var errOvertaken = errors.New("others have changed the nodes meanwhile")
+var errOvertaken = errors.New("another process has changed the nodes")
 
 // Restart ends what runs in nodes and starts it again. Their networks stay: devices, addresses and
 // whatever listens to them. A node that is stopped or dead is started. It needs the lab's lock, or a
@@ -169,7 +169,7 @@ func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
 // are there.
 func (l *Lab) restartable(names []string) ([]plan.Node, error) {
 	if l.fabric == nil || !l.fabric.Alive() {
-		return nil, fmt.Errorf("the fabric of lab %q is dead, and with it its links; nines apply with the lab's file rebuilds it", l.name)
+		return nil, fmt.Errorf("the fabric of lab %q is dead, and its links with it; nines apply with the lab's file rebuilds the lab", l.name)
 	}
 	var nodes []plan.Node
 	for _, name := range names {
@@ -183,7 +183,7 @@ func (l *Lab) restartable(names []string) ([]plan.Node, error) {
 			why := d.Refusals["restart"]
 			return nil, exit.Wrongf("node %q cannot be stopped or started: %s", name, strings.Join(slices.DeleteFunc([]string{why.Problem, why.Remedy}, func(s string) bool { return s == "" }), "; "))
 		case r.Network.PID == 0 || !r.Network.Alive():
-			return nil, fmt.Errorf("node %q has lost its network, as the process that held it has ended; nines apply with the lab's file rebuilds the node and its links", name)
+			return nil, fmt.Errorf("node %q has no network: the process that held it has ended; nines apply with the lab's file rebuilds the node and its links", name)
 		}
 		if !slices.ContainsFunc(nodes, func(other plan.Node) bool { return other.Name == name }) {
 			nodes = append(nodes, n)
@@ -260,7 +260,7 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 		err = b.make(ctx, w)
 	}
 	if err != nil {
-		b.progress("taking back what was started")
+		b.progress("stopping what was started")
 		err = fmt.Errorf("start %s: %w; nines start tries again", strings.Join(names, ", "), err)
 		if back := b.undoPayload(ctx, nodes); back != nil {
 			return errors.Join(err, back)

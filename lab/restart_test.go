@@ -296,7 +296,7 @@ topology:
 		node, says string
 		code       int
 	}{
-		{"h", "host's own processes", exit.Wrong},
+		{"h", "a host node is the host itself", exit.Wrong},
 		{"nobody", `has no node "nobody"; it has a, h`, exit.Wrong},
 	} {
 		for how, do := range map[string]func(context.Context, []string, RestartOptions) error{"restart": lab.Restart, "stop": lab.Stop, "start": lab.Start} {
@@ -318,7 +318,7 @@ topology:
 	for r.Network.Alive() {
 		time.Sleep(time.Millisecond)
 	}
-	if err := lab.Restart(ctx, []string{"a"}, RestartOptions{}); err == nil || !strings.Contains(err.Error(), "lost its network") {
+	if err := lab.Restart(ctx, []string{"a"}, RestartOptions{}); err == nil || !strings.Contains(err.Error(), "has no network") {
 		t.Errorf("a restart without a network: %v", err)
 	}
 	changes, err := lab.Apply(ctx, ApplyOptions{Plan: lab.Plan(), Experiment: []byte("name: tbreno\n")})
@@ -476,6 +476,11 @@ func TestRestartsAreTold(t *testing.T) {
 	told = l.TakeRestarts()
 	if len(told) != 2 || told[0].Node != "a" || told[1].Node != "b" || told[0].Took < time.Second || told[1].Took < time.Second {
 		t.Errorf("told: %v", told)
+	}
+	for how, words := range map[string]string{wasUnhealthy: ", for 2s: ", "stopped": ", which took 2s: "} {
+		if text := (Restarted{Node: "a", How: how, Took: 2 * time.Second, Why: "it had died"}).String(); !strings.HasSuffix(text, words+"it had died") {
+			t.Errorf("one that was %s: %s", how, text)
+		}
 	}
 	if none := (&Lab{}).TakeRestarts(); none != nil {
 		t.Errorf("a lab that nobody changes: %v", none)

@@ -39,7 +39,11 @@ type Restarted struct {
 func (r Restarted) String() string {
 	text := fmt.Sprintf("node %s was %s at %s", r.Node, r.How, r.At.Format("15:04:05.000"))
 	if r.Took > 0 {
-		text += fmt.Sprintf(", which took %s", r.Took.Round(time.Millisecond))
+		format := ", which took %s"
+		if r.How == wasUnhealthy {
+			format = ", for %s"
+		}
+		text += fmt.Sprintf(format, r.Took.Round(time.Millisecond))
 	}
 	if r.Why != "" {
 		text += ": " + r.Why

@@ -196,7 +196,7 @@ func TestScriptsInAContainerOfAnImage(t *testing.T) {
 	}
 	defer script.Release()
 	out, err := script.CombinedOutput()
-	if said := string(out); err != nil || !strings.Contains(said, "Wait until the scripts of all nodes are here") || !strings.Contains(said, "/nines/scripts/b/nines-script") {
+	if said := string(out); err != nil || !strings.Contains(said, "Wait until the scripts of all nodes have reached the barrier") || !strings.Contains(said, "/nines/scripts/b/nines-script") {
 		t.Errorf("%v: %s", err, said)
 	}
 }

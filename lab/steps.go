@@ -90,7 +90,7 @@ func hostScriptSteps(add func(string, ...any), p *plan.Plan) {
 		return
 	}
 	if s := p.Scripts.HostTeardown; s != "" {
-		add("host: keep the script %s, which runs when all else is gone", s)
+		add("host: store the script %s, which runs after everything else is removed", s)
 	}
 	if s := p.Scripts.HostSetup; s != "" {
 		add("host: run the script %s, for at most %v", s, p.Scripts.Timeout)

@@ -67,7 +67,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		measured: options.Measurement != nil,
 	}
 	if err := b.buildAll(ctx, options); err != nil {
-		options.Progress("taking back what was made")
+		options.Progress("removing what was made")
 		return nil, held.takeBack(ctx, b.name, err)
 	}
 	if options.Measurement != nil {
@@ -101,11 +101,11 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 	var notes []string
 	back := h.undoAll(context.WithoutCancel(ctx), collect(&notes))
 	if back != nil {
-		back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, name)
+		back = fmt.Errorf("and while removing it: %w; nines down %s tries again", back, name)
 	}
 	var left error
 	if len(notes) > 0 {
-		left = fmt.Errorf("and while taking it back: %s", strings.Join(notes, "; "))
+		left = fmt.Errorf("and while removing it: %s", strings.Join(notes, "; "))
 	}
 	return errors.Join(aboutState(cause), left, back, h.free())
 }

@@ -68,9 +68,9 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 	if id.PID != 0 && id.Alive() {
 		return nil, nil
 	}
-	problem := fmt.Sprintf("the watcher of the lab's nodes has ended (process %d), so that their health is not known, and none is started again", id.PID)
+	problem := fmt.Sprintf("the lab's watcher has exited (process %d): the health of its nodes is unknown, and their restart policies do not work", id.PID)
 	if said := node.LastLines(l.state.watcherLog()); said != "" {
-		problem += "; its last words were: " + said
+		problem += "; its last output was: " + said
 	}
 	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.name}}, nil
 }
@@ -100,7 +100,7 @@ func (l *Lab) watchHere(say func(string)) {
 	go func() {
 		defer close(l.watching.done)
 		if err := newWatcher(l, false, say).run(ctx); err != nil && ctx.Err() == nil {
-			say(fmt.Sprintf("the lab's nodes are watched no more: %v", err))
+			say(fmt.Sprintf("health checks and restart policies have stopped: %v", err))
 		}
 	}()
 }
@@ -131,7 +131,7 @@ func HealthPatience(p *plan.Plan) time.Duration {
 // unhealthy node's last check said. progress receives the nodes that it waits for, whenever they
 // change.
 func (l *Lab) AwaitHealthy(ctx context.Context, limit time.Duration, progress func(string)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("they were not within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %v", limit))
 	defer cancel()
 	told := ""
 	for {

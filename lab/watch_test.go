@@ -120,7 +120,7 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 		if now().Alive("b") || said(t, lab.Name(), "b").Restarts != 1 {
 			t.Errorf("b ended by itself, and was started again: %+v, first process %d and now %d", said(t, lab.Name(), "b"), b, now().PID("b"))
 		}
-		if h := said(t, lab.Name(), "c"); h.Why != "it had ended by itself" {
+		if h := said(t, lab.Name(), "c"); h.Why != "it had exited with code 0" {
 			t.Errorf("c was started again: %+v", h)
 		}
 	}
@@ -239,7 +239,9 @@ topology:
 		t.Fatal(err)
 	}
 	faults, err := now.Faults()
-	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Problem, "node a is unhealthy, after 2 failed checks") }) {
+	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool {
+		return strings.Contains(f.Problem, "node a is unhealthy: 2 checks in a row have failed")
+	}) {
 		t.Errorf("an unhealthy node is no fault: %v, %v", faults, err)
 	}
 	if err := os.WriteFile(fine, nil, 0o600); err != nil {
@@ -284,7 +286,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		t.Fatal("nothing watches the lab")
 	}
 	killProcess(t, lab.state.attendants()[0])
-	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has ended") {
+	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has exited") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}
 	if changes := apply(text); !slices.Equal(changes.Watched, []string{"b", "c"}) || watcher() == 0 {
@@ -305,6 +307,48 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	}
 	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestAPolicyThatCannotStartANodeSaysWhy: a dead node's fault has the reason, and goes when the node runs.
+func TestAPolicyThatCannotStartANodeSaysWhy(t *testing.T) {
+	labtest.Root(t)
+	source, target := filepath.Join(t.TempDir(), "source"), t.TempDir()
+	if err := os.Mkdir(source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lab := up(t, fmt.Sprintf(`
+name: tbnostart
+topology:
+  nodes:
+    a: {restart: on-failure, mounts: [{source: %q, target: %q}]}
+    b: {}
+    c: {}
+  links:
+    - {name: lan, kind: bridge, endpoints: ["a:v", "b:v", "c:v"]}
+`, source, target))
+	if err := os.Remove(source); err != nil {
+		t.Fatal(err)
+	}
+	killProcess(t, lab.running.of("a").Identity)
+	eventually(t, "the policy fails to start a", func() bool { return said(t, lab.Name(), "a").Failed != "" })
+	now, err := Open(lab.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := problems(t, now)
+	if len(bad) != 1 || bad[0].Part != "node a" || !strings.Contains(bad[0].Problem, "node a could not be restarted: ") || !strings.Contains(bad[0].Problem, source) {
+		t.Errorf("a node whose mount is gone is told as %v", bad)
+	}
+	if err := os.Mkdir(source, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the policy starts a", func() bool { h := said(t, lab.Name(), "a"); return h.Failed == "" && h.Restarts == 1 })
+	if now, err = Open(lab.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if bad := problems(t, now); len(bad) > 0 {
+		t.Errorf("when a runs again: %v", bad)
 	}
 }
 

@@ -32,7 +32,7 @@ type bench struct {
 	scripts *labScripts
 	// endScripts ends those of the running trial; nil if none run.
 	endScripts func()
-	right      *lab.Measurement
+	lock       *lab.Measurement
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// online are the host's CPUs.
@@ -63,7 +63,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 		}
 		b.watch.Doing("building " + p.Name)
 		built, err := lab.Up(ctx, lab.UpOptions{
-			Plan: p, Experiment: b.source, Scripts: b.texts, Measurement: b.right, Progress: b.watch.Doing, Note: b.watch.Noted,
+			Plan: p, Experiment: b.source, Scripts: b.texts, Measurement: b.lock, Progress: b.watch.Doing, Note: b.watch.Noted,
 		})
 		if err != nil {
 			return err
@@ -275,7 +275,7 @@ func (b *bench) clear(ctx context.Context) error {
 	b.lab, b.labID, b.scripts = nil, "", nil
 	ctx = context.WithoutCancel(ctx)
 	if scripts != nil {
-		b.watch.Doing("tearing " + l.Plan().Name + " down by its scripts")
+		b.watch.Doing("running the teardown scripts of " + l.Plan().Name)
 		err = errors.Join(err, scripts.close(ctx))
 	}
 	b.watch.Doing("taking " + l.Plan().Name + " down")

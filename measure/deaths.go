@@ -46,7 +46,7 @@ type DeathsError struct {
 
 func (e *DeathsError) Error() string {
 	var text strings.Builder
-	text.WriteString("something of the network died:")
+	text.WriteString("parts of the network died:")
 	for _, d := range e.Deaths {
 		text.WriteString("\n  ")
 		for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
@@ -55,7 +55,7 @@ func (e *DeathsError) Error() string {
 		fmt.Fprintf(&text, "repeat %d: %s (%s)", d.Repeat, d.Reason, d.Fate)
 	}
 	if e.GaveUp {
-		fmt.Fprintf(&text, "\n%d times in a row is not an accident, so the rest was given up", patience)
+		fmt.Fprintf(&text, "\ngave up the rest after %d lost trials in a row", patience)
 	}
 	return text.String()
 }

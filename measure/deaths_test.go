@@ -19,7 +19,7 @@ func TestDeathsSayInWhichTrialAndWhatBecameOfIt(t *testing.T) {
 		{Variables: map[string]any{"traffic.rate_pps": 1000, "links.*.kind": "veth"}, Repeat: 2, Reason: "node dut is dead", Fate: Kept},
 		{Repeat: 1, Reason: "node gen: the engine is gone", Fate: Again},
 	}}
-	const want = `something of the network died:
+	const want = `parts of the network died:
   links.*.kind=veth traffic.rate_pps=1000 repeat 2: node dut is dead (kept as invalid)
   repeat 1: node gen: the engine is gone (measured again)`
 	if got := err.Error(); got != want {

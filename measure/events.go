@@ -73,7 +73,7 @@ func (e *events) begin(startNs int64) {
 
 // run does one event, each step as soon after its time as the host lets it.
 func (e *event) run(startNs int64, quit <-chan struct{}) {
-	const early = "the trial ended before its time came"
+	const early = "the trial ended before the event was due"
 	if !waitUntil(startNs+e.AtNs, quit) {
 		e.Problem = early
 		return
@@ -85,7 +85,7 @@ func (e *event) run(startNs int64, quit <-chan struct{}) {
 	}
 	e.BeganNs = at - startNs
 	if !waitUntil(startNs+e.AtNs+e.LengthNs, quit) {
-		e.Problem = "the trial ended before it was over"
+		e.Problem = "the trial ended before the event did"
 	}
 	if at, err = e.Up(); err != nil {
 		e.Problem = err.Error()

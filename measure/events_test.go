@@ -43,7 +43,7 @@ func TestAnEventThatOutlivesItsTrialIsAProblem(t *testing.T) {
 		if err := all.stop(t.Context(), &o); err != nil {
 			t.Fatal(err)
 		}
-		if len(o.outcome.Faults) != 1 || !strings.Contains(o.outcome.Faults[0].Problem, "the trial ended before it was over") {
+		if len(o.outcome.Faults) != 1 || !strings.Contains(o.outcome.Faults[0].Problem, "the trial ended before the event did") {
 			t.Fatalf("the trial's faults are %v", o.outcome.Faults)
 		}
 		if e := o.events[0]; e.BeganNs == 0 || e.EndedNs < e.BeganNs {

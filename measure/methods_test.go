@@ -150,12 +150,12 @@ func TestABurstHasItsPackets(t *testing.T) {
 // onBench prepares the bench for an experiment's first run, and passes it on.
 func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, run) error) (err error) {
 	t.Helper()
-	right, err := lab.BeginMeasurement(ctx, e.Name(), e.Plans())
+	lock, err := lab.BeginMeasurement(ctx, e.Name(), e.Plans())
 	if err != nil {
 		return err
 	}
-	b := &bench{source: e.Source, watch: silent{}, right: right}
-	defer func() { err = errors.Join(err, b.clear(ctx), right.End()) }()
+	b := &bench{source: e.Source, watch: silent{}, lock: lock}
+	defer func() { err = errors.Join(err, b.clear(ctx), lock.End()) }()
 	if err := b.set(ctx, e.runs[0]); err != nil {
 		return err
 	}

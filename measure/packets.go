@@ -43,7 +43,7 @@ func (b *bench) keepRecording(rec *result.Record, recorded *traffic.Recorded, st
 		return
 	}
 	if b.recording != nil && b.recording.Sent() > slowRecording {
-		b.watch.Doing(fmt.Sprintf("keeping %d packets", b.recording.Sent()))
+		b.watch.Doing(fmt.Sprintf("writing %d packets", b.recording.Sent()))
 	}
 	keepRecording(rec, b.recording, recorded, func(flow int) string { return flowName(stream, flow) })
 }

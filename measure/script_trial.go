@@ -19,7 +19,7 @@ func addScripts(rec *result.Record, scripts []result.Script) {
 			reasons = append(reasons, fmt.Sprintf("the script of node %s %s", s.Node, s.How))
 		}
 		if s.Cut {
-			reasons = append(reasons, fmt.Sprintf("the script of node %s, or a command of it, said more than is kept; raise scripts: {upload_limit: …}", s.Node))
+			reasons = append(reasons, fmt.Sprintf("the output of the script of node %s, or of its commands, was cut at the limit; raise scripts: {upload_limit: …}", s.Node))
 		}
 	}
 	if len(reasons) == 0 {

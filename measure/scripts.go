@@ -169,7 +169,7 @@ func (s *labScripts) run(ctx context.Context, kind, folder string, variables *sc
 	}
 	outcomes, err := s.server.Run(ctx, phase)
 	if err != nil {
-		err = fmt.Errorf("keep what the %s scripts said: %w", kind, err)
+		err = fmt.Errorf("store the output of the %s scripts: %w", kind, err)
 	}
 	return outcomes, errors.Join(err, into.Close())
 }

@@ -13,7 +13,7 @@ import (
 // Session is an experiment that holds the measurement lock of this host.
 type Session struct {
 	*Experiment
-	right *lab.Measurement
+	lock *lab.Measurement
 }
 
 // Begin takes the measurement lock, which one process holds at a time. Nothing is built.
@@ -22,21 +22,21 @@ func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
 	for _, alone := range e.baselines {
 		all = append(all, alone.plan)
 	}
-	right, err := lab.BeginMeasurement(ctx, e.Name(), all)
+	lock, err := lab.BeginMeasurement(ctx, e.Name(), all)
 	if err != nil {
 		return nil, err
 	}
-	return &Session{e, right}, nil
+	return &Session{e, lock}, nil
 }
 
 // End releases the lock. It may be called more than once.
 func (s *Session) End() error {
-	if s.right == nil {
+	if s.lock == nil {
 		return nil
 	}
-	right := s.right
-	s.right = nil
-	return right.End()
+	lock := s.lock
+	s.lock = nil
+	return lock.End()
 }
 
 // Measure runs the experiment and writes each trial when it ends. When ctx ends, it ends the
@@ -44,7 +44,7 @@ func (s *Session) End() error {
 // of a network dies, it still measures the other trials, and returns a DeathsError. Afterwards the
 // lab is gone, and the session over.
 func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
-	b := &bench{source: s.Source, texts: s.Scripts, writer: writer, folder: writer.Dir(), watch: watch, right: s.right, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
+	b := &bench{source: s.Source, texts: s.Scripts, writer: writer, folder: writer.Dir(), watch: watch, lock: s.lock, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
 	dead := &deaths{}
 	err := s.measure(ctx, b, writer, dead)
 	if errors.Is(err, errGaveUp) {

@@ -60,13 +60,13 @@ func (w *work) checkDrain() error {
 		remedies = append(remedies, fmt.Sprintf("write traffic: {drain: %v} or more", enough))
 	}
 	if queued > 0 {
-		of = fmt.Sprintf(" (%v where as many wait for the rate as the limit allows)", queued)
+		of = fmt.Sprintf(" (%v of it in a full queue)", queued)
 		remedies = append(remedies, "give the links a smaller limit or a higher rate")
 	}
 	if len(remedies) == 0 {
 		remedies = append(remedies, "give the links less delay")
 	}
-	return at(&Conflict{"traffic", fmt.Sprintf("the links on its way delay a packet for up to %v%s, and a trial waits %v for the last ones, so it would take them for lost",
+	return at(&Conflict{"traffic", fmt.Sprintf("the links on the path delay a packet by up to %v%s, but a trial waits only %v for its last packets, and would count them as lost",
 		longest, of, w.stream.Drain), strings.Join(remedies, ", or ")}, []string{"traffic", "drain"})
 }
 
@@ -91,7 +91,7 @@ func (i Impairment) ByText() string { return byText[i.By] }
 
 var byText = map[spec.ImpairBy]string{
 	spec.ImpairByProgram: "the link's switch",
-	spec.ImpairByHop:     "a switch put between the ends",
+	spec.ImpairByHop:     "a switch of nines between the ends",
 	spec.ImpairByNetem:   "the kernel's netem, at the end",
 }
 

@@ -214,7 +214,7 @@ func (w *work) limitHugepages() error {
 		limit := int64(n.spec.HugepageLimit)
 		size := w.pageBytes()
 		if limit > 0 && size == 0 {
-			return at(&Impossible{n.title() + " limits hugepages", "this kernel has no hugepages (CONFIG_HUGETLBFS)", "take hugepage_limit away"}, n.steps("hugepage_limit"))
+			return at(&Impossible{n.title() + " limits hugepages", "this kernel has no hugepages (CONFIG_HUGETLBFS)", "remove hugepage_limit"}, n.steps("hugepage_limit"))
 		}
 		if n.guest() { // it takes all its memory at the start
 			continue

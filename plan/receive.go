@@ -44,7 +44,7 @@ func (w *work) findReceiveModes() error {
 				continue
 			}
 			if n.guest() || !e.kernel() || e.function.Driver != "" {
-				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "take rx away there"}, n.steps())
+				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "remove rx there"}, n.steps())
 			}
 			polls = polls || e.rx.Polls()
 		}

@@ -46,22 +46,22 @@ func TestRefuse(t *testing.T) {
 		{"a trial that ends before delayed packets arrive", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Delay: 3e8, Jitter: 1e8, Distribution: spec.DistributionUniform}
 			e.Topology.Links[1].ImpairFrom = map[string]*spec.Impairment{"dut:out": {Delay: 2e8}, "gen:rx": {Delay: 9e9}}
-		}, 2, "traffic: the links on its way delay a packet for up to 600ms, and a trial waits 0s for the last ones, " +
-			"so it would take them for lost; write traffic: {drain: 700ms} or more"},
+		}, 2, "traffic: the links on the path delay a packet by up to 600ms, but a trial waits only 0s for its last packets, " +
+			"and would count them as lost; write traffic: {drain: 700ms} or more"},
 		{"a trial that ends before packets have left at the rate", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Delay: 1e8, Rate: 1e7, Limit: 10000}
 			e.Traffic.FrameBytes, e.Traffic.Drain = 1500, 5e8
-		}, 2, "traffic: the links on its way delay a packet for up to 12.1s (12s where as many wait for the rate as the limit allows), " +
-			"and a trial waits 500ms for the last ones, so it would take them for lost; write traffic: {drain: 12.2s} or more, " +
+		}, 2, "traffic: the links on the path delay a packet by up to 12.1s (12s of it in a full queue), " +
+			"but a trial waits only 500ms for its last packets, and would count them as lost; write traffic: {drain: 12.2s} or more, " +
 			"or give the links a smaller limit or a higher rate"},
 		{"a rate for which no trial waits long enough", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Rate: 1e-3, Limit: 1000000} // as a year, not an overflow
-		}, 2, "traffic: the links on its way delay a packet for up to 31536000s (31536000s where as many wait for the rate as the limit allows), " +
-			"and a trial waits 0s for the last ones, so it would take them for lost; give the links a smaller limit or a higher rate"},
+		}, 2, "traffic: the links on the path delay a packet by up to 31536000s (31536000s of it in a full queue), " +
+			"but a trial waits only 0s for its last packets, and would count them as lost; give the links a smaller limit or a higher rate"},
 		{"delays for which no trial waits long enough", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair, e.Topology.Links[1].Impair = &spec.Impairment{Delay: 4e10}, &spec.Impairment{Delay: 4e10}
-		}, 2, "traffic: the links on its way delay a packet for up to 80s, and a trial waits 0s for the last ones, " +
-			"so it would take them for lost; give the links less delay"},
+		}, 2, "traffic: the links on the path delay a packet by up to 80s, but a trial waits only 0s for its last packets, " +
+			"and would count them as lost; give the links less delay"},
 		{"too many together", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUs = 1, 1
 		}, 3, "node dut wants 1 CPU; the host has 2, 1 is kept for housekeeping, gen wants 1; " +

@@ -45,6 +45,11 @@ func resultOf(t *testing.T, trials ...result.Record) *result.Result {
 		t.Fatal(err)
 	}
 	for _, trial := range trials {
+		if len(trial.Trial.Scripts) > 0 {
+			if _, err := w.NewTrialScripts(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := w.AddTrial(trial); err != nil {
 			t.Fatal(err)
 		}

@@ -196,7 +196,7 @@ func TestAPageHasAsMuchOfATrialAsABrowserShows(t *testing.T) {
 		many.Devices = append(many.Devices, result.Device{Link: "in", Device: fmt.Sprint(i), Values: map[string]string{"gro": "off"}})
 		many.Notes = append(many.Notes, long[:50])
 		many.Receive = append(many.Receive, result.Receive{Interface: fmt.Sprint(i)})
-		uploads = append(uploads, fmt.Sprintf("a long name of a file %d", i))
+		uploads = append(uploads, fmt.Sprintf("a long name that somebody has given to the file %d", i))
 	}
 	many.Notes = append([]string{"first"}, many.Notes...)
 	var trials []result.Record

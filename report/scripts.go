@@ -71,7 +71,7 @@ func writeScripts(out *strings.Builder, s terminal.Style, trials []result.Trial)
 	if all > len(rows) {
 		fmt.Fprintf(out, "and %d more; summary.json has all\n", all-len(rows))
 	}
-	fmt.Fprintf(out, "Their output is in %s/TRIAL/NODE/, and their uploads in its folder uploads/.\n", result.ScriptsFolder)
+	fmt.Fprintf(out, "Output is in %s/TRIAL/NODE/, uploads are in %[1]s/TRIAL/NODE/uploads/.\n", result.ScriptsFolder)
 }
 
 // rankOfStatus is 0 for a script that failed.

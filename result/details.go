@@ -8,7 +8,7 @@ import (
 // Details is trials/NNNN/details.json: the basis of a trial's verdict and the data that the page
 // draws, in addition to the summary. All times are nanoseconds of CLOCK_MONOTONIC.
 type Details struct {
-	Role        string  `json:"role"` // "loop", or "generate+sink"
+	Role        string  `json:"role"` // "loop", "generate+sink", "capture" or "scripts"
 	IntendedPPS float64 `json:"intended_pps"`
 	// IntendedPackets is the number of packets in the schedule; 0: unknown.
 	IntendedPackets uint64 `json:"intended_packets,omitempty"`

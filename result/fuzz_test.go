@@ -93,6 +93,6 @@ func FuzzWithoutEnv(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		withoutEnv([]byte(withoutEnv(text)))
+		withoutSecrets([]byte(withoutSecrets(text)))
 	})
 }

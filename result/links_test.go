@@ -101,7 +101,9 @@ func TestWhatMayHoldSecretsIsPrivate(t *testing.T) {
 	if err := errors.Join(w.WriteScripts(map[string]string{"setup.sh": "login secret"}), w.WriteScriptVariables(folder, variables)); err != nil {
 		t.Fatal(err)
 	}
-	mustAdd(t, w, record(4, 10))
+	scripted := record(4, 10)
+	scripted.Trial.Scripts = []Script{{Node: "a", Status: "0"}}
+	mustAdd(t, w, scripted)
 	trials := w.Summary().Trials
 	scripts := filepath.Join(ScriptsFolder, trials[len(trials)-1].ID)
 	for name, want := range map[string]os.FileMode{ExperimentFile: 0o600, PlanFile: 0o600, ScriptsFile: 0o600,

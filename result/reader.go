@@ -179,13 +179,13 @@ func (r *Result) checkFolder(f Folder) {
 	}
 }
 
-// Experiment returns the experiment file as run, without the values of env; "" if it was not kept.
+// Experiment returns the experiment file as run, without the values of env and variables; "" if it was not kept.
 func (r *Result) Experiment() (string, error) {
 	raw, err := r.optional(ExperimentFile)
 	if err != nil || raw == nil {
 		return "", err
 	}
-	return withoutEnv(raw), nil
+	return withoutSecrets(raw), nil
 }
 
 // Host returns the host's inventory as JSON; nil if it was not kept.

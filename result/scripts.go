@@ -27,11 +27,6 @@ type Script struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// UploadPath is the path of an upload below the result folder.
-func (s Script) UploadPath(trial, name string) string {
-	return path.Join(ScriptsFolder, trial, s.Node, "uploads", name)
-}
-
 const (
 	// ScriptsFolder has the output of scripts.
 	ScriptsFolder = "scripts"

@@ -17,9 +17,9 @@ var hiding = []string{"env", "variables"}
 // and only their owner can read them.
 const hidden = "(not shown)"
 
-// withoutEnv hides the values of env in an experiment file. A text without any stays as it is, byte
-// for byte.
-func withoutEnv(text []byte) string {
+// withoutSecrets hides the values of env and variables in an experiment file. A text without any stays as
+// it is, byte for byte.
+func withoutSecrets(text []byte) string {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		return string(text) // no experiment, so nothing of it was run

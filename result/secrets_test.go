@@ -18,12 +18,12 @@ func TestSecretsAreNotPassedOn(t *testing.T) {
 		"variables": {"nodes: {a: {variables: {password: hush}}}\nvariables: {token: hush}\nsweep: {variables.rate: [1000]}\n", "variables.rate: [1000]"},
 		"all nodes": {"nodes: {a: &a {env: {TOKEN: hush}}, b: *a, c: {<<: *a, cpus: 3}}\n", "cpus: 3"},
 	} {
-		if got := withoutEnv([]byte(test.text)); strings.Contains(got, "hush") || !strings.Contains(got, test.kept) || !strings.Contains(got, hidden) {
+		if got := withoutSecrets([]byte(test.text)); strings.Contains(got, "hush") || !strings.Contains(got, test.kept) || !strings.Contains(got, hidden) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	for _, text := range []string{"name: x   # as it is\n", "", "nodes: {a: {app: {kind: environment}}}\n", "no: [yaml"} {
-		if got := withoutEnv([]byte(text)); got != text {
+		if got := withoutSecrets([]byte(text)); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}

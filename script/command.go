@@ -37,7 +37,7 @@ func (p *Phase) start(node, name string, argv []string, dir string, env []string
 	defer p.mu.Unlock()
 	key := node + "/" + name
 	if before := p.commands[key]; before != nil && !before.hasEnded() {
-		return fmt.Errorf("a command %s runs already; kill it first, or give another name", name)
+		return fmt.Errorf("a command named %s is already running; kill it first, or use another name", name)
 	}
 	files := []string{name + "." + StdoutFile, name + "." + StderrFile, name + "." + StatusFile}
 	if err := folder.room(files...); err != nil {
@@ -104,9 +104,9 @@ func (p *Phase) find(node, name string) (*command, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no command %s; no command was started by run", name)
+		return nil, fmt.Errorf("there is no command %s; no command was started with run", name)
 	}
-	return nil, fmt.Errorf("there is no command %s; those started by run are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no command %s; run has started %s", name, strings.Join(names, ", "))
 }
 
 // endCommands ends the commands that still run.

@@ -29,7 +29,7 @@ type Server struct {
 }
 
 // errNoPhase means that a process asks after its script has ended.
-var errNoPhase = errors.New("no script of this node runs now")
+var errNoPhase = errors.New("no script of this node is running")
 
 // NewServer listens on the sockets, by node.
 func NewServer(sockets map[string]string) (*Server, error) {
@@ -219,7 +219,7 @@ func (p *Phase) answer(node string, r wire.Request, conn net.Conn, body *bufio.R
 	case wire.Kill, wire.Wait:
 		return p.await(node, r, conn)
 	}
-	return "", fmt.Errorf("nines does not know the request %q; its program in the node is of another version", r.Verb)
+	return "", fmt.Errorf("unknown request %q: nines-script in the node is of another version than nines", r.Verb)
 }
 
 // sync waits at a barrier until it ends or the caller gives up.

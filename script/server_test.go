@@ -223,7 +223,7 @@ func TestRequests(t *testing.T) {
 		{node: "b", request: wire.Request{Verb: wire.Wait, Name: "n"}, wrong: "no command n"},
 		{node: "a", request: wire.Request{Verb: wire.Wait, Name: "n"}, value: "4"},
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "long", Argv: []string{"sleep", "1000"}}},
-		{node: "a", request: wire.Request{Verb: wire.Run, Name: "long", Argv: []string{"sleep", "1000"}}, wrong: "runs already"},
+		{node: "a", request: wire.Request{Verb: wire.Run, Name: "long", Argv: []string{"sleep", "1000"}}, wrong: "is already running"},
 		{node: "a", request: wire.Request{Verb: wire.Kill, Name: "long"}, value: "killed"},
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "left", Argv: []string{"sleep", "1000"}}},
 		{node: "a", request: wire.Request{Verb: "juggle"}, wrong: "another version"},

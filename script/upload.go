@@ -104,7 +104,7 @@ func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	number := f.begun
 	f.mu.Unlock()
 	if size > left {
-		return fmt.Errorf("%s has %d bytes, and %d are left of what a node may leave in a trial; raise scripts: {upload_limit: …}", name, size, left)
+		return fmt.Errorf("%s has %d bytes, but only %d are left of the node's upload limit for this trial; raise scripts: {upload_limit: …}", name, size, left)
 	}
 	if err := f.write(path.Join(UploadsFolder, name), number, size, from); err != nil {
 		f.mu.Lock()

@@ -96,11 +96,11 @@ var keyForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`)
 func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 	switch {
 	case scope == wire.ScopeLoop, v.isSwept(key):
-		return fmt.Errorf("%s: what the sweep varies cannot be set", key)
+		return fmt.Errorf("%s is varied by the sweep and cannot be set", key)
 	case !keyForm.MatchString(key):
 		return fmt.Errorf("%q cannot be a variable's name: letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
 	case len(value) > longestValue:
-		return fmt.Errorf("the value of %s has %d bytes; at most %d, and upload takes files", key, len(value), longestValue)
+		return fmt.Errorf("the value of %s has %d bytes; at most %d are allowed, use upload for more", key, len(value), longestValue)
 	case strings.ContainsRune(value, 0):
 		return fmt.Errorf("the value of %s is not text", key)
 	}
@@ -112,7 +112,7 @@ func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 		to = v.setNodes[node]
 	}
 	if _, known := to[key]; !known && len(to) >= mostVariables {
-		return fmt.Errorf("%d variables are set already, which is the most", len(to))
+		return fmt.Errorf("%d variables are set, which is the limit", len(to))
 	}
 	to[key] = value
 	return nil

@@ -62,7 +62,7 @@ func TestSweptVariablesAreTheTrials(t *testing.T) {
 func TestWhatTheSweepVariesIsNotSet(t *testing.T) {
 	for when, v := range map[string]*Variables{"trial": fileVariables().Trial(nil), "setup": fileVariables().Outside()} {
 		for _, scope := range []wire.Scope{wire.ScopeNode, wire.ScopeGlobal, wire.ScopeLoop} {
-			if err := v.Set("a", "rate", "5", scope); err == nil || !strings.Contains(err.Error(), "what the sweep varies cannot be set") {
+			if err := v.Set("a", "rate", "5", scope); err == nil || !strings.Contains(err.Error(), "is varied by the sweep and cannot be set") {
 				t.Errorf("a %s script sets rate in %q: %v", when, scope, err)
 			}
 		}

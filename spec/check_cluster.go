@@ -38,7 +38,7 @@ func (c *checker) cluster() {
 		{"trace", "trace records the kernel of this host", c.e.Trace},
 	} {
 		if one.given {
-			c.failKey(where+", and "+one.what, "", "take "+one.key+" away; for a pod's CPUs write cpus, and tune the cluster's nodes themselves", one.key)
+			c.failKey(where+", and "+one.what, "", "remove "+one.key+"; for a pod's CPUs write cpus, and tune the cluster's nodes themselves", one.key)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (c *checker) remoteLinks() {
 			given bool
 		}{{"mtu", link.MTU != 0}, {"rx", len(link.RX) > 0}} {
 			if one.given {
-				c.failKey(fmt.Sprintf("a %s link is as the cluster has made it, and has no %s to set", link.Kind, one.key), "", "take it away", under(linkSteps(i), one.key)...)
+				c.failKey(fmt.Sprintf("a %s link is as the cluster has made it, and has no %s to set", link.Kind, one.key), "", "remove it", under(linkSteps(i), one.key)...)
 			}
 		}
 		for j, endpoint := range link.Endpoints {
@@ -97,7 +97,7 @@ func (c *checker) remoteTraffic(t *Traffic) {
 		c.fail("a cluster's network takes packets from a pod's own address only", string(FlowSourcePort), "", "traffic", "flow_field")
 	}
 	if t.Packets == PacketsRecord {
-		c.fail("the packets of an engine in a pod cannot be recorded: it sees none of this host's files", "", "take packets away", "traffic", "packets")
+		c.fail("the packets of an engine in a pod cannot be recorded: it sees none of this host's files", "", "remove packets", "traffic", "packets")
 	}
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)

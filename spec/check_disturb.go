@@ -32,7 +32,7 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(slices.Sorted(maps.Keys(c.e.Topology.Nodes))),
 			didYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
 	case n != nil && n.Runtime.Descriptor().Remote:
-		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a pod of its own, or take this away", under(at, "node")...)
+		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a pod of its own, or remove this", under(at, "node")...)
 	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
 		c.fail("stop is for the engine of a node, outside of virtual machines", "",
 			"set node to one whose app is forward or reflect", at...)

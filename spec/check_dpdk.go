@@ -16,7 +16,7 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 	}
 	if wait != WaitSpin {
 		c.fail(fmt.Sprintf("with the backend dpdk there is no wait: %s: its drivers poll, and nothing wakes a sleeper", wait),
-			"spin", "take wait away", under(at, "wait")...)
+			"spin", "remove wait", under(at, "wait")...)
 	}
 	if io != IOBatch {
 		c.fail(fmt.Sprintf("with the backend dpdk there is no io: %s: its drivers move bursts", io), "batch", "remove io; burst: 1 sends packets one by one", under(at, "io")...)

@@ -14,11 +14,11 @@ func (c *checker) events() {
 		return
 	}
 	if c.e.Traffic == nil {
-		c.fail("events happen in trials, and there is no traffic", "", "add a 'traffic:' section, or take events away", "events")
+		c.fail("events happen in trials with traffic, and the file has none", "", "add a 'traffic:' section, or remove events", "events")
 		return
 	}
 	if !c.e.Method.Plain() {
-		c.fail("a method decides itself how long its trials last, so an event has no place in them", "", "take events away, or use method: {kind: sweep}", "events")
+		c.fail("events cannot be combined with a search method, which chooses how long its trials last", "", "remove events, or use method: {kind: sweep}", "events")
 		return
 	}
 	lasts := c.e.Traffic.Warmup + c.e.Traffic.Duration
@@ -29,12 +29,12 @@ func (c *checker) events() {
 		case event.Node == "" && !event.Restart:
 			c.cut(event, at)
 		case event.Link != "" || event.Down != 0:
-			c.fail("an event happens to a link or to a node", "", "write two events", at...)
+			c.fail("an event has either a link or a node, not both", "", "write two events", at...)
 		default:
 			c.restarted(event, at)
 		}
 		if end := event.At + event.Down; end > lasts {
-			c.fail(fmt.Sprintf("it ends %v after the trial began, and warm-up and duration are over after %v", end, lasts), "", "make it earlier or shorter, or the trial longer", under(at, "at")...)
+			c.fail(fmt.Sprintf("the event ends at %v, after the trial's warm-up and duration (%v)", end, lasts), "", "make it earlier or shorter, or the trial longer", under(at, "at")...)
 		}
 		if event.Link == "" {
 			continue
@@ -89,12 +89,12 @@ func (c *checker) restarted(event *Event, at []string) {
 		c.fail("it does not say what happens to the node", "", "write restart: true", at...)
 	}
 	if d := node.Runtime.Descriptor(); !d.Restarts() {
-		c.fail(fmt.Sprintf("a node of runtime %s cannot be restarted", d.Name), "nodes with runtime: "+strings.Join(runtimesThatTake("restart"), ", "), "take the event away, or use another runtime", under(at, "node")...)
+		c.fail(fmt.Sprintf("a node of runtime %s cannot be restarted", d.Name), "nodes with runtime: "+strings.Join(runtimesThatTake("restart"), ", "), "remove the event, or use another runtime", under(at, "node")...)
 	}
 	for _, endpoint := range []string{c.e.Traffic.From, c.e.Traffic.To} {
 		if name, _, _ := strings.Cut(endpoint, ":"); name == event.Node {
-			c.fail(fmt.Sprintf("node %q sends or receives the trial's packets, and a restart ends its engine, and the trial with it", event.Node),
-				"the nodes in between", "restart another node, or take the event away", under(at, "node")...)
+			c.fail(fmt.Sprintf("node %q sends or receives the trial's packets, so a restart would end the trial", event.Node),
+				"the nodes in between", "restart another node, or remove the event", under(at, "node")...)
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func (c *checker) withoutCarrier(link *Link, at []string) {
 	}
 	for _, endpoint := range link.Endpoints {
 		if backend := c.engineAt(endpoint); backend != "" && backend != BackendUDP {
-			c.fail(fmt.Sprintf("the kernel refuses what an engine with the backend %s sends at %q while the link has no carrier, so nothing would be lost", backend, endpoint),
+			c.fail(fmt.Sprintf("with the backend %s the engine at %q keeps its packets while the link has no carrier, so none would be lost", backend, endpoint),
 				"the backend udp", "use it (backend: udp), or kind: switch, whose ports keep their carrier", at...)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *checker) sriov(link *Link, at []string) {
 	}
 	if !takes("sriov")(link.Kind.Descriptor()) {
 		c.failKey(fmt.Sprintf("a %s link has no virtual functions to set up", link.Kind), "on links of kind "+listedKinds(takes("sriov")),
-			"take sriov away; where a sweep varies the kind, write it in the case that has the kind", under(at, "sriov")...)
+			"remove sriov; where a sweep varies the kind, write it in the case that has the kind", under(at, "sriov")...)
 		return
 	}
 	if n := len(s.Ports); n > maxSRIOVPorts {
@@ -55,7 +55,7 @@ func (c *checker) passthrough(link *Link, at []string, owner map[string]string) 
 		return
 	case !can:
 		c.failKey(fmt.Sprintf("a %s link takes no whole devices", link.Kind), "on links of kind "+listedKinds(takes("passthrough")),
-			"take passthrough away; where a sweep varies the kind, write it in the case that has the kind", under(at, "passthrough")...)
+			"remove passthrough; where a sweep varies the kind, write it in the case that has the kind", under(at, "passthrough")...)
 		return
 	}
 	if n := len(p.Devices); n != len(link.Endpoints) {

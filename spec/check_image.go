@@ -6,10 +6,10 @@ func (c *checker) image(n *Node, at []string) {
 		return
 	}
 	if n.Image == "" {
-		c.fail("the node has no image, which would be its file system", nodeImageForm, "write image; nines image ls lists those that nines has", at...)
+		c.fail("the node has no image; its runtime needs one", nodeImageForm, "write image; nines image ls lists those that nines has", at...)
 	}
 	if n.Init == InitOfNines && len(n.Command) > 0 {
-		c.fail("with init: nines the node's first process starts nothing, so it has no command", "", "remove it, write init: image, or run it with exec when the links are up", under(at, "command")...)
+		c.fail("command cannot be combined with init: nines, whose first process starts nothing", "", "remove it, write init: image, or run it with exec when the links are up", under(at, "command")...)
 	}
 	if len(n.Command) > 0 && n.Command[0] == "" {
 		c.fail("the program's name is empty", "", "", under(at, "command", "0")...)

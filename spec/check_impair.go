@@ -39,12 +39,12 @@ func (c *checker) impairments() {
 func (c *checker) impairable(link *Link, at []string) bool {
 	d := link.Kind.Descriptor()
 	if d.ImpairBy == ImpairByNothing {
-		c.fail(fmt.Sprintf("a %s link cannot be impaired: between its ends is nothing that nines could hold packets in", link.Kind),
+		c.fail(fmt.Sprintf("a %s link cannot be impaired: nines has nothing between its ends that could hold packets", link.Kind),
 			"links of kind "+listedKinds(canBeImpaired), "use kind: switch, which takes the same ends; where a sweep varies the kind, write impair in the cases that can have it", at...)
 		return false
 	}
 	if d.ImpairBy == ImpairByHop && len(link.Endpoints) > maxSwitchPorts {
-		c.fail(fmt.Sprintf("what impairs a %s link has at most %d ports, and this link has %d endpoints", link.Kind, maxSwitchPorts, len(link.Endpoints)), "", "spread them over several links", at...)
+		c.fail(fmt.Sprintf("an impaired %s link has at most %d endpoints, and this one has %d", link.Kind, maxSwitchPorts, len(link.Endpoints)), "", "spread them over several links", at...)
 		return false
 	}
 	ok := true
@@ -55,12 +55,12 @@ func (c *checker) impairable(link *Link, at []string) bool {
 			continue
 		}
 		if n.Runtime.Descriptor().Guest {
-			c.fail(fmt.Sprintf("%q is in a virtual machine, and a %s link is impaired at its ends", endpoint, link.Kind), "",
+			c.fail(fmt.Sprintf("%q is in a virtual machine, and nines cannot reach into it to impair the end of a %s link", endpoint, link.Kind), "",
 				"use kind: switch, which impairs between the ends", at...)
 			ok = false
 		}
 		if backend := c.engineAt(endpoint); d.ImpairBy == ImpairByNetem && backend != "" && backend != BackendUDP {
-			c.fail(fmt.Sprintf("an engine sends at %q with the backend %s, past the queueing discipline that would impair the packets", endpoint, backend),
+			c.fail(fmt.Sprintf("the engine at %q uses the backend %s, which bypasses the queueing discipline that impairs packets", endpoint, backend),
 				"the backend udp", "use it (backend: udp), or kind: xdp or switch, which impair every backend", at...)
 			ok = false
 		}
@@ -87,7 +87,7 @@ func (c *checker) impairment(link *Link, i *Impairment, at []string) {
 			"", fmt.Sprintf("write delay: %v or more, or less jitter", least), under(at, "jitter")...)
 	}
 	if i.Reorder > 0 && i.Delay == 0 && i.Rate == 0 {
-		c.fail("nothing waits that a packet could overtake", "", "give it a delay or a rate, too", under(at, "reorder")...)
+		c.fail("without a delay or a rate no packet waits that another could overtake", "", "give it a delay or a rate, too", under(at, "reorder")...)
 	}
 	if link.Kind.Descriptor().ImpairBy == ImpairByNetem {
 		c.netem(i, at)
@@ -98,17 +98,17 @@ func (c *checker) impairment(link *Link, i *Impairment, at []string) {
 func (c *checker) netem(i *Impairment, at []string) {
 	const instead = "use kind: xdp or switch, whose impairments are nines' own"
 	if i.Distribution != DistributionUniform {
-		c.fail(fmt.Sprintf("nines gives netem no table for %s delays", i.Distribution), string(DistributionUniform), instead, under(at, "distribution")...)
+		c.fail(fmt.Sprintf("nines does not support %s delays with netem", i.Distribution), string(DistributionUniform), instead, under(at, "distribution")...)
 	}
 	if i.Seed != 1 {
-		c.fail("the kernel's netem draws by itself, so a seed decides nothing", "", "remove it, or "+instead, under(at, "seed")...)
+		c.fail("netem uses the kernel's random numbers, so a seed has no effect", "", "remove it, or "+instead, under(at, "seed")...)
 	}
 	for _, one := range []struct {
 		key  string
 		time Duration
 	}{{"delay", i.Delay}, {"jitter", i.Jitter}} {
 		if time.Duration(one.time)%time.Microsecond != 0 {
-			c.fail(fmt.Sprintf("netem is told its times in microseconds, and this is %v", one.time), "", "round it, or "+instead, under(at, one.key)...)
+			c.fail(fmt.Sprintf("netem takes whole microseconds, and this is %v", one.time), "", "round it, or "+instead, under(at, one.key)...)
 		}
 	}
 	if most := Duration(2 * time.Second); i.Jitter > most {

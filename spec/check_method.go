@@ -46,7 +46,7 @@ func (c *checker) method(m *Method) {
 		}
 	}
 	if c.e.Traffic == nil && !m.Plain() {
-		c.fail("there is no traffic to measure", "", "add a traffic: section, or take the method away", "method")
+		c.fail("there is no traffic to measure", "", "add a traffic: section, or remove the method", "method")
 	}
 	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")

@@ -46,7 +46,7 @@ func (c *checker) nodeReceive(name string, n *Node, at []string) {
 	if n.RX != "" && n.RX != ReceiveInterrupt {
 		here := under(at, "rx")
 		if len(c.interfaces[name]) == 0 {
-			c.fail(fmt.Sprintf("%q has no interface to receive from", name), "", "join the node to a link, or take rx away", here...)
+			c.fail(fmt.Sprintf("%q has no interface to receive from", name), "", "join the node to a link, or remove rx", here...)
 		}
 		for _, iface := range c.interfaces[name] {
 			endpoint := name + ":" + iface
@@ -73,10 +73,10 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 	switch {
 	case n.Runtime.Descriptor().Guest:
 		c.fail(fmt.Sprintf("%q is in a virtual machine, whose own kernel receives its packets", endpoint), others,
-			"take rx away; in a guest that runs nines, nines kbp start does it there; "+inCase, at...)
+			"remove rx; in a guest that runs nines, nines kbp start does it there; "+inCase, at...)
 	case c.pastKernel(endpoint, link):
 		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), others,
-			"take rx away, or use another backend; "+inCaseOf("the backend"), at...)
+			"remove rx, or use another backend; "+inCaseOf("the backend"), at...)
 	case way.needsNAPI() && !link.Kind.Descriptor().End.HasNAPI():
 		c.fail(fmt.Sprintf("%q is a %s, which has no NAPI of its own: its packets are received with its parent's", endpoint, link.Kind),
 			"interrupt, awake", "use kind: veth or bridge, or rx: awake; "+inCaseOf("the kind"), at...)

@@ -13,8 +13,8 @@ const inCase = "where a sweep varies the runtime, write it in the case that has 
 
 // otherwise describes a node without one of these keys.
 var otherwise = map[string]string{
-	"vm":     "a %s node is not a virtual machine",
-	"rootfs": "a %s node shares the host's file system",
+	"vm":     "%s nodes are not virtual machines",
+	"rootfs": "%s nodes share the host's file system",
 }
 
 // runtime refuses the keys of a node that its runtime does not take.
@@ -27,10 +27,10 @@ func (c *checker) runtime(n *Node, at []string) {
 		}
 		refusal := d.Refusals[f.key]
 		if refusal.Problem == "" {
-			refusal.Problem = fmt.Sprintf(cmp.Or(otherwise[f.key], "a %s node has no "+f.key), d.Name)
+			refusal.Problem = fmt.Sprintf(cmp.Or(otherwise[f.key], "%s nodes have no "+f.key), d.Name)
 		}
 		c.failKey(refusal.Problem, "on nodes with runtime: "+strings.Join(runtimesThatTake(f.key), ", "),
-			cmp.Or(refusal.Remedy, "take "+f.key+" away")+"; "+inCase, under(at, f.key)...)
+			cmp.Or(refusal.Remedy, "remove "+f.key)+"; "+inCase, under(at, f.key)...)
 	}
 	if d.Takes("memory") && n.Memory > 0 && n.Memory < d.LeastMemory {
 		c.fail("too little memory for a guest's kernel and the engine", d.LeastMemory.String()+" or more", "", under(at, "memory")...)
@@ -74,7 +74,7 @@ func (c *checker) vmTraffic(t *Traffic) {
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
 	if c.isGuest(t.From) && t.Packets == PacketsRecord {
-		c.fail("the packets of an engine in a virtual machine cannot be recorded: it sees none of the host's files", "", "take packets away, or end the traffic in another node", "traffic", "packets")
+		c.fail("the packets of an engine in a virtual machine cannot be recorded: it sees none of the host's files", "", "remove packets, or end the traffic in another node", "traffic", "packets")
 	}
 	if from == to || !c.isGuest(t.From) && !c.isGuest(t.To) {
 		return

@@ -19,7 +19,7 @@ func (c *checker) scheduling(name string, n *Node, at []string) {
 	c.policy(s, at)
 	if !c.schedules(name, n) {
 		c.fail("nines starts nothing in the node that could have it", "",
-			"take scheduling away; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
+			"remove scheduling; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// scripts checks the scripts of the host and the nodes, and what they cannot be together with.
+// scripts checks the scripts of the host and the nodes, and what they cannot be combined with.
 func (c *checker) scripts() {
 	if h := c.e.Scripts; h != nil {
 		c.script(h.HostSetup, "scripts", "host_setup")
@@ -25,7 +25,7 @@ func (c *checker) scripts() {
 		}
 	}
 	if c.e.Trace && c.e.Traffic == nil && c.e.RunsScripts() {
-		c.fail("there is no traffic to trace", "", "add a traffic: section, or take trace away", "trace")
+		c.fail("there is no traffic to trace", "", "add a traffic: section, or remove trace", "trace")
 	}
 }
 
@@ -33,10 +33,10 @@ func (c *checker) scripts() {
 // a peer would not know which trial it is in.
 func (c *checker) scriptInTrials(at ...string) {
 	if m := c.e.Method; !m.Plain() {
-		c.fail(fmt.Sprintf("scripts run in the trials of a sweep, and the method %s makes its own", m.Kind), "", "take method away, or run setup and teardown only", at...)
+		c.fail(fmt.Sprintf("experiment scripts cannot be combined with the method %s, which chooses its own trials", m.Kind), "", "remove method, or run setup and teardown only", at...)
 	}
 	if t := c.e.Traffic; t != nil && t.RateOfMaximum > 0 {
-		c.fail("scripts run in the trials of a sweep, and rate_of_maximum adds trials that find the maximum", "", "give the rate as rate_pps or rate_bits", at...)
+		c.fail("experiment scripts cannot be combined with rate_of_maximum, which adds trials to find the maximum", "", "give the rate as rate_pps or rate_bits", at...)
 	}
 }
 
@@ -51,6 +51,6 @@ func (c *checker) script(s Script, at ...string) {
 	case strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		c.fail(fmt.Sprintf("%q cannot be a script's path", clip(text)), "a path, or a text of several lines", "", at...)
 	case strings.HasPrefix(text, "#!"):
-		c.fail("the script has only its first line", "a path, or a text of several lines", "write it with |, a line each", at...)
+		c.fail("the script has only an interpreter line", "a path, or a text of several lines", "write it with |, a line each", at...)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,6 +72,16 @@ func TestDocumentHasEveryRuntime(t *testing.T) {
 	for _, name := range runtimeNames() {
 		if !strings.Contains(text, "\n| `"+name+"` | ") {
 			t.Errorf("docs/virtual-machines.md has no row for %s", name)
+		}
+	}
+}
+
+// The row of an event's node names the runtimes whose nodes can be restarted, and no others.
+func TestDocumentNamesTheRuntimesThatRestart(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\| `node` .*$").FindString(documentSections(t)["Events"])
+	for _, name := range runtimeNames() {
+		if is, want := strings.Contains(row, "`"+name+"`"), slices.Contains(runtimesThatTake("restart"), name); is != want {
+			t.Errorf("%s: of a runtime that can be restarted (%v: %s) the row of events says %q", documentPath, want, name, row)
 		}
 	}
 }

@@ -62,9 +62,9 @@ func ParseImage(text string) (ImageName, error) {
 			return ImageName{Name: text}, nil
 		}
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
-			return ImageName{}, fmt.Errorf("%q does not say what it is; write oci:, docker-archive: or rootfs: before the path", clip(text))
+			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive: or rootfs: before the path", clip(text))
 		}
-		return ImageName{}, fmt.Errorf("%q is the name of an image in a registry, and nines asks none; fetch it with a tool that does (skopeo copy docker://%[1]s oci:FOLDER), then nines image import oci:FOLDER NAME", clip(text))
+		return ImageName{}, fmt.Errorf("%q is a registry reference, and nines does not download from registries; download it (skopeo copy docker://%[1]s oci:FOLDER), then import it (nines image import oci:FOLDER NAME)", clip(text))
 	}
 	n := ImageName{Form: ImageForm(form), Path: rest}
 	if n.Form != ImageRootfs {

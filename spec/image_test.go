@@ -41,7 +41,7 @@ func TestImagesAreNamed(t *testing.T) {
 func TestAnImageIsOfAnOCINode(t *testing.T) {
 	for keys, want := range map[string]string{
 		"runtime: oci":             "the node has no image",
-		"runtime: lxc, image: frr": "a lxc node has no image",
+		"runtime: lxc, image: frr": "lxc nodes have no image",
 		"runtime: oci, image: frr, rootfs: {kind: debian}":    "the files of an oci node are its image's",
 		"runtime: oci, image: frr, init: nines, command: [x]": "starts nothing",
 		"runtime: oci, image: debian:12":                      "nines image import",

@@ -102,7 +102,7 @@ func (i Impairment) String() string {
 		parts = append(parts, fmt.Sprintf("rate %v", i.Rate))
 	}
 	if len(parts) == 0 {
-		return "nothing yet" // a sweep's case without any
+		return "no impairment" // a sweep's case without any
 	}
 	return strings.Join(parts, ", ")
 }

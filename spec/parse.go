@@ -166,7 +166,7 @@ func (p *parser) convert(n *yaml.Node, depth int) *node {
 // tagIs refuses a collection with a tag of its own, such as !!set.
 func (p *parser) tagIs(n *yaml.Node, want string) {
 	if tag := n.ShortTag(); tag != want {
-		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(tag)), "take the tag away")
+		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(tag)), "remove the tag")
 	}
 }
 
@@ -177,7 +177,7 @@ func (p *parser) scalar(n *yaml.Node, out *node) {
 	case "!!timestamp", "!!merge": // plain text that looks like one
 		out.tag = "!!str"
 	default:
-		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(out.tag)), "take the tag away")
+		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(out.tag)), "remove the tag")
 	}
 	if strings.ContainsRune(n.Value, 0) {
 		p.fail(n, "the value contains a NUL byte", "remove it; no value of an experiment can hold one")

@@ -160,7 +160,7 @@ var rules = map[string]rule{
 	"Polling.mechanism": {byDefault: string(PollAuto)},
 	"Polling.cpus":      {byDefault: "0", least: "0", most: "4096"},
 	"Polling.cpu_list":  cpuListRule,
-	"Polling.longest":   {byDefault: "50us", least: "1us", most: "10ms", why: "a thread that sleeps longer polls no more"},
+	"Polling.longest":   {byDefault: "50us", least: "1us", most: "10ms", why: "a thread that sleeps longer is no longer polling"},
 
 	"Cluster.kubeconfig": {pattern: absolutePattern, form: "an absolute path"},
 	"Cluster.namespace":  {byDefault: defaultCluster().Namespace, pattern: labelNamePattern, form: labelNameForm},

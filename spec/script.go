@@ -141,7 +141,7 @@ func (f *File) scriptText(s Script) (string, error) {
 		if text, ok := f.scripts[s]; ok {
 			return text, nil
 		}
-		return "", exit.Wrongf("%s: the script %s was not kept with the result", f.name, s)
+		return "", exit.Wrongf("%s: the result has no copy of the script %s", f.name, s)
 	}
 	path := string(s)
 	if !filepath.IsAbs(path) {
@@ -149,7 +149,7 @@ func (f *File) scriptText(s Script) (string, error) {
 	}
 	text, err := readScript(path)
 	if err != nil {
-		return "", exit.Wrongf("%s: the script %s: %w; a script is a file, its path relative to the folder of the experiment file, or a text of several lines", f.name, s, err)
+		return "", exit.Wrongf("%s: the script %s: %w; give the path of a file, relative to the folder of the experiment file, or the script itself, if it has several lines", f.name, s, err)
 	}
 	return text, nil
 }
@@ -178,9 +178,9 @@ func readScript(path string) (string, error) {
 func checkScriptText(text string) error {
 	switch {
 	case len(text) > maxScriptBytes:
-		return fmt.Errorf("it is longer than %d bytes; take data along with mounts", maxScriptBytes)
+		return fmt.Errorf("it is longer than %d bytes; use mounts for data", maxScriptBytes)
 	case !utf8.ValidString(text) || strings.Contains(text, "\x00"):
-		return errors.New("it is not text; a program is started by a script")
+		return errors.New("it is not text; to run a program, write a script that starts it")
 	}
 	return nil
 }

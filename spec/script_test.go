@@ -65,7 +65,7 @@ func TestScriptsAreReadBesideTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved.UseScripts(ScriptTexts{"sub/a.sh": "kept"})
-	if _, err := moved.ScriptTexts(runs); err == nil || !strings.Contains(err.Error(), "sub/host.sh was not kept") {
+	if _, err := moved.ScriptTexts(runs); err == nil || !strings.Contains(err.Error(), "no copy of the script sub/host.sh") {
 		t.Errorf("a text that is missing: %v", err)
 	}
 	moved.UseScripts(ScriptTexts{"sub/a.sh": "kept", "sub/host.sh": "kept"})
@@ -131,7 +131,7 @@ func TestWrongScriptsAreRefused(t *testing.T) {
 		"a pipe":             {node(`scripts: {setup: pipe}`, ""), "not a plain file"},
 		"a binary":           {node(`scripts: {setup: binary}`, ""), "not text"},
 		"a long file":        {node(`scripts: {setup: long}`, ""), "longer than"},
-		"only a first line":  {node(`scripts: {setup: "#!/bin/sh"}`, ""), "only its first line"},
+		"only a first line":  {node(`scripts: {setup: "#!/bin/sh"}`, ""), "only an interpreter line"},
 		"a path with a tab":  {node(`scripts: {setup: "a\tb"}`, ""), "cannot be a script's path"},
 		"a virtual machine":  {node(`runtime: vm, scripts: {setup: sub/a.sh}`, ""), "in a virtual machine"},
 		"a pod":              {node(`runtime: pod, variables: {a: 1}`, ""), "in a pod"},
@@ -142,7 +142,7 @@ func TestWrongScriptsAreRefused(t *testing.T) {
 		"the scripts, swept": {node(``, "sweep: {scripts.timeout: [1s, 2s]}\n"), "same for all runs"},
 		"a short timeout":    {node(``, "scripts: {timeout: 1ms}\n"), "too small"},
 		"a trace of nothing": {node(`scripts: {experiment: sub/a.sh}`, "trace: true\n"), "no traffic to trace"},
-		"a search":           {searching("method: {kind: rfc2544}"), "makes its own"},
+		"a search":           {searching("method: {kind: rfc2544}"), "chooses its own trials"},
 		"no search":          {searching("#"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 		return target{}, false
 	}
 	if at := goal.places[0]; len(at) > 3 && at[0] == "topology" && at[3] == "variables" {
-		d.fail(key, path, "a node's variables are the same for all runs, as its setup script sees them once for several", "variables.NAME", "vary a global variable")
+		d.fail(key, path, "a node's variables cannot be swept: its setup script runs once for several runs", "variables.NAME", "vary a global variable")
 		return target{}, false
 	}
 	switch goal.places[0][0] {

@@ -72,6 +72,22 @@ func MiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 // GiB writes bytes in GiB with one decimal: 1.9 GiB.
 func GiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
 
+// Bytes formats a size in the largest unit that gives a number above one.
+func Bytes(n int64) string {
+	const step = 1024
+	size, unit := float64(n), "bytes"
+	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if size < step {
+			break
+		}
+		size, unit = size/step, larger
+	}
+	if unit == "bytes" {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
 // Count writes a number of things: 1 trial, 2 trials.
 func Count(n int, noun string) string {
 	if n == 1 {

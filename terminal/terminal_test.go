@@ -39,6 +39,14 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+func TestBytesAreInTheLargestUnit(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 bytes", 1023: "1023 bytes", 1024: "1.0 KiB", 1<<30 + 1<<29: "1.5 GiB", 1 << 51: "2048.0 TiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestPlainTextMovesNoCursor(t *testing.T) {
 	if got := Plain("a\x1b[2Jb\u202ec µ–→ d\n"); got != "a?[2Jb?c µ–→ d?" {
 		t.Errorf("%q", got)

@@ -54,15 +54,17 @@ func faultsOf(text string, declared map[string]bool) (faults []string) {
 			faults = append(faults, "a row wants a date and five cells more: "+line)
 			continue
 		}
-		name, _, _ := strings.Cut(strings.Trim(cells[2], "`"), "/")
-		name = strings.Trim(cells[1], "`") + " " + name
-		switch {
-		case !declared[name]:
-			faults = append(faults, "there is no test "+name)
-		case seen[name]:
-			faults = append(faults, name+" is there twice: it is a fault, to be fixed before the issue ends")
+		for cell := range strings.SplitSeq(cells[2], ", ") { // one fault may show in several tests
+			name, _, _ := strings.Cut(strings.Trim(cell, "`"), "/")
+			name = strings.Trim(cells[1], "`") + " " + name
+			switch {
+			case !declared[name]:
+				faults = append(faults, "there is no test "+name)
+			case seen[name]:
+				faults = append(faults, name+" is there twice: it is a fault, to be fixed before the issue ends")
+			}
+			seen[name] = true
 		}
-		seen[name] = true
 	}
 	return faults
 }
@@ -74,7 +76,10 @@ func TestFlakyTestsAreNamedOnce(t *testing.T) {
 	down := "| 2026-11-22 | `lab` | `TestDown` | too early | noise | it waits |\n"
 	for text, want := range map[string]int{
 		"": 1, head: 0, head + up + down: 0, head + up + down + up: 1, head + "| yesterday | `lab` | `TestUp` |\n": 1,
-		head + strings.Replace(up, "`lab`", "`link`", 1): 1,
+		head + strings.Replace(up, "`lab`", "`link`", 1):                                   1,
+		head + strings.Replace(up, "`TestUp/veth`", "`TestUp/veth`, `TestDown`", 1):        0,
+		head + strings.Replace(up, "`TestUp/veth`", "`TestUp/veth`, `TestDown`", 1) + down: 1,
+		head + strings.Replace(up, "`TestUp/veth`", "`TestUp`, `TestSideways`", 1):         1,
 	} {
 		if got := faultsOf(text, known); len(got) != want {
 			t.Errorf("%d faults, want %d: %q in %s", len(got), want, got, text)

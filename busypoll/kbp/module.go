@@ -97,7 +97,7 @@ func Lack() (reason, remedy string) {
 		return "the module " + Name + " is not built", "nines kbp module build"
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/modules_disabled"); err == nil && strings.TrimSpace(string(text)) == "1" {
-		return "the kernel loads no modules any more (kernel.modules_disabled)", "reboot"
+		return "the kernel no longer loads modules (kernel.modules_disabled)", "reboot"
 	}
 	return "", ""
 }

@@ -47,7 +47,7 @@ func NewMetrics() *Metrics {
 		lookFailures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_discoveries_failed_total", Help: "Looks at the node that could not tell the cluster what it has."}),
 		finding:      gauges("doctor_finding", "1 for each finding of nines doctor on the node.", "id", "severity"),
 		findings:     gauges("doctor_findings", "How many findings nines doctor has on the node, by severity: error, warning or note.", "severity"),
-		broken:       gauge("agent_broken_promises", "Pods of this node whose wish its figures do not hold."),
+		broken:       gauge("agent_broken_promises", "Pods of this node whose wish its figures do not meet."),
 		spentCPU:     gauge("agent_budget_cpu_seconds", "CPU time that trials took in the last 24 hours, at most."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
 	}
 	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.echoes, m.evictions, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)

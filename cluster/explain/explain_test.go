@@ -97,7 +97,7 @@ func TestABoundPodHasItsPromise(t *testing.T) {
 		wish.Placed:     `{"node":"n","tier":"sriov","limit":"p99.99 < 100us","boundNs":55000,"measuredAt":"2026-11-23T11:00:00Z"}`,
 	}, "1")
 	p.Spec.NodeName = "n"
-	// The node holds it no more: that is told beside the promise.
+	// The node no longer holds it: that is told beside the promise.
 	report := Of(Cluster{Now: now, Pod: p, Pods: []corev1.Pod{*p}, Nodes: []corev1.Node{node("n")}, Latencies: []v1alpha1.NodeLatency{measured("n", 120)}})
 	var out bytes.Buffer
 	if err := report.Write(&out); err != nil {

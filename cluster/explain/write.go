@@ -18,7 +18,7 @@ func (r *Report) Write(out io.Writer) error {
 		_, err := fmt.Fprintf(out, "its wish cannot be read: %s\n", terminal.PlainLines(r.Wrong))
 		return err
 	case r.Wish == "":
-		_, err := fmt.Fprintln(out, "It has no latency wish: nines keeps it away from fast nodes, and has no other part in where it goes.")
+		_, err := fmt.Fprintln(out, "It has no latency wish: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
 		return err
 	}
 	fmt.Fprintf(out, "wish: %s\n", terminal.Plain(r.Wish))
@@ -47,7 +47,7 @@ func (r *Report) promised() string {
 	case p == nil:
 		return ", bound without a promise"
 	case p.Fallback:
-		return ", as no node held the wish and the pod allows any"
+		return ", because no node met the wish and the pod allows any"
 	case p.MeasuredAt == nil:
 		return ", promised by its labels"
 	default:

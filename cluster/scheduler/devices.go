@@ -21,7 +21,7 @@ import (
 // looked at once more before it is bound, as the API server has them.
 
 // ownDevices fails if a device of the pod's claims is in another claim, too. The pod's claim then
-// gives its devices back, and the pod is placed anew.
+// gives its devices back, and the pod is placed again.
 func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
 	lister := p.handle.SharedInformerFactory().Resource().V1().ResourceClaims().Lister()
 	for i := range pod.Spec.ResourceClaims {
@@ -44,7 +44,7 @@ func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
 			return err
 		}
 		if device, other := shared(claim, all); other != nil {
-			taken := fmt.Errorf("device %s is in claim %s/%s, too; claim %s/%s gives it back, and the pod is placed anew",
+			taken := fmt.Errorf("device %s is in claim %s/%s, too; claim %s/%s gives it back, and the pod is placed again",
 				device, other.Namespace, other.Name, claim.Namespace, claim.Name)
 			return errors.Join(taken, p.giveBack(ctx, claim, pod))
 		}

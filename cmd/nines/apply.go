@@ -27,9 +27,11 @@ func newApplyCommand() *cobra.Command {
 		Long: `Change a running lab to match its file: make what is new, remove what is gone, and keep
 the rest running with its processes. The output has one line for each change.
 
-A node is rebuilt only if its runtime, CPUs, memory, mounts or root file system change;
-one that has died is started again in its network, and one that is stopped stays so.
-A bridge or macvlan can gain and lose endpoints while the others stay connected.`,
+A node is rebuilt only if something changes that is fixed when it starts, such as its
+runtime, CPUs, memory, mounts, privileges, root file system or image; docs/labs.md lists
+what. One that has died is started again in its network, and one that is stopped stays so.
+A change of isolation or of the host's scripts rebuilds the lab. A bridge or macvlan can
+gain and lose endpoints while the others stay connected.`,
 		Example: `  nines apply lab.yaml
   nines apply lab.yaml --dry-run
   nines apply lab.yaml --set links.*.kind=xdp`,
@@ -85,7 +87,10 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
-		{"adjusted nodes", c.Adjusted}, {"watched nodes", c.Watched}, {"restarted SSH servers", c.Logins},
+		{"nodes with new routes, sysctls or environment", c.Adjusted},
+		{"receive modes set up again", c.Received},
+		{"nodes with a new restart policy or health check", c.Watched},
+		{"restarted SSH servers", c.Logins},
 	} {
 		if len(row.names) == 0 {
 			continue
@@ -110,7 +115,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		}
 	}
 	if c.Disturbances {
-		if _, err := fmt.Fprintln(out, "what disturbs on purpose is restarted"); err != nil {
+		if _, err := fmt.Fprintln(out, "disturbances are restarted"); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ func newCheckCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "check [NAME|FILE]",
-		Short: "Hold a lab against its plan",
+		Short: "Compare a lab with its plan",
 		Long: `Compare a lab with what was planned, part by part: the fabric, nodes and their
 engines, interfaces with their state, MTU, MAC and IP addresses and receive mode, links
 with their bridges and programs, disturbances, the lab's own CPUs, and the host's

@@ -14,14 +14,14 @@ func newImageCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "image",
 		Short: "Build, import, export, list and remove images of nodes",
-		Long: `Images are root file systems with what runs in them. Nodes with runtime: oci are containers
-of images; an experiment file can have recipes of images (images:), which are built
-when a node first needs them.
+		Long: `An image is a root file system and the command that runs in it. Nodes with runtime: oci
+run containers of images. An experiment file can describe images (images:); nines builds
+them when a node first needs them.
 
 nines keeps images in /var/cache/nines/images (NINES_CACHE_DIR changes /var/cache/nines),
-by their digest and by names. It asks no registry.`,
+by their digest and by names. It downloads nothing from registries.`,
 		Example: `  nines image build lab.yaml                            # build what the file's images: describe
-  nines image import docker-archive:/srv/frr.tar frr   # what docker save has written
+  nines image import docker-archive:/srv/frr.tar frr   # written by docker save
   nines image ls
   nines image export frr lxc ./frr                     # meta.tar.xz and rootfs.tar.xz
   nines image rm frr`,
@@ -61,13 +61,13 @@ layers take, and its digest.`,
 
 func writeImages(out io.Writer, list []image.Entry) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "there is no image; nines image build and nines image import add some")
+		_, err := fmt.Fprintln(out, "no images; add some with nines image build or nines image import")
 		return err
 	}
 	t := &terminal.Table{}
 	t.Row("IMAGE", "FROM", "SIZE", "DIGEST")
 	for _, e := range list {
-		t.Row(e.Name, terminal.Plain(e.From), inBytes(e.Bytes), "sha256:"+e.Digest)
+		t.Row(e.Name, terminal.Plain(e.From), terminal.Bytes(e.Bytes), "sha256:"+e.Digest)
 	}
 	return t.Write(out, terminal.Style{})
 }

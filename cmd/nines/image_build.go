@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 func newImageBuildCommand() *cobra.Command {
@@ -40,7 +41,7 @@ network: build only what you trust.`,
 			return buildImages(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args[0], args[1:], again)
 		},
 	}
-	c.Flags().BoolVar(&again, "again", false, "build also what is there already")
+	c.Flags().BoolVar(&again, "again", false, "rebuild images that are up to date")
 	return c
 }
 
@@ -55,7 +56,7 @@ func buildImages(ctx context.Context, out, words io.Writer, path string, names [
 		if err != nil {
 			return fmt.Errorf("image %q: %w", r.Name, err)
 		}
-		if _, err := fmt.Fprintf(out, "%s sha256:%s, %s\n", entry.Name, entry.Digest, inBytes(entry.Bytes)); err != nil {
+		if _, err := fmt.Fprintf(out, "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes)); err != nil {
 			return err
 		}
 	}

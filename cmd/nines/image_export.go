@@ -36,7 +36,7 @@ The same image gives the same files; the disk only has the same content.`,
 					return nil
 				}
 			}
-			return exit.Wrongf("the format %q is not known: %s", args[1], strings.Join(names, ", "))
+			return exit.Wrongf("unknown format %q; use %s", args[1], strings.Join(names, ", "))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return imageStore(c.ErrOrStderr()).Export(c.Context(), args[0], image.Format(args[1]), args[2])

@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 func newImageImportCommand() *cobra.Command {
@@ -19,7 +20,7 @@ func newImageImportCommand() *cobra.Command {
 		Long: `Take an image from a folder or a file, and give it a name. SOURCE is one of
 
   oci:FOLDER[:NAME]              a folder in the OCI's image layout; NAME chooses one of several
-  docker-archive:FILE[:NAME:TAG] what docker save or podman save has written
+  docker-archive:FILE[:NAME:TAG] written by docker save or podman save
   rootfs:FILE                    a root file system, tar, plain or compressed by gzip, xz or zstd:
                                  the rootfs.tar.xz of distrobuilder, for one
 
@@ -42,7 +43,7 @@ skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, inBytes(entry.Bytes))
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes))
 			return err
 		},
 	}
@@ -66,7 +67,7 @@ func fromHere(text string) (spec.ImageName, error) {
 	}
 	n, err := spec.ParseImage(text)
 	if err == nil && n.Form == spec.ImageStored {
-		return n, exit.Wrongf("%q does not say what it is; write oci:FOLDER, docker-archive:FILE or rootfs:FILE", text)
+		return n, exit.Wrongf("%q does not say which form the image has; write oci:FOLDER, docker-archive:FILE or rootfs:FILE", text)
 	}
 	if err != nil {
 		return n, exit.Wrongf("%w", err)

@@ -11,12 +11,15 @@ func newImageRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rm IMAGE...",
 		Short: "Remove images",
-		Long: `Remove images by their names. Their files go with the last name that they have, and with
-them all unpacked images, which nodes unpack again; those that a container runs from stay.
---unpacked removes only the unpacked ones.`,
+		Long: `Remove images by name. An image's files are deleted with its last name. All unpacked
+copies that no container uses are deleted, too; nodes unpack images again when they need
+them. --unpacked deletes only these copies.`,
 		Example: `  nines image rm frr
   nines image rm --unpacked`,
 		Args: func(c *cobra.Command, args []string) error {
+			if unpacked && len(args) > 0 {
+				return exit.Wrongf("--unpacked removes unpacked copies only and takes no names of images; give one or the other")
+			}
 			if len(args) == 0 && !unpacked {
 				return exit.Wrongf("'%s' takes names of images; nines image ls lists them", c.CommandPath())
 			}
@@ -26,6 +29,6 @@ them all unpacked images, which nodes unpack again; those that a container runs 
 			return imageStore(c.ErrOrStderr()).Remove(c.Context(), args...)
 		},
 	}
-	c.Flags().BoolVar(&unpacked, "unpacked", false, "remove what is unpacked")
+	c.Flags().BoolVar(&unpacked, "unpacked", false, "delete only unpacked copies that no container uses")
 	return c
 }

@@ -161,7 +161,7 @@ func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 		}
 	}
 	if k.longest < leastLongest || k.longest > mostLongest {
-		return r, exit.Wrongf("--longest %v: write a time from 1us to 10ms, such as 50us; a thread that sleeps longer polls no more", k.longest)
+		return r, exit.Wrongf("--longest %v: write a time from 1us to 10ms, such as 50us; a thread that sleeps longer is no longer polling", k.longest)
 	}
 	if k.given("longest") && !k.adaptive {
 		return r, exit.Wrongf("--longest does nothing without --adaptive: add that, or leave it out")

@@ -19,8 +19,8 @@ func newListCommand() *cobra.Command {
 it now); measuring (a process measures in it); orphaned (the measuring process died);
 incomplete (its start or end was cut off).
 nines down removes every lab that no process holds, and the next nines run removes
-orphaned labs. Stopped are the nodes that somebody has stopped, healthy those whose
-checks succeed. Faults are what has died or is not as planned: nines check lists them.`,
+orphaned labs. STOPPED counts the nodes that were stopped, HEALTHY those whose checks
+succeed, and FAULTS what has died or differs from the plan: nines check lists it.`,
 		Example: `  nines ls
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,

@@ -17,7 +17,7 @@ func newRestartCommand() *cobra.Command {
 	call := nodesCall{done: "restarted"}
 	c := &cobra.Command{
 		Use:   "restart NODE...",
-		Short: "Restart nodes, and keep their networks",
+		Short: "Restart nodes; their networks stay",
 		Long: `End what runs in nodes and start it again. The network of a node belongs to the lab and
 stays: its interfaces keep their MAC addresses, IP addresses and indexes, the other ends
 keep their carrier, and captures go on. A container keeps its files; the exec list of the

@@ -59,7 +59,7 @@ nines asks before it removes. Without a terminal, --yes is required.`,
 				}
 			}
 			for _, r := range all {
-				fmt.Fprintf(c.ErrOrStderr(), "%s: %d files, %s\n", terminal.Plain(r.Folder), r.Files, inBytes(r.Bytes))
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %d files, %s\n", terminal.Plain(r.Folder), r.Files, terminal.Bytes(r.Bytes))
 			}
 			if dryRun {
 				return nil
@@ -114,20 +114,4 @@ func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) erro
 		fmt.Fprintln(words) // ends the question's line
 	}
 	return errNothingRemoved
-}
-
-// inBytes formats a size in the largest unit that gives a number above one.
-func inBytes(n int64) string {
-	const step = 1024
-	size, unit := float64(n), "bytes"
-	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if size < step {
-			break
-		}
-		size, unit = size/step, larger
-	}
-	if unit == "bytes" {
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return fmt.Sprintf("%.1f %s", size, unit)
 }

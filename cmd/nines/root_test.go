@@ -43,6 +43,15 @@ func TestWhatIsNotMeantIsRefused(t *testing.T) {
 	}
 }
 
+// TestRemovalOfUnpackedCopiesTakesNoNames: an image that is named beside --unpacked is not removed.
+func TestRemovalOfUnpackedCopiesTakesNoNames(t *testing.T) {
+	t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	wantRefusals(t, "image", map[string]string{
+		"rm --unpacked frr": "--unpacked removes unpacked copies only and takes no names of images",
+		"rm":                "takes names of images",
+	})
+}
+
 func TestUnknownVerb(t *testing.T) {
 	code, _, stderr := call("runn")
 	if code != exit.Wrong {

@@ -10,11 +10,11 @@ func newStopCommand() *cobra.Command {
 	call := nodesCall{done: "stopped"}
 	c := &cobra.Command{
 		Use:   "stop NODE...",
-		Short: "Stop nodes, and keep their networks",
+		Short: "Stop nodes; their networks stay",
 		Long: `End what runs in nodes, until 'nines start'. The network of a node belongs to the lab and
-stays, with its interfaces, addresses and links; only a virtual machine takes the carrier
-of its links with it. 'nines ls' and 'nines check' show such a node as stopped, which is
-no fault, and no restart policy starts it.
+stays, with its interfaces, addresses and links; only the links of a virtual machine
+lose their carrier. 'nines ls' and 'nines check' show the node as stopped, not as a fault,
+and restart policies leave it stopped.
 The first process of a container with systemd shuts its services down first, for at most
 10 seconds; --kill does not wait for it.`,
 		Example: `  nines stop dut

@@ -29,16 +29,17 @@ func newUpCommand() *cobra.Command {
 		Use:   "up FILE",
 		Short: "Build the network of an experiment and leave it running",
 		Long: `Build the network of an experiment file and leave it running: nodes, links, and the
-engines of nodes that forward or reflect. Nothing is measured. Of scripts (scripts: in the
-file) only the host's run; those of nodes are for 'nines run'.
+engines of nodes that forward or reflect. Nothing is measured. Only the host's scripts
+run (scripts: in the file); scripts of nodes run with 'nines run'.
 
 If a step fails, or at Ctrl-C, nines removes what it made. If nines is killed,
 'nines down' removes it, and so does the next 'nines up' of the same file.
 
---wait returns when the nodes that have a healthcheck are healthy. If they are not in
-time, the error names them, with what their last checks said, and the lab stays.
---dry-run lists the steps and makes nothing. If the host lacks something for them, the
-output ends with it and the exit code is 3.`,
+--wait returns when the nodes that have a healthcheck are healthy. If some are not
+healthy in time, the error names them with the output of their last checks, and the lab
+stays up.
+--dry-run lists the steps and makes nothing. If the host lacks something that they need,
+the last lines say what, and the exit code is 3.`,
 		Example: `  nines up lab.yaml
   nines up lab.yaml --dry-run                # show what would be made
   nines up lab.yaml --wait --wait-limit 1m   # until its health checks succeed
@@ -54,7 +55,7 @@ output ends with it and the exit code is 3.`,
 	call.flags(c)
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be made, and make nothing")
 	c.Flags().BoolVar(&call.wait, "wait", false, "return when all nodes with a healthcheck are healthy")
-	c.Flags().DurationVar(&call.limit, "wait-limit", 0, "how long --wait waits (default: until the checks must have a verdict)")
+	c.Flags().DurationVar(&call.limit, "wait-limit", 0, "how long --wait waits (default: as long as the checks can take to a verdict)")
 	return c
 }
 

@@ -17,7 +17,7 @@ import (
 func newWatchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch LAB",
-		Short: "Check the health of a lab's nodes, and start them again by their policies",
+		Short: "Check the health of a lab's nodes and apply their restart policies",
 		Long: `Check the health of a lab's nodes and start them again by their restart policies, until
 the lab goes. nines up starts it where a node has restart or healthcheck, and nines down
 ends it: call it yourself only to look for a fault. Each line that it prints is something

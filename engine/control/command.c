@@ -181,14 +181,14 @@ static int check_impair(const struct impair_config *m, char *error, size_t size)
 	if ((double)m->delay_ns < (double)m->jitter_ns * below[m->distribution]) {
 		snprintf(error, size,
 			 "\"impair\": \"delay_ns\" must be at least %.2g times \"jitter_ns\", or "
-			 "packets would leave before they come",
+			 "packets would leave before they arrive",
 			 below[m->distribution]);
 		return -EINVAL;
 	}
 	if (m->reorder > 0 && m->delay_ns == 0 && m->rate_bps == 0) {
 		snprintf(error, size,
-			 "\"impair\": \"reorder\" needs \"delay_ns\" or \"rate_bps\": a packet "
-			 "overtakes those that wait");
+			 "\"impair\": \"reorder\" needs \"delay_ns\" or \"rate_bps\": otherwise no "
+			 "packet waits that it overtakes");
 		return -EINVAL;
 	}
 	return 0;

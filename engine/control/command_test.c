@@ -190,7 +190,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{ATTACH "\"impair\":{\"distribution\":\"even\"}}", "attach",
 		 "uniform normal pareto"},
 		{ATTACH "\"impair\":{\"delay_ns\":9,\"jitter_ns\":10}}", "attach",
-		 "before they come"},
+		 "before they arrive"},
 		{ATTACH "\"impair\":{\"delay_ns\":39,\"jitter_ns\":10,"
 			"\"distribution\":\"normal\"}}",
 		 "attach", "4 times"},

@@ -100,7 +100,7 @@ func (b *bench) guest(t *testing.T, ports ...string) *labtest.Engine {
 	return g
 }
 
-// checkSums checks for every port: received = forwarded + flooded + dropped.
+// checkSums checks for every port, of which none is impaired: received = forwarded + flooded + dropped.
 func checkSums(t *testing.T, stats client.SwitchStats) {
 	t.Helper()
 	for _, p := range stats.Ports {

@@ -13,7 +13,7 @@
  *                       addresses.
  *
  * Packets that a port does not take at once are dropped and counted: a queue would only add
- * latency. For every port: received = forwarded + flooded + dropped (by reason), counted at the
+ * latency. For every port that is not impaired: received = forwarded + flooded + dropped (by reason), counted at the
  * port that received them.
  *
  * What an impaired port receives goes through its impairment (impair.h) before its VLAN is looked

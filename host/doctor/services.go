@@ -77,7 +77,7 @@ func (j *judge) audit(running bool) {
 		ID: "audit", Severity: host.SeverityNote,
 		Title:    "system calls are audited",
 		Evidence: []Evidence{{"/proc/*/comm", "auditd runs"}},
-		Why:      "With rules loaded, each system call of each program takes the kernel's slow way and is held against them.",
+		Why:      "With rules loaded, each system call of each program takes the kernel's slow path and is checked against them.",
 		Cost:     &Cost{FromUS: 0.1, ToUS: 2, When: "at each system call", Basis: BasisEstimate, Source: "kernel/auditsc.c: a context is filled at entry, and the rules are gone through at exit"},
 		Remedies: []Remedy{{Text: "switch it off until the next boot, where no rule demands it", Commands: []string{"auditctl -e 0"}}, j.boot("or for good", "audit=0")},
 		Source:   "auditctl(8); " + thesis + ", listing 5.13 (audit=0)",

@@ -21,7 +21,7 @@ var bootAskedKinds = []bootKind{
 				return []string{"runtimes that know version 1 only: LXC before 4.0, Docker before 20.10"}
 			}
 			return []string{
-				"systemd 256 and 257 also want SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1 on the command line, and 258 has no version 1 any more",
+				"systemd 256 and 257 also want SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1 on the command line, and 258 no longer supports version 1",
 				"partition: isolated is of version 2; on version 1 nines uses exclusive cpusets and takes load balancing off",
 			}
 		},

@@ -41,7 +41,7 @@ func Reason(policy spec.RestartPolicy, s Seen) string {
 	case !s.Alive && s.Ended == EndedWell && policy != spec.RestartAlways:
 		return ""
 	case !s.Alive && s.Ended == EndedWell:
-		return "it had ended by itself"
+		return "it had exited with code 0"
 	case !s.Alive:
 		return "it had died"
 	case s.Broken != "":

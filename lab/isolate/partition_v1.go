@@ -33,7 +33,7 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 		return err
 	}
 	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime.Descriptor().Groups == spec.GroupedByTools }) {
-		// Without this LXC gives the first set on the path to a container, which is ours, all the
+		// Of the tools that make groups, LXC needs this; beside others' it does no harm. Without it LXC gives the first set on the path to a container, which is ours, all the
 		// CPUs of the root (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
 		if _, _, err := setting.Make(l.Journal, journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {
 			return err

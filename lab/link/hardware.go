@@ -128,7 +128,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 		}
 	}
 	if !h.bus.Exists(f.Address) {
-		return fmt.Errorf("the host has no %s any more; plan again", f.Address)
+		return fmt.Errorf("the host no longer has %s; plan again", f.Address)
 	}
 	claim := pci.Claim{Lab: h.Plan.Name, Token: h.Journal.Token(fmt.Sprintf("function/%s/%s/%s", f.Address, e.Node, e.Interface))}
 	if err := h.bus.Free(f.Address, claim.Token); err != nil {

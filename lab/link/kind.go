@@ -20,7 +20,7 @@ type Kind struct {
 	// Await returns when the program forwards for all endpoints whose engines have opened their
 	// ports; nil where it does so from the start.
 	Await func(ctx context.Context, stateDir string, l plan.Link) error
-	// Explain says what the last words of its program mean and what to do; nil, or empty, where they
+	// Explain says what the last output of its program means and what to do; nil, or empty, where they
 	// say it themselves.
 	Explain func(said string) string
 	// OwnNamespace is true if the link's devices outside nodes are in the network namespace of its

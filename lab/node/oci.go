@@ -29,7 +29,7 @@ import (
 type ociRuntime struct{ Process }
 
 func (ociRuntime) StartStep(n plan.Node) string {
-	return fmt.Sprintf("unpack the image %s and start a container of it with %s in that network", n.OCI.Image, n.OCI.Driver)
+	return fmt.Sprintf("unpack the image %s and start a container of it with %s in the node's network", n.OCI.Image, n.OCI.Driver)
 }
 
 // Check checks that the driver and the image are there.
@@ -58,7 +58,7 @@ func (r ociRuntime) checkAgain(p Place, n plan.Node) error {
 func checkDriver(n plan.Node) error {
 	if _, err := exec.LookPath(string(n.OCI.Driver)); err != nil {
 		return &exit.MissingError{
-			Capability: string(n.OCI.Driver), Reason: "there is no " + string(n.OCI.Driver),
+			Capability: string(n.OCI.Driver), Reason: string(n.OCI.Driver) + " is not installed",
 			Remedy: "apt-get install " + string(n.OCI.Driver) + ", or use another driver or runtime: netns",
 		}
 	}
@@ -85,7 +85,7 @@ func (p Place) imageOf(ctx context.Context, n plan.Node, b bundle) (*image.Unpac
 	// Somebody has removed it while the node was stopped.
 	now, err := p.unpackedImage(ctx, n.OCI)
 	if err == nil && now.Digest != before.Digest {
-		err = exit.Wrongf("the image %s is another one now, and the files of the node are changes to the one before, sha256:%.12s; import that again, or take the node out of the file and add it again, each with nines apply",
+		err = exit.Wrongf("%s is a different image now, and the node's files are changes to the previous one, sha256:%.12s; import that one again, or rebuild the node: remove it from the file, run nines apply, add it again, run nines apply",
 			n.OCI.Image, before.Digest)
 	}
 	return now, err

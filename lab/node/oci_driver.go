@@ -75,7 +75,7 @@ func (b bundle) image() (*image.Unpacked, error) {
 		err = json.Unmarshal(text, &of)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which image it is of: %w", err)
+		return nil, fmt.Errorf("read which image the container was made of: %w", err)
 	}
 	return &of, nil
 }
@@ -118,7 +118,7 @@ func (d driver) create(ctx context.Context, image string) (proc.Identity, error)
 		}
 		// What is mounted nobody removes, but just before it one may have.
 		if _, err := os.Stat(image); err != nil {
-			return fmt.Errorf("the unpacked image was removed meanwhile, try again: %w", err)
+			return fmt.Errorf("the unpacked image was removed during the start; try again: %w", err)
 		}
 		return cmd.Run()
 	})
@@ -131,7 +131,7 @@ func (d driver) create(ctx context.Context, image string) (proc.Identity, error)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return proc.Identity{}, fmt.Errorf("%s wrote no process id but %.100q", d.program, text)
+		return proc.Identity{}, fmt.Errorf("%s wrote %.100q instead of a process id", d.program, text)
 	}
 	return proc.Of(pid)
 }

@@ -89,12 +89,12 @@ func ociSeccomp(profile string) (*specs.LinuxSeccomp, error) {
 		case len(fields) == 3 && fields[1] == "errno":
 			value, err := strconv.ParseUint(fields[2], 10, 16)
 			if err != nil {
-				return nil, fmt.Errorf("the refusals of nines-init: %q: %w", line, err)
+				return nil, fmt.Errorf("cannot parse the list of refused system calls from nines-init: %q: %w", line, err)
 			}
 			number := uint(value)
 			list.Syscalls = append(list.Syscalls, specs.LinuxSyscall{Names: fields[:1], Action: specs.ActErrno, ErrnoRet: &number})
 		default:
-			return nil, fmt.Errorf("the refusals of nines-init have an unknown line, %q", line)
+			return nil, fmt.Errorf("unknown line %q in the list of refused system calls from nines-init", line)
 		}
 	}
 	return list, nil

@@ -107,8 +107,8 @@ type unknown struct {
 
 func (u unknown) Check(plan.Node) error {
 	return &exit.MissingError{
-		Capability: string(u.name), Reason: "this nines does not know the runtime",
-		Remedy: "use netns or lxc",
+		Capability: string(u.name), Reason: "unknown runtime",
+		Remedy: "use a version of nines that has it",
 	}
 }
 

@@ -60,13 +60,13 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// explain adds to a connection's error how the engine ended and its last words.
+// explain adds to a connection's error how the engine ended and its last output.
 func (p *process) explain(err, ended error) error {
 	if ended != nil {
 		err = fmt.Errorf("%w; it ended with %w", err, ended)
 	}
 	if said := strings.TrimSpace(p.log.tail(400)); said != "" {
-		err = fmt.Errorf("%w; its last words: %s", err, said)
+		err = fmt.Errorf("%w; its last output: %s", err, said)
 	}
 	return err
 }

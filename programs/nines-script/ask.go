@@ -19,11 +19,11 @@ import (
 func ask(ctx context.Context, request wire.Request, body io.Reader) (string, error) {
 	path := os.Getenv(wire.Environment)
 	if path == "" {
-		return "", exit.Wrongf("this is for the scripts of an experiment, which 'nines run' starts (%s is not set)", wire.Environment)
+		return "", exit.Wrongf("nines-script works only in scripts that 'nines run' starts (%s is not set)", wire.Environment)
 	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
-		return "", fmt.Errorf("nines does not answer, as the run has ended: %w", err)
+		return "", fmt.Errorf("nines does not answer; the run has probably ended: %w", err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()

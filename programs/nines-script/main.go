@@ -29,8 +29,9 @@ func execute(words []string, stdout, stderr io.Writer) int {
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   wire.Command,
-		Short: "What the scripts of an experiment call in their node",
-		Long: `What the scripts of an experiment call in their node. docs/scripts.md describes it.
+		Short: "Variables, barriers, uploads and background commands for scripts in nodes",
+		Long: `Scripts in the nodes of an experiment call it for variables, barriers, uploads and
+background commands. docs/scripts.md describes it.
 
 Scripts written for pos call it as pos_get_variable, pos_set_variable, pos_sync,
 pos_upload, pos_run, pos_wait and pos_kill.`,
@@ -59,7 +60,7 @@ func (s *scopes) scope() wire.Scope {
 func newGet() *cobra.Command {
 	var from scopes
 	c := &cobra.Command{
-		Use: "get-variable KEY", Short: "Print a variable: the node's own, or else a global one",
+		Use: "get-variable KEY", Short: "Print a variable: the node's own, otherwise the global one",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			value, err := ask(c.Context(), wire.Request{Verb: wire.Get, Key: args[0], Scope: from.scope()}, nil)
@@ -93,8 +94,9 @@ func newSet() *cobra.Command {
 func newSync() *cobra.Command {
 	var tag string
 	c := &cobra.Command{
-		Use: "sync", Short: "Wait until the scripts of all nodes are here",
-		Long: `Wait until the scripts of all nodes are here. If one has ended, this fails at once and names it.`,
+		Use: "sync", Short: "Wait at a barrier for the scripts of all nodes",
+		Long: `Wait until the scripts of all nodes have reached the barrier. If one of them has ended, this
+fails at once and names its node.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := ask(c.Context(), wire.Request{Verb: wire.Sync, Name: tag}, nil)
@@ -129,10 +131,10 @@ func newUpload() *cobra.Command {
 
 func newRun() *cobra.Command {
 	c := &cobra.Command{
-		Use: "run NAME -- COMMAND [ARGUMENT]...", Short: "Start a command that goes on beside the script",
-		Long: `Start a command that goes on beside the script, until it ends, kill ends it, or the
-scripts of all nodes have ended. Its output and how it ended are uploads: NAME.stdout,
-NAME.stderr, NAME.status.`,
+		Use: "run NAME -- COMMAND [ARGUMENT]...", Short: "Start a command in the background",
+		Long: `Start a command in the background. It runs until it exits, kill ends it, or the scripts
+of all nodes have ended. Its output and status are uploaded as NAME.stdout, NAME.stderr
+and NAME.status.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 || c.ArgsLenAtDash() != 1 {
 				return exit.Wrongf("give a name and a command, as in: run server -- iperf3 -s")
@@ -154,8 +156,8 @@ NAME.stderr, NAME.status.`,
 
 func newEnd(verb wire.Verb) *cobra.Command {
 	short := map[wire.Verb]string{
-		wire.Wait: "Wait until a command of run has ended",
-		wire.Kill: "End a command of run, and wait until it has ended",
+		wire.Wait: "Wait for a command started with run",
+		wire.Kill: "End a command started with run, and wait for it",
 	}[verb]
 	c := &cobra.Command{
 		Use: string(verb) + " NAME", Short: short,
@@ -182,5 +184,5 @@ func (e *endedError) Error() string {
 // ignoreLoop takes a flag with which pos says that something belongs to a run of the loop; here
 // everything belongs to the trial that it happens in.
 func ignoreLoop(c *cobra.Command) {
-	c.Flags().BoolP("loop", "l", false, "as pos has it; everything belongs to its trial anyway")
+	c.Flags().BoolP("loop", "l", false, "accepted for pos; no effect")
 }

@@ -42,7 +42,7 @@ type agentCall struct {
 	every     time.Duration
 }
 
-// What may be done when a pod's wish does not hold any more.
+// What may be done when a pod's wish is no longer met.
 const (
 	onBrokenWarn  = "warn"
 	onBrokenEvict = "evict"
@@ -82,7 +82,7 @@ With --on-broken evict it is moved, too, if another node holds its wish.`,
 	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service, and what they tell Node Feature Discovery")
 	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure the way to in a round; 0 for none")
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port from which packets of other nodes come back, the same on every node")
-	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish does not hold any more: warn (an event), or evict as well")
+	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish is no longer met: warn (an event), or evict as well")
 	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the least time between two evictions from this node")
 	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
 	return c

@@ -40,7 +40,7 @@ export const onlyScripts = (page: Page): boolean =>
 export function scriptTable(page: Page): Table {
   return table<Row>({
     id: "scripts-table",
-    caption: "How each node's script ended, and what it left",
+    caption: "How each node's script ended, and its files",
     rows: () => page.trials.flatMap((trial) => (trial.scripts ?? []).map((script) => ({
       id: trial.id, label: `${labelOf(trial.variables, page.variables)}${trial.repeat > 1 ? ` #${trial.repeat}` : ""}`, script,
     }))),

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/lab"
+)
+
+// TestEveryChangeIsWritten sets one field of the changes after the other: apply prints a line for each.
+func TestEveryChangeIsWritten(t *testing.T) {
+	lines := map[string]string{}
+	for i := range reflect.TypeFor[lab.Changes]().NumField() {
+		name := reflect.TypeFor[lab.Changes]().Field(i).Name
+		t.Run(name, func(t *testing.T) {
+			var c lab.Changes
+			switch f := reflect.ValueOf(&c).Elem().Field(i).Addr().Interface().(type) {
+			case *[]string:
+				*f = []string{"dut"}
+			case *bool:
+				*f = true
+			default:
+				t.Fatalf("a change of type %T: this test and writeChanges do not know it", f)
+			}
+			var out bytes.Buffer
+			if err := writeChanges(&out, c); err != nil {
+				t.Fatal(err)
+			}
+			line := out.String()
+			if strings.Count(line, "\n") != 1 || strings.Contains(line, "nothing") || lines[line] != "" {
+				t.Errorf("it is written as %q, as is %q", line, lines[line])
+			}
+			lines[line] = name
+		})
+	}
+}
