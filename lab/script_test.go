@@ -143,7 +143,7 @@ func TestSignalsToAGroupAreNotForwarded(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, "name: tbsignals\ntopology: {nodes: {a: {}}}\n")
 	for _, inGroup := range []bool{true, false} {
-		argv := []string{"sh", "-c", "trap 'echo interrupted; exit' INT; echo ready; read -r line; echo $line"}
+		argv := []string{"sh", "-c", "trap 'echo interrupted; exit 0' INT; echo ready; read -r line; echo $line"}
 		cmd, err := lab.Command(context.Background(), "a", argv, ExecOptions{InGroup: inGroup})
 		if err != nil {
 			t.Fatal(err)

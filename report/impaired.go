@@ -18,10 +18,10 @@ type onPurpose struct {
 }
 
 // purposes are a list of these, found by their text.
-type purposes struct{ firstLines[string, onPurpose] }
+type purposes = firstLines[string, onPurpose]
 
-// add adds a text to the list, or a trial to the text that is there.
-func (p *purposes) add(text, trial string) {
+// addPurpose adds a text to a list, or a trial to the text that is there.
+func addPurpose(p *purposes, text, trial string) {
 	text = terminal.Cut(text, mostLineText)
 	if line := p.line(text, trial); line != nil {
 		line.text = text
@@ -68,10 +68,10 @@ func purposesOf(r *result.Result) (impaired, events purposes, err error) {
 			return purposes{}, purposes{}, err
 		}
 		for _, one := range details.Impairments {
-			impaired.add(fmt.Sprintf("%s  packets from %s: %s", one.Link, one.From, one.What), trial.ID)
+			addPurpose(&impaired, fmt.Sprintf("%s  packets from %s: %s", one.Link, one.From, one.What), trial.ID)
 		}
 		for _, one := range details.Events {
-			events.add(one.String(), trial.ID)
+			addPurpose(&events, one.String(), trial.ID)
 		}
 	}
 	return impaired, events, nil
