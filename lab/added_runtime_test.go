@@ -84,7 +84,7 @@ func TestARuntimeIsAddedInOneFile(t *testing.T) {
 	if err == nil {
 		_, err = file.Experiment()
 	}
-	if err == nil || !strings.Contains(err.Error(), "a cell node has no mounts") || !strings.Contains(err.Error(), "runtime: netns, lxc") {
+	if err == nil || !strings.Contains(err.Error(), "cell nodes have no mounts") || !strings.Contains(err.Error(), "runtime: netns, lxc") {
 		t.Errorf("a key that it does not take: %v", err)
 	}
 	p := planOf(t, cellLab)
