@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"nines.dev/nines/exit"
@@ -494,18 +495,25 @@ func (b *builder) configure(ctx context.Context, w work) error {
 	})
 }
 
-// awaitLinks waits until the links of the work are ready: at both ends and in the fabric.
+// awaitLinks waits until the links of the work are ready: at both ends and in the fabric. So are
+// interfaces that were set up again.
 func (b *builder) awaitLinks(ctx context.Context, w work) error {
-	var holders []link.Holder
-	seen := map[string]bool{}
+	touched := map[string]bool{}
 	var links []plan.Link
 	for _, l := range w.links {
 		links = append(links, l.Link)
 		for _, e := range l.endpoints {
-			if !seen[e.Node] {
-				seen[e.Node] = true
-				holders = append(holders, holderOf(b.running.of(e.Node)))
-			}
+			touched[e.Node] = true
+		}
+	}
+	for name := range w.interfaces {
+		nodeName, _, _ := strings.Cut(name, ":")
+		touched[nodeName] = true
+	}
+	var holders []link.Holder
+	for _, n := range b.plan.Nodes {
+		if touched[n.Name] {
+			holders = append(holders, holderOf(b.running.of(n.Name)))
 		}
 	}
 	for _, l := range w.links {
