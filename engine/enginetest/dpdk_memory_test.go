@@ -29,25 +29,37 @@ func wantHugepages(t *testing.T, pages int) {
 	t.Helper()
 	labtest.Require(t, "root, for DPDK's memory", os.Geteuid() == 0)
 	labtest.Hugepages(t)
-	if missing := pages - freeHugepages(t); missing > 0 {
-		addHugepages(t, missing)
-		t.Cleanup(func() { addHugepages(t, -missing) })
+	before := reservedHugepages(t)
+	// Where memory is in pieces, the kernel reserves fewer than it is asked for.
+	for try := 0; try < 20 && freeHugepages(t) < pages; try++ {
+		if try > 0 {
+			_ = os.WriteFile("/proc/sys/vm/compact_memory", []byte("1"), 0) // a kernel may not have it
+			time.Sleep(100 * time.Millisecond)
+		}
+		reserveHugepages(t, reservedHugepages(t)+pages-freeHugepages(t))
 	}
+	added := reservedHugepages(t) - before // another test of this process may have its own
+	t.Cleanup(func() { reserveHugepages(t, reservedHugepages(t)-added) })
 	labtest.Require(t, fmt.Sprintf("memory for %d hugepages of 2 MiB", pages), freeHugepages(t) >= pages)
 }
 
-func addHugepages(t *testing.T, pages int) {
+const nrHugepages = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+
+func reservedHugepages(t *testing.T) (reserved int) {
 	t.Helper()
-	const path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(nrHugepages)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var reserved int
 	if _, err := fmt.Sscan(string(text), &reserved); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strconv.Itoa(reserved+pages)), 0); err != nil {
+	return reserved
+}
+
+func reserveHugepages(t *testing.T, pages int) {
+	t.Helper()
+	if err := os.WriteFile(nrHugepages, []byte(strconv.Itoa(pages)), 0); err != nil {
 		t.Fatal(err)
 	}
 }
