@@ -135,7 +135,7 @@ func (l *Lab) deadPower() ([]Fault, error) {
 	}
 	problem := fmt.Sprintf("the program that answers IPMI and Redfish for the nodes has ended (process %d)", id.PID)
 	if said := node.LastLines(l.state.powerLog()); said != "" {
-		problem += "; its last words were: " + said
+		problem += "; its last output was: " + said
 	}
 	return []Fault{{Of: powerPart, Part: powerPart, Problem: problem, remedy: powerAgain, target: l.name}}, nil
 }

@@ -8,15 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/power"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -48,80 +43,6 @@ func powerText(t testing.TB, runtime, address string) (text, passwordFile string
 		t.Fatal(err)
 	}
 	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbpower", "name: tbpow"+runtime, "ADDRESS", address, "PASSWORD", passwordFile).Replace(powerLab), passwordFile
-}
-
-// console is a client of IPMI or Redfish: the programs that operators use.
-type console struct {
-	t        *testing.T
-	address  string
-	password string // the file
-	port     int
-}
-
-// call runs a client, with more patience than it has by itself, as the host may be busy, and returns what it prints and its exit code.
-func (c console) call(program string, arguments ...string) (string, int) {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, arguments...)
-	// With these, Python's requests checks certificates even where its caller wants none checked.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "REQUESTS_CA_BUNDLE=") || strings.HasPrefix(variable, "CURL_CA_BUNDLE=")
-	})
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if cmd.ProcessState == nil || ctx.Err() != nil {
-		c.t.Fatalf("%s %v: %v: %s", program, arguments, err, out.String())
-	}
-	return out.String(), cmd.ProcessState.ExitCode()
-}
-
-func (c console) ipmitool(suite int, arguments ...string) (string, int) {
-	c.t.Helper()
-	return c.call("ipmitool", append([]string{"-I", "lanplus", "-N", "10", "-C", fmt.Sprint(suite), "-H", c.address, "-p", fmt.Sprint(c.port), "-U", "admin", "-f", c.password}, arguments...)...)
-}
-
-func (c console) fence(program string, action string) (string, int) {
-	c.t.Helper()
-	arguments := []string{"--ip=" + c.address, "--username=admin", "--password-script=" + c.script(), "--action=" + action, "--power-wait=0", "--delay=0", "--power-timeout=120", "--shell-timeout=60", "--login-timeout=60"}
-	if program == "fence_ipmilan" {
-		arguments = append(arguments, fmt.Sprintf("--ipport=%d", c.port), "--lanplus", "--cipher=17", "--ipmitool-timeout=10")
-	} else {
-		arguments = append(arguments, "--ipport=8443", "--ssl-insecure", "--systems-uri=/redfish/v1/Systems/dut")
-	}
-	return c.call(program, arguments...)
-}
-
-// script prints the password, for fence agents.
-func (c console) script() string {
-	path := c.password + ".sh"
-	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat "+c.password+"\n"), 0o700); err != nil {
-		c.t.Fatal(err)
-	}
-	return path
-}
-
-func (c console) redfishtool(arguments ...string) (string, int) {
-	c.t.Helper()
-	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Session", "-T", "60"}, arguments...)...)
-}
-
-// sushy is the client of OpenStack's Ironic, a library of Python's.
-func (c console) sushy(call string) (string, int) {
-	c.t.Helper()
-	program := fmt.Sprintf(`
-import sushy, sys
-root = sushy.Sushy("https://%s:8443", username="admin", password=open("%s").readline().strip(), verify=False)
-system = root.get_system("/redfish/v1/Systems/dut")
-%s
-`, c.address, c.password, call)
-	return c.call("/usr/bin/python3", "-W", "ignore", "-c", program)
-}
-
-func (c console) ipmipower(what string) (string, int) {
-	c.t.Helper()
-	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", powerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--session-timeout=60000", "--retransmission-timeout=10000", "--"+what)
 }
 
 // settled waits until a node is on or off and nothing is done to it any more, and returns its pid 1.
@@ -287,13 +208,6 @@ func TestPowerSteps(t *testing.T) {
 	}
 }
 
-// needClient skips a test without one of the programs that operators use.
-func needClient(t *testing.T, program string) {
-	t.Helper()
-	_, err := exec.LookPath(program)
-	labtest.Require(t, program, err == nil)
-}
-
 // secretNowhere looks for the password where it must not be.
 func secretNowhere(t *testing.T, lab *Lab) {
 	t.Helper()
@@ -422,161 +336,6 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	}
 	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-// TestPowerOfAMeasuredLab: the process that measures does it, for those who come through its door, and
-// tells the trial; a node that is off makes each trial invalid.
-func TestPowerOfAMeasuredLab(t *testing.T) {
-	labtest.Root(t)
-	needClient(t, "ipmitool")
-	text, password := powerText(t, "netns", "127.77.4.1")
-	p := planOf(t, text)
-	m := begin(t, p)
-	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-	})
-	c := console{t: t, address: "127.77.4.1", password: password, port: 6001}
-	pid := lab.PID("dut")
-	if said, code := c.ipmitool(17, "power", "reset"); code != 0 {
-		t.Fatalf("exit code %d: %s", code, said)
-	}
-	var told []Restarted
-	eventually(t, "the node is reset by the measuring process", func() bool {
-		told = append(told, lab.TakeRestarts()...)
-		return lab.Alive("dut") && lab.PID("dut") != pid && len(told) > 0
-	})
-	if len(told) != 1 || told[0].Node != "dut" || told[0].How != "restarted" || !strings.Contains(told[0].Why, "power reset, asked for by IPMI from 127.") {
-		t.Errorf("told: %+v", told)
-	}
-	silent := func(string) {}
-	if err := Power(context.Background(), lab.Name(), "dut", power.Off, "a test", silent); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if told := lab.TakeRestarts(); len(told) != 1 || told[0].How != wasStopped || !strings.Contains(told[0].Why, "power off") {
-			t.Errorf("while the node is off: %+v", told)
-		}
-	}
-	if err := Power(context.Background(), lab.Name(), "dut", power.On, "a test", silent); err != nil {
-		t.Fatal(err)
-	}
-	lab.TakeRestarts()
-	if told := lab.TakeRestarts(); len(told) > 0 {
-		t.Errorf("when it is on again: %+v", told)
-	}
-	if err := Power(context.Background(), lab.Name(), "nobody", power.On, "a test", silent); err == nil || !strings.Contains(err.Error(), "dut, far, load") {
-		t.Errorf("a node that is not there: %v", err)
-	}
-	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
-		t.Errorf("in the end: %v, %v", faults, err)
-	}
-}
-
-// TestAMeasuredLabWithoutPowerHasNoDoor.
-func TestAMeasuredLabWithoutPowerHasNoDoor(t *testing.T) {
-	labtest.Root(t)
-	text, _ := powerText(t, "netns", "127.77.5.1")
-	text, _, _ = strings.Cut(text, "power:")
-	p := planOf(t, text)
-	m := begin(t, p)
-	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := Power(context.Background(), lab.Name(), "dut", power.Reset, "a test", func(string) {}); err == nil || !strings.Contains(err.Error(), "with the section power") {
-		t.Errorf("a reset: %v", err)
-	}
-}
-
-// TestSoftLetsProcessesEnd: what runs in a node gets SIGTERM and time; what ignores it is ended after
-// HaltPatience.
-func TestSoftLetsProcessesEnd(t *testing.T) {
-	forRuntimes(t, func(t *testing.T, runtime string) {
-		text, _, _ := strings.Cut(strings.Replace(powerLab, "name: tbpower", "name: tbsoft"+runtime, 1), "power:")
-		text = strings.Replace(text, "RUNTIME", keysOf(t, runtime), 1)
-		lab := up(t, text)
-		in(t, lab, "dut", "sh", "-c", `sh -c 'trap "sleep 0.2; echo ended > /tmp/said; exit 0" TERM; touch /tmp/ready; while :; do sleep 0.1; done' >/dev/null 2>&1 &
-			while [ ! -e /tmp/ready ]; do sleep 0.05; done; rm /tmp/ready`)
-		t.Cleanup(func() { _ = os.Remove("/tmp/said") }) // of netns, which sees the host's files
-		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, "a test", func(string) {}); err != nil {
-			t.Fatal(err)
-		}
-		settled(t, lab, "dut", false)
-		if err := Power(context.Background(), lab.Name(), "dut", power.On, "a test", func(string) {}); err != nil {
-			t.Fatal(err)
-		}
-		now, err := Open(lab.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if said := in(t, now, "dut", "cat", "/tmp/said"); said != "ended" {
-			t.Errorf("the process could not end by itself: %q", said)
-		}
-		if runtime != "netns" {
-			return
-		}
-		in(t, now, "dut", "sh", "-c", `trap "" TERM; sleep 1000 >/dev/null 2>&1 &`)
-		var lines []string
-		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, "a test", func(line string) { lines = append(lines, line) }); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "has not ended within") }) {
-			t.Errorf("the fallback is not told: %q", lines)
-		}
-		settled(t, lab, "dut", false)
-	})
-}
-
-// TestSoftLetsAnImagesProcessEnd: a container's own first process gets SIGTERM if it catches it, and
-// nobody waits for one that does not.
-func TestSoftLetsAnImagesProcessEnd(t *testing.T) {
-	labtest.Root(t)
-	ociDriver(t, "runc")
-	image := ociImage(t, v1.Config{})
-	lab := up(t, fmt.Sprintf(`
-name: tbsoftimage
-topology:
-  nodes:
-    polite: {runtime: oci, image: %q, command: [/bin/sh, -c, "trap 'echo ended > /srv/said; exit 0' TERM; touch /srv/ready; while :; do sleep 0.1; done"]}
-    deaf: {runtime: oci, image: %q, command: [/bin/sleep, "100000"]}
-`, image, image))
-	for _, name := range []string{"polite", "deaf"} {
-		if name == "polite" {
-			in(t, lab, name, "sh", "-c", "while [ ! -e /srv/ready ]; do sleep 0.05; done")
-		}
-		var lines []string
-		if err := Power(context.Background(), lab.Name(), name, power.Soft, "a test", func(line string) { lines = append(lines, line) }); err != nil {
-			t.Fatal(err)
-		}
-		if len(lines) > 0 {
-			t.Errorf("%s: %q", name, lines)
-		}
-		settled(t, lab, name, false)
-		if err := Power(context.Background(), lab.Name(), name, power.On, "a test", func(string) {}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now, err := Open(lab.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if said := in(t, now, "polite", "cat", "/srv/said"); said != "ended" {
-		t.Errorf("the process could not end by itself: %q", said)
 	}
 }
 

@@ -200,7 +200,7 @@ func (l *Lab) deadSSHServers() ([]Fault, error) {
 		}
 		problem := fmt.Sprintf("the SSH server of node %s has ended (process %d)", n.Name, id.PID)
 		if said := node.LastLines(l.sshLog(n.Name)); said != "" {
-			problem += "; its last words were: " + said
+			problem += "; its last output was: " + said
 		}
 		faults = append(faults, Fault{Of: "the SSH server of node " + n.Name, Part: "node " + n.Name, Problem: problem, remedy: loginAgain, target: n.Name})
 	}

@@ -114,7 +114,7 @@ func writeDisturbances(out io.Writer, in *lab.Inspection) {
 		if d.Alive {
 			fmt.Fprintf(out, "\ndisturb %s: %s on %s for %v in every %v, by process %d\n", d.Name, d.Kind, d.Where(), d.Length, d.Period, d.PID)
 		} else {
-			fmt.Fprintf(out, "\ndisturb %s: %s has ended (process %d); its last words were: %s\n", d.Name, d.Kind, d.PID, terminal.Plain(d.LastLines))
+			fmt.Fprintf(out, "\ndisturb %s: %s has ended (process %d); its last output was: %s\n", d.Name, d.Kind, d.PID, terminal.Plain(d.LastLines))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func writePrograms(out io.Writer, l lab.LinkState) {
 			}
 			fmt.Fprintf(out, "\n%s: %s runs as process %d%s; its log is %s\n", l.Name, p.Name, p.PID, where, p.Log)
 		} else {
-			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last words were, in %s: %s\n", l.Name, p.Name, p.PID,
+			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last output was, in %s: %s\n", l.Name, p.Name, p.PID,
 				p.Log, terminal.Plain(p.LastLines))
 		}
 	}

@@ -75,16 +75,10 @@ func (s *Site) quietEnd(l plan.Link) string {
 }
 
 func (s *Site) onHostParent(l plan.Link, endpoints []plan.Endpoint) error {
-	ns, err := netns.Current()
-	if err != nil {
-		return err
-	}
-	defer ns.Close()
-	handle, err := ns.Netlink()
-	if err != nil {
-		return err
-	}
-	defer handle.Close()
+	return onHost(func(handle *netlink.Handle) error { return s.onParent(handle, l, endpoints) })
+}
+
+func (s *Site) onParent(handle *netlink.Handle, l plan.Link, endpoints []plan.Endpoint) error {
 	parent, err := handle.LinkByName(l.Parent)
 	if err != nil {
 		return fmt.Errorf("parent %q: %w", l.Parent, err)

@@ -31,9 +31,15 @@ func (p Place) Halt(ctx context.Context, n plan.Node, r *Running) error {
 		// LXC's monitor cleans up after the container, and then ends.
 		return !r.Alive() && !p.hasMonitor(n)
 	}
+	return p.awaitEnd(ctx, ended, fmt.Sprintf("node %s: its systemd has not powered off", n.Name))
+}
+
+// awaitEnd waits until what was asked to end has done so. After HaltPatience it says what is overdue,
+// which its caller then ends.
+func (p Place) awaitEnd(ctx context.Context, ended func() bool, overdue string) error {
 	for deadline := time.Now().Add(HaltPatience); !ended(); {
 		if time.Now().After(deadline) {
-			p.Progress(fmt.Sprintf("node %s: its systemd has not powered off within %v, and is ended", n.Name, HaltPatience))
+			p.Progress(fmt.Sprintf("%s within %v, and is ended", overdue, HaltPatience))
 			return nil
 		}
 		select {

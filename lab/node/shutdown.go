@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,18 +37,8 @@ func (p Place) ShutDown(ctx context.Context, n plan.Node, r *Running) error {
 			return fmt.Errorf("node %q: ask process %d to end: %w", n.Name, id.PID, err)
 		}
 	}
-	for deadline := time.Now().Add(HaltPatience); first.Alive() && anyAlive(inside); {
-		if time.Now().After(deadline) {
-			p.Progress(fmt.Sprintf("node %s: what runs in it has not ended within %v, and is ended", n.Name, HaltPatience))
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	return nil
+	ended := func() bool { return !first.Alive() || !anyAlive(inside) }
+	return p.awaitEnd(ctx, ended, fmt.Sprintf("node %s: what runs in it has not ended", n.Name))
 }
 
 // inPIDNamespaceOf are the other processes of a first process's PID namespace.
