@@ -84,16 +84,13 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 		return held, err
 	}
 	s := k.site(held.Order, j)
-	if s.MAC == "" {
-		s.MAC = madeMAC(held.Holder, held.Port.Name)
-	}
 	device, err := kinds[held.Port.Tier].device(s, pod)
 	if err == nil {
 		err = s.configure(pod, device)
 	}
 	if err == nil {
 		held.Namespace, held.Cookie = path, cookie
-		held.Hardware, held.Size = device.Attrs().HardwareAddr.String(), device.Attrs().MTU
+		held.Size = device.Attrs().MTU
 		err = k.write(held)
 	}
 	if err != nil {
@@ -116,7 +113,7 @@ func (s site) configure(pod *netns.Namespace, device netlink.Link) error {
 		return err
 	}
 	defer handle.Close()
-	for _, a := range s.addresses() {
+	for _, a := range s.All() {
 		// Nobody else on the port's network has it, so it need not be tried first.
 		address := &netlink.Addr{IPNet: ipNet(a), Flags: unix.IFA_F_NODAD}
 		if a.Addr().Is4() {

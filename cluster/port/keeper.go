@@ -39,9 +39,8 @@ type Held struct {
 	// empty before Attach.
 	Namespace string `json:"netns,omitempty"`
 	Cookie    uint64 `json:"cookie,omitempty"`
-	// Hardware is the device's MAC address, and MTU that of its packets, once it is attached.
-	Hardware string `json:"hardware,omitempty"`
-	Size     int    `json:"size,omitempty"`
+	// Size is the MTU of the device, once it is attached.
+	Size int `json:"size,omitempty"`
 }
 
 // TakenError means that somebody else holds a port.
@@ -83,6 +82,9 @@ func (k Keeper) place(parent, name string) folder.Place {
 func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
 	if err := o.check(); err != nil {
 		return Held{}, err
+	}
+	if o.MAC == "" {
+		o.MAC = madeMAC(o.Holder, o.Port.Name)
 	}
 	var held Held
 	err := k.locked(ctx, o.Port.Parent, func() error {

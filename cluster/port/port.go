@@ -42,8 +42,13 @@ type Order struct {
 	Holder string `json:"holder"`
 	Pod    Pod    `json:"pod,omitzero"`
 	Port   Port   `json:"port"`
+	// Claim and Request say what it was asked for by; empty where there are no claims.
+	Claim   string `json:"claim,omitempty"`
+	Request string `json:"request,omitempty"`
 	// Interface is the device's name in the pod.
 	Interface string `json:"interface,omitempty"`
+	// Mount is the folder in which the pod finds a socket.
+	Mount string `json:"mount,omitempty"`
 	// MAC is the address of its end; empty is one that nines makes of the holder and the port.
 	MAC string `json:"mac,omitempty"`
 	// Addresses of the device in the pod; none is those of the port.
@@ -111,8 +116,8 @@ func (o Order) check() error {
 	return CheckInterface(o.Interface)
 }
 
-// addresses are those of the device in the pod.
-func (o Order) addresses() []netip.Prefix {
+// All are the addresses of the device in the pod.
+func (o Order) All() []netip.Prefix {
 	if len(o.Addresses) > 0 {
 		return o.Addresses
 	}
@@ -121,7 +126,8 @@ func (o Order) addresses() []netip.Prefix {
 
 // same is true for the same order, made again.
 func (o Order) same(other Order) bool {
-	return o.Holder == other.Holder && o.Pod == other.Pod && o.Interface == other.Interface && o.MAC == other.MAC &&
+	return o.Holder == other.Holder && o.Pod == other.Pod && o.Claim == other.Claim && o.Request == other.Request &&
+		o.Interface == other.Interface && o.Mount == other.Mount && o.MAC == other.MAC &&
 		slices.Equal(o.Addresses, other.Addresses) && slices.Equal(o.Routes, other.Routes) &&
 		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.MTU == other.Port.MTU &&
 		slices.Equal(o.Port.Addresses, other.Port.Addresses)
