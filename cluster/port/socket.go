@@ -79,6 +79,9 @@ func (k Keeper) restore(ctx context.Context, held Held) error {
 	if !held.Port.IsSocket() {
 		return nil
 	}
+	if !listens(ctx, held.Port.Socket) {
+		return fmt.Errorf("port %s: the node's switch does not run", held.Port.Name)
+	}
 	has := false
 	err := withSwitch(ctx, held.Port.Socket, func(c *client.Client) error {
 		stats, err := c.SwitchStats()
