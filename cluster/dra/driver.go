@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	resource "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 
 	"nines.dev/nines/cluster/port"
@@ -22,6 +26,8 @@ type Driver struct {
 	Keeper port.Keeper
 	// CDI is the folder in which the container runtime looks for devices.
 	CDI string
+	// Exists tells whether a claim, "NAMESPACE/NAME", is still there with that UID.
+	Exists func(ctx context.Context, claim, uid string) (bool, error)
 
 	inventory atomic.Pointer[Inventory]
 }
@@ -69,6 +75,11 @@ func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) ([]por
 	}
 	for i, o := range orders {
 		h, err := d.Keeper.Take(ctx, o)
+		if taken := new(port.TakenError); errors.As(err, &taken) && d.isGone(ctx, taken.By) {
+			if err = d.giveBack(ctx, taken.By.Holder); err == nil {
+				h, err = d.Keeper.Take(ctx, o)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -76,6 +87,25 @@ func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) ([]por
 		slog.Info("taken", "port", o.Port.Name, "claim", o.Claim, "pod", o.Pod.Name)
 	}
 	return orders, nil
+}
+
+// isGone tells whether the claim that holds a port is there no more: a kubelet that has lost its files
+// does not have it unprepared. Where that cannot be said, it is there.
+func (d *Driver) isGone(ctx context.Context, by port.Order) bool {
+	there, err := d.Exists(ctx, by.Claim, by.Holder)
+	return err == nil && !there
+}
+
+// ExistsIn asks an API server whether a claim is there.
+func ExistsIn(kube kubernetes.Interface) func(ctx context.Context, claim, uid string) (bool, error) {
+	return func(ctx context.Context, claim, uid string) (bool, error) {
+		namespace, name, _ := strings.Cut(claim, "/")
+		object, err := kube.ResourceV1().ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil && string(object.UID) == uid, err
+	}
 }
 
 // show tells the runtime and the pod of a claim's ports.

@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 
 	"nines.dev/nines/cluster/port"
@@ -123,6 +125,7 @@ func newDriver(t *testing.T) *Driver {
 	t.Helper()
 	folder := t.TempDir()
 	d := &Driver{Node: "n1", Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, CDI: filepath.Join(folder, "cdi")}
+	d.Exists = func(context.Context, string, string) (bool, error) { return true, nil }
 	d.Offer(ports(t))
 	return d
 }
@@ -177,6 +180,25 @@ func TestOneClaimThatFailsLeavesTheOthers(t *testing.T) {
 	results := d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), claim("b", "q", "x=macvlan-eth0-9"))
 	if results["a"].Err != nil || results["b"].Err == nil {
 		t.Errorf("%+v", results)
+	}
+}
+
+// TestAPortOfAClaimThatIsGoneIsFree, as where the kubelet has lost what it knew of it.
+func TestAPortOfAClaimThatIsGoneIsFree(t *testing.T) {
+	d := newDriver(t)
+	d.prepare(t, claim("a", "p", "x=macvlan-eth0-1", "x=macvlan-eth0-2"))
+	d.Exists = ExistsIn(fake.NewClientset())
+	if r := d.prepare(t, claim("b", "q", "x=macvlan-eth0-1"))["b"]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	held, err := d.Keeper.Held()
+	if err != nil || len(held) != 1 || held[0].Holder != "b" {
+		t.Errorf("held: %+v, %v", held, err)
+	}
+	// One of the same name, but made anew, is another.
+	d.Exists = ExistsIn(fake.NewClientset(&resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "claim-b", UID: "b"}}))
+	if r := d.prepare(t, claim("c", "q", "x=macvlan-eth0-1"))["c"]; r.Err == nil {
+		t.Error("a port was taken from a claim that is there")
 	}
 }
 

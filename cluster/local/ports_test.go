@@ -94,7 +94,8 @@ func (c *cluster) withPort(name, node string) {
 	c.t.Helper()
 	template, zero := "fast-interface", int64(0)
 	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"of": "ports"}},
+		// It is not to start in the moment in which no driver runs.
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"required-plugins.noderesource.dev": "[nines-ports]"}},
 		Spec: v1.PodSpec{
 			NodeSelector:                  map[string]string{"kubernetes.io/hostname": node},
 			TerminationGracePeriodSeconds: &zero,
@@ -214,7 +215,8 @@ func (c *cluster) overTheSwitch(t *testing.T) {
 		received <- outcome{r, err}
 	}()
 	select {
-	case trial.StartNs = <-started:
+	case at := <-started:
+		trial.StartNs = at + 1e9
 	case ended := <-received:
 		t.Fatal(ended.error)
 	}

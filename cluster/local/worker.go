@@ -147,6 +147,10 @@ address = "` + containerdSocket + `"
 [plugins."io.containerd.internal.v1.opt"]
 path = "/var/lib/containerd/opt"
 
+# A pod may say that it does not start without a plugin of NRI, such as that which gives it its ports.
+[plugins."io.containerd.nri.v1.nri".default_validator]
+enable = true
+
 [plugins."io.containerd.cri.v1.images"]
 snapshotter = "overlayfs"
 [plugins."io.containerd.cri.v1.images".pinned_images]

@@ -86,7 +86,7 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	s := k.site(held.Order, j)
 	device, err := kinds[held.Port.Tier].device(s, pod)
 	if err == nil {
-		err = s.configure(pod, device)
+		err = s.configure(ctx, pod, device)
 	}
 	if err == nil {
 		held.Namespace, held.Cookie = path, cookie
@@ -107,7 +107,7 @@ func (k Keeper) detach(ctx context.Context, j *journal.Journal) error {
 // configure gives the device its addresses and routes, and sets it up:
 //
 //	ip -n POD address add ADDRESS dev IF; ip -n POD link set IF up; ip -n POD route add TO via VIA dev IF
-func (s site) configure(pod *netns.Namespace, device netlink.Link) error {
+func (s site) configure(ctx context.Context, pod *netns.Namespace, device netlink.Link) error {
 	handle, err := pod.Netlink()
 	if err != nil {
 		return err
@@ -123,7 +123,15 @@ func (s site) configure(pod *netns.Namespace, device netlink.Link) error {
 			return fmt.Errorf("give %s the address %s: %w", s.Interface, a, err)
 		}
 	}
-	if err := handle.LinkSetUp(device); err != nil {
+	err = handle.LinkSetUp(device)
+	if errors.Is(err, unix.EADDRINUSE) {
+		// The pod had a namespace before this one, and the kernel has not taken down the device in it yet,
+		// which has the same MAC address (macvlan_open in drivers/net/macvlan.c).
+		if err = netns.Settle(ctx); err == nil {
+			err = handle.LinkSetUp(device)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("set %s up: %w", s.Interface, err)
 	}
 	for _, r := range s.Routes {

@@ -26,17 +26,17 @@ import (
 //	│ card ══ peer      bridge    │     │ net1 │
 //	│  └ macvlan ─────────────────┼─────┤      │
 //	└─────────────────────────────┘     └──────┘
-type node struct {
+type machine struct {
 	t *testing.T
 	Keeper
 	ns    *netns.Namespace
 	notes []string
 }
 
-func newNode(t *testing.T) *node {
+func newMachine(t *testing.T) *machine {
 	t.Helper()
 	labtest.Require(t, "root", os.Geteuid() == 0)
-	n := &node{t: t, ns: namespace(t)}
+	n := &machine{t: t, ns: namespace(t)}
 	n.Folder = filepath.Join(t.TempDir(), "ports")
 	n.Note = func(note string) { n.notes = append(n.notes, note) }
 	n.do(func() error {
@@ -72,7 +72,7 @@ func namespace(t *testing.T) *netns.Namespace {
 }
 
 // do runs f on the node.
-func (n *node) do(f func() error) {
+func (n *machine) do(f func() error) {
 	n.t.Helper()
 	if err := n.ns.Do(f); err != nil {
 		n.t.Fatal(err)
@@ -82,7 +82,7 @@ func (n *node) do(f func() error) {
 // path is where another process finds a namespace that this one has open.
 func path(ns *netns.Namespace) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.FD()) }
 
-func (n *node) order(holder, port string) Order {
+func (n *machine) order(holder, port string) Order {
 	return Order{
 		Holder: holder, Pod: Pod{Namespace: "default", Name: holder, UID: holder}, Interface: "net1",
 		Port:      Port{Name: port, Tier: spec.LinkMacvlan, Parent: "card"},
@@ -91,14 +91,14 @@ func (n *node) order(holder, port string) Order {
 	}
 }
 
-func (n *node) take(o Order) Held {
+func (n *machine) take(o Order) Held {
 	n.t.Helper()
 	var held Held
 	n.do(func() (err error) { held, err = n.Take(context.Background(), o); return err })
 	return held
 }
 
-func (n *node) attach(o Order, pod *netns.Namespace) Held {
+func (n *machine) attach(o Order, pod *netns.Namespace) Held {
 	n.t.Helper()
 	var held Held
 	n.do(func() (err error) {
@@ -108,7 +108,7 @@ func (n *node) attach(o Order, pod *netns.Namespace) Held {
 	return held
 }
 
-func (n *node) giveBack(holder string) {
+func (n *machine) giveBack(holder string) {
 	n.t.Helper()
 	n.do(func() error { return n.GiveBack(context.Background(), holder) })
 }
@@ -137,7 +137,7 @@ func devices(t *testing.T, ns *netns.Namespace) string {
 const bare = "peer veth, card veth, br bridge"
 
 // empty fails if anything is left on the node.
-func (n *node) empty() {
+func (n *machine) empty() {
 	n.t.Helper()
 	if left := devices(n.t, n.ns); left != bare {
 		n.t.Errorf("the node has %s", left)
@@ -156,7 +156,7 @@ func TestAPortIsTakenAttachedAndGivenBack(t *testing.T) {
 		{Name: "b-1", Tier: spec.LinkBridge, Parent: "br", MTU: 1300},
 	} {
 		t.Run(string(p.Tier), func(t *testing.T) {
-			n, pod := newNode(t), namespace(t)
+			n, pod := newMachine(t), namespace(t)
 			o := n.order("claim", p.Name)
 			o.Port = p
 			n.take(o)
@@ -222,7 +222,7 @@ func looksLike(held Held, o Order) error {
 }
 
 func TestAPortIsOfOneHolder(t *testing.T) {
-	n := newNode(t)
+	n := newMachine(t)
 	n.take(n.order("first", "m-1"))
 	n.do(func() error {
 		_, err := n.Take(context.Background(), n.order("second", "m-1"))
@@ -247,7 +247,7 @@ func TestAPortIsOfOneHolder(t *testing.T) {
 
 // TestManyTakeTheSamePort has as many holders as can be want one port at the same time: one gets it.
 func TestManyTakeTheSamePort(t *testing.T) {
-	n := newNode(t)
+	n := newMachine(t)
 	for range 20 {
 		var all sync.WaitGroup
 		got := make(chan string, 8)
@@ -273,7 +273,7 @@ func TestManyTakeTheSamePort(t *testing.T) {
 
 // TestAPodThatIsMadeAnewGetsItsPortAgain: its old namespace may still be there, or be gone.
 func TestAPodThatIsMadeAnewGetsItsPortAgain(t *testing.T) {
-	n, first := newNode(t), namespace(t)
+	n, first := newMachine(t), namespace(t)
 	o := n.order("claim", "m-1")
 	n.take(o)
 	n.attach(o, first)
@@ -297,7 +297,7 @@ func TestAPodThatIsMadeAnewGetsItsPortAgain(t *testing.T) {
 // TestAPodMayRenameItsDevice, and give it another MAC address: it is ours all the same. What it made
 // under the old name is not.
 func TestAPodMayRenameItsDevice(t *testing.T) {
-	n, pod := newNode(t), namespace(t)
+	n, pod := newMachine(t), namespace(t)
 	o := n.order("claim", "m-1")
 	n.take(o)
 	n.attach(o, pod)
@@ -323,7 +323,7 @@ func TestAPodMayRenameItsDevice(t *testing.T) {
 }
 
 func TestAnInterfaceOfThePodsOwnStays(t *testing.T) {
-	n, pod := newNode(t), namespace(t)
+	n, pod := newMachine(t), namespace(t)
 	err := pod.Do(func() error {
 		theirs := netlink.NewLinkAttrs()
 		theirs.Name = "net1"
@@ -350,7 +350,7 @@ func TestAnInterfaceOfThePodsOwnStays(t *testing.T) {
 // TestWhatAKilledCallLeftIsMadeAgain ends calls after each of their writes, as kill -9 would: the
 // journal has an intent and no more, or the device is there and the record does not say so.
 func TestWhatAKilledCallLeftIsMadeAgain(t *testing.T) {
-	n, pod := newNode(t), namespace(t)
+	n, pod := newMachine(t), namespace(t)
 	o := n.order("claim", "m-1")
 	for what, kill := range map[string]func() error{
 		"the folder only": func() error { return os.MkdirAll(filepath.Join(n.Folder, "card", "m-1"), 0o700) },
@@ -426,7 +426,7 @@ func forgetLearnt(held *folder.Held) error {
 
 // TestAnEarlierBootsPortsAreFree: nothing of them is there but files.
 func TestAnEarlierBootsPortsAreFree(t *testing.T) {
-	n := newNode(t)
+	n := newMachine(t)
 	n.take(n.order("claim", "m-1"))
 	path := n.place("card", "m-1").Journal()
 	j, err := journal.Read(path)

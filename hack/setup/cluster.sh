@@ -87,7 +87,7 @@ join() {
 
 modules=(cluster/go.mod cluster/go.sum)
 mapfile -t ours < <(sources 'cluster/*.go')
-mapfile -t kube < <(printf '%s\n' "${ours[@]}" | grep -v -e ^cluster/local/ -e ^cluster/pod/ -e ^cluster/cmd/nines-cluster/)
+mapfile -t kube < <(printf '%s\n' "${ours[@]}" | grep -v -e ^cluster/local/ -e ^cluster/pod/ -e ^cluster/port/ -e ^cluster/dra/ -e ^cluster/cmd/nines-cluster/)
 mapfile -t nines < <(sources go.mod go.sum '*.go' ':!cluster')
 parts=(
 	"$(key containerd cluster/containerd/go.mod cluster/containerd/go.sum)"

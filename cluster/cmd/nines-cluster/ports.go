@@ -78,7 +78,7 @@ func (p portsCall) run(ctx context.Context) error {
 	}
 	note := func(text string) { slog.Warn(text) }
 	service := &dra.Service{
-		Driver: &dra.Driver{Node: p.node, Keeper: port.Keeper{Folder: p.keep, Note: note}, CDI: p.cdi},
+		Driver: &dra.Driver{Node: p.node, Keeper: port.Keeper{Folder: p.keep, Note: note}, CDI: p.cdi, Exists: dra.ExistsIn(kube)},
 		Kube:   kube, Objects: objects, Sources: p.sources, Switch: p.control, Kubelet: p.kubelet, Runtime: p.runtime,
 	}
 	return service.Run(ctx)
