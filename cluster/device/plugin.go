@@ -38,7 +38,7 @@ func (p *Plugin) socket() string { return "nines-" + p.Name + ".sock" }
 
 // Run serves the kubelet until ctx ends. A kubelet that starts removes all sockets of plugins, and wants
 // them to register again.
-func (p *Plugin) Run(ctx context.Context) error {
+func (p *Plugin) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := p.serve(ctx); err != nil && ctx.Err() == nil {
 			slog.Error("serve the kubelet", "resource", Domain+p.Name, "error", err)
@@ -48,7 +48,6 @@ func (p *Plugin) Run(ctx context.Context) error {
 		case <-time.After(lookAgain):
 		}
 	}
-	return nil
 }
 
 // serve serves one life of the kubelet.
