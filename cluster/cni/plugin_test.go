@@ -51,7 +51,8 @@ type node struct {
 // ipamPlugins are where host-local and static are: the cluster's programs, or a distribution's.
 func ipamPlugins(t *testing.T) string {
 	t.Helper()
-	for _, folder := range []string{filepath.Join(os.Getenv("NINES_CLUSTER_PROGRAMS"), "cni"), "/usr/lib/cni", "/opt/cni/bin"} {
+	built := filepath.Join(labtest.Repository(), "..", "bin", "cluster", "cni")
+	for _, folder := range []string{filepath.Join(os.Getenv("NINES_CLUSTER_PROGRAMS"), "cni"), built, "/usr/lib/cni", "/opt/cni/bin"} {
 		_, errLocal := os.Stat(filepath.Join(folder, "host-local"))
 		_, errStatic := os.Stat(filepath.Join(folder, "static"))
 		if errLocal == nil && errStatic == nil {
