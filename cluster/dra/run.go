@@ -69,7 +69,7 @@ func (s *Service) Run(ctx context.Context) error {
 	helper, err := kubeletplugin.Start(ctx, s.Driver,
 		kubeletplugin.DriverName(DriverName), kubeletplugin.NodeName(s.Driver.Node), kubeletplugin.KubeClient(s.Kube),
 		kubeletplugin.RegistrarDirectoryPath(filepath.Join(s.Kubelet, "plugins_registry")),
-		kubeletplugin.PluginDataDirectoryPath(data))
+		kubeletplugin.PluginDataDirectoryPath(data), kubeletplugin.HealthService(false))
 	if err != nil {
 		return fmt.Errorf("serve the kubelet: %w", err)
 	}
