@@ -179,3 +179,9 @@ func (d *Driver) giveBack(ctx context.Context, claim string) error {
 
 // HandleError logs what went wrong in the background: writing slices is tried again.
 func (d *Driver) HandleError(_ context.Context, err error, msg string) { slog.Error(msg, "error", err) }
+
+// WatchHealthStatus is never called: a port is published while it can be had, and no other health is
+// known of it.
+func (d *Driver) WatchHealthStatus(context.Context, chan<- kubeletplugin.DeviceHealthReport) error {
+	return kubeletplugin.ErrHealthNotSupported
+}

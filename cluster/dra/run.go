@@ -69,7 +69,7 @@ func (s *Service) Run(ctx context.Context) error {
 	helper, err := kubeletplugin.Start(ctx, s.Driver,
 		kubeletplugin.DriverName(DriverName), kubeletplugin.NodeName(s.Driver.Node), kubeletplugin.KubeClient(s.Kube),
 		kubeletplugin.RegistrarDirectoryPath(filepath.Join(s.Kubelet, "plugins_registry")),
-		kubeletplugin.PluginDataDirectoryPath(data))
+		kubeletplugin.PluginDataDirectoryPath(data), kubeletplugin.HealthService(false))
 	if err != nil {
 		return fmt.Errorf("serve the kubelet: %w", err)
 	}
@@ -77,7 +77,8 @@ func (s *Service) Run(ctx context.Context) error {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		Sandboxes{Keeper: s.Driver.Keeper}.Serve(ctx, s.Runtime)
+		attached := func(ctx context.Context, held []port.Held) error { return Tell(ctx, s.Kube, s.Driver.Node, held) }
+		Sandboxes{Keeper: s.Driver.Keeper, Attached: attached}.Serve(ctx, s.Runtime)
 	}()
 	defer func() { <-served }()
 	s.follow(ctx, helper)

@@ -18,6 +18,8 @@ import (
 // of the runtime by the Node Resource Interface.
 type Sandboxes struct {
 	Keeper port.Keeper
+	// Attached is told of the ports of a claim, once they are in the pod; may be nil.
+	Attached func(context.Context, []port.Held) error
 }
 
 // RunPodSandbox attaches a pod's ports before any container of it is made. If it fails, so does the pod's

@@ -219,23 +219,33 @@ func (k Keeper) Held() ([]Held, error) {
 // Sweep removes what killed calls and earlier boots have left, and makes anew what a switch that was
 // started again has lost.
 func (k Keeper) Sweep(ctx context.Context) error {
-	paths, err := filepath.Glob(filepath.Join(k.Folder, "*", "*", folder.JournalName))
-	if err != nil {
-		return err
+	parents, err := os.ReadDir(k.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	var failures []error
-	for _, path := range paths {
-		place := filepath.Dir(path)
-		p := Port{Name: filepath.Base(place), Parent: filepath.Base(filepath.Dir(place))}
-		err := k.locked(ctx, p.Parent, func() error {
-			held, err := k.clear(ctx, p)
-			if err == nil && held != nil {
-				err = k.restore(ctx, *held)
-			}
-			return err
-		})
+	failures := []error{err}
+	for _, parent := range parents {
+		if parent.IsDir() && interfaceNames.MatchString(parent.Name()) {
+			failures = append(failures, k.locked(ctx, parent.Name(), func() error { return k.sweep(ctx, parent.Name()) }))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// sweep is Sweep for the ports of one parent.
+func (k Keeper) sweep(ctx context.Context, parent string) error {
+	folders, err := os.ReadDir(filepath.Join(k.Folder, parent))
+	failures := []error{err}
+	for _, f := range folders {
+		if !names.MatchString(f.Name()) {
+			continue // the lock
+		}
+		held, err := k.clear(ctx, Port{Name: f.Name(), Parent: parent})
+		if err == nil && held != nil {
+			err = k.restore(ctx, *held)
+		}
 		if err != nil {
-			failures = append(failures, fmt.Errorf("look after port %s: %w", p.Name, err))
+			failures = append(failures, fmt.Errorf("look after port %s: %w", f.Name(), err))
 		}
 	}
 	return errors.Join(failures...)

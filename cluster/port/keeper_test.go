@@ -82,7 +82,9 @@ func (n *machine) do(f func() error) {
 // path is where another process finds a namespace that this one has open.
 func path(ns *netns.Namespace) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.FD()) }
 
-func (n *machine) order(holder, port string) Order {
+func (n *machine) order(holder, port string) Order { return testOrder(holder, port) }
+
+func testOrder(holder, port string) Order {
 	return Order{
 		Holder: holder, Pod: Pod{Namespace: "default", Name: holder, UID: holder}, Interface: "net1",
 		Port:      Port{Name: port, Tier: spec.LinkMacvlan, Parent: "card"},
