@@ -191,6 +191,13 @@ func (o *ovn) join(ctx context.Context, u *underlay, host int, e plan.Endpoint) 
 		Name: ovnControllerProgram + h.suffix, CPUs: []int{o.link.Switch.HousekeepingCPU}, Inside: h.server,
 		Argv: append([]string{o.programs.controller}, o.files.controllerArguments(host)...),
 		Env:  append(h.files.environment(), o.files.environment()...),
+		Ready: func(ctx context.Context) error {
+			known, err := o.sbctl(ctx, "--bare", "--columns=name", "find", "Chassis", "name="+hostName(host))
+			if err == nil && known == "" {
+				err = errors.New("it has not told OVN of its host yet")
+			}
+			return err
+		},
 	})
 	return i.MAC, err
 }
@@ -212,8 +219,17 @@ func (o *ovn) makeLogicalSwitch(ctx context.Context, macs [2]string) error {
 
 // nbctl runs ovn-nbctl on the northbound database.
 func (o *ovn) nbctl(ctx context.Context, arguments ...string) (string, error) {
+	return o.control(ctx, o.programs.nbctl, arguments)
+}
+
+// sbctl runs ovn-sbctl on the southbound database.
+func (o *ovn) sbctl(ctx context.Context, arguments ...string) (string, error) {
+	return o.control(ctx, o.programs.sbctl, arguments)
+}
+
+func (o *ovn) control(ctx context.Context, program string, arguments []string) (string, error) {
 	argv := append([]string{
-		o.programs.nbctl, "--no-leader-only", "--db=unix:" + o.files.socket(), fmt.Sprintf("--timeout=%d", ovsSeconds), "-vsyslog:off",
+		program, "--no-leader-only", "--db=unix:" + o.files.socket(), fmt.Sprintf("--timeout=%d", ovsSeconds), "-vsyslog:off",
 	}, arguments...)
 	return o.Run(ctx, o.link, o.files.environment(), argv...)
 }
@@ -267,11 +283,10 @@ func (f ovnFiles) northArguments() []string {
 	}, ovsLogging...)
 }
 
-// controllerArguments are those of a host's ovn-controller.
+// controllerArguments are those of a host's ovn-controller. Its control socket has its process id in its
+// name, in OVN_RUNDIR.
 func (f ovnFiles) controllerArguments(host int) []string {
-	return append([]string{
-		"unix:" + f.host(host).socket(), "--unixctl=" + filepath.Join(f.host(host).dir, "controller.ctl"),
-	}, ovsLogging...)
+	return append([]string{"unix:" + f.host(host).socket()}, ovsLogging...)
 }
 
 // chassis is the transaction that makes a host one of OVN's, as arguments of ovs-vsctl (ovn-controller(8),

@@ -11,7 +11,7 @@ import (
 // ovnPrograms are the paths of OVN's programs and of its databases' schemas.
 type ovnPrograms struct {
 	ovsPrograms
-	northd, controller, nbctl, appctl string
+	northd, controller, nbctl, sbctl, appctl string
 	northSchema, southSchema          string
 }
 
@@ -30,7 +30,7 @@ func findOVN() (ovnPrograms, error) {
 		path *string
 		name string
 	}{
-		{&p.northd, "ovn-northd"}, {&p.controller, "ovn-controller"}, {&p.nbctl, "ovn-nbctl"}, {&p.appctl, "ovs-appctl"},
+		{&p.northd, "ovn-northd"}, {&p.controller, "ovn-controller"}, {&p.nbctl, "ovn-nbctl"}, {&p.sbctl, "ovn-sbctl"}, {&p.appctl, "ovs-appctl"},
 	} {
 		*program.path, err = Find(string(spec.LinkOVN), ovnRemedy, program.name, "/usr/bin/"+program.name, "/usr/sbin/"+program.name)
 		if err != nil {
