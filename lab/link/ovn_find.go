@@ -12,7 +12,7 @@ import (
 type ovnPrograms struct {
 	ovsPrograms
 	northd, controller, nbctl, sbctl, appctl string
-	northSchema, southSchema          string
+	northSchema, southSchema                 string
 }
 
 const ovnRemedy = "apt-get install ovn-central ovn-host, or choose another link kind"
