@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,19 +49,15 @@ type node struct {
 	folder  string
 }
 
-// ipamPlugins are where host-local and static are: the cluster's programs, or a distribution's.
+// ipamPlugins is where host-local, static and bridge are. Debian's do not know CNI 1.1.
 func ipamPlugins(t *testing.T) string {
 	t.Helper()
-	built := filepath.Join(labtest.Repository(), "..", "bin", "cluster", "cni")
-	for _, folder := range []string{filepath.Join(os.Getenv("NINES_CLUSTER_PROGRAMS"), "cni"), built, "/usr/lib/cni", "/opt/cni/bin"} {
-		_, errLocal := os.Stat(filepath.Join(folder, "host-local"))
-		_, errStatic := os.Stat(filepath.Join(folder, "static"))
-		if errLocal == nil && errStatic == nil {
-			return folder
-		}
+	folder := filepath.Join(cmp.Or(os.Getenv("NINES_CLUSTER_PROGRAMS"), filepath.Join(labtest.Repository(), "..", "bin", "cluster")), "cni")
+	for _, name := range []string{"host-local", "static", "bridge"} {
+		_, err := os.Stat(filepath.Join(folder, name))
+		labtest.Require(t, "the cluster's programs (make setup-cluster)", err == nil)
 	}
-	labtest.Require(t, "CNI's plugins host-local and static", false)
-	return ""
+	return folder
 }
 
 func newNode(t *testing.T) *node {
@@ -266,8 +263,6 @@ func looksLike(i *current.Interface, ip *current.IPConfig) error {
 // port beside the cluster's own interface.
 func TestBehindAnotherPlugin(t *testing.T) {
 	n, pod := newNode(t), namespace(t)
-	_, err := os.Stat(filepath.Join(ipamPlugins(t), "bridge"))
-	labtest.Require(t, "CNI's plugin bridge", err == nil)
 	first := `{"type": "bridge", "bridge": "br", "ipam": {"type": "host-local", "dataDir": "LEASES", "ranges": [[{"subnet": "10.9.0.0/24"}]]}}`
 	ours := `{"type": "nines", "tier": "macvlan", "parent": "card", "interface": "fast0", "portsFolder": "FOLDER", "ipam": {"type": "static", "addresses": [{"address": "10.7.0.9/24"}]}}`
 	l, c := n.network(first, ours), container("chained", pod)
