@@ -81,6 +81,32 @@ func overTheCable(t *testing.T, lab *Lab, kind spec.LinkKind) {
 	}
 }
 
+// TestACutTunnelPassesNothing takes down both ends, which are in a namespace each.
+func TestACutTunnelPassesNothing(t *testing.T) {
+	needTunnel(t, spec.LinkVXLAN)
+	lab := up(t, star("vxlan", 2, 1500))
+	everyPingSoon(t, lab)
+	cut, err := lab.PrepareCut(context.Background(), "lan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cut.Down(); err != nil {
+		t.Fatal(err)
+	}
+	for from := range 2 {
+		if reaches(t, lab, from) {
+			t.Errorf("a packet of node %d passed while the link was down", from)
+		}
+	}
+	if err := cut.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	everyPingSoon(t, lab)
+	if left := cuts(t, lab); left > 0 {
+		t.Errorf("%d steps of the cut are left", left)
+	}
+}
+
 // TestAnOVNSwitchThatDiesIsTold ends the switch of one host.
 func TestAnOVNSwitchThatDiesIsTold(t *testing.T) {
 	needTunnel(t, spec.LinkOVN)

@@ -74,6 +74,10 @@ func (p *Plugin) serve(ctx context.Context) error {
 		}
 		_, err = os.Lstat(path)
 	}
+	if errors.Is(err, os.ErrNotExist) {
+		slog.Info("the kubelet was started again", "resource", Domain+p.Name)
+		err = nil
+	}
 	cancel()
 	server.Stop() // ListAndWatch would keep a graceful one from its end
 	if stopped := <-served; stopped != nil && !errors.Is(stopped, grpc.ErrServerStopped) {

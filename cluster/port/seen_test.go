@@ -11,7 +11,7 @@ import (
 
 // TestAReservedDeviceLeadsToItsPort follows the paths that a container gets before its pod is known.
 func TestAReservedDeviceLeadsToItsPort(t *testing.T) {
-	n := newNode(t)
+	n := newMachine(t)
 	o := n.order("one", "m-1")
 	ctx := context.Background()
 	n.do(func() error {
@@ -51,7 +51,7 @@ func TestAReservedDeviceLeadsToItsPort(t *testing.T) {
 
 // TestAPodSeesItsOwnPorts: of two pods each has a file, which goes with its last port.
 func TestAPodSeesItsOwnPorts(t *testing.T) {
-	n := newNode(t)
+	n := newMachine(t)
 	ctx := context.Background()
 	n.do(func() error {
 		for holder, name := range map[string]string{"one": "m-1", "two": "m-2"} {
