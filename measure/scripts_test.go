@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -240,6 +241,38 @@ func TestScriptsBesideARestart(t *testing.T) {
 				t.Errorf("the second trial has no lab of its own: %v", err)
 			}
 		})
+	}
+}
+
+// TestARestartAfterTheTrafficIsTold: a script goes on when the traffic has ended, and what happens to the lab then
+// belongs to its trial.
+func TestARestartAfterTheTrafficIsTold(t *testing.T) {
+	labtest.Root(t)
+	mark, done := filepath.Join(t.TempDir(), "mark"), filepath.Join(t.TempDir(), "done")
+	killed := make(chan error, 1)
+	go func() {
+		killed <- killOnceIn("tmlate", "aside", mark, true)
+		_ = os.WriteFile(done, nil, 0o600)
+	}()
+	// It waits until packets have come, and none comes for two seconds.
+	const wait = `
+count() { cat /sys/class/net/eth/statistics/rx_packets; }
+first=$(count) last=-1
+until now=$(count); test "$now" -gt "$((first + 10))" && test "$now" = "$last"; do last=$now; sleep 2; done
+touch %s
+until test -e %s; do sleep 0.05; done
+`
+	r, err := runScripts(context.Background(), t, "tmlate", strings.Replace(pairNetwork, "b: {}", "b: {scripts: {experiment: b.sh}}, aside: {restart: on-failure}", 1)+"repeat: 2\n",
+		map[string]string{"b.sh": fmt.Sprintf(wait, mark, done)})
+	if problem := <-killed; problem != nil || err != nil {
+		t.Fatal(problem, err)
+	}
+	first := r.Summary.Trials[0]
+	if reasons := strings.Join(first.Reasons, "; "); first.Verdict != result.Invalid || strings.Count(reasons, "in this trial node aside was restarted") != 1 || first.RxPackets == 0 {
+		t.Errorf("the first trial is %s: %s", first.Verdict, reasons)
+	}
+	if second := r.Summary.Trials[1]; strings.Contains(strings.Join(second.Reasons, "; "), "aside") {
+		t.Errorf("the second trial is %s: %q", second.Verdict, second.Reasons)
 	}
 }
 
