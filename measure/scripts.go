@@ -191,11 +191,20 @@ func (s *labScripts) trial(ctx context.Context, r run) ([]result.Script, error) 
 	}
 	var list []result.Script
 	for _, o := range outcomes {
-		list = append(list, result.Script{
-			Node: o.Node, Status: o.Status, How: o.How, TookNs: o.Took.Nanoseconds(), Uploads: o.Uploads, Cut: o.Cut,
-		})
+		list = append(list, scriptResult(o))
 	}
 	return list, nil
+}
+
+// mostNamed is how many uploads of a script the summary names: it is one file for all trials, and is read as a
+// whole. The result's folder has all.
+const mostNamed = 100
+
+func scriptResult(o script.Outcome) result.Script {
+	named := o.Uploads[:min(mostNamed, len(o.Uploads))]
+	return result.Script{
+		Node: o.Node, Status: o.Status, How: o.How, TookNs: o.Took.Nanoseconds(), Uploads: named, MoreUploads: len(o.Uploads) - len(named), Cut: o.Cut,
+	}
 }
 
 // close runs the lab's teardown and ends the server.

@@ -18,6 +18,7 @@ import (
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
+	"nines.dev/nines/script"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -368,5 +369,20 @@ func TestAFailedSetupIsTornDown(t *testing.T) {
 				t.Error("the teardown has not run:", err)
 			}
 		})
+	}
+}
+
+// TestManyUploadsDoNotFillTheSummary: it names the first, and counts the others.
+func TestManyUploadsDoNotFillTheSummary(t *testing.T) {
+	var names []string
+	for i := range 10_000 {
+		names = append(names, fmt.Sprintf("file-%05d", i))
+	}
+	got := scriptResult(script.Outcome{Node: "a", Status: "0", Uploads: names})
+	if len(got.Uploads) != 100 || got.Uploads[99] != names[99] || got.MoreUploads != 9900 {
+		t.Errorf("%d are named, and there are %d more", len(got.Uploads), got.MoreUploads)
+	}
+	if got := scriptResult(script.Outcome{Uploads: names[:100]}); len(got.Uploads) != 100 || got.MoreUploads != 0 {
+		t.Errorf("of 100, %d are named, and there are %d more", len(got.Uploads), got.MoreUploads)
 	}
 }

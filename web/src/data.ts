@@ -45,6 +45,7 @@ export interface Script {
   how?: string;
   took_ns: number;
   uploads?: string[];
+  more_uploads?: number;
   cut?: boolean;
 }
 
