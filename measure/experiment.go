@@ -51,6 +51,8 @@ type run struct {
 	ceilingPPS float64
 	// swept are the variables of scripts that the sweep varies.
 	swept map[string]bool
+	// sweptNodes are those of single nodes.
+	sweptNodes map[string]map[string]bool
 	// skip says why the run cannot be measured here while others can.
 	skip string
 }

@@ -70,7 +70,9 @@ func (r run) scriptVariables() *script.Variables {
 			nodes[name] = n.Variables
 		}
 	}
-	return script.NewVariables(r.spec.Variables, nodes, sweptVariables(r))
+	all := script.NewVariables(r.spec.Variables, nodes, sweptVariables(r))
+	all.SweepNodes(r.sweptNodes)
+	return all
 }
 
 // sweptVariables are what the sweep varies, by the names that scripts ask for: variables.rate is
@@ -86,37 +88,6 @@ func sweptVariables(r run) map[string]string {
 		swept[name] = r.spec.Variables[name]
 	}
 	return swept
-}
-
-// findSwept finds the variables of scripts that the sweep varies: those that it names, and those that
-// a case of it changes.
-func findSwept(runs []run) {
-	swept := map[string]bool{}
-	for _, r := range runs {
-		for key := range r.variables {
-			if name, ok := strings.CutPrefix(key, "variables."); ok {
-				swept[name] = true
-			}
-		}
-		for name, value := range r.spec.Variables {
-			if other, ok := runs[0].spec.Variables[name]; !ok || other != value {
-				swept[name] = true
-			}
-		}
-		for name := range runs[0].spec.Variables {
-			if _, ok := r.spec.Variables[name]; !ok {
-				swept[name] = true
-			}
-		}
-	}
-	for i := range runs {
-		runs[i].swept = map[string]bool{}
-		for name := range swept {
-			if _, ok := runs[i].spec.Variables[name]; ok {
-				runs[i].swept[name] = true
-			}
-		}
-	}
 }
 
 // parts are the nodes' scripts of a kind.

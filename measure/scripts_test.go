@@ -164,6 +164,36 @@ func TestScriptsOfPos(t *testing.T) {
 	}
 }
 
+// TestVariablesOfNodesAreSwept: the trials share a lab, and each node has its own value.
+func TestVariablesOfNodesAreSwept(t *testing.T) {
+	const ask = "nines-script get-variable -l rate\nnines-script get-variable rate\n"
+	r, err := runScripts(context.Background(), t, "tmnodes", `
+topology:
+  nodes:
+    a: {variables: {rate: 1}, scripts: {experiment: ask.sh}}
+    b: {variables: {rate: 7}, scripts: {setup: "true\n\n", experiment: own.sh}}
+sweep: {nodes.a.variables.rate: [1, 5]}
+`, map[string]string{"ask.sh": ask, "own.sh": "nines-script get-variable rate\nnines-script get-variable -l nodes.a.variables.rate\n"})
+	if err != nil || len(r.Summary.Trials) != 2 {
+		t.Fatalf("%v: %+v", err, r.Summary.Trials)
+	}
+	for i, trial := range r.Summary.Trials {
+		rate := []string{"1", "5"}[i]
+		if got := readResult(t, r, trial.ID, "a", "stdout"); trial.Verdict != result.Clean || got != rate+"\n"+rate+"\n" {
+			t.Errorf("trial %s is %s, and a said %q: %q", trial.ID, trial.Verdict, got, trial.Reasons)
+		}
+		if got := readResult(t, r, trial.ID, "b", "stdout"); got != "7\n"+rate+"\n" {
+			t.Errorf("trial %s: b said %q", trial.ID, got)
+		}
+		if got := result.FormatVariable(trial.Variables["nodes.a.variables.rate"]); got != rate {
+			t.Errorf("trial %s has the rate %s", trial.ID, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); err == nil {
+		t.Error("a second lab was made")
+	}
+}
+
 // TestAFailingPeerEndsTheBarrier: waiter would wait for an hour, its script's timeout.
 func TestAFailingPeerEndsTheBarrier(t *testing.T) {
 	r, err := runScripts(context.Background(), t, "tmpeer", `
