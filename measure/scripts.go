@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path"
 	"slices"
 	"strings"
@@ -42,13 +43,14 @@ const (
 // what a part of it has done is to be torn down.
 func startScripts(ctx context.Context, l *lab.Lab, r run, texts spec.ScriptTexts, writer *result.Writer) (*labScripts, error) {
 	p := l.Plan()
-	sockets := map[string]string{}
+	sockets, any := map[string]string{}, false
 	for _, n := range p.Nodes {
-		if n.Scripts.Any() {
+		any = any || n.Scripts.Any()
+		if n.Scripts.Any() && !n.Guest() {
 			sockets[n.Name] = l.ScriptSocket(n.Name)
 		}
 	}
-	if len(sockets) == 0 {
+	if !any {
 		return nil, nil
 	}
 	server, err := script.NewServer(sockets)
@@ -138,11 +140,39 @@ func (s *labScripts) run(ctx context.Context, kind, folder string, variables *sc
 	if err != nil {
 		return nil, errors.Join(err, into.Close())
 	}
+	unserve, err := s.serveGuests(ctx, parts)
+	if err != nil {
+		unserve()
+		return nil, errors.Join(err, phase.Close(), into.Close())
+	}
 	outcomes, err := s.server.Run(ctx, phase)
 	if err != nil {
 		err = fmt.Errorf("store the output of the %s scripts: %w", kind, err)
 	}
+	unserve()
 	return outcomes, errors.Join(err, into.Close())
+}
+
+// serveGuests answers the scripts of virtual machines until unserve. It is done for each phase, as a guest may boot
+// between them.
+func (s *labScripts) serveGuests(ctx context.Context, parts []script.Part) (unserve func(), err error) {
+	var served []net.Listener
+	unserve = func() {
+		for _, listener := range served {
+			_ = listener.Close() // a guest that was restarted meanwhile has ended it
+		}
+	}
+	for _, part := range parts {
+		listener, err := s.lab.ServeScripts(ctx, part.Node)
+		if err != nil {
+			return unserve, err
+		}
+		if listener != nil {
+			served = append(served, listener)
+			s.server.Serve(listener, part.Node)
+		}
+	}
+	return unserve, nil
 }
 
 // trial runs the experiment scripts of a trial. Their output is in the result's folder for the next

@@ -1,28 +1,17 @@
 package spec
 
-import (
-	"errors"
-	"path/filepath"
-	"strings"
-)
+import "path/filepath"
 
 // Paths of the host in an experiment file may be relative to the file's folder, so that a folder with
 // an experiment and what belongs to it can be moved.
 
 // hostPath is the rule of a path on the host.
-var hostPath = rule{pattern: hostPathPattern, form: hostPathForm, check: checkHostPath}
+var hostPath = rule{pattern: hostPathPattern, form: hostPathForm}
 
 const (
-	hostPathPattern = `^[^\x00-\x1f]+$`
-	hostPathForm    = "a path, absolute or relative to the folder of the experiment file"
+	hostPathPattern = `^[^~\x00-\x1f][^\x00-\x1f]*$`
+	hostPathForm    = "a path, absolute or relative to the folder of the experiment file, and without ~, which is the shell's word for a home"
 )
-
-func checkHostPath(text string) error {
-	if strings.HasPrefix(text, "~") {
-		return errors.New("~ is a shell's word for a home, and means nothing here; write the path out")
-	}
-	return nil
-}
 
 // asked is the rule, of a key that has to be there.
 func (r rule) asked() rule {

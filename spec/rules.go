@@ -172,7 +172,7 @@ var rules = map[string]rule{
 	"Management.mode":     {byDefault: string(ManagementPrivate)},
 	"Management.subnet":   {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},
 	"Management.mac":      {byDefault: string(ManagementMACPlan)},
-	"Management.ssh_keys": {maxItems: 100, pattern: hostPathPattern, form: hostPathForm, check: checkHostPath},
+	"Management.ssh_keys": {maxItems: 100, pattern: hostPathPattern, form: hostPathForm},
 	"Management.dns":      {byDefault: "true"},
 
 	"Disturbance.kind":   {required: true},

@@ -1,6 +1,6 @@
 // Command nines-node connects a virtual machine with its node. In the guest it sets up the
-// interfaces (setup), prints what they are (inspect), and joins the engine's control socket
-// to a virtio-serial port (relay). On the host it runs a command in the guest (enter): it
+// interfaces (setup), prints what they are (inspect), joins the engine's control socket
+// to a virtio-serial port (relay), and lets scripts reach nines (scripts). On the host it runs a command in the guest (enter): it
 // stands for that command, as nines-init does for other nodes, with its input, output,
 // terminal and exit code.
 //
@@ -12,10 +12,11 @@ import (
 	"os"
 )
 
-const usage = `usage: nines-node enter --machine FILE [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
+const usage = `usage: nines-node enter --machine FILE [--group] [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
        nines-node setup < PLAN
        nines-node inspect
        nines-node relay
+       nines-node scripts FOLDER
 `
 
 // The exit codes of nines-node's own failures, as in env(1).
@@ -41,6 +42,8 @@ func main() {
 		err = inspect(os.Stdout)
 	case "relay":
 		err = relay()
+	case "scripts":
+		err = scripts(os.Args[2:])
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		os.Exit(exitUsage)
