@@ -2,11 +2,12 @@ package lab
 
 import (
 	"crypto/tls"
-	"fmt"
 	"net"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/test/labtest"
@@ -71,7 +72,11 @@ func TestPowerOnTheManagementNetwork(t *testing.T) {
 			t.Fatalf("ip %s: %v: %s", arguments, err, said)
 		}
 	}
-	ip(fmt.Sprintf("link add tbpow-h type veth peer name tbpow-s netns /proc/self/fd/%d", stranger.FD()))
+	attributes := netlink.NewLinkAttrs()
+	attributes.Name = "tbpow-h"
+	if err := netlink.LinkAdd(&netlink.Veth{LinkAttrs: attributes, PeerName: "tbpow-s", PeerNamespace: netlink.NsFd(stranger.FD())}); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _, _ = run("ip", "link", "del", "tbpow-h") })
 	ip("addr add 10.255.77.1/30 dev tbpow-h")
 	ip("link set tbpow-h up")

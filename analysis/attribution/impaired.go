@@ -65,15 +65,17 @@ func (t tally) yield(ns int64) {
 	if missing = min(missing, all); missing <= 0 {
 		return
 	}
-	left := missing
-	for i, cause := range causes {
-		part := int64(float64(missing) * float64(t[cause].ns) / float64(all))
-		if i == len(causes)-1 {
-			part = left
-		}
-		part = min(part, left, t[cause].ns)
-		left -= part
-		t.add(cause, -part, 0)
-		t.add(result.Cause{}, part, 1)
+	take := func(cause result.Cause, ns int64) {
+		ns = min(ns, missing, t[cause].ns)
+		missing -= ns
+		t.add(cause, -ns, 0)
+		t.add(result.Cause{}, ns, 1)
+	}
+	share := float64(missing) / float64(all)
+	for _, cause := range causes {
+		take(cause, int64(share*float64(t[cause].ns)))
+	}
+	for _, cause := range causes { // what rounding has left
+		take(cause, missing)
 	}
 }

@@ -54,6 +54,18 @@ func TestAnImpairedLinkIsNamedFirst(t *testing.T) {
 	}
 }
 
+// TestNothingIsLeftByRounding: what a link held is exactly what it holds at least.
+func TestNothingIsLeftByRounding(t *testing.T) {
+	took := tally{{}: {7, 1}}
+	for i := range int32(30) {
+		took.add(result.Cause{Kind: Interrupt, CPU: int(i)}, 99_999_989/30+int64(i), 1)
+	}
+	impairedOf([]result.Impairment{impairedBy(99_999_000, 99_999_000)}).claim(took)
+	if got := took[wire].ns; got != 99_999_000 {
+		t.Errorf("it held it for %d ns", got)
+	}
+}
+
 // TestWhatRanWhileALinkHeldAPacket keeps only what is left of its way.
 func TestWhatRanWhileALinkHeldAPacket(t *testing.T) {
 	hog, irq := result.Cause{Kind: Hog, Name: "hog"}, result.Cause{Kind: Interrupt, Name: "eth0"}

@@ -1,6 +1,6 @@
 // Command nines-node connects a virtual machine with its node. In the guest it sets up the
 // interfaces (setup), prints what they are (inspect), joins the engine's control socket
-// to a virtio-serial port (relay), and lets scripts reach nines (scripts). On the host it runs a command in the guest (enter): it
+// to a virtio-serial port (relay), lets scripts reach nines (scripts), and people log in (sshd). On the host it runs a command in the guest (enter): it
 // stands for that command, as nines-init does for other nodes, with its input, output,
 // terminal and exit code.
 //
@@ -17,6 +17,7 @@ const usage = `usage: nines-node enter --machine FILE [--group] [--dir DIR] [--e
        nines-node inspect
        nines-node relay
        nines-node scripts FOLDER
+       nines-node sshd --address ADDRESS:PORT --folder FOLDER
 `
 
 // The exit codes of nines-node's own failures, as in env(1).
@@ -42,6 +43,8 @@ func main() {
 		err = inspect(os.Stdout)
 	case "relay":
 		err = relay()
+	case "sshd":
+		err = sshd(os.Args[2:])
 	case "scripts":
 		err = scripts(os.Args[2:])
 	default:
