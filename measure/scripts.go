@@ -164,7 +164,7 @@ func (s *labScripts) serveGuests(ctx context.Context, parts []script.Part) (unse
 	}
 	for _, part := range parts {
 		listener, err := s.lab.ServeScripts(ctx, part.Node)
-		if err != nil {
+		if err != nil && s.lab.Alive(part.Node) { // in one that is dead the script fails by itself
 			return unserve, err
 		}
 		if listener != nil {
