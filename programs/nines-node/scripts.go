@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"nines.dev/nines/lab/node"
-	"nines.dev/nines/script/relay"
+	scriptrelay "nines.dev/nines/script/relay"
 )
 
 // scripts lets the scripts of this guest reach nines, over the standard input and output, until that ends.
@@ -14,7 +14,7 @@ func scripts(arguments []string) error {
 	if len(arguments) != 1 {
 		return errors.New("scripts takes the folder of the node's scripts")
 	}
-	return relay.Serve(arguments[0], node.GuestScript, stdio{os.Stdin, os.Stdout})
+	return scriptrelay.Serve(arguments[0], node.GuestScript, stdio{os.Stdin, os.Stdout})
 }
 
 // stdio is the host's end.
