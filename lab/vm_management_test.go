@@ -55,7 +55,7 @@ management: {}
 			out, err := cmd.CombinedOutput()
 			return string(out), err
 		}
-		if out, err := ssh("", "uname -n; cat /proc/1/comm"); err != nil || out != findNode(lab.Plan(), "dut").HostName+"\nnines-guest\n" {
+		if out, err := ssh("", "uname -n; cat /proc/1/comm"); err != nil || out != findNode(lab.Plan(), "dut").HostName+"\ninit\n" {
 			t.Errorf("%s: the guest says %q, %v", when, out, err)
 		}
 		long := strings.Repeat("a line of words\n", 1<<14)

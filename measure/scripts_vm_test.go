@@ -9,7 +9,6 @@ import (
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/vm"
 )
 
 // TestScriptsInAVirtualMachine: the measurement of pos, with the device under test in a guest, and what ends with a
@@ -18,8 +17,8 @@ import (
 //	loadgen:eth ──wire, a tap── dut:eth
 func TestScriptsInAVirtualMachine(t *testing.T) {
 	labtest.Root(t)
-	_, err := exec.LookPath(vm.Program)
-	labtest.Require(t, vm.Program+" (make setup-vm)", err == nil)
+	_, err := exec.LookPath("qemu-system-x86_64")
+	labtest.Require(t, "qemu-system-x86_64 (make setup-vm)", err == nil)
 	_, err = os.Stat("/dev/net/tun")
 	labtest.Require(t, "/dev/net/tun", err == nil)
 	network := strings.Replace(strings.Replace(posNetwork, "%s", "netns", 1), "%s", "vm\n      vm: {acceleration: tcg}", 1)

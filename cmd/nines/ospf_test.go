@@ -39,7 +39,7 @@ func routersFindEachOther(t *testing.T, s *shell, file string) {
 		t.Fatalf("up = %d: %s", code, said)
 	}
 	in := func(node string, argv ...string) string {
-		code, said := s.call(append([]string{"exec", "ospf", node, "--"}, argv...)...)
+		code, said := s.call(append([]string{"exec", node, "--"}, argv...)...)
 		if code != 0 {
 			return fmt.Sprintf("exit code %d: %s", code, said)
 		}
@@ -59,7 +59,7 @@ func routersFindEachOther(t *testing.T, s *shell, file string) {
 	// When its first process was started, in ticks since the host booted (proc_pid_stat(5)).
 	process := func() string { return in("r1", "cut", "-d ", "-f22", "/proc/1/stat") }
 	first := process()
-	if code, said := s.call("restart", "ospf", "r1"); code != 0 {
+	if code, said := s.call("restart", "r1"); code != 0 {
 		t.Fatalf("restart = %d: %s", code, said)
 	}
 	s.until("OSPF is up again", whole)

@@ -152,6 +152,11 @@ export interface Disturbance {
   events: number;
 }
 
+export interface Hold {
+  least_ns: number;
+  most_ns: number;
+}
+
 export interface ImpairmentCounts {
   first: number;
   packets: number;
@@ -169,6 +174,7 @@ export interface Impairment {
   by: string;
   what: string;
   seed: number;
+  holds?: Hold;
   done?: ImpairmentCounts;
 }
 
