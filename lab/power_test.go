@@ -352,6 +352,7 @@ func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 	password := passwordFile(t)
 	text := wholeLab + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
 	c := newCrasherOf(t, text, text)
+	c.furtherKinds = true
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbcrash")
 		c.gone("up of a lab with power killed at " + said)

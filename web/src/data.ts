@@ -286,6 +286,7 @@ export interface Details {
   spacing_ns: Percentiles;
   steal_ns: number;
   run_delay_ns: number;
+  runs?: number;
   throttled_ns: number;
   recording?: Recording;
   programs?: ProgramDelay[];
