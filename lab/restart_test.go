@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/power"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -270,9 +271,18 @@ func TestARestartedEngineReflects(t *testing.T) {
 			needLinks(t, planOf(t, text))
 			lab := up(t, text)
 			echo(t, lab)
-			for range 2 {
+			for _, again := range []func() error{
+				func() error { return lab.Restart(context.Background(), []string{"b"}, RestartOptions{}) },
+				func() error {
+					err := Power(context.Background(), lab.Name(), "b", power.Reset, "a test", func(string) {})
+					if err == nil {
+						lab, err = Open(lab.Name())
+					}
+					return err
+				},
+			} {
 				pid := lab.PID("b")
-				if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil {
+				if err := again(); err != nil {
 					t.Fatal(err)
 				}
 				if lab.PID("b") == pid {
