@@ -121,15 +121,7 @@ func (b building) run(ctx context.Context, program string, arguments ...string) 
 // prepare gives the tree what a program needs while it runs, where the tree lacks it.
 func (b building) prepare() (undo func() error, err error) {
 	var made []string
-	undo = func() error {
-		var failures []error
-		for _, path := range made {
-			if err := os.RemoveAll(path); err != nil {
-				failures = append(failures, err)
-			}
-		}
-		return errors.Join(failures...)
-	}
+	undo = func() error { return b.remove(made) }
 	folder := func(name string) (string, error) {
 		path, err := securejoin.SecureJoin(b.tree, name)
 		if err != nil {
@@ -168,6 +160,27 @@ func (b building) prepare() (undo func() error, err error) {
 		}
 	}
 	return undo, nil
+}
+
+// remove removes files that were made in the tree. The program that ran meanwhile may have put links in place
+// of folders: what they lead to outside of the tree is not ours.
+func (b building) remove(paths []string) error {
+	root, err := os.OpenRoot(b.tree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var failures []error
+	for _, path := range paths {
+		name, err := filepath.Rel(b.tree, path)
+		if err == nil {
+			err = root.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failures = append(failures, fmt.Errorf("remove %s, which was in the image only while its programs ran: %w; leave the folders /dev and /etc as they are", name, err))
+		}
+	}
+	return errors.Join(failures...)
 }
 
 // volatile is what differs from build to build, or is of this machine.
