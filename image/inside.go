@@ -35,15 +35,11 @@ func (b building) copyFile(source, target string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	from, err := os.Open(source)
+	from, info, err := openFile(source)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(folder, filepath.Base(target))
 	if old, err := os.Lstat(path); err == nil && old.IsDir() {
 		return fmt.Errorf("%s is a folder in the image", target)

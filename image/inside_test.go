@@ -1,10 +1,13 @@
 package image
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
 )
@@ -53,6 +56,24 @@ func TestWhatABuildAddsIsRemoved(t *testing.T) {
 	for _, folder := range []string{"dev", "etc"} {
 		if left, err := os.ReadDir(filepath.Join(b.tree, folder)); err != nil || len(left) > 0 {
 			t.Errorf("left in %s: %v, %v", folder, left, err)
+		}
+	}
+}
+
+// TestAPipeIsNoFileOfAnImage, and nobody waits for a writer of it.
+func TestAPipeIsNoFileOfAnImage(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := building{tree: t.TempDir()}
+	for what, read := range map[string]func() error{
+		"a file or a script": func() error { _, err := digestOf(pipe); return err },
+		"a root file system": func() error { _, err := openRootfs(pipe); return err },
+		"a copy":             func() error { return tree.copyFile(pipe, "/etc/motd") },
+	} {
+		if err := read(); !errors.As(err, new(*notFileError)) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

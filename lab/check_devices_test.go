@@ -153,7 +153,7 @@ func TestALabOfAnyKindThatNobodyTouchedIsAsPlanned(t *testing.T) {
 			case "vpp", "snabb":
 				labtest.Built(t, kind)
 			}
-			lab := up(t, star(kind, 2, 1500))
+			lab := up(t, ovsStar(kind, 2, 1500)) // without hugepages
 			asPlanned(t, lab)
 			if kind != "testpmd" {
 				everyPingOnce(t, lab)

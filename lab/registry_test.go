@@ -64,7 +64,9 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 				return err == nil
 			})
 			other := up(t, "name: tbquick\ntopology: {nodes: {a: {}}}\n")
-			down(t, other)
+			if err := other.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
 			select {
 			case err := <-done:
 				t.Errorf("the old lab was gone before its host_teardown ended: %v", err)

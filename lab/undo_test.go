@@ -127,7 +127,7 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 			if err := os.WriteFile(password, []byte(powerPassword+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			text := strings.NewReplacer("RUNTIME", "runtime: netns, restart: always", "ADDRESS", "127.0.0.1", "PASSWORD", password).Replace(powerLab)
+			text := strings.NewReplacer("RUNTIME", "runtime: netns, restart: always", "ADDRESS", "127.0.13.7", "PASSWORD", password).Replace(powerLab)
 			return strings.Replace(text, "name: tbpower", "name: tbundomgmt", 1) + "management: {}\n"
 		}, 8},
 		{"vm", func(t *testing.T) string {

@@ -124,7 +124,7 @@ func (h *holding) free() error {
 // reserve reserves the lab's name and prefix, removes the remains of a killed Up or measurement
 // with the same name, starts the journal and saves the plan.
 func reserve(ctx context.Context, options UpOptions) (*holding, error) {
-	for {
+	for range reserveTries {
 		h, remains, err := reserveOnce(options)
 		if err != nil || !remains {
 			return h, err
@@ -133,7 +133,12 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 			return nil, err
 		}
 	}
+	return nil, &BusyError{Name: options.Plan.Name}
 }
+
+// reserveTries is how often another process may start a lab of the same name, and be killed, while we
+// remove the last one that was.
+const reserveTries = 10
 
 // reserveOnce is reserve where nothing is left of an earlier lab; otherwise it returns that lab, held,
 // and reserves nothing. To undo it may take minutes, and others must not wait for the registry as long.
