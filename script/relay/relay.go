@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/hashicorp/yamux"
 
@@ -76,8 +77,12 @@ func Serve(folder, command string, nines io.ReadWriteCloser) error {
 		if session.IsClosed() {
 			return nil
 		}
-		if err != nil {
+		if errors.Is(err, net.ErrClosed) {
 			return err
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // too many descriptors, for now
+			continue
 		}
 		go pass(conn.(*net.UnixConn), session)
 	}

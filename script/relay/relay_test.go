@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/script/wire"
+	"nines.dev/nines/test/labtest"
 )
 
 // joined is both sides, with the node's folder.
@@ -136,5 +140,34 @@ func TestItEndsWithEitherSide(t *testing.T) {
 	}
 	if n, err := caller.Read(make([]byte, 1)); err == nil {
 		t.Errorf("the caller reads %d bytes", n)
+	}
+}
+
+// TestTheRelayOutlivesALackOfDescriptors: a script that opens too much does not cut the node off for good.
+func TestTheRelayOutlivesALackOfDescriptors(t *testing.T) {
+	folder, nines, _ := joined(t)
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := os.NewFile(uintptr(fd), "caller")
+	defer caller.Close()
+	labtest.WithoutFiles(t, func() {
+		if err := unix.Connect(fd, &unix.SockaddrUnix{Name: filepath.Join(folder, wire.SocketFile)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // it is refused meanwhile
+	})
+	if _, err := caller.WriteString("hello"); err != nil {
+		t.Fatal(err)
+	}
+	stream, err := nines.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	said := make([]byte, 5)
+	if _, err := io.ReadFull(stream, said); err != nil || string(said) != "hello" {
+		t.Errorf("it passed %q, %v", said, err)
 	}
 }
