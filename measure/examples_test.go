@@ -185,6 +185,7 @@ func TestExamplesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const some = -1
+	docker := []string{"sweep.network.Docker="} // TestExamplesWithDocker has it
 	tests := map[string]struct {
 		sets []string
 		// lacking are cases that may be left out: no distribution has these programs, and not every
@@ -208,10 +209,10 @@ func TestExamplesRun(t *testing.T) {
 		"low-latency-containers/quick/isolcpus.yaml":   {[]string{"isolation=affinity"}, nil, 1, 0},
 		"low-latency-containers/quick/isolation.yaml":  {[]string{"isolation=none"}, nil, 2, 0},
 		"low-latency-containers/quick/cgroups.yaml":    {[]string{"isolation=affinity", "repeat=1"}, nil, 3, 0},
-		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.nodes.dut.runtime=[host, lxc]"}, nil, 2, 0},
+		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.runtime.vm=", "sweep.runtime.docker="}, nil, 2, 0},
 
 		// A search takes as many trials as it needs, and a soak one per window.
-		"kernel-busy-poll/quick/latency.yaml":     {[]string{"traffic.frame_bytes=512"}, nil, 8, 0},
+		"kernel-busy-poll/quick/latency.yaml":     {append(docker, "traffic.frame_bytes=512"), nil, 8, 0},
 		"kernel-busy-poll/quick/competition.yaml": {nil, nil, 12, 0},
 		"kernel-busy-poll/quick/intervals.yaml":   {nil, nil, 4, 0},
 		"kernel-busy-poll/quick/throughput.yaml":  {[]string{"rx=busy_poll", "method.trial=50ms", "method.max_rate_pps=20k"}, nil, some, 0},

@@ -11,8 +11,15 @@ import (
 // OCIDriver is the program that makes an oci node's container.
 type OCIDriver string
 
-// DriverRunc is the only driver. A driver's name is that of its program.
-const DriverRunc OCIDriver = "runc"
+// The drivers. runc and crun make containers by themselves; the others manage containers, and call
+// one of these.
+const (
+	DriverRunc       OCIDriver = "runc"
+	DriverCrun       OCIDriver = "crun"
+	DriverPodman     OCIDriver = "podman"
+	DriverDocker     OCIDriver = "docker"
+	DriverContainerd OCIDriver = "containerd"
+)
 
 // ContainerInit says what the first process of an oci node is.
 type ContainerInit string
