@@ -43,6 +43,10 @@ func ociDriver(t testing.TB, name string) {
 	}
 	_, err := exec.LookPath(program)
 	labtest.Require(t, name, err == nil)
+	if name == "docker" {
+		_, err = exec.LookPath("docker")
+		labtest.Require(t, "docker's command line", err == nil)
+	}
 	_, err = exec.LookPath("busybox")
 	labtest.Require(t, "busybox-static", err == nil)
 }

@@ -250,7 +250,8 @@ func TestARestartedEngineReflects(t *testing.T) {
 	for _, c := range []struct{ kind, runtime, from, app string }{
 		{"veth", "netns", "raw", "raw"}, {"bridge", "lxc", "raw", "udp"}, {"veth", "netns", "raw", "xdp"}, {"xdp", "lxc", "raw", "raw"},
 		{"memif", "netns", "dpdk", "dpdk"}, {"memif", "lxc", "dpdk", "dpdk"}, {"switch", "lxc", "dpdk", "dpdk"}, {"switch", "netns", "raw", "dpdk"},
-		{"bridge", "oci-runc", "raw", "xdp"}, {"memif", "oci-runc", "dpdk", "dpdk"},
+		{"bridge", "oci-runc", "raw", "xdp"}, {"memif", "oci-runc", "dpdk", "dpdk"}, {"memif", "oci-docker", "dpdk", "dpdk"}, {"veth", "oci-containerd", "raw", "raw"},
+		{"bridge", "oci-podman", "raw", "udp"},
 	} {
 		t.Run(strings.Join([]string{c.kind, c.runtime, c.from, c.app}, "/"), func(t *testing.T) {
 			labtest.Root(t)

@@ -19,10 +19,13 @@ func images(progress func(string)) image.Store {
 // checkImage checks that a node's image is there, or that it can be built of one that is.
 func checkImage(n plan.Node) error {
 	if r := n.Image.Recipes; len(r) > 0 {
-		if !r[0].IsRelease() {
-			return images(nil).Check(r[0].From)
+		switch {
+		case r[0].IsRelease():
+			return nil // it is built when the node starts
+		case r[0].Definition() != "":
+			return image.CheckDefinition(r[0].Definition())
 		}
-		return nil // it is built when the node starts
+		return images(nil).Check(r[0].From)
 	}
 	return images(nil).Check(n.Image.Name)
 }

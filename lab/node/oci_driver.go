@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
 )
@@ -49,11 +51,33 @@ func checkDriver(name spec.OCIDriver) error {
 			}
 		}
 	}
-	if d.manage == nil {
-		return nil
+	if d.manage != nil {
+		_, err := runtimeBelow()
+		return err
 	}
-	_, err := runtimeBelow()
-	return err
+	if name == spec.DriverCrun {
+		return checkCrun()
+	}
+	return nil
+}
+
+// checkCrun checks that the host's control groups are of one version: crun refuses others
+// (libcrun_cgroup_enter in its cgroup.c: "cgroups in hybrid mode not supported").
+func checkCrun() error {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	version1 := slices.ContainsFunc(hierarchies, func(h cgroup.Hierarchy) bool { return h.Version == 1 })
+	for _, h := range hierarchies {
+		if version1 && h.Version == 2 && len(h.Controllers) > 0 {
+			return &exit.MissingError{
+				Capability: string(spec.DriverCrun), Remedy: "use driver: runc, or start the host with control groups of one version only",
+				Reason: fmt.Sprintf("crun refuses hosts with controllers of both versions of control groups: %s has %s", h.Mount, strings.Join(h.Controllers, " ")),
+			}
+		}
+	}
+	return nil
 }
 
 // ociContainer is a container that a driver makes.

@@ -19,7 +19,8 @@ var ofManagers = []string{
 
 // enclose lets the calling thread, which has a mount namespace, see the host's files but write none
 // of those that managers of containers share: /run and /dev/shm have nothing of theirs, /etc takes
-// its changes to folder, and the settings of the kernel are read-only. All of it ends with the last
+// its changes to folder, and the settings of the kernel are read-only and its security modules not to
+// be seen. All of it ends with the last
 // process in the namespace, so there is nothing to undo.
 func enclose(folder string) error {
 	changes, work, run := filepath.Join(folder, "etc"), filepath.Join(folder, "etc-work"), filepath.Join(folder, "run")
@@ -36,6 +37,10 @@ func enclose(folder string) error {
 	}
 	if err := ownRun(run); err != nil {
 		return err
+	}
+	// Docker and podman would load profiles of AppArmor into the kernel.
+	if err := unix.Mount("none", "/sys/kernel/security", "tmpfs", unix.MS_RDONLY, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("mount at /sys/kernel/security: %w", err)
 	}
 	const settings = "/proc/sys"
 	if err := unix.Mount(settings, settings, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {

@@ -49,11 +49,14 @@ func (m managed) in(name string) string { return filepath.Join(m.manager(), name
 // runtimeBelow is the program that makes containers for managers: runc, or crun where there is none.
 func runtimeBelow() (string, error) {
 	for _, name := range []string{"runc", "crun"} {
+		if name == "crun" && checkCrun() != nil {
+			continue
+		}
 		if path, err := exec.LookPath(name); err == nil {
 			return filepath.Abs(path)
 		}
 	}
-	return "", &exit.MissingError{Capability: "runc", Reason: "there is neither runc nor crun", Remedy: "apt-get install runc"}
+	return "", &exit.MissingError{Capability: "runc", Reason: "there is neither runc nor a crun that this host can use", Remedy: "apt-get install runc"}
 }
 
 // create makes and starts the container. Its first process may have ended by then.
