@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,6 +165,13 @@ func withoutTimes(t *testing.T, e *spec.Experiment) string {
 	same.Name = strings.TrimSuffix(same.Name, "-quick")
 	traffic.Warmup, traffic.Duration, traffic.Drain, traffic.Outliers = 0, 0, 0, 0
 	same.Traffic, same.Repeat = &traffic, 0
+	same.Images = maps.Clone(e.Images)
+	maps.DeleteFunc(same.Images, func(name string, _ *spec.ImageRecipe) bool { // of no node of this run
+		return !slices.ContainsFunc(slices.Collect(maps.Values(e.Topology.Nodes)), func(n *spec.Node) bool { return n != nil && n.Image == name })
+	})
+	if len(same.Images) == 0 {
+		same.Images = nil
+	}
 	if e.Method != nil {
 		method := *e.Method
 		method.Quick, method.Width, method.Trial, method.Settle, method.Soak, method.Window = false, 0, 0, 0, 0, 0
