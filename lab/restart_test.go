@@ -255,7 +255,8 @@ func TestARestartedEngineReflects(t *testing.T) {
 		{"bridge", "lxc", "raw", "udp", false}, {"veth", "netns", "raw", "xdp", false}, {"switch", "netns", "raw", "dpdk", false},
 		{"memif", "oci-runc", "dpdk", "dpdk", false}, {"xdp", "lxc", "raw", "raw", false},
 		{"veth", "netns", "raw", "raw", true}, {"memif", "netns", "dpdk", "dpdk", true}, {"memif", "lxc", "dpdk", "dpdk", true},
-		{"switch", "lxc", "dpdk", "dpdk", true}, {"bridge", "oci-runc", "raw", "xdp", true},
+		{"switch", "lxc", "dpdk", "dpdk", true}, {"bridge", "oci-runc", "raw", "xdp", true}, {"memif", "oci-docker", "dpdk", "dpdk", true},
+		{"veth", "oci-containerd", "raw", "raw", true}, {"bridge", "oci-podman", "raw", "udp", true},
 	} {
 		t.Run(strings.Join([]string{c.kind, c.runtime, c.from, c.app}, "/"), func(t *testing.T) {
 			labtest.Root(t)
