@@ -114,17 +114,18 @@ func TestExperimentsRunAsPods(t *testing.T) {
 		}
 		c.noPods(t)
 	})
+	t.Run("ALabThatIsChanged", func(t *testing.T) { c.applies(t, call) })
 	t.Run("APodThatSomebodyDeletes", func(t *testing.T) {
 		path := file("own", reflects, "client", "1s")
 		if out, err := call("up", path); err != nil {
 			t.Fatalf("up: %v: %s", err, out)
 		}
-		if out, err := call("exec", "client", "--", "nines-engine", "--version"); err != nil || !strings.Contains(out, "nines-engine") {
+		if out, err := call("exec", "--lab", "cluster-pods", "client", "--", "nines-engine", "--version"); err != nil || !strings.Contains(out, "nines-engine") {
 			t.Errorf("a command in the pod: %v: %s", err, out)
 		}
 		c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbpods-server")
 		eventually(t, "nines knows that the node is dead", func(context.Context) error {
-			if out, _ := call("check"); !strings.Contains(out, "its pod has ended") {
+			if out, _ := call("check", "cluster-pods"); !strings.Contains(out, "its pod has ended") {
 				return fmt.Errorf("%w: %s", errNotYet, out)
 			}
 			return nil
