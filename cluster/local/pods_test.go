@@ -155,6 +155,14 @@ func measured(t *testing.T, call func(...string) (string, error), file string) r
 	if len(r.Summary.Trials) != 1 || r.Summary.Trials[0].Verdict == result.Invalid || r.Summary.Trials[0].RxPackets == 0 {
 		t.Fatalf("its trials are %+v", r.Summary.Trials)
 	}
+	for _, b := range r.Baselines {
+		if b.Verdict == result.Invalid || b.RxPackets == 0 || b.RxPackets > b.TxPackets {
+			t.Errorf("a baseline is %+v", b)
+		}
+	}
+	if len(r.Baselines) != 2 {
+		t.Errorf("%d baselines, and not one before and one after", len(r.Baselines))
+	}
 	details, err := r.TrialFolder(r.Summary.Trials[0].ID).Details()
 	if err != nil {
 		t.Fatal(err)
