@@ -44,7 +44,7 @@ sweep:
 			p.Traffic.From.PeerIP != "client:eth0" || alone.stream.Duration != spec.Duration(baselineDuration) {
 			t.Fatalf("a baseline is %+v", p)
 		}
-		got = append(got, fmt.Sprint(p.Nodes[0].Pod.Host, alone.stream.FrameBytes, alone.variables))
+		got = append(got, fmt.Sprintf("%s %d %v", p.Nodes[0].Pod.Host, alone.stream.FrameBytes, alone.variables))
 	}
 	slices.Sort(got)
 	want := []string{
