@@ -34,7 +34,7 @@ type podChange struct {
 	// edit changes the file, the same each time: old, new, old, new …
 	edit []string
 	// do is done to the cluster before; nil for nothing.
-	do func()
+	do func(t *testing.T)
 	// says is what apply says.
 	says string
 	// on is where each pod is then, and stays names those that are the same as before.
@@ -58,11 +58,11 @@ func (c *cluster) applies(t *testing.T, call func(...string) (string, error)) {
 	third := []string{"  links:", "    third: {runtime: pod, host: n1}\n  links:", `"server:eth0"]`, `"server:eth0", "third:eth0"]`}
 	selected := []string{"topology:", "cluster: {selector: {nines-test/measures: \"yes\"}}\ntopology:", ", host: n1", "", ", host: n2", ""}
 	before := c.podsOf(t, "tbapplied-")
-	for _, change := range c.changesOfPods(t, call, third, selected) {
+	for _, change := range c.changesOfPods(call, third, selected) {
 		// One after the other: each begins with what the last has left.
 		if !t.Run(change.what, func(t *testing.T) {
 			if change.do != nil {
-				change.do()
+				change.do(t)
 			}
 			write(change.edit...)
 			out, err := call("apply", path)
@@ -99,7 +99,7 @@ func (c *cluster) applies(t *testing.T, call func(...string) (string, error)) {
 	c.noPods(t)
 }
 
-func (c *cluster) changesOfPods(t *testing.T, call func(...string) (string, error), third, selected []string) []podChange {
+func (c *cluster) changesOfPods(call func(...string) (string, error), third, selected []string) []podChange {
 	both := map[string]string{"client": "n1", "server": "n2"}
 	changes := []podChange{
 		{what: "NothingChanges", says: "nothing to change\n", on: both, stays: "client server"},
@@ -114,7 +114,7 @@ func (c *cluster) changesOfPods(t *testing.T, call func(...string) (string, erro
 		},
 		{
 			what: "APodThatSomebodyHasDeleted", edit: []string{"server: {runtime: pod, host: n2", "server: {runtime: pod, host: n1"},
-			do: func() {
+			do: func(t *testing.T) {
 				c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbapplied-client")
 				eventually(t, "nines knows that the node is dead", func(context.Context) error {
 					if out, _ := call("check", "cluster-apply"); !strings.Contains(out, "its pod has ended") {
@@ -129,7 +129,7 @@ func (c *cluster) changesOfPods(t *testing.T, call func(...string) (string, erro
 		{
 			// Where no host is named, the labels of nodes decide.
 			what: "LabelsChooseTheNode", edit: selected,
-			do: func() { c.labelNode(t, "n2", `{"nines-test/measures":"yes"}`) },
+			do: func(t *testing.T) { c.labelNode(t, "n2", `{"nines-test/measures":"yes"}`) },
 			says: "replaced nodes: client, server\nremoved endpoints: client:eth0, server:eth0\n" +
 				"added endpoints: client:eth0, server:eth0\n",
 			on: map[string]string{"client": "n2", "server": "n2"},
@@ -138,7 +138,7 @@ func (c *cluster) changesOfPods(t *testing.T, call func(...string) (string, erro
 	if labtest.Long() {
 		changes = append(changes, podChange{
 			what: "TheAPIServerHasEndedTheEngines", edit: selected,
-			do: func() {
+			do: func(t *testing.T) {
 				c.kill(t, local.ControlName, "kube-apiserver")
 				c.whole(t)
 				eventually(t, "nines knows that the engine is dead", func(context.Context) error {
