@@ -112,7 +112,7 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-unit test-root , test-fresh , images test-vm , setup-cluster test-cluster ] test-quiet
+		[ build test-compile test-engine test-web test-unit test-root , test-fresh lint , images test-vm , setup-cluster test-cluster ] test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:

@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -41,7 +43,40 @@ management: {}
 			t.Errorf("%s: %v, %v", when, faults, err)
 		}
 	}
+	sshServer(t)
+	logIn := func(when string) {
+		t.Helper()
+		ssh := func(input string, argv ...string) (string, error) {
+			cmd, err := lab.SSH("dut", argv)
+			if err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			cmd.Stdin = strings.NewReader(input)
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		if out, err := ssh("", "uname -n; cat /proc/1/comm"); err != nil || out != findNode(lab.Plan(), "dut").HostName+"\ninit\n" {
+			t.Errorf("%s: the guest says %q, %v", when, out, err)
+		}
+		long := strings.Repeat("a line of words\n", 1<<14)
+		if out, err := ssh(long, "cat; cat >&2 /dev/null; exit 7"); out != long || exitCodeOf(err) != 7 {
+			t.Errorf("%s: of %d bytes %d came back, %v", when, len(long), len(out), err)
+		}
+		if out, err := ssh("", "kill -TERM $$"); exitCodeOf(err) != 128+15 {
+			t.Errorf("%s: a command that a signal ends: %v, %s", when, err, out)
+		}
+		stranger := filepath.Join(t.TempDir(), "stranger")
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", stranger).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		cmd := exec.Command("ssh", "-F", "/dev/null", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+			"-o", "IdentitiesOnly=yes", "-i", stranger, "root@"+lab.Plan().ManagementAddress("dut"), "true")
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "Permission denied") {
+			t.Errorf("%s: somebody with another key: %v, %s", when, err, out)
+		}
+	}
 	check("at first")
+	logIn("at first")
 	if out := in(t, lab, "dut", "cat", "/etc/resolv.conf"); !strings.Contains(out, "nameserver "+lab.Plan().Management.Server) {
 		t.Errorf("whom the guest asks: %s", out)
 	}
@@ -49,7 +84,17 @@ management: {}
 		t.Fatal(err)
 	}
 	check("after a restart")
-	if _, err := lab.SSH("dut", nil); err == nil || !strings.Contains(err.Error(), "is a virtual machine") {
-		t.Errorf("nines ssh: %v", err)
+	logIn("after a restart")
+}
+
+// exitCodeOf is how a command ended; -1 if that is not known.
+func exitCodeOf(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
 	}
+	return -1
 }

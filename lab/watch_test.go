@@ -25,7 +25,13 @@ import (
 // eventually waits until something is so. A busy host may take long, so it waits long.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	within(t, 60*time.Second, what, is)
+}
+
+// within is eventually for what takes longer, such as a boot.
+func within(t *testing.T, patience time.Duration, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("this never came: %s", what)
 		}

@@ -20,6 +20,8 @@ import (
 type Experiment struct {
 	// Source is the experiment file, as stored with the lab.
 	Source []byte
+	// Origin is the path of the file, to whose folder its relative paths belong.
+	Origin string
 	// Explain words the causes of a traced trial's slow packets; with nil they have no words.
 	Explain func(*result.Causes, result.Details)
 	// Scripts are the texts of the file's scripts.
@@ -49,6 +51,8 @@ type run struct {
 	ceilingPPS float64
 	// swept are the variables of scripts that the sweep varies.
 	swept map[string]bool
+	// sweptNodes are those of single nodes.
+	sweptNodes map[string]map[string]bool
 	// skip says why the run cannot be measured here while others can.
 	skip string
 }
@@ -67,7 +71,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Experiment{Source: source, Scripts: scripts, inventory: inventory}
+	e := &Experiment{Source: source, Origin: file.Origin(), Scripts: scripts, inventory: inventory}
 	seen := make(map[string]bool)
 	var lacking []error
 	for _, one := range runs {
