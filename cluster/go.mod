@@ -39,6 +39,7 @@ require (
 
 require (
 	github.com/knqyf263/go-plugin v0.9.0 // indirect
+	github.com/moby/sys/signal v0.7.1 // indirect
 	github.com/tetratelabs/wazero v1.10.1 // indirect
 )
 

@@ -285,6 +285,9 @@ func (b *builder) build(ctx context.Context, w work) error {
 	if err := b.make(ctx, w); err != nil {
 		return err
 	}
+	if err := b.keepSysctls(); err != nil {
+		return err
+	}
 	b.settings = b.mergedSettings()
 	return writeJSON(b.state.settings(), b.settings)
 }
