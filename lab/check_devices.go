@@ -234,22 +234,37 @@ func (c *deviceCheck) fabric() (gone bool) {
 		if c.explained["link "+planned.Name] {
 			continue
 		}
-		view := fabric
 		if link.Of(planned.Kind).OwnNamespace {
-			at := slices.IndexFunc(programs, func(p ProgramState) bool { return p.Link == planned.Name && p.Alive })
-			if at < 0 {
-				continue
-			}
-			if view, err = link.Look(link.Holder{PID: programs[at].PID}); err != nil {
-				if !isEnding(err) {
-					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
-				}
-				continue
-			}
+			c.own(planned, programs)
+			continue
 		}
-		c.link(planned, view)
+		c.link(planned, fabric)
 	}
 	return false
+}
+
+// own compares a link's devices in namespaces of its own: one for all, or one for each endpoint.
+func (c *deviceCheck) own(planned plan.Link, programs []ProgramState) {
+	mine := slices.DeleteFunc(slices.Clone(programs), func(p ProgramState) bool { return p.Link != planned.Name })
+	holders, err := c.ownHolders(planned, mine)
+	c.fail(err)
+	if err == nil && len(holders) == 0 && len(mine) == 0 {
+		c.ofLink(planned, "the hosts of link "+planned.Name+" are gone")
+	}
+	for i, pid := range holders {
+		view, err := link.Look(link.Holder{PID: pid})
+		if err != nil {
+			if !isEnding(err) {
+				c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
+			}
+			continue
+		}
+		part := planned
+		if len(holders) == len(planned.Endpoints) {
+			part.Endpoints = planned.Endpoints[i : i+1]
+		}
+		c.link(part, view)
+	}
 }
 
 // link compares a link's devices outside its nodes. Those that went with an end in a node are told of there.
