@@ -61,7 +61,7 @@ func Serve(folder, command string, nines io.ReadWriteCloser) error {
 		return err
 	}
 	defer func() { _ = session.Close() }() // what ends it ends this
-	ready, err := session.OpenStream() // nines waits for it
+	ready, err := session.OpenStream()     // nines waits for it
 	if err != nil {
 		return err
 	}
