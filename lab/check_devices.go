@@ -152,7 +152,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, remedy) {
 	device := view.Find(i.Name)
 	want := link.End{
-		Interface: &i, Free: changesItself(n), XDP: usesXDP(c.plan, n, i), Macvlan: l.Kind == spec.LinkMacvlan,
+		Interface: &i, Free: changesItself(n), XDP: usesXDP(c.plan, n, i), Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
 	}
 	if what := l.ImpairmentOf(e); what != nil && what.By == spec.ImpairByNetem {
 		want.Impaired = &what.Impairment
@@ -183,6 +183,16 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 // what they need on its interfaces: there only what nines set itself is compared.
 func changesItself(n plan.Node) bool {
 	return len(n.Exec) > 0 || n.Scripts.Any() || n.OCI != nil
+}
+
+// setsIPv6 is true for a node whose file turns IPv6 on or off itself.
+func setsIPv6(n plan.Node) bool {
+	for name := range n.Sysctls {
+		if strings.HasSuffix(name, "disable_ipv6") {
+			return true
+		}
+	}
+	return false
 }
 
 // usesXDP is true for an interface that an engine receives by AF_XDP sockets, whose program stays there
@@ -262,7 +272,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	d := planned.Kind.Descriptor()
 	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
 		at := view.Find(planned.Device)
-		if at == nil || at.State == stateDown || at.State == stateLowerDown && planned.Kind == spec.LinkMacvlan {
+		if at == nil || at.State == stateDown || at.State == stateLowerDown && d.End == spec.EndMacvlan {
 			c.ofLink(planned, fmt.Sprintf("%s %s of link %s is gone, or down", d.Device, planned.Device, planned.Name))
 			return
 		}
@@ -271,14 +281,12 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		Set: func(device string) map[string]string { return c.setOn("", planned.Name, device) },
 		Cut: c.cut[planned.Name], Management: c.plan.Management,
 	})
-	if planned.Kind == spec.LinkBridge {
-		filtered, err := link.Filtered(holderOf(c.Lab.fabric))
-		if err != nil && !isEnding(err) {
-			c.fail(err)
-		}
-		if filtered {
-			problems = append(problems, "its packets go through iptables, as somebody has turned net.bridge.bridge-nf-call-iptables on")
-		}
+	filtered, err := link.Filtered(holderOf(c.Lab.fabric), planned)
+	if err != nil && !isEnding(err) {
+		c.fail(err)
+	}
+	if filtered {
+		problems = append(problems, "its packets go through iptables, as somebody has turned net.bridge.bridge-nf-call-iptables on")
 	}
 	if d.End.IsHardware() {
 		problems = append(problems, link.FunctionDifferences(c.plan, planned)...)
