@@ -13,6 +13,7 @@ func programs(t Tree) []Feature {
 	for _, one := range []struct{ feature, program string }{
 		{FeatureOVS, "ovs-vswitchd"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
 		{FeatureQEMU, "qemu-system-x86_64"}, {FeatureRunc, "runc"},
+		{FeatureCrun, "crun"}, {FeaturePodman, "podman"}, {FeatureDocker, "dockerd"}, {FeatureContainerd, "containerd"},
 		{FeatureDNSMasq, "dnsmasq"}, {FeatureSSHServer, "sshd"},
 	} {
 		found := t.Program(one.program)

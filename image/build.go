@@ -50,21 +50,28 @@ func epochOf(r spec.ImageRecipe) time.Time {
 // inputs is all that an image is made of, besides the packages that the mirror has. Its hash says
 // whether the store has the image already.
 type inputs struct {
-	Format   int               `json:"format"`
-	Release  string            `json:"release,omitempty"`
-	Base     string            `json:"base,omitempty"` // the digest of the image it begins with
-	Packages []string          `json:"packages"`
-	Script   string            `json:"script,omitempty"` // the digest of its text
-	Files    map[string]string `json:"files,omitempty"`  // the digests and modes, by target
-	SSH      bool              `json:"ssh,omitempty"`
+	Format  int    `json:"format"`
+	Release string `json:"release,omitempty"`
+	Base    string `json:"base,omitempty"` // the digest of the image it begins with
+	// Definition is the digest of the file of distrobuilder that it begins with.
+	Definition string            `json:"definition,omitempty"`
+	Packages   []string          `json:"packages"`
+	Script     string            `json:"script,omitempty"` // the digest of its text
+	Files      map[string]string `json:"files,omitempty"`  // the digests and modes, by target
+	SSH        bool              `json:"ssh,omitempty"`
 }
 
 // inputsOf also opens the image that the recipe begins with, unless that is a release.
 func (s Store) inputsOf(r spec.ImageRecipe) (in inputs, base *source, err error) {
 	in = inputs{Format: buildFormat, Packages: packagesOf(r), SSH: r.SSH, Files: map[string]string{}}
-	if r.IsRelease() {
+	switch {
+	case r.IsRelease():
 		in.Release = r.From
-	} else {
+	case r.Definition() != "":
+		if in.Definition, err = digestOf(r.Definition()); err != nil {
+			return in, nil, exit.Wrongf("distrobuilder's definition: %w", err)
+		}
+	default:
 		if base, err = s.find(r.From); err != nil {
 			return in, nil, err
 		}
@@ -310,6 +317,9 @@ func build(ctx context.Context, dir string, r spec.ImageRecipe, base *source) er
 
 // begin makes the tree that the recipe begins with.
 func begin(ctx context.Context, dir string, r spec.ImageRecipe, base *source) (tree string, err error) {
+	if r.Definition() != "" {
+		return buildDefinition(ctx, dir, r.Definition())
+	}
 	if base == nil {
 		return vmimage.Bootstrap(ctx, dir, r.From, packagesOf(r), epochOf(r))
 	}

@@ -51,6 +51,8 @@ func (l *Lab) ServeScripts(ctx context.Context, nodeName string) (net.Listener, 
 	listener, err := relay.Listen(ends)
 	served := &servedScripts{listener, func() error {
 		_ = ends.Close() // already, where the session has ended
+		late := time.AfterFunc(servedEnd, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
 		return cmd.Wait()
 	}}
 	if err != nil {
@@ -59,6 +61,9 @@ func (l *Lab) ServeScripts(ctx context.Context, nodeName string) (net.Listener, 
 	}
 	return served, nil
 }
+
+// servedEnd is how long the program in a guest may take to end: a guest whose kernel has stopped never tells.
+const servedEnd = 10 * time.Second
 
 // guestEnds are the output and the input of a program.
 type guestEnds struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,7 +15,7 @@ import (
 func TestAVirtualMachineOnTheManagementNetwork(t *testing.T) {
 	requireQEMU(t)
 	dnsmasq(t)
-	lab := up(t, `
+	text := `
 name: tbvmmgmt
 topology:
   nodes:
@@ -25,7 +24,8 @@ topology:
   links:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 management: {}
-`)
+`
+	lab := up(t, text)
 	check := func(when string) {
 		t.Helper()
 		for _, name := range []string{"load", "load.mgmt"} {
@@ -44,6 +44,7 @@ management: {}
 		}
 	}
 	sshServer(t)
+	other := newKey(t, "other")
 	logIn := func(when string) {
 		t.Helper()
 		ssh := func(input string, argv ...string) (string, error) {
@@ -65,14 +66,8 @@ management: {}
 		if out, err := ssh("", "kill -TERM $$"); exitCodeOf(err) != 128+15 {
 			t.Errorf("%s: a command that a signal ends: %v, %s", when, err, out)
 		}
-		stranger := filepath.Join(t.TempDir(), "stranger")
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", stranger).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		cmd := exec.Command("ssh", "-F", "/dev/null", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
-			"-o", "IdentitiesOnly=yes", "-i", stranger, "root@"+lab.Plan().ManagementAddress("dut"), "true")
-		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "Permission denied") {
-			t.Errorf("%s: somebody with another key: %v, %s", when, err, out)
+		if _, err := login(other, lab.state.knownHosts(), lab.Plan().ManagementAddress("dut"), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
+			t.Errorf("%s: somebody with another key: %v", when, err)
 		}
 	}
 	check("at first")
@@ -85,6 +80,15 @@ management: {}
 	}
 	check("after a restart")
 	logIn("after a restart")
+	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
+	before := booted()
+	text = strings.Replace(text, "management: {}", "management: {ssh_keys: ["+other+".pub]}", 1)
+	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := login(other, lab.state.knownHosts(), lab.Plan().ManagementAddress("dut"), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {
+		t.Errorf("who may log in since apply: %v; the guest was booted again: %v", err, err == nil && out != before)
+	}
 }
 
 // exitCodeOf is how a command ended; -1 if that is not known.

@@ -218,6 +218,32 @@ scripts: {timeout: 1h}
 	}
 }
 
+// TestAFailingPeerEndsTheBarrierWithinASecond: so much less than its timeout, where nothing else has the CPUs.
+func TestAFailingPeerEndsTheBarrierWithinASecond(t *testing.T) {
+	labtest.QuietCore(t)
+	r, err := runScripts(context.Background(), t, "tmprompt", `
+topology:
+  nodes:
+    waiter: {scripts: {experiment: waiter.sh}}
+    failing: {scripts: {experiment: failing.sh}}
+scripts: {timeout: 1h}
+`, map[string]string{"waiter.sh": "pos_sync\ncut -d ' ' -f 1 /proc/uptime\n", "failing.sh": "sleep 1\ncut -d ' ' -f 1 /proc/uptime\nexit 3\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Seconds since the host booted: when one failed, and when the other went on.
+	at := func(node string) float64 {
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(readResult(t, r, r.Summary.Trials[0].ID, node, "stdout")), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seconds
+	}
+	if after := at("waiter") - at("failing"); after < 0 || after > 1 {
+		t.Errorf("the barrier ended %.2f s after the failure", after)
+	}
+}
+
 // TestScriptsBesideTraffic: their failure makes the trial invalid, and its figures stay.
 func TestScriptsBesideTraffic(t *testing.T) {
 	r, err := runScripts(context.Background(), t, "tmbeside", strings.Replace(pairNetwork, "b: {}", "b: {scripts: {experiment: b.sh}}", 1)+"sweep: {variables.fails: [0, 4]}\n",

@@ -313,7 +313,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ManagementMAC]():    texts(ManagementMACPlan, ManagementMACPos),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
-	reflect.TypeFor[OCIDriver]():        texts(DriverRunc),
+	reflect.TypeFor[OCIDriver]():        texts(DriverRunc, DriverCrun, DriverPodman, DriverDocker, DriverContainerd),
 	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),

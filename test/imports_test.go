@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"vm/agent": {},
 	"vm/boot":  {},
 	"vm/image": {"kernel/flock"},
-	"image":    {"spec", "kernel/flock", "kernel/replace", "vm/image"},
+	"image":    {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/image"},
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image", "image"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
 

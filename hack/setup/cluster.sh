@@ -6,6 +6,7 @@
 #   $XDG_CACHE_HOME/nines/cluster/containerd-…   containerd, its shim, ctr, the CNI plugins
 #                                 nines-kube-…   Kubernetes' own programs in one
 #                                 nines-cluster-… what makes clusters, and runs in them
+#                                 beside-…       what others have on a cluster, for the long tests
 #                                 set-…          one of each, as bin/cluster
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -78,6 +79,15 @@ build_cluster() {
 	cd "$root"
 }
 
+build_beside() {
+	local nfd=sigs.k8s.io/node-feature-discovery version
+	cd cluster/beside
+	version=$("${go[@]}" list -m -f '{{.Version}}' $nfd)
+	"${go[@]}" build -ldflags "-s -w -X $nfd/pkg/version.version=$version" -o "$1/" $nfd/cmd/nfd-master helm.sh/helm/v3/cmd/helm
+	install -m 644 "$("${go[@]}" list -m -f '{{.Dir}}' $nfd)/deployment/base/nfd-crds/nfd-api-crds.yaml" "$1/"
+	cd "$root"
+}
+
 join() {
 	local part
 	for part in "${parts[@]}"; do
@@ -97,11 +107,15 @@ parts=(
 build "${parts[0]}" build_containerd
 build "${parts[1]}" build_kube
 build "${parts[2]}" build_cluster
+if [ -n "${NINES_LONG:-}" ]; then
+	parts+=("$(key beside cluster/beside/go.mod cluster/beside/go.sum)")
+	build "${parts[3]}" build_beside
+fi
 set=set-$(printf '%s\n' "${parts[@]}" | sha256sum | cut -c1-16)
 build "$set" join
 
 # What no checkout has used for longest goes.
-for name in containerd nines-kube nines-cluster set; do
+for name in containerd nines-kube nines-cluster beside set; do
 	find "$cache" -maxdepth 1 -name "$name-[0-9a-f]*" -printf '%T@ %p\n' | sort -rn | tail -n "+$((keep + 1))" |
 		cut -d' ' -f2- | xargs -r rm -rf
 done

@@ -19,7 +19,12 @@ import (
 type vmRuntime struct{}
 
 // Check checks that the host can run virtual machines.
-func (vmRuntime) Check(plan.Node) error {
+func (vmRuntime) Check(n plan.Node) error {
+	if n.Image != nil {
+		if err := checkImage(n); err != nil {
+			return err
+		}
+	}
 	if _, err := exec.LookPath(vm.Program); err != nil {
 		return vm.ErrNoQEMU
 	}
@@ -42,8 +47,12 @@ func (vmRuntime) BootSteps(n plan.Node) []string {
 	if n.VM.Huge {
 		memory = "in the host's hugepages"
 	}
-	steps := []string{fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
-		n.VM.MemoryBytes>>20, memory, cpulist.Format(n.VM.EmulatorCPUs))}
+	var steps []string
+	if n.Image != nil {
+		steps = append(steps, fmt.Sprintf("make a disk of the image %s, if there is none yet", n.Image.Name))
+	}
+	steps = append(steps, fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
+		n.VM.MemoryBytes>>20, memory, cpulist.Format(n.VM.EmulatorCPUs)))
 	for i := range n.VM.VCPUs {
 		cpus := n.CPUs
 		if n.VM.Pinned {

@@ -58,9 +58,9 @@ type vmFiles struct {
 	// host.
 	Dir, EngineSocket string
 	// Kernel and Initrd are what it boots; Modules is a disk for /lib/modules, empty where the
-	// kernel needs none.
-	Kernel, Initrd, Modules string
-	Accelerator             vm.Accelerator
+	// kernel needs none, and Root that of a node with an image.
+	Kernel, Initrd, Modules, Root string
+	Accelerator                   vm.Accelerator
 	// VhostNet is true where the host's kernel moves the frames of taps (vhost-net).
 	VhostNet bool
 	// NUMA is true where memory can be bound to one of several NUMA nodes.
@@ -89,6 +89,10 @@ func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
 	if files.Modules != "" {
 		c.Disks = []vm.Disk{{Name: "modules", Path: files.Modules, ReadOnly: true}}
 		c.Boot.Mounts = []boot.Mount{{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true}}
+	}
+	if files.Root != "" {
+		c.Disks = append(c.Disks, vm.Disk{Name: "root", Path: files.Root, ReadOnly: true})
+		c.Boot.Root = "root"
 	}
 	if assigned.Huge {
 		c.Memory.HugepageBytes = files.PageBytes
