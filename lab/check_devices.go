@@ -132,7 +132,9 @@ func routeText(r spec.Route) string {
 func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	of := n.Name + ":" + i.Name
 	planned, e := endpointOf(c.plan, n.Name, i.Name)
-	problem, remedy := compareDevice(i, view.List(), c.hardware(i.Link))
+	// Of an end that is up and has no carrier, the check of its other end says why.
+	device, elsewhere := view.Find(i.Name), c.hardware(i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
+	problem, remedy := compareDevice(i, view.List(), elsewhere && device != nil && device.Up)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
 	}
@@ -172,8 +174,8 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 		for _, network := range view.LostNetworks(i, n.Routes) {
 			problems, mend = append(problems, "has lost the route to its network "+network), remakeLink
 		}
-		if want.Macvlan && device.State == stateLowerDown {
-			problems, mend = append(problems, "has no carrier: its parent is down"), remakeLink
+		if l.Parent != "" && (device.State == stateDown || device.State == stateLowerDown) {
+			problems, mend = append(problems, "has no carrier: its parent "+l.Parent+" is down"), remakeLink
 		}
 	}
 	return strings.Join(problems, ", "), mend
@@ -317,15 +319,15 @@ const (
 )
 
 // compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
-// not differ. It is pure.
-func compareDevice(planned plan.Interface, devices []link.Device, hardware bool) (string, remedy) {
+// not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable. It is pure.
+func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, remedy) {
 	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
 	if at < 0 {
 		return "is gone", remakeLink
 	}
 	now := devices[at]
 	switch {
-	case now.State == stateDown && !hardware:
+	case now.State == stateDown && !elsewhere:
 		return "is down", reconfigure
 	case planned.MTU != 0 && now.MTU != planned.MTU:
 		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), remakeLink
