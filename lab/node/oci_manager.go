@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -92,14 +91,12 @@ func (m managed) create(ctx context.Context) (proc.Identity, error) {
 	if err != nil {
 		return proc.Identity{}, fmt.Errorf("%w: %s", err, LastLines(m.driverLog(), m.log))
 	}
-	id, err := proc.Of(pid)
-	if err == nil && pid > 0 {
-		var ours bool
-		if ours, err = id.Holds(m.token); ours {
-			return id, nil
-		}
+	// Another process may have its number by now, but not its control group. What it has for its
+	// environment is that of the runtime until it becomes what it shall run.
+	if id, err := proc.Of(pid); err == nil && pid > 0 && inGroup(pid, m.group) {
+		return id, nil
 	}
-	return proc.Identity{}, fmt.Errorf("%w: %s", errors.Join(errEnded, err), LastLines(m.log))
+	return proc.Identity{}, fmt.Errorf("%w: %s", errEnded, LastLines(m.log))
 }
 
 // watch is what is left of the container's start.
