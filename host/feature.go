@@ -73,6 +73,7 @@ const (
 	// The programs that links use.
 	FeatureOVS     = "ovs-vswitchd"
 	FeatureOVSDPDK = "ovs-dpdk" // an ovs-vswitchd that was built with DPDK
+	FeatureOVN     = "ovn-controller"
 	FeatureTestpmd = "dpdk-testpmd"
 	// FeatureQEMU is QEMU for x86, the only architecture that is supported.
 	FeatureQEMU  = "qemu"

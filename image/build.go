@@ -15,6 +15,7 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
@@ -103,24 +104,38 @@ func packagesOf(r spec.ImageRecipe) []string {
 
 // digestOf is the digest of a regular file and its mode.
 func digestOf(path string) (string, error) {
-	file, err := os.Open(path)
+	file, info, err := openFile(path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", path)
-	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%x %o", sum.Sum(nil), info.Mode().Perm()), nil
 }
+
+// openFile opens a regular file. It does not wait for one that is a pipe and that nobody writes to.
+func openFile(path string) (*os.File, os.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &notFileError{path}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// notFileError is for a path to a folder, a pipe or a device.
+type notFileError struct{ path string }
+
+func (e *notFileError) Error() string { return e.path + " is not a file" }
 
 func (in inputs) key() string {
 	text, _ := json.Marshal(in) // strings, numbers and a map of strings cannot fail

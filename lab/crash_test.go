@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +57,12 @@ type crasher struct {
 	binary           string
 	whole, changed   string
 	stateDir, prefix string
+	// furtherKinds leaves kinds of steps, in the short form, to the tests of the same verb before.
+	furtherKinds bool
 }
+
+// killedKinds are the kinds of steps at which each verb was killed.
+var killedKinds = map[string]map[string]bool{}
 
 func newCrasher(t *testing.T) *crasher {
 	t.Helper()
@@ -136,11 +142,20 @@ func (c *crasher) killed(every int, first, command []string, after func(n int, k
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	points := labtest.KillPoints(strings.Split(strings.TrimSpace(string(text)), "\n"))
-	if len(points) < 2 {
+	verb, passed := command[0], strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(passed) < 2 {
 		c.t.Fatalf("nines %s passes few points: %s", strings.Join(command, " "), text)
 	}
-	c.t.Logf("%d of %d points", len(points), strings.Count(string(text), "\n"))
+	if killedKinds[verb] == nil {
+		killedKinds[verb] = map[string]bool{}
+	}
+	known := killedKinds[verb]
+	if !c.furtherKinds {
+		known = map[string]bool{}
+	}
+	points := labtest.KillPoints(passed, known)
+	maps.Copy(killedKinds[verb], known)
+	c.t.Logf("%d of %d points", len(points), len(passed))
 	for _, n := range points {
 		prepare()
 		killed, said := c.run(n, command...)

@@ -282,6 +282,7 @@ func TestDownAfterALabWithManagementWasKilled(t *testing.T) {
 	sshServer(t)
 	text := pairLab("tbmcrash", "management: {}\n")
 	c := newCrasherOf(t, text, strings.Replace(text, "management: {}\n", "", 1))
+	c.furtherKinds = true
 	before := settings(t)
 	_, was := os.Stat(sshdFolder)
 	gone := func(what string) {

@@ -36,7 +36,9 @@ func newReceiveCrasher(t *testing.T) *crasher {
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
 		canReceive(t, way)
 	}
-	return newCrasherOf(t, everyReceive, otherReceive)
+	c := newCrasherOf(t, everyReceive, otherReceive)
+	c.furtherKinds = true
+	return c
 }
 
 // At whatever point of setting up receive modes nines was killed, down undoes all of it, including

@@ -50,6 +50,7 @@ func TestDownAfterUpOfAWatchedLabWasKilled(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
 	c := newCrasherOf(t, watchedLab, watchedLab)
+	c.furtherKinds = true
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbcrash")
 		c.gone("up of a watched lab killed at " + said)

@@ -149,6 +149,7 @@ topology:
     - {name: br, kind: bridge, endpoints: ["a:br", "g:br"]}
 `
 	c := newCrasherOf(t, text, text)
+	c.furtherKinds = true
 	// Each second point: the others leave the same things behind.
 	c.killed(2, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbvmkill")

@@ -78,6 +78,12 @@ func TestJudge(t *testing.T) {
 		{"a wake-up that something held up", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 2_400_000}}}
 		}, result.Noisy, "loop: CPU 1 woke it 2.4ms after its timer at the longest, of 10801 times"},
+		{"ordinary switches to a thread that sleeps", func(e *evidence) {
+			e.details.Runs, e.details.RunDelayNs = 1000, 3e6
+		}, result.Clean, ""},
+		{"other work before some of many switches", func(e *evidence) {
+			e.details.Runs, e.details.RunDelayNs = 1000, 8e6
+		}, result.Noisy, "waited 3ms"},
 		{"ordinary wake-ups while others ran", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 210_000}}}
 			e.details.RunDelayNs = 3e6

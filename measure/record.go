@@ -128,6 +128,7 @@ func details(o observation, measured time.Duration) result.Details {
 		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs,
 		TSC:          tsc(tx.TSC, rx.TSC),
 		RunDelayNs:   tx.RunDelayNs,
+		Runs:         tx.Runs,
 		StealNs:      int64(o.steal),
 		ThrottledNs:  int64(o.throttled),
 		Programs:     o.programs,
@@ -150,6 +151,7 @@ func details(o observation, measured time.Duration) result.Details {
 		d.Gaps = append(d.Gaps, gapMeter("loop", o.fromCPU, tx.Scheduling, tx.Gaps))
 	} else {
 		d.RunDelayNs += rx.RunDelayNs
+		d.Runs += rx.Runs
 		d.Gaps = append(d.Gaps, gapMeter("generate", o.fromCPU, tx.Scheduling, tx.Gaps), gapMeter("sink", o.toCPU, rx.Scheduling, rx.Gaps))
 		d.Drops = counters(d.Drops, "sink", rx.Drops)
 	}

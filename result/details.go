@@ -40,6 +40,9 @@ type Details struct {
 	StealNs int64 `json:"steal_ns"`
 	// RunDelayNs is how long measuring threads were runnable but waiting.
 	RunDelayNs int64 `json:"run_delay_ns"`
+	// Runs is how often they got a CPU; 0: unknown. Each time a part of RunDelayNs passes, also where
+	// nothing else wants the CPU.
+	Runs uint64 `json:"runs,omitempty"`
 	// ThrottledNs is how long cgroups were throttled by their CPU quota.
 	ThrottledNs int64 `json:"throttled_ns"`
 	// Recording is set if every packet was to be recorded.
@@ -107,8 +110,16 @@ type Impairment struct {
 	What string `json:"what"`
 	// Seed decides the fates of packets; -1: the kernel drew them.
 	Seed int64 `json:"seed"`
+	// Holds is how long it holds a packet of the stream; nil where the stream does not pass.
+	Holds *Hold `json:"holds,omitempty"`
 	// Done counts what happened in the trial, all packets of the link included; nil: unknown.
 	Done *ImpairmentCounts `json:"done,omitempty"`
+}
+
+// Hold is the shortest and the longest time that something holds a packet.
+type Hold struct {
+	LeastNs int64 `json:"least_ns"`
+	MostNs  int64 `json:"most_ns"`
 }
 
 // ImpairmentCounts are packets. First is the number of the first one of the trial: the seed gives

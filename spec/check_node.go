@@ -73,7 +73,8 @@ func (c *checker) mounts(n *Node, at []string) {
 	for i, m := range n.Mounts {
 		here := under(at, "mounts", strconv.Itoa(i))
 		for _, one := range []struct{ key, path string }{{"source", m.Source}, {"target", m.Target}} {
-			if clean := path.Clean(one.path); clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
+			// "./data" beside the file is what people write.
+			if clean := path.Clean(one.path); path.IsAbs(one.path) && clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
 				c.fail(fmt.Sprintf("%q is not the shortest form of the path", clip(one.path)), "", fmt.Sprintf("write %q", clip(clean)), under(here, one.key)...)
 			}
 		}

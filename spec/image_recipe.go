@@ -24,7 +24,7 @@ type ImageRecipe struct {
 
 // ImageFile is a file of the host in an image.
 type ImageFile struct {
-	// Source is a file's absolute path on the host; its mode is kept, its owner is root.
+	// Source is a file on the host; its mode is kept, its owner is root.
 	Source string `yaml:"source" json:"source"`
 	// Target is its absolute path in the image.
 	Target string `yaml:"target" json:"target"`

@@ -101,7 +101,7 @@ const (
 
 // Mount makes a path of the host visible in the node.
 type Mount struct {
-	// Source is an absolute path on the host.
+	// Source is a path on the host.
 	Source string `yaml:"source" json:"source"`
 	// Target is an absolute path in the node.
 	Target string `yaml:"target" json:"target"`

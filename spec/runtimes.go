@@ -40,8 +40,6 @@ var runtimes = []RuntimeDescriptor{
 			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine sees none of the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
-			"scripts":        {"scripts cannot run in a virtual machine yet: nines' socket cannot be reached from a guest", "run them in a netns, lxc, oci or host node"},
-			"variables":      {Problem: "variables are for scripts, which cannot run in a virtual machine yet"},
 			"rootfs":         {"a vm node has a small file system of its own, in memory", "write image for the files of an image"},
 		},
 		// Enough for Debian's kernel and the engine to start.

@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "power",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
@@ -82,12 +82,13 @@ var mayImport = map[string][]string{
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
 
 	"programs/nines-guest": {"vm/agent", "vm/boot"},
-	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan"},
+	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan", "script/relay"},
 
 	"programs/nines-script": {"script/wire", "terminal", "terminal/command"},
 
-	"script":      {"script/wire"},
-	"script/wire": {},
+	"script":       {"script/wire"},
+	"script/relay": {"script/wire"},
+	"script/wire":  {},
 
 	"engine/enginetest": {"engine/client"},
 

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 		(json_int_t)t->receiver.latency.count, "lost",
 		(json_int_t)(t->sender.send_lag.count - t->receiver.seen.unique), "gaps_ms",
 		(double)clock_ticks_to_ns(&t->scale, t->gaps.total_ticks) / 1e6, "run_delay_ms",
-		(double)t->run_delay_ns / 1e6, "stage_ns", ns);
+		(double)t->runs.delay_ns / 1e6, "stage_ns", ns);
 	print(o);
 	bench_loop_free(t);
 	seen_free(&seen);

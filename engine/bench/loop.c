@@ -72,6 +72,6 @@ void bench_loop_free(struct trial *t)
 double bench_loop_pps(const struct trial *t)
 {
 	/* Leaves out the time that others on the machine took from the core. */
-	double had = (double)t->config.duration_ns - (double)t->run_delay_ns;
+	double had = (double)t->config.duration_ns - (double)t->runs.delay_ns;
 	return (double)t->receiver.seen.unique * 1e9 / had;
 }

@@ -191,9 +191,10 @@ type TrialResult struct {
 	EndNs           int64  `json:"end_ns"`
 	CPU             int    `json:"cpu"`
 	TID             int    `json:"tid"`
-	// RunDelayNs is how long the measuring thread was runnable without a CPU
-	// (/proc/thread-self/schedstat) between the trial's start and end.
-	RunDelayNs int64 `json:"run_delay_ns"`
+	// Runs is how often the measuring thread got its CPU, RunDelayNs how long it was runnable without one
+	// before (/proc/thread-self/schedstat), between the trial's start and end.
+	Runs       uint64 `json:"runs"`
+	RunDelayNs int64  `json:"run_delay_ns"`
 	// Scheduling is the measuring thread's policy: "SCHED_OTHER, nice 0".
 	Scheduling string `json:"scheduling"`
 

@@ -225,12 +225,12 @@ json_t *reply_started(const struct trial *t)
 
 json_t *reply_trial(const struct trial *t)
 {
-	json_t *o = json_pack("{s:s,s:b,s:s,s:b,s:I,s:I,s:o,s:i,s:i,s:I}", "reply", "trial", "ok",
-			      1, "role", t->config.role, "interrupted", t->interrupted, "start_ns",
-			      (json_int_t)t->start_ns, "measured_start_ns",
-			      (json_int_t)t->measured_start_ns, "end_ns",
-			      number(clock_at_ns(&t->scale, t->end_ticks)), "cpu", t->cpu_ran,
-			      "tid", t->tid, "run_delay_ns", (json_int_t)t->run_delay_ns);
+	json_t *o = json_pack(
+		"{s:s,s:b,s:s,s:b,s:I,s:I,s:o,s:i,s:i,s:o,s:I}", "reply", "trial", "ok", 1, "role",
+		t->config.role, "interrupted", t->interrupted, "start_ns", (json_int_t)t->start_ns,
+		"measured_start_ns", (json_int_t)t->measured_start_ns, "end_ns",
+		number(clock_at_ns(&t->scale, t->end_ticks)), "cpu", t->cpu_ran, "tid", t->tid,
+		"runs", number(t->runs.count), "run_delay_ns", (json_int_t)t->runs.delay_ns);
 	json_object_set_new(o, "scheduling", json_string(t->scheduling));
 	json_t *drops = json_array(), *notes = json_array();
 	set_counts(o, t);

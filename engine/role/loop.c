@@ -135,7 +135,7 @@ void *trial_loop(void *arg)
 	}
 	thread_scheduling(t->scheduling, sizeof t->scheduling);
 	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd, t->config.tx);
-	t->run_delay_ns = thread_run_delay_ns();
+	t->runs = thread_runs();
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
 		trial_note(t, "eventfd refused a write");
@@ -169,7 +169,7 @@ void *trial_loop(void *arg)
 		now = clock_ticks();
 	}
 	t->end_ticks = clock_ticks();
-	t->run_delay_ns = thread_run_delay_ns() - t->run_delay_ns;
+	t->runs = thread_runs_since(t->runs);
 	uint32_t cpu;
 	clock_ticks_on(&cpu);
 	t->cpu_ran = (int)cpu;

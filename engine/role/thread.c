@@ -110,19 +110,29 @@ void thread_scheduling(char *text, size_t size)
 		snprintf(text, size, "%s, nice %d", names[policy], getpriority(PRIO_PROCESS, 0));
 }
 
-uint64_t thread_run_delay_ns(void)
+struct thread_runs thread_runs(void)
 {
 	char text[128];
-	unsigned long long run, delay;
+	unsigned long long had, delay, count;
+	struct thread_runs runs = {0};
 	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return runs;
 	ssize_t n = read(fd, text, sizeof text - 1);
 	close(fd);
 	if (n <= 0)
-		return 0;
+		return runs;
 	text[n] = '\0';
-	return sscanf(text, "%llu %llu", &run, &delay) == 2 ? delay : 0;
+	if (sscanf(text, "%llu %llu %llu", &had, &delay, &count) == 3)
+		runs = (struct thread_runs){.count = count, .delay_ns = delay};
+	return runs;
+}
+
+struct thread_runs thread_runs_since(struct thread_runs begin)
+{
+	struct thread_runs now = thread_runs();
+	return (struct thread_runs){.count = now.count - begin.count,
+				    .delay_ns = now.delay_ns - begin.delay_ns};
 }
 
 int thread_hold_awake(void)

@@ -28,8 +28,16 @@ int thread_begin(const char *name);
 /* How the kernel schedules this thread: "SCHED_FIFO 1", "SCHED_OTHER, nice 0". */
 void thread_scheduling(char *text, size_t size);
 
-/* How long this thread was runnable without a CPU; 0 if the kernel does not report it. */
-uint64_t thread_run_delay_ns(void);
+/* How often this thread got a CPU, and how long it was runnable without one before. */
+struct thread_runs {
+	uint64_t count, delay_ns;
+};
+
+/* Of the thread's whole life; zeros if the kernel does not report it. */
+struct thread_runs thread_runs(void);
+
+/* Since an earlier moment. */
+struct thread_runs thread_runs_since(struct thread_runs begin);
 
 /* Keeps every CPU out of deep sleep until closed: -errno or the descriptor. */
 int thread_hold_awake(void);

@@ -17,6 +17,7 @@
 #include "packet/frame.h"
 #include "port/port.h"
 #include "role/schedule.h"
+#include "role/thread.h"
 #include "stats/gaps.h"
 #include "stats/histogram.h"
 #include "stats/notices.h"
@@ -99,7 +100,7 @@ struct trial {
 	uint32_t seconds;
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
 	uint64_t intended;
-	uint64_t run_delay_ns;
+	struct thread_runs runs;
 	bool interrupted;
 	int tid, cpu_ran;
 	char scheduling[32]; /* of the measuring thread */

@@ -33,7 +33,8 @@ static void *watch_loop(void *arg)
 	const struct clock_scale *scale = &clock_global.scale;
 	c->tid = thread_begin("nines-watch");
 	thread_scheduling(c->scheduling, sizeof c->scheduling);
-	uint64_t delay = thread_run_delay_ns(), now = clock_ticks();
+	struct thread_runs begin = thread_runs();
+	uint64_t now = clock_ticks();
 	c->begin_ticks = now;
 	gaps_begin(&c->gaps, now);
 	while (!atomic_load_explicit(c->stop, memory_order_relaxed)) {
@@ -50,7 +51,7 @@ static void *watch_loop(void *arg)
 		}
 	}
 	c->end_ticks = now;
-	c->run_delay_ns = thread_run_delay_ns() - delay;
+	c->run_delay_ns = thread_runs_since(begin).delay_ns;
 	return NULL;
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
@@ -62,16 +65,23 @@ func (ociRuntime) Seen(Files) Files {
 //
 // The token is in all that the driver leaves running, as the daemons of a manager.
 var KindOCIContainer = process.Register("oci container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) (bool, error) {
-	return inGroup(id.PID, e.Target), nil
+	return inGroup(id.PID, e.Target)
 }})
 
-// inGroup is true for a process in a control group or below it, in any hierarchy, cgroups(7).
-func inGroup(pid int, group string) bool {
+// inGroup is true for a process in a control group or below it, in any hierarchy, cgroups(7). One that
+// has ended is in none.
+func inGroup(pid int, group string) (bool, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	return err == nil && slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find the control groups of process %d: %w", pid, err)
+	}
+	return slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
 		fields := strings.SplitN(line, ":", 3)
 		return len(fields) == 3 && strings.HasPrefix(fields[2]+"/", group+"/")
-	})
+	}), nil
 }
 
 func (ociRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, error) {

@@ -28,7 +28,7 @@ func (vmRuntime) Check(n plan.Node) error {
 	if _, err := exec.LookPath(vm.Program); err != nil {
 		return vm.ErrNoQEMU
 	}
-	for _, program := range []string{"nines-guest", "nines-node", "nines-engine"} {
+	for _, program := range []string{"nines-guest", "nines-node", "nines-engine", "nines-script"} {
 		if _, err := Program(program); err != nil {
 			return err
 		}
@@ -85,7 +85,12 @@ func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running
 	return guestCommand(ctx, program, p.machineFile(n.Name), n, e), nil
 }
 
-func (vmRuntime) Seen(Files) Files { return Files{Engine: guestEngine} }
+func (vmRuntime) Seen(Files) Files {
+	return Files{Engine: guestEngine, ScriptCommand: GuestScript, Scripts: guestScripts}
+}
+
+// ScriptRelay is nines-node in the guest.
+func (vmRuntime) ScriptRelay(folder string) []string { return []string{guestNode, "scripts", folder} }
 
 // Sockets are the sockets of the engine and the agent.
 func (vmRuntime) Sockets(p Place, n plan.Node) []string {

@@ -20,11 +20,18 @@ const (
 	// guestEngine and guestNode are the programs nines-engine and nines-node.
 	guestEngine = containerFolder + "/nines-engine"
 	guestNode   = containerFolder + "/nines-node"
+	// GuestScript is what scripts call, and guestScripts has the nodes' folders of scripts.
+	GuestScript  = containerFolder + "/nines-script"
+	guestScripts = "/run/nines-scripts"
 )
 
 // guestSessions is how many commands may run in a guest at once, without detached ones: the engines
 // of a measurement, nines exec, shells.
 const guestSessions = 6
+
+// scriptSessions are those of a guest with scripts besides: the relay, the script, and commands that it runs in the
+// background. Each is a port that the guest looks at now and then.
+const scriptSessions = 8
 
 // GuestSetup is what nines-node needs to set up a guest.
 type GuestSetup struct {
@@ -72,6 +79,9 @@ func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
 		Memory: vm.Memory{MiB: int(assigned.MemoryBytes >> 20)},
 		Ports:  []vm.Port{{Name: GuestEnginePort, Socket: files.EngineSocket}},
 		Agents: guestSessions, Detached: true,
+	}
+	if n.Scripts.Any() {
+		c.Agents += scriptSessions
 	}
 	if files.Accelerator == vm.KVM {
 		c.CPU.Model = steadyClock

@@ -101,8 +101,8 @@ func (p Place) guestInitrd(k *image.Kernel) (string, error) {
 	return path, os.Rename(path+".new", path)
 }
 
-// guestFiles are busybox with its applets, the engine and nines-node. What a guest needs whose root
-// is an image is in nines' own folder.
+// guestFiles are busybox with its applets, the engine, nines-node and nines-script. What a guest needs
+// whose root is an image is in nines' own folder.
 func guestFiles() ([]image.File, error) {
 	shell, err := guestShell()
 	if err != nil {
@@ -116,6 +116,10 @@ func guestFiles() ([]image.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	script, err := Program("nines-script")
+	if err != nil {
+		return nil, err
+	}
 	applets, err := exec.Command(shell, "--list").Output()
 	if err != nil {
 		return nil, fmt.Errorf("busybox --list: %w", err)
@@ -124,7 +128,7 @@ func guestFiles() ([]image.File, error) {
 		{Name: "bin/busybox", Path: shell}, {Name: guestShellPath, Path: shell},
 		// An image may have no program to load the modules of its devices.
 		{Name: strings.TrimPrefix(containerFolder, "/") + "/modprobe", Target: "busybox"},
-		{Name: guestEngine, Path: engine}, {Name: guestNode, Path: self},
+		{Name: guestEngine, Path: engine}, {Name: guestNode, Path: self}, {Name: GuestScript, Path: script},
 	}
 	for _, applet := range strings.Fields(string(applets)) {
 		if applet != "busybox" {

@@ -1,0 +1,62 @@
+package dra
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	cdi "tags.cncf.io/container-device-interface/specs-go"
+
+	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/kernel/replace"
+)
+
+// cdiKind is the kind of our devices for the container runtime.
+const cdiKind = "nines.dev/port"
+
+// deviceID is the name of a port for the container runtime. It is of one claim, as runtimes keep what
+// they have read of a name.
+func deviceID(o port.Order) string { return cdiKind + "=" + deviceName(o) }
+
+func deviceName(o port.Order) string { return o.Holder + "_" + o.Port.Name }
+
+// cdiSpec is what the runtime does for containers with a claim's ports: mounts, as devices are put into
+// the pod.
+func cdiSpec(k port.Keeper, orders []port.Order, portsFile string) cdi.Spec {
+	spec := cdi.Spec{Version: "0.6.0", Kind: cdiKind}
+	for _, o := range orders {
+		edits := cdi.ContainerEdits{}
+		if portsFile != "" {
+			edits.Mounts = append(edits.Mounts, bind(portsFile, port.PortsFile))
+		}
+		if o.Port.IsSocket() {
+			edits.Mounts = append(edits.Mounts, bind(k.SocketFolder(o.Port), o.Mount))
+		}
+		if len(edits.Mounts) == 0 {
+			edits.Env = []string{"NINES_PORT=" + o.Port.Name} // the runtime refuses a device without edits
+		}
+		spec.Devices = append(spec.Devices, cdi.Device{Name: deviceName(o), ContainerEdits: edits})
+	}
+	return spec
+}
+
+// bind mounts read-only: nobody need write there, to connect to a socket either.
+func bind(from, to string) *cdi.Mount {
+	return &cdi.Mount{HostPath: from, ContainerPath: to, Type: "bind", Options: []string{"rbind", "ro", "nosuid", "nodev", "noexec"}}
+}
+
+func (d *Driver) cdiPath(claim string) string {
+	return filepath.Join(d.CDI, DriverName+"-"+claim+".json")
+}
+
+// writeCDI tells the runtime of a claim's devices.
+func (d *Driver) writeCDI(claim string, orders []port.Order, portsFile string) error {
+	err := os.MkdirAll(d.CDI, 0o755)
+	if err == nil {
+		err = replace.JSON(d.cdiPath(claim), cdiSpec(d.Keeper, orders, portsFile), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("tell the container runtime of the ports: %w", err)
+	}
+	return nil
+}

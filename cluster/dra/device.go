@@ -1,0 +1,101 @@
+package dra
+
+import (
+	"cmp"
+	"slices"
+
+	resource "k8s.io/api/resource/v1"
+	"k8s.io/dynamic-resource-allocation/deviceattribute"
+	"k8s.io/dynamic-resource-allocation/resourceslice"
+
+	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/host"
+)
+
+// Domain is that of the attributes: device.attributes["nines.dev"].tier.
+const Domain = "nines.dev/"
+
+// Pool is the pool of a node's ports: those on which something was measured to be slow come first. The
+// scheduler takes the first that suits, so the fast ones stay free for who needs them. A port whose
+// parent the node has not is left out; missing are those parents.
+func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (pool resourceslice.Pool, missing []string) {
+	cards := map[string]host.NIC{}
+	for _, nic := range node.NICs {
+		cards[nic.Name] = nic
+	}
+	var ports []port.Port
+	for _, p := range inv.Ports {
+		_, there := cards[p.Parent]
+		switch {
+		case p.IsSocket() || there:
+			ports = append(ports, p)
+		case !slices.Contains(missing, p.Parent):
+			missing = append(missing, p.Parent)
+		}
+	}
+	slices.Sort(missing)
+	slices.SortFunc(ports, func(a, b port.Port) int {
+		return cmp.Or(
+			-cmp.Compare(slowness(latencies[string(a.Tier)]), slowness(latencies[string(b.Tier)])),
+			cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Parent, b.Parent),
+			cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
+	})
+	for chunk := range slices.Chunk(ports, resource.ResourceSliceMaxDevices) {
+		slice := resourceslice.Slice{}
+		for _, p := range chunk {
+			slice.Devices = append(slice.Devices, device(p, cards[p.Parent], latencies[string(p.Tier)]))
+		}
+		pool.Slices = append(pool.Slices, slice)
+	}
+	if len(pool.Slices) == 0 {
+		// The driver runs, and the node has no ports.
+		pool.Slices = []resourceslice.Slice{{}}
+	}
+	return pool, missing
+}
+
+// slowness orders tiers. What nothing is known of may be slow.
+func slowness(l Latency) int64 {
+	for _, percentile := range []string{"99", "50"} {
+		if ns, known := l.Ns[attributeOf(percentile)]; known {
+			return ns
+		}
+	}
+	return 1<<63 - 1
+}
+
+// device is a port as the scheduler sees it.
+func device(p port.Port, card host.NIC, l Latency) resource.Device {
+	attributes := map[resource.QualifiedName]resource.DeviceAttribute{
+		Domain + "tier": text(string(p.Tier)), Domain + "kind": text(p.Kind()),
+	}
+	if !p.IsSocket() {
+		attributes[Domain+"parent"] = text(p.Parent)
+	}
+	mtu := int64(p.MTU)
+	if mtu == 0 {
+		mtu = int64(card.MTU)
+	}
+	if mtu > 0 {
+		attributes[Domain+"mtu"] = number(mtu)
+	}
+	if card.SpeedMbit > 0 {
+		attributes[Domain+"speedMbit"] = number(int64(card.SpeedMbit))
+	}
+	if card.PCIAddress != "" {
+		attributes[deviceattribute.StandardDeviceAttributePCIBusID] = text(card.PCIAddress)
+		if card.NUMANode >= 0 {
+			attributes[deviceattribute.StandardDeviceAttributeNUMANode] = number(int64(card.NUMANode))
+		}
+	}
+	for name, ns := range l.Ns {
+		attributes[resource.QualifiedName(Domain+name)] = number(ns)
+	}
+	if l.Verdict != "" {
+		attributes[Domain+"verdict"] = text(l.Verdict)
+	}
+	return resource.Device{Name: p.Name, Attributes: attributes}
+}
+
+func text(s string) resource.DeviceAttribute  { return resource.DeviceAttribute{StringValue: &s} }
+func number(n int64) resource.DeviceAttribute { return resource.DeviceAttribute{IntValue: &n} }

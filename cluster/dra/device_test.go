@@ -1,0 +1,123 @@
+package dra
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	resource "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/host"
+)
+
+func TestFiguresAreRoundedUpToTwoDigits(t *testing.T) {
+	for ns, want := range map[int64]int64{0: 0, 7: 7, 99: 99, 100: 100, 101: 110, 4199: 4200, 4200: 4200, 4201: 4300, 99_001: 100_000, 995_000: 1_000_000} {
+		if got := roundUp(ns); got != want {
+			t.Errorf("%d ns are told as %d, not %d", ns, got, want)
+		}
+	}
+}
+
+func TestAFigureThatChangesALittleStays(t *testing.T) {
+	s := Steady{}
+	for i, step := range []struct{ measured, told int64 }{
+		{100_000, 100_000}, {109_000, 100_000}, {91_000, 100_000}, {111_000, 120_000}, {109_000, 120_000}, {107_000, 110_000},
+	} {
+		if got := s.keep("x", step.measured); got != step.told {
+			t.Errorf("step %d: %d is told as %d, not %d", i, step.measured, got, step.told)
+		}
+	}
+}
+
+func measured(tier string, p99 int64, change ...func(*v1alpha1.Figure)) v1alpha1.Figure {
+	upper, half := p99, p99/2
+	now := time.Now()
+	f := v1alpha1.Figure{
+		Tier: tier, Way: v1alpha1.OneWay, Count: 1_000_000, Verdict: v1alpha1.Clean,
+		Percentiles: []v1alpha1.Percentile{{P: "50", ValueNs: half, UpperNs: &half}, {P: "99", ValueNs: p99, UpperNs: &upper}, {P: "99.99", ValueNs: p99}},
+		MeasuredAt:  metav1.NewTime(now.Add(-time.Minute)), ValidUntil: metav1.NewTime(now.Add(time.Minute)),
+	}
+	for _, one := range change {
+		one(&f)
+	}
+	return f
+}
+
+func TestOnlyWhatCountsNowIsTold(t *testing.T) {
+	told := Latencies([]v1alpha1.Figure{
+		measured("macvlan", 21_300),
+		measured("veth", 9_000, func(f *v1alpha1.Figure) { f.Verdict = v1alpha1.Noisy }),
+		measured("sriov", 9_000, func(f *v1alpha1.Figure) { f.Verdict = v1alpha1.Invalid }),
+		measured("ovs", 9_000, func(f *v1alpha1.Figure) { f.ValidUntil = metav1.NewTime(time.Now().Add(-time.Second)) }),
+		measured("node-network", 9_000, func(f *v1alpha1.Figure) { f.Peer, f.Way = "n2", v1alpha1.RoundTrip }),
+	}, time.Now(), Steady{})
+	if len(told) != 2 || told["veth"].Verdict != "Noisy" || told["macvlan"].Verdict != "Clean" {
+		t.Errorf("told: %+v", told)
+	}
+	ns := told["macvlan"].Ns
+	if _, unbound := ns["p9999Ns"]; unbound || ns["p99Ns"] != 22_000 || ns["p50Ns"] != 11_000 {
+		t.Errorf("of macvlan: %v", ns)
+	}
+}
+
+// TestTheWorstComeFirst, as the scheduler takes the first that suits.
+func TestTheWorstComeFirst(t *testing.T) {
+	inv, err := inventory(t, example, "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &host.Inventory{NICs: []host.NIC{
+		{Name: "Eth0.7", MTU: 1500, SpeedMbit: 10_000, PCIAddress: "0000:01:00.0", NUMANode: 1},
+		{Name: "br0", MTU: 1500, NUMANode: -1},
+	}}
+	pool, missing := Pool(inv, node, Latencies([]v1alpha1.Figure{measured("macvlan", 21_000), measured("switch", 3_000)}, time.Now(), Steady{}))
+	if len(missing) > 0 || len(pool.Slices) != 1 {
+		t.Fatalf("%d slices, missing %v", len(pool.Slices), missing)
+	}
+	var names []string
+	for _, d := range pool.Slices[0].Devices {
+		names = append(names, d.Name)
+	}
+	if got := fmt.Sprint(names); got != "[bridge-br0-1 macvlan-eth0-7-1 macvlan-eth0-7-2 switch-1 switch-2]" {
+		t.Errorf("in the order %s", got)
+	}
+	said := map[string]string{}
+	for name, a := range pool.Slices[0].Devices[1].Attributes {
+		switch {
+		case a.StringValue != nil:
+			said[string(name)] = *a.StringValue
+		case a.IntValue != nil:
+			said[string(name)] = fmt.Sprint(*a.IntValue)
+		}
+	}
+	for name, want := range map[string]string{
+		"nines.dev/tier": "macvlan", "nines.dev/kind": "interface", "nines.dev/parent": "Eth0.7", "nines.dev/mtu": "1400",
+		"nines.dev/speedMbit": "10000", "nines.dev/p99Ns": "21000", "nines.dev/verdict": "Clean",
+		"resource.kubernetes.io/pciBusID": "0000:01:00.0", "resource.kubernetes.io/numaNode": "1",
+	} {
+		if said[name] != want {
+			t.Errorf("%s is %q, not %q", name, said[name], want)
+		}
+	}
+}
+
+func TestPortsOfACardThatIsNotThereAreLeftOut(t *testing.T) {
+	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth9, count: 300}, {tier: bridge, parent: br0, count: 300}]", "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, missing := Pool(inv, &host.Inventory{NICs: []host.NIC{{Name: "br0"}}}, nil)
+	if len(missing) != 1 || missing[0] != "eth9" || len(pool.Slices) != 3 {
+		t.Errorf("%d slices, missing %v", len(pool.Slices), missing)
+	}
+	for _, s := range pool.Slices {
+		if len(s.Devices) > resource.ResourceSliceMaxDevices {
+			t.Errorf("a slice of %d", len(s.Devices))
+		}
+	}
+	if none, _ := Pool(Inventory{}, &host.Inventory{}, nil); len(none.Slices) != 1 {
+		t.Error("a node without ports has no slice that says so")
+	}
+}

@@ -1,0 +1,187 @@
+package dra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	resource "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/dynamic-resource-allocation/kubeletplugin"
+
+	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/kernel/replace"
+)
+
+// Driver gives a node's ports to claims. The kubelet calls it, one call at a time.
+type Driver struct {
+	// Node is the node's name, and of its pool.
+	Node   string
+	Keeper port.Keeper
+	// CDI is the folder in which the container runtime looks for devices.
+	CDI string
+	// Exists tells whether a claim, "NAMESPACE/NAME", is still there with that UID.
+	Exists func(ctx context.Context, claim, uid string) (bool, error)
+
+	inventory atomic.Pointer[Inventory]
+}
+
+// Offer sets what the node has to give.
+func (d *Driver) Offer(inv Inventory) { d.inventory.Store(&inv) }
+
+// PrepareResourceClaims takes the ports of claims. All claims of a pod come in one call.
+func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
+	results := map[types.UID]kubeletplugin.PrepareResult{}
+	taken := map[types.UID][]port.Order{}
+	for _, claim := range claims {
+		orders, err := d.take(ctx, claim)
+		if err != nil {
+			slog.Error("prepare", "claim", claimName(claim), "error", err)
+			results[claim.UID] = kubeletplugin.PrepareResult{Err: err}
+			continue
+		}
+		taken[claim.UID] = orders
+	}
+	// What a pod sees has the ports of all its claims, so it is written after them.
+	for _, claim := range claims {
+		orders, ok := taken[claim.UID]
+		if !ok {
+			continue
+		}
+		results[claim.UID] = d.show(ctx, claim, orders)
+	}
+	return results, nil
+}
+
+// take takes the ports of a claim.
+func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) ([]port.Order, error) {
+	inv := d.inventory.Load()
+	if inv == nil {
+		return nil, errors.New("the node's ports are not known yet")
+	}
+	held, err := d.Keeper.Held()
+	if err != nil {
+		return nil, err
+	}
+	orders, err := Orders(claim, *inv, held)
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range orders {
+		h, err := d.Keeper.Take(ctx, o)
+		if taken := new(port.TakenError); errors.As(err, &taken) && d.isGone(ctx, taken.By) {
+			if err = d.giveBack(ctx, taken.By.Holder); err == nil {
+				h, err = d.Keeper.Take(ctx, o)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		orders[i] = h.Order
+		slog.Info("taken", "port", o.Port.Name, "claim", o.Claim, "pod", o.Pod.Name)
+	}
+	return orders, nil
+}
+
+// isGone tells whether the claim that holds a port is there no more: a kubelet that has lost its files
+// does not have it unprepared. Where that cannot be said, it is there.
+func (d *Driver) isGone(ctx context.Context, by port.Order) bool {
+	there, err := d.Exists(ctx, by.Claim, by.Holder)
+	return err == nil && !there
+}
+
+// ExistsIn asks an API server whether a claim is there.
+func ExistsIn(kube kubernetes.Interface) func(ctx context.Context, claim, uid string) (bool, error) {
+	return func(ctx context.Context, claim, uid string) (bool, error) {
+		namespace, name, _ := strings.Cut(claim, "/")
+		object, err := kube.ResourceV1().ResourceClaims(namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil && string(object.UID) == uid, err
+	}
+}
+
+// show tells the runtime and the pod of a claim's ports.
+func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, orders []port.Order) (result kubeletplugin.PrepareResult) {
+	if len(orders) == 0 {
+		return result
+	}
+	file, err := d.Keeper.Show(ctx, orders[0].Pod.UID)
+	if err == nil {
+		err = d.writeCDI(string(claim.UID), orders, file)
+	}
+	if err != nil {
+		result.Err = err
+		return result
+	}
+	for i, o := range orders {
+		result.Devices = append(result.Devices, kubeletplugin.Device{
+			Requests: []string{o.Request}, PoolName: poolOf(claim, i), DeviceName: o.Port.Name, CDIDeviceIDs: []string{deviceID(o)},
+		})
+	}
+	return result
+}
+
+// poolOf is the pool of a claim's device of ours.
+func poolOf(claim *resource.ResourceClaim, number int) string {
+	for _, r := range claim.Status.Allocation.Devices.Results {
+		if r.Driver != DriverName {
+			continue
+		}
+		if number == 0 {
+			return r.Pool
+		}
+		number--
+	}
+	return ""
+}
+
+// UnprepareResourceClaims gives back the ports of claims.
+func (d *Driver) UnprepareResourceClaims(ctx context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
+	results := map[types.UID]error{}
+	for _, claim := range claims {
+		results[claim.UID] = d.giveBack(ctx, string(claim.UID))
+		if err := results[claim.UID]; err != nil {
+			slog.Error("unprepare", "claim", claim.Namespace+"/"+claim.Name, "error", err)
+		}
+	}
+	return results, nil
+}
+
+// giveBack gives back all that a claim has.
+func (d *Driver) giveBack(ctx context.Context, claim string) error {
+	held, err := d.Keeper.Held()
+	if err != nil {
+		return err
+	}
+	if err := d.Keeper.GiveBack(ctx, claim); err != nil {
+		return err
+	}
+	failures := []error{replace.Remove(d.cdiPath(claim))}
+	for _, h := range held {
+		if h.Holder != claim {
+			continue
+		}
+		slog.Info("given back", "port", h.Port.Name, "claim", h.Claim, "pod", h.Pod.Name)
+		if _, err := d.Keeper.Show(ctx, h.Pod.UID); err != nil {
+			failures = append(failures, fmt.Errorf("of pod %s/%s: %w", h.Pod.Namespace, h.Pod.Name, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// HandleError logs what went wrong in the background: writing slices is tried again.
+func (d *Driver) HandleError(_ context.Context, err error, msg string) { slog.Error(msg, "error", err) }
+
+// WatchHealthStatus is never called: a port is published while it can be had, and no other health is
+// known of it.
+func (d *Driver) WatchHealthStatus(context.Context, chan<- kubeletplugin.DeviceHealthReport) error {
+	return kubeletplugin.ErrHealthNotSupported
+}

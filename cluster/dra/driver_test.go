@@ -1,0 +1,214 @@
+package dra
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	cdi "tags.cncf.io/container-device-interface/specs-go"
+
+	resource "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/dynamic-resource-allocation/kubeletplugin"
+
+	"nines.dev/nines/cluster/port"
+)
+
+// claim makes an allocated claim of a pod: "REQUEST=DEVICE" each.
+func claim(uid, pod string, devices ...string) *resource.ResourceClaim {
+	c := &resource.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "claim-" + uid, UID: types.UID(uid)},
+		Status:     resource.ResourceClaimStatus{Allocation: &resource.AllocationResult{}},
+	}
+	if pod != "" {
+		c.Status.ReservedFor = []resource.ResourceClaimConsumerReference{{Resource: "pods", Name: pod, UID: types.UID("uid-" + pod)}}
+	}
+	for _, d := range devices {
+		request, device, _ := strings.Cut(d, "=")
+		c.Status.Allocation.Devices.Results = append(c.Status.Allocation.Devices.Results,
+			resource.DeviceRequestAllocationResult{Request: request, Driver: DriverName, Pool: "n1", Device: device})
+	}
+	return c
+}
+
+// says adds parameters for requests.
+func says(c *resource.ResourceClaim, parameters string, requests ...string) *resource.ResourceClaim {
+	c.Status.Allocation.Devices.Config = append(c.Status.Allocation.Devices.Config, resource.DeviceAllocationConfiguration{
+		Requests: requests, DeviceConfiguration: resource.DeviceConfiguration{Opaque: &resource.OpaqueDeviceConfiguration{
+			Driver: DriverName, Parameters: runtime.RawExtension{Raw: []byte(parameters)},
+		}},
+	})
+	return c
+}
+
+const head = `"apiVersion":"ports.nines.dev/v1alpha1","kind":"PortConfig"`
+
+func ports(t *testing.T) Inventory {
+	t.Helper()
+	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}]", "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+func TestPortsOfAPodHaveNamesOfTheirOwn(t *testing.T) {
+	inv := ports(t)
+	c := says(claim("a", "p", "fast=macvlan-eth0-1", "fast=macvlan-eth0-2", "v=switch-1", "v=switch-2"),
+		`{`+head+`,"addresses":["10.9.0.1/24"],"routes":[{"to":"0.0.0.0/0","via":"10.9.0.254"}]}`, "fast")
+	orders, err := Orders(c, inv, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range orders {
+		names = append(names, o.Interface+o.Mount)
+	}
+	if got := strings.Join(names, " "); got != "net1 net2 /run/nines/ports/v /run/nines/ports/v-2" {
+		t.Errorf("named %s", got)
+	}
+	if o := orders[0]; o.Holder != "a" || o.Pod.UID != "uid-p" || o.Claim != "default/claim-a" || len(o.Routes) != 1 || o.All()[0].String() != "10.9.0.1/24" {
+		t.Errorf("%+v", o)
+	}
+	// Another claim of the pod, and the same again after a restart.
+	held := []port.Held{{Order: orders[0]}, {Order: orders[1]}, {Order: orders[2]}}
+	more, err := Orders(claim("b", "p", "fast=macvlan-eth0-3", "v=switch-3"), inv, held)
+	if err != nil || more[0].Interface != "net3" || more[1].Mount != "/run/nines/ports/v-2" {
+		t.Errorf("%+v, %v", more, err)
+	}
+	again, err := Orders(c, inv, held)
+	if err != nil || again[0].Interface != "net1" || again[1].Interface != "net2" || again[2].Mount != orders[2].Mount {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+}
+
+func TestTheClaimOutranksItsClass(t *testing.T) {
+	c := claim("a", "p", "r/second=macvlan-eth0-1")
+	says(c, `{`+head+`,"interface":"class0","mac":"02:00:00:00:00:01"}`)
+	says(c, `{`+head+`,"interface":"claim0"}`, "r")
+	says(c, `{`+head+`,"interface":"other0"}`, "another")
+	orders, err := Orders(c, ports(t), nil)
+	if err != nil || orders[0].Interface != "claim0" || orders[0].MAC != "02:00:00:00:00:01" {
+		t.Errorf("%+v, %v", orders, err)
+	}
+}
+
+func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
+	yes := true
+	for words, c := range map[string]*resource.ResourceClaim{
+		"has no port macvlan-eth0-9 any more":  claim("a", "p", "r=macvlan-eth0-9"),
+		"resourceClaimTemplateName":            claim("a", "", "r=macvlan-eth0-1"),
+		"give a PortConfig of ports.nines.dev": says(claim("a", "p", "r=macvlan-eth0-1"), `{"apiVersion":"v1","kind":"Pod"}`),
+		"unknown field \"inteface\"":           says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"inteface":"x"}`),
+		"cannot be the name of an interface":   says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"interface":"../x"}`),
+		"the absolute path of a folder":        says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/etc/../x"}`),
+		"the pod has another port as net1":     says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
+		"admin access gives nothing": func() *resource.ResourceClaim {
+			c := claim("a", "p", "r=switch-1")
+			c.Status.Allocation.Devices.Results[0].AdminAccess = &yes
+			return c
+		}(),
+	} {
+		if orders, err := Orders(c, ports(t), nil); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%+v, %v, which does not say %q", orders, err, words)
+		}
+	}
+}
+
+func newDriver(t *testing.T) *Driver {
+	t.Helper()
+	folder := t.TempDir()
+	d := &Driver{Node: "n1", Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, CDI: filepath.Join(folder, "cdi")}
+	d.Exists = func(context.Context, string, string) (bool, error) { return true, nil }
+	d.Offer(ports(t))
+	return d
+}
+
+func (d *Driver) prepare(t *testing.T, claims ...*resource.ResourceClaim) map[types.UID]kubeletplugin.PrepareResult {
+	t.Helper()
+	results, err := d.PrepareResourceClaims(t.Context(), claims)
+	if err != nil || len(results) != len(claims) {
+		t.Fatalf("%v, %v", results, err)
+	}
+	return results
+}
+
+func TestAClaimIsPreparedAndGivenBackAnyNumberOfTimes(t *testing.T) {
+	d := newDriver(t)
+	first, second := claim("a", "p", "x=macvlan-eth0-1"), claim("b", "p", "y=macvlan-eth0-2")
+	for range 3 {
+		results := d.prepare(t, first, second)
+		if r := results["a"]; r.Err != nil || len(r.Devices) != 1 || r.Devices[0].PoolName != "n1" || r.Devices[0].CDIDeviceIDs[0] != "nines.dev/port=a_macvlan-eth0-1" {
+			t.Fatalf("%+v", r)
+		}
+	}
+	var spec cdi.Spec
+	readJSON(t, d.cdiPath("b"), &spec)
+	if len(spec.Devices) != 1 || spec.Devices[0].ContainerEdits.Mounts[0].ContainerPath != port.PortsFile {
+		t.Fatalf("%+v", spec)
+	}
+	var seen struct{ Ports []port.Seen }
+	readJSON(t, spec.Devices[0].ContainerEdits.Mounts[0].HostPath, &seen)
+	if len(seen.Ports) != 2 || seen.Ports[1].Interface != "net2" || seen.Ports[1].Addresses[0] != "10.0.0.2/24" || seen.Ports[1].Request != "y" {
+		t.Errorf("the pod sees %+v", seen)
+	}
+	// Another pod's claim on a device that is taken, as of a scheduler that is wrong.
+	if r := d.prepare(t, claim("c", "q", "x=macvlan-eth0-1"))["c"]; r.Err == nil || !strings.Contains(r.Err.Error(), "is held by a for pod default/p") {
+		t.Errorf("given twice: %+v", r)
+	}
+	for range 2 {
+		results, err := d.UnprepareResourceClaims(t.Context(), []kubeletplugin.NamespacedObject{{UID: "a"}, {UID: "b"}, {UID: "c"}})
+		if err != nil || len(results) != 3 || results["a"] != nil || results["b"] != nil || results["c"] != nil {
+			t.Fatalf("%v, %v", results, err)
+		}
+	}
+	for _, folder := range []string{d.Keeper.Folder, d.CDI} {
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("left in %s: %v, %v", folder, left, err)
+		}
+	}
+}
+
+func TestOneClaimThatFailsLeavesTheOthers(t *testing.T) {
+	d := newDriver(t)
+	results := d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), claim("b", "q", "x=macvlan-eth0-9"))
+	if results["a"].Err != nil || results["b"].Err == nil {
+		t.Errorf("%+v", results)
+	}
+}
+
+// TestAPortOfAClaimThatIsGoneIsFree, as where the kubelet has lost what it knew of it.
+func TestAPortOfAClaimThatIsGoneIsFree(t *testing.T) {
+	d := newDriver(t)
+	d.prepare(t, claim("a", "p", "x=macvlan-eth0-1", "x=macvlan-eth0-2"))
+	d.Exists = ExistsIn(fake.NewClientset())
+	if r := d.prepare(t, claim("b", "q", "x=macvlan-eth0-1"))["b"]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	held, err := d.Keeper.Held()
+	if err != nil || len(held) != 1 || held[0].Holder != "b" {
+		t.Errorf("held: %+v, %v", held, err)
+	}
+	// One of the same name, but made anew, is another.
+	d.Exists = ExistsIn(fake.NewClientset(&resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "claim-b", UID: "b"}}))
+	if r := d.prepare(t, claim("c", "q", "x=macvlan-eth0-1"))["c"]; r.Err == nil {
+		t.Error("a port was taken from a claim that is there")
+	}
+}
+
+func readJSON(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,75 @@
+package dra
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/cluster/figure"
+)
+
+// Latency is what devices of a tier say of its latency within the node: nanoseconds by attribute, and
+// the verdict.
+type Latency struct {
+	Ns      map[string]int64
+	Verdict string
+}
+
+// published are the percentiles that devices tell, of all that a figure may have. A device has 32
+// attributes at most.
+var published = []string{"50", "99", "99.9", "99.99", "99.999"}
+
+// attributeOf is the name of a percentile's attribute: p9999Ns for 99.99.
+func attributeOf(percentile string) string {
+	return "p" + strings.ReplaceAll(percentile, ".", "") + "Ns"
+}
+
+// Steady are figures that were published. One that changes by less than a tenth stays as it is: each
+// change is written to the API server, and read by every scheduler.
+type Steady map[string]int64
+
+const hysteresis = 0.1
+
+// keep returns what to publish for a value.
+func (s Steady) keep(name string, value int64) int64 {
+	value = roundUp(value)
+	if old, known := s[name]; known && math.Abs(float64(value-old)) <= hysteresis*float64(old) {
+		return old
+	}
+	s[name] = value
+	return value
+}
+
+// roundUp rounds up to two significant digits: a node promises no more than was measured.
+func roundUp(ns int64) int64 {
+	unit := int64(1)
+	for ns/unit >= 100 {
+		unit *= 10
+	}
+	return (ns + unit - 1) / unit * unit
+}
+
+// Latencies are those of the tiers whose figures count now. A percentile is told by its upper bound, as
+// the scheduler's plugin takes it, and left out where it has none.
+func Latencies(figures []v1alpha1.Figure, now time.Time, steady Steady) map[string]Latency {
+	tiers := map[string]Latency{}
+	for _, f := range figure.Read(figures) {
+		if f.Peer != "" || f.StateAt(now) != figure.Fresh {
+			continue
+		}
+		l := Latency{Ns: map[string]int64{}, Verdict: string(v1alpha1.Clean)}
+		if f.Noisy {
+			l.Verdict = string(v1alpha1.Noisy)
+		}
+		for _, point := range f.Points {
+			for _, p := range published {
+				if point.P == p && point.BoundNs > 0 {
+					l.Ns[attributeOf(p)] = steady.keep(f.Tier+" "+p, point.BoundNs)
+				}
+			}
+		}
+		tiers[f.Tier] = l
+	}
+	return tiers
+}

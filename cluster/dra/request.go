@@ -1,0 +1,218 @@
+package dra
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	resource "k8s.io/api/resource/v1"
+	"sigs.k8s.io/yaml"
+
+	"nines.dev/nines/cluster/port"
+)
+
+// PortConfig is what a claim, or a class, may say of its ports: the parameters of an opaque
+// configuration for DriverName.
+type PortConfig struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Interface is the name of the device in the pod; empty is net1, net2, … in the order of the claims.
+	Interface string `json:"interface,omitempty"`
+	// Addresses of the device, instead of those of the port.
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	Routes    []port.Route   `json:"routes,omitempty"`
+	// MAC address of the device.
+	MAC string `json:"mac,omitempty"`
+	// Mount is where the pod finds the folder with a port's socket; empty is MountFolder/REQUEST.
+	Mount string `json:"mount,omitempty"`
+}
+
+// The version and kind of PortConfig.
+const (
+	ConfigVersion = "ports.nines.dev/v1alpha1"
+	ConfigKind    = "PortConfig"
+)
+
+// MountFolder is where a pod finds the folders with its sockets.
+const MountFolder = "/run/nines/ports"
+
+// readConfig reads the parameters of a claim or a class.
+func readConfig(text []byte) (PortConfig, error) {
+	var c PortConfig
+	if err := yaml.UnmarshalStrict(text, &c); err != nil {
+		return c, err
+	}
+	if c.APIVersion != ConfigVersion || c.Kind != ConfigKind {
+		return c, fmt.Errorf("the parameters are a %s of %s: give a %s of %s", c.Kind, c.APIVersion, ConfigKind, ConfigVersion)
+	}
+	if c.Interface != "" {
+		if err := port.CheckInterface(c.Interface); err != nil {
+			return c, err
+		}
+	}
+	if c.Mount != "" && (!filepath.IsAbs(c.Mount) || filepath.Clean(c.Mount) != c.Mount || c.Mount == "/") {
+		return c, fmt.Errorf("mount %q: give the absolute path of a folder", c.Mount)
+	}
+	return c, nil
+}
+
+// configOf is the configuration of a request. Those of the claim come after those of its class, and
+// outrank them.
+func configOf(claim *resource.ResourceClaim, request string) (PortConfig, error) {
+	whole, _, _ := strings.Cut(request, "/") // without the name of one among several alternatives
+	var merged PortConfig
+	for _, c := range claim.Status.Allocation.Devices.Config {
+		if c.Opaque == nil || c.Opaque.Driver != DriverName {
+			continue
+		}
+		if len(c.Requests) > 0 && !slices.Contains(c.Requests, request) && !slices.Contains(c.Requests, whole) {
+			continue
+		}
+		one, err := readConfig(c.Opaque.Parameters.Raw)
+		if err != nil {
+			return merged, fmt.Errorf("its parameters for request %s: %w", request, err)
+		}
+		merged = overlay(merged, one)
+	}
+	return merged, nil
+}
+
+// overlay has of the second what that says.
+func overlay(first, second PortConfig) PortConfig {
+	if second.Interface != "" {
+		first.Interface = second.Interface
+	}
+	if second.Addresses != nil {
+		first.Addresses = second.Addresses
+	}
+	if second.Routes != nil {
+		first.Routes = second.Routes
+	}
+	if second.MAC != "" {
+		first.MAC = second.MAC
+	}
+	if second.Mount != "" {
+		first.Mount = second.Mount
+	}
+	return first
+}
+
+// Orders are what a claim asks of a node's ports. held are all ports that are held: a name in a pod that
+// was given stays, and no name is given twice.
+func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]port.Order, error) {
+	if claim.Status.Allocation == nil {
+		return nil, fmt.Errorf("claim %s has no devices yet", claimName(claim))
+	}
+	pod, err := podOf(claim)
+	if err != nil {
+		return nil, err
+	}
+	var orders []port.Order
+	used := namesOf(held, pod, claim)
+	for _, result := range claim.Status.Allocation.Devices.Results {
+		if result.Driver != DriverName {
+			continue
+		}
+		p, known := inv.Ports[result.Device]
+		if !known {
+			return nil, fmt.Errorf("this node has no port %s any more: its file of ports was changed; delete the pod, so that it gets another", result.Device)
+		}
+		if result.AdminAccess != nil && *result.AdminAccess {
+			return nil, fmt.Errorf("port %s: admin access gives nothing that could be put into a pod; ask without it", result.Device)
+		}
+		config, err := configOf(claim, result.Request)
+		if err != nil {
+			return nil, err
+		}
+		o := port.Order{
+			Holder: string(claim.UID), Pod: pod, Claim: claimName(claim), Request: result.Request, Port: p, MAC: config.MAC,
+		}
+		if p.IsSocket() {
+			o.Mount, err = used.name(p.Name, config.Mount, mountName(result.Request))
+		} else {
+			if o.Pod.UID == "" {
+				return nil, fmt.Errorf("claim %s is not of one pod, and an interface is in one: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim))
+			}
+			o.Interface, err = used.name(p.Name, config.Interface, interfaceName)
+			o.Addresses, o.Routes = config.Addresses, config.Routes
+		}
+		if err != nil {
+			return nil, err
+		}
+		orders = append(orders, o)
+	}
+	return orders, nil
+}
+
+// podOf is the pod that a claim is for; nothing for one that several pods share.
+func podOf(claim *resource.ResourceClaim) (port.Pod, error) {
+	var pods []resource.ResourceClaimConsumerReference
+	for _, user := range claim.Status.ReservedFor {
+		if user.Resource != "pods" || user.APIGroup != "" {
+			return port.Pod{}, fmt.Errorf("claim %s is for %s %s: ports are for pods", claimName(claim), user.Resource, user.Name)
+		}
+		pods = append(pods, user)
+	}
+	if len(pods) != 1 {
+		return port.Pod{Namespace: claim.Namespace}, nil
+	}
+	return port.Pod{Namespace: claim.Namespace, Name: pods[0].Name, UID: string(pods[0].UID)}, nil
+}
+
+func claimName(claim *resource.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }
+
+// used are the names that a pod's ports have: interfaces and mounts.
+type used struct {
+	taken map[string]bool
+	// mine are those of this claim's ports from an earlier call.
+	mine map[string]string
+}
+
+func namesOf(held []port.Held, pod port.Pod, claim *resource.ResourceClaim) used {
+	u := used{taken: map[string]bool{}, mine: map[string]string{}}
+	for _, h := range held {
+		for _, name := range []string{h.Interface, h.Mount} {
+			switch {
+			case name == "":
+			case h.Holder == string(claim.UID):
+				u.mine[h.Port.Name], u.taken[name] = name, true
+			case h.Pod.UID != "" && h.Pod.UID == pod.UID:
+				u.taken[name] = true
+			}
+		}
+	}
+	return u
+}
+
+// name is the name of a port in the pod: the one that it has, the one that is asked for, or the first of
+// the candidates, which are numbered from 1, that the pod does not have yet.
+func (u used) name(p, asked string, candidate func(int) string) (string, error) {
+	name := u.mine[p]
+	if name == "" && asked != "" {
+		if name = asked; u.taken[name] {
+			return "", fmt.Errorf("port %s: the pod has another port as %s; give them different names", p, name)
+		}
+	}
+	for i := 1; name == ""; i++ {
+		if c := candidate(i); !u.taken[c] {
+			name = c
+		}
+	}
+	u.taken[name] = true
+	return name, nil
+}
+
+func interfaceName(number int) string { return fmt.Sprintf("net%d", number) }
+
+// mountName are the folders of a request's sockets: named like it, as most have one only.
+func mountName(request string) func(int) string {
+	base := filepath.Join(MountFolder, strings.ReplaceAll(request, "/", "-"))
+	return func(number int) string {
+		if number == 1 {
+			return base
+		}
+		return fmt.Sprintf("%s-%d", base, number)
+	}
+}

@@ -1,0 +1,229 @@
+package dra
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/dynamic-resource-allocation/kubeletplugin"
+	"k8s.io/dynamic-resource-allocation/resourceslice"
+
+	"nines.dev/nines/cluster/agent/discovery"
+	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/cluster/port"
+	engine "nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
+)
+
+// Service is the driver with all that it is told by.
+type Service struct {
+	Driver  *Driver
+	Kube    kubernetes.Interface
+	Objects *client.Client
+	// Sources is the path of the file of ports; it is read again when it changes.
+	Sources string
+	// Switch is the control socket of the node's switch.
+	Switch string
+	// Kubelet is the kubelet's folder, and Runtime the socket by which the container runtime serves NRI.
+	Kubelet, Runtime string
+
+	steady Steady
+	// node is what was read of the host last, at a time.
+	node   *host.Inventory
+	readAt time.Time
+	// switched is true while the switch serves, and last what was published last.
+	switched bool
+	last     string
+}
+
+// lookAgain is how often the file of ports and the switch are looked at, and readAgain how often the
+// whole host is, beside what tells of changes.
+const (
+	lookAgain = 5 * time.Second
+	readAgain = time.Minute
+)
+
+// Run serves the kubelet and the container runtime until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	s.steady = Steady{}
+	if err := s.look(ctx); err != nil {
+		return err
+	}
+	if err := s.Driver.Keeper.Sweep(ctx); err != nil {
+		// Where the switch is not there yet, its start is followed by another.
+		slog.Warn("look after the ports", "error", err)
+	}
+	data := filepath.Join(s.Kubelet, "plugins", DriverName)
+	if err := os.MkdirAll(data, 0o750); err != nil {
+		return fmt.Errorf("make the driver's folder: %w", err)
+	}
+	helper, err := kubeletplugin.Start(ctx, s.Driver,
+		kubeletplugin.DriverName(DriverName), kubeletplugin.NodeName(s.Driver.Node), kubeletplugin.KubeClient(s.Kube),
+		kubeletplugin.RegistrarDirectoryPath(filepath.Join(s.Kubelet, "plugins_registry")),
+		kubeletplugin.PluginDataDirectoryPath(data), kubeletplugin.HealthService(false))
+	if err != nil {
+		return fmt.Errorf("serve the kubelet: %w", err)
+	}
+	defer helper.Stop()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		attached := func(ctx context.Context, held []port.Held) error { return Tell(ctx, s.Kube, s.Driver.Node, held) }
+		Sandboxes{Keeper: s.Driver.Keeper, Attached: attached}.Serve(ctx, s.Runtime)
+	}()
+	defer func() { <-served }()
+	s.follow(ctx, helper)
+	return nil
+}
+
+// follow publishes what the node has, whenever it changes.
+func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) {
+	cards, figures := discovery.Links(ctx), s.figures(ctx)
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	said := ""
+	for {
+		err := s.look(ctx)
+		if err == nil {
+			err = s.publish(ctx, helper)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if now := fmt.Sprint(err); err != nil && now != said {
+			slog.Error("publish the ports", "error", err)
+		}
+		said = fmt.Sprint(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-cards:
+			s.node = nil
+		case <-figures:
+		case <-tick.C:
+		}
+	}
+}
+
+// look reads what the node is to give, and sees to its switch.
+func (s *Service) look(ctx context.Context) error {
+	text, err := os.ReadFile(s.Sources)
+	if err != nil {
+		return fmt.Errorf("read the file of ports: %w", err)
+	}
+	sources, err := ReadSources(text)
+	if err != nil {
+		return err
+	}
+	inv, err := InventoryOf(sources, s.Driver.Node, s.Switch)
+	if err != nil {
+		return err
+	}
+	s.Driver.Offer(inv)
+	if !inv.Switch {
+		return nil
+	}
+	return s.startSwitch(ctx, inv.CPUs)
+}
+
+// switchPatience is how long a switch may take to answer at a look.
+const switchPatience = 2 * time.Second
+
+// startSwitch has the node's switch switch, and makes anew what it has lost if it was started again.
+// Without it the node has none of its ports to give, but all others.
+func (s *Service) startSwitch(ctx context.Context, cpus []int) error {
+	limited, cancel := context.WithTimeout(ctx, switchPatience)
+	defer cancel()
+	if cpus == nil {
+		cpus = []int{}
+	}
+	started, err := port.StartSwitch(limited, s.Switch, engine.Switch{CPUs: cpus, AgeingNs: ageing.Nanoseconds()})
+	if now := err == nil; now != s.switched {
+		s.switched = now
+		slog.Info("the node's switch", "serves", now, "error", err)
+	}
+	if started {
+		return s.Driver.Keeper.Sweep(ctx)
+	}
+	return nil
+}
+
+// ageing is after how long the switch forgets an address, as bridges do (IEEE 802.1D, 7.9.2).
+const ageing = 300 * time.Second
+
+// publish writes the node's ports, if they have changed.
+func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) error {
+	if s.node == nil || time.Since(s.readAt) > readAgain {
+		var err error
+		if s.node, err = host.Read(); err != nil {
+			return err
+		}
+		s.readAt = time.Now()
+	}
+	object, err := s.Objects.Get(ctx, s.Driver.Node)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read what was measured at %s: %w", s.Driver.Node, err)
+	}
+	var latencies map[string]Latency
+	if err == nil {
+		latencies = Latencies(object.Figures, time.Now(), s.steady)
+	}
+	inv := *s.Driver.inventory.Load()
+	if inv.Switch && !s.switched {
+		inv = inv.withoutSwitch()
+	}
+	pool, missing := Pool(inv, s.node, latencies)
+	text, err := json.Marshal(pool)
+	if now := string(text); err != nil || now == s.last {
+		return err
+	}
+	for _, parent := range missing {
+		slog.Warn("ports are left out, as the node has no such device", "parent", parent)
+	}
+	err = helper.PublishResources(ctx, resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{s.Driver.Node: pool}})
+	if err == nil {
+		s.last = string(text)
+	}
+	return err
+}
+
+// figures tells when what was measured at the node changes.
+func (s *Service) figures(ctx context.Context) <-chan struct{} {
+	changed := make(chan struct{}, 1)
+	go func() {
+		for ctx.Err() == nil {
+			if err := s.watch(ctx, changed); err != nil && ctx.Err() == nil {
+				slog.Debug("watch the figures", "error", err) // they are read again and again anyway
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(lookAgain):
+			}
+		}
+	}()
+	return changed
+}
+
+func (s *Service) watch(ctx context.Context, changed chan<- struct{}) error {
+	watching, err := s.Objects.Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", s.Driver.Node).String()})
+	if err != nil {
+		return err
+	}
+	defer watching.Stop()
+	for range watching.ResultChan() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	}
+	return errors.New("the watch has ended")
+}

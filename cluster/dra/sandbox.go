@@ -1,0 +1,122 @@
+package dra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/containerd/nri/pkg/api"
+	"github.com/containerd/nri/pkg/stub"
+
+	"nines.dev/nines/cluster/port"
+)
+
+// Sandboxes puts devices into pods, when the container runtime makes their namespaces. It is a plugin
+// of the runtime by the Node Resource Interface.
+type Sandboxes struct {
+	Keeper port.Keeper
+	// Attached is told of the ports of a claim, once they are in the pod; may be nil.
+	Attached func(context.Context, []port.Held) error
+}
+
+// RunPodSandbox attaches a pod's ports before any container of it is made. If it fails, so does the pod's
+// start, and the kubelet tries again.
+func (s Sandboxes) RunPodSandbox(ctx context.Context, pod *api.PodSandbox) error {
+	return s.attach(ctx, pod)
+}
+
+// CreateContainer attaches what is missing: the pod may have been started while no driver ran.
+func (s Sandboxes) CreateContainer(ctx context.Context, pod *api.PodSandbox, _ *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
+	return nil, nil, s.attach(ctx, pod)
+}
+
+// Synchronize is called when the runtime is reached, with all pods that there are.
+func (s Sandboxes) Synchronize(ctx context.Context, pods []*api.PodSandbox, _ []*api.Container) ([]*api.ContainerUpdate, error) {
+	for _, pod := range pods {
+		if err := s.attach(ctx, pod); err != nil {
+			slog.Error("attach", "pod", pod.GetNamespace()+"/"+pod.GetName(), "error", err)
+		}
+	}
+	return nil, nil
+}
+
+// attach attaches the ports that claims of a pod hold.
+func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) error {
+	held, err := s.Keeper.Held()
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, h := range held {
+		if h.Pod.UID != pod.GetUid() || h.Port.IsSocket() {
+			continue
+		}
+		path, err := namespaceOf(pod)
+		if err == nil {
+			_, err = s.Keeper.Attach(ctx, h.Holder, h.Port.Name, path)
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("nines: %s of claim %s: %w", h.Interface, h.Claim, err))
+			continue
+		}
+		slog.Info("attached", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "interface", h.Interface)
+	}
+	return errors.Join(failures...)
+}
+
+// namespaceOf is the path of a pod's network namespace.
+func namespaceOf(pod *api.PodSandbox) (string, error) {
+	for _, ns := range pod.GetLinux().GetNamespaces() {
+		if ns.GetType() == "network" && ns.GetPath() != "" {
+			// In a container without /var/run it is where that leads to everywhere else.
+			if below, found := strings.CutPrefix(ns.GetPath(), "/var/run/"); found {
+				return "/run/" + below, nil
+			}
+			return ns.GetPath(), nil
+		}
+	}
+	return "", errors.New("the pod has no network namespace of its own, as with hostNetwork; only sockets can be in such a pod")
+}
+
+// connectAgain is the wait before a container runtime that has ended is looked for again.
+const connectAgain = time.Second
+
+// Serve serves the container runtime at a socket until ctx ends. A runtime that ends, or that was not
+// started yet, is looked for again and again.
+func (s Sandboxes) Serve(ctx context.Context, socket string) {
+	said := ""
+	for ctx.Err() == nil {
+		err := s.connect(ctx, socket)
+		if ctx.Err() != nil {
+			return
+		}
+		if now := fmt.Sprint(err); now != said {
+			slog.Warn("no container runtime, so no device is put into a pod until there is", "socket", socket, "error", err)
+			said = now
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(connectAgain):
+		}
+	}
+}
+
+// connect serves the runtime until the connection ends.
+func (s Sandboxes) connect(ctx context.Context, socket string) error {
+	plugin, err := stub.New(s, stub.WithPluginName("nines-ports"), stub.WithPluginIdx("50"), stub.WithSocketPath(socket),
+		stub.WithOnClose(func() {}))
+	if err != nil {
+		return err
+	}
+	if err := plugin.Start(ctx); err != nil {
+		return err
+	}
+	slog.Info("serving the container runtime", "socket", socket)
+	stop := context.AfterFunc(ctx, plugin.Stop)
+	defer stop()
+	plugin.Wait()
+	return errors.New("it closed the connection")
+}

@@ -1,0 +1,136 @@
+package dra
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
+)
+
+// Source is a number of ports that nodes have of one tier.
+type Source struct {
+	Tier spec.LinkKind `json:"tier"`
+	// Parent is the card or the bridge that they are made on. A switch needs none.
+	Parent string `json:"parent,omitempty"`
+	// Count is how many there are.
+	Count int `json:"count"`
+	// Addresses has the address of the first port, with the length of its network; the others have those
+	// after it. Without one a port's claim says which it has, or it has none.
+	Addresses netip.Prefix `json:"addresses,omitzero"`
+	// MTU of the ports; 0 is the parent's.
+	MTU int `json:"mtu,omitempty"`
+	// Nodes have them; none named is all.
+	Nodes []string `json:"nodes,omitempty"`
+	// CPUs are where a switch polls; none is wherever the kernel has it run.
+	CPUs []int `json:"cpus,omitempty"`
+}
+
+// MaxPorts is how many ports one source may have on a node: more than any card has functions.
+const MaxPorts = 1024
+
+// Inventory is what a node has to give.
+type Inventory struct {
+	// Ports by their names.
+	Ports map[string]port.Port
+	// Switch is true if some of them are of the node's switch, which polls on CPUs.
+	Switch bool
+	CPUs   []int
+}
+
+// ReadSources reads a file of ports.
+func ReadSources(text []byte) ([]Source, error) {
+	var file struct {
+		Ports []Source `json:"ports"`
+	}
+	if err := yaml.UnmarshalStrict(text, &file); err != nil {
+		return nil, exit.Wrongf("the file of ports: %w", err)
+	}
+	return file.Ports, nil
+}
+
+// InventoryOf is what a node has by the sources. socket is the control socket of its switch.
+func InventoryOf(sources []Source, node, socket string) (Inventory, error) {
+	all := Inventory{Ports: map[string]port.Port{}}
+	for i, s := range sources {
+		if len(s.Nodes) > 0 && !slices.Contains(s.Nodes, node) {
+			continue
+		}
+		if err := all.add(s, socket); err != nil {
+			return all, exit.Wrongf("the file of ports, entry %d: %w", i+1, err)
+		}
+	}
+	return all, nil
+}
+
+func (all *Inventory) add(s Source, socket string) error {
+	if s.Count < 1 || s.Count > MaxPorts {
+		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
+	}
+	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU}
+	if s.Tier == spec.LinkSwitch {
+		if s.Parent != "" || s.Addresses.IsValid() {
+			return fmt.Errorf("a switch has no parent, and its ports no addresses: leave them out")
+		}
+		if all.Switch {
+			return fmt.Errorf("a node has one switch: give its ports in one entry")
+		}
+		base.Parent, base.Socket = port.SwitchParent, socket
+		all.Switch, all.CPUs = true, s.CPUs
+	} else if len(s.CPUs) > 0 {
+		return fmt.Errorf("only a switch has cpus")
+	}
+	address := s.Addresses.Addr()
+	for i := range s.Count {
+		p := base
+		p.Name = portName(base, i+1)
+		if s.Addresses.IsValid() {
+			if !s.Addresses.Contains(address) {
+				return fmt.Errorf("addresses %s: the network has none for port %d; give fewer ports, or a larger network", s.Addresses, i+1)
+			}
+			p.Addresses = []netip.Prefix{netip.PrefixFrom(address, s.Addresses.Bits())}
+			address = address.Next()
+		}
+		if err := p.Check(); err != nil {
+			return err
+		}
+		if _, twice := all.Ports[p.Name]; twice {
+			return fmt.Errorf("there is a port %s already: give the ports of %s in one entry", p.Name, s.Parent)
+		}
+		all.Ports[p.Name] = p
+	}
+	return nil
+}
+
+// portName is the name of a device: a DNS label.
+func portName(p port.Port, number int) string {
+	name := string(p.Tier)
+	if p.Parent != port.SwitchParent || p.Tier != spec.LinkSwitch {
+		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+				return r
+			case r >= 'A' && r <= 'Z':
+				return r - 'A' + 'a'
+			}
+			return '-'
+		}, p.Parent), "-")
+	}
+	return fmt.Sprintf("%s-%d", name, number)
+}
+
+// withoutSwitch is what is left to give while the node's switch does not run.
+func (all Inventory) withoutSwitch() Inventory {
+	rest := Inventory{Ports: map[string]port.Port{}}
+	for name, p := range all.Ports {
+		if p.Tier != spec.LinkSwitch {
+			rest.Ports[name] = p
+		}
+	}
+	return rest
+}

@@ -1,0 +1,87 @@
+package dra
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/exit"
+)
+
+const example = `ports:
+- {tier: macvlan, parent: Eth0.7, count: 2, addresses: 10.0.0.254/23, nodes: [n1], mtu: 1400}
+- {tier: bridge, parent: br0, count: 1}
+- {tier: switch, count: 2, cpus: [2, 3]}
+`
+
+func inventory(t *testing.T, text, node string) (Inventory, error) {
+	t.Helper()
+	sources, err := ReadSources([]byte(text))
+	if err != nil {
+		return Inventory{}, err
+	}
+	return InventoryOf(sources, node, "/run/s")
+}
+
+func TestANodeHasThePortsOfItsEntries(t *testing.T) {
+	all, err := inventory(t, example, "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := slices.Sorted(maps.Keys(all.Ports)); !slices.Equal(names, []string{"bridge-br0-1", "macvlan-eth0-7-1", "macvlan-eth0-7-2", "switch-1", "switch-2"}) {
+		t.Errorf("ports %q", names)
+	}
+	second := all.Ports["macvlan-eth0-7-2"]
+	if second.Parent != "Eth0.7" || second.MTU != 1400 || len(second.Addresses) != 1 || second.Addresses[0].String() != "10.0.0.255/23" {
+		t.Errorf("the second is %+v", second)
+	}
+	if s := all.Ports["switch-1"]; s.Socket != "/run/s" || !all.Switch || !slices.Equal(all.CPUs, []int{2, 3}) {
+		t.Errorf("of the switch: %+v, %+v", s, all)
+	}
+	other, err := inventory(t, example, "n2")
+	if err != nil || len(other.Ports) != 3 {
+		t.Errorf("n2 has %v, %v", other.Ports, err)
+	}
+	if rest := other.withoutSwitch(); len(rest.Ports) != 1 {
+		t.Errorf("without its switch it has %v", rest.Ports)
+	}
+}
+
+func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
+	for text, words := range map[string]string{
+		"ports: [{tier: macvlan, parent: eth0}]":                                                                   "give 1 to 1024",
+		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
+		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, switch",
+		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                              "only a switch has cpus",
+		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                "in one entry",
+		"ports: [{tier: macvlan, parent: eth.0, count: 1}, {tier: macvlan, parent: eth-0, count: 1, mtu: 100000}]": "MTU of 100000",
+	} {
+		_, err := inventory(t, text, "n1")
+		if err == nil || !strings.Contains(err.Error(), words) || exit.Code(err) != exit.Wrong {
+			t.Errorf("%s: %v, which does not say %q", text, err, words)
+		}
+	}
+}
+
+func FuzzSources(f *testing.F) {
+	f.Add([]byte(example))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		sources, err := ReadSources(text)
+		if err != nil {
+			return
+		}
+		all, err := InventoryOf(sources, "n1", "/run/s")
+		if err != nil {
+			return
+		}
+		for name, p := range all.Ports {
+			if p.Name != name || p.Check() != nil {
+				t.Errorf("%s: %+v passes", name, p)
+			}
+		}
+	})
+}

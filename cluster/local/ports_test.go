@@ -1,0 +1,323 @@
+package local_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nines.dev/nines/cluster/local"
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestPodsHavePorts has the driver as a DaemonSet, by the manifests and the example that users apply.
+//
+//	n1: eth0 ── macvlan ── pod          n2: eth0 ── macvlan ── pod
+//	    └──────────── bridge of the nodes ──────┘
+//	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver
+func TestPodsHavePorts(t *testing.T) {
+	c := newCluster(t)
+	archive := filepath.Join(t.TempDir(), "agent.tar")
+	c.must("image", "agent", archive)
+	c.must("up", "--nodes", "2", "--image", archive, "--name", clusterName)
+	c.kubectl("apply", "--filename", repositoryFile("cluster/deploy/agent/namespace.yaml"))
+	c.kubectl("apply", "--kustomize", repositoryFile("cluster/deploy/ports"))
+	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
+
+	t.Run("AnInterface", func(t *testing.T) {
+		c.running("with-interface")
+		if got := c.address("with-interface", "fast0"); !strings.HasPrefix(got, "10.77.0.") {
+			t.Errorf("it has the address %q", got)
+		}
+		var seen struct {
+			Ports []struct{ Request, Kind, Interface, Tier string }
+		}
+		text := c.kubectl("exec", "with-interface", "--", "cat", "/etc/nines/ports.json")
+		if err := json.Unmarshal([]byte(text), &seen); err != nil || len(seen.Ports) != 1 || seen.Ports[0].Interface != "fast0" || seen.Ports[0].Request != "fast" {
+			t.Errorf("it sees %s, %v", text, err)
+		}
+	})
+	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
+		eventually(t, "the claim's status", func(ctx context.Context) error {
+			claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for _, claim := range claims.Items {
+				if claim.OwnerReferences[0].Name == "with-interface" && len(claim.Status.Devices) == 1 && claim.Status.Devices[0].NetworkData.InterfaceName == "fast0" {
+					return nil
+				}
+			}
+			log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "daemonset/nines-ports", "--tail", "8")
+			return fmt.Errorf("%w: %s", errNotYet, log)
+		})
+	})
+	t.Run("BetweenNodes", func(t *testing.T) {
+		c.withPort("a", "n1")
+		c.withPort("b", "n2")
+		c.running("a")
+		c.running("b")
+		eventually(t, "a reaches b by their ports", func(context.Context) error {
+			out, _, err := c.run("kubectl", "--name", clusterName, "--", "exec", "a", "--", "ping", "-c", "2", "-W", "5", "-I", "fast0", c.address("b", "fast0"))
+			if err != nil || !strings.Contains(out, " 0% packet loss") {
+				return fmt.Errorf("%w: %s", errNotYet, out)
+			}
+			return nil
+		})
+		c.gone("a", "b")
+	})
+	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
+	t.Run("Killed", func(t *testing.T) { c.portsSurviveKills(t) })
+	c.gone("with-interface", "sender", "receiver")
+	for _, node := range []string{"n1", "n2"} {
+		c.noPortsLeft(node)
+	}
+}
+
+func (c *cluster) kubectl(arguments ...string) string {
+	c.t.Helper()
+	return c.must(append([]string{"kubectl", "--name", clusterName, "--"}, arguments...)...)
+}
+
+// running waits until a pod runs.
+func (c *cluster) running(name string) {
+	c.t.Helper()
+	eventually(c.t, "pod "+name+" runs", func(ctx context.Context) error {
+		pod, err := c.client().CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil || pod.Status.Phase == v1.PodRunning && pod.Status.ContainerStatuses[0].Ready {
+			return err
+		}
+		events, _, _ := c.run("kubectl", "--name", clusterName, "--", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "custom-columns=M:.message")
+		drivers, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "pods", "-o", "wide")
+		log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "daemonset/nines-ports", "--tail", "8")
+		return fmt.Errorf("%w: %s: %s\n%s\n%s", errNotYet, pod.Status.Phase, events, drivers, log)
+	})
+}
+
+// withPort makes a pod on a node with an interface by the example's template.
+func (c *cluster) withPort(name, node string) {
+	c.t.Helper()
+	template, zero := "fast-interface", int64(0)
+	pod := &v1.Pod{
+		// It is not to start in the moment in which no driver runs.
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"required-plugins.noderesource.dev": "[nines-ports]"}},
+		Spec: v1.PodSpec{
+			NodeSelector:                  map[string]string{"kubernetes.io/hostname": node},
+			TerminationGracePeriodSeconds: &zero,
+			ResourceClaims:                []v1.PodResourceClaim{{Name: "net", ResourceClaimTemplateName: &template}},
+			Containers: []v1.Container{{
+				Name: "it", Image: local.BusyboxImage, ImagePullPolicy: v1.PullNever, Command: []string{"sleep", "100000"},
+				Resources: v1.ResourceRequirements{Claims: []v1.ResourceClaim{{Name: "net"}}},
+			}},
+		},
+	}
+	eventually(c.t, "make pod "+name, func(ctx context.Context) error {
+		_, err := c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// address is that of an interface of a pod, without the network's length.
+func (c *cluster) address(pod, device string) (found string) {
+	c.t.Helper()
+	eventually(c.t, device+" of "+pod, func(context.Context) error {
+		out, _, err := c.run("kubectl", "--name", clusterName, "--", "exec", pod, "--", "ip", "-4", "address", "show", device)
+		_, rest, has := strings.Cut(out, "inet ")
+		if err != nil || !has {
+			return fmt.Errorf("%w: %s", errNotYet, out)
+		}
+		found, _, _ = strings.Cut(rest, "/")
+		return nil
+	})
+	return found
+}
+
+// gone deletes pods and waits until they and their claims are gone.
+func (c *cluster) gone(pods ...string) {
+	c.t.Helper()
+	eventually(c.t, fmt.Sprintf("delete %q", pods), func(ctx context.Context) error {
+		for _, name := range pods {
+			_ = c.client().CoreV1().Pods("default").Delete(ctx, name, metav1.DeleteOptions{})
+		}
+		claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, claim := range claims.Items {
+			if slices.Contains(pods, claim.OwnerReferences[0].Name) {
+				return fmt.Errorf("claim %s is still there", claim.Name)
+			}
+		}
+		return nil
+	})
+}
+
+// onNode runs a command in the namespaces of a node.
+func (c *cluster) onNode(node string, argv ...string) string {
+	c.t.Helper()
+	var out []byte
+	eventually(c.t, "look at "+node, func(context.Context) (err error) {
+		for _, part := range c.status(c.t).Parts {
+			if part.Name == node {
+				out, err = exec.Command("nsenter", append([]string{"--target", fmt.Sprint(part.PID), "--mount", "--net", "--pid"}, argv...)...).CombinedOutput()
+			}
+		}
+		return err
+	})
+	return strings.TrimSpace(string(out))
+}
+
+// noPortsLeft waits until a node has its ports back, and nothing of them is there.
+func (c *cluster) noPortsLeft(node string) {
+	c.t.Helper()
+	eventually(c.t, node+" has its ports back", func(context.Context) error {
+		held := c.onNode(node, "ls", "-A", "/run/nines/ports")
+		devices := c.onNode(node, "ls", "/run/cdi")
+		if held != ".switch" || devices != "" {
+			return fmt.Errorf("held: %q, devices for containers: %q", held, devices)
+		}
+		return nil
+	})
+}
+
+// overTheSwitch sends packets between engines in two pods.
+func (c *cluster) overTheSwitch(t *testing.T) {
+	c.running("sender")
+	c.running("receiver")
+	start := func(pod string) *labtest.Engine {
+		engine := labtest.RunEngine(t, exec.Command(c.program, "kubectl", "--name", clusterName, "--", "exec", "--stdin", pod, "--", "nines-engine"))
+		if _, err := engine.StartDPDK(client.DPDK{Prefix: pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
+			t.Fatal(err)
+		}
+		return engine
+	}
+	sender, receiver := start("sender"), start("receiver")
+	for i, end := range []struct {
+		*labtest.Engine
+		port string
+	}{{sender, "tx"}, {receiver, "rx"}} {
+		own, peer := i+1, 2-i
+		_, err := end.Open(client.Port{
+			Name: end.port, Backend: "dpdk", IO: "batch", Wait: "spin", FrameBytes: 64, Flows: 1, UDPPort: 7999,
+			Device:   fmt.Sprintf("net_virtio_user0,path=/run/nines/ports/user/s,mac=02:00:00:00:00:%02d", own),
+			LocalMAC: fmt.Sprintf("02:00:00:00:00:%02d", own), LocalIP: fmt.Sprintf("198.18.9.%d", own),
+			PeerMAC: fmt.Sprintf("02:00:00:00:00:%02d", peer), PeerIP: fmt.Sprintf("198.18.9.%d", peer),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	trial := client.Trial{CPU: -1, RatePPS: 500, Burst: 4, Seed: 3, WarmupNs: 100e6, DurationNs: 1e9, DrainNs: 5e9, Outliers: 10}
+	type outcome struct {
+		client.TrialResult
+		error
+	}
+	started, received := make(chan int64, 1), make(chan outcome, 1)
+	go func() {
+		sink := trial
+		sink.Role, sink.Rx = "sink", "rx"
+		r, err := receiver.Trial(sink, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
+		received <- outcome{r, err}
+	}()
+	select {
+	case at := <-started:
+		trial.StartNs = at + 1e9
+	case ended := <-received:
+		t.Fatal(ended.error)
+	}
+	trial.Role, trial.Tx = "generate", "tx"
+	sent, err := sender.Trial(trial, client.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := receiver.Client.End(sent.TxPackets); err != nil {
+		t.Error(err)
+	}
+	got := <-received
+	if got.error != nil || sent.TxPackets == 0 || got.RxPackets != sent.TxPackets {
+		t.Errorf("%d of %d packets arrived: %v", got.RxPackets, sent.TxPackets, got.error)
+	}
+}
+
+// portsSurviveKills makes pods with ports, as many as there are, and kills what serves them meanwhile:
+// each pod gets a port, no two the same, and all come back.
+func (c *cluster) portsSurviveKills(t *testing.T) {
+	rounds := 1
+	if labtest.Long() {
+		rounds = 10
+	}
+	for round := range rounds {
+		var pods []string
+		for i := range 12 {
+			pods = append(pods, fmt.Sprintf("k%d-%d", round, i))
+			c.withPort(pods[i], []string{"n1", "n2"}[i%2])
+			switch i {
+			case 2, 8:
+				killDrivers(t)
+			case 4:
+				c.kill(t, "n1", "kubelet")
+			case 6:
+				c.kill(t, "n2", "containerd")
+			}
+		}
+		addresses := map[string]string{}
+		for _, name := range pods {
+			c.running(name)
+			address := c.address(name, "fast0")
+			if other := addresses[address]; other != "" {
+				t.Errorf("%s and %s have the port with %s", name, other, address)
+			}
+			addresses[address] = name
+		}
+		claims, err := c.client().ResourceV1().ResourceClaims("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices := map[string]string{}
+		for _, claim := range claims.Items {
+			if claim.Status.Allocation == nil {
+				continue
+			}
+			for _, r := range claim.Status.Allocation.Devices.Results {
+				if other := devices[r.Pool+"/"+r.Device]; other != "" {
+					t.Errorf("%s of %s is in the claims %s and %s", r.Device, r.Pool, claim.Name, other)
+				}
+				devices[r.Pool+"/"+r.Device] = claim.Name
+			}
+		}
+		killDrivers(t)
+		c.gone(pods...)
+	}
+	c.whole(t)
+}
+
+// killDrivers kills the driver on every node, as kill -9 does. Kubernetes starts them again.
+func killDrivers(t *testing.T) {
+	t.Helper()
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range processes {
+		if text, _ := os.ReadFile(path); !bytes.Equal(text, []byte("/nines/nines-cluster\x00ports\x00")) {
+			continue
+		}
+		var pid int
+		if _, err := fmt.Sscanf(path, "/proc/%d/cmdline", &pid); err != nil {
+			t.Fatal(err)
+		}
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Kill() // it may have ended
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package port
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/kernel/netns"
+)
+
+// Attach puts a port that the holder has taken into a pod, whose network namespace is at a path. If the
+// device is there already, nothing changes; if it is in another namespace, which the pod had before, it
+// is made anew. A socket needs no Attach.
+func (k Keeper) Attach(ctx context.Context, holder, name, path string) (Held, error) {
+	held, err := k.find(holder, name)
+	if err == nil && !held.Port.IsSocket() {
+		err = k.locked(ctx, held.Port.Parent, func() error {
+			held, err = k.attach(ctx, held, path)
+			return err
+		})
+	}
+	if err != nil {
+		return held, fmt.Errorf("attach port %s: %w", name, err)
+	}
+	return held, nil
+}
+
+// find is a port that the holder has.
+func (k Keeper) find(holder, name string) (Held, error) {
+	all, err := k.Held()
+	if err != nil {
+		return Held{}, err
+	}
+	for _, held := range all {
+		if held.Port.Name == name && held.Holder == holder && held.Done {
+			return held, nil
+		}
+	}
+	return Held{}, &NotHeldError{Port: name, Holder: holder}
+}
+
+// attach is Attach with the lock.
+func (k Keeper) attach(ctx context.Context, held Held, path string) (Held, error) {
+	open, err := folder.Take(k.place(held.Port.Parent, held.Port.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return held, &NotHeldError{Port: held.Port.Name, Holder: held.Holder}
+	}
+	if err != nil {
+		return held, err
+	}
+	now, err := k.read(held.Port.Parent, held.Port.Name)
+	if err == nil && now.Holder != held.Holder {
+		err = &TakenError{Port: held.Port.Name, By: now.Order}
+	}
+	if err == nil {
+		now, err = k.into(ctx, now, open.Journal, path)
+	}
+	return now, errors.Join(err, open.Close())
+}
+
+// into makes a port's device in the namespace at a path, or nothing.
+func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path string) (Held, error) {
+	pod, err := netns.Open(path)
+	if err != nil {
+		return held, err
+	}
+	defer pod.Close()
+	cookie, err := pod.Cookie()
+	if err != nil {
+		return held, err
+	}
+	if held.Cookie == cookie && there(pod, j) {
+		return held, nil
+	}
+	if err := k.detach(ctx, j); err != nil {
+		return held, err
+	}
+	s := k.site(held.Order, j)
+	device, err := kinds[held.Port.Tier].device(s, pod)
+	if err == nil {
+		err = s.configure(ctx, pod, device)
+	}
+	if err == nil {
+		held.Namespace, held.Cookie = path, cookie
+		held.Size = device.Attrs().MTU
+		err = k.write(held)
+	}
+	if err != nil {
+		return held, errors.Join(err, k.detach(context.WithoutCancel(ctx), j))
+	}
+	return held, nil
+}
+
+// detach undoes the devices of a port, and nothing else of it.
+func (k Keeper) detach(ctx context.Context, j *journal.Journal) error {
+	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return e.Kind == KindDevice })
+}
+
+// configure gives the device its addresses and routes, and sets it up:
+//
+//	ip -n POD address add ADDRESS dev IF; ip -n POD link set IF up; ip -n POD route add TO via VIA dev IF
+func (s site) configure(ctx context.Context, pod *netns.Namespace, device netlink.Link) error {
+	handle, err := pod.Netlink()
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	for _, a := range s.All() {
+		// Nobody else on the port's network has it, so it need not be tried first.
+		address := &netlink.Addr{IPNet: ipNet(a), Flags: unix.IFA_F_NODAD}
+		if a.Addr().Is4() {
+			address.Flags = 0
+		}
+		if err := handle.AddrAdd(device, address); err != nil {
+			return fmt.Errorf("give %s the address %s: %w", s.Interface, a, err)
+		}
+	}
+	err = handle.LinkSetUp(device)
+	if errors.Is(err, unix.EADDRINUSE) {
+		// The pod had a namespace before this one, and the kernel has not taken down the device in it yet,
+		// which has the same MAC address (macvlan_open in drivers/net/macvlan.c).
+		if err = netns.Settle(ctx); err == nil {
+			err = handle.LinkSetUp(device)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("set %s up: %w", s.Interface, err)
+	}
+	for _, r := range s.Routes {
+		route := &netlink.Route{LinkIndex: device.Attrs().Index, Dst: ipNet(r.To.Masked())}
+		if r.Via.IsValid() {
+			route.Gw = r.Via.AsSlice()
+		} else {
+			route.Scope = netlink.SCOPE_LINK
+		}
+		if err := handle.RouteAdd(route); err != nil {
+			return fmt.Errorf("route %s by %s: %w", r.To, s.Interface, err)
+		}
+	}
+	return nil
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// Check is nil if a device is where it was attached, as a CNI plugin is asked.
+func (k Keeper) Check(holder, name, path string) error {
+	held, err := k.find(holder, name)
+	if err != nil || held.Port.IsSocket() {
+		return err
+	}
+	j, err := journal.Read(k.place(held.Port.Parent, held.Port.Name).Journal())
+	if err != nil {
+		return err
+	}
+	pod, err := netns.Open(path)
+	if err != nil {
+		return err
+	}
+	defer pod.Close()
+	if cookie, err := pod.Cookie(); err != nil || cookie != held.Cookie || !there(pod, j) {
+		return errors.Join(err, fmt.Errorf("port %s: its device %s is not in %s", name, held.Interface, path))
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package port
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+)
+
+// KindDevice is a device, Name, of the type Target and with the MAC address Value, in the network
+// namespace found by Path and Cookie. A pod may rename its device, so one that was learnt is found by
+// its index.
+var KindDevice = journal.Register("port device", journal.Undo{Step: removeDevice})
+
+// add journals a device and makes it: it is made by the namespace of the parent's, and found in the one
+// that it is in.
+func (s site) add(from *netlink.Handle, in *netns.Namespace, device netlink.Link) (netlink.Link, error) {
+	cookie, err := in.Cookie()
+	if err != nil {
+		return nil, err
+	}
+	step := journal.Step{
+		Kind: KindDevice, Path: in.Path(), Cookie: cookie,
+		Name: device.Attrs().Name, Target: device.Type(), Value: device.Attrs().HardwareAddr.String(),
+	}
+	handle, err := in.Netlink()
+	if err != nil {
+		return nil, err
+	}
+	defer handle.Close()
+	if _, err := handle.LinkByName(step.Name); err == nil {
+		return nil, fmt.Errorf("there is an interface %s already; ask for another name", step.Name)
+	}
+	var made netlink.Link
+	err = s.journal.Make(step, func() (journal.Learnt, error) {
+		if err := from.LinkAdd(device); err != nil {
+			return journal.Learnt{}, fmt.Errorf("add %s %s: %w", device.Type(), step.Name, err)
+		}
+		var err error
+		if made, err = handle.LinkByName(step.Name); err != nil {
+			return journal.Learnt{}, fmt.Errorf("find %s: %w", step.Name, err)
+		}
+		return journal.Learnt{Index: made.Attrs().Index}, nil
+	})
+	return made, err
+}
+
+// removeDevice deletes the device of a step, wherever its namespace is kept.
+func removeDevice(_ context.Context, u journal.Undoing) error {
+	ns, err := netns.Find(u.Path, u.Cookie)
+	if ns == nil || err != nil {
+		return err // the device went with its namespace
+	}
+	defer ns.Close()
+	handle, err := ns.Netlink()
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	device, err := lookUp(handle, u.Entry)
+	if device == nil || err != nil {
+		return err
+	}
+	if !isOurs(device, u.Entry) {
+		u.Notef("device %s was replaced by another program; left as it is", u.Name)
+		return nil
+	}
+	if err := handle.LinkDel(device); err != nil && !errors.As(err, new(netlink.LinkNotFoundError)) {
+		return fmt.Errorf("delete %s: %w", u.Name, err)
+	}
+	return nil
+}
+
+// lookUp finds the device of a step; nil if it is not there.
+func lookUp(handle *netlink.Handle, e journal.Entry) (device netlink.Link, err error) {
+	if e.Learnt != nil {
+		device, err = handle.LinkByIndex(e.Learnt.Index)
+	} else {
+		device, err = handle.LinkByName(e.Name)
+	}
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", e.Name, err)
+	}
+	return device, nil
+}
+
+// isOurs tells whether a device is the one that a step made. An index is not used again while its
+// namespace lives; a pod may change the MAC address of its own.
+func isOurs(device netlink.Link, e journal.Entry) bool {
+	return device.Type() == e.Target && (e.Learnt != nil || device.Attrs().HardwareAddr.String() == e.Value)
+}
+
+// there is true if every device of a port is there, and one is in the pod.
+func there(pod *netns.Namespace, j *journal.Journal) bool {
+	any := false
+	for _, e := range j.Entries() {
+		if e.Kind != KindDevice {
+			continue
+		}
+		ns, err := netns.Find(e.Path, e.Cookie)
+		if ns == nil || err != nil || e.Learnt == nil {
+			return false
+		}
+		handle, err := ns.Netlink()
+		_ = ns.Close()
+		if err != nil {
+			return false
+		}
+		device, err := lookUp(handle, e)
+		handle.Close()
+		if device == nil || err != nil || !isOurs(device, e) {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// madeMAC is a MAC address that only this holder's port has: locally administered, and of one device
+// (IEEE 802, 8.2.2).
+func madeMAC(holder, port string) string {
+	sum := sha256.Sum256([]byte(holder + "\x00" + port))
+	return net.HardwareAddr{sum[0]&^1 | 2, sum[1], sum[2], sum[3], sum[4], sum[5]}.String()
+}
+
+// nodeName is the name of a port's device on its node: short, and of no other port.
+func nodeName(port string) string {
+	sum := sha256.Sum256([]byte(port))
+	return "np" + hex.EncodeToString(sum[:5])
+}

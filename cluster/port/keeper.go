@@ -1,0 +1,298 @@
+package port
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/replace"
+)
+
+// Folder is where a node keeps its ports. /run is emptied at boot, as ports are.
+const Folder = "/run/nines/ports"
+
+// Keeper gives the ports of a node. Several processes may have one for the same folder.
+type Keeper struct {
+	// Folder is the absolute path of its folder; see the constant.
+	Folder string
+	// Note is told what is left as it is when a port is given back, and why; may be nil.
+	Note func(string)
+}
+
+// Held is a port that somebody holds.
+type Held struct {
+	Order
+	Since time.Time `json:"since"`
+	// Done is false while Take is under way, and if that was interrupted.
+	Done bool `json:"done"`
+	// Namespace is the path of the network namespace that the device is in, and Cookie identifies it;
+	// empty before Attach.
+	Namespace string `json:"netns,omitempty"`
+	Cookie    uint64 `json:"cookie,omitempty"`
+	// Size is the MTU of the device, once it is attached.
+	Size int `json:"size,omitempty"`
+}
+
+// TakenError means that somebody else holds a port.
+type TakenError struct {
+	Port string
+	By   Order
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("port %s is held by %s for pod %s/%s; it is free once that has given it back", e.Port, e.By.Holder, e.By.Pod.Namespace, e.By.Pod.Name)
+}
+
+// NotHeldError means that somebody asks for a port that he has not taken.
+type NotHeldError struct{ Port, Holder string }
+
+func (e *NotHeldError) Error() string {
+	return fmt.Sprintf("port %s is not held by %s", e.Port, e.Holder)
+}
+
+// What is written into a port's folder.
+const (
+	recordName = "port.json"
+	socketName = "socket"
+	// lockName is in the parent's folder; no port's name begins with a dot.
+	lockName = ".lock"
+)
+
+// place is the folder of a port.
+func (k Keeper) place(parent, name string) folder.Place {
+	return folder.Place{
+		Root: k.Folder, Below: filepath.Join(parent, name), Owner: "ports/" + name,
+		What: "a port", Elsewhere: "give the ports another folder", Again: "give the port back once more",
+		Written: []string{recordName, recordName + replace.Unfinished, socketName},
+	}
+}
+
+// Take gives a port to a holder. If he has it already, he gets the same; if somebody else has it, the
+// error is a *TakenError.
+func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
+	if err := o.check(); err != nil {
+		return Held{}, err
+	}
+	if o.MAC == "" {
+		o.MAC = madeMAC(o.Holder, o.Port.Name)
+	}
+	var held Held
+	err := k.locked(ctx, o.Port.Parent, func() error {
+		now, err := k.clear(ctx, o.Port)
+		if err != nil {
+			return err
+		}
+		if now != nil && now.Holder != o.Holder {
+			return &TakenError{Port: o.Port.Name, By: now.Order}
+		}
+		if now != nil && now.same(o) {
+			held = *now
+			return k.restore(ctx, *now)
+		}
+		if now != nil {
+			if err := k.undo(ctx, o.Port); err != nil {
+				return err
+			}
+		}
+		held, err = k.make(ctx, o)
+		return err
+	})
+	if err != nil {
+		return Held{}, fmt.Errorf("take port %s: %w", o.Port.Name, err)
+	}
+	return held, nil
+}
+
+// make makes the port of an order, or nothing.
+func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
+	held := Held{Order: o, Since: time.Now().UTC()}
+	open, err := folder.Begin(k.place(o.Port.Parent, o.Port.Name))
+	if err != nil {
+		return held, err
+	}
+	err = k.write(held)
+	if make := kinds[o.Port.Tier].open; err == nil && make != nil {
+		err = make(ctx, k.site(o, open.Journal))
+	}
+	if err == nil {
+		held.Done = true
+		err = k.write(held)
+	}
+	if err != nil {
+		return held, errors.Join(err, open.Undo(context.WithoutCancel(ctx), k.Note))
+	}
+	return held, open.Close()
+}
+
+func (k Keeper) site(o Order, j *journal.Journal) site {
+	return site{Order: o, journal: j, folder: k.place(o.Port.Parent, o.Port.Name).Path()}
+}
+
+// clear removes what a killed Take, or an earlier boot, has left of a port, and returns who holds it;
+// nil for nobody.
+func (k Keeper) clear(ctx context.Context, p Port) (*Held, error) {
+	open, err := folder.Take(k.place(p.Parent, p.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	held, err := k.read(p.Parent, p.Name)
+	if err == nil && held.Done && open.SinceBoot() {
+		return &held, open.Close()
+	}
+	return nil, open.Undo(ctx, k.Note)
+}
+
+// GiveBack undoes all that a holder has, or only the named ports of his. It does nothing where he has
+// none.
+func (k Keeper) GiveBack(ctx context.Context, holder string, ports ...string) error {
+	all, err := k.Held()
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, held := range all {
+		if held.Holder != holder || len(ports) > 0 && !slices.Contains(ports, held.Port.Name) {
+			continue
+		}
+		err := k.locked(ctx, held.Port.Parent, func() error {
+			now, err := k.read(held.Port.Parent, held.Port.Name)
+			if errors.Is(err, fs.ErrNotExist) || err == nil && now.Holder != holder {
+				return nil
+			}
+			return k.undo(ctx, held.Port)
+		})
+		if err != nil {
+			failures = append(failures, fmt.Errorf("give back port %s: %w", held.Port.Name, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// undo undoes a port, whoever has it.
+func (k Keeper) undo(ctx context.Context, p Port) error {
+	open, err := folder.Take(k.place(p.Parent, p.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return open.Undo(ctx, k.Note)
+}
+
+// Held are the ports that somebody holds, sorted by their names. Those that are about to be taken are
+// among them.
+func (k Keeper) Held() ([]Held, error) {
+	paths, err := filepath.Glob(filepath.Join(k.Folder, "*", "*", recordName))
+	if err != nil {
+		return nil, err
+	}
+	var all []Held
+	for _, path := range paths {
+		place := filepath.Dir(path)
+		held, err := k.read(filepath.Base(filepath.Dir(place)), filepath.Base(place))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // given back meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, held)
+	}
+	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Port.Name, b.Port.Name) })
+	return all, nil
+}
+
+// Sweep removes what killed calls and earlier boots have left, and makes anew what a switch that was
+// started again has lost.
+func (k Keeper) Sweep(ctx context.Context) error {
+	parents, err := os.ReadDir(k.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	failures := []error{err}
+	for _, parent := range parents {
+		if parent.IsDir() && interfaceNames.MatchString(parent.Name()) {
+			failures = append(failures, k.locked(ctx, parent.Name(), func() error { return k.sweep(ctx, parent.Name()) }))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// sweep is Sweep for the ports of one parent.
+func (k Keeper) sweep(ctx context.Context, parent string) error {
+	folders, err := os.ReadDir(filepath.Join(k.Folder, parent))
+	failures := []error{err}
+	for _, f := range folders {
+		if !names.MatchString(f.Name()) {
+			continue // the lock
+		}
+		held, err := k.clear(ctx, Port{Name: f.Name(), Parent: parent})
+		if err == nil && held != nil {
+			err = k.restore(ctx, *held)
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("look after port %s: %w", f.Name(), err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// locked runs f while no other call is at the ports of a parent. The lock goes with its last user, and
+// the parent's folder with its last port.
+func (k Keeper) locked(ctx context.Context, parent string, f func() error) error {
+	lock, err := k.lock(ctx, parent)
+	if err != nil {
+		return fmt.Errorf("wait for who is at the ports of %s: %w", parent, err)
+	}
+	err = errors.Join(f(), lock.Remove())
+	_ = os.Remove(filepath.Join(k.Folder, parent)) // where it is empty
+	return err
+}
+
+func (k Keeper) lock(ctx context.Context, parent string) (*flock.Lock, error) {
+	for {
+		if err := os.MkdirAll(filepath.Join(k.Folder, parent), 0o700); err != nil {
+			return nil, err
+		}
+		lock, err := flock.Wait(ctx, filepath.Join(k.Folder, parent, lockName))
+		// Another call may have removed the empty folder meanwhile.
+		if !errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
+			return lock, err
+		}
+	}
+}
+
+func (k Keeper) read(parent, name string) (Held, error) {
+	path := filepath.Join(k.place(parent, name).Path(), recordName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Held{}, fmt.Errorf("read who holds port %s: %w", name, err)
+	}
+	var held Held
+	if err := json.Unmarshal(text, &held); err != nil {
+		return Held{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	return held, nil
+}
+
+func (k Keeper) write(held Held) error {
+	path := filepath.Join(k.place(held.Port.Parent, held.Port.Name).Path(), recordName)
+	if err := replace.JSON(path, held, 0o600); err != nil {
+		return fmt.Errorf("write who holds port %s: %w", held.Port.Name, err)
+	}
+	return nil
+}

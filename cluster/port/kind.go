@@ -1,0 +1,50 @@
+package port
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/spec"
+)
+
+// kind is how the ports of a tier are made.
+type kind struct {
+	// parent says what their parent is: "a network card".
+	parent string
+	// device makes the port's device in a pod's namespace; nil for sockets. The step is to be journalled
+	// with it.
+	device func(site, *netns.Namespace) (netlink.Link, error)
+	// open makes the port's socket in its folder; nil for devices.
+	open func(context.Context, site) error
+}
+
+var kinds = map[spec.LinkKind]kind{
+	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan},
+	spec.LinkBridge:  {parent: "a bridge", device: addPair},
+	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost},
+}
+
+// Tiers are those of which there can be ports, sorted.
+func Tiers() []spec.LinkKind { return slices.Sorted(maps.Keys(kinds)) }
+
+func tierNames() string {
+	var list []string
+	for _, t := range Tiers() {
+		list = append(list, string(t))
+	}
+	return strings.Join(list, ", ")
+}
+
+// site is where one port is made.
+type site struct {
+	Order
+	journal *journal.Journal
+	// folder is the port's own.
+	folder string
+}

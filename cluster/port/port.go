@@ -1,0 +1,134 @@
+package port
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/spec"
+)
+
+// Port is one port of a node.
+type Port struct {
+	// Name is the port's own on its node, and that of its device in the cluster.
+	Name string `json:"name"`
+	// Tier is the link kind of nines that it is like; figures of the tier are the port's.
+	Tier spec.LinkKind `json:"tier"`
+	// Parent is what it is made on: a network card, a bridge, or the folder's name of a switch.
+	Parent string `json:"parent"`
+	// Socket is the control socket of the switch; empty for a device.
+	Socket string `json:"socket,omitempty"`
+	// MTU is that of its packets; 0 is the parent's.
+	MTU int `json:"mtu,omitempty"`
+	// Addresses are those of whoever has the port and asks for no others.
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
+}
+
+// IsSocket is true for a port that is a socket in a folder, and no device.
+func (p Port) IsSocket() bool { return kinds[p.Tier].open != nil }
+
+// Pod is whose port it is, for people and for finding a pod's ports.
+type Pod struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid,omitempty"`
+}
+
+// Order is what a holder asks for.
+type Order struct {
+	// Holder is who gets the port: the UID of a claim, or the ID of a container. It may take several.
+	Holder string `json:"holder"`
+	Pod    Pod    `json:"pod,omitzero"`
+	Port   Port   `json:"port"`
+	// Claim and Request say what it was asked for by; empty where there are no claims.
+	Claim   string `json:"claim,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Interface is the device's name in the pod.
+	Interface string `json:"interface,omitempty"`
+	// Mount is the folder in which the pod finds a socket.
+	Mount string `json:"mount,omitempty"`
+	// MAC is the address of its end; empty is one that nines makes of the holder and the port.
+	MAC string `json:"mac,omitempty"`
+	// Addresses of the device in the pod; none is those of the port.
+	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	Routes    []Route        `json:"routes,omitempty"`
+}
+
+// Route is a route in the pod, by the port's device.
+type Route struct {
+	To netip.Prefix `json:"to"`
+	// Via is the next hop; invalid where the network is at the device itself.
+	Via netip.Addr `json:"via,omitzero"`
+}
+
+// names are DNS labels, as devices of Kubernetes have them. They are names of folders, too.
+var names = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// interfaceNames are those that the kernel takes (dev_valid_name in net/core/dev.c), without what would
+// be a pattern for it, or a folder.
+var interfaceNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`)
+
+// CheckInterface refuses what cannot be the name of a device in a pod.
+func CheckInterface(name string) error {
+	if !interfaceNames.MatchString(name) || slices.Contains([]string{"all", "default", "lo"}, name) {
+		return exit.Wrongf("%q cannot be the name of an interface: give letters, digits, dots and dashes, at most 15 (net1)", name)
+	}
+	return nil
+}
+
+// Check refuses a port that cannot be made.
+func (p Port) Check() error {
+	if !names.MatchString(p.Name) {
+		return exit.Wrongf("%q cannot be the name of a port: small letters, digits and dashes between them, at most 63", p.Name)
+	}
+	kind, known := kinds[p.Tier]
+	if !known {
+		return exit.Wrongf("port %s: there are no ports of the tier %q; there are %s", p.Name, p.Tier, tierNames())
+	}
+	if !interfaceNames.MatchString(p.Parent) {
+		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
+	}
+	if p.IsSocket() && p.Socket == "" {
+		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
+	}
+	if p.MTU < 0 || p.MTU > maxMTU {
+		return exit.Wrongf("port %s: an MTU of %d is not possible; give up to %d, or 0 for that of %s", p.Name, p.MTU, maxMTU, p.Parent)
+	}
+	return nil
+}
+
+// maxMTU is ETH_MAX_MTU of include/uapi/linux/if_ether.h.
+const maxMTU = 65535
+
+// check refuses an order that cannot be carried out.
+func (o Order) check() error {
+	if o.Holder == "" {
+		return fmt.Errorf("port %s: nobody is named who is to hold it", o.Port.Name)
+	}
+	if err := o.Port.Check(); err != nil {
+		return err
+	}
+	if o.Port.IsSocket() {
+		return nil
+	}
+	return CheckInterface(o.Interface)
+}
+
+// All are the addresses of the device in the pod.
+func (o Order) All() []netip.Prefix {
+	if len(o.Addresses) > 0 {
+		return o.Addresses
+	}
+	return o.Port.Addresses
+}
+
+// same is true for the same order, made again.
+func (o Order) same(other Order) bool {
+	return o.Holder == other.Holder && o.Pod == other.Pod && o.Claim == other.Claim && o.Request == other.Request &&
+		o.Interface == other.Interface && o.Mount == other.Mount && o.MAC == other.MAC &&
+		slices.Equal(o.Addresses, other.Addresses) && slices.Equal(o.Routes, other.Routes) &&
+		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.MTU == other.Port.MTU &&
+		slices.Equal(o.Port.Addresses, other.Port.Addresses)
+}

@@ -1,0 +1,146 @@
+package port
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/link"
+)
+
+// KindSwitchPort is a port, Name, of the switch whose control socket is Path.
+var KindSwitchPort = journal.Register("switch port", journal.Undo{Step: closeSwitchPort})
+
+// SocketFile is the name of a port's socket in its folder.
+const SocketFile = "s"
+
+// SocketFolder is the folder with a port's socket, on the node. A pod gets the folder, and not the
+// socket alone, so that it sees one that was made anew.
+func (k Keeper) SocketFolder(p Port) string {
+	return filepath.Join(k.place(p.Parent, p.Name).Path(), socketName)
+}
+
+// openVhost makes a vhost-user socket that the switch listens on.
+func openVhost(ctx context.Context, s site) error {
+	socket := filepath.Join(s.folder, socketName, SocketFile)
+	if err := link.CheckSocketPath(socket); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Dir(socket), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	step := journal.Step{Kind: KindSwitchPort, Name: s.Port.Name, Path: s.Port.Socket}
+	return s.journal.Make(step, func() (journal.Learnt, error) {
+		return journal.Learnt{}, s.openInSwitch(ctx, socket)
+	})
+}
+
+// openInSwitch has the switch open a port and attach it.
+func (s site) openInSwitch(ctx context.Context, socket string) error {
+	return withSwitch(ctx, s.Port.Socket, func(c *client.Client) error {
+		if err := link.RemoveStaleSocket(socket); err != nil {
+			return err
+		}
+		port := client.Port{
+			Name: s.Port.Name, Backend: "vhost", Device: socket, Server: true,
+			Frames: "all", IO: "batch", Wait: "spin", FrameBytes: s.frameBytes(),
+		}
+		if _, err := c.Open(port); err != nil {
+			return err
+		}
+		if err := c.Attach(client.SwitchPort{Port: s.Port.Name}); err != nil {
+			return errors.Join(err, c.ClosePort(s.Port.Name))
+		}
+		// Whoever has the folder may connect: a pod's user need not be root.
+		return os.Chmod(socket, 0o666)
+	})
+}
+
+// frameBytes is the longest frame: the MTU, a head and an FCS.
+func (s site) frameBytes() int {
+	const standardMTU, headBytes = 1500, 18
+	if s.Port.MTU == 0 {
+		return standardMTU + headBytes
+	}
+	return s.Port.MTU + headBytes
+}
+
+// restore makes a socket anew that its switch has lost by being started again.
+func (k Keeper) restore(ctx context.Context, held Held) error {
+	if !held.Port.IsSocket() {
+		return nil
+	}
+	if !listens(ctx, held.Port.Socket) {
+		return fmt.Errorf("port %s: the node's switch does not run", held.Port.Name)
+	}
+	has := false
+	err := withSwitch(ctx, held.Port.Socket, func(c *client.Client) error {
+		stats, err := c.SwitchStats()
+		for _, p := range stats.Ports {
+			has = has || p.Port == held.Port.Name
+		}
+		return err
+	})
+	if err != nil || has {
+		return err
+	}
+	// The journal has the port already.
+	return k.site(held.Order, nil).openInSwitch(ctx, filepath.Join(k.SocketFolder(held.Port), SocketFile))
+}
+
+// closeSwitchPort takes a port out of its switch. One that has ended has no ports any more.
+func closeSwitchPort(ctx context.Context, u journal.Undoing) error {
+	ctx, cancel := context.WithTimeout(ctx, switchPatience)
+	defer cancel()
+	if !listens(ctx, u.Path) {
+		return nil
+	}
+	return withSwitch(ctx, u.Path, func(c *client.Client) error {
+		_ = c.Detach(u.Name) // it may be attached or not
+		err := c.ClosePort(u.Name)
+		if refused := new(client.Error); errors.As(err, &refused) && refused.Errno == "ENOENT" {
+			return nil
+		}
+		return err
+	})
+}
+
+// listens tells whether a process listens on a control socket. A socket that a killed one left refuses.
+func listens(ctx context.Context, socket string) bool {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "unix", socket)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ECONNREFUSED)
+}
+
+// switchPatience bounds a conversation with a switch.
+const switchPatience = 20 * time.Second
+
+// withSwitch talks to a switch, which takes one client at a time.
+func withSwitch(ctx context.Context, socket string, f func(*client.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, switchPatience)
+	defer cancel()
+	c, err := client.Dial(ctx, socket)
+	if err != nil {
+		return fmt.Errorf("the node's switch does not answer: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	err = f(c)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the node's switch gave no answer within %v: %w", switchPatience, err)
+	}
+	_ = c.Close() // the timeout may have closed it already
+	return err
+}
