@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -93,10 +94,15 @@ func (m managed) create(ctx context.Context) (proc.Identity, error) {
 	}
 	// Another process may have its number by now, but not its control group. What it has for its
 	// environment is that of the runtime until it becomes what it shall run.
-	if id, err := proc.Of(pid); err == nil && pid > 0 && inGroup(pid, m.group) {
-		return id, nil
+	id, err := proc.Of(pid)
+	if err == nil {
+		inside, failed := inGroup(pid, m.group)
+		if inside {
+			return id, nil
+		}
+		err = failed
 	}
-	return proc.Identity{}, fmt.Errorf("%w: %s", errEnded, LastLines(m.log))
+	return proc.Identity{}, fmt.Errorf("%w: %s", errors.Join(errEnded, err), LastLines(m.log))
 }
 
 // watch is what is left of the container's start.
