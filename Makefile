@@ -112,7 +112,7 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile test-engine test-web test-unit test-root , test-fresh lint , images test-vm ] test-quiet
+		[ build test-compile test-engine test-web test-unit test-root , test-fresh lint , images test-vm , setup-cluster test-cluster ] test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
@@ -178,16 +178,12 @@ VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM
 # By the tools' paths, as `go tool` exits with 0 if the tool is killed.
 GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 
-# Its programs are built once, by content. Packages are tested side by side; the clusters of one are
-# made one after another. A debugger's data would take the linker as long again, and what vet looks
-# for, lint-cluster finds.
+# Its programs are built once, by content.
 .PHONY: test-cluster
 ## test-cluster: test the module in cluster/, on real API servers and kubelets
 test-cluster: build setup-cluster
-	@gotestsum=$$($(TOOL) -n gotestsum) && cd cluster && $(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(CURDIR)/build/cache \
-		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) \
-		$$gotestsum --format pkgname-and-test-fails --hide-summary=skipped \
-		--raw-command -- ../hack/go test -json -count 1 -vet off -ldflags '-s -w' -p 2 -timeout 60m ./...
+	@$(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(CURDIR)/build/cache \
+		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) hack/test-cluster.sh
 
 .PHONY: test-fuzz
 # Each fuzz target for some runs; longer with FUZZ_RUNS. Their seeds are ordinary tests.

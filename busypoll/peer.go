@@ -147,7 +147,11 @@ func peerOf(ns *netns.Namespace, handle *netlink.Handle, link netlink.Link) (*pe
 		}
 		return &peer{same, far.Attrs().Name}, nil
 	}
-	for _, path := range netns.Paths() {
+	paths, err := netns.Paths()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		candidate, err := netns.Open(path)
 		if err != nil {
 			continue // it has ended

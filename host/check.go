@@ -25,7 +25,7 @@ type Needs struct {
 // Need is one thing that is needed, and what needs it.
 type Need struct {
 	Name string // name of a feature or controller
-	For  string // "link in", "node dut"
+	For  string // "link in", "node dut", "driver of node dut"
 }
 
 // Severity says how serious a finding is.
@@ -115,24 +115,30 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 
 // remedies says how to get a feature, and what works without it.
 var remedies = map[string]struct{ remedy, works string }{
-	FeatureNetns:     {"use a kernel with CONFIG_NET_NS", ""},
-	FeatureLXC:       {"apt-get install lxc busybox-static", "nodes with runtime: netns work"},
-	FeatureRunc:      {"apt-get install runc", "nodes with runtime: netns and lxc work"},
-	FeatureDNSMasq:   {"apt-get install dnsmasq-base", "management: {dns: false} works"},
-	FeatureSSHServer: {"apt-get install openssh-server", "a management network without ssh_keys works, and nines exec"},
-	FeatureOverlay:   {"use a kernel with CONFIG_OVERLAY_FS, as those of distributions are", "nodes with runtime: netns and lxc work"},
-	FeatureVeth:      {"use a kernel with CONFIG_VETH", ""},
-	FeatureBridge:    {"use a kernel with CONFIG_BRIDGE", "links of kind veth and xdp work"},
-	FeatureMacvlan:   {"use a kernel with CONFIG_MACVLAN", "links of kind veth, bridge and xdp work"},
-	FeatureNetem:     {"use a kernel with CONFIG_NET_SCH_NETEM (Debian's have the module sch_netem)", "impair works on links of kind xdp and switch"},
-	FeatureBTF:       {"use a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are", "trace: false works"},
-	FeatureXDPVeth:   {"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL", "links of kind veth and bridge work"},
-	FeatureAFXDP:     {"use a kernel with CONFIG_XDP_SOCKETS", "the backends udp, raw and ring work"},
-	FeatureOVS:       {"apt-get install openvswitch-switch", "links of kind bridge and switch work"},
-	FeatureOVSDPDK:   {"apt-get install openvswitch-switch-dpdk", "links of kind ovs and switch work"},
-	FeatureQEMU:      {"install qemu-system-x86, 8.0 or later (on Debian 12 from its backports; in a checkout: make setup-vm)", "nodes with runtime: host, netns and lxc work"},
-	FeatureTestpmd:   {"apt-get install dpdk-dev", "links of kind switch work"},
-	FeatureVPP:       {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
+	FeatureNetns:      {"use a kernel with CONFIG_NET_NS", ""},
+	FeatureLXC:        {"apt-get install lxc busybox-static", "nodes with runtime: netns work"},
+	FeatureRunc:       {"apt-get install runc", "nodes with runtime: netns and lxc work"},
+	FeatureCrun:       {"apt-get install crun", "driver: runc works"},
+	FeaturePodman:     {"apt-get install podman", "driver: runc works"},
+	FeatureDocker:     {"apt-get install docker.io", "driver: runc works"},
+	FeatureContainerd: {"apt-get install containerd", "driver: runc works"},
+	FeatureDNSMasq:    {"apt-get install dnsmasq-base", "management: {dns: false} works"},
+	FeatureSSHServer:  {"apt-get install openssh-server", "a management network without ssh_keys works, and nines exec"},
+	FeatureOverlay:    {"use a kernel with CONFIG_OVERLAY_FS, as those of distributions are", "nodes with runtime: netns and lxc work"},
+	FeatureVeth:       {"use a kernel with CONFIG_VETH", ""},
+	FeatureBridge:     {"use a kernel with CONFIG_BRIDGE", "links of kind veth and xdp work"},
+	FeatureMacvlan:    {"use a kernel with CONFIG_MACVLAN", "links of kind veth, bridge and xdp work"},
+	FeatureNetem:      {"use a kernel with CONFIG_NET_SCH_NETEM (Debian's have the module sch_netem)", "impair works on links of kind xdp and switch"},
+	FeatureBTF:        {"use a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are", "trace: false works"},
+	FeatureXDPVeth:    {"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL", "links of kind veth and bridge work"},
+	FeatureAFXDP:      {"use a kernel with CONFIG_XDP_SOCKETS", "the backends udp, raw and ring work"},
+	FeatureOVS:        {"apt-get install openvswitch-switch", "links of kind bridge and switch work"},
+	FeatureOVSDPDK:    {"apt-get install openvswitch-switch-dpdk", "links of kind ovs and switch work"},
+	FeatureOVN:        {"apt-get install ovn-central ovn-host", "links of kind vxlan and ovs work"},
+	FeatureVXLAN:      {"use a kernel with CONFIG_VXLAN", "links of kind veth, bridge and xdp work"},
+	FeatureQEMU:       {"install qemu-system-x86, 8.0 or later (on Debian 12 from its backports; in a checkout: make setup-vm)", "nodes with runtime: host, netns and lxc work"},
+	FeatureTestpmd:    {"apt-get install dpdk-dev", "links of kind switch work"},
+	FeatureVPP:        {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
 
 	FeatureThreadedNAPI:     {"use Linux 5.12 or newer", "rx: interrupt and awake work"},
 	FeatureBusyPoll:         {"use Linux 6.9 or newer with CONFIG_NET_RX_BUSY_POLL, or Debian's 6.1 or 6.12, which take the module of busypoll/kmod/kbp", "rx: interrupt, awake and threaded work"},

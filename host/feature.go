@@ -33,31 +33,36 @@ type Feature struct {
 
 // The features by name.
 const (
-	FeatureNetns     = "netns"
-	FeatureVeth      = "veth"
-	FeatureBridge    = "bridge"
-	FeatureMacvlan   = "macvlan"
-	FeatureVLAN      = "vlan"
-	FeatureVXLAN     = "vxlan"
-	FeatureTun       = "tun"
-	FeatureNetem     = "netem"           // the queueing discipline that impairs packets
-	FeatureXDPVeth   = "xdp_native_veth" // native XDP on a veth
-	FeatureAFXDP     = "af_xdp"
-	FeatureBTF       = "btf"
-	FeatureIOURing   = "io_uring"
-	FeatureLXC       = "lxc"
-	FeatureRunc      = "runc"
-	FeatureDNSMasq   = "dnsmasq"
-	FeatureSSHServer = "sshd"
-	FeatureOverlay   = "overlay"
-	FeatureKVM       = "kvm"
-	FeatureVFIO      = "vfio"
-	FeatureVhostNet  = "vhost_net"
-	FeatureIOMMU     = "iommu"
-	FeatureNoHzFull  = "nohz_full"
-	FeatureLivepatch = "livepatch"
-	FeatureHugepages = "hugepages"
-	FeatureCpuset    = "cpuset"
+	FeatureNetns   = "netns"
+	FeatureVeth    = "veth"
+	FeatureBridge  = "bridge"
+	FeatureMacvlan = "macvlan"
+	FeatureVLAN    = "vlan"
+	FeatureVXLAN   = "vxlan"
+	FeatureTun     = "tun"
+	FeatureNetem   = "netem"           // the queueing discipline that impairs packets
+	FeatureXDPVeth = "xdp_native_veth" // native XDP on a veth
+	FeatureAFXDP   = "af_xdp"
+	FeatureBTF     = "btf"
+	FeatureIOURing = "io_uring"
+	FeatureLXC     = "lxc"
+	// The programs that make containers of images.
+	FeatureRunc       = "runc"
+	FeatureCrun       = "crun"
+	FeaturePodman     = "podman"
+	FeatureDocker     = "docker"
+	FeatureContainerd = "containerd"
+	FeatureDNSMasq    = "dnsmasq"
+	FeatureSSHServer  = "sshd"
+	FeatureOverlay    = "overlay"
+	FeatureKVM        = "kvm"
+	FeatureVFIO       = "vfio"
+	FeatureVhostNet   = "vhost_net"
+	FeatureIOMMU      = "iommu"
+	FeatureNoHzFull   = "nohz_full"
+	FeatureLivepatch  = "livepatch"
+	FeatureHugepages  = "hugepages"
+	FeatureCpuset     = "cpuset"
 	// FeatureOpenvSwitch is the kernel's datapath of Open vSwitch.
 	FeatureOpenvSwitch = "openvswitch"
 	FeatureUIO         = "uio"
@@ -68,6 +73,7 @@ const (
 	// The programs that links use.
 	FeatureOVS     = "ovs-vswitchd"
 	FeatureOVSDPDK = "ovs-dpdk" // an ovs-vswitchd that was built with DPDK
+	FeatureOVN     = "ovn-controller"
 	FeatureTestpmd = "dpdk-testpmd"
 	// FeatureQEMU is QEMU for x86, the only architecture that is supported.
 	FeatureQEMU  = "qemu"

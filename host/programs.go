@@ -11,8 +11,9 @@ const ovsWithDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 func programs(t Tree) []Feature {
 	var list []Feature
 	for _, one := range []struct{ feature, program string }{
-		{FeatureOVS, "ovs-vswitchd"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
+		{FeatureOVS, "ovs-vswitchd"}, {FeatureOVN, "ovn-controller"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
 		{FeatureQEMU, "qemu-system-x86_64"}, {FeatureRunc, "runc"},
+		{FeatureCrun, "crun"}, {FeaturePodman, "podman"}, {FeatureDocker, "dockerd"}, {FeatureContainerd, "containerd"},
 		{FeatureDNSMasq, "dnsmasq"}, {FeatureSSHServer, "sshd"},
 	} {
 		found := t.Program(one.program)

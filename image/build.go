@@ -15,6 +15,7 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
@@ -49,21 +50,28 @@ func epochOf(r spec.ImageRecipe) time.Time {
 // inputs is all that an image is made of, besides the packages that the mirror has. Its hash says
 // whether the store has the image already.
 type inputs struct {
-	Format   int               `json:"format"`
-	Release  string            `json:"release,omitempty"`
-	Base     string            `json:"base,omitempty"` // the digest of the image it begins with
-	Packages []string          `json:"packages"`
-	Script   string            `json:"script,omitempty"` // the digest of its text
-	Files    map[string]string `json:"files,omitempty"`  // the digests and modes, by target
-	SSH      bool              `json:"ssh,omitempty"`
+	Format  int    `json:"format"`
+	Release string `json:"release,omitempty"`
+	Base    string `json:"base,omitempty"` // the digest of the image it begins with
+	// Definition is the digest of the file of distrobuilder that it begins with.
+	Definition string            `json:"definition,omitempty"`
+	Packages   []string          `json:"packages"`
+	Script     string            `json:"script,omitempty"` // the digest of its text
+	Files      map[string]string `json:"files,omitempty"`  // the digests and modes, by target
+	SSH        bool              `json:"ssh,omitempty"`
 }
 
 // inputsOf also opens the image that the recipe begins with, unless that is a release.
 func (s Store) inputsOf(r spec.ImageRecipe) (in inputs, base *source, err error) {
 	in = inputs{Format: buildFormat, Packages: packagesOf(r), SSH: r.SSH, Files: map[string]string{}}
-	if r.IsRelease() {
+	switch {
+	case r.IsRelease():
 		in.Release = r.From
-	} else {
+	case r.Definition() != "":
+		if in.Definition, err = digestOf(r.Definition()); err != nil {
+			return in, nil, exit.Wrongf("distrobuilder's definition: %w", err)
+		}
+	default:
 		if base, err = s.find(r.From); err != nil {
 			return in, nil, err
 		}
@@ -96,24 +104,38 @@ func packagesOf(r spec.ImageRecipe) []string {
 
 // digestOf is the digest of a regular file and its mode.
 func digestOf(path string) (string, error) {
-	file, err := os.Open(path)
+	file, info, err := openFile(path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a file", path)
-	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%x %o", sum.Sum(nil), info.Mode().Perm()), nil
 }
+
+// openFile opens a regular file. It does not wait for one that is a pipe and that nobody writes to.
+func openFile(path string) (*os.File, os.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &notFileError{path}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return file, info, nil
+}
+
+// notFileError is for a path to a folder, a pipe or a device.
+type notFileError struct{ path string }
+
+func (e *notFileError) Error() string { return e.path + " is not a file" }
 
 func (in inputs) key() string {
 	text, _ := json.Marshal(in) // strings, numbers and a map of strings cannot fail
@@ -295,6 +317,9 @@ func build(ctx context.Context, dir string, r spec.ImageRecipe, base *source) er
 
 // begin makes the tree that the recipe begins with.
 func begin(ctx context.Context, dir string, r spec.ImageRecipe, base *source) (tree string, err error) {
+	if r.Definition() != "" {
+		return buildDefinition(ctx, dir, r.Definition())
+	}
 	if base == nil {
 		return vmimage.Bootstrap(ctx, dir, r.From, packagesOf(r), epochOf(r))
 	}

@@ -35,15 +35,11 @@ func (b building) copyFile(source, target string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	from, err := os.Open(source)
+	from, info, err := openFile(source)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(folder, filepath.Base(target))
 	if old, err := os.Lstat(path); err == nil && old.IsDir() {
 		return fmt.Errorf("%s is a folder in the image", target)
@@ -121,15 +117,7 @@ func (b building) run(ctx context.Context, program string, arguments ...string) 
 // prepare gives the tree what a program needs while it runs, where the tree lacks it.
 func (b building) prepare() (undo func() error, err error) {
 	var made []string
-	undo = func() error {
-		var failures []error
-		for _, path := range made {
-			if err := os.RemoveAll(path); err != nil {
-				failures = append(failures, err)
-			}
-		}
-		return errors.Join(failures...)
-	}
+	undo = func() error { return b.remove(made) }
 	folder := func(name string) (string, error) {
 		path, err := securejoin.SecureJoin(b.tree, name)
 		if err != nil {
@@ -168,6 +156,27 @@ func (b building) prepare() (undo func() error, err error) {
 		}
 	}
 	return undo, nil
+}
+
+// remove removes files that were made in the tree. The program that ran meanwhile may have put links in place
+// of folders: what they lead to outside of the tree is not ours.
+func (b building) remove(paths []string) error {
+	root, err := os.OpenRoot(b.tree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	var failures []error
+	for _, path := range paths {
+		name, err := filepath.Rel(b.tree, path)
+		if err == nil {
+			err = root.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failures = append(failures, fmt.Errorf("remove %s, which was in the image only while its programs ran: %w; leave the folders /dev and /etc as they are", name, err))
+		}
+	}
+	return errors.Join(failures...)
 }
 
 // volatile is what differs from build to build, or is of this machine.

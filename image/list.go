@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/proc"
 	vmimage "nines.dev/nines/vm/image"
 )
 
@@ -90,8 +91,9 @@ func (s Store) own(folder string) (*os.Root, []fs.DirEntry, error) {
 	return own, entries, nil
 }
 
-// Prune removes the images without a name, what killed builds have left, and all unpacked images, but
-// none whose files a container has for its root: they are unpacked again when a node wants them.
+// Prune removes the images without a name, what killed builds have left, and all unpacked images and
+// disks, but none whose files a container or a virtual machine has for its root: they are made again
+// when a node wants them.
 func (s Store) Prune(ctx context.Context) error {
 	if err := s.pruneBuilds(); err != nil {
 		return err
@@ -99,7 +101,10 @@ func (s Store) Prune(ctx context.Context) error {
 	if err := s.prune(ctx, layoutsFolder, s.named); err != nil {
 		return err
 	}
-	return s.prune(ctx, unpackedFolder, used)
+	if err := s.prune(ctx, unpackedFolder, used); err != nil {
+		return err
+	}
+	return s.prune(ctx, disksFolder, usedDisks)
 }
 
 // look tells which images of a folder are to stay, as it is now.
@@ -118,6 +123,22 @@ func used() (func(name string) bool, error) {
 	mounts, err := mounted("/proc")
 	return func(name string) bool {
 		return strings.Contains(mounts, filepath.Join(unpackedFolder, name))
+	}, err
+}
+
+// usedDisks are the disks that a virtual machine has: they are among the arguments of its QEMU.
+func usedDisks() (func(name string) bool, error) {
+	var arguments strings.Builder
+	err := proc.Each(func(id proc.Identity) error {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(id.PID), "cmdline"))
+		arguments.Write(text)
+		if hasEnded(err) {
+			return nil
+		}
+		return err
+	})
+	return func(name string) bool {
+		return strings.Contains(arguments.String(), filepath.Join(disksFolder, name))
 	}, err
 }
 

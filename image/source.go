@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -182,18 +181,14 @@ func sourceOf(found v1.Image) (*source, error) {
 
 // openRootfs reads the whole file, for its digest.
 func openRootfs(path string) (*source, error) {
-	file, err := os.Open(path)
+	file, info, err := openFile(path)
+	if errors.As(err, new(*notFileError)) {
+		return nil, fmt.Errorf("%w; tar -C %s --numeric-owner -cf FILE . packs a folder", err, path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file; tar -C %[1]s --numeric-owner -cf FILE . packs a folder", path)
-	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
 		return nil, err

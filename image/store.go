@@ -23,6 +23,7 @@ import (
 //	names/NAME.json            which image a name means
 //	layouts/sha256-DIGEST/     a named image, in the OCI's image layout
 //	unpacked/sha256-DIGEST/    an image that a node has used: its root file system and its configuration
+//	disks/sha256-DIGEST/       an image that a virtual machine has used, as a disk
 type Store struct {
 	// Dir is created if needed.
 	Dir string
@@ -50,12 +51,14 @@ const (
 	namesFolder    = "names"
 	layoutsFolder  = "layouts"
 	unpackedFolder = "unpacked"
+	disksFolder    = "disks"
 )
 
 // folderNames match the names of what nines makes in the folders. What else is there is not nines'.
 var folderNames = map[string]*regexp.Regexp{
 	layoutsFolder:  regexp.MustCompile(`^sha256-[0-9a-f]{64}$`),
 	unpackedFolder: regexp.MustCompile(`^sha256-[0-9a-f]{64}$`),
+	disksFolder:    regexp.MustCompile(`^sha256-[0-9a-f]{64}$`),
 	buildsFolder:   regexp.MustCompile(`^[0-9a-f]{32}$`),
 }
 
@@ -156,6 +159,24 @@ func (s Store) unpackSource(ctx context.Context, from *source, text string) (*Un
 		return nil, err
 	}
 	return &Unpacked{Digest: from.digest, Root: filepath.Join(dir, rootFolder), Config: from.config}, nil
+}
+
+// diskFile is the disk in its folder.
+const diskFile = "disk"
+
+// Disk is a file with an ext4 file system of an unpacked image. Nobody may write there.
+func (s Store) Disk(ctx context.Context, of *Unpacked) (string, error) {
+	if err := s.begin(); err != nil {
+		return "", err
+	}
+	dir, err := s.folder(disksFolder).Whole(ctx, digestName(of.Digest), func(ctx context.Context, dir string) error {
+		s.progress("making a disk of the image sha256:%.12s, once", of.Digest)
+		return vmimage.MakeDisk(ctx, filepath.Join(dir, diskFile), of.Root)
+	})
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, diskFile), nil
 }
 
 // ownedBySelf refuses to root what another user has unpacked: all of it belongs to that user. It looks

@@ -149,6 +149,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 			include(&changes.Received, n.Name, has(receiveAgain, n.Name))
 			include(&changes.Logins, n.Name, has(loginAgain, n.Name))
 		}
+		include(&changes.Adjusted, n.Name, has(adjustNode, n.Name))
 		for _, i := range n.Interfaces {
 			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
 		}

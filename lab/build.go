@@ -285,6 +285,9 @@ func (b *builder) build(ctx context.Context, w work) error {
 	if err := b.make(ctx, w); err != nil {
 		return err
 	}
+	if err := b.keepSysctls(); err != nil {
+		return err
+	}
 	b.settings = b.mergedSettings()
 	return writeJSON(b.state.settings(), b.settings)
 }
@@ -517,8 +520,10 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 		}
 	}
 	for _, l := range w.links {
-		if h := b.site.FabricOf(l.Link); !slices.Contains(holders, h) {
-			holders = append(holders, h)
+		for _, h := range b.site.FabricsOf(l.Link) {
+			if !slices.Contains(holders, h) {
+				holders = append(holders, h)
+			}
 		}
 	}
 	if err := b.site.SettleFunctions(ctx, links); err != nil {

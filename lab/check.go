@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab/isolate"
-	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 )
 
@@ -96,7 +94,9 @@ func (l *Lab) Faults() ([]Fault, error) {
 	controller, unpowered := l.deadPower()
 	devices, unseen := l.deviceFaults(faults)
 	servers, unreached := l.deadSSHServers()
-	return slices.Concat(faults, devices, ill, watcher, controller, servers), errors.Join(err, unread, unknown, unwritten, unseen, unheard, unwatched, unpowered, unreached)
+	ports, unasked := l.portFaults(slices.Concat(faults, devices))
+	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers),
+		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached)
 }
 
 // isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
@@ -141,121 +141,6 @@ func deadNode(n plan.Node) Fault {
 		Of: n.Name, Part: "node " + n.Name, Problem: fmt.Sprintf("node %s is dead: its %s has ended", n.Name, what),
 		remedy: remakeNode, target: n.Name,
 	}
-}
-
-// deviceFaults finds interfaces and bridges that are not as planned, unless one of the faults
-// explains it.
-func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
-	explained := map[string]bool{}
-	for _, f := range others {
-		explained[f.Part] = true
-	}
-	if explained["fabric"] {
-		return nil, nil
-	}
-	for _, planned := range l.plan.Links {
-		for _, e := range planned.Endpoints {
-			// With a node goes its end of a pair, and with that the other.
-			// A virtual machine that is stopped takes the carrier of the taps.
-			off := e.Guest && !l.Alive(e.Node)
-			explained["link "+planned.Name] = explained["link "+planned.Name] || explained["node "+e.Node] || off
-		}
-	}
-	var faults []Fault
-	var failures []error
-	for _, n := range l.plan.Nodes {
-		// Inside a guest only its agent sees, which answers in its own time; a pod is on a cluster.
-		if explained["node "+n.Name] || n.Apart() {
-			continue
-		}
-		devices, err := link.Devices(holderOf(l.running.of(n.Name)))
-		if isEnding(err) {
-			faults = append(faults, deadNode(n)) // just now
-			continue
-		}
-		if err != nil {
-			failures = append(failures, fmt.Errorf("node %s: %w", n.Name, err))
-			continue
-		}
-		for _, i := range n.Interfaces {
-			if !inKernel(i) || explained["link "+i.Link] {
-				continue
-			}
-			of := n.Name + ":" + i.Name
-			problem, remedy := compareDevice(i, devices, l.hardware(i.Link))
-			if problem == "" {
-				continue
-			}
-			target := of
-			if remedy == remakeLink {
-				target = i.Link
-			}
-			faults = append(faults, Fault{
-				Of: of, Part: "interface " + of, Problem: "interface " + of + " " + problem, remedy: remedy, target: target,
-			})
-		}
-	}
-	fabric, err := link.Devices(holderOf(l.fabric))
-	if isEnding(err) {
-		return []Fault{l.deadFabric()}, errors.Join(failures...) // just now
-	}
-	for _, planned := range l.plan.Links {
-		if err != nil || !planned.Kind.Descriptor().InFabric || planned.Device == "" || planned.Switch != nil || explained["link "+planned.Name] {
-			continue
-		}
-		if !slices.ContainsFunc(fabric, func(d link.Device) bool { return d.Name == planned.Device && d.State != stateDown }) {
-			problem := fmt.Sprintf("%s %s of link %s is gone, or down", planned.Kind.Descriptor().Device, planned.Device, planned.Name)
-			faults = append(faults, Fault{
-				Of: "link " + planned.Name, Part: "link " + planned.Name, Problem: problem, remedy: remakeLink, target: planned.Name,
-			})
-		}
-	}
-	if l.plan.Management != nil && !explained["link "+l.plan.Management.Link] {
-		fault, unseen := l.hostEndFault()
-		if fault != nil {
-			faults = append(faults, *fault)
-		}
-		err = errors.Join(err, unseen)
-	}
-	return faults, errors.Join(append(failures, err)...)
-}
-
-// hardware is true for a link of network cards, whose state is also that of a cable.
-func (l *Lab) hardware(linkName string) bool {
-	planned := findLink(l.plan, linkName)
-	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
-}
-
-const stateDown = "down"
-
-// compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
-// not differ. It is pure.
-func compareDevice(planned plan.Interface, devices []link.Device, hardware bool) (string, remedy) {
-	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
-	if at < 0 {
-		return "is gone", remakeLink
-	}
-	now := devices[at]
-	switch {
-	case now.State == stateDown && !hardware:
-		return "is down", reconfigure
-	case planned.MTU != 0 && now.MTU != planned.MTU:
-		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), remakeLink
-	case planned.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC):
-		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), remakeLink
-	}
-	for _, address := range planned.Addresses {
-		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
-			return fmt.Sprintf("has lost its address %s", address), reconfigure
-		}
-	}
-	return "", 0
-}
-
-func samePrefix(a, b string) bool {
-	left, errLeft := netip.ParsePrefix(a)
-	right, errRight := netip.ParsePrefix(b)
-	return errLeft == nil && errRight == nil && left == right
 }
 
 // hostFaults says what others have changed since of what the lab changed on the host. A running

@@ -26,8 +26,13 @@ type Cut struct {
 	steps []int
 	// switch_ is the link's switch while the link is down: it takes one client at a time.
 	switch_ *client.Client
-	// holder and devices are set where devices of the kernel are set down, which their peers in the
-	// nodes see as a carrier that is lost; elsewhere the switch drops what it receives.
+	// places are set where devices of the kernel are set down, which their peers in the nodes see as a
+	// carrier that is lost; elsewhere the switch drops what it receives.
+	places []cutPlace
+}
+
+// cutPlace is the devices of a cut in one network namespace.
+type cutPlace struct {
 	holder  link.Holder
 	devices []string
 }
@@ -81,7 +86,7 @@ func (c *Cut) note(j *journal.Journal) error {
 				return err
 			}
 			step.Name, step.Holder, learnt.Index = e.FabricDevice, made.Holder, made.index()
-			c.holder, c.devices = holder, append(c.devices, e.FabricDevice)
+			c.place(holder, e.FabricDevice)
 		}
 		id, err := j.Begin(step)
 		if err != nil {
@@ -93,6 +98,17 @@ func (c *Cut) note(j *journal.Journal) error {
 		}
 	}
 	return nil
+}
+
+// place adds a device that is set down. Those of a tunnel are in a namespace each.
+func (c *Cut) place(holder link.Holder, device string) {
+	for i := range c.places {
+		if c.places[i].holder == holder {
+			c.places[i].devices = append(c.places[i].devices, device)
+			return
+		}
+	}
+	c.places = append(c.places, cutPlace{holder, []string{device}})
 }
 
 // madeDevice is the journal's step that made a device.
@@ -138,8 +154,10 @@ func (c *Cut) Up() (atNs int64, err error) {
 
 func (c *Cut) set(down bool) (atNs int64, err error) {
 	if !c.link.HasEngine() {
-		if err := link.SetDevices(c.holder, c.devices, !down); err != nil {
-			return 0, fmt.Errorf("link %q: %w", c.link.Name, err)
+		for _, p := range c.places {
+			if err := link.SetDevices(p.holder, p.devices, !down); err != nil {
+				return 0, fmt.Errorf("link %q: %w", c.link.Name, err)
+			}
 		}
 		return monotonicNs()
 	}

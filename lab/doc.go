@@ -9,6 +9,7 @@
 //	plan.json        the plan that the lab follows
 //	settings.json    what was set on devices and why it counts; written last, so a
 //	                 lab without it was never finished
+//	sysctls.json     the nodes' planned sysctls, as the kernel says them
 //	measured.json    the process that measures the lab, if one does
 //	lock             held (flock) while a process changes the lab, or measures it
 //	door.sock        where others ask the process that measures the lab to switch nodes

@@ -28,6 +28,7 @@ const (
 	watchAgain
 	powerAgain
 	loginAgain
+	adjustNode
 )
 
 func (f Fault) Error() string { return f.Problem }

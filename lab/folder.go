@@ -26,7 +26,7 @@ func (s state) written() []string {
 	names := s.folders()
 	for _, name := range []string{
 		filepath.Base(s.experiment()), filepath.Base(s.plan()), filepath.Base(s.settings()), filepath.Base(s.isolation()),
-		filepath.Base(s.tuning()), filepath.Base(s.measured()), filepath.Base(s.receive()), filepath.Base(s.health()), filepath.Base(s.door()), isolate.AccountFile,
+		filepath.Base(s.tuning()), filepath.Base(s.measured()), filepath.Base(s.receive()), filepath.Base(s.sysctls()), filepath.Base(s.health()), filepath.Base(s.door()), isolate.AccountFile,
 		filepath.Base(s.hostSetup()), filepath.Base(s.hostTeardown()), filepath.Base(s.hostSetupLog()), hostTeardownLog,
 	} {
 		names = append(names, name, name+replace.Unfinished)

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -128,7 +131,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		}
 		devices := fabric
 		if link.Of(planned.Kind).OwnNamespace {
-			if devices, err = devicesOf(s.Programs); err != nil {
+			if devices, err = l.ownDevices(planned, s.Programs); err != nil {
 				return nil, err
 			}
 		}
@@ -143,13 +146,51 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	return in, nil
 }
 
-// devicesOf are the devices in the namespace of a link's first program; none if the program is
-// dead.
-func devicesOf(programs []ProgramState) ([]link.Device, error) {
-	if len(programs) == 0 || !programs[0].Alive {
-		return nil, nil
+// ownDevices are the devices in a link's own network namespaces.
+func (l *Lab) ownDevices(planned plan.Link, programs []ProgramState) ([]link.Device, error) {
+	holders, err := l.ownHolders(planned, programs)
+	if err != nil {
+		return nil, err
 	}
-	return link.Devices(link.Holder{PID: programs[0].PID})
+	var all []link.Device
+	for _, pid := range holders {
+		devices, err := link.Devices(link.Holder{PID: pid})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, devices...)
+	}
+	return all, nil
+}
+
+// ownHolders are processes in a link's own network namespaces, one for each: who holds it for the link,
+// or the first of its programs that is there and not in the fabric.
+func (l *Lab) ownHolders(planned plan.Link, programs []ProgramState) ([]int, error) {
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	var holders []int
+	for _, e := range j.Entries() {
+		if e.Kind != node.KindNetwork || e.Link != planned.Name || e.Learnt == nil {
+			continue
+		}
+		if id := process.Of(e); id.Alive() {
+			holders = append(holders, id.PID)
+		}
+	}
+	seen := map[uint64]bool{}
+	if l.fabric != nil {
+		seen[l.fabric.NetInode()] = true
+	}
+	for _, p := range programs {
+		id, err := proc.Of(p.PID)
+		if inode := id.NetInode(); p.Alive && err == nil && !seen[inode] {
+			seen[inode] = true
+			holders = append(holders, p.PID)
+		}
+	}
+	return holders, nil
 }
 
 func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {

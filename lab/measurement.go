@@ -54,12 +54,6 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		o.Labs = append(o.Labs, p.Name)
 		o.Prefixes = append(o.Prefixes, p.Prefix)
 	}
-	// Under the registry's lock, the measurement lock and the file are consistent.
-	registry, err := lockRegistry()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = registry.Free() }()
 	held, err := takeLock(measurementLock(), experiment, 0)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) {
 		return nil, fmt.Errorf("%s, and two measurements at once would disturb each other; wait for it, or end it",
@@ -68,16 +62,28 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
+	// Before the registry is locked: to undo a lab may take minutes.
 	if err = RemoveOrphans(ctx); err == nil {
-		err = vacant(plans...)
-	}
-	if err == nil {
-		err = writeJSON(measurementFile(), o)
+		err = o.register(plans)
 	}
 	if err != nil {
 		return nil, errors.Join(err, held.Free())
 	}
 	return &Measurement{lock: held, owner: o}, nil
+}
+
+// register writes the file of a measurement that has its lock. Under the registry's lock no lab of the
+// plans' names comes up meanwhile.
+func (o owner) register(plans []*plan.Plan) error {
+	registry, err := lockRegistry()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = registry.Free() }()
+	if err := vacant(plans...); err != nil {
+		return err
+	}
+	return writeJSON(measurementFile(), o)
 }
 
 // RemoveOrphans removes the labs of measurements that died. Without the right to see labs it does

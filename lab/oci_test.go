@@ -28,13 +28,25 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// ociDrivers are the programs that make containers of OCI images.
-var ociDrivers = []string{"runc"}
+// ociDrivers are the drivers that run on hosts with control groups of any version; crun is tested in
+// the laboratory (TestLabOCIDrivers).
+var ociDrivers = []string{"runc", "podman", "containerd", "docker"}
+
+// ociManagers are the drivers that are managers of containers.
+var ociManagers = []string{"podman", "containerd", "docker"}
 
 func ociDriver(t testing.TB, name string) {
 	t.Helper()
-	_, err := exec.LookPath(name)
+	program := name
+	if name == "docker" {
+		program = "dockerd"
+	}
+	_, err := exec.LookPath(program)
 	labtest.Require(t, name, err == nil)
+	if name == "docker" {
+		_, err = exec.LookPath("docker")
+		labtest.Require(t, "docker's command line", err == nil)
+	}
 	_, err = exec.LookPath("busybox")
 	labtest.Require(t, "busybox-static", err == nil)
 }
@@ -113,13 +125,21 @@ func TestAnOCINodeIsItsImage(t *testing.T) {
 	for _, driver := range ociDrivers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
-			ociDriver(t, driver)
-			image := ociImage(t, v1.Config{
-				Entrypoint: []string{"sleep"}, Cmd: []string{"1000"}, User: "web", WorkingDir: "/srv",
-				Env: []string{"COLOUR=red", "SHAPE=round"},
-			})
-			shared := t.TempDir()
-			lab := up(t, fmt.Sprintf(`
+			isItsImage(t, driver)
+		})
+	}
+}
+
+// isItsImage is the test of one driver.
+func isItsImage(t *testing.T, driver string) {
+	ociDriver(t, driver)
+	before := managersFiles(t)
+	image := ociImage(t, v1.Config{
+		Entrypoint: []string{"sleep"}, Cmd: []string{"1000"}, User: "web", WorkingDir: "/srv",
+		Env: []string{"COLOUR=red", "SHAPE=round"},
+	})
+	shared := t.TempDir()
+	lab := up(t, fmt.Sprintf(`
 name: tboci-%s
 topology:
   nodes:
@@ -135,58 +155,96 @@ topology:
   links:
     - {name: pair, endpoints: ["a:x", "b:x"]}
 `, driver, image, shared))
-			b := findNode(lab.Plan(), "b")
-			in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(b.Interfaces[0].Addresses[0], "/", 2)[0])
-			if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $SHAPE $(hostname); touch /mnt/seen /bin/changed"); out != "green round "+b.HostName {
-				t.Errorf("the container says %q", out)
-			}
-			if _, err := os.Stat(filepath.Join(shared, "seen")); err != nil {
-				t.Error(err)
-			}
-			first := lab.PID("b")
-			if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", first)); string(text) != "sleep\x001000\x00" {
-				t.Errorf("its first process is %q", text)
-			}
-			if dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", first)); dir != "/srv" {
-				t.Errorf("it runs in %q", dir)
-			}
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", first))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range []string{"\nUid:\t33\t", "\nGid:\t44\t", "\nCpus_allowed_list:\t" + cpulist.Format(b.CPUs) + "\n"} {
-				if !strings.Contains(string(status), want) {
-					t.Errorf("its first process has no %q", want)
-				}
-			}
-			environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", first))
-			if words := strings.Split(string(environment), "\x00"); !slices.Contains(words, "COLOUR=green") || slices.Contains(words, "COLOUR=red") {
-				t.Errorf("its environment is %q", words)
-			}
-			memory, err := isolate.Find(isolate.Memory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			dirs, err := cgroup.DirsOf(first)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[memory.Version]
-			if text, err := os.ReadFile(filepath.Join(dirs[memory.Mount], file)); strings.TrimSpace(string(text)) != strconv.Itoa(256<<20) {
-				t.Errorf("its memory is limited to %q: %v", text, err)
-			}
-			if err := lab.Down(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			if left := leaks(t, lab.Plan().Prefix, Root()); len(left) > 0 {
-				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
-			}
-			changed, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/changed"))
-			unpacked, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/busybox"))
-			if len(changed) > 0 || len(unpacked) != 1 {
-				t.Errorf("the container has changed its image: %q %q", changed, unpacked)
-			}
-		})
+	b := findNode(lab.Plan(), "b")
+	in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(b.Interfaces[0].Addresses[0], "/", 2)[0])
+	if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $SHAPE $(hostname); touch /mnt/seen /bin/changed"); out != "green round "+b.HostName {
+		t.Errorf("the container says %q", out)
+	}
+	if _, err := os.Stat(filepath.Join(shared, "seen")); err != nil {
+		t.Error(err)
+	}
+	first := lab.PID("b")
+	if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", first)); string(text) != "sleep\x001000\x00" {
+		t.Errorf("its first process is %q", text)
+	}
+	if dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", first)); dir != "/srv" {
+		t.Errorf("it runs in %q", dir)
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nUid:\t33\t", "\nGid:\t44\t", "\nCpus_allowed_list:\t" + cpulist.Format(b.CPUs) + "\n"} {
+		if !strings.Contains(string(status), want) {
+			t.Errorf("its first process has no %q", want)
+		}
+	}
+	environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", first))
+	if words := strings.Split(string(environment), "\x00"); !slices.Contains(words, "COLOUR=green") || slices.Contains(words, "COLOUR=red") {
+		t.Errorf("its environment is %q", words)
+	}
+	memory, err := isolate.Find(isolate.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := cgroup.DirsOf(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[memory.Version]
+	if text, err := os.ReadFile(filepath.Join(dirs[memory.Mount], file)); strings.TrimSpace(string(text)) != strconv.Itoa(256<<20) {
+		t.Errorf("its memory is limited to %q: %v", text, err)
+	}
+	index := in(t, lab, "b", "cat", "/sys/class/net/x/ifindex")
+	if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if lab.PID("b") == first || in(t, lab, "b", "cat", "/sys/class/net/x/ifindex") != index {
+		t.Errorf("the first process is %d after %d, and the interface %s", lab.PID("b"), first, index)
+	}
+	in(t, lab, "b", "test", "-e", "/bin/changed")
+	in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(b.Interfaces[0].Addresses[0], "/", 2)[0])
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, Root()); len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+	if after := managersFiles(t); !slices.Equal(before, after) {
+		t.Errorf("before, the host had %q, and now %q", before, after)
+	}
+	changed, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/changed"))
+	unpacked, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/busybox"))
+	if len(changed) > 0 || len(unpacked) != 1 {
+		t.Errorf("the container has changed its image: %q %q", changed, unpacked)
+	}
+}
+
+// managersFiles are the files of the host that managers of containers share.
+func managersFiles(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{
+		"/run/containerd/*", "/run/containerd", "/run/docker*", "/run/docker/*", "/run/libpod", "/run/containers", "/run/runc", "/run/runc/*",
+		"/run/crun", "/run/crun/*", "/etc/docker/*", "/etc/docker", "/etc/containers/*", "/etc/cni/*", "/opt/*", "/var/lib/docker",
+		"/var/lib/containerd", "/var/lib/containers", "/dev/shm/libpod*", "/sys/fs/cgroup/*/libpod*", "/sys/fs/cgroup/*/docker*",
+		"/sys/fs/cgroup/libpod*", "/sys/fs/cgroup/docker*", "/sys/fs/cgroup/*/machine*",
+	} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, paths...)
+	}
+	return found
+}
+
+// TestLabOCIDrivers runs each driver on control groups of version 2, and crun also on those of
+// version 1.
+func TestLabOCIDrivers(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
+	for _, driver := range append(ociDrivers, "crun") {
+		t.Run(driver, func(t *testing.T) { isItsImage(t, driver) })
 	}
 }
 
@@ -326,6 +384,9 @@ func TestDownAfterALabOfOCINodesWasKilled(t *testing.T) {
 	for _, driver := range ociDrivers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
+			if driver != "runc" {
+				labtest.LongForm(t) // TestDownAfterAManagerWasCutOff has what differs
+			}
 			ociDriver(t, driver)
 			whole := fmt.Sprintf(`
 name: tbocikill-%s
@@ -367,4 +428,71 @@ topology:
 			})
 		})
 	}
+}
+
+// TestDownAfterAManagerWasCutOff: nines is killed while a manager of containers makes one: before and
+// after its daemons are there, and when the container runs that nines has not learnt of.
+func TestDownAfterAManagerWasCutOff(t *testing.T) {
+	for _, driver := range ociManagers {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			ociDriver(t, driver)
+			before := managersFiles(t)
+			text := fmt.Sprintf("name: tbcut-%s\ntopology: {nodes: {a: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines}}}\n", driver, ociImage(t, v1.Config{}))
+			c := newCrasherOf(t, text, text)
+			list, name := filepath.Join(t.TempDir(), "points"), "tbcut-"+driver
+			t.Setenv("NINES_FAULT_LIST", list)
+			c.run(0, "up", c.whole)
+			_ = os.Unsetenv("NINES_FAULT_LIST")
+			c.run(0, "down", name)
+			c.gone("up and down")
+			points, err := os.ReadFile(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cut := 0
+			for i, line := range strings.Split(strings.TrimSpace(string(points)), "\n") {
+				if !strings.Contains(line, "manager") && !strings.Contains(line, "oci container") {
+					continue
+				}
+				killed, said := c.run(i+1, "up", c.whole)
+				if !killed {
+					t.Fatalf("not killed at %s: %s", line, said)
+				}
+				cut++
+				c.run(0, "down", name)
+				c.gone("up killed at " + line)
+			}
+			if cut < 5 {
+				t.Errorf("killed %d times, at the points of\n%s", cut, points)
+			}
+			if after := managersFiles(t); !slices.Equal(before, after) {
+				t.Errorf("before, the host had %q, and now %q", before, after)
+			}
+		})
+	}
+}
+
+// TestAnOCINodeWithAStopSignal: the signal that an image names ends its first process.
+func TestAnOCINodeWithAStopSignal(t *testing.T) {
+	labtest.Root(t)
+	ociDriver(t, "runc")
+	lab := up(t, fmt.Sprintf("name: tbocistop\ntopology: {nodes: {b: {runtime: oci, image: %q}}}\n", ociImage(t, v1.Config{
+		Cmd:        []string{"sh", "-c", "trap 'echo asked to end > /srv/said; exit 0' USR1; touch /srv/ready; while :; do sleep 0.05; done"},
+		StopSignal: "SIGUSR1",
+	})))
+	ctx := context.Background()
+	in(t, lab, "b", "sh", "-c", "while [ ! -e /srv/ready ]; do sleep 0.05; done")
+	if err := lab.Restart(ctx, []string{"b"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if out := in(t, lab, "b", "cat", "/srv/said"); out != "asked to end" {
+		t.Errorf("the container says %q", out)
+	}
+	in(t, lab, "b", "rm", "/srv/said")
+	if err := lab.Restart(ctx, []string{"b"}, RestartOptions{Kill: true}); err != nil {
+		t.Fatal(err)
+	}
+	in(t, lab, "b", "test", "!", "-e", "/srv/said")
+	downWithoutTrace(t, lab)
 }

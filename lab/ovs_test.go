@@ -39,7 +39,7 @@ func ovsStar(kind string, nodes, mtu int) string {
 func systemOVS(t testing.TB) []string {
 	t.Helper()
 	var list []string
-	for _, dir := range []string{"/run/openvswitch", "/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"} {
+	for _, dir := range []string{"/run/openvswitch", "/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch", "/run/ovn", "/etc/ovn", "/var/lib/ovn", "/var/log/ovn"} {
 		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil {
 				return nil //nolint:nilerr // absent files are not listed

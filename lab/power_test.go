@@ -36,13 +36,19 @@ power: {protocols: [ipmi, redfish], address: ADDRESS, user: admin, password_file
 const powerPassword = "correct-horse"
 
 // powerText is powerLab with a password file; it returns that, too.
-func powerText(t testing.TB, runtime, address string) (text, passwordFile string) {
+func powerText(t testing.TB, runtime, address string) (text, path string) {
 	t.Helper()
-	passwordFile = filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(passwordFile, []byte(powerPassword+"\n"), 0o600); err != nil {
+	path = passwordFile(t)
+	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbpower", "name: tbpow"+runtime, "ADDRESS", address, "PASSWORD", path).Replace(powerLab), path
+}
+
+func passwordFile(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(path, []byte(powerPassword+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbpower", "name: tbpow"+runtime, "ADDRESS", address, "PASSWORD", passwordFile).Replace(powerLab), passwordFile
+	return path
 }
 
 // settled waits until a node is on or off and nothing is done to it any more, and returns its pid 1.
@@ -343,10 +349,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
-	password := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte(powerPassword+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	password := passwordFile(t)
 	text := wholeLab + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
 	c := newCrasherOf(t, text, text)
 	c.furtherKinds = true

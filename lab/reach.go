@@ -59,7 +59,7 @@ func (l *Lab) reached() []plan.Node {
 		if !logsIn(l.plan, n) {
 			continue
 		}
-		if l.Alive(n.Name) {
+		if l.Alive(n.Name) && !n.Guest() {
 			if _, missing, err := noServer(n, l.running.of(n.Name)); err == nil && missing {
 				continue
 			}

@@ -100,13 +100,11 @@ func receivedOf(t *testing.T, lab *Lab) ReceiveState {
 func TestBusyPollTakesEffect(t *testing.T) {
 	labtest.Root(t)
 	const pings = 300
-	for _, runtime := range []spec.Runtime{spec.RuntimeNetns, spec.RuntimeLXC, spec.RuntimeHost} {
-		t.Run(string(runtime), func(t *testing.T) {
-			if runtime == spec.RuntimeLXC {
-				lxc(t)
-			}
+	for _, runtime := range []string{"netns", "lxc", "host", "oci-docker"} {
+		t.Run(runtime, func(t *testing.T) {
+			needRuntime(t, runtime)
 			canReceive(t, spec.ReceiveBusyPoll)
-			lab := up(t, fmt.Sprintf(receiveLab, runtime, spec.ReceiveBusyPoll))
+			lab := up(t, strings.Replace(fmt.Sprintf(receiveLab, "RUNTIME", spec.ReceiveBusyPoll), "runtime: RUNTIME", keysOf(t, runtime), 1))
 			now := receivedOf(t, lab)
 			wanted := findNode(lab.Plan(), "dut").Receive.CPUs
 			if now.Mechanism == "" || len(now.Threads) != 1 || now.Threads[0].Scheduling != "fifo:1" || !slices.Equal(now.Threads[0].CPUs, wanted) {

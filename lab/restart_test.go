@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/power"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -254,7 +255,8 @@ func TestARestartedEngineReflects(t *testing.T) {
 		{"bridge", "lxc", "raw", "udp", false}, {"veth", "netns", "raw", "xdp", false}, {"switch", "netns", "raw", "dpdk", false},
 		{"memif", "oci-runc", "dpdk", "dpdk", false}, {"xdp", "lxc", "raw", "raw", false},
 		{"veth", "netns", "raw", "raw", true}, {"memif", "netns", "dpdk", "dpdk", true}, {"memif", "lxc", "dpdk", "dpdk", true},
-		{"switch", "lxc", "dpdk", "dpdk", true}, {"bridge", "oci-runc", "raw", "xdp", true},
+		{"switch", "lxc", "dpdk", "dpdk", true}, {"bridge", "oci-runc", "raw", "xdp", true}, {"memif", "oci-docker", "dpdk", "dpdk", true},
+		{"veth", "oci-containerd", "raw", "raw", true}, {"bridge", "oci-podman", "raw", "udp", true},
 	} {
 		t.Run(strings.Join([]string{c.kind, c.runtime, c.from, c.app}, "/"), func(t *testing.T) {
 			labtest.Root(t)
@@ -270,9 +272,18 @@ func TestARestartedEngineReflects(t *testing.T) {
 			needLinks(t, planOf(t, text))
 			lab := up(t, text)
 			echo(t, lab)
-			for range 2 {
+			for _, again := range []func() error{
+				func() error { return lab.Restart(context.Background(), []string{"b"}, RestartOptions{}) },
+				func() error {
+					err := Power(context.Background(), lab.Name(), "b", power.Reset, "a test", func(string) {})
+					if err == nil {
+						lab, err = Open(lab.Name())
+					}
+					return err
+				},
+			} {
 				pid := lab.PID("b")
-				if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil {
+				if err := again(); err != nil {
 					t.Fatal(err)
 				}
 				if lab.PID("b") == pid {

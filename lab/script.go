@@ -21,7 +21,7 @@ import (
 // the command speaks to.
 func (b *builder) makeScriptFolders(_ context.Context, w work) error {
 	for _, n := range w.nodes {
-		if !n.Scripts.Any() {
+		if !n.Scripts.Any() || n.Guest() { // a guest's is made when nines serves its scripts
 			continue
 		}
 		folder := b.scriptFolder(n.Name)
@@ -72,12 +72,16 @@ func (l *Lab) Script(ctx context.Context, nodeName, kind, text string) (*Leashed
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(l.scriptFolder(nodeName), kind)
-	if err := writeFile(path, []byte(text)); err != nil {
+	seen := filepath.Join(l.seenScripts(n), kind)
+	if n.Guest() {
+		err = l.putInGuest(ctx, nodeName, seen, text)
+	} else {
+		err = writeFile(filepath.Join(l.scriptFolder(nodeName), kind), []byte(text))
+	}
+	if err != nil {
 		return nil, err
 	}
-	seen := filepath.Join(node.RuntimeOf(n).Seen(l.files()).Scripts, nodeName)
-	return l.ScriptCommand(ctx, nodeName, interpreted(text, filepath.Join(seen, kind)), "", nil)
+	return l.ScriptCommand(ctx, nodeName, interpreted(text, seen), "", nil)
 }
 
 // ScriptCommand makes the process of a command that a script of a node starts, in a folder and with
@@ -88,7 +92,7 @@ func (l *Lab) ScriptCommand(ctx context.Context, nodeName string, argv []string,
 		return nil, err
 	}
 	if env == nil {
-		folder := filepath.Join(node.RuntimeOf(n).Seen(l.files()).Scripts, nodeName)
+		folder := l.seenScripts(n)
 		path := node.BasePath
 		if own := n.Env["PATH"]; own != "" {
 			path = own

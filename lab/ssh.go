@@ -48,7 +48,8 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 	}
 	nodes := slices.Clone(w.nodes)
 	for _, n := range b.plan.Nodes {
-		if w.logins[n.Name] {
+		new := slices.ContainsFunc(w.nodes, func(other plan.Node) bool { return other.Name == n.Name })
+		if w.logins[n.Name] || n.Guest() && !new && b.tellGuests() && b.Alive(n.Name) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -57,7 +58,11 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 		if !logsIn(b.plan, n) {
 			return nil
 		}
-		if err := b.startSSHServer(ctx, n); err != nil {
+		start := b.startSSHServer
+		if n.Guest() {
+			start = b.startGuestSSH
+		}
+		if err := start(ctx, n); err != nil {
 			return fmt.Errorf("SSH server of node %q: %w", n.Name, err)
 		}
 		return nil
@@ -218,8 +223,6 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	switch {
-	case n.Guest():
-		return nil, exit.Wrongf("node %q is a virtual machine, whose small file system has no SSH server; use nines exec and nines shell", nodeName)
 	case !logsIn(l.plan, n):
 		return nil, exit.Wrongf("node %q is this host itself, so nobody logs in to it; use nines exec and nines shell", nodeName)
 	case !l.Alive(nodeName):
@@ -232,7 +235,7 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 	if err := l.keyless(); err != nil {
 		return nil, err
 	}
-	if why, missing, err := noServer(n, r); err == nil && missing {
+	if why, missing, err := noServer(n, r); err == nil && missing && !n.Guest() {
 		return nil, &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: sshdRemedy(n)}
 	}
 	arguments := []string{"-F", l.state.clientConfig(), hostAlias(l.plan, n)}

@@ -126,7 +126,7 @@ func leaveSSHDFolder(_ context.Context, u journal.Undoing) error {
 	})
 }
 
-// hasSSHServer is true if an SSH server runs that has the host's files.
+// hasSSHServer is true if an SSH server runs that has the host's files. What cannot be read may be one.
 func hasSSHServer() bool {
 	root, err := os.Stat("/")
 	if err != nil {
@@ -135,12 +135,18 @@ func hasSSHServer() bool {
 	found := false
 	err = proc.Each(func(id proc.Identity) error {
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id.PID))
-		if err != nil || !strings.HasPrefix(string(name), "sshd") || !id.Alive() {
+		if isEnding(err) || err == nil && !strings.HasPrefix(string(name), "sshd") {
 			return nil
 		}
+		if err != nil {
+			return err
+		}
 		theirs, err := os.Stat(fmt.Sprintf("/proc/%d/root", id.PID))
-		found = found || err == nil && os.SameFile(root, theirs)
-		return nil
+		if isEnding(err) {
+			return nil
+		}
+		found = found || err == nil && id.Alive() && os.SameFile(root, theirs)
+		return err
 	})
 	return found || err != nil
 }

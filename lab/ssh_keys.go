@@ -31,10 +31,10 @@ var keyTypes = []string{
 	"sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com",
 }
 
-// logsIn is true for a node that people can log in to: it has an address on the management network,
-// and a file system of this host's, or of a container's.
+// logsIn is true for a node that people can log in to: it has an address on the management network, and is not
+// the host itself.
 func logsIn(p *plan.Plan, n plan.Node) bool {
-	return p.ManagementAddress(n.Name) != "" && n.Runtime.Descriptor().Restarts() && !n.Guest()
+	return p.ManagementAddress(n.Name) != "" && n.Runtime.Descriptor().Restarts()
 }
 
 // checkAccess checks that people can log in as the file says.

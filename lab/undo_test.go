@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -38,13 +40,13 @@ func (c *crasher) try(environment []string, command ...string) (code int, said s
 }
 
 // finish takes down what a failed down has left.
-func (c *crasher) finish(what string, code int, said string) {
+func (c *crasher) finish(lab, what string, code int, said string) {
 	c.t.Helper()
 	if code == 0 {
 		c.gone(what + ", which said that all went well")
 		return
 	}
-	c.run(0, "down", "tbcrash")
+	c.run(0, "down", lab)
 	c.gone(fmt.Sprintf("%s, which exited with %d: %s; and down again", what, code, said))
 }
 
@@ -66,7 +68,7 @@ func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
 		}
 		failed++
 		if labtest.Long() {
-			c.finish(fmt.Sprintf("down with at most %d files", limit), code, said)
+			c.finish("tbcrash", fmt.Sprintf("down with at most %d files", limit), code, said)
 			c.run(0, "up", c.whole)
 		}
 	}
@@ -77,7 +79,85 @@ func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
 
 // TestDownGoesOnAfterErrors lets every step of undo fail, then in the long form each alone.
 func TestDownGoesOnAfterErrors(t *testing.T) {
-	c := newCrasher(t)
+	newCrasher(t).undoneAfterErrors("tbcrash", 20)
+}
+
+// TestDownOfOtherLabsGoesOnAfterErrors is the same for what that lab has not: containers of OCI images,
+// switches with shared memory, Open vSwitch, receive modes, a watcher, a management network with power
+// control, and virtual machines.
+func TestDownOfOtherLabsGoesOnAfterErrors(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		text  func(*testing.T) string
+		steps int
+	}{
+		{"oci", func(t *testing.T) string {
+			ociDriver(t, "runc")
+			return fmt.Sprintf(`
+name: tbundooci
+topology:
+  nodes:
+    a: {runtime: oci, driver: runc, image: %[1]q, init: nines, memory: 256MiB}
+    b: {runtime: oci, driver: runc, image: %[1]q, command: [/bin/sleep, "100000"]}
+  links: [{name: v, kind: xdp, endpoints: ["a:v", "b:v"]}]
+`, ociImage(t, v1.Config{}))
+		}, 8},
+		{"switch", func(t *testing.T) string {
+			return `
+name: tbundosw
+dpdk: {hugepages: none}
+topology:
+  nodes: {a: {runtime: netns}, b: {runtime: netns}}
+  links: [{name: l, kind: switch, endpoints: ["a:x", "a:y", "b:z"]}]
+traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io: batch}
+`
+		}, 8},
+		{"ovs", func(t *testing.T) string {
+			needOVS(t, "ovs")
+			return strings.Replace(ovsStar("ovs", 2, 1500), "name: tbstar", "name: tbundoovs", 1)
+		}, 8},
+		{"receive", func(t *testing.T) string {
+			for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
+				canReceive(t, way)
+			}
+			return strings.Replace(everyReceive, "name: tbrxcrash", "name: tbundorx", 1)
+		}, 8},
+		{"management", func(t *testing.T) string {
+			password := filepath.Join(t.TempDir(), "password")
+			if err := os.WriteFile(password, []byte(powerPassword+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.NewReplacer("RUNTIME", "runtime: netns, restart: always", "ADDRESS", "127.0.13.7", "PASSWORD", password).Replace(powerLab)
+			return strings.Replace(text, "name: tbpower", "name: tbundomgmt", 1) + "management: {}\n"
+		}, 8},
+		{"vm", func(t *testing.T) string {
+			labtest.LongForm(t) // its guest boots again and again
+			requireQEMU(t)
+			return `
+name: tbundovm
+topology:
+  nodes: {a: {}, g: {runtime: vm, vm: {acceleration: tcg}}}
+  links:
+    - {name: v, endpoints: ["a:v", "g:v"]}
+    - {name: br, kind: bridge, endpoints: ["a:br", "g:br"]}
+`
+		}, 8},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			labtest.Root(t)
+			text := c.text(t)
+			before := settings(t)
+			newCrasherOf(t, text, text).undoneAfterErrors(planOf(t, text).Name, c.steps)
+			unchanged(t, before)
+		})
+	}
+}
+
+// undoneAfterErrors lets every step of the undo of a lab fail, of which there are steps at least, then in
+// the long form each alone.
+func (c *crasher) undoneAfterErrors(lab string, steps int) {
+	t := c.t
+	t.Helper()
 	var numbers []string
 	for _, number := range undoErrors {
 		numbers = append(numbers, strconv.Itoa(int(number)))
@@ -87,11 +167,11 @@ func TestDownGoesOnAfterErrors(t *testing.T) {
 	}
 	list := filepath.Join(t.TempDir(), "points")
 	c.run(0, "up", c.whole)
-	code, said := c.try(with("all", strings.Join(numbers, ","), list), c.binary, "down", "tbcrash")
-	if code != 1 || strings.Count(said, "fault before undoing") < 20 || !strings.Contains(said, "fault before ending processes") {
+	code, said := c.try(with("all", strings.Join(numbers, ","), list), c.binary, "down", lab)
+	if code != 1 || strings.Count(said, "fault before undoing") < steps || !strings.Contains(said, "fault before ending processes") {
 		t.Errorf("every step failed, and down exited with %d: %s", code, said)
 	}
-	c.finish("down without a step that worked", code, said)
+	c.finish(lab, "down without a step that worked", code, said)
 	if !labtest.Long() {
 		return
 	}
@@ -101,8 +181,8 @@ func TestDownGoesOnAfterErrors(t *testing.T) {
 	}
 	for i := range strings.Count(string(text), "\n") + 4 { // and the removal of the folder, which was not reached
 		c.run(0, "up", c.whole)
-		code, said := c.try(with(strconv.Itoa(i+1), numbers[i%len(numbers)], ""), c.binary, "down", "tbcrash")
-		c.finish(fmt.Sprintf("down with an error at point %d", i+1), code, said)
+		code, said := c.try(with(strconv.Itoa(i+1), numbers[i%len(numbers)], ""), c.binary, "down", lab)
+		c.finish(lab, fmt.Sprintf("down with an error at point %d", i+1), code, said)
 	}
 }
 

@@ -124,35 +124,61 @@ func (h *holding) free() error {
 // reserve reserves the lab's name and prefix, removes the remains of a killed Up or measurement
 // with the same name, starts the journal and saves the plan.
 func reserve(ctx context.Context, options UpOptions) (*holding, error) {
+	for range reserveTries {
+		h, remains, err := reserveOnce(options)
+		if err != nil || !remains {
+			return h, err
+		}
+		if err := h.clear(ctx, options); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &BusyError{Name: options.Plan.Name}
+}
+
+// reserveTries is how often another process may start a lab of the same name, and be killed, while we
+// remove the last one that was.
+const reserveTries = 10
+
+// reserveOnce is reserve where nothing is left of an earlier lab; otherwise it returns that lab, held,
+// and reserves nothing. To undo it may take minutes, and others must not wait for the registry as long.
+func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 	p := options.Plan
 	registry, err := lockRegistry()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { _ = registry.Free() }()
 	if err := options.Measurement.reserved(p); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := vacant(p); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	h := &holding{state: stateOf(p.Name)}
+	h = &holding{state: stateOf(p.Name)}
 	// A link at this place is not followed, and not a lab.
 	if err := os.Mkdir(h.state.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make the lab's folder: %w", err)
+		return nil, false, fmt.Errorf("make the lab's folder: %w", err)
 	}
 	if err := h.open(p.Name); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if err := h.begin(ctx, options); err != nil {
-		return nil, errors.Join(err, h.free())
+	if h.journal != nil {
+		return h, true, nil
 	}
-	return h, nil
+	if err := h.begin(options); err != nil {
+		return nil, false, errors.Join(err, h.free())
+	}
+	return h, false, nil
 }
 
-// begin removes the remains of an earlier lab, starts the journal and saves the plan.
-func (h *holding) begin(ctx context.Context, options UpOptions) error {
-	if err := h.clear(ctx, options); err != nil {
+// begin starts the journal and saves the plan.
+func (h *holding) begin(options UpOptions) error {
+	// Files of a lab whose journal is gone: nothing is left to undo.
+	if err := h.folder.Empty(options.Note); err != nil {
+		return err
+	}
+	if err := absentIsFine(os.Remove(h.state.journal())); err != nil {
 		return err
 	}
 	p := options.Plan
@@ -245,22 +271,15 @@ func untaken(p *plan.Plan) error {
 	return nil
 }
 
-// clear removes the remains of a lab of the same name whose Up or measurement was killed.
+// clear removes the remains of a lab of the same name whose Up or measurement was killed, and gives up
+// its lock.
 func (h *holding) clear(ctx context.Context, options UpOptions) error {
-	if h.journal != nil {
-		options.Progress("removing what an earlier start left")
-		if err := h.undoSteps(context.WithoutCancel(ctx), options.Note); err != nil {
-			return fmt.Errorf("remove what an earlier start left: %w", err)
-		}
-		if err := h.journal.Close(); err != nil {
-			return err
-		}
-		h.journal = nil
+	options.Progress("removing what an earlier start left")
+	err := h.undoAll(context.WithoutCancel(ctx), options.Note)
+	if err != nil {
+		err = fmt.Errorf("remove what an earlier start left: %w", err)
 	}
-	if err := h.folder.Empty(options.Note); err != nil {
-		return err
-	}
-	return absentIsFine(os.Remove(h.state.journal()))
+	return errors.Join(err, h.free())
 }
 
 // slow calls progress if f takes longer than users like to wait without a message.

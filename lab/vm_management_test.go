@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 func TestAVirtualMachineOnTheManagementNetwork(t *testing.T) {
 	requireQEMU(t)
 	dnsmasq(t)
-	lab := up(t, `
+	text := `
 name: tbvmmgmt
 topology:
   nodes:
@@ -23,7 +24,8 @@ topology:
   links:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 management: {}
-`)
+`
+	lab := up(t, text)
 	check := func(when string) {
 		t.Helper()
 		for _, name := range []string{"load", "load.mgmt"} {
@@ -41,7 +43,35 @@ management: {}
 			t.Errorf("%s: %v, %v", when, faults, err)
 		}
 	}
+	sshServer(t)
+	other := newKey(t, "other")
+	logIn := func(when string) {
+		t.Helper()
+		ssh := func(input string, argv ...string) (string, error) {
+			cmd, err := lab.SSH("dut", argv)
+			if err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			cmd.Stdin = strings.NewReader(input)
+			out, err := cmd.CombinedOutput()
+			return string(out), err
+		}
+		if out, err := ssh("", "uname -n; cat /proc/1/comm"); err != nil || out != findNode(lab.Plan(), "dut").HostName+"\ninit\n" {
+			t.Errorf("%s: the guest says %q, %v", when, out, err)
+		}
+		long := strings.Repeat("a line of words\n", 1<<14)
+		if out, err := ssh(long, "cat; cat >&2 /dev/null; exit 7"); out != long || exitCodeOf(err) != 7 {
+			t.Errorf("%s: of %d bytes %d came back, %v", when, len(long), len(out), err)
+		}
+		if out, err := ssh("", "kill -TERM $$"); exitCodeOf(err) != 128+15 {
+			t.Errorf("%s: a command that a signal ends: %v, %s", when, err, out)
+		}
+		if _, err := login(other, lab.state.knownHosts(), lab.Plan().ManagementAddress("dut"), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
+			t.Errorf("%s: somebody with another key: %v", when, err)
+		}
+	}
 	check("at first")
+	logIn("at first")
 	if out := in(t, lab, "dut", "cat", "/etc/resolv.conf"); !strings.Contains(out, "nameserver "+lab.Plan().Management.Server) {
 		t.Errorf("whom the guest asks: %s", out)
 	}
@@ -49,7 +79,26 @@ management: {}
 		t.Fatal(err)
 	}
 	check("after a restart")
-	if _, err := lab.SSH("dut", nil); err == nil || !strings.Contains(err.Error(), "is a virtual machine") {
-		t.Errorf("nines ssh: %v", err)
+	logIn("after a restart")
+	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
+	before := booted()
+	text = strings.Replace(text, "management: {}", "management: {ssh_keys: ["+other+".pub]}", 1)
+	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil {
+		t.Fatal(err)
 	}
+	if out, err := login(other, lab.state.knownHosts(), lab.Plan().ManagementAddress("dut"), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {
+		t.Errorf("who may log in since apply: %v; the guest was booted again: %v", err, err == nil && out != before)
+	}
+}
+
+// exitCodeOf is how a command ended; -1 if that is not known.
+func exitCodeOf(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
 }

@@ -61,10 +61,12 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 }
 
 // TestPowerOfAMachine: a diagnostic interrupt reaches the guest's kernel, a soft shutdown its processes,
-// and a reset boots it again.
+// and a reset by IPMI boots it again, in its network.
 func TestPowerOfAMachine(t *testing.T) {
 	requireQEMU(t)
-	lab := up(t, vmLab)
+	needClient(t, "ipmitool")
+	password := passwordFile(t)
+	lab := up(t, vmLab+"power: {protocols: [ipmi], address: 127.77.9.1, user: admin, password_file: "+password+"}\n")
 	var lines []string
 	do := func(action power.Action) {
 		t.Helper()
@@ -89,10 +91,37 @@ func TestPowerOfAMachine(t *testing.T) {
 	if booted() != first {
 		t.Error("the interrupt has restarted the guest")
 	}
-	do(power.Reset)
+	// Inside, and at the other ends.
+	inside := func() string { return in(t, lab, "dut", "sh", "-c", "ip -o link; ip -o address; ip route") }
+	guest, peer, changes, qemu := inside(), network(t, lab, "load"), carriers(t, lab, "load"), lab.running.of("dut").QEMU
+	c := console{t: t, address: "127.77.9.1", password: password, port: 6001}
+	if said, code := c.ipmitool(17, "power", "reset"); code != 0 {
+		t.Fatalf("ipmitool: exit code %d: %s", code, said)
+	}
+	within(t, powerPatience, "the guest is reset", func() bool {
+		now, err := Open(lab.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lab = now
+		s, err := lab.PowerState("dut")
+		return err == nil && s.On && !s.Changing && lab.running.of("dut").QEMU != qemu
+	})
 	second := booted()
 	if second == first {
 		t.Error("the guest has not booted again")
+	}
+	if now := inside(); now != guest {
+		t.Errorf("after a reset the guest's network was\n%s\nand is\n%s", guest, now)
+	}
+	if now := network(t, lab, "load"); now != peer {
+		t.Errorf("after a reset the network of the other node was\n%s\nand is\n%s", peer, now)
+	}
+	if now := carriers(t, lab, "load"); now != changes {
+		t.Errorf("carriers had changed %s\nand now %s", changes, now)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 { // its engine answers, too
+		t.Errorf("after a reset: %v, %v", faults, err)
 	}
 	lines = nil
 	do(power.Soft)

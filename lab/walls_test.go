@@ -57,7 +57,13 @@ func needRuntime(t *testing.T, runtime string) {
 
 // forRuntimes runs a test with each runtime whose nodes have walls.
 func forRuntimes(t *testing.T, test func(t *testing.T, runtime string)) {
-	for _, runtime := range []string{"netns", "lxc", "oci-runc"} {
+	runtimes := []string{"netns", "lxc", "oci-runc"}
+	if labtest.Long() {
+		for _, driver := range ociManagers {
+			runtimes = append(runtimes, "oci-"+driver)
+		}
+	}
+	for _, runtime := range runtimes {
 		t.Run(runtime, func(t *testing.T) {
 			labtest.Root(t)
 			needRuntime(t, runtime)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"time"
@@ -34,6 +35,9 @@ type watcher struct {
 	seen    map[string]os.FileInfo
 	// own is true for a watcher in a process of its own, which reads the lab again when it changes.
 	own bool
+	// failed is the last error of a look that was said, and failedAt when.
+	failed   string
+	failedAt time.Time
 	// say receives a line for each thing that is done.
 	say func(string)
 }
@@ -55,10 +59,16 @@ func newWatcher(l *Lab, own bool, say func(string)) *watcher {
 // has whose nodes are watched; say receives a line for each thing that it does.
 func Watch(ctx context.Context, name string, say func(string)) error {
 	l, err := Open(name)
-	if err != nil {
-		return err
+	for said := false; err != nil && !errors.As(err, new(*NotFoundError)) && ctx.Err() == nil; l, err = Open(name) {
+		if !said {
+			say("cannot read the lab just now, and tries again: " + err.Error())
+			said = true
+		}
+		time.Sleep(watchEvery)
 	}
-	err = newWatcher(l, true, say).run(ctx)
+	if err == nil {
+		err = newWatcher(l, true, say).run(ctx)
+	}
 	if errors.As(err, new(*NotFoundError)) {
 		return nil
 	}
@@ -78,7 +88,10 @@ func (w *watcher) run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := w.look(ctx); err != nil {
-			return err
+			if w.gone(err) {
+				return err
+			}
+			w.fails(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -90,11 +103,33 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
+// gone is true for an error after which there is nothing to watch: the lab is gone, or being removed.
+// Any other, such as too many open files, may be over at the next look.
+func (w *watcher) gone(err error) bool {
+	if errors.As(err, new(*NotFoundError)) {
+		return true
+	}
+	_, there := os.Stat(w.lab.state.journal())
+	return errors.Is(there, fs.ErrNotExist)
+}
+
+// sayAgain is after how long an error is said again that was said already.
+const sayAgain = time.Minute
+
+// fails says the error of a look, and has the next look read all again.
+func (w *watcher) fails(err error) {
+	clear(w.seen)
+	if text := err.Error(); text != w.failed || time.Since(w.failedAt) > sayAgain {
+		w.failed, w.failedAt = text, time.Now()
+		w.say("cannot look at the lab just now, and tries again: " + text)
+	}
+}
+
 // changed is true if a file of the lab is another than at the last call.
 func (w *watcher) changed(path string) bool {
 	now, err := os.Stat(path)
 	if err != nil {
-		return w.seen[path] != nil // gone: the lab is being removed
+		return w.seen[path] != nil || errors.Is(err, fs.ErrNotExist) // gone: the lab is being removed
 	}
 	before := w.seen[path]
 	w.seen[path] = now

@@ -52,7 +52,11 @@ func (w *watchedNode) follow(n plan.Node, r *node.Running, now time.Time) {
 			w.next = now
 		}
 		w.checking, w.due = false, time.Time{}
-		w.handle, _ = main.Open() // of one that has ended already, nothing is known
+	}
+	if w.handle == nil && w.ended.IsZero() {
+		// Of one that has ended already, nothing is known. If a file descriptor is lacking, the next
+		// look may have one.
+		w.handle, _ = main.Open()
 	}
 	if w.ended.IsZero() && !main.Alive() {
 		w.ended = now

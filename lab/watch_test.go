@@ -25,7 +25,13 @@ import (
 // eventually waits until something is so. A busy host may take long, so it waits long.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	within(t, 60*time.Second, what, is)
+}
+
+// within is eventually for what takes longer, such as a boot.
+func within(t *testing.T, patience time.Duration, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("this never came: %s", what)
 		}
@@ -431,6 +437,47 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 		t.Errorf("in the end: %v, %v", faults, err)
 	}
+}
+
+// TestAWatcherGoesOnAfterAFailedRead: it has no file descriptor left when the lab changes, says so, and
+// watches again once it has some.
+func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, "name: tbwatchread\ntopology: {nodes: {a: {restart: always}, b: {}}}\n")
+	j, err := journal.Read(lab.state.journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcher := attendant(j, ofWatcher)
+	if !watcher.Alive() {
+		t.Fatal("there is no watcher")
+	}
+	var before unix.Rlimit
+	if err := unix.Prlimit(watcher.PID, unix.RLIMIT_NOFILE, nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Prlimit(watcher.PID, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: before.Max}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil { // the journal changes
+		t.Fatal(err)
+	}
+	eventually(t, "the watcher says that it cannot read", func() bool {
+		text, err := os.ReadFile(lab.state.watcherLog())
+		return err == nil && strings.Contains(string(text), "tries again") && strings.Contains(string(text), "too many open files")
+	})
+	if !watcher.Alive() {
+		t.Fatal("the watcher has ended")
+	}
+	if err := unix.Prlimit(watcher.PID, unix.RLIMIT_NOFILE, &before, nil); err != nil {
+		t.Fatal(err)
+	}
+	pid := lab.PID("a")
+	killProcess(t, lab.running.of("a").Identity)
+	eventually(t, "a is started again", func() bool {
+		now, err := Open(lab.Name())
+		return err == nil && now.Alive("a") && now.PID("a") != pid
+	})
 }
 
 // TestDownEndsAWatcherAtWork: a watcher that starts a node has the lab's lock, perhaps for long.

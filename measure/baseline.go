@@ -30,14 +30,8 @@ const (
 // a veth pair, it is memory shared by both ends: one copy and no kernel.
 func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	node := p.Traffic.From.Node
-	stream := *run.Traffic
-	stream.Packets = spec.PacketsNone
+	stream := baselineStream(run)
 	stream.From, stream.To = node+":"+baselineTx, node+":"+baselineRx
-	stream.Duration = min(stream.Duration, spec.Duration(baselineDuration))
-	stream.Warmup = min(stream.Warmup, spec.Duration(baselineDuration))
-	if stream.RateOfMaximum > 0 || run.Method.Search() {
-		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
-	}
 	if stream.Backend == spec.BackendXDP && stream.IO == spec.IOBatch && !p.MayBeXDPFrames(p.Traffic) {
 		stream.IO = spec.IOMmsg // the trial's way to send sets the floor
 	}
@@ -72,6 +66,38 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		alone.DPDK = &setup
 	}
 	return alone
+}
+
+// baselineOfPod is baselineOf for a generator on a cluster: a pod like the generator's, alone on its link,
+// sends to its own address, which no packet leaves.
+func baselineOfPod(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
+	name, end := p.Traffic.From.Node, run.Traffic.From
+	stream := baselineStream(run)
+	stream.From, stream.To = end, end
+	asked := run.Topology.Nodes[name]
+	return &spec.Experiment{
+		Name: baselineName(run.Name),
+		Topology: spec.Topology{
+			Nodes: map[string]*spec.Node{name: {
+				Runtime: asked.Runtime, Host: asked.Host, Latency: asked.Latency, CPUs: asked.CPUs, Memory: asked.Memory, Env: asked.Env,
+			}},
+			Links: []*spec.Link{{Name: "alone", Kind: spec.LinkPodNetwork, Endpoints: []string{end}}},
+		},
+		Cluster: run.Cluster, Traffic: &stream,
+		Repeat: 1, Order: run.Order,
+	}
+}
+
+// baselineStream is what the generator sends without a device under test, for a short time.
+func baselineStream(run *spec.Experiment) spec.Traffic {
+	stream := *run.Traffic
+	stream.Packets = spec.PacketsNone
+	stream.Duration = min(stream.Duration, spec.Duration(baselineDuration))
+	stream.Warmup = min(stream.Warmup, spec.Duration(baselineDuration))
+	if stream.RateOfMaximum > 0 || run.Method.Search() {
+		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
+	}
+	return stream
 }
 
 // baselineCPU is the generator's CPU; empty if nothing is pinned.

@@ -203,7 +203,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
-	o.impairments = switchesAfter.impairmentsSince(switchesBefore, r.plan)
+	o.impairments = switchesAfter.impairmentsSince(switchesBefore, r.plan, r.stream.FrameBytes)
 	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
 		return result.Record{}, err

@@ -14,9 +14,9 @@ import (
 )
 
 // Check compares the host with what the runs need, before anything is built. The error is what
-// prevents a measurement; the findings are other effects to expect. Runs whose kind of link the
-// host lacks, such as a switch that is not installed or a card without virtual functions, are left
-// out with a finding, if other runs remain.
+// prevents a measurement; the findings are other effects to expect. Runs whose kind of link or
+// driver of containers the host lacks, such as a switch that is not installed or a card without
+// virtual functions, are left out with a finding, if other runs remain.
 func (e *Experiment) Check() ([]host.Finding, error) {
 	var findings []host.Finding
 	add := func(found []host.Finding) {
@@ -26,7 +26,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 			}
 		}
 	}
-	var lacking []error // by link, in the order of the runs
+	var lacking []error // in the order of the runs
 	if err := e.checkTracing(); err != nil {
 		return findings, err
 	}
@@ -38,13 +38,13 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 			lacking = append(lacking, err)
 			continue
 		}
-		links, rest := splitNeeds(plan.Needs(e.runs[i].spec))
+		spared, rest := splitNeeds(plan.Needs(e.runs[i].spec))
 		found := host.Check(e.inventory, rest)
 		add(found)
 		if err := host.Missing(found); err != nil {
 			return findings, err
 		}
-		found = host.Check(e.inventory, links)
+		found = host.Check(e.inventory, spared)
 		if err := host.Missing(found); err != nil {
 			e.runs[i].skip = err.Error()
 			lacking = append(lacking, err)
@@ -52,7 +52,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 		}
 		add(found)
 		switch err := lab.Check(e.runs[i].plan); {
-		case lacksLink(err, e.runs[i].plan):
+		case lacksSpared(err, e.runs[i].plan):
 			e.runs[i].skip = err.Error()
 			lacking = append(lacking, err)
 			continue
@@ -72,12 +72,13 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	return findings, nil
 }
 
-// lacksLink tells whether the error means that the host lacks a usable program for one of the
-// plan's links; programs are looked up only when needed.
-func lacksLink(err error, p *plan.Plan) bool {
+// lacksSpared tells whether the error means that the host lacks a usable program for one of the
+// plan's links or drivers of containers; programs are looked up only when needed.
+func lacksSpared(err error, p *plan.Plan) bool {
 	var missing *exit.MissingError
 	return errors.As(err, &missing) &&
-		slices.ContainsFunc(p.Links, func(l plan.Link) bool { return string(l.Kind) == missing.Capability })
+		(slices.ContainsFunc(p.Links, func(l plan.Link) bool { return string(l.Kind) == missing.Capability }) ||
+			slices.ContainsFunc(p.Nodes, func(n plan.Node) bool { return n.OCI != nil && string(n.OCI.Driver) == missing.Capability }))
 }
 
 // LeftOut is an error with the number of runs that Check left out; nil if none.
@@ -94,18 +95,19 @@ func (e *Experiment) LeftOut() error {
 	return exit.Lacksf("%d of the %d combinations were not measured, because this host lacks what they need", left, len(e.runs))
 }
 
-// splitNeeds separates the links' needs from the host from all others.
-func splitNeeds(needs host.Needs) (links, rest host.Needs) {
+// splitNeeds separates the needs of links and of drivers of containers from all others: a sweep can do
+// without some of these.
+func splitNeeds(needs host.Needs) (spared, rest host.Needs) {
 	rest = needs
 	rest.Features = nil
 	for _, need := range needs.Features {
-		if strings.HasPrefix(need.For, "link ") {
-			links.Features = append(links.Features, need)
+		if strings.HasPrefix(need.For, "link ") || strings.HasPrefix(need.For, "driver ") {
+			spared.Features = append(spared.Features, need)
 		} else {
 			rest.Features = append(rest.Features, need)
 		}
 	}
-	return links, rest
+	return spared, rest
 }
 
 func distinct(errs []error) []error {

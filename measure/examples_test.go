@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,6 +165,13 @@ func withoutTimes(t *testing.T, e *spec.Experiment) string {
 	same.Name = strings.TrimSuffix(same.Name, "-quick")
 	traffic.Warmup, traffic.Duration, traffic.Drain, traffic.Outliers = 0, 0, 0, 0
 	same.Traffic, same.Repeat = &traffic, 0
+	same.Images = maps.Clone(e.Images)
+	maps.DeleteFunc(same.Images, func(name string, _ *spec.ImageRecipe) bool { // of no node of this run
+		return !slices.ContainsFunc(slices.Collect(maps.Values(e.Topology.Nodes)), func(n *spec.Node) bool { return n != nil && n.Image == name })
+	})
+	if len(same.Images) == 0 {
+		same.Images = nil
+	}
 	if e.Method != nil {
 		method := *e.Method
 		method.Quick, method.Width, method.Trial, method.Settle, method.Soak, method.Window = false, 0, 0, 0, 0, 0
@@ -185,6 +193,7 @@ func TestExamplesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	const some = -1
+	docker := []string{"sweep.network.Docker="} // TestExamplesWithDocker has it
 	tests := map[string]struct {
 		sets []string
 		// lacking are cases that may be left out: no distribution has these programs, and not every
@@ -208,10 +217,10 @@ func TestExamplesRun(t *testing.T) {
 		"low-latency-containers/quick/isolcpus.yaml":   {[]string{"isolation=affinity"}, nil, 1, 0},
 		"low-latency-containers/quick/isolation.yaml":  {[]string{"isolation=none"}, nil, 2, 0},
 		"low-latency-containers/quick/cgroups.yaml":    {[]string{"isolation=affinity", "repeat=1"}, nil, 3, 0},
-		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.nodes.dut.runtime=[host, lxc]"}, nil, 2, 0},
+		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.runtime.vm=", "sweep.runtime.docker="}, nil, 2, 0},
 
 		// A search takes as many trials as it needs, and a soak one per window.
-		"kernel-busy-poll/quick/latency.yaml":     {[]string{"traffic.frame_bytes=512"}, nil, 8, 0},
+		"kernel-busy-poll/quick/latency.yaml":     {append(docker, "traffic.frame_bytes=512"), nil, 8, 0},
 		"kernel-busy-poll/quick/competition.yaml": {nil, nil, 12, 0},
 		"kernel-busy-poll/quick/intervals.yaml":   {nil, nil, 4, 0},
 		"kernel-busy-poll/quick/throughput.yaml":  {[]string{"rx=busy_poll", "method.trial=50ms", "method.max_rate_pps=20k"}, nil, some, 0},

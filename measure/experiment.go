@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ import (
 type Experiment struct {
 	// Source is the experiment file, as stored with the lab.
 	Source []byte
+	// Origin is the path of the file, to whose folder its relative paths belong.
+	Origin string
 	// Explain words the causes of a traced trial's slow packets; with nil they have no words.
 	Explain func(*result.Causes, result.Details)
 	// Scripts are the texts of the file's scripts.
@@ -26,8 +29,7 @@ type Experiment struct {
 	runs      []run
 	steps     []method.Step
 	inventory *host.Inventory
-	// baselines are the generator-only runs, one per different stream. A generator on a cluster has
-	// none: this host's would be that of another machine.
+	// baselines are the generator-only runs, one per different stream; and, on a cluster, per pod.
 	baselines []run
 }
 
@@ -49,6 +51,8 @@ type run struct {
 	ceilingPPS float64
 	// swept are the variables of scripts that the sweep varies.
 	swept map[string]bool
+	// sweptNodes are those of single nodes.
+	sweptNodes map[string]map[string]bool
 	// skip says why the run cannot be measured here while others can.
 	skip string
 }
@@ -67,7 +71,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Experiment{Source: source, Scripts: scripts, inventory: inventory}
+	e := &Experiment{Source: source, Origin: file.Origin(), Scripts: scripts, inventory: inventory}
 	seen := make(map[string]bool)
 	var lacking []error
 	for _, one := range runs {
@@ -97,11 +101,14 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			return nil, err
 		}
 		e.runs = append(e.runs, r)
-		if p.OnCluster(p.Traffic.From.Node) {
-			continue
+		var alone *spec.Experiment
+		keeps := ofTraffic(r.variables, one.Experiment, runs)
+		if generator := p.Traffic.From.Node; p.OnCluster(generator) {
+			alone = baselineOfPod(one.Experiment, p)
+			maps.Copy(keeps, ofPod(r.variables, generator))
+		} else {
+			alone = baselineOf(one.Experiment, p)
 		}
-
-		alone := baselineOf(one.Experiment, p)
 		key := identity(alone)
 		if seen[key] {
 			continue
@@ -110,7 +117,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if r.plan, err = plan.Make(alone, inventory); err != nil {
 			return nil, fmt.Errorf("plan the baseline: %w", err)
 		}
-		r.spec, r.stream, r.most, r.variables = alone, *alone.Traffic, nil, ofTraffic(r.variables, one.Experiment, runs)
+		r.spec, r.stream, r.most, r.variables = alone, *alone.Traffic, nil, keeps
 		e.baselines = append(e.baselines, r)
 	}
 	if len(lacking) == len(e.runs) {
@@ -139,6 +146,17 @@ func ofTraffic(variables map[string]any, exp *spec.Experiment, runs []spec.Run) 
 		}
 		if other.Experiment.Traffic.IO != exp.Traffic.IO {
 			kept["traffic.io"] = string(exp.Traffic.IO)
+		}
+	}
+	return kept
+}
+
+// ofPod are the variables that move the pod of the generator, or make it another.
+func ofPod(variables map[string]any, generator string) map[string]any {
+	kept := make(map[string]any)
+	for path, value := range variables {
+		if strings.HasPrefix(path, "nodes."+generator+".") || strings.HasPrefix(path, "cluster.") {
+			kept[path] = value
 		}
 	}
 	return kept

@@ -8,14 +8,17 @@ import (
 )
 
 // impairmentsSince returns what was done on purpose to the links' packets between an earlier reading
-// and this one.
-func (now programs) impairmentsSince(before programs, p *plan.Plan) []result.Impairment {
+// and this one, beside a stream of frames of this size.
+func (now programs) impairmentsSince(before programs, p *plan.Plan, frameBytes int) []result.Impairment {
 	var list []result.Impairment
 	for _, link := range p.Links {
 		for _, planned := range link.Impairments {
 			one := result.Impairment{Link: link.Name, From: planned.From, By: string(planned.By), What: planned.String(), Seed: int64(planned.Seed)}
 			if planned.By == spec.ImpairByNetem {
 				one.Seed = -1
+			}
+			if p.Meets(link, planned.From) {
+				one.Holds = &result.Hold{LeastNs: int64(planned.ShortestDelay()), MostNs: int64(planned.LongestDelay() + planned.LongestQueue(frameBytes))}
 			}
 			key := link.Name + "/" + planned.From
 			if is, known := now.impaired[key]; known {

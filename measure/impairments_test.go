@@ -30,12 +30,43 @@ func TestWhatImpairmentsDidSince(t *testing.T) {
 		{"more was lost while the counters were read", client.ImpairStats{Packets: 20, Lost: 22},
 			result.ImpairmentCounts{First: 10, Packets: 10, Lost: 21}},
 	} {
-		got := stats(c.now).impairmentsSince(before, p)
+		got := stats(c.now).impairmentsSince(before, p, 64)
 		if len(got) != 1 || got[0].Done == nil {
 			t.Fatalf("%s: %+v", c.name, got)
 		}
 		if diff := cmp.Diff(c.want, *got[0].Done); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestHowLongALinkHoldsTheStream: only where the stream passes.
+func TestHowLongALinkHoldsTheStream(t *testing.T) {
+	delay := spec.Impairment{Delay: spec.Duration(5e6), Jitter: spec.Duration(1e6), Distribution: spec.DistributionUniform}
+	rate := spec.Impairment{Rate: 1e6, Limit: 10}
+	both := []plan.Impairment{{From: "a:eth", Impairment: delay}, {From: "b:eth", Impairment: rate}}
+	p := &plan.Plan{
+		Links: []plan.Link{
+			{Name: "wire", Endpoints: []plan.Endpoint{{Node: "a", Interface: "eth"}, {Node: "b", Interface: "eth"}}, Impairments: both},
+			{Name: "aside", Endpoints: []plan.Endpoint{{Node: "a", Interface: "x"}, {Node: "b", Interface: "x"}}, Impairments: []plan.Impairment{{From: "a:x", Impairment: delay}}},
+		},
+		Traffic: &plan.Traffic{Path: []string{"a:eth", "b:eth"}},
+	}
+	there, back := &result.Hold{LeastNs: 4e6, MostNs: 6e6}, &result.Hold{MostNs: 8e6} // 10 frames of 100 bytes at 1 Mbit/s
+	for _, c := range []struct {
+		path []string
+		want []*result.Hold
+	}{
+		{[]string{"a:eth", "b:eth"}, []*result.Hold{there, nil, nil}},
+		{[]string{"a:eth", "b:eth", "a:eth"}, []*result.Hold{there, back, nil}},
+	} {
+		p.Traffic.Path = c.path
+		var got []*result.Hold
+		for _, one := range (programs{}).impairmentsSince(programs{}, p, 100) {
+			got = append(got, one.Holds)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%v: %s", c.path, diff)
 		}
 	}
 }

@@ -41,11 +41,6 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	if ctx.Err() != nil {
 		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
 	}
-	faults, err := b.lab.Faults()
-	if err != nil {
-		return result.Record{}, err
-	}
-	restarts := b.lab.TakeRestarts()
 	rec := result.Record{
 		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
 		Details: result.Details{
@@ -57,22 +52,33 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	for _, setting := range b.lab.Settings() {
 		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
 	}
-	for _, fault := range faults {
-		b.died = append(b.died, fault.Problem)
-		rec.Trial.Reasons = append(rec.Trial.Reasons, fault.Problem)
-	}
-	for _, restart := range restarts {
-		rec.Trial.Reasons = append(rec.Trial.Reasons, "in this trial "+restart.String())
-	}
-	if len(rec.Trial.Reasons) > 0 {
-		rec.Trial.Verdict = result.Invalid
-		// The next trial gets an undamaged lab.
-		if err := b.abandon(ctx); err != nil {
-			return result.Record{}, err
-		}
+	if err := b.addDamage(ctx, &rec); err != nil {
+		return result.Record{}, err
 	}
 	addScripts(&rec, scripts)
 	return rec, nil
+}
+
+// addDamage adds to a trial's record what has happened to the lab while its scripts ran, and takes down a
+// lab that is damaged: the next trial gets another.
+func (b *bench) addDamage(ctx context.Context, rec *result.Record) error {
+	faults, err := b.lab.Faults()
+	if err != nil {
+		return err
+	}
+	var reasons []string
+	for _, fault := range faults {
+		b.died = append(b.died, fault.Problem)
+		reasons = append(reasons, fault.Problem)
+	}
+	for _, restart := range b.lab.TakeRestarts() {
+		reasons = append(reasons, "in this trial "+restart.String())
+	}
+	if len(reasons) == 0 {
+		return nil
+	}
+	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
+	return b.abandon(ctx)
 }
 
 // trafficAndScripts is a trial that sends traffic while its scripts run. The scripts end by
@@ -102,6 +108,11 @@ func (b *bench) trafficAndScripts(ctx context.Context, r run, repeat int) (resul
 	<-ended
 	if err = errors.Join(err, failed); err != nil {
 		return rec, err
+	}
+	if b.lab != nil && ctx.Err() == nil { // what happened after the traffic's end, too
+		if err := b.addDamage(ctx, &rec); err != nil {
+			return rec, err
+		}
 	}
 	addScripts(&rec, scripts)
 	return rec, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"path"
 	"slices"
 	"strings"
@@ -42,13 +43,14 @@ const (
 // what a part of it has done is to be torn down.
 func startScripts(ctx context.Context, l *lab.Lab, r run, texts spec.ScriptTexts, writer *result.Writer) (*labScripts, error) {
 	p := l.Plan()
-	sockets := map[string]string{}
+	sockets, any := map[string]string{}, false
 	for _, n := range p.Nodes {
-		if n.Scripts.Any() {
+		any = any || n.Scripts.Any()
+		if n.Scripts.Any() && !n.Guest() {
 			sockets[n.Name] = l.ScriptSocket(n.Name)
 		}
 	}
-	if len(sockets) == 0 {
+	if !any {
 		return nil, nil
 	}
 	server, err := script.NewServer(sockets)
@@ -70,7 +72,9 @@ func (r run) scriptVariables() *script.Variables {
 			nodes[name] = n.Variables
 		}
 	}
-	return script.NewVariables(r.spec.Variables, nodes, sweptVariables(r))
+	all := script.NewVariables(r.spec.Variables, nodes, sweptVariables(r))
+	all.SweepNodes(r.sweptNodes)
+	return all
 }
 
 // sweptVariables are what the sweep varies, by the names that scripts ask for: variables.rate is
@@ -86,37 +90,6 @@ func sweptVariables(r run) map[string]string {
 		swept[name] = r.spec.Variables[name]
 	}
 	return swept
-}
-
-// findSwept finds the variables of scripts that the sweep varies: those that it names, and those that
-// a case of it changes.
-func findSwept(runs []run) {
-	swept := map[string]bool{}
-	for _, r := range runs {
-		for key := range r.variables {
-			if name, ok := strings.CutPrefix(key, "variables."); ok {
-				swept[name] = true
-			}
-		}
-		for name, value := range r.spec.Variables {
-			if other, ok := runs[0].spec.Variables[name]; !ok || other != value {
-				swept[name] = true
-			}
-		}
-		for name := range runs[0].spec.Variables {
-			if _, ok := r.spec.Variables[name]; !ok {
-				swept[name] = true
-			}
-		}
-	}
-	for i := range runs {
-		runs[i].swept = map[string]bool{}
-		for name := range swept {
-			if _, ok := runs[i].spec.Variables[name]; ok {
-				runs[i].swept[name] = true
-			}
-		}
-	}
 }
 
 // parts are the nodes' scripts of a kind.
@@ -167,11 +140,39 @@ func (s *labScripts) run(ctx context.Context, kind, folder string, variables *sc
 	if err != nil {
 		return nil, errors.Join(err, into.Close())
 	}
+	unserve, err := s.serveGuests(ctx, parts)
+	if err != nil {
+		unserve()
+		return nil, errors.Join(err, phase.Close(), into.Close())
+	}
 	outcomes, err := s.server.Run(ctx, phase)
 	if err != nil {
 		err = fmt.Errorf("store the output of the %s scripts: %w", kind, err)
 	}
+	unserve()
 	return outcomes, errors.Join(err, into.Close())
+}
+
+// serveGuests answers the scripts of virtual machines until unserve. It is done for each phase, as a guest may boot
+// between them.
+func (s *labScripts) serveGuests(ctx context.Context, parts []script.Part) (unserve func(), err error) {
+	var served []net.Listener
+	unserve = func() {
+		for _, listener := range served {
+			_ = listener.Close() // a guest that was restarted meanwhile has ended it
+		}
+	}
+	for _, part := range parts {
+		listener, err := s.lab.ServeScripts(ctx, part.Node)
+		if err != nil && s.lab.Alive(part.Node) { // in one that is dead the script fails by itself
+			return unserve, err
+		}
+		if listener != nil {
+			served = append(served, listener)
+			s.server.Serve(listener, part.Node)
+		}
+	}
+	return unserve, nil
 }
 
 // trial runs the experiment scripts of a trial. Their output is in the result's folder for the next
@@ -191,11 +192,20 @@ func (s *labScripts) trial(ctx context.Context, r run) ([]result.Script, error) 
 	}
 	var list []result.Script
 	for _, o := range outcomes {
-		list = append(list, result.Script{
-			Node: o.Node, Status: o.Status, How: o.How, TookNs: o.Took.Nanoseconds(), Uploads: o.Uploads, Cut: o.Cut,
-		})
+		list = append(list, scriptResult(o))
 	}
 	return list, nil
+}
+
+// mostNamed is how many uploads of a script the summary names: it is one file for all trials, and is read as a
+// whole. The result's folder has all.
+const mostNamed = 100
+
+func scriptResult(o script.Outcome) result.Script {
+	named := o.Uploads[:min(mostNamed, len(o.Uploads))]
+	return result.Script{
+		Node: o.Node, Status: o.Status, How: o.How, TookNs: o.Took.Nanoseconds(), Uploads: named, MoreUploads: len(o.Uploads) - len(named), Cut: o.Cut,
+	}
 }
 
 // close runs the lab's teardown and ends the server.

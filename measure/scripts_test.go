@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
+	"nines.dev/nines/script"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -162,6 +164,36 @@ func TestScriptsOfPos(t *testing.T) {
 	}
 }
 
+// TestVariablesOfNodesAreSwept: the trials share a lab, and each node has its own value.
+func TestVariablesOfNodesAreSwept(t *testing.T) {
+	const ask = "nines-script get-variable -l rate\nnines-script get-variable rate\n"
+	r, err := runScripts(context.Background(), t, "tmnodes", `
+topology:
+  nodes:
+    a: {variables: {rate: 1}, scripts: {experiment: ask.sh}}
+    b: {variables: {rate: 7}, scripts: {setup: "true\n\n", experiment: own.sh}}
+sweep: {nodes.a.variables.rate: [1, 5]}
+`, map[string]string{"ask.sh": ask, "own.sh": "nines-script get-variable rate\nnines-script get-variable -l nodes.a.variables.rate\n"})
+	if err != nil || len(r.Summary.Trials) != 2 {
+		t.Fatalf("%v: %+v", err, r.Summary.Trials)
+	}
+	for i, trial := range r.Summary.Trials {
+		rate := []string{"1", "5"}[i]
+		if got := readResult(t, r, trial.ID, "a", "stdout"); trial.Verdict != result.Clean || got != rate+"\n"+rate+"\n" {
+			t.Errorf("trial %s is %s, and a said %q: %q", trial.ID, trial.Verdict, got, trial.Reasons)
+		}
+		if got := readResult(t, r, trial.ID, "b", "stdout"); got != "7\n"+rate+"\n" {
+			t.Errorf("trial %s: b said %q", trial.ID, got)
+		}
+		if got := result.FormatVariable(trial.Variables["nodes.a.variables.rate"]); got != rate {
+			t.Errorf("trial %s has the rate %s", trial.ID, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); err == nil {
+		t.Error("a second lab was made")
+	}
+}
+
 // TestAFailingPeerEndsTheBarrier: waiter would wait for an hour, its script's timeout.
 func TestAFailingPeerEndsTheBarrier(t *testing.T) {
 	r, err := runScripts(context.Background(), t, "tmpeer", `
@@ -183,6 +215,32 @@ scripts: {timeout: 1h}
 	}
 	if got := readResult(t, r, trial.ID, "waiter", "status"); got != "7\n" {
 		t.Errorf("the waiter's status is %q", got)
+	}
+}
+
+// TestAFailingPeerEndsTheBarrierWithinASecond: so much less than its timeout, where nothing else has the CPUs.
+func TestAFailingPeerEndsTheBarrierWithinASecond(t *testing.T) {
+	labtest.QuietCore(t)
+	r, err := runScripts(context.Background(), t, "tmprompt", `
+topology:
+  nodes:
+    waiter: {scripts: {experiment: waiter.sh}}
+    failing: {scripts: {experiment: failing.sh}}
+scripts: {timeout: 1h}
+`, map[string]string{"waiter.sh": "pos_sync\ncut -d ' ' -f 1 /proc/uptime\n", "failing.sh": "sleep 1\ncut -d ' ' -f 1 /proc/uptime\nexit 3\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Seconds since the host booted: when one failed, and when the other went on.
+	at := func(node string) float64 {
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(readResult(t, r, r.Summary.Trials[0].ID, node, "stdout")), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seconds
+	}
+	if after := at("waiter") - at("failing"); after < 0 || after > 1 {
+		t.Errorf("the barrier ended %.2f s after the failure", after)
 	}
 }
 
@@ -240,6 +298,38 @@ func TestScriptsBesideARestart(t *testing.T) {
 				t.Errorf("the second trial has no lab of its own: %v", err)
 			}
 		})
+	}
+}
+
+// TestARestartAfterTheTrafficIsTold: a script goes on when the traffic has ended, and what happens to the lab then
+// belongs to its trial.
+func TestARestartAfterTheTrafficIsTold(t *testing.T) {
+	labtest.Root(t)
+	mark, done := filepath.Join(t.TempDir(), "mark"), filepath.Join(t.TempDir(), "done")
+	killed := make(chan error, 1)
+	go func() {
+		killed <- killOnceIn("tmlate", "aside", mark, true)
+		_ = os.WriteFile(done, nil, 0o600)
+	}()
+	// It waits until packets have come, and none comes for two seconds.
+	const wait = `
+count() { cat /sys/class/net/eth/statistics/rx_packets; }
+first=$(count) last=-1
+until now=$(count); test "$now" -gt "$((first + 10))" && test "$now" = "$last"; do last=$now; sleep 2; done
+touch %s
+until test -e %s; do sleep 0.05; done
+`
+	r, err := runScripts(context.Background(), t, "tmlate", strings.Replace(pairNetwork, "b: {}", "b: {scripts: {experiment: b.sh}}, aside: {restart: on-failure}", 1)+"repeat: 2\n",
+		map[string]string{"b.sh": fmt.Sprintf(wait, mark, done)})
+	if problem := <-killed; problem != nil || err != nil {
+		t.Fatal(problem, err)
+	}
+	first := r.Summary.Trials[0]
+	if reasons := strings.Join(first.Reasons, "; "); first.Verdict != result.Invalid || strings.Count(reasons, "in this trial node aside was restarted") != 1 || first.RxPackets == 0 {
+		t.Errorf("the first trial is %s: %s", first.Verdict, reasons)
+	}
+	if second := r.Summary.Trials[1]; strings.Contains(strings.Join(second.Reasons, "; "), "aside") {
+		t.Errorf("the second trial is %s: %q", second.Verdict, second.Reasons)
 	}
 }
 
@@ -335,5 +425,20 @@ func TestAFailedSetupIsTornDown(t *testing.T) {
 				t.Error("the teardown has not run:", err)
 			}
 		})
+	}
+}
+
+// TestManyUploadsDoNotFillTheSummary: it names the first, and counts the others.
+func TestManyUploadsDoNotFillTheSummary(t *testing.T) {
+	var names []string
+	for i := range 10_000 {
+		names = append(names, fmt.Sprintf("file-%05d", i))
+	}
+	got := scriptResult(script.Outcome{Node: "a", Status: "0", Uploads: names})
+	if len(got.Uploads) != 100 || got.Uploads[99] != names[99] || got.MoreUploads != 9900 {
+		t.Errorf("%d are named, and there are %d more", len(got.Uploads), got.MoreUploads)
+	}
+	if got := scriptResult(script.Outcome{Uploads: names[:100]}); len(got.Uploads) != 100 || got.MoreUploads != 0 {
+		t.Errorf("of 100, %d are named, and there are %d more", len(got.Uploads), got.MoreUploads)
 	}
 }

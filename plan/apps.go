@@ -228,8 +228,10 @@ func (w *work) sysctls(n *node) map[string]string {
 	return set
 }
 
-// direct reports whether both ends are in one node, with only a link between them.
-func (w *work) direct() bool { return len(w.path) == 2 && w.path[0].node == w.path[1].node }
+// direct reports whether both ends are in one node, with only a link between them that nines makes.
+func (w *work) direct() bool {
+	return len(w.path) == 2 && w.path[0].node == w.path[1].node && !w.path[0].remote()
+}
 
 // routed reports whether the kernel forwards on the traffic's path.
 func (w *work) routed() bool {

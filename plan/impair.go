@@ -86,6 +86,22 @@ func (l Link) ImpairmentOf(e Endpoint) *Impairment {
 	return nil
 }
 
+// Meets is true if the stream passes a link from an endpoint of it.
+func (p *Plan) Meets(l Link, from string) bool {
+	if p.Traffic == nil {
+		return false
+	}
+	isEnd := func(name string) bool {
+		return slices.ContainsFunc(l.Endpoints, func(e Endpoint) bool { return e.Name() == name })
+	}
+	for i := range max(0, len(p.Traffic.Path)-1) {
+		if p.Traffic.Path[i] == from && isEnd(from) && isEnd(p.Traffic.Path[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
 // ByText says in words what impairs the packets.
 func (i Impairment) ByText() string { return byText[i.By] }
 

@@ -102,6 +102,7 @@ func (w *work) nodeResult(n *node) Node {
 		HugepageBytes: n.hugepageBytes,
 		HugepageSize:  n.hugepageSize,
 		Rootfs:        n.spec.Rootfs,
+		Image:         w.imageResult(n),
 		OCI:           w.ociResult(n),
 		Scheduling:    n.spec.Scheduling,
 		Env:           n.spec.Env,

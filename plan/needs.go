@@ -28,7 +28,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		feature(who, host.FeatureNetns)
 		feature(who, runtime.Needs...)
 		if runtime.Takes("driver") {
-			feature(who, string(n.Driver))
+			feature("driver of "+who, string(n.Driver))
 		}
 		if runtime.Guest || runtime.Remote {
 			continue // the guest or the cluster has to provide what runs in it

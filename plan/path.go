@@ -37,6 +37,10 @@ func (w *work) findPath() error {
 				"end the traffic at a node without an app; for a round trip through a reflecting node give from and to the same endpoint"}
 		}
 	}
+	if from == to && from.alone() {
+		w.path, w.round = []*endpoint{from, from}, true
+		return nil
+	}
 	out, err := w.search(from, to)
 	if err != nil {
 		return err

@@ -65,6 +65,8 @@ type Node struct {
 	HugepageBytes int64        `json:"hugepage_bytes,omitempty"`
 	HugepageSize  int64        `json:"hugepage_size,omitempty"`
 	Rootfs        *spec.Rootfs `json:"rootfs,omitempty"`
+	// Image is set for a node whose files are an image's.
+	Image *Image `json:"image,omitempty"`
 	// OCI is set for a container of an OCI image.
 	OCI *OCI `json:"oci,omitempty"`
 	// Scheduling is the policy of what nines starts in the node; nil: unchanged.

@@ -36,6 +36,10 @@ func (n *node) remote() bool {
 
 func (e *endpoint) remote() bool { return e.node.remote() }
 
+// alone is true for a pod that shares its link with no other: it can send to itself only, over its
+// kernel's loopback. A file has none, but a baseline has.
+func (e *endpoint) alone() bool { return e.remote() && len(e.link.endpoints) == 1 }
+
 func (l *link) remote() bool { return l.kind.Descriptor().Remote }
 
 // checkRemotes refuses links between a cluster and this host, and traffic that two clocks would time.

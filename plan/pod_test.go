@@ -41,6 +41,28 @@ func TestPodsTakeNothingOfThisHost(t *testing.T) {
 	}
 }
 
+// TestAPodAloneSendsToItself: a baseline's packets leave no pod, and none of this host's settings helps them.
+func TestAPodAloneSendsToItself(t *testing.T) {
+	p, err := Make(&spec.Experiment{
+		Name: "alone",
+		Topology: spec.Topology{
+			Nodes: map[string]*spec.Node{"gen": {Runtime: spec.RuntimePod}},
+			Links: []*spec.Link{{Name: "alone", Kind: spec.LinkPodNetwork, Endpoints: []string{"gen:eth0"}}},
+		},
+		Traffic: whole(spec.Traffic{From: "gen:eth0", To: "gen:eth0", RatePPS: 1}),
+	}, loadHost(t, "microvm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Port{Node: "gen", Interface: "eth0", LocalIP: "gen:eth0", PeerIP: "gen:eth0", UDPPort: udpPort}
+	if diff := cmp.Diff(want, p.Traffic.From); diff != "" {
+		t.Errorf("its port (-want +got):\n%s", diff)
+	}
+	if p.Traffic.Role != RoleLoop || !p.Traffic.RoundTrip || len(p.Nodes[0].Sysctls) > 0 {
+		t.Errorf("the traffic is %+v, of %+v", p.Traffic, p.Nodes[0])
+	}
+}
+
 // TestPodsAreRefused what the file's own rules refuse, for plans that come from no file.
 func TestPodsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*spec.Experiment){

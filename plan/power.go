@@ -13,7 +13,10 @@ import (
 // Power is the program that switches the lab's nodes on and off for clients of the network.
 type Power struct {
 	Address string `json:"address"`
-	User    string `json:"user"`
+	// Subnet is the network whose addresses are answered, with the host's own; empty on a loopback address,
+	// which only the host reaches.
+	Subnet string `json:"subnet,omitempty"`
+	User   string `json:"user"`
 	// PasswordFile has the password, which is nowhere else.
 	PasswordFile string `json:"password_file"`
 	// Redfish is the address of the service, such as "https://127.0.0.1:8443"; empty without it.
@@ -36,8 +39,11 @@ func (w *work) power() *Power {
 		return nil
 	}
 	p := &Power{Address: from.Address, User: from.User, PasswordFile: from.PasswordFile}
+	if from.Address == spec.PowerOnManagement {
+		p.Address, p.Subnet = w.managed.Address, w.managed.Subnet
+	}
 	if slices.Contains(from.Protocols, spec.PowerRedfish) {
-		service := url.URL{Scheme: string(from.RedfishScheme), Host: net.JoinHostPort(from.Address, strconv.Itoa(from.RedfishPort))}
+		service := url.URL{Scheme: string(from.RedfishScheme), Host: net.JoinHostPort(p.Address, strconv.Itoa(from.RedfishPort))}
 		p.Redfish = service.String()
 	}
 	ipmi := slices.Contains(from.Protocols, spec.PowerIPMI)

@@ -49,3 +49,16 @@ power: {protocols: [redfish, ipmi], address: "::1", first_port: 7000, user: admi
 		}
 	}
 }
+
+// TestPowerOnTheManagementNetwork: it is served at the host's address there, for the network's clients.
+func TestPowerOnTheManagementNetwork(t *testing.T) {
+	e := managed(func(m *spec.Management) { m.Subnet = "172.16.142.0/24" })
+	e.Power = &spec.Power{
+		Protocols: []spec.PowerProtocol{spec.PowerIPMI, spec.PowerRedfish}, Address: spec.PowerOnManagement, FirstPort: 6001, RedfishPort: 8443,
+		RedfishScheme: spec.RedfishHTTPS, User: "admin", PasswordFile: "/p",
+	}
+	p := planManaged(t, e).Power
+	if p.Address != "172.16.142.1" || p.Subnet != "172.16.142.0/24" || p.Redfish != "https://172.16.142.1:8443" || p.IPMI(p.Nodes[0]) != "172.16.142.1:6001" {
+		t.Errorf("it is %+v", p)
+	}
+}

@@ -154,7 +154,8 @@ func (w *work) buildLinks() error {
 			l.endpoints = append(l.endpoints, e)
 			n.endpoints = append(n.endpoints, e)
 		}
-		if len(l.endpoints) < 2 {
+		// A pod's network is there for one pod, too, as for that of a baseline (alone).
+		if len(l.endpoints) < 2 && !l.remote() {
 			return at(&Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}, l.steps())
 		}
 		if l.kind.Descriptor().Pair && len(l.endpoints) != 2 {

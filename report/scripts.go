@@ -64,7 +64,7 @@ func writeScripts(out *strings.Builder, s terminal.Style, trials []result.Trial)
 			colour = terminal.Red
 		}
 		t.Row(append(cells, terminal.Plain(r.script.Node), terminal.Cell{Text: terminal.Plain(r.script.Status), Colour: colour},
-			terminal.Significant(float64(r.script.TookNs)/1e9), uploads(r.script.Uploads))...)
+			terminal.Significant(float64(r.script.TookNs)/1e9), uploads(r.script))...)
 	}
 	out.WriteString("\n" + s.Paint(terminal.Bold, "scripts") + "\n\n")
 	_ = t.Write(out, s) // cannot fail
@@ -83,12 +83,13 @@ func rankOfStatus(s result.Script) int {
 }
 
 // uploads names the first uploads.
-func uploads(names []string) string {
+func uploads(s result.Script) string {
+	names := s.Uploads
 	if len(names) == 0 {
 		return terminal.None
 	}
 	text := terminal.Plain(strings.Join(names[:min(mostUploads, len(names))], " "))
-	if more := len(names) - mostUploads; more > 0 {
+	if more := len(names) + s.MoreUploads - min(mostUploads, len(names)); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -18,7 +18,7 @@ type content struct {
 
 // private are the files with the experiment as it was run: a node's env may hold passwords, so only
 // their owner may read them.
-var private = []string{ExperimentFile, PlanFile, ScriptsFile, VariablesFile}
+var private = []string{ExperimentFile, OriginFile, PlanFile, ScriptsFile, VariablesFile}
 
 func modeOf(name string) fs.FileMode {
 	if slices.Contains(private, name) {

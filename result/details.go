@@ -110,8 +110,16 @@ type Impairment struct {
 	What string `json:"what"`
 	// Seed decides the fates of packets; -1: the kernel drew them.
 	Seed int64 `json:"seed"`
+	// Holds is how long it holds a packet of the stream; nil where the stream does not pass.
+	Holds *Hold `json:"holds,omitempty"`
 	// Done counts what happened in the trial, all packets of the link included; nil: unknown.
 	Done *ImpairmentCounts `json:"done,omitempty"`
+}
+
+// Hold is the shortest and the longest time that something holds a packet.
+type Hold struct {
+	LeastNs int64 `json:"least_ns"`
+	MostNs  int64 `json:"most_ns"`
 }
 
 // ImpairmentCounts are packets. First is the number of the first one of the trial: the seed gives

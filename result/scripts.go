@@ -21,8 +21,10 @@ type Script struct {
 	// How says why it did not succeed; empty if it did.
 	How    string `json:"how,omitempty"`
 	TookNs int64  `json:"took_ns"`
-	// Uploads are the names of the files that it uploaded.
-	Uploads []string `json:"uploads,omitempty"`
+	// Uploads are the names of the first files that it uploaded, in their order, and MoreUploads is how many more there
+	// are.
+	Uploads     []string `json:"uploads,omitempty"`
+	MoreUploads int      `json:"more_uploads,omitempty"`
 	// Cut is true if its output was more than is kept.
 	Cut bool `json:"cut,omitempty"`
 }

@@ -22,9 +22,11 @@ const (
 	SearchesFile   = "searches.json"
 	PublishedFile  = "published.json"
 	ExperimentFile = "experiment.yaml"
-	HostFile       = "host.json"
-	PlanFile       = "plan.json"
-	ReportFile     = "report.html"
+	// OriginFile says which file ExperimentFile is a copy of, for a run that is resumed.
+	OriginFile = "origin.json"
+	HostFile   = "host.json"
+	PlanFile   = "plan.json"
+	ReportFile = "report.html"
 
 	HlogFile      = "latency.hlog"
 	OutliersFile  = "outliers.csv"

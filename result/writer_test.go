@@ -58,6 +58,7 @@ func writeAll(t *testing.T, root string) *Writer {
 		}
 	}
 	must(w.WriteExperiment([]byte("name: quick start\n")))
+	must(w.WriteOrigin("/lab/quickstart.yaml"))
 	must(w.WriteHost(map[string]any{"cpus": 2}))
 	must(w.WritePlan(map[string]any{"name": "quick start"}))
 	_, err := w.AddBaseline(Before, record(7, 200))
@@ -120,12 +121,15 @@ func TestFolderHasTheDesignedLayout(t *testing.T) {
 			want = append(want, base+id+"/"+name)
 		}
 	}
-	for _, name := range []string{"baselines.json", "experiment.yaml", "host.json", "plan.json", "summary.csv", "summary.json"} {
+	for _, name := range []string{"baselines.json", "experiment.yaml", "host.json", "origin.json", "plan.json", "summary.csv", "summary.json"} {
 		want = append(want, base+name)
 	}
 	less := func(a, b string) bool { return a < b }
 	if diff := cmp.Diff(sorted(want, less), sorted(got, less)); diff != "" {
 		t.Error(diff)
+	}
+	if path, err := ReadOrigin(w.Dir()); err != nil || path != "/lab/quickstart.yaml" {
+		t.Errorf("the file was %q, %v", path, err)
 	}
 	target, err := os.Readlink(filepath.Join(root, "latest"))
 	if err != nil || target != "quick-start/2026-11-20T18-30-05Z" {

@@ -132,7 +132,7 @@ func NewPhase(o PhaseOptions) (*Phase, error) {
 	for _, part := range o.Parts {
 		folder, err := NewFolder(o.Into, part.Node, o.Limit)
 		if err != nil {
-			return nil, errors.Join(err, p.close())
+			return nil, errors.Join(err, p.Close())
 		}
 		p.folders[part.Node] = folder
 	}
@@ -161,7 +161,7 @@ func (p *Phase) Run(ctx context.Context) ([]Outcome, error) {
 		failures = append(failures, folder.WriteFile(StatusFile, outcomes[i].Status+"\n"))
 	}
 	failures = append(failures, p.unkept...)
-	return outcomes, errors.Join(append(failures, p.close())...)
+	return outcomes, errors.Join(append(failures, p.Close())...)
 }
 
 func (p *Phase) run(ctx context.Context, part Part) (Outcome, error) {
@@ -209,8 +209,8 @@ func (p *Phase) endAtBarriers(o Outcome) {
 	p.barriers.End(o.Node, how)
 }
 
-// close forgets the folders.
-func (p *Phase) close() error {
+// Close forgets the folders of a phase that is not run; Run does so by itself.
+func (p *Phase) Close() error {
 	var failures []error
 	for _, node := range slices.Sorted(maps.Keys(p.folders)) {
 		failures = append(failures, p.folders[node].Close())

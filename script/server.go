@@ -53,6 +53,11 @@ func NewServer(sockets map[string]string) (*Server, error) {
 	return s, nil
 }
 
+// Serve answers the scripts of a node that come by a listener of the caller's, until it is closed.
+func (s *Server) Serve(listener net.Listener, node string) {
+	s.group.Go(func() { s.accept(listener, node) })
+}
+
 // Run puts a phase in force and runs it.
 func (s *Server) Run(ctx context.Context, p *Phase) ([]Outcome, error) {
 	s.mu.Lock()

@@ -15,8 +15,11 @@ import (
 type Variables struct {
 	global, loop map[string]string
 	nodes        map[string]map[string]string
-	// hidden are the variables that the sweep varies, outside a trial: they have no value there.
-	hidden map[string]bool
+	// swept are the names of nodes' own variables that the sweep varies, by node.
+	swept map[string]map[string]bool
+	// outside is true where variables that the sweep varies have no value, and hidden are the global ones.
+	outside bool
+	hidden  map[string]bool
 	// setGlobal and setNodes are those that scripts have set.
 	setGlobal map[string]string
 	setNodes  map[string]map[string]string
@@ -31,14 +34,24 @@ func NewVariables(global map[string]string, nodes map[string]map[string]string, 
 	return &Variables{global: global, nodes: nodes, loop: loop, setGlobal: map[string]string{}, setNodes: map[string]map[string]string{}}
 }
 
+// SweepNodes says which of the nodes' own variables the sweep varies.
+func (v *Variables) SweepNodes(swept map[string]map[string]bool) { v.swept = swept }
+
 // Outside are the variables of a lab's setup and teardown, which are the same for all its trials:
 // swept ones have no value.
 func (v *Variables) Outside() *Variables {
 	out := v.Trial(nil)
-	out.loop, out.hidden, out.global = nil, map[string]bool{}, maps.Clone(v.global)
+	out.loop, out.outside, out.hidden, out.global = nil, true, map[string]bool{}, maps.Clone(v.global)
 	for key := range v.loop {
 		out.hidden[key] = true
 		delete(out.global, key)
+	}
+	out.nodes = maps.Clone(v.nodes)
+	for node, keys := range v.swept {
+		out.nodes[node] = maps.Clone(v.nodes[node])
+		for key := range keys {
+			delete(out.nodes[node], key)
+		}
 	}
 	return out
 }
@@ -46,6 +59,7 @@ func (v *Variables) Outside() *Variables {
 // Trial are the variables of a trial, with what the setup scripts have set; setup may be nil.
 func (v *Variables) Trial(setup *Variables) *Variables {
 	out := NewVariables(v.global, v.nodes, v.loop)
+	out.swept = v.swept
 	if setup == nil {
 		return out
 	}
@@ -62,22 +76,26 @@ func (v *Variables) Get(node, key string, scope wire.Scope) (string, error) {
 	var layers []map[string]string
 	switch scope {
 	case wire.ScopeLoop:
-		layers = []map[string]string{v.loop}
+		layers = []map[string]string{v.ownLoop(node), v.loop}
 	case wire.ScopeGlobal:
 		layers = []map[string]string{v.setGlobal, v.global}
 	default:
 		layers = []map[string]string{v.setNodes[node], v.nodes[node], {hostname: node}, v.setGlobal, v.global}
+	}
+	hidden := v.hidden[key]
+	if own := v.outside && v.swept[node][key] && scope != wire.ScopeGlobal; own {
+		layers, hidden = nil, true // a global one of its name is another
 	}
 	for _, layer := range layers {
 		if value, ok := layer[key]; ok {
 			return value, nil
 		}
 	}
-	if v.hidden[key] {
+	if hidden {
 		return "", fmt.Errorf("the sweep varies the variable %s, so it has a value in the experiment scripts only", key)
 	}
 	if scope == wire.ScopeLoop {
-		return "", fmt.Errorf("the sweep does not vary a variable %s; write sweep: {variables.%s: […]}", key, key)
+		return "", fmt.Errorf("the sweep does not vary a variable %s; write sweep: {variables.%s: […]}, or for this node alone {nodes.%s.variables.%s: […]}", key, key, node, key)
 	}
 	return "", fmt.Errorf("there is no %svariable %s for node %s; write it in the file's variables, or set it before",
 		map[bool]string{true: "global "}[scope == wire.ScopeGlobal], key, node)
@@ -95,7 +113,7 @@ var keyForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`)
 // Set sets a variable of a node, or a global one.
 func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 	switch {
-	case scope == wire.ScopeLoop, v.isSwept(key):
+	case scope == wire.ScopeLoop, v.isSwept(key), scope != wire.ScopeGlobal && v.swept[node][key]:
 		return fmt.Errorf("%s is varied by the sweep and cannot be set", key)
 	case !keyForm.MatchString(key):
 		return fmt.Errorf("%q cannot be a variable's name: letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
@@ -123,6 +141,17 @@ func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 func (v *Variables) isSwept(key string) bool {
 	_, varies := v.loop[key]
 	return varies || v.hidden[key]
+}
+
+// ownLoop are the node's own variables that the sweep varies.
+func (v *Variables) ownLoop(node string) map[string]string {
+	own := map[string]string{}
+	for key := range v.swept[node] {
+		if value, ok := v.nodes[node][key]; ok && !v.outside {
+			own[key] = value
+		}
+	}
+	return own
 }
 
 // Values are all variables of a trial, for its result.

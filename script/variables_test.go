@@ -69,6 +69,42 @@ func TestWhatTheSweepVariesIsNotSet(t *testing.T) {
 	}
 }
 
+// TestVariablesOfANodeAreSwept: for that node, and for no other.
+func TestVariablesOfANodeAreSwept(t *testing.T) {
+	v := fileVariables()
+	v.nodes = map[string]map[string]string{"a": {"size": "64"}, "b": {"size": "128"}}
+	v.global = map[string]string{"size": "1500"}
+	v.SweepNodes(map[string]map[string]bool{"a": {"size": true}})
+	trial, setup := v.Trial(v.Outside()), v.Outside()
+	for _, c := range []struct {
+		v     *Variables
+		node  string
+		scope wire.Scope
+		want  string // "" : the sweep hides it, "-": it is not swept
+	}{
+		{trial, "a", wire.ScopeLoop, "64"}, {trial, "a", wire.ScopeNode, "64"}, {trial, "a", wire.ScopeGlobal, "1500"},
+		{trial, "b", wire.ScopeLoop, "-"}, {trial, "b", wire.ScopeNode, "128"},
+		{setup, "a", wire.ScopeLoop, ""}, {setup, "a", wire.ScopeNode, ""}, {setup, "a", wire.ScopeGlobal, "1500"},
+		{setup, "b", wire.ScopeNode, "128"},
+	} {
+		got, err := c.v.Get(c.node, "size", c.scope)
+		switch {
+		case c.want == "" && (err == nil || !strings.Contains(err.Error(), "the sweep varies")),
+			c.want == "-" && (err == nil || !strings.Contains(err.Error(), "nodes.b.variables.size")),
+			len(c.want) > 1 && (got != c.want || err != nil):
+			t.Errorf("%s sees size %q in %q, %v; want %q", c.node, got, c.scope, err, c.want)
+		}
+	}
+	for name, v := range map[string]*Variables{"trial": trial, "setup": setup} {
+		if err := v.Set("a", "size", "9", wire.ScopeNode); err == nil || !strings.Contains(err.Error(), "is varied by the sweep") {
+			t.Errorf("a %s script sets it: %v", name, err)
+		}
+		if err := v.Set("b", "size", "9", wire.ScopeNode); err != nil {
+			t.Errorf("a %s script sets that of another node: %v", name, err)
+		}
+	}
+}
+
 // TestTrialsForgetWhatTheySet, and keep what the setup has set.
 func TestTrialsForgetWhatTheySet(t *testing.T) {
 	setup := fileVariables().Outside()

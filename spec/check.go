@@ -58,7 +58,7 @@ func fillIn(e *Experiment, root *node) {
 		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
-		if n.Runtime.Descriptor().Takes("image") {
+		if n.Runtime.Descriptor().Takes("driver") {
 			n.Driver, n.Init = cmp.Or(n.Driver, DriverRunc), cmp.Or(n.Init, InitOfImage)
 		}
 		if a := n.App; a != nil && a.Kind.HasEngine() {

@@ -1,11 +1,8 @@
 package spec
 
-// image checks the keys of a node that is a container of an image.
+// image checks the keys of a node whose files are an image's.
 func (c *checker) image(n *Node, at []string) {
-	if !n.Runtime.Descriptor().Takes("image") {
-		return
-	}
-	if n.Image == "" {
+	if n.Image == "" && n.Runtime.Descriptor().NeedsImage {
 		c.fail("the node has no image; its runtime needs one", nodeImageForm, "write image; nines image ls lists those that nines has", at...)
 	}
 	if n.Init == InitOfNines && len(n.Command) > 0 {

@@ -46,7 +46,18 @@ func (c *checker) node(name string, n *Node) {
 
 // rootfs checks the file system of a node that can have one.
 func (c *checker) rootfs(n *Node, at []string) {
-	if n.Rootfs == nil || !n.Runtime.Descriptor().Takes("rootfs") || n.Rootfs.Kind == RootfsDebian {
+	if n.Rootfs == nil || !n.Runtime.Descriptor().Takes("rootfs") {
+		return
+	}
+	if n.Image != "" {
+		for _, key := range []string{"kind", "release"} {
+			if c.root.holds(under(at, "rootfs", key)) {
+				c.fail("the node's files are those of its image", "", "remove it, or remove image; rootfs: {init: systemd} may stay", under(at, "rootfs", key)...)
+			}
+		}
+		return
+	}
+	if n.Rootfs.Kind == RootfsDebian {
 		return
 	}
 	if n.Rootfs.Release != "" {
@@ -62,7 +73,8 @@ func (c *checker) mounts(n *Node, at []string) {
 	for i, m := range n.Mounts {
 		here := under(at, "mounts", strconv.Itoa(i))
 		for _, one := range []struct{ key, path string }{{"source", m.Source}, {"target", m.Target}} {
-			if clean := path.Clean(one.path); clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
+			// "./data" beside the file is what people write.
+			if clean := path.Clean(one.path); path.IsAbs(one.path) && clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
 				c.fail(fmt.Sprintf("%q is not the shortest form of the path", clip(one.path)), "", fmt.Sprintf("write %q", clip(clean)), under(here, one.key)...)
 			}
 		}

@@ -19,8 +19,12 @@ func (c *checker) power() {
 			c.fail(fmt.Sprintf("%s is there twice", protocol), "", "list each protocol once", "power", "protocols", strconv.Itoa(i))
 		}
 	}
-	if err := checkPowerAddress(p.Address); err != "" {
-		c.fail(err, "a loopback address", "use 127.0.0.1, and a tunnel of SSH from elsewhere", "power", "address")
+	if p.Address == PowerOnManagement {
+		if c.e.Management == nil {
+			c.fail("the file has no management network to listen on", "", "add management: {}, or use address: 127.0.0.1", "power", "address")
+		}
+	} else if err := checkPowerAddress(p.Address); err != "" {
+		c.fail(err, "a loopback address, or "+PowerOnManagement, "use 127.0.0.1, and a tunnel of SSH from elsewhere", "power", "address")
 	}
 	served := 0
 	for _, n := range c.e.Topology.Nodes {

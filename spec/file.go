@@ -22,6 +22,8 @@ type File struct {
 	sets []string
 	// scripts are the texts of script files; nil: their files are read.
 	scripts ScriptTexts
+	// origin is the file that this one is a copy of; empty: it is none.
+	origin string
 }
 
 // LoadFile reads a file. An error of the system is wrapped; an error in the

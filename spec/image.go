@@ -11,8 +11,15 @@ import (
 // OCIDriver is the program that makes an oci node's container.
 type OCIDriver string
 
-// DriverRunc is the only driver. A driver's name is that of its program.
-const DriverRunc OCIDriver = "runc"
+// The drivers. runc and crun make containers by themselves; the others manage containers, and call
+// one of these.
+const (
+	DriverRunc       OCIDriver = "runc"
+	DriverCrun       OCIDriver = "crun"
+	DriverPodman     OCIDriver = "podman"
+	DriverDocker     OCIDriver = "docker"
+	DriverContainerd OCIDriver = "containerd"
+)
 
 // ContainerInit says what the first process of an oci node is.
 type ContainerInit string
@@ -61,6 +68,9 @@ func ParseImage(text string) (ImageName, error) {
 		if !found && storedName.MatchString(text) {
 			return ImageName{Name: text}, nil
 		}
+		if strings.HasPrefix(text, definitionPrefix) {
+			return ImageName{}, fmt.Errorf("%q is no image but what one is made of; write it as from of an image in the section images", clip(text))
+		}
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
 			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive: or rootfs: before the path", clip(text))
 		}
@@ -70,15 +80,23 @@ func ParseImage(text string) (ImageName, error) {
 	if n.Form != ImageRootfs {
 		n.Path, n.Name, _ = strings.Cut(rest, ":")
 	}
-	switch {
-	case !path.IsAbs(n.Path):
-		return ImageName{}, fmt.Errorf("%q is not an absolute path; write %s:/…", clip(n.Path), form)
-	case path.Clean(n.Path) != n.Path:
-		return ImageName{}, fmt.Errorf("%q is not the shortest form of the path; write %q", clip(n.Path), clip(path.Clean(n.Path)))
-	case n.Path == "/":
-		return ImageName{}, errors.New("the host's root folder is no image; name the image's own folder or file")
+	if err := checkImagePath(form+":", n.Path); err != nil {
+		return ImageName{}, err
 	}
 	return n, nil
+}
+
+// checkImagePath checks the path of a file or folder after a form with its colon.
+func checkImagePath(form, file string) error {
+	switch {
+	case !path.IsAbs(file):
+		return fmt.Errorf("%q is not an absolute path; write %s/…", clip(file), form)
+	case path.Clean(file) != file:
+		return fmt.Errorf("%q is not the shortest form of the path; write %q", clip(file), clip(path.Clean(file)))
+	case file == "/":
+		return errors.New("the host's root folder is no image; name the image's own folder or file")
+	}
+	return nil
 }
 
 // String is the text that ParseImage takes.

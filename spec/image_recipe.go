@@ -3,12 +3,14 @@ package spec
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // ImageRecipe says what an image is made of: a base, then packages, then files, then a script that
 // runs in it.
 type ImageRecipe struct {
-	// From is a release of Debian, or another image: a stored one or one with an absolute path.
+	// From is a release of Debian, another image (a stored one or one with an absolute path), or a
+	// definition file of distrobuilder.
 	From string `yaml:"from" json:"from"`
 	// Packages are Debian's, with what they depend on.
 	Packages []string `yaml:"packages,omitempty" json:"packages,omitempty"`
@@ -22,7 +24,7 @@ type ImageRecipe struct {
 
 // ImageFile is a file of the host in an image.
 type ImageFile struct {
-	// Source is a file's absolute path on the host; its mode is kept, its owner is root.
+	// Source is a file on the host; its mode is kept, its owner is root.
 	Source string `yaml:"source" json:"source"`
 	// Target is its absolute path in the image.
 	Target string `yaml:"target" json:"target"`
@@ -31,13 +33,29 @@ type ImageFile struct {
 // ImageReleases are the releases of Debian of which images are built.
 var ImageReleases = []string{"bookworm", "trixie"}
 
-const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE or rootfs:FILE with an absolute path"
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE or distrobuilder:FILE with an absolute path"
 
 func checkImageBase(text string) error {
 	if slices.Contains(ImageReleases, text) {
 		return nil
 	}
+	if file, is := strings.CutPrefix(text, definitionPrefix); is {
+		return checkImagePath(definitionPrefix, file)
+	}
 	return checkImage(text)
+}
+
+// definitionPrefix is before the path of a definition file of distrobuilder.
+const definitionPrefix = "distrobuilder:"
+
+// Definition is the definition file of distrobuilder that the recipe begins with; empty for another
+// base.
+func (r *ImageRecipe) Definition() string {
+	file, is := strings.CutPrefix(r.From, definitionPrefix)
+	if !is {
+		return ""
+	}
+	return file
 }
 
 // IsRelease is true for a recipe whose base is a release of Debian.

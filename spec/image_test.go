@@ -40,17 +40,25 @@ func TestImagesAreNamed(t *testing.T) {
 
 func TestAnImageIsOfAnOCINode(t *testing.T) {
 	for keys, want := range map[string]string{
-		"runtime: oci":             "the node has no image",
-		"runtime: lxc, image: frr": "lxc nodes have no image",
+		"runtime: oci": "the node has no image",
+		"image: frr":   "netns nodes have no image",
+		"runtime: lxc, image: frr, rootfs: {kind: debian}":    "the node's files are those of its image",
+		"runtime: lxc, image: frr, driver: podman":            "lxc nodes have no driver",
 		"runtime: oci, image: frr, rootfs: {kind: debian}":    "the files of an oci node are its image's",
 		"runtime: oci, image: frr, init: nines, command: [x]": "starts nothing",
 		"runtime: oci, image: debian:12":                      "nines image import",
 		"runtime: oci, image: frr, command: [\"\"]":           "the program's name is empty",
-		"runtime: oci, image: frr, driver: podman":            "runc",
+		"runtime: oci, image: frr, driver: rkt":               "containerd",
 	} {
 		_, err := experimentOf("name: x\ntopology: {nodes: {a: {" + keys + "}}}\n")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", keys, err)
+		}
+	}
+	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "not an absolute path", "distrobuilder:/": "no image"} {
+		_, err := experimentOf("name: x\nimages: {i: {from: \"" + from + "\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("from %s: %v", from, err)
 		}
 	}
 	e, err := experimentOf("name: x\ntopology: {nodes: {a: {runtime: oci, image: frr, command: [sleep, 1]}}}\n")

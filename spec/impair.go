@@ -69,6 +69,14 @@ func (i Impairment) LongestDelay() Duration {
 	return i.Delay + Duration(float64(i.Jitter)*i.Distribution.above())
 }
 
+// ShortestDelay is the shortest time that a packet waits.
+func (i Impairment) ShortestDelay() Duration {
+	if i.Reorder > 0 {
+		return 0 // some skip it
+	}
+	return max(0, i.Delay-Duration(float64(i.Jitter)*i.Distribution.Below()))
+}
+
 // LongestQueue is the longest time that the rate makes a packet wait, in whole milliseconds: as many
 // as the limit allows leave with it, all of this size with their FCS. At most a year, as a low rate may
 // ask for more than a Duration holds.

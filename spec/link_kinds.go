@@ -6,11 +6,13 @@ const (
 	LinkBridge      LinkKind = "bridge"
 	LinkMacvlan     LinkKind = "macvlan"
 	LinkXDP         LinkKind = "xdp"
+	LinkVXLAN       LinkKind = "vxlan"
 	LinkMemif       LinkKind = "memif"
 	LinkSwitch      LinkKind = "switch"
 	LinkTestpmd     LinkKind = "testpmd"
 	LinkOVS         LinkKind = "ovs"
 	LinkOVSDPDK     LinkKind = "ovs-dpdk"
+	LinkOVN         LinkKind = "ovn"
 	LinkVPP         LinkKind = "vpp"
 	LinkSnabb       LinkKind = "snabb"
 	LinkSRIOV       LinkKind = "sriov"
@@ -20,6 +22,10 @@ const (
 
 // ManagementKind is the kind of the link that is the management network.
 const ManagementKind = LinkBridge
+
+// mostTunnelMTU leaves room for the heads of a tunnel in the largest packet that a device may carry
+// (ETH_MAX_MTU in include/uapi/linux/if_ether.h).
+const mostTunnelMTU = 65535 - 100
 
 // linkKinds lists every kind, in the order of docs/links.md; the first is the default. The names in
 // Needs are features of package host. The colours of the kernel's kinds are Okabe and Ito's, which
@@ -44,6 +50,12 @@ var linkKinds = []LinkDescriptor{
 		Kind: LinkXDP, Doc: "veth pairs that XDP programs join", Between: "XDP programs",
 		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByHop,
 		Needs: []string{"veth", "xdp_native_veth"}, Colour: "#b34700",
+	},
+
+	{
+		Kind: LinkVXLAN, Doc: "a VXLAN tunnel between the bridges of two hosts", Between: "two bridges of the kernel, and a tunnel",
+		Pair: true, End: EndVeth, InFabric: true, Device: "bridge", MostMTU: mostTunnelMTU,
+		Needs: []string{"veth", "bridge", "vxlan"}, Colour: "#00618a",
 	},
 
 	// Links that bypass the kernel: shared memory, our switch, and the switches it is compared
@@ -90,6 +102,12 @@ var linkKinds = []LinkDescriptor{
 			MemoryBytes: 256 << 20,
 		},
 		Needs: []string{"ovs-dpdk"}, Colour: "#a3333d",
+	},
+	{
+		Kind: LinkOVN, Doc: "a logical switch of OVN over two hosts, which a Geneve tunnel joins", Between: "two ovs-vswitchd, and a tunnel",
+		Pair: true, End: EndVeth, InFabric: true, MostMTU: mostTunnelMTU,
+		Program: &LinkProgram{Opens: "AF_PACKET"},
+		Needs:   []string{"veth", "ovs-vswitchd", "ovn-controller"}, Colour: "#7d3c5a",
 	},
 	{
 		Kind: LinkVPP, Doc: "FD.io's VPP, where it is installed", Between: "vpp",

@@ -31,9 +31,10 @@ type Node struct {
 	Host string `yaml:"host,omitempty" json:"host,omitempty"`
 	// Latency is the latency that a pod asks nines' scheduler for: "p99.99 < 100us".
 	Latency string `yaml:"latency,omitempty" json:"latency,omitempty"`
-	// Rootfs is the file system of an lxc node.
+	// Rootfs is the file system of an lxc node without an image, and its first process.
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
-	// Image is the file system of an oci node, and what runs in it; ParseImage says what it names.
+	// Image is the file system of an oci, lxc or vm node, and what runs in an oci node; ParseImage says
+	// what it names.
 	Image string `yaml:"image,omitempty" json:"image,omitempty"`
 	// Driver is the program that makes an oci node's container (default runc).
 	Driver OCIDriver `yaml:"driver,omitempty" json:"driver,omitempty"`
@@ -100,7 +101,7 @@ const (
 
 // Mount makes a path of the host visible in the node.
 type Mount struct {
-	// Source is an absolute path on the host.
+	// Source is a path on the host.
 	Source string `yaml:"source" json:"source"`
 	// Target is an absolute path in the node.
 	Target string `yaml:"target" json:"target"`

@@ -5,7 +5,7 @@ package spec
 type Power struct {
 	// Protocols are the protocols that are answered.
 	Protocols []PowerProtocol `yaml:"protocols" json:"protocols"`
-	// Address is a loopback address of the host (default 127.0.0.1).
+	// Address is a loopback address of the host (default 127.0.0.1), or PowerOnManagement.
 	Address string `yaml:"address,omitempty" json:"address,omitempty"`
 	// FirstPort is the UDP port of IPMI for the first node by name; each further node has the next
 	// (default 6001).
@@ -19,6 +19,9 @@ type Power struct {
 	// PasswordFile is the file with the password in its first line, which only its owner may read.
 	PasswordFile string `yaml:"password_file" json:"password_file"`
 }
+
+// PowerOnManagement is the address of power control for the host's address on the management network.
+const PowerOnManagement = "management"
 
 // PowerProtocol is a protocol that switches machines on and off.
 type PowerProtocol string

@@ -152,9 +152,9 @@ var rules = map[string]rule{
 
 	"ImageRecipe.from":     {required: true, pattern: nodeImagePattern, form: imageBaseForm, check: checkImageBase},
 	"ImageRecipe.packages": {pattern: `^[a-z0-9][a-z0-9+.-]{1,99}$`, form: "the name of a package of Debian (Debian Policy, 5.6.1)"},
-	"ImageRecipe.script":   {pattern: absolutePattern, form: "an absolute path"},
+	"ImageRecipe.script":   hostPath,
 
-	"ImageFile.source": {required: true, pattern: absolutePattern, form: "an absolute path"},
+	"ImageFile.source": hostPath.asked(),
 	"ImageFile.target": {required: true, pattern: absolutePattern, form: "an absolute path"},
 
 	"Polling.mechanism": {byDefault: string(PollAuto)},
@@ -172,7 +172,7 @@ var rules = map[string]rule{
 	"Management.mode":     {byDefault: string(ManagementPrivate)},
 	"Management.subnet":   {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},
 	"Management.mac":      {byDefault: string(ManagementMACPlan)},
-	"Management.ssh_keys": {maxItems: 100, pattern: absolutePattern, form: "an absolute path"},
+	"Management.ssh_keys": {maxItems: 100, pattern: hostPathPattern, form: hostPathForm},
 	"Management.dns":      {byDefault: "true"},
 
 	"Disturbance.kind":   {required: true},
@@ -198,7 +198,7 @@ var rules = map[string]rule{
 	"Power.redfish_port":   {byDefault: "8443", least: "1", most: "65535"},
 	"Power.redfish_scheme": {byDefault: string(RedfishHTTPS)},
 	"Power.user":           {required: true, pattern: powerUserPattern, form: "letters, digits, '_', '.' and '-', at most 16 (IPMI 2.0, 22.28), beginning with a letter"},
-	"Power.password_file":  {required: true, pattern: absolutePattern, form: "an absolute path"},
+	"Power.password_file":  hostPath.asked(),
 
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
@@ -221,7 +221,7 @@ var rules = map[string]rule{
 	"VM.command_line": {pattern: linePattern, form: lineForm},
 	"VM.acceleration": {byDefault: string(AccelerationAuto)},
 
-	"Mount.source": {required: true, pattern: absolutePattern, form: "an absolute path"},
+	"Mount.source": hostPath.asked(),
 	"Mount.target": {required: true, pattern: absolutePattern, form: "an absolute path"},
 
 	"Route.to":        {required: true},
@@ -313,7 +313,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ManagementMAC]():    texts(ManagementMACPlan, ManagementMACPos),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
-	reflect.TypeFor[OCIDriver]():        texts(DriverRunc),
+	reflect.TypeFor[OCIDriver]():        texts(DriverRunc, DriverCrun, DriverPodman, DriverDocker, DriverContainerd),
 	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),

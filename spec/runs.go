@@ -79,6 +79,7 @@ func (f *File) Runs() ([]Run, error) {
 	err = inEach(runs, func(run *Run, errs *collector) {
 		fillIn(run.Experiment, run.tree)
 		check(run.Experiment, run.tree, errs)
+		f.locate(run.Experiment)
 	})
 	if err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ type RuntimeDescriptor struct {
 	// OwnRoot is true for a node with a root file system of its own, in which the targets
 	// of mounts are made. Others see the host's.
 	OwnRoot bool
+	// NeedsImage is true for a node that is nothing without an image.
+	NeedsImage bool
 	// Groups says who makes the control groups of a node.
 	Groups Grouping
 	// Guest is true for a virtual machine: a node with its own kernel, bus and clock. It joins

@@ -18,7 +18,7 @@ var runtimes = []RuntimeDescriptor{
 	},
 	{
 		Name: RuntimeLXC, Doc: "an LXC system container",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "rootfs"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "rootfs", "image"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
@@ -35,23 +35,21 @@ var runtimes = []RuntimeDescriptor{
 	},
 	{
 		Name: RuntimeVM, Doc: "a virtual machine of QEMU with a kernel of its own",
-		Keys: []string{"memory", "restart", "vm"},
+		Keys: []string{"memory", "restart", "vm", "image"},
 		Refusals: map[string]Refusal{
 			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine sees none of the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
-			"scripts":        {"scripts cannot run in a virtual machine yet: nines' socket cannot be reached from a guest", "run them in a netns, lxc, oci or host node"},
-			"variables":      {Problem: "variables are for scripts, which cannot run in a virtual machine yet"},
-			"rootfs":         {Problem: "a vm node has a small file system of its own, in memory"},
+			"rootfs":         {"a vm node has a small file system of its own, in memory", "write image for the files of an image"},
 		},
 		// Enough for Debian's kernel and the engine to start.
 		LeastMemory: 192 << 20,
 		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Needs: []string{"tun", "qemu"},
 	},
 	{
-		Name: RuntimeOCI, Doc: "a container of an OCI image, by runc",
+		Name: RuntimeOCI, Doc: "a container of an OCI image, by runc, crun, podman, Docker or containerd",
 		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "image", "driver", "command", "init"},
-		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"overlay"},
+		Sysctls: SysctlsOfNamespaces, OwnRoot: true, NeedsImage: true, Groups: GroupedByTools, Needs: []string{"overlay"},
 		Refusals: map[string]Refusal{
 			"rootfs": {"the files of an oci node are its image's", "write image"},
 		},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -143,11 +142,7 @@ func (f *File) scriptText(s Script) (string, error) {
 		}
 		return "", exit.Wrongf("%s: the result has no copy of the script %s", f.name, s)
 	}
-	path := string(s)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(f.name), path)
-	}
-	text, err := readScript(path)
+	text, err := readScript(f.beside(string(s)))
 	if err != nil {
 		return "", exit.Wrongf("%s: the script %s: %w; give the path of a file, relative to the folder of the experiment file, or the script itself, if it has several lines", f.name, s, err)
 	}

@@ -98,8 +98,8 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 		d.fail(key, path, wrong.problem, wrong.allowed, wrong.remedy)
 		return target{}, false
 	}
-	if at := goal.places[0]; len(at) > 3 && at[0] == "topology" && at[3] == "variables" {
-		d.fail(key, path, "a node's variables cannot be swept: its setup script runs once for several runs", "variables.NAME", "vary a global variable")
+	if at := goal.places[0]; ofNode(at) && len(at) == 4 {
+		d.fail(key, path, "a node's variables are swept one by one, as scripts ask for them by name", "nodes.NODE.variables.NAME", "")
 		return target{}, false
 	}
 	switch goal.places[0][0] {
@@ -109,6 +109,9 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 	d.fail(key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, variables, disturb, tracing, dpdk and method", "")
 	return target{}, false
 }
+
+// ofNode is true for the place of a node's variables, and of one of them.
+func ofNode(at []string) bool { return len(at) > 3 && at[0] == "topology" && at[3] == "variables" }
 
 // variable checks one value of the sweep by itself, so that an error has its place, and makes it
 // the run's variable.
@@ -136,7 +139,7 @@ func (d *sweepReader) variable(n *node, goal target, key, path string) Variable 
 		variable.Value = v.Bool()
 	default:
 		variable.Value = v.String()
-		if number, ok := n.number(); ok && goal.places[0][0] == "variables" {
+		if number, ok := n.number(); ok && (goal.places[0][0] == "variables" || ofNode(goal.places[0])) {
 			variable.Value = number // scripts get it as written
 		}
 	}

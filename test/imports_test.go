@@ -67,27 +67,28 @@ var mayImport = map[string][]string{
 	"vm/agent": {},
 	"vm/boot":  {},
 	"vm/image": {"kernel/flock"},
-	"image":    {"spec", "kernel/flock", "kernel/replace", "vm/image"},
+	"image":    {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/image"},
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "power",
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
 			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image", "image"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
 
 	"programs/nines-guest": {"vm/agent", "vm/boot"},
-	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan"},
+	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan", "script/relay"},
 
 	"programs/nines-script": {"script/wire", "terminal", "terminal/command"},
 
-	"script":      {"script/wire"},
-	"script/wire": {},
+	"script":       {"script/wire"},
+	"script/relay": {"script/wire"},
+	"script/wire":  {},
 
 	"engine/enginetest": {"engine/client"},
 

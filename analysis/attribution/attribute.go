@@ -27,6 +27,8 @@ type analysis struct {
 	path     path
 	// travel is a packet's usual transit time.
 	travel int64
+	// impaired are the links on the path that hold packets on purpose.
+	impaired impairedLinks
 	// overflowed is true if a full queue dropped packets during the trial.
 	overflowed bool
 	// full is the cause that stands for waiting in the full queue.
@@ -43,8 +45,9 @@ func Attribute(in Input) result.Causes {
 		return causes
 	}
 	a := &analysis{
-		timeline: newTimeline(in.Events, trace), path: pathOf(trace.Threads), travel: travelOf(in.Ordinary),
+		timeline: newTimeline(in.Events, trace), path: pathOf(trace.Threads), impaired: impairedOf(in.Details.Impairments),
 	}
+	a.travel = max(0, travelOf(in.Ordinary)-a.impaired.least())
 	a.full, a.overflowed = fullQueue(in.Details, a.path.receiver)
 	slow, ordinary := a.passages(in.Slow, in), a.passages(in.Ordinary, in)
 	ordinary = slices.DeleteFunc(ordinary, func(p passage) bool { return !p.recorded })
@@ -79,7 +82,7 @@ func (u usual) packet(p passage) result.PacketCauses {
 func (a *analysis) passages(rows []result.Outlier, in Input) []passage {
 	list := make([]passage, 0, len(rows))
 	for _, o := range rows {
-		p := a.timeline.passageOf(o, in.Details.StartedNs, a.path, a.travel)
+		p := a.timeline.passageOf(o, in.Details.StartedNs, a.path, a.travel, a.impaired)
 		p.lost = a.timeline.lost(a.path, p.intended, p.rx)
 		p.recorded = p.lost == nil && covers(in.Details.Trace.Stretches, p.intended, p.rx) &&
 			a.timeline.seen(a.path.sender, p.intended, p.rx) && a.timeline.seen(a.path.receiver, p.intended, p.rx)

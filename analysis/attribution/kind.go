@@ -35,6 +35,8 @@ const (
 	RingFull  = "ring_full"
 	Queue     = "queue"
 	Forwarder = "forwarder"
+	// Impaired is waiting in a link that holds packets on purpose: Name is the link, Source what it does.
+	Impaired = "impaired"
 	// Unexplained is time for which nothing was recorded.
 	Unexplained = "unexplained"
 )
@@ -42,5 +44,5 @@ const (
 // Kinds returns all kinds.
 func Kinds() []string {
 	return []string{Priority, Hog, KernelThread, Workqueue, Softirq, Interrupt, IPI, TLBShootdown, Tick, Timer,
-		IdleExit, Scheduler, Throttled, Stopped, Blocked, RingFull, Queue, Forwarder, Unexplained}
+		IdleExit, Scheduler, Throttled, Stopped, Blocked, RingFull, Queue, Forwarder, Impaired, Unexplained}
 }

@@ -64,13 +64,15 @@ const (
 var phaseNames = [3]string{send: result.PhaseSend, transit: result.PhaseTransit, receive: result.PhaseReceive}
 
 // passageOf divides a packet's latency into its phases and finds what held it up in each.
-func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel int64) passage {
+func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel int64, impaired impairedLinks) passage {
 	g := passage{outlier: o, intended: startedNs + o.IntendedNs, rx: startedNs + o.RxNs}
 	g.rx = max(g.rx, g.intended)
 	g.tx = min(max(startedNs+o.TxNs, g.intended), g.rx)
-	g.arrival = t.arrival(o, p, g.tx, g.rx)
+	// A link that holds a packet keeps it from the receiver for so long.
+	g.arrival = min(max(t.arrival(o, p, g.tx, g.rx), g.tx+impaired.least()), g.rx)
 	g.phases[send] = phase{g.intended, g.tx, tallyOf(t.held(p.sender, g.intended, g.tx))}
 	g.phases[transit] = phase{g.tx, g.arrival, tallyOf(t.onTheWay(p, g.tx, g.arrival, travel))}
+	impaired.claim(g.phases[transit].took)
 	g.phases[receive] = phase{g.arrival, g.rx, tallyOf(t.held(p.receiver, g.arrival, g.rx))}
 	return g
 }

@@ -102,7 +102,9 @@ func rank(slowest []result.PacketCauses, ordinary []passage, u usual) []result.R
 		if usually > 0 {
 			lift := float64(atLeast(s.any)) / float64(len(slowest)) * float64(len(around)) / float64(usually)
 			s.Lift = &lift
-			weights[cause] *= 1 - 1/max(lift, 1)
+			if cause.Kind != Impaired { // that it delays packets is known, also where it delays all alike
+				weights[cause] *= 1 - 1/max(lift, 1)
+			}
 		}
 		ranking = append(ranking, s.RankedCause)
 	}

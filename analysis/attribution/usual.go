@@ -16,7 +16,7 @@ type usual [3]map[result.Cause]int64
 // shows how much time without a cause is usual.
 //
 // What no packet needs is never ordinary, however common: others' threads, their timers, packets and
-// TLB shootdowns. A storm that hits most packets would else be told as what packets take anyway.
+// TLB shootdowns, and what the experiment does on purpose. A storm that hits most packets would else be told as what packets take anyway.
 func usualOf(ordinary []passage, overflowed bool, ours threads) usual {
 	var u usual
 	for n := range u {
@@ -60,7 +60,7 @@ func (t threads) disturbs(c result.Cause) bool {
 		return c.Name == "timerfd_tmrproc" || c.Name == "posix_timer_fn"
 	case Softirq:
 		return c.Source == ForOthers
-	case TLBShootdown, Stopped, Throttled:
+	case TLBShootdown, Stopped, Throttled, Impaired:
 		return true
 	}
 	return false

@@ -1,7 +1,6 @@
 package dra
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +13,6 @@ import (
 
 // cdiKind is the kind of our devices for the container runtime.
 const cdiKind = "nines.dev/port"
-
-// PortsFile is what a container finds of its pod's ports.
-const PortsFile = "/etc/nines/ports.json"
 
 // deviceID is the name of a port for the container runtime. It is of one claim, as runtimes keep what
 // they have read of a name.
@@ -31,7 +27,7 @@ func cdiSpec(k port.Keeper, orders []port.Order, portsFile string) cdi.Spec {
 	for _, o := range orders {
 		edits := cdi.ContainerEdits{}
 		if portsFile != "" {
-			edits.Mounts = append(edits.Mounts, bind(portsFile, PortsFile))
+			edits.Mounts = append(edits.Mounts, bind(portsFile, port.PortsFile))
 		}
 		if o.Port.IsSocket() {
 			edits.Mounts = append(edits.Mounts, bind(k.SocketFolder(o.Port), o.Mount))
@@ -63,71 +59,4 @@ func (d *Driver) writeCDI(claim string, orders []port.Order, portsFile string) e
 		return fmt.Errorf("tell the container runtime of the ports: %w", err)
 	}
 	return nil
-}
-
-// podsFolder has what pods read of their ports, in the keeper's folder. No parent of ports is so called.
-const podsFolder = ".pods"
-
-// Seen is a port as its pod sees it, in PortsFile.
-type Seen struct {
-	Claim   string `json:"claim"`
-	Request string `json:"request"`
-	Port    string `json:"port"`
-	Tier    string `json:"tier"`
-	// Kind is interface or vhost-user.
-	Kind      string   `json:"kind"`
-	Interface string   `json:"interface,omitempty"`
-	Addresses []string `json:"addresses,omitempty"`
-	// Socket is for a vhost-user front end to connect to.
-	Socket string `json:"socket,omitempty"`
-	MAC    string `json:"mac"`
-	MTU    int    `json:"mtu,omitempty"`
-}
-
-// seenBy are a pod's ports as it sees them.
-func seenBy(held []port.Held, pod string) []Seen {
-	list := []Seen{}
-	for _, h := range held {
-		if h.Pod.UID != pod {
-			continue
-		}
-		s := Seen{
-			Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: kindOf(h.Port),
-			Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
-		}
-		if h.Port.IsSocket() {
-			s.Socket = filepath.Join(h.Mount, port.SocketFile)
-		} else {
-			for _, a := range h.All() {
-				s.Addresses = append(s.Addresses, a.String())
-			}
-		}
-		list = append(list, s)
-	}
-	return list
-}
-
-// writePod writes what a pod reads of its ports, and returns where; nowhere for a claim of several
-// pods. Without ports there is no file.
-func (d *Driver) writePod(pod string) (path string, err error) {
-	if pod == "" {
-		return "", nil
-	}
-	held, err := d.Keeper.Held()
-	if err != nil {
-		return "", err
-	}
-	folder := filepath.Join(d.Keeper.Folder, podsFolder)
-	path = filepath.Join(folder, pod+".json")
-	list := seenBy(held, pod)
-	if len(list) == 0 {
-		err := replace.Remove(path)
-		_ = os.Remove(folder) // where it is empty
-		return "", err
-	}
-	err = errors.Join(os.MkdirAll(folder, 0o700), replace.JSON(path, map[string]any{"ports": list}, 0o644))
-	if err != nil {
-		return "", fmt.Errorf("write what the pod sees of its ports: %w", err)
-	}
-	return path, nil
 }

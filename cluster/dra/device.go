@@ -10,7 +10,6 @@ import (
 
 	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/host"
-	"nines.dev/nines/spec"
 )
 
 // Domain is that of the attributes: device.attributes["nines.dev"].tier.
@@ -68,7 +67,7 @@ func slowness(l Latency) int64 {
 // device is a port as the scheduler sees it.
 func device(p port.Port, card host.NIC, l Latency) resource.Device {
 	attributes := map[resource.QualifiedName]resource.DeviceAttribute{
-		Domain + "tier": text(string(p.Tier)), Domain + "kind": text(kindOf(p)),
+		Domain + "tier": text(string(p.Tier)), Domain + "kind": text(p.Kind()),
 	}
 	if !p.IsSocket() {
 		attributes[Domain+"parent"] = text(p.Parent)
@@ -96,14 +95,6 @@ func device(p port.Port, card host.NIC, l Latency) resource.Device {
 		attributes[Domain+"verdict"] = text(l.Verdict)
 	}
 	return resource.Device{Name: p.Name, Attributes: attributes}
-}
-
-// kindOf is what a pod gets.
-func kindOf(p port.Port) string {
-	if p.Tier == spec.LinkSwitch {
-		return "vhost-user"
-	}
-	return "interface"
 }
 
 func text(s string) resource.DeviceAttribute  { return resource.DeviceAttribute{StringValue: &s} }

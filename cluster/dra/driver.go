@@ -54,7 +54,7 @@ func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.R
 		if !ok {
 			continue
 		}
-		results[claim.UID] = d.show(claim, orders)
+		results[claim.UID] = d.show(ctx, claim, orders)
 	}
 	return results, nil
 }
@@ -109,11 +109,11 @@ func ExistsIn(kube kubernetes.Interface) func(ctx context.Context, claim, uid st
 }
 
 // show tells the runtime and the pod of a claim's ports.
-func (d *Driver) show(claim *resource.ResourceClaim, orders []port.Order) (result kubeletplugin.PrepareResult) {
+func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, orders []port.Order) (result kubeletplugin.PrepareResult) {
 	if len(orders) == 0 {
 		return result
 	}
-	file, err := d.writePod(orders[0].Pod.UID)
+	file, err := d.Keeper.Show(ctx, orders[0].Pod.UID)
 	if err == nil {
 		err = d.writeCDI(string(claim.UID), orders, file)
 	}
@@ -170,7 +170,7 @@ func (d *Driver) giveBack(ctx context.Context, claim string) error {
 			continue
 		}
 		slog.Info("given back", "port", h.Port.Name, "claim", h.Claim, "pod", h.Pod.Name)
-		if _, err := d.writePod(h.Pod.UID); err != nil {
+		if _, err := d.Keeper.Show(ctx, h.Pod.UID); err != nil {
 			failures = append(failures, fmt.Errorf("of pod %s/%s: %w", h.Pod.Namespace, h.Pod.Name, err))
 		}
 	}

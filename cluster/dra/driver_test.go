@@ -150,10 +150,10 @@ func TestAClaimIsPreparedAndGivenBackAnyNumberOfTimes(t *testing.T) {
 	}
 	var spec cdi.Spec
 	readJSON(t, d.cdiPath("b"), &spec)
-	if len(spec.Devices) != 1 || spec.Devices[0].ContainerEdits.Mounts[0].ContainerPath != PortsFile {
+	if len(spec.Devices) != 1 || spec.Devices[0].ContainerEdits.Mounts[0].ContainerPath != port.PortsFile {
 		t.Fatalf("%+v", spec)
 	}
-	var seen struct{ Ports []Seen }
+	var seen struct{ Ports []port.Seen }
 	readJSON(t, spec.Devices[0].ContainerEdits.Mounts[0].HostPath, &seen)
 	if len(seen.Ports) != 2 || seen.Ports[1].Interface != "net2" || seen.Ports[1].Addresses[0] != "10.0.0.2/24" || seen.Ports[1].Request != "y" {
 		t.Errorf("the pod sees %+v", seen)

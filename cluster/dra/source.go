@@ -34,9 +34,6 @@ type Source struct {
 // MaxPorts is how many ports one source may have on a node: more than any card has functions.
 const MaxPorts = 1024
 
-// switchParent stands for the node's switch.
-const switchParent = "switch"
-
 // Inventory is what a node has to give.
 type Inventory struct {
 	// Ports by their names.
@@ -83,7 +80,7 @@ func (all *Inventory) add(s Source, socket string) error {
 		if all.Switch {
 			return fmt.Errorf("a node has one switch: give its ports in one entry")
 		}
-		base.Parent, base.Socket = switchParent, socket
+		base.Parent, base.Socket = port.SwitchParent, socket
 		all.Switch, all.CPUs = true, s.CPUs
 	} else if len(s.CPUs) > 0 {
 		return fmt.Errorf("only a switch has cpus")
@@ -113,7 +110,7 @@ func (all *Inventory) add(s Source, socket string) error {
 // portName is the name of a device: a DNS label.
 func portName(p port.Port, number int) string {
 	name := string(p.Tier)
-	if p.Parent != switchParent || p.Tier != spec.LinkSwitch {
+	if p.Parent != port.SwitchParent || p.Tier != spec.LinkSwitch {
 		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
 			switch {
 			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':

@@ -125,6 +125,16 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			})
 		}
 	})
+	t.Run("WhatIsToldOfANodeGoesWithIt", func(t *testing.T) {
+		c.must("kubectl", "--name", clusterName, "--", "delete", "node", "n2")
+		eventually(t, "what was told of n2 is gone", func(context.Context) error {
+			left := c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "nodelatencies,nodefeatures", "-o", "name")
+			if strings.Contains(left, "n2") || !strings.Contains(left, "nines-n1") {
+				return fmt.Errorf("%w: %s", errNotYet, left)
+			}
+			return nil
+		})
+	})
 }
 
 // saysWhatItHas waits for what the agents' pods see of their nodes, by the roles and mounts of the
@@ -164,6 +174,12 @@ func (c *cluster) saysWhatItHas(t *testing.T) {
 func (c *cluster) secondScheduler(t *testing.T) {
 	c.must("kubectl", "--name", clusterName, "--", "apply", "--kustomize", repositoryFile("cluster/deploy/second"))
 	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "rollout", "status", "deployment/nines-scheduler", "--timeout=180s")
+	c.placedBySecond(t)
+}
+
+// placedBySecond has the second scheduler place a pod with a wish.
+func (c *cluster) placedBySecond(t *testing.T) {
+	t.Helper()
 	zero := int64(0)
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "second", Annotations: map[string]string{"nines.dev/latency": "p50 < 10s"}},

@@ -17,6 +17,8 @@ import (
 type Layout struct {
 	Name  string
 	Nodes []Node
+	// Multus has pods get the networks that their annotations name, besides the cluster's.
+	Multus bool
 }
 
 // Node is a node of the cluster.

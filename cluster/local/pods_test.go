@@ -114,17 +114,18 @@ func TestExperimentsRunAsPods(t *testing.T) {
 		}
 		c.noPods(t)
 	})
+	t.Run("ALabThatIsChanged", func(t *testing.T) { c.applies(t, call) })
 	t.Run("APodThatSomebodyDeletes", func(t *testing.T) {
 		path := file("own", reflects, "client", "1s")
 		if out, err := call("up", path); err != nil {
 			t.Fatalf("up: %v: %s", err, out)
 		}
-		if out, err := call("exec", "client", "--", "nines-engine", "--version"); err != nil || !strings.Contains(out, "nines-engine") {
+		if out, err := call("exec", "--lab", "cluster-pods", "client", "--", "nines-engine", "--version"); err != nil || !strings.Contains(out, "nines-engine") {
 			t.Errorf("a command in the pod: %v: %s", err, out)
 		}
 		c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbpods-server")
 		eventually(t, "nines knows that the node is dead", func(context.Context) error {
-			if out, _ := call("check"); !strings.Contains(out, "its pod has ended") {
+			if out, _ := call("check", "cluster-pods"); !strings.Contains(out, "its pod has ended") {
 				return fmt.Errorf("%w: %s", errNotYet, out)
 			}
 			return nil
@@ -153,6 +154,14 @@ func measured(t *testing.T, call func(...string) (string, error), file string) r
 	}
 	if len(r.Summary.Trials) != 1 || r.Summary.Trials[0].Verdict == result.Invalid || r.Summary.Trials[0].RxPackets == 0 {
 		t.Fatalf("its trials are %+v", r.Summary.Trials)
+	}
+	for _, b := range r.Baselines {
+		if b.Verdict == result.Invalid || b.RxPackets == 0 || b.RxPackets > b.TxPackets {
+			t.Errorf("a baseline is %+v", b)
+		}
+	}
+	if len(r.Baselines) != 2 {
+		t.Errorf("%d baselines, and not one before and one after", len(r.Baselines))
 	}
 	details, err := r.TrialFolder(r.Summary.Trials[0].ID).Details()
 	if err != nil {

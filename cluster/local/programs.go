@@ -42,12 +42,10 @@ func FindPrograms() (Programs, error) {
 		p.Folder = filepath.Dir(self)
 	}
 	for _, name := range []string{
-		clusterProgram, kubeProgram, "containerd", "containerd-shim-runc-v2", "ctr", "cni/bridge", "cni/host-local", "cni/loopback",
+		clusterProgram, kubeProgram, "nines-cni", "containerd", "containerd-shim-runc-v2", "ctr", "cni/bridge", "cni/host-local", "cni/loopback", "cni/static",
 	} {
-		if path := filepath.Join(p.Folder, name); !exists(path) {
-			return p, &exit.MissingError{
-				Capability: name, Reason: "there is no " + path, Remedy: "run make setup-cluster, which builds it once",
-			}
+		if err := p.has(name); err != nil {
+			return p, err
 		}
 	}
 	if _, err := exec.LookPath("runc"); err != nil {
@@ -61,6 +59,16 @@ func FindPrograms() (Programs, error) {
 		p.Engine = path
 	}
 	return p, err
+}
+
+// has is nil if one of the programs is there.
+func (p Programs) has(name string) error {
+	if path := filepath.Join(p.Folder, name); !exists(path) {
+		return &exit.MissingError{
+			Capability: name, Reason: "there is no " + path, Remedy: "run make setup-cluster, which builds it once",
+		}
+	}
+	return nil
 }
 
 // findAgent finds what the agent's image has.

@@ -26,6 +26,7 @@ const slowWish = "p90 < 20ms; tier: veth"
 //	n1 slow, n2 slow     n2's condition and the pod's event say so; the pod stays
 //	n1 fast, n2 slow     with --on-broken=evict it goes to n1
 func TestAPromiseThatBreaks(t *testing.T) {
+	labtest.LongForm(t)
 	c := newCluster(t)
 	c.must("up", "--nodes", "2", "--agent", "--name", clusterName)
 	first := c.disturb("n1")

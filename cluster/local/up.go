@@ -27,6 +27,8 @@ type Options struct {
 	Nodes int
 	// Agent runs the agent on each node.
 	Agent bool
+	// Multus gives pods the networks that their annotations name.
+	Multus bool
 	// Images are archives of images that each node is to have, too.
 	Images []string
 	// Timeout is how long the cluster may take to be ready; 0 is as long as it takes.
@@ -42,6 +44,7 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	layout.Multus = o.Multus
 	if o.Timeout < 0 {
 		return nil, exit.Wrongf("--timeout %s: give a time such as 5m, or 0 to wait as long as it takes", o.Timeout)
 	}
@@ -51,6 +54,11 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	programs, groups, err := Check()
 	if err != nil {
 		return nil, err
+	}
+	if o.Multus {
+		if err := programs.has("cni/multus"); err != nil {
+			return nil, err
+		}
 	}
 	if o.Agent {
 		if err := programs.findAgent(); err != nil {

@@ -46,16 +46,23 @@ func (l Layout) worker(a *authority, n Node, cpus int) (map[string][]byte, error
 	if err != nil {
 		return nil, fmt.Errorf("write the kubelet's configuration: %w", err)
 	}
-	network, err := podNetwork(n)
+	networks := podNetwork(n)
+	if l.Multus {
+		networks = multusNetwork(networks)
+	}
+	network, err := json.MarshalIndent(networks, "", "  ")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("write the pods' network: %w", err)
 	}
 	return map[string][]byte{
-		"ca.crt": a.PEM, "kubelet.conf": access, "kubelet.yaml": config,
+		"ca.crt": a.PEM, kubeletAccess: access, "kubelet.yaml": config,
 		"containerd.toml": []byte(containerdConfiguration),
 		filepath.Join(networkFolder, "10-pods.conflist"): network,
 	}, nil
 }
+
+// kubeletAccess is how the kubelet, and what the runtime calls for a pod, reach the API server.
+const kubeletAccess = "kubelet.conf"
 
 // workerPart is what a node runs.
 func (l Layout) workerPart(n Node, groups inside.Groups, images []string) inside.Part {
@@ -74,7 +81,7 @@ func (l Layout) workerPart(n Node, groups inside.Groups, images []string) inside
 	}
 	p.Programs = append(p.Programs, inside.Program{
 		Name: "kubelet", Ready: "tcp:127.0.0.1:10248", // its health, healthzPort
-		Argv: []string{program(kubeProgram), "kubelet", "--config", in("kubelet.yaml"), "--kubeconfig", in("kubelet.conf"),
+		Argv: []string{program(kubeProgram), "kubelet", "--config", in("kubelet.yaml"), "--kubeconfig", in(kubeletAccess),
 			"--hostname-override", n.Name, "--node-ip", n.Address.String(), "--root-dir", "/var/lib/kubelet"},
 	})
 	return p
@@ -116,8 +123,8 @@ func kubeletConfiguration(cpus int) kubelet.KubeletConfiguration {
 
 // podNetwork is the configuration of the pods' network on a node: a bridge with the node's network
 // of pods. The nodes' routes lead to those of the others.
-func podNetwork(n Node) ([]byte, error) {
-	text, err := json.MarshalIndent(map[string]any{
+func podNetwork(n Node) map[string]any {
+	return map[string]any{
 		"cniVersion": "1.0.0",
 		"name":       "pods",
 		"plugins": []any{map[string]any{
@@ -127,11 +134,18 @@ func podNetwork(n Node) ([]byte, error) {
 				"ranges": []any{[]any{map[string]any{"subnet": n.Pods.String()}}},
 			},
 		}},
-	}, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("write the pods' network: %w", err)
 	}
-	return text, nil
+}
+
+// multusNetwork has Multus make the pods' network, and those that their annotations name.
+func multusNetwork(pods map[string]any) map[string]any {
+	return map[string]any{
+		"cniVersion": "1.0.0",
+		"name":       "multus",
+		"plugins": []any{map[string]any{
+			"type": "multus", "kubeconfig": filepath.Join(inside.Folder, kubeletAccess), "delegates": []any{pods},
+		}},
+	}
 }
 
 // containerdConfiguration keeps containerd's files where the node has memory for them, and out of
@@ -162,7 +176,7 @@ disable_apparmor = true
 enable_cdi = true
 cdi_spec_dirs = ["/run/cdi"]
 [plugins."io.containerd.cri.v1.runtime".cni]
-bin_dirs = ["` + inside.Programs + `/cni"]
+bin_dirs = ["` + inside.Programs + `/cni", "/opt/cni/bin"]
 conf_dir = "` + inside.Folder + `/` + networkFolder + `"
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"

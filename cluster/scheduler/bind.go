@@ -59,15 +59,16 @@ func (p *Plugin) PreBind(_ context.Context, state fwk.CycleState, _ *corev1.Pod,
 	return nil
 }
 
-// Bind binds a pod with a wish. What the node promised goes with the binding: the API server
-// writes both or none, and the scheduler needs no right to change pods.
+// Bind looks whether the pod's devices are its own, and binds a pod with a wish. What the node
+// promised goes with the binding: the API server writes both or none, and the scheduler needs no right
+// to change pods.
 func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
-	c, err := cycleOf(state)
-	if err != nil {
-		return fwk.NewStatus(fwk.Skip) // the default binder's
-	}
 	if err := p.ownDevices(ctx, pod); err != nil {
 		return fwk.AsStatus(fmt.Errorf("%s/%s on node %s: %w", pod.Namespace, pod.Name, node, err))
+	}
+	c, err := cycleOf(state)
+	if err != nil {
+		return fwk.NewStatus(fwk.Skip) // no wish: the default binder's
 	}
 	answer := p.still(c, node)
 	promise, err := json.Marshal(promiseOf(&answer))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,20 +23,20 @@ import (
 // looked at once more before it is bound, as the API server has them.
 
 // ownDevices fails if a device of the pod's claims is in another claim, too. The pod's claim then
-// gives its devices back, and the pod is placed again.
+// gives its devices back, and the pod is placed again. It asks nothing of a pod that has no claim.
 func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
+	if len(pod.Spec.ResourceClaims) == 0 && !asksForDevices(pod) {
+		return nil
+	}
 	lister := p.handle.SharedInformerFactory().Resource().V1().ResourceClaims().Lister()
-	for i := range pod.Spec.ResourceClaims {
-		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+	names, err := claimsOf(pod, lister)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		claim, err := p.handle.ClientSet().ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return err
-		}
-		if name == nil {
-			continue // it needs none
-		}
-		claim, err := p.handle.ClientSet().ResourceV1().ResourceClaims(pod.Namespace).Get(ctx, *name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("read claim %s/%s before binding: %w", pod.Namespace, *name, err)
+			return fmt.Errorf("read claim %s/%s before binding: %w", pod.Namespace, name, err)
 		}
 		if err := seen(ctx, lister, claim); err != nil {
 			return err
@@ -50,6 +52,48 @@ func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
 		}
 	}
 	return nil
+}
+
+// claimsOf names the claims of a pod: those that it has, and that which the scheduler has made of the
+// devices that its containers ask for as resources.
+func claimsOf(pod *corev1.Pod, lister resourcelisters.ResourceClaimLister) ([]string, error) {
+	var names []string
+	for i := range pod.Spec.ResourceClaims {
+		name, _, err := resourceclaim.Name(pod, &pod.Spec.ResourceClaims[i])
+		if err != nil {
+			return nil, err
+		}
+		if name != nil { // else it needs none
+			names = append(names, *name)
+		}
+	}
+	if !asksForDevices(pod) {
+		return names, nil
+	}
+	all, err := lister.ResourceClaims(pod.Namespace).List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	for _, claim := range all {
+		if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" && metav1.IsControlledBy(claim, pod) {
+			names = append(names, claim.Name)
+		}
+	}
+	return names, nil
+}
+
+// asksForDevices tells whether a container asks for a resource that a class of devices can stand for:
+// one whose name has the domain of its maker. A node's device plugin can have it as well.
+func asksForDevices(pod *corev1.Pod) bool {
+	asks := func(c corev1.Container) bool {
+		for name := range c.Resources.Requests {
+			if strings.Contains(string(name), "/") {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(pod.Spec.Containers, asks) || slices.ContainsFunc(pod.Spec.InitContainers, asks)
 }
 
 // seenPatience ends the wait for a claim that was deleted meanwhile, or for an API server that is gone:

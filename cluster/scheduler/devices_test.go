@@ -125,11 +125,15 @@ func (p plane) hasClaim(ctx context.Context, pod *corev1.Pod) bool {
 	return true
 }
 
+// fastPort is the resource by which containers ask for a device of the class of these tests.
+const fastPort = "example.org/fast-port"
+
 // fastPortClass makes the class that the claims of these tests name, once.
 func (p plane) fastPortClass(t *testing.T) {
 	t.Helper()
 	class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "fast-port"}, Spec: resourcev1.DeviceClassSpec{
-		Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}},
+		Selectors:            []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.driver == %q", driver)}}},
+		ExtendedResourceName: new(fastPort),
 	}}
 	if _, err := p.Kube.ResourceV1().DeviceClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
@@ -154,17 +158,29 @@ func (p plane) fastPorts(t *testing.T, node string, ports int) {
 	})
 }
 
+// podWithClaim makes a pod that wishes for a latency, and claims a device.
 func (p plane) podWithClaim(ctx context.Context, name string) error {
-	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: resourcev1.ResourceClaimSpec{
-		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "port", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "fast-port"}}}},
-	}}
-	if _, err := p.Kube.ResourceV1().ResourceClaims("default").Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+	return p.claimant(ctx, name, wish("p99.99 < 100us"))
+}
+
+// claimant makes a pod with a claim of its own name.
+func (p plane) claimant(ctx context.Context, name string, annotations map[string]string) error {
+	if err := p.claim(ctx, name); err != nil {
 		return err
 	}
-	_, err := p.MakePod(ctx, name, wish("p99.99 < 100us"), func(pod *corev1.Pod) {
+	_, err := p.MakePod(ctx, name, annotations, func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "port", ResourceClaimName: &name}}
 		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "port"}}
 	})
+	return err
+}
+
+// claim makes a claim of one device.
+func (p plane) claim(ctx context.Context, name string) error {
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: resourcev1.ResourceClaimSpec{
+		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "port", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "fast-port"}}}},
+	}}
+	_, err := p.Kube.ResourceV1().ResourceClaims("default").Create(ctx, claim, metav1.CreateOptions{})
 	return err
 }
 

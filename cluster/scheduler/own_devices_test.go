@@ -3,7 +3,9 @@ package scheduler
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -45,5 +47,20 @@ func TestADeviceThatTwoClaimsHaveIsFound(t *testing.T) {
 		if (other != nil) != test.found || test.found && device != "d/n1/port0" {
 			t.Errorf("%s: %q, %v", name, device, other)
 		}
+	}
+}
+
+// Without a handle the plugin could not ask the API server.
+func TestAPodWithoutDevicesCostsNothing(t *testing.T) {
+	pod := podWith("a", nil)
+	pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1"), "hugepages-2Mi": resource.MustParse("4Mi"),
+	}}}}
+	if err := newPlugin(nil).ownDevices(t.Context(), pod); err != nil || asksForDevices(pod) {
+		t.Errorf("it asks for devices: %v", err)
+	}
+	pod.Spec.InitContainers = []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"example.org/port": resource.MustParse("1")}}}}
+	if !asksForDevices(pod) {
+		t.Error("a resource that can stand for a device is overlooked")
 	}
 }

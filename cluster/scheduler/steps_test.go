@@ -139,12 +139,7 @@ func (p plane) faultAt(t *testing.T, fault sceneFault, point scenePoint) (reache
 // scene makes the nodes, devices and pods, behind a gate, for a scheduler that is started then.
 func (p plane) scene(t *testing.T) *controltest.Gate {
 	t.Helper()
-	p.KillScheduler()
-	p.clearClaims(t)
-	p.Clear(t)
-	gate := p.NewGate(t)
-	p.Through(gate)
-	t.Cleanup(p.KillScheduler) // before the gate is closed
+	gate := p.behindGate(t)
 	for i := range sceneDevices {
 		node := fmt.Sprintf("s%d", i)
 		p.fastPorts(t, node, 1)
@@ -155,6 +150,18 @@ func (p plane) scene(t *testing.T) *controltest.Gate {
 			t.Fatal(err)
 		}
 	}
+	return gate
+}
+
+// behindGate empties the cluster for a scheduler that reaches it through a gate.
+func (p plane) behindGate(t *testing.T) *controltest.Gate {
+	t.Helper()
+	p.KillScheduler()
+	p.clearClaims(t)
+	p.Clear(t)
+	gate := p.NewGate(t)
+	p.Through(gate)
+	t.Cleanup(p.KillScheduler) // before the gate is closed
 	return gate
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"strings"
@@ -120,6 +121,13 @@ type powerSockets struct {
 // takePowerSockets takes the sockets that nines up has started us with.
 func takePowerSockets(p *plan.Power) (powerSockets, error) {
 	found := powerSockets{ipmi: map[string]net.PacketConn{}}
+	var from netip.Prefix // a loopback address needs none
+	if p.Subnet != "" {
+		var err error
+		if from, err = netip.ParsePrefix(p.Subnet); err != nil {
+			return found, fmt.Errorf("the network of those who are answered: %w", err)
+		}
+	}
 	fd := uintptr(lab.FirstPowerSocket)
 	take := func(use func(*os.File) error) error {
 		file := os.NewFile(fd, "socket")
@@ -135,6 +143,9 @@ func takePowerSockets(p *plan.Power) (powerSockets, error) {
 		if err := take(func(f *os.File) (err error) { found.redfish, err = net.FileListener(f); return err }); err != nil {
 			return found, err
 		}
+		if from.IsValid() {
+			found.redfish = power.OnlyClientsFrom(found.redfish, from)
+		}
 	}
 	for _, n := range p.Nodes {
 		if n.Port == 0 {
@@ -142,6 +153,9 @@ func takePowerSockets(p *plan.Power) (powerSockets, error) {
 		}
 		if err := take(func(f *os.File) (err error) { found.ipmi[n.Name], err = net.FilePacketConn(f); return err }); err != nil {
 			return found, err
+		}
+		if from.IsValid() {
+			found.ipmi[n.Name] = power.OnlyFrom(found.ipmi[n.Name], from)
 		}
 	}
 	return found, nil

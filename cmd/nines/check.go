@@ -16,9 +16,10 @@ func newCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [NAME|FILE]",
 		Short: "Compare a lab with its plan",
-		Long: `Compare a lab with what was planned, part by part: the fabric, nodes and their
-engines, interfaces with their state, MTU, MAC and IP addresses and receive mode, links
-with their bridges and programs, disturbances, the lab's own CPUs, and the host's
+		Long: `Compare a lab with what was planned, part by part: the fabric, nodes with their
+engines, routes and sysctls, interfaces with their state, addresses, neighbours,
+impairments, offloads, XDP programs and receive mode, links with their bridges, programs,
+ports and ends outside the nodes, disturbances, the lab's own CPUs, and the host's
 settings. It changes nothing. A node that somebody has stopped is no fault.
 
 The exit code is 0 if all is as planned, and 1 otherwise; nines apply mends most faults.

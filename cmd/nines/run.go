@@ -117,6 +117,11 @@ func (r runCall) load() (*spec.File, error) {
 		texts[spec.Script(path)] = text
 	}
 	file.UseScripts(texts)
+	origin, err := result.ReadOrigin(r.resume)
+	if err != nil {
+		return nil, err
+	}
+	file.UseOrigin(origin)
 	return file, nil
 }
 
@@ -138,6 +143,7 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 	}
 	err = errors.Join(
 		writer.WriteExperiment(experiment.Source),
+		writer.WriteOrigin(experiment.Origin),
 		writer.WriteHost(inventory),
 		writer.WritePlan(experiment.Plans()),
 	)

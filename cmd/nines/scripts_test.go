@@ -17,13 +17,13 @@ import (
 )
 
 // scriptsFile has two nodes whose scripts are files. In the second trial a waits for ever, unless
-// there is a file that lets it go on.
+// there is a file that lets it go on. b sees the folder of the file.
 const scriptsFile = `
-name: %s
+name: %[1]s
 topology:
   nodes:
-    a: {runtime: %s, scripts: {experiment: a.sh}}
-    b: {scripts: {experiment: "nines-script sync\nnines-script get-variable -l rate\n"}}
+    a: {runtime: %[2]s, scripts: {experiment: a.sh}}
+    b: {mounts: [{source: ., target: /mnt}], scripts: {experiment: "test -e /mnt/%[1]s.yaml || exit 9\nnines-script sync\nnines-script get-variable -l rate\n"}}
 scripts: {timeout: 1h, host_setup: host.sh, host_teardown: gone.sh}
 sweep: {variables.rate: [1, 2, 3]}
 `

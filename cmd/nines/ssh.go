@@ -18,7 +18,8 @@ there. OpenSSH's client does it, with the lab's own key, and knows the node by t
 nines made for it. As always with SSH, a shell in the node reads the command.
 
 A node has a server where it has OpenSSH's and nines is its first process; elsewhere its
-own first process has to start one. nines exec needs no server and no network.`,
+own first process has to start one. A virtual machine has one of nines. nines exec needs
+no server and no network.`,
 		Example: `  nines ssh dut
   nines ssh dut -- ip addr
   nines ssh --lab quickstart loadgen -- tail -f /var/log/syslog

@@ -4,8 +4,10 @@
 # sources builds them once:
 #
 #   $XDG_CACHE_HOME/nines/cluster/containerd-…   containerd, its shim, ctr, the CNI plugins
+#                                 multus-…       Multus, for nines cluster up --multus
 #                                 nines-kube-…   Kubernetes' own programs in one
 #                                 nines-cluster-… what makes clusters, and runs in them
+#                                 beside-…       what others have on a cluster, for the long tests
 #                                 set-…          one of each, as bin/cluster
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -56,7 +58,14 @@ build_containerd() {
 	mkdir "$1/cni"
 	"${go[@]}" build -ldflags "-s -w -X $module/version.Version=$version" -o "$1/" \
 		$module/cmd/{containerd,containerd-shim-runc-v2,ctr}
-	"${go[@]}" build -ldflags '-s -w' -o "$1/cni/" $plugins/main/{bridge,loopback} $plugins/ipam/host-local
+	"${go[@]}" build -ldflags '-s -w' -o "$1/cni/" $plugins/main/{bridge,loopback} $plugins/ipam/{host-local,static}
+	cd "$root"
+}
+
+build_multus() {
+	cd cluster/multus
+	mkdir "$1/cni"
+	"${go[@]}" build -ldflags '-s -w' -o "$1/cni/" gopkg.in/k8snetworkplumbingwg/multus-cni.v4/cmd/multus
 	cd "$root"
 }
 
@@ -74,7 +83,16 @@ build_kube() {
 
 build_cluster() {
 	cd cluster
-	"${go[@]}" build -ldflags '-s -w' -o "$1/" ./cmd/nines-cluster
+	"${go[@]}" build -ldflags '-s -w' -o "$1/" ./cmd/nines-cluster ./cmd/nines-cni
+	cd "$root"
+}
+
+build_beside() {
+	local nfd=sigs.k8s.io/node-feature-discovery version
+	cd cluster/beside
+	version=$("${go[@]}" list -m -f '{{.Version}}' $nfd)
+	"${go[@]}" build -ldflags "-s -w -X $nfd/pkg/version.version=$version" -o "$1/" $nfd/cmd/nfd-master helm.sh/helm/v3/cmd/helm
+	install -m 644 "$("${go[@]}" list -m -f '{{.Dir}}' $nfd)/deployment/base/nfd-crds/nfd-api-crds.yaml" "$1/"
 	cd "$root"
 }
 
@@ -91,17 +109,23 @@ mapfile -t kube < <(printf '%s\n' "${ours[@]}" | grep -v -e ^cluster/local/ -e ^
 mapfile -t nines < <(sources go.mod go.sum '*.go' ':!cluster')
 parts=(
 	"$(key containerd cluster/containerd/go.mod cluster/containerd/go.sum)"
+	"$(key multus cluster/multus/go.mod cluster/multus/go.sum)"
 	"$(key nines-kube "${modules[@]}" "${kube[@]}")"
 	"$(key nines-cluster "${modules[@]}" "${ours[@]}" "${nines[@]}")"
 )
 build "${parts[0]}" build_containerd
-build "${parts[1]}" build_kube
-build "${parts[2]}" build_cluster
+build "${parts[1]}" build_multus
+build "${parts[2]}" build_kube
+build "${parts[3]}" build_cluster
+if [ -n "${NINES_LONG:-}" ]; then
+	parts+=("$(key beside cluster/beside/go.mod cluster/beside/go.sum)")
+	build "${parts[-1]}" build_beside
+fi
 set=set-$(printf '%s\n' "${parts[@]}" | sha256sum | cut -c1-16)
 build "$set" join
 
 # What no checkout has used for longest goes.
-for name in containerd nines-kube nines-cluster set; do
+for name in containerd multus nines-kube nines-cluster beside set; do
 	find "$cache" -maxdepth 1 -name "$name-[0-9a-f]*" -printf '%T@ %p\n' | sort -rn | tail -n "+$((keep + 1))" |
 		cut -d' ' -f2- | xargs -r rm -rf
 done

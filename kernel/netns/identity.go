@@ -3,9 +3,9 @@ package netns
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,7 +48,11 @@ func Find(path string, cookie uint64) (*Namespace, error) {
 	if found != nil || err != nil {
 		return found, err
 	}
-	for _, candidate := range Paths() {
+	paths, err := Paths()
+	if err != nil {
+		return nil, err
+	}
+	for _, candidate := range paths {
 		if found, err = find(candidate, cookie, seen); found != nil || err != nil {
 			return found, err
 		}
@@ -58,12 +62,16 @@ func Find(path string, cookie uint64) (*Namespace, error) {
 
 func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) {
 	var st unix.Stat_t
-	if unix.Stat(path, &st) != nil || seen[st.Ino] {
-		return nil, nil //nolint:nilerr // gone, or seen already
+	err := unix.Stat(path, &st)
+	if isGone(err) || err == nil && seen[st.Ino] {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for a network namespace at %s: %w", path, err)
 	}
 	seen[st.Ino] = true
 	ns, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+	if isGone(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -78,25 +86,36 @@ func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) 
 	return nil, errors.Join(err, ns.Close())
 }
 
+// isGone is true for the error of a process that has ended, and of a path that leads nowhere, or nowhere
+// for us. Any other error says nothing about what is there.
+func isGone(err error) bool {
+	return slices.ContainsFunc([]unix.Errno{unix.ENOENT, unix.ESRCH, unix.ENOTDIR, unix.EACCES, unix.EPERM}, func(number unix.Errno) bool {
+		return errors.Is(err, number)
+	})
+}
+
 // Paths are where the host's network namespaces can be opened: their mount points, as
 // ip-netns(8) and container runtimes make them, and those of processes. The same namespace
 // occurs many times.
-func Paths() []string {
-	mounts, _ := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
+func Paths() ([]string, error) {
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
 		return m.FSType != "nsfs" || !strings.HasPrefix(m.Root, "net:"), false
 	})
+	if err != nil {
+		return nil, fmt.Errorf("list the mounts of network namespaces: %w", err)
+	}
 	var paths []string
 	for _, m := range mounts {
 		paths = append(paths, m.Mountpoint)
 	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return paths
+		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	for _, entry := range entries {
 		if _, err := strconv.Atoi(entry.Name()); err == nil {
 			paths = append(paths, filepath.Join("/proc", entry.Name(), "ns/net"))
 		}
 	}
-	return paths
+	return paths, nil
 }

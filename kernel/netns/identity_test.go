@@ -1,9 +1,12 @@
 package netns
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
 )
@@ -54,4 +57,16 @@ func TestFindKnowsANamespaceAgain(t *testing.T) {
 	if found, err := Find("/no/such/path", cookie); found != nil || err != nil {
 		t.Errorf("one that is gone: %v, %v", found, err)
 	}
+}
+
+// TestWhatCannotBeReadIsNotGone: a search that cannot open what it looks at has found nothing out.
+func TestWhatCannotBeReadIsNotGone(t *testing.T) {
+	labtest.WithoutFiles(t, func() {
+		if paths, err := Paths(); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("%d paths, %v", len(paths), err)
+		}
+		if found, err := Find("/no/such/path", 1); found != nil || !errors.Is(err, unix.EMFILE) {
+			t.Errorf("found %v, %v", found, err)
+		}
+	})
 }

@@ -104,6 +104,19 @@ func WriteSysctl(name, value string) error {
 	return nil
 }
 
+// ReadSysctl reads a value below /proc/sys for the calling thread's namespaces, as one line with single
+// spaces.
+func ReadSysctl(name string) (string, error) {
+	text, err := os.ReadFile(SysctlPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("sysctl %s: %w", name, ErrNoSysctl)
+	}
+	if err != nil {
+		return "", fmt.Errorf("sysctl %s: %w", name, err)
+	}
+	return strings.Join(strings.Fields(string(text)), " "), nil
+}
+
 // SysctlPath is the file of a sysctl. Like sysctl(8), it takes a name with a slash as a
 // path, because interface names may contain dots.
 func SysctlPath(name string) string {

@@ -64,14 +64,11 @@ func TestAnIdentityIsOneProcess(t *testing.T) {
 // TestWhatCannotBeSeenIsNotForgotten: without a free file descriptor, a process that lives
 // does not count as ended, and a search does not say that it found nothing.
 func TestWhatCannotBeSeenIsNotForgotten(t *testing.T) {
-	var parent Identity
-	find := func() {
-		var err error
-		if parent, err = Of(os.Getppid()); err != nil {
-			t.Fatal(err)
-		}
+	parent, err := Of(os.Getppid())
+	if err != nil {
+		t.Fatal(err)
 	}
-	labtest.WithoutFiles(t, find, func() {
+	labtest.WithoutFiles(t, func() {
 		if !parent.Alive() {
 			t.Error("a living process counts as ended")
 		}

@@ -73,13 +73,20 @@ func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
 	return bridge, nil
 }
 
+// bridgeFilter begins the sysctls that send bridged packets through the tables.
+const bridgeFilter = "net/bridge/bridge-nf-call-"
+
+var netfilterTables = []string{"iptables", "ip6tables", "arptables"}
+
+func isNoSysctl(err error) bool { return errors.Is(err, netns.ErrNoSysctl) }
+
 // bypassNetfilter keeps bridged packets out of iptables, arptables and ip6tables, where
 // br_netfilter, on by default in each new namespace, would send them.
 func bypassNetfilter(ns *netns.Namespace) error {
 	return ns.Do(func() error {
-		for _, table := range []string{"iptables", "ip6tables", "arptables"} {
-			err := netns.WriteSysctl("net/bridge/bridge-nf-call-"+table, "0")
-			if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // no br_netfilter
+		for _, table := range netfilterTables {
+			err := netns.WriteSysctl(bridgeFilter+table, "0")
+			if err != nil && !isNoSysctl(err) { // no br_netfilter
 				return err
 			}
 		}

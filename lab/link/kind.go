@@ -23,8 +23,8 @@ type Kind struct {
 	// Explain says what the last output of its program means and what to do; nil, or empty, where they
 	// say it themselves.
 	Explain func(said string) string
-	// OwnNamespace is true if the link's devices outside nodes are in the network namespace of its
-	// first program, not in the fabric.
+	// OwnNamespace is true if the link's devices outside nodes are in network namespaces of its own, or
+	// in that of its first program, not in the fabric.
 	OwnNamespace bool
 	// Incremental is true if endpoints can join and leave while the others stay.
 	Incremental bool
@@ -40,11 +40,13 @@ var kinds = map[spec.LinkKind]Kind{
 	spec.LinkBridge:  {Make: makeBridge, Incremental: true},
 	spec.LinkMacvlan: {Make: makeMacvlan, Incremental: true},
 	spec.LinkXDP:     {Make: makeXDP, NAPI: true, Last: lastOfXDP},
+	spec.LinkVXLAN:   {Make: makeVXLAN, OwnNamespace: true},
 	spec.LinkMemif:   {Make: makeMemif},
 	spec.LinkSwitch:  {Make: makeSwitch, Leave: leaveSwitch, Incremental: true},
 	spec.LinkTestpmd: {Make: makeTestpmd, Check: checkTestpmd},
 	spec.LinkOVS:     {Make: makeOVS, Check: checkOVS, OwnNamespace: true},
 	spec.LinkOVSDPDK: {Make: makeOVSDPDK, Check: checkOVSDPDK, Await: awaitGuests, OwnNamespace: true},
+	spec.LinkOVN:     {Make: makeOVN, Check: checkOVN, OwnNamespace: true},
 	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP, Await: awaitVPPGuests, Explain: explainVPP},
 	spec.LinkSnabb:   {Make: makeSnabb, Check: checkSnabb},
 

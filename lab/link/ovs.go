@@ -39,7 +39,9 @@ const ovsSeconds = 30
 // namespace. ovsdb-server holds it, so that the nodes' interfaces stay when ovs-vswitchd dies.
 type ovs struct {
 	*Site
-	link     plan.Link
+	link plan.Link
+	// suffix tells the programs of a link's instances apart; empty where there is one.
+	suffix   string
 	programs ovsPrograms
 	files    ovsFiles
 	server   *Process
@@ -161,7 +163,7 @@ func (o *ovs) startServer(ctx context.Context) error {
 	}
 	var err error
 	o.server, err = o.Start(ctx, o.link, Program{
-		Name: ovsServerProgram,
+		Name: ovsServerProgram + o.suffix,
 		Argv: append([]string{o.programs.unshare, "--net", "--", o.programs.server}, o.files.serverArguments()...),
 		Env:  o.files.environment(),
 		CPUs: []int{o.link.Switch.HousekeepingCPU},
@@ -178,7 +180,7 @@ func (o *ovs) startServer(ctx context.Context) error {
 func (o *ovs) startSwitch(ctx context.Context, config ovsConfig) error {
 	var err error
 	o.vswitchd, err = o.Start(ctx, o.link, Program{
-		Name:   ovsSwitchProgram,
+		Name:   ovsSwitchProgram + o.suffix,
 		Argv:   append([]string{o.programs.vswitchd}, o.files.switchArguments()...),
 		Env:    o.files.environment(),
 		CPUs:   []int{config.HousekeepingCPU},

@@ -19,12 +19,15 @@ const (
 	ovsDPDKRemedy = "apt-get install openvswitch-switch-dpdk, or choose another link kind"
 )
 
-// findOVS finds the programs of a link of the kinds ovs and ovs-dpdk.
+// findOVS finds the programs of Open vSwitch for a link of the kinds ovs, ovs-dpdk and ovn.
 func findOVS(k spec.LinkKind) (ovsPrograms, error) {
 	var p ovsPrograms
 	remedy := ovsRemedy
-	if k == spec.LinkOVSDPDK {
+	switch k {
+	case spec.LinkOVSDPDK:
 		remedy = ovsDPDKRemedy
+	case spec.LinkOVN:
+		remedy = ovnRemedy
 	}
 	for _, program := range []struct {
 		path *string

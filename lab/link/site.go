@@ -39,9 +39,9 @@ type Site struct {
 
 	mu       sync.Mutex
 	settings map[deviceKey]map[string]string
-	// fabrics are the holders of the links that have their own namespace instead of the lab's
+	// fabrics are the holders of the links that have their own namespaces instead of the lab's
 	// fabric.
-	fabrics map[string]Holder
+	fabrics map[string][]Holder
 }
 
 // Make makes a link between the given endpoints: all of the link's or, where the kind is
@@ -101,25 +101,37 @@ func (s *Site) interfaceOf(e plan.Endpoint) (plan.Interface, error) {
 	return plan.Interface{}, fmt.Errorf("the plan has no interface %s:%s", e.Node, e.Interface)
 }
 
-// FabricOf is the holder of the namespace with a link's devices outside nodes: the lab's fabric, or
-// a program of the link.
-func (s *Site) FabricOf(l plan.Link) Holder {
+// FabricsOf are the holders of the namespaces with a link's devices outside nodes: the lab's fabric,
+// a program of the link, or one for each endpoint.
+func (s *Site) FabricsOf(l plan.Link) []Holder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h, ok := s.fabrics[l.Name]; ok {
-		return h
+	if own := s.fabrics[l.Name]; len(own) > 0 {
+		return own
 	}
-	return s.Fabric
+	return []Holder{s.Fabric}
 }
 
-// own notes that a link has its own namespace instead of the fabric.
+// own notes that a link has a namespace of its own, which is not the fabric.
 func (s *Site) own(l plan.Link, holder Holder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fabrics == nil {
-		s.fabrics = map[string]Holder{}
+		s.fabrics = map[string][]Holder{}
 	}
-	s.fabrics[l.Name] = holder
+	s.fabrics[l.Name] = append(s.fabrics[l.Name], holder)
+}
+
+// ownNetwork makes a network namespace of the link's own, which stands for a host that the link
+// reaches, and quiets it.
+func (s *Site) ownNetwork(l plan.Link, name string) (Holder, error) {
+	network, err := node.Place{Journal: s.Journal, InitPath: s.InitPath}.HoldLinkNetwork(l.Name, name)
+	if err != nil {
+		return Holder{}, err
+	}
+	holder := Holder{PID: network.PID, Step: network.Step}
+	s.own(l, holder)
+	return holder, Quiet(holder)
 }
 
 func (s *Site) node(name string) (Holder, error) {

@@ -124,7 +124,7 @@ func makeGuestVeth(_ context.Context, s *Site, l plan.Link, guest, peer plan.End
 // OpenTap opens the tap of a virtual machine's endpoint for QEMU; nil for an endpoint
 // that has none.
 func (s *Site) OpenTap(l plan.Link, e plan.Endpoint) (*os.File, error) {
-	holder, name := s.FabricOf(l), e.FabricDevice
+	holder, name := s.FabricsOf(l)[0], e.FabricDevice
 	if peer := peerOf(l, e); name == "" && e.Attach == "" && peer != nil {
 		var err error
 		if holder, err = s.node(peer.Node); err != nil {

@@ -56,6 +56,11 @@ func Detach(cmd *exec.Cmd, log *os.File) (proc.Identity, error) {
 // WriteInside writes to a file below the host's /proc/sys, where a thread sees those of its own ipc
 // and uts namespaces, in the node's namespaces.
 func WriteInside(r *Running, path, value string) error {
+	return Inside(r, func() error { return os.WriteFile(path, []byte(value), 0o644) })
+}
+
+// Inside calls f on a thread in the ipc and uts namespaces of a node, and nowhere else of it.
+func Inside(r *Running, f func() error) error {
 	done := make(chan error)
 	go func() {
 		// A thread that was in other namespaces must not be reused: the Go runtime ends it with
@@ -70,7 +75,7 @@ func WriteInside(r *Running, path, value string) error {
 			if err := unix.Setns(fd, unix.CLONE_NEWIPC|unix.CLONE_NEWUTS); err != nil {
 				return os.NewSyscallError("setns", err)
 			}
-			return os.WriteFile(path, []byte(value), 0o644)
+			return f()
 		}()
 	}()
 	return <-done

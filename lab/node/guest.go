@@ -20,6 +20,12 @@ type Guest interface {
 	StartEngine(ctx context.Context, p Place, r *Running, env []string, serve func() error) error
 	// Devices asks a guest for its interfaces, in JSON.
 	Devices(ctx context.Context, p Place, r *Running) ([]byte, error)
+	// ScriptRelay is the command that lets a guest's scripts reach nines, over its input and output; folder is
+	// that of the node's scripts in the guest.
+	ScriptRelay(folder string) []string
+	// StartSSH lets people log in to a guest at an address with its port, by files that the caller has read: the
+	// guest's key and those of who may. One that has a server gets the files only.
+	StartSSH(ctx context.Context, p Place, r *Running, files map[string][]byte, address string) error
 	// Untimed says why the timings of a guest are meaningless; empty where they are valid.
 	Untimed(p Place, n plan.Node) string
 	// Sockets are paths of sockets, to check that they are not too long for the kernel.

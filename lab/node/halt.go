@@ -18,10 +18,17 @@ const HaltPatience = 10 * time.Second
 // real-time signals for itself (32 and 33).
 const systemdHalt = unix.Signal(34 + 3)
 
-// Halt lets a container's systemd end its services before the container is ended. Other nodes have no
-// services of their own, and are just ended.
+// Halt lets a container's systemd end its services before the container is ended, and the first
+// process of an image that names a signal for that. Other nodes have no services of their own, and are
+// just ended.
 func (p Place) Halt(ctx context.Context, n plan.Node, r *Running) error {
-	if r == nil || !usesSystemd(n) || !r.Alive() {
+	if r == nil || !r.Alive() {
+		return nil
+	}
+	if n.OCI != nil {
+		return p.haltImage(ctx, n, r)
+	}
+	if !usesSystemd(n) {
 		return nil
 	}
 	if err := r.Signal(systemdHalt); err != nil {

@@ -38,6 +38,26 @@ func (lxcRuntime) Check(n plan.Node) error {
 			}
 		}
 	}
+	if n.Image != nil {
+		if err := checkImage(n); err != nil {
+			return err
+		}
+	}
+	return checkInit(n)
+}
+
+// checkAgain wants the image only if what the node was made of is gone.
+func (r lxcRuntime) checkAgain(p Place, n plan.Node) error {
+	if n.Image == nil {
+		return r.Check(n)
+	}
+	if of, err := readImage(p.lxcImageFile(n)); err != nil || !isDir(of.Root) {
+		return r.Check(n)
+	}
+	return checkInit(n)
+}
+
+func checkInit(n plan.Node) error {
 	if !usesSystemd(n) {
 		return nil
 	}

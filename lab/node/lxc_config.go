@@ -45,7 +45,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 		set("lxc.net.0.type", "empty")
 	}
 	if usesSystemd(n) {
-		set("lxc.init.cmd", "/lib/systemd/systemd")
+		set("lxc.init.cmd", "/"+systemdProgram)
 		set("lxc.signal.halt", "SIGRTMIN+3") // systemd(1)
 		set("lxc.environment", "NOTIFY_SOCKET=%s/%s", containerNotify, notifySocket)
 	} else {

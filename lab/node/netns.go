@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (p Place) StartNetns(name, hostName string, walls Walls, mounts ...spec.Mou
 
 // startInit starts nines-init in a role that holds new namespaces. s is its journal step.
 func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments ...string) (*Running, error) {
-	name := s.Node
+	name := cmp.Or(s.Node, s.Name)
 	step, err := p.Journal.Begin(s)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// KindNetwork is the process that holds a node's network namespace for the lab.
+// KindNetwork is the process that holds a network namespace for the lab: a node's, or one of a link.
 var KindNetwork = process.Register("network", process.Traits{})
 
 // Network is the network namespace of a node whose runtime restarts: it belongs to the lab, and
@@ -30,7 +30,17 @@ func (n Network) Path() string { return fmt.Sprintf("/proc/%d/ns/net", n.PID) }
 
 // HoldNetwork makes a node's network namespace.
 func (p Place) HoldNetwork(nodeName, hostName string) (Network, error) {
-	step := journal.Step{Kind: KindNetwork, Node: nodeName, Name: hostName, Token: p.Journal.Token("network/" + nodeName)}
+	return p.holdNetwork(journal.Step{Kind: KindNetwork, Node: nodeName, Name: hostName, Token: p.Journal.Token("network/" + nodeName)})
+}
+
+// HoldLinkNetwork makes a network namespace that belongs to a link, and goes with it. Its name is
+// unique in the link.
+func (p Place) HoldLinkNetwork(linkName, name string) (Network, error) {
+	token := p.Journal.Token("link/" + linkName + "/network/" + name)
+	return p.holdNetwork(journal.Step{Kind: KindNetwork, Link: linkName, Name: name, Token: token})
+}
+
+func (p Place) holdNetwork(step journal.Step) (Network, error) {
 	r, err := p.startInit(step, unix.CLONE_NEWNET, "host")
 	if err != nil {
 		return Network{}, err

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/exit"
-	"nines.dev/nines/image"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
@@ -20,8 +22,9 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// ociRuntime starts containers of OCI images by runc, from a bundle that nines writes: no
-// daemon and no registry takes part.
+// ociRuntime starts containers of OCI images by a driver, from a bundle that nines writes: the
+// container is the same with each of them. No registry takes part, and no daemon but those of the
+// driver, which end with the container.
 //
 //	image ─▸ unpacked, read-only ─┐
 //	                              overlay ─▸ container ─▸ joins the node's network
@@ -29,87 +32,27 @@ import (
 type ociRuntime struct{ Process }
 
 func (ociRuntime) StartStep(n plan.Node) string {
-	return fmt.Sprintf("unpack the image %s and start a container of it with %s in the node's network", n.OCI.Image, n.OCI.Driver)
+	return fmt.Sprintf("unpack the image %s and start a container of it with %s in the node's network", n.Image.Name, n.OCI.Driver)
 }
 
 // Check checks that the driver and the image are there.
 func (ociRuntime) Check(n plan.Node) error {
-	if err := checkDriver(n); err != nil {
+	if err := checkDriver(n.OCI.Driver); err != nil {
 		return err
 	}
-	if r := n.OCI.Recipes; len(r) > 0 {
-		if !r[0].IsRelease() {
-			return images(nil).Check(r[0].From)
-		}
-		return nil // it is built when the node starts
-	}
-	return images(nil).Check(n.OCI.Image)
+	return checkImage(n)
 }
 
 // checkAgain wants the image only if what the node was made of is gone (imageOf).
 func (r ociRuntime) checkAgain(p Place, n plan.Node) error {
-	before, err := p.bundle(n).image()
-	if err == nil && isDir(before.Root) {
-		return checkDriver(n)
+	if p.bundle(n).hasImage() {
+		return checkDriver(n.OCI.Driver)
 	}
 	return r.Check(n)
 }
 
-func checkDriver(n plan.Node) error {
-	if _, err := exec.LookPath(string(n.OCI.Driver)); err != nil {
-		return &exit.MissingError{
-			Capability: string(n.OCI.Driver), Reason: string(n.OCI.Driver) + " is not installed",
-			Remedy: "apt-get install " + string(n.OCI.Driver) + ", or use another driver or runtime: netns",
-		}
-	}
-	return nil
-}
-
 func (p Place) bundle(n plan.Node) bundle {
 	return bundle{folder: p.NodeFolder(n.Name), name: n.HostName}
-}
-
-// imageOf is the node's image, unpacked. A node that is started again keeps the image that it was made
-// of, as its files are changes to that one: meanwhile the name may mean another.
-func (p Place) imageOf(ctx context.Context, n plan.Node, b bundle) (*image.Unpacked, error) {
-	if !p.Again {
-		return p.unpackedImage(ctx, n.OCI)
-	}
-	before, err := b.image()
-	if err != nil {
-		return nil, err
-	}
-	if isDir(before.Root) {
-		return before, nil
-	}
-	// Somebody has removed it while the node was stopped.
-	now, err := p.unpackedImage(ctx, n.OCI)
-	if err == nil && now.Digest != before.Digest {
-		err = exit.Wrongf("%s is a different image now, and the node's files are changes to the previous one, sha256:%.12s; import that one again, or rebuild the node: remove it from the file, run nines apply, add it again, run nines apply",
-			n.OCI.Image, before.Digest)
-	}
-	return now, err
-}
-
-// unpackedImage builds the node's image, where the file has a recipe for it, and unpacks it; the
-// store has the results of the last time.
-func (p Place) unpackedImage(ctx context.Context, o *plan.OCI) (*image.Unpacked, error) {
-	store := images(p.Progress)
-	if len(o.Recipes) == 0 {
-		return store.Unpack(ctx, o.Image)
-	}
-	var built image.Entry // in the end the node's own, whose bases come before it
-	for _, r := range o.Recipes {
-		var err error
-		if built, err = store.Build(ctx, r.Name, r.ImageRecipe, false); err != nil {
-			return nil, err
-		}
-	}
-	return store.UnpackEntry(ctx, built)
-}
-
-func images(progress func(string)) image.Store {
-	return image.Store{Dir: image.DefaultDir(), Progress: progress}
 }
 
 func (ociRuntime) Seen(Files) Files {
@@ -119,17 +62,26 @@ func (ociRuntime) Seen(Files) Files {
 // KindOCIContainer is a container of an OCI driver: Name is its name, Target its control group
 // below every hierarchy. While the driver makes it, processes of it run without the token; they
 // are in the group.
+//
+// The token is in all that the driver leaves running, as the daemons of a manager.
 var KindOCIContainer = process.Register("oci container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) (bool, error) {
-	return inGroup(id.PID, e.Target), nil
+	return inGroup(id.PID, e.Target)
 }})
 
-// inGroup is true for a process in a control group or below it, in any hierarchy, cgroups(7).
-func inGroup(pid int, group string) bool {
+// inGroup is true for a process in a control group or below it, in any hierarchy, cgroups(7). One that
+// has ended is in none.
+func inGroup(pid int, group string) (bool, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	return err == nil && slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find the control groups of process %d: %w", pid, err)
+	}
+	return slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
 		fields := strings.SplitN(line, ":", 3)
 		return len(fields) == 3 && strings.HasPrefix(fields[2]+"/", group+"/")
-	})
+	}), nil
 }
 
 func (ociRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, error) {
@@ -142,7 +94,7 @@ func (ociRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 
 func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 	b := p.bundle(n)
-	unpacked, err := p.imageOf(ctx, n, b)
+	unpacked, err := p.imageOf(ctx, n, b.imageFile())
 	if err != nil {
 		return nil, err
 	}
@@ -174,15 +126,23 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 		return nil, err
 	}
 	log := filepath.Join(p.Logs, n.Name+".container.log")
-	d := driver{program: string(n.OCI.Driver), token: joins.token, bundle: b, log: log}
-	id, err := d.create(ctx, unpacked.Root)
+	c := ociContainer{bundle: b, driver: n.OCI.Driver, token: joins.token, log: log, image: unpacked.Root}
+	create, start := c.create, c.start
+	if manage := ociDrivers[n.OCI.Driver].manage; manage != nil {
+		m := managed{ociContainer: c, init: p.InitPath, manage: manage}
+		if p.Plan.Isolation != spec.IsolationNone {
+			m.cpus = p.Plan.HousekeepingCPUs
+		}
+		create, start = m.create, m.watch
+	}
+	id, err := create(ctx)
+	if err == nil {
+		err = p.Journal.Done(step, p.learnt(id))
+	}
+	if err == nil {
+		err = start(ctx, id)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if err := p.Journal.Done(step, p.learnt(id)); err != nil {
-		return nil, err
-	}
-	if err := d.start(ctx, id); err != nil {
 		return nil, endedAtOnce(n, config.Process.Args, err)
 	}
 	running := &Running{Name: n.Name, Step: step, Identity: id}
@@ -203,7 +163,7 @@ func endedAtOnce(n plan.Node, arguments []string, err error) error {
 
 // Command also has the image's environment, below what the entry sets.
 func (o ociRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
-	unpacked, err := bundle{folder: p.NodeFolder(n.Name)}.image()
+	unpacked, err := readImage(p.bundle(n).imageFile())
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}

@@ -2,138 +2,164 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	specs "github.com/opencontainers/runtime-spec/specs-go"
-	"golang.org/x/sys/unix"
-
-	"nines.dev/nines/image"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/spec"
 )
 
-// bundle is the folder of an OCI container: what its driver reads, what it writes, and the changes
-// to its image's files.
-type bundle struct{ folder, name string }
-
-func (b bundle) root() string      { return filepath.Join(b.folder, "rootfs") }
-func (b bundle) changes() string   { return filepath.Join(b.folder, "changes") }
-func (b bundle) work() string      { return filepath.Join(b.folder, "work") }
-func (b bundle) state() string     { return filepath.Join(b.folder, "state") }
-func (b bundle) pidFile() string   { return filepath.Join(b.folder, "pid") }
-func (b bundle) driverLog() string { return filepath.Join(b.folder, "driver.log") }
-func (b bundle) imageFile() string { return filepath.Join(b.folder, "image.json") }
-
-// make makes the folder anew: a node that is rebuilt begins with its image. One that is started again
-// keeps its changes, and only what the driver knows of the container before goes.
-func (b bundle) make(again bool) error {
-	old := []string{b.folder}
-	if again {
-		old = []string{b.state(), b.pidFile(), b.driverLog()}
-	}
-	for _, path := range old {
-		if err := os.RemoveAll(path); err != nil {
-			return err
-		}
-	}
-	for _, folder := range []string{b.root(), b.changes(), b.work(), b.state()} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return err
-		}
-	}
-	if again {
-		return nil
-	}
-	// The root of what the container sees has this mode, whatever user runs in it.
-	return os.Chmod(b.changes(), 0o755)
+// ociDriver is a program that makes containers.
+type ociDriver struct {
+	// programs are all that it needs, and install is Debian's package that has them.
+	programs []string
+	install  string
+	// manage makes and starts a container by a manager (oci_manager.go), and returns its first
+	// process. Nil for a driver with runc's command line, which nines calls itself.
+	manage func(managed, context.Context) (int, error)
 }
 
-// write writes the container's configuration, and which image it is of: for commands that enter it,
-// and for its next start. Environments may have passwords in them.
-func (b bundle) write(config *specs.Spec, of *image.Unpacked) error {
-	if err := replace.JSON(filepath.Join(b.folder, "config.json"), config, 0o600); err != nil {
+var ociDrivers = map[spec.OCIDriver]ociDriver{
+	spec.DriverRunc:       {programs: []string{"runc"}, install: "runc"},
+	spec.DriverCrun:       {programs: []string{"crun"}, install: "crun"},
+	spec.DriverPodman:     {programs: []string{"podman", "conmon"}, install: "podman", manage: managed.byPodman},
+	spec.DriverContainerd: {programs: []string{"containerd", "containerd-shim-runc-v2", "ctr"}, install: "containerd", manage: managed.byContainerd},
+	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io", manage: managed.byDocker},
+}
+
+// checkDriver checks that the host has a driver, and a runtime below it.
+func checkDriver(name spec.OCIDriver) error {
+	d, known := ociDrivers[name]
+	if !known {
+		return &exit.MissingError{Capability: string(name), Reason: "unknown driver", Remedy: "use a version of nines that has it"}
+	}
+	for _, program := range d.programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return &exit.MissingError{
+				Capability: string(name), Reason: "there is no " + program,
+				Remedy: "apt-get install " + d.install + ", or use another driver or runtime: netns",
+			}
+		}
+	}
+	if d.manage != nil {
+		_, err := runtimeBelow()
 		return err
 	}
-	return replace.JSON(b.imageFile(), of, 0o600)
+	if name == spec.DriverCrun {
+		return checkCrun()
+	}
+	return nil
 }
 
-// image is the image that the container is of.
-func (b bundle) image() (*image.Unpacked, error) {
-	var of image.Unpacked
-	text, err := os.ReadFile(b.imageFile())
-	if err == nil {
-		err = json.Unmarshal(text, &of)
-	}
+// checkCrun checks that the host's control groups are of one version: crun refuses others
+// (libcrun_cgroup_enter in its cgroup.c: "cgroups in hybrid mode not supported").
+func checkCrun() error {
+	hierarchies, err := cgroup.Mounted()
 	if err != nil {
-		return nil, fmt.Errorf("read which image the container was made of: %w", err)
+		return err
 	}
-	return &of, nil
+	version1 := slices.ContainsFunc(hierarchies, func(h cgroup.Hierarchy) bool { return h.Version == 1 })
+	for _, h := range hierarchies {
+		if version1 && h.Version == 2 && len(h.Controllers) > 0 {
+			return &exit.MissingError{
+				Capability: string(spec.DriverCrun), Remedy: "use driver: runc, or start the host with control groups of one version only",
+				Reason: fmt.Sprintf("crun refuses hosts with controllers of both versions of control groups: %s has %s", h.Mount, strings.Join(h.Controllers, " ")),
+			}
+		}
+	}
+	return nil
 }
 
-// driver runs a program with the command line of runc.
-type driver struct {
-	program, token string
-	bundle         bundle
+// ociContainer is a container that a driver makes.
+type ociContainer struct {
+	bundle
+	driver spec.OCIDriver
+	// token is in the environment of all that the driver starts: by it that is found should nines die
+	// meanwhile.
+	token string
 	// log gets what the container's first process prints; what the one before has printed is kept
 	// beside it.
 	log string
+	// image is the unpacked image's root.
+	image string
 }
 
-func (d driver) command(ctx context.Context, arguments ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, d.program, append([]string{"--root", d.bundle.state(), "--log", d.bundle.driverLog()}, arguments...)...)
-	// By its token it is found should nines die while it runs.
-	cmd.Env = append(os.Environ(), "NINES_TOKEN="+d.token)
+// runtime calls a program with the command line of runc.
+func (c ociContainer) runtime(ctx context.Context, arguments ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, string(c.driver), append([]string{"--root", c.state(), "--log", c.driverLog()}, arguments...)...)
+	cmd.Env = append(os.Environ(), "NINES_TOKEN="+c.token)
 	return cmd
+}
+
+// openLog opens the log anew.
+func (c ociContainer) openLog() (*os.File, error) {
+	if err := os.Rename(c.log, c.log+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return os.OpenFile(c.log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+}
+
+// mount mounts the container's files in the mount namespace of the calling thread.
+func (c ociContainer) mount() error {
+	if err := mountOverlay(c.root(), c.image, c.changes(), c.work()); err != nil {
+		return err
+	}
+	// What is mounted nobody removes, but just before it one may have.
+	if _, err := os.Stat(c.image); err != nil {
+		return fmt.Errorf("the unpacked image was removed during the start; try again: %w", err)
+	}
+	return nil
 }
 
 // create makes the container, whose first process then waits for start. The overlay of its files is
 // mounted in a mount namespace that only the driver and the container have: nothing of it shows on
 // the host, and it ends with them.
-func (d driver) create(ctx context.Context, image string) (proc.Identity, error) {
-	if err := os.Rename(d.log, d.log+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return proc.Identity{}, err
-	}
-	log, err := os.OpenFile(d.log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+func (c ociContainer) create(ctx context.Context) (proc.Identity, error) {
+	log, err := c.openLog()
 	if err != nil {
 		return proc.Identity{}, err
 	}
 	defer log.Close()
-	b := d.bundle
-	cmd := d.command(ctx, "create", "--bundle", b.folder, "--pid-file", b.pidFile(), b.name)
+	cmd := c.runtime(ctx, "create", "--bundle", c.folder, "--pid-file", c.pidFile(), c.name)
 	// Files and no pipes: the container's first process has them from now on.
 	cmd.Stdout, cmd.Stderr = log, log
 	err = inMountNamespace(func() error {
-		if err := mountOverlay(b.root(), image, b.changes(), b.work()); err != nil {
+		if err := c.mount(); err != nil {
 			return err
-		}
-		// What is mounted nobody removes, but just before it one may have.
-		if _, err := os.Stat(image); err != nil {
-			return fmt.Errorf("the unpacked image was removed during the start; try again: %w", err)
 		}
 		return cmd.Run()
 	})
 	if err != nil {
-		return proc.Identity{}, fmt.Errorf("%s create: %w: %s", d.program, err, LastLines(b.driverLog(), d.log))
+		return proc.Identity{}, fmt.Errorf("%s create: %w: %s", c.driver, err, LastLines(c.driverLog(), c.log))
 	}
-	text, err := os.ReadFile(b.pidFile())
+	pid, err := readPID(c.pidFile())
 	if err != nil {
-		return proc.Identity{}, err
+		return proc.Identity{}, fmt.Errorf("%s: %w", c.driver, err)
+	}
+	return proc.Of(pid)
+}
+
+// readPID reads a file in which a program has written a process id.
+func readPID(path string) (int, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		return proc.Identity{}, fmt.Errorf("%s wrote %.100q instead of a process id", d.program, text)
+		return 0, fmt.Errorf("%s has %.100q instead of a process id", filepath.Base(path), text)
 	}
-	return proc.Of(pid)
+	return pid, nil
 }
 
 // errEnded says that the first process is gone as soon as it began.
@@ -144,88 +170,20 @@ var errEnded = errors.New("its first process ended at once")
 const settling = 50 * time.Millisecond
 
 // start lets the container's first process become what it shall run.
-func (d driver) start(ctx context.Context, id proc.Identity) error {
-	cmd := d.command(ctx, "start", d.bundle.name)
+func (c ociContainer) start(ctx context.Context, id proc.Identity) error {
+	cmd := c.runtime(ctx, "start", c.name)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s start: %w: %s: %s", d.program, err, strings.TrimSpace(string(out)), LastLines(d.bundle.driverLog(), d.log))
+		return fmt.Errorf("%s start: %w: %s: %s", c.driver, err, strings.TrimSpace(string(out)), LastLines(c.driverLog(), c.log))
 	}
+	return c.settle(id)
+}
+
+// settle watches the first process for a moment.
+func (c ociContainer) settle(id proc.Identity) error {
 	for deadline := time.Now().Add(settling); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if !id.Alive() {
-			return fmt.Errorf("%w: %s", errEnded, LastLines(d.log))
+			return fmt.Errorf("%w: %s", errEnded, LastLines(c.log))
 		}
-	}
-	return nil
-}
-
-// inMountNamespace calls f on a thread with a mount namespace of its own, which what f starts
-// inherits. The thread ends with it.
-func inMountNamespace(f func() error) error {
-	done := make(chan error)
-	go onEndingThread(func() {
-		done <- func() error {
-			// The folders and umask of threads are shared; a namespace of mounts has its own.
-			if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-				return os.NewSyscallError("unshare", err)
-			}
-			if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-				return fmt.Errorf("make mounts private: %w", err)
-			}
-			return f()
-		}()
-	})
-	return <-done
-}
-
-// onEndingThread calls f, on a new goroutine, on a thread that ends with it. The main thread never
-// ends (mexit in Go's runtime/proc.go), and what it has is what /proc shows of the whole process: so
-// if the goroutine has that one, it keeps it from f.
-func onEndingThread(f func()) {
-	runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		f()
-	}()
-	<-done
-	runtime.UnlockOSThread()
-}
-
-// mountOverlay mounts a read-only tree with a layer of changes (filesystems/overlayfs.rst). It uses
-// the calls of Linux 5.2, whose options are no text with commas.
-func mountOverlay(target, lower, changes, work string) error {
-	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return fmt.Errorf("open the file system overlay: %w", err)
-	}
-	defer unix.Close(fs)
-	plain := strings.NewReplacer(`\`, `\\`)
-	for _, option := range []struct{ key, value string }{
-		{"source", "nines"},
-		{"lowerdir", strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(lower)},
-		{"upperdir", plain.Replace(changes)}, {"workdir", plain.Replace(work)},
-		// With an index the changes would fit only the very files that they were first mounted over,
-		// and an image may be unpacked again while its node is stopped.
-		{"index", "off"},
-	} {
-		if err := unix.FsconfigSetString(fs, option.key, option.value); err != nil {
-			return fmt.Errorf("overlay: %s %s: %w", option.key, option.value, err)
-		}
-	}
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return fmt.Errorf("make an overlay of %s and %s: %w", lower, changes, err)
-	}
-	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
-	if err != nil {
-		return os.NewSyscallError("fsmount", err)
-	}
-	defer unix.Close(mount)
-	if err := unix.MoveMount(mount, "", unix.AT_FDCWD, target, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-		return fmt.Errorf("mount at %s: %w", target, err)
 	}
 	return nil
 }

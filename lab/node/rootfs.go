@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	securejoin "github.com/cyphar/filepath-securejoin"
+
 	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -39,8 +41,8 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 			return rootfs{}, err
 		}
 	}
-	if n.Rootfs != nil && n.Rootfs.Kind == spec.RootfsDebian {
-		base, err := p.debian(ctx, n.Rootfs.Release, n.Rootfs.Init)
+	if n.Image != nil || n.Rootfs != nil && n.Rootfs.Kind == spec.RootfsDebian {
+		base, err := p.baseRoot(ctx, n)
 		if err != nil {
 			return rootfs{}, err
 		}
@@ -59,6 +61,34 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 		return overlay, err
 	}
 	return p.minimal(n, filepath.Join(dir, "rootfs"))
+}
+
+// baseRoot is the folder that the container's files are changes to: its image, or Debian.
+func (p Place) baseRoot(ctx context.Context, n plan.Node) (string, error) {
+	if n.Image == nil {
+		return p.debian(ctx, n.Rootfs.Release, n.Rootfs.Init)
+	}
+	kept := p.lxcImageFile(n)
+	unpacked, err := p.imageOf(ctx, n, kept)
+	if err != nil {
+		return "", err
+	}
+	if !usesSystemd(n) {
+		return unpacked.Root, keepImage(kept, unpacked)
+	}
+	program, err := securejoin.SecureJoin(unpacked.Root, systemdProgram)
+	if err == nil {
+		_, err = os.Lstat(program)
+	}
+	if err != nil {
+		return "", exit.Wrongf("the image %s has no systemd, which rootfs: {init: systemd} starts: %w; add the packages systemd, systemd-sysv and dbus to it, or remove init", n.Image.Name, err)
+	}
+	return unpacked.Root, keepImage(kept, unpacked)
+}
+
+// lxcImageFile says which image a container of LXC is of.
+func (p Place) lxcImageFile(n plan.Node) string {
+	return filepath.Join(p.lxcPath(), n.HostName, "image.json")
 }
 
 // minimal makes a root file system with busybox: /bin is read-only and shared by the lab's

@@ -13,7 +13,8 @@ import (
 
 // ShutDown asks what runs in a node to end, and waits for that for at most HaltPatience. It does not
 // end the node. A container with systemd powers off. In other nodes each process gets SIGTERM, as at
-// the end of an init: also the first one, if it is the node's own and catches the signal.
+// the end of an init: also the first one, if it is the node's own and catches the signal; its image
+// may name another signal for it.
 func (p Place) ShutDown(ctx context.Context, n plan.Node, r *Running) error {
 	switch {
 	case r == nil || !r.Alive():
@@ -24,18 +25,25 @@ func (p Place) ShutDown(ctx context.Context, n plan.Node, r *Running) error {
 		return p.shutDownGuest(ctx, n, r)
 	}
 	first := r.Identity
-	own := n.OCI != nil && first.Catches(unix.SIGTERM)
+	signal, err := p.stopSignal(n)
+	if err != nil {
+		return err
+	}
+	own := n.OCI != nil && first.Catches(signal)
 	inside, err := inPIDNamespaceOf(first)
 	if err != nil {
 		return fmt.Errorf("node %q: find its processes: %w", n.Name, err)
-	}
-	if own {
-		inside = append(inside, first)
 	}
 	for _, id := range inside {
 		if err := id.Signal(unix.SIGTERM); err != nil {
 			return fmt.Errorf("node %q: ask process %d to end: %w", n.Name, id.PID, err)
 		}
+	}
+	if own {
+		if err := first.Signal(signal); err != nil {
+			return fmt.Errorf("node %q: ask its first process to end: %w", n.Name, err)
+		}
+		inside = append(inside, first)
 	}
 	ended := func() bool { return !first.Alive() || !anyAlive(inside) }
 	return p.awaitEnd(ctx, ended, fmt.Sprintf("node %s: what runs in it has not ended", n.Name))

@@ -33,6 +33,9 @@ const (
 	notifySocket    = "notify"
 )
 
+// systemdProgram is systemd, below a root file system.
+const systemdProgram = "lib/systemd/systemd"
+
 // systemdPatience bounds the wait for systemd. It takes a second on an idle machine,
 // and a minute where instructions are emulated.
 const systemdPatience = 3 * time.Minute

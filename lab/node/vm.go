@@ -19,11 +19,16 @@ import (
 type vmRuntime struct{}
 
 // Check checks that the host can run virtual machines.
-func (vmRuntime) Check(plan.Node) error {
+func (vmRuntime) Check(n plan.Node) error {
+	if n.Image != nil {
+		if err := checkImage(n); err != nil {
+			return err
+		}
+	}
 	if _, err := exec.LookPath(vm.Program); err != nil {
 		return vm.ErrNoQEMU
 	}
-	for _, program := range []string{"nines-guest", "nines-node", "nines-engine"} {
+	for _, program := range []string{"nines-guest", "nines-node", "nines-engine", "nines-script"} {
 		if _, err := Program(program); err != nil {
 			return err
 		}
@@ -42,8 +47,12 @@ func (vmRuntime) BootSteps(n plan.Node) []string {
 	if n.VM.Huge {
 		memory = "in the host's hugepages"
 	}
-	steps := []string{fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
-		n.VM.MemoryBytes>>20, memory, cpulist.Format(n.VM.EmulatorCPUs))}
+	var steps []string
+	if n.Image != nil {
+		steps = append(steps, fmt.Sprintf("make a disk of the image %s, if there is none yet", n.Image.Name))
+	}
+	steps = append(steps, fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
+		n.VM.MemoryBytes>>20, memory, cpulist.Format(n.VM.EmulatorCPUs)))
 	for i := range n.VM.VCPUs {
 		cpus := n.CPUs
 		if n.VM.Pinned {
@@ -76,7 +85,12 @@ func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running
 	return guestCommand(ctx, program, p.machineFile(n.Name), n, e), nil
 }
 
-func (vmRuntime) Seen(Files) Files { return Files{Engine: guestEngine} }
+func (vmRuntime) Seen(Files) Files {
+	return Files{Engine: guestEngine, ScriptCommand: GuestScript, Scripts: guestScripts}
+}
+
+// ScriptRelay is nines-node in the guest.
+func (vmRuntime) ScriptRelay(folder string) []string { return []string{guestNode, "scripts", folder} }
 
 // Sockets are the sockets of the engine and the agent.
 func (vmRuntime) Sockets(p Place, n plan.Node) []string {

@@ -38,9 +38,17 @@ func (vmRuntime) Boot(ctx context.Context, p Place, machines []Machine) error {
 		}
 		kernels[key] = k
 	}
+	disks := map[string]string{}
+	for _, m := range machines {
+		disk, err := p.rootDisk(ctx, m.Node)
+		if err != nil {
+			return fmt.Errorf("node %q: %w", m.Node.Name, err)
+		}
+		disks[m.Node.Name] = disk
+	}
 	return Each(ctx, len(machines), func(i int) error {
 		m := machines[i]
-		if err := p.boot(ctx, m, kernels[kernelKey(m.Node)]); err != nil {
+		if err := p.boot(ctx, m, kernels[kernelKey(m.Node)], disks[m.Node.Name]); err != nil {
 			return fmt.Errorf("node %q: %w", m.Node.Name, err)
 		}
 		return nil
@@ -48,7 +56,7 @@ func (vmRuntime) Boot(ctx context.Context, p Place, machines []Machine) error {
 }
 
 // boot starts a node's QEMU and sets up its guest by the plan.
-func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
+func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) error {
 	n := m.Node
 	if err := os.MkdirAll(p.machineFolder(n.Name), 0o700); err != nil {
 		return err
@@ -62,7 +70,9 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
 	if err != nil {
 		return err
 	}
-	config := vmConfig(n, p.vmFiles(n, k), ports)
+	files := p.vmFiles(n, k)
+	files.Root = root
+	config := vmConfig(n, files, ports)
 	if err := p.keepMachine(n, config, k.choice); err != nil {
 		return err
 	}
@@ -88,6 +98,24 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
 		err = p.setUpGuest(ctx, guest, m)
 	}
 	return err
+}
+
+// rootDisk is the disk with the files of a node's image; empty for a node without one. The guest
+// keeps what it changes in its memory, so each boot has the image as it is.
+func (p Place) rootDisk(ctx context.Context, n plan.Node) (string, error) {
+	if n.Image == nil {
+		return "", nil
+	}
+	if err := os.MkdirAll(p.machineFolder(n.Name), 0o700); err != nil {
+		return "", err
+	}
+	kept := filepath.Join(p.machineFolder(n.Name), "image.json")
+	unpacked, err := p.imageOf(ctx, n, kept)
+	if err != nil {
+		return "", err
+	}
+	disk, err := images(p.Progress).Disk(ctx, unpacked)
+	return disk, errors.Join(err, keepImage(kept, unpacked))
 }
 
 // vmFiles returns a machine's files and what this host offers it.

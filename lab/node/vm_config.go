@@ -20,11 +20,18 @@ const (
 	// guestEngine and guestNode are the programs nines-engine and nines-node.
 	guestEngine = containerFolder + "/nines-engine"
 	guestNode   = containerFolder + "/nines-node"
+	// GuestScript is what scripts call, and guestScripts has the nodes' folders of scripts.
+	GuestScript  = containerFolder + "/nines-script"
+	guestScripts = "/run/nines-scripts"
 )
 
 // guestSessions is how many commands may run in a guest at once, without detached ones: the engines
 // of a measurement, nines exec, shells.
 const guestSessions = 6
+
+// scriptSessions are those of a guest with scripts besides: the relay, the script, and commands that it runs in the
+// background. Each is a port that the guest looks at now and then.
+const scriptSessions = 8
 
 // GuestSetup is what nines-node needs to set up a guest.
 type GuestSetup struct {
@@ -51,9 +58,9 @@ type vmFiles struct {
 	// host.
 	Dir, EngineSocket string
 	// Kernel and Initrd are what it boots; Modules is a disk for /lib/modules, empty where the
-	// kernel needs none.
-	Kernel, Initrd, Modules string
-	Accelerator             vm.Accelerator
+	// kernel needs none, and Root that of a node with an image.
+	Kernel, Initrd, Modules, Root string
+	Accelerator                   vm.Accelerator
 	// VhostNet is true where the host's kernel moves the frames of taps (vhost-net).
 	VhostNet bool
 	// NUMA is true where memory can be bound to one of several NUMA nodes.
@@ -73,12 +80,19 @@ func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
 		Ports:  []vm.Port{{Name: GuestEnginePort, Socket: files.EngineSocket}},
 		Agents: guestSessions, Detached: true,
 	}
+	if n.Scripts.Any() {
+		c.Agents += scriptSessions
+	}
 	if files.Accelerator == vm.KVM {
 		c.CPU.Model = steadyClock
 	}
 	if files.Modules != "" {
 		c.Disks = []vm.Disk{{Name: "modules", Path: files.Modules, ReadOnly: true}}
 		c.Boot.Mounts = []boot.Mount{{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true}}
+	}
+	if files.Root != "" {
+		c.Disks = append(c.Disks, vm.Disk{Name: "root", Path: files.Root, ReadOnly: true})
+		c.Boot.Root = "root"
 	}
 	if assigned.Huge {
 		c.Memory.HugepageBytes = files.PageBytes

@@ -16,6 +16,9 @@ import (
 // file. The entry's CPUs are the plan's; taskset gets the guest's own numbers.
 func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entry) *exec.Cmd {
 	arguments := []string{"enter", "--machine", file}
+	if e.InGroup {
+		arguments = append(arguments, "--group")
+	}
 	if e.Dir != "" {
 		arguments = append(arguments, "--dir", e.Dir)
 	}

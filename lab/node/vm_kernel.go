@@ -101,7 +101,8 @@ func (p Place) guestInitrd(k *image.Kernel) (string, error) {
 	return path, os.Rename(path+".new", path)
 }
 
-// guestFiles are busybox with its applets, the engine and nines-node.
+// guestFiles are busybox with its applets, the engine, nines-node and nines-script. What a guest needs
+// whose root is an image is in nines' own folder.
 func guestFiles() ([]image.File, error) {
 	shell, err := guestShell()
 	if err != nil {
@@ -115,12 +116,19 @@ func guestFiles() ([]image.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	script, err := Program("nines-script")
+	if err != nil {
+		return nil, err
+	}
 	applets, err := exec.Command(shell, "--list").Output()
 	if err != nil {
 		return nil, fmt.Errorf("busybox --list: %w", err)
 	}
 	files := []image.File{
-		{Name: "bin/busybox", Path: shell}, {Name: guestEngine, Path: engine}, {Name: guestNode, Path: self},
+		{Name: "bin/busybox", Path: shell}, {Name: guestShellPath, Path: shell},
+		// An image may have no program to load the modules of its devices.
+		{Name: strings.TrimPrefix(containerFolder, "/") + "/modprobe", Target: "busybox"},
+		{Name: guestEngine, Path: engine}, {Name: guestNode, Path: self}, {Name: GuestScript, Path: script},
 	}
 	for _, applet := range strings.Fields(string(applets)) {
 		if applet != "busybox" {
@@ -129,6 +137,9 @@ func guestFiles() ([]image.File, error) {
 	}
 	return files, nil
 }
+
+// guestShellPath is busybox in a guest.
+const guestShellPath = containerFolder + "/busybox"
 
 // guestShell is busybox, the shell and the tools of guests.
 func guestShell() (string, error) {

@@ -77,8 +77,9 @@ func (vmRuntime) StartEngine(ctx context.Context, p Place, r *Running, env []str
 		return err
 	}
 	defer guest.Close()
-	// After a change of the app an old engine may still run, which ends with its input or a signal.
-	if _, err := inGuest(ctx, guest, nil, "sh", "-c", "pkill nines-engine; rm -f "+GuestEngineSocket); err != nil {
+	// After a change of the app an old engine may still run, which ends with its input or a signal. Debian's
+	// static busybox has no pkill.
+	if _, err := inGuest(ctx, guest, nil, "sh", "-c", "killall nines-engine; rm -f "+GuestEngineSocket); err != nil {
 		return err
 	}
 	_, err = guest.Spawn(ctx, agent.Request{

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"slices"
 	"testing"
 
@@ -12,7 +14,8 @@ import (
 )
 
 // TestARetriedTrialBeginsOnce: where one half of a pair is too late for the start, nothing has begun,
-// and the next try begins once, with the start of that try. Otherwise a trial's events would happen twice.
+// and the next try begins once, with the start of that try. Otherwise a trial's events would happen twice,
+// and a thread that has ended would be traced.
 // Engines that are real come to this only on a host that is too busy.
 func TestARetriedTrialBeginsOnce(t *testing.T) {
 	for _, late := range []string{"generate", "sink"} {
@@ -29,11 +32,13 @@ func TestARetriedTrialBeginsOnce(t *testing.T) {
 					if role != late {
 						starts <- trial.StartNs
 					}
-					return []string{fmt.Sprintf(`{"event":"started","start_ns":%d}`, trial.StartNs), `{"reply":"trial","ok":true}`}
+					return []string{fmt.Sprintf(`{"event":"started","start_ns":%d,"tid":%d}`, trial.StartNs, try), `{"reply":"trial","ok":true}`}
 				}
 			}
 			var begun []int64
 			g := &Generator{tx: scriptedEngine(t, answer("generate")), rx: scriptedEngine(t, answer("sink"))}
+			var traced []int
+			g.Trace(&Tracing{Started: func(_ int, s client.Started) { traced = append(traced, s.TID) }})
 			g.Begun(func(startNs int64) { begun = append(begun, startNs) })
 			if _, err := g.runPair(t.Context(), client.Trial{}, nil); err != nil {
 				t.Fatal(err)
@@ -41,6 +46,9 @@ func TestARetriedTrialBeginsOnce(t *testing.T) {
 			first, second := <-starts, <-starts
 			if want := []int64{second}; first == second || !slices.Equal(begun, want) {
 				t.Errorf("begun at %v, want %v; the try before it was for %d", begun, want, first)
+			}
+			if !slices.Equal(traced, []int{1, 1}) {
+				t.Errorf("threads of the tries %v are traced, and not both of the second", traced)
 			}
 		})
 	}
@@ -73,5 +81,5 @@ func scriptedEngine(t *testing.T, answer func(try int, trial client.Trial) []str
 		}
 	}()
 	t.Cleanup(func() { commandsEnd.Close() })
-	return &process{Client: client.New(answersRead, commandsEnd, commandsEnd)}
+	return &process{Client: client.New(answersRead, commandsEnd, commandsEnd), cmd: &exec.Cmd{Process: &os.Process{}}}
 }

@@ -42,6 +42,29 @@ type Tracing struct {
 	Started func(pid int, s client.Started)
 }
 
+// ofPair is t for both engines of one try of a trial: only when both measuring threads are about to begin is
+// Started called, for each. One alone is followed by another try, with another thread.
+func (t *Tracing) ofPair() *Tracing {
+	if t == nil {
+		return nil
+	}
+	pair := *t
+	var mu sync.Mutex // each half has its own goroutine
+	var waiting []func()
+	pair.Started = func(pid int, s client.Started) {
+		mu.Lock()
+		defer mu.Unlock()
+		waiting = append(waiting, func() { t.Started(pid, s) })
+		if len(waiting) < 2 {
+			return
+		}
+		for _, tell := range waiting {
+			tell()
+		}
+	}
+	return &pair
+}
+
 // Trace makes engines announce packets in the following trials; nil stops that.
 func (g *Generator) Trace(t *Tracing) { g.tracing = t }
 
@@ -216,6 +239,7 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 
 	sending, receiving := bothBegun(g.begun)
+	tracing := g.tracing.ofPair()
 
 	defer g.tx.abortOn(ctx)()
 	defer g.rx.abortOn(ctx)()
@@ -225,14 +249,14 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 	received := make(chan half, 1)
 	go func() {
-		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing, receiving))
+		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, tracing, receiving))
 		if err != nil {
 			// Without a sink the rest of the trial is useless.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
 	}()
-	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, g.tracing, sending))
+	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, tracing, sending))
 	if sendErr != nil {
 		_ = g.rx.Abort()
 	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {

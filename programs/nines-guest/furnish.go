@@ -40,7 +40,7 @@ func loadFirst() error {
 // furnish prepares a root file system for commands.
 func furnish(parameters boot.Parameters) error {
 	for name, value := range map[string]string{
-		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb",
+		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" + ownPrograms, "HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return err

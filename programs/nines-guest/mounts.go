@@ -45,6 +45,9 @@ func mountKernel(root string) error {
 	return nil
 }
 
+// ownPrograms is the folder of nines' own programs in the initramfs of a node.
+const ownPrograms = "/nines"
+
 // enterRoot makes a disk the root, read-only below a layer in memory, so that every boot is
 // a first boot. The initramfs cannot be pivoted away, and nothing empties it: it takes a
 // few MiB.
@@ -75,6 +78,12 @@ func enterRoot(disk string) error {
 		}
 		if err := unix.Mount("/"+dir, "/root/"+dir, "", unix.MS_MOVE, ""); err != nil {
 			return fmt.Errorf("move /%s: %w", dir, err)
+		}
+	}
+	// What the host has put there stays at its path: programs that the disk may lack.
+	if _, err := os.Stat(ownPrograms); err == nil {
+		if err := (mount{ownPrograms, "/root" + ownPrograms, "", unix.MS_BIND, ""}).do(); err != nil {
+			return err
 		}
 	}
 	// As switch_root(8) does.

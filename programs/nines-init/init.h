@@ -35,6 +35,8 @@ int enter__main(int argc, char **argv);
 /* Runs a command whose processes end with it and with its starter, who holds the other end of the
  * pipe at descriptor 3. */
 int leash__main(char **command);
+/* Stands for runc where a manager of containers calls it. */
+int runtime__main(int argc, char **argv);
 /* Reads the walls around a process; -1 with errno. */
 int walls__of(int pid, struct walls *walls);
 /* Puts this process, which has its own, and its future children behind walls, and gives it nothing

@@ -10,6 +10,7 @@
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
  *   nines-init leash COMMAND [ARGUMENT]...                   run what ends with its starter
  *   nines-init seccomp                                       prints the profile for LXC
+ *   …/nines-runtime RUNC'S ARGUMENTS                         stands for runc (runtime.c)
  *
  * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
  * allocates nothing and reads only the files that a task needs.
@@ -34,6 +35,10 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+	const char *slash = argc >= 1 ? strrchr(argv[0], '/') : NULL;
+
+	if (slash != NULL && strcmp(slash, "/nines-runtime") == 0)
+		return runtime__main(argc, argv);
 	if (argc >= 4 && strcmp(argv[1], "node") == 0)
 		return node__main(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], "lxc") == 0)

@@ -36,13 +36,14 @@ func enter(arguments []string) int {
 	flags := flag.NewFlagSet("enter", flag.ContinueOnError)
 	file := flags.String("machine", "", "the file with the machine's configuration")
 	dir := flags.String("dir", "/", "the working folder in the guest")
+	group := flags.Bool("group", false, "end what the command leaves in its process group")
 	var env words
 	flags.Var(&env, "env", "NAME=VALUE")
 	if err := flags.Parse(arguments); err != nil || flags.NArg() == 0 {
 		fmt.Fprint(os.Stderr, usage)
 		return exitUsage
 	}
-	code, err := run(*file, agent.Request{Argv: flags.Args(), Dir: *dir, Env: env})
+	code, err := run(*file, agent.Request{Argv: flags.Args(), Dir: *dir, Env: env, Group: *group})
 	var start *agent.StartError
 	switch {
 	case errors.As(err, &start):

@@ -1,6 +1,6 @@
 // Command nines-node connects a virtual machine with its node. In the guest it sets up the
-// interfaces (setup), prints what they are (inspect), and joins the engine's control socket
-// to a virtio-serial port (relay). On the host it runs a command in the guest (enter): it
+// interfaces (setup), prints what they are (inspect), joins the engine's control socket
+// to a virtio-serial port (relay), lets scripts reach nines (scripts), and people log in (sshd). On the host it runs a command in the guest (enter): it
 // stands for that command, as nines-init does for other nodes, with its input, output,
 // terminal and exit code.
 //
@@ -12,10 +12,12 @@ import (
 	"os"
 )
 
-const usage = `usage: nines-node enter --machine FILE [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
+const usage = `usage: nines-node enter --machine FILE [--group] [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
        nines-node setup < PLAN
        nines-node inspect
        nines-node relay
+       nines-node scripts FOLDER
+       nines-node sshd --address ADDRESS:PORT --folder FOLDER
 `
 
 // The exit codes of nines-node's own failures, as in env(1).
@@ -41,6 +43,10 @@ func main() {
 		err = inspect(os.Stdout)
 	case "relay":
 		err = relay()
+	case "sshd":
+		err = sshd(os.Args[2:])
+	case "scripts":
+		err = scripts(os.Args[2:])
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		os.Exit(exitUsage)

@@ -141,6 +141,7 @@ var byKind = map[string]Advice{
 	attribution.RingFull:  {Do: "The receiver is slower than what comes: offer less (`rate_pps`, `burst`), or let it take more at once (`io: batch`) and not sleep (`wait: spin`). A shorter queue loses packets instead of delaying them."},
 	attribution.Queue:     {Do: "More came at once than is handled in that time: offer less (`rate_pps`, `burst`), or let the receiver take more at once (`io: batch`)."},
 	attribution.Forwarder: {Do: "It is the bottleneck: more CPUs for it, `wait: spin`, `io: batch`, or less traffic."},
+	attribution.Impaired:  {Do: "The experiment file asks for it (`impair`, `impair_from`): compare with `impair: {}`, which leaves the way of the packets as it is and does nothing to them."},
 	attribution.Unexplained: {Do: "A machine of its own, or virtual CPUs that nobody shares, is what helps against a hypervisor.",
 		Findings: []string{"hypervisor", "halt-exits"}},
 }

@@ -17,8 +17,8 @@ func TestRemediesForAProgramOfOnesOwn(t *testing.T) {
 	details := result.Details{Trace: &result.Trace{Threads: []result.TracedThread{{Role: result.RoleProgram, TID: 7}}}}
 	Fill(&causes, details)
 	for _, ranked := range causes.Ranking {
-		// Only an experiment has packet queues.
-		if kind := ranked.Cause.Kind; kind == attribution.RingFull || kind == attribution.Queue || kind == attribution.Forwarder {
+		// Only an experiment has packet queues and links.
+		if kind := ranked.Cause.Kind; kind == attribution.RingFull || kind == attribution.Queue || kind == attribution.Forwarder || kind == attribution.Impaired {
 			continue
 		}
 		for _, key := range []string{"isolation:", "experiment file", "of the node", "wait: spin", "rx: `"} {

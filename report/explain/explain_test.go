@@ -30,6 +30,7 @@ func everyKind() Shown {
 		attribution.Stopped:      {Name: "nines-engine"},
 		attribution.Blocked:      {Name: "D"},
 		attribution.Forwarder:    {Name: "dut"},
+		attribution.Impaired:     {Name: "wire", Source: "delay 5ms"},
 	}
 	cost, share, each := int64(12_300_000), 0.0123, 345.6
 	s := Shown{Schema: Schema, Name: "made-up", Trial: "0001", Slowest: 209, LostEvents: 7, Recorder: Recorder{Events: 40_000, Kept: 1234, CostNs: &cost, Share: &share, PacketNs: &each,
@@ -40,7 +41,7 @@ func everyKind() Shown {
 	for i, kind := range attribution.Kinds() {
 		c := names[kind]
 		c.Kind, c.CPU = kind, 1
-		if kind == attribution.Unexplained {
+		if kind == attribution.Unexplained || kind == attribution.Impaired {
 			c.CPU = -1
 		}
 		s.Causes.Ranking = append(s.Causes.Ranking, result.RankedCause{Cause: c, Packets: 20 - i, Present: 20, TotalNs: 1_234_567, Lift: &lift})

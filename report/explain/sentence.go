@@ -175,6 +175,8 @@ func What(c result.Cause) string {
 		return "a queue of packets before them"
 	case attribution.Forwarder:
 		return fmt.Sprintf("the forwarder `%s` was busy with other packets", c.Name)
+	case attribution.Impaired:
+		return fmt.Sprintf("the link `%s`, which is impaired on purpose (%s), held the packets", c.Name, c.Source)
 	case attribution.Unexplained:
 		return "nothing was recorded for it"
 	}

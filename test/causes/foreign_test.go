@@ -22,6 +22,8 @@ var foreignKinds = []injected{
 		is: func(c result.Cause) bool { return c.Kind == attribution.IPI && c.Source == "perfcalls" }},
 	{name: "membarrier", setup: setup{scheduling: realTime, slowest: 1000, wait: "block"}, foreign: "membarrier", arguments: []string{"25000", "20000"}, short: true, small: true,
 		is: func(c result.Cause) bool { return c.Kind == attribution.IPI && c.Source == "membarrier" }},
+	{name: "TLB flushes", setup: setup{scheduling: realTime, slowest: 1000, wait: "block"}, foreign: "tlb", arguments: []string{"25000", "20000"}, short: true, small: true,
+		is: func(c result.Cause) bool { return c.Kind == attribution.TLBShootdown && c.Source == "tlb" }},
 	{name: "timerfd 21 kHz", setup: setup{scheduling: realTime}, foreign: "timerfd", arguments: []string{"50000", "20000"}, short: true,
 		is: func(c result.Cause) bool {
 			return c.Kind == attribution.Timer || c.Kind == attribution.Priority && c.Name == "timerfd"

@@ -12,6 +12,8 @@ type Request struct {
 	Dir string `json:"dir,omitempty"`
 	// Terminal gives the command a terminal, which sends all output to Stdout.
 	Terminal *Terminal `json:"terminal,omitempty"`
+	// Group ends what the command has left in its process group when it has ended.
+	Group bool `json:"group,omitempty"`
 	// Stay keeps the command when the session ends; its output is discarded. The
 	// outcome comes when it has started.
 	Stay bool `json:"stay,omitempty"`

@@ -169,11 +169,13 @@ type process struct {
 	// copied is closed when all of the terminal's output has been sent.
 	copied chan struct{}
 	ended  atomic.Bool
+	// group is true if its process group ends with it.
+	group bool
 }
 
 // start starts a command, which ends with ctx.
 func start(ctx context.Context, request Request, c channels) (*process, error) {
-	p := &process{Cmd: prepare(exec.CommandContext(ctx, request.Argv[0], request.Argv[1:]...), request), copied: make(chan struct{})}
+	p := &process{Cmd: prepare(exec.CommandContext(ctx, request.Argv[0], request.Argv[1:]...), request), copied: make(chan struct{}), group: request.Group}
 	p.Cancel = func() error { return p.signal(unix.SIGKILL) }
 	p.WaitDelay = leftOpen
 	if request.Terminal != nil {
@@ -246,8 +248,23 @@ func (p *process) signal(signal unix.Signal) error {
 	return unix.Kill(-p.Process.Pid, signal)
 }
 
+// endGroup waits for the command's end and then ends the others of its group: while it is not reaped, the
+// group has its number.
+func (p *process) endGroup() {
+	for {
+		err := unix.Waitid(unix.P_PID, p.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	_ = unix.Kill(-p.Process.Pid, unix.SIGKILL) // all may have ended
+}
+
 // wait waits for the command and for the end of its output.
 func (p *process) wait() outcome {
+	if p.group {
+		p.endGroup()
+	}
 	err := p.Wait()
 	p.ended.Store(true)
 	if p.terminal != nil {

@@ -59,8 +59,9 @@ const MinMemoryMiB = 512
 // Packages are those that the root file system has in addition to Debian's base: what nines
 // runs, and tools for looking around; systemd is for containers with it.
 var Packages = []string{
-	"bridge-utils", "busybox-static", "dbus", "dpdk-dev", "ethtool", "iperf3", "iproute2", "iputils-ping", "kmod", "less", "lxc",
-	"nftables", "numactl", "openvswitch-switch-dpdk", "pciutils", "procps", "rt-tests", "sockperf", "systemd", "tcpdump",
+	"bridge-utils", "busybox-static", "containerd", "crun", "dbus", "docker.io", "dpdk-dev", "ethtool", "iperf3", "iproute2",
+	"iputils-ping", "kmod", "less", "lxc", "nftables", "numactl", "openvswitch-switch-dpdk", "pciutils", "podman", "procps",
+	"rt-tests", "runc", "sockperf", "systemd", "tcpdump",
 }
 
 // ProgramFolder is the guest's folder of nines' programs.

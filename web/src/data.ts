@@ -45,6 +45,7 @@ export interface Script {
   how?: string;
   took_ns: number;
   uploads?: string[];
+  more_uploads?: number;
   cut?: boolean;
 }
 
@@ -151,6 +152,11 @@ export interface Disturbance {
   events: number;
 }
 
+export interface Hold {
+  least_ns: number;
+  most_ns: number;
+}
+
 export interface ImpairmentCounts {
   first: number;
   packets: number;
@@ -168,6 +174,7 @@ export interface Impairment {
   by: string;
   what: string;
   seed: number;
+  holds?: Hold;
   done?: ImpairmentCounts;
 }
 

@@ -29,7 +29,7 @@ teaching, and is undone like a lab: nothing of it stays, also after a crash.`,
 		Args:              cobra.NoArgs,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(newUpCommand(), newDownCommand(), newStatusCommand(), newKubeconfigCommand(), newKubectlCommand(), newAgentCommand(), newPortsCommand(), newImageCommand(), newExplainCommand(),
+	root.AddCommand(newUpCommand(), newDownCommand(), newStatusCommand(), newKubeconfigCommand(), newKubectlCommand(), newAgentCommand(), newPortsCommand(), newDevicesCommand(), newImageCommand(), newExplainCommand(),
 		newPartCommand(), newRelayCommand(), newPodCommand())
 	return root
 }

@@ -62,7 +62,7 @@ func (p portsCall) run(ctx context.Context) error {
 		return exit.Wrongf("--folder %s: give an absolute path, as the node has it", p.keep)
 	}
 	if p.control == "" {
-		p.control = filepath.Join(p.keep, ".switch")
+		p.control = filepath.Join(p.keep, port.SwitchSocket)
 	}
 	config, err := p.access()
 	if err != nil {

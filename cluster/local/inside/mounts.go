@@ -16,6 +16,8 @@ import (
 var inMemory = []struct{ path, options string }{
 	{"/run", "mode=755"},
 	{"/tmp", "mode=1777"},
+	// Where pods install CNI plugins.
+	{"/opt", "mode=755"},
 	{"/var/log", "mode=755"},
 	// Containers' file systems: without a size it would be half of the memory, for each node.
 	{"/var/lib", "mode=755,size=3g"},

@@ -13,7 +13,7 @@ import { isAlone } from "../timeline/layout.ts";
 // The kinds of package attribution; docs/explain.md explains each.
 const kinds: Record<string, string> = {
   priority: "higher-priority thread", hog: "competing thread", kernel_thread: "kernel thread", workqueue: "work", ipi: "IPI", tlb_shootdown: "TLB shootdown",
-  tick: "timer tick", idle_exit: "wake-up from idle", scheduler: "waiting for a CPU", stopped: "stopped", ring_full: "full ring", forwarder: "busy forwarder",
+  tick: "timer tick", idle_exit: "wake-up from idle", scheduler: "waiting for a CPU", stopped: "stopped", ring_full: "full ring", forwarder: "busy forwarder", impaired: "impaired link",
 };
 
 /** A cause in a few words: "softirq NET_RX, CPU 1". */

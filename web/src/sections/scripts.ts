@@ -24,11 +24,13 @@ const link = (text: string, path: string) => h("a", { href: path }, text);
 
 function files({ id, script }: Row): { text: string; node: Node } {
   const uploads = script.uploads ?? [];
+  const more = script.more_uploads ? [`and ${script.more_uploads} more`] : [];
   const all = [
     ...["stdout", "stderr"].map((name) => link(name, scriptPath(id, script.node, name))),
     ...uploads.map((name) => link(name, scriptPath(id, script.node, "uploads", name))),
+    ...more,
   ];
-  return { text: ["stdout", "stderr", ...uploads].join(" "), node: h("span", null, ...all.flatMap((a, i) => (i === 0 ? [a] : [" ", a]))) };
+  return { text: ["stdout", "stderr", ...uploads, ...more].join(" "), node: h("span", null, ...all.flatMap((a, i) => (i === 0 ? [a] : [" ", a]))) };
 }
 
 export const hasScripts = (page: Page): boolean => page.trials.some((trial) => (trial.scripts ?? []).length > 0);

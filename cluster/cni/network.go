@@ -1,0 +1,168 @@
+package cni
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/containernetworking/cni/pkg/skel"
+	"github.com/containernetworking/cni/pkg/types"
+	current "github.com/containernetworking/cni/pkg/types/100"
+	"github.com/containernetworking/cni/pkg/version"
+
+	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/spec"
+)
+
+// Network is what a network's configuration says to the plugin.
+type Network struct {
+	types.PluginConf
+	// Tier is the link kind that the network's ports are of.
+	Tier spec.LinkKind `json:"tier"`
+	// Parent is the card or the bridge that they are made on; none for a switch.
+	Parent string `json:"parent,omitempty"`
+	MTU    int    `json:"mtu,omitempty"`
+	// Interface is the device's name in the pod, where that is not what the runtime says: in a chain, the
+	// runtime's is that of the plugin before.
+	Interface string `json:"interface,omitempty"`
+	// Switch is the control socket of the node's switch, and Folder where it is kept who has which port;
+	// empty for those of the node.
+	Switch string `json:"switch,omitempty"`
+	Folder string `json:"portsFolder,omitempty"`
+	// DeviceID is the port, where a device plugin has given one: Multus writes it.
+	DeviceID string `json:"deviceID,omitempty"`
+
+	RuntimeConfig struct {
+		MAC      string `json:"mac,omitempty"`
+		DeviceID string `json:"deviceID,omitempty"`
+		// DeviceInfo is the file in which Multus looks for what the port is.
+		DeviceInfo string `json:"CNIDeviceInfoFile,omitempty"`
+	} `json:"runtimeConfig,omitempty"`
+	Args struct {
+		CNI struct {
+			MAC string `json:"mac,omitempty"`
+		} `json:"cni,omitempty"`
+	} `json:"args,omitempty"`
+}
+
+// Read reads a network's configuration.
+func Read(text []byte) (*Network, error) {
+	n := &Network{}
+	if err := json.Unmarshal(text, n); err != nil {
+		return nil, wrong("the network's configuration: %v", err)
+	}
+	if err := version.ParsePrevResult(&n.PluginConf); err != nil {
+		return nil, wrong("what the plugin before has made: %v", err)
+	}
+	if n.Folder == "" {
+		n.Folder = port.Folder
+	}
+	if n.Switch == "" {
+		n.Switch = filepath.Join(n.Folder, port.SwitchSocket)
+	}
+	if n.DeviceID == "" {
+		n.DeviceID = n.RuntimeConfig.DeviceID
+	}
+	if !filepath.IsAbs(n.Folder) {
+		return nil, wrong("portsFolder %q: give an absolute path", n.Folder)
+	}
+	p := n.port("check")
+	if err := p.Check(); err != nil {
+		return nil, wrong("network %q: %v", n.Name, err)
+	}
+	if p.IsSocket() && n.Parent != "" {
+		return nil, wrong("network %q: a switch has no parent: leave it out", n.Name)
+	}
+	if p.IsSocket() && !n.IPAM.IsEmpty() {
+		return nil, wrong("network %q: a socket has no addresses: leave ipam out", n.Name)
+	}
+	return n, nil
+}
+
+// wrong is an error of the configuration, as CNI numbers them (specification, "Error").
+func wrong(format string, values ...any) error {
+	return types.NewError(types.ErrInvalidNetworkConfig, fmt.Sprintf(format, values...), "")
+}
+
+// port is a port of the network.
+func (n *Network) port(name string) port.Port {
+	p := port.Port{Name: name, Tier: n.Tier, Parent: n.Parent, MTU: n.MTU}
+	if p.IsSocket() {
+		p.Socket = n.Switch
+		if p.Parent == "" {
+			p.Parent = port.SwitchParent
+		}
+	}
+	return p
+}
+
+// holder is an attachment as it holds a port: CNI knows it by network, container and interface.
+func (n *Network) holder(container, device string) string {
+	return n.holders() + container + "/" + device
+}
+
+// holders begins the holders of a network. Neither of the words may have a slash.
+func (n *Network) holders() string { return "cni/" + n.Name + "/" }
+
+// pod is what the runtime says of the pod; nothing, where there is none.
+type pod struct {
+	types.CommonArgs
+	MAC               types.UnmarshallableString
+	K8S_POD_NAMESPACE types.UnmarshallableString //nolint:revive,staticcheck // the names are Kubernetes'
+	K8S_POD_NAME      types.UnmarshallableString //nolint:revive,staticcheck
+	K8S_POD_UID       types.UnmarshallableString //nolint:revive,staticcheck
+}
+
+// order is what an attachment asks for, but for addresses and routes.
+func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
+	of := pod{CommonArgs: types.CommonArgs{IgnoreUnknown: true}}
+	if err := types.LoadArgs(args.Args, &of); err != nil {
+		return port.Order{}, wrong("CNI_ARGS: %v", err)
+	}
+	holder := n.holder(args.ContainerID, args.IfName)
+	name := n.DeviceID
+	if name == "" {
+		name = port.NameFor(holder)
+	}
+	o := port.Order{
+		Holder: holder, Port: n.port(name), Request: n.Name, Interface: args.IfName,
+		Pod: port.Pod{Namespace: string(of.K8S_POD_NAMESPACE), Name: string(of.K8S_POD_NAME), UID: string(of.K8S_POD_UID)},
+	}
+	if n.Interface != "" {
+		o.Interface = n.Interface
+	}
+	for _, mac := range []string{n.RuntimeConfig.MAC, n.Args.CNI.MAC, string(of.MAC)} {
+		if o.MAC == "" {
+			o.MAC = mac
+		}
+	}
+	if o.Port.IsSocket() {
+		o.Interface, o.Mount = "", port.MountOf(name)
+	} else if previous, err := n.previous(); err != nil {
+		return o, err
+	} else if previous != nil && has(previous, o.Interface, args.Netns) {
+		return o, wrong("network %q: the plugin before has made an interface %s: name ours by the key interface", n.Name, o.Interface)
+	}
+	return o, nil
+}
+
+// previous is what the plugins before have made; nil for the first.
+func (n *Network) previous() (*current.Result, error) {
+	if n.PrevResult == nil {
+		return nil, nil
+	}
+	result, err := current.NewResultFromResult(n.PrevResult)
+	if err != nil {
+		return nil, wrong("what the plugin before has made: %v", err)
+	}
+	return result, nil
+}
+
+func has(result *current.Result, device, netns string) bool {
+	for _, i := range result.Interfaces {
+		if i.Name == device && i.Sandbox == netns {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,160 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"nines.dev/nines/cluster/dra"
+	"nines.dev/nines/cluster/port"
+	engine "nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
+)
+
+// Service is a plugin for each resource of a node, with all that they are told by.
+type Service struct {
+	// Node is the node's name.
+	Node   string
+	Keeper port.Keeper
+	// Sources is the path of the file of ports; it is read again when it changes.
+	Sources string
+	// Switch is the control socket of the node's switch.
+	Switch string
+	// Kubelet is the kubelet's folder.
+	Kubelet string
+
+	running map[string]*running
+	// switched is true while the switch serves.
+	switched bool
+}
+
+// running is a plugin that runs.
+type running struct {
+	ports []port.Port
+	stop  func()
+}
+
+// Run serves the kubelet until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	inv, err := s.read()
+	if err != nil {
+		return err
+	}
+	s.running = map[string]*running{}
+	if err := s.Keeper.Sweep(ctx); err != nil {
+		slog.Warn("look after the ports", "error", err)
+	}
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	defer s.stopAll()
+	said := ""
+	for {
+		if err == nil {
+			s.follow(ctx, Resources(inv.Ports))
+			s.startSwitch(ctx, inv)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		// A file that is wrong leaves what there is as it is.
+		next, wrong := s.read()
+		if now := fmt.Sprint(wrong); wrong != nil && now != said {
+			slog.Error("read the ports", "error", wrong)
+		}
+		said, err = fmt.Sprint(wrong), wrong
+		if wrong == nil {
+			inv = next
+		}
+	}
+}
+
+func (s *Service) read() (dra.Inventory, error) {
+	text, err := os.ReadFile(s.Sources)
+	if err != nil {
+		return dra.Inventory{}, fmt.Errorf("read the file of ports: %w", err)
+	}
+	sources, err := dra.ReadSources(text)
+	if err != nil {
+		return dra.Inventory{}, err
+	}
+	return dra.InventoryOf(sources, s.Node, s.Switch)
+}
+
+// follow runs a plugin for each resource, and a new one for a resource whose ports have changed.
+func (s *Service) follow(ctx context.Context, resources []Resource) {
+	wanted := map[string]bool{}
+	for _, r := range resources {
+		wanted[r.Name] = true
+		if now := s.running[r.Name]; now != nil {
+			if samePorts(now.ports, r.Ports) {
+				continue
+			}
+			now.stop()
+		}
+		s.running[r.Name] = s.start(ctx, r)
+	}
+	for name, r := range s.running {
+		if !wanted[name] {
+			r.stop()
+			delete(s.running, name)
+		}
+	}
+}
+
+func (s *Service) start(ctx context.Context, r Resource) *running {
+	ctx, cancel := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	plugin := &Plugin{Resource: r, Keeper: s.Keeper, Folder: filepath.Join(s.Kubelet, "device-plugins"), Look: host.Read}
+	ended.Go(func() { plugin.Run(ctx) })
+	return &running{ports: r.Ports, stop: func() { cancel(); ended.Wait() }}
+}
+
+func (s *Service) stopAll() {
+	for _, r := range s.running {
+		r.stop()
+	}
+}
+
+func samePorts(a, b []port.Port) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Parent != b[i].Parent || a[i].MTU != b[i].MTU {
+			return false
+		}
+	}
+	return true
+}
+
+// ageing is after how long the switch forgets an address, as bridges do (IEEE 802.1D, 7.9.2).
+const ageing = 300 * time.Second
+
+// startSwitch has the node's switch switch, and makes anew what it has lost if it was started again.
+func (s *Service) startSwitch(ctx context.Context, inv dra.Inventory) {
+	if !inv.Switch {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, lookAgain)
+	defer cancel()
+	cpus := inv.CPUs
+	if cpus == nil {
+		cpus = []int{}
+	}
+	started, err := port.StartSwitch(limited, s.Switch, engine.Switch{CPUs: cpus, AgeingNs: ageing.Nanoseconds()})
+	if now := err == nil; now != s.switched {
+		s.switched = now
+		slog.Info("the node's switch", "serves", now, "error", err)
+	}
+	if started {
+		if err := s.Keeper.Sweep(ctx); err != nil {
+			slog.Warn("look after the ports", "error", err)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package port
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"nines.dev/nines/kernel/replace"
+)
+
+// PortsFile is what a container finds of its pod's ports.
+const PortsFile = "/etc/nines/ports.json"
+
+// Seen is a port as its pod sees it, in PortsFile.
+type Seen struct {
+	Claim   string `json:"claim,omitempty"`
+	Request string `json:"request"`
+	Port    string `json:"port"`
+	Tier    string `json:"tier"`
+	// Kind is interface or vhost-user.
+	Kind      string   `json:"kind"`
+	Interface string   `json:"interface,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+	// Socket is for a vhost-user front end to connect to.
+	Socket string `json:"socket,omitempty"`
+	MAC    string `json:"mac"`
+	MTU    int    `json:"mtu,omitempty"`
+}
+
+// Kind says what a port is in a pod.
+func (p Port) Kind() string {
+	if p.IsSocket() {
+		return "vhost-user"
+	}
+	return "interface"
+}
+
+// seenBy are a pod's ports as it sees them.
+func seenBy(held []Held, pod string) []Seen {
+	list := []Seen{}
+	for _, h := range held {
+		if h.Pod.UID != pod {
+			continue
+		}
+		s := Seen{
+			Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
+			Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
+		}
+		if h.Port.IsSocket() {
+			s.Socket = filepath.Join(h.Mount, SocketFile)
+		} else {
+			for _, a := range h.All() {
+				s.Addresses = append(s.Addresses, a.String())
+			}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Folders of the keeper's that are no parent's.
+const (
+	// podsFolder has what pods read of their ports.
+	podsFolder = ".pods"
+	// devicesFolder has what a container gets by the name of a device; see Reserve.
+	devicesFolder = ".devices"
+)
+
+// Show writes what a pod reads of its ports, and returns where; nowhere for what is of no pod, or of
+// several. Without ports there is no file.
+func (k Keeper) Show(ctx context.Context, pod string) (path string, err error) {
+	if pod == "" {
+		return "", nil
+	}
+	err = k.locked(ctx, podsFolder, func() error {
+		path, err = k.show(pod)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("write what the pod sees of its ports: %w", err)
+	}
+	return path, nil
+}
+
+func (k Keeper) show(pod string) (string, error) {
+	held, err := k.Held()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(k.Folder, podsFolder, filepath.Base(pod)+".json")
+	list := seenBy(held, pod)
+	if len(list) == 0 {
+		return "", replace.Remove(path)
+	}
+	return path, replace.JSON(path, map[string]any{"ports": list}, 0o644)
+}
+
+// What a device's folder has.
+const (
+	deviceFile   = "ports.json"
+	deviceSocket = "socket"
+)
+
+// Reserved is what a container gets that is given a device by its name, before it is known which pod it
+// is in: paths on the node to mount. They lead somewhere once the device's port is taken and shown.
+type Reserved struct {
+	// File is for PortsFile.
+	File string
+	// Socket is the folder of the socket.
+	Socket string
+}
+
+// Reserve makes the paths of a device. What an earlier container had of it is gone.
+func (k Keeper) Reserve(ctx context.Context, p Port) (Reserved, error) {
+	if err := p.Check(); err != nil {
+		return Reserved{}, err
+	}
+	r := k.reserved(p.Name)
+	err := k.locked(ctx, devicesFolder, func() error {
+		return errors.Join(k.unlink(p.Name), os.MkdirAll(r.Socket, 0o755),
+			replace.JSON(r.File, map[string]any{"ports": []Seen{}}, 0o644))
+	})
+	if err != nil {
+		return r, fmt.Errorf("reserve port %s: %w", p.Name, err)
+	}
+	return r, nil
+}
+
+func (k Keeper) reserved(name string) Reserved {
+	folder := filepath.Join(k.Folder, devicesFolder, name)
+	return Reserved{File: filepath.Join(folder, deviceFile), Socket: filepath.Join(folder, deviceSocket)}
+}
+
+// Lead has the paths of a reserved device lead to a port that is held, and to what its pod sees.
+func (k Keeper) Lead(ctx context.Context, p Port, pod string) error {
+	seen, err := k.Show(ctx, pod)
+	if err != nil || seen == "" {
+		return err
+	}
+	r := k.reserved(p.Name)
+	err = k.locked(ctx, devicesFolder, func() error {
+		err := errors.Join(k.unlink(p.Name), os.MkdirAll(filepath.Dir(r.File), 0o755), os.Symlink(seen, r.File))
+		if err == nil && p.IsSocket() {
+			err = os.Symlink(k.SocketFolder(p), r.Socket)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("lead to port %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Forget removes the paths of a device.
+func (k Keeper) Forget(ctx context.Context, name string) error {
+	if !names.MatchString(name) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(k.Folder, devicesFolder, name)); err != nil {
+		return nil //nolint:nilerr // it was never reserved
+	}
+	return k.locked(ctx, devicesFolder, func() error { return k.unlink(name) })
+}
+
+// unlink removes what the paths of a device are now, and follows none of them.
+func (k Keeper) unlink(name string) error {
+	r := k.reserved(name)
+	return errors.Join(replace.Remove(r.File), replace.Remove(r.Socket), replace.Remove(filepath.Dir(r.File)))
+}

@@ -1,0 +1,37 @@
+#!/bin/bash
+# Runs the tests of the module in cluster/ and shows them by gotestsum. If a few tests fail, they are
+# run once more, alone, as hack/gotest.sh does it: what then passes counts as passed, but
+# hack/stages.sh tells of it.
+set -uo pipefail
+
+cd "$(dirname "$0")/../cluster" || exit
+events=$PWD/../build/tests/cluster # what go test -json says, without the ending
+few=4
+mkdir -p ../build/tests
+# Its path: `go tool` exits with 0 if the tool is killed.
+gotestsum=$(../hack/go tool -modfile=../hack/tools/go.mod -n gotestsum) || exit
+
+# A debugger's data would take the linker as long again, and what vet looks for, lint-cluster finds.
+show() {
+	"$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped --jsonfile "$events$again.events" \
+		--raw-command -- ../hack/go test -json -count 1 -vet off -ldflags '-s -w' -timeout 60m "$@"
+}
+
+# failed prints the package of each test that failed, and its name.
+failed() {
+	sed -nE 's/^\{"Time":"[^"]*","Action":"fail","Package":"([^"]*)","Test":"([^"/]*)".*/\1 \2/p' "$events.events"
+}
+
+again=
+# Packages are tested side by side; the clusters of one are made one after another.
+show -p 2 ./... && exit
+mapfile -t tests < <(failed)
+mapfile -t packages < <(failed | cut -d' ' -f1 | sort -u)
+# A package can fail without one of its tests: it was not compiled, or has ended.
+all=$(grep -cE '^\{"Time":"[^"]*","Action":"fail","Package":"[^"]*","Elapsed"' "$events.events")
+if [ "${#tests[@]}" = 0 ] || [ "${#tests[@]}" -gt $few ] || [ "$all" != "${#packages[@]}" ]; then
+	exit 1
+fi
+echo "again: ${tests[*]#* }"
+again=-again
+show -p 1 -run "^($(printf '%s\n' "${tests[@]#* }" | paste -sd '|'))\$" "${packages[@]}"

@@ -1,0 +1,56 @@
+package image
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"nines.dev/nines/exit"
+)
+
+// distrobuilder makes root file systems by definition files; it is the tool of LXC's own images.
+const distrobuilder = "distrobuilder"
+
+// CheckDefinition checks that the host can make an image of a definition file of distrobuilder.
+func CheckDefinition(file string) error {
+	if _, err := digestOf(file); err != nil {
+		return exit.Wrongf("distrobuilder's definition: %w", err)
+	}
+	if _, err := exec.LookPath(distrobuilder); err != nil {
+		return &exit.MissingError{
+			Capability: distrobuilder, Reason: "there is no " + distrobuilder + ", which makes an image of " + file,
+			Remedy: "apt-get install distrobuilder (Debian 13), or write from: bookworm or trixie",
+		}
+	}
+	return nil
+}
+
+// buildDefinition has distrobuilder make a tree in a folder. It mounts file systems in the tree and
+// leaves them there if it is killed, so it has mount and pid namespaces of its own, and ends with
+// this process.
+func buildDefinition(ctx context.Context, dir, file string) (tree string, err error) {
+	if err := CheckDefinition(file); err != nil {
+		return "", err
+	}
+	tree = filepath.Join(dir, rootFolder)
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc", "--",
+		distrobuilder, "build-dir", file, tree, "--cache-dir="+filepath.Join(dir, "cache"), "--sources-dir="+filepath.Join(dir, "sources"), "--keep-sources=false")
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	said := &tail{}
+	cmd.Stdout, cmd.Stderr = said, said
+	cmd.WaitDelay = time.Second
+	// The signal comes at the end of the thread that starts the program, prctl(2).
+	runtime.LockOSThread()
+	err = cmd.Run()
+	runtime.UnlockOSThread()
+	if err != nil {
+		return "", fmt.Errorf("%s build-dir %s: %w: %s", distrobuilder, file, err, said)
+	}
+	return tree, nil
+}

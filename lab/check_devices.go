@@ -1,0 +1,339 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// deviceCheck compares the devices, routes and sysctls of a lab with its plan.
+type deviceCheck struct {
+	*Lab
+	// explained are parts whose differences another fault explains.
+	explained map[string]bool
+	// cut are links that are down on purpose just now.
+	cut      map[string]bool
+	faults   []Fault
+	failures []error
+}
+
+// deviceFaults finds interfaces, links and nodes whose devices, routes and sysctls are not as planned,
+// unless one of the faults explains it.
+func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
+	c := deviceCheck{Lab: l, explained: map[string]bool{}}
+	for _, f := range others {
+		c.explained[f.Part] = true
+	}
+	if c.explained["fabric"] {
+		return nil, nil
+	}
+	for _, planned := range l.plan.Links {
+		for _, e := range planned.Endpoints {
+			// With a node goes its end of a pair, and with that the other.
+			// A virtual machine that is stopped takes the carrier of the taps.
+			off := e.Guest && !l.Alive(e.Node)
+			c.explained["link "+planned.Name] = c.explained["link "+planned.Name] || c.explained["node "+e.Node] || off
+		}
+	}
+	var err error
+	if c.cut, err = l.cutLinks(); err != nil {
+		return nil, err
+	}
+	for _, n := range l.plan.Nodes {
+		// Inside a guest only its agent sees, which answers in its own time; a pod is on a cluster.
+		if !c.explained["node "+n.Name] && !n.Apart() {
+			c.node(n)
+		}
+	}
+	if fabricGone := c.fabric(); fabricGone {
+		return []Fault{l.deadFabric()}, errors.Join(c.failures...) // just now
+	}
+	if l.plan.Management != nil && !c.explained["link "+l.plan.Management.Link] {
+		fault, unseen := l.hostEndFault()
+		if fault != nil {
+			c.faults = append(c.faults, *fault)
+		}
+		c.fail(unseen)
+	}
+	return c.faults, errors.Join(c.failures...)
+}
+
+func (c *deviceCheck) fail(err error) {
+	if err != nil {
+		c.failures = append(c.failures, err)
+	}
+}
+
+// node compares what is in a node's namespaces.
+func (c *deviceCheck) node(n plan.Node) {
+	view, err := link.Look(holderOf(c.running.of(n.Name)))
+	if isEnding(err) {
+		c.faults = append(c.faults, deadNode(n)) // just now
+		return
+	}
+	if err != nil {
+		c.fail(fmt.Errorf("node %s: %w", n.Name, err))
+		return
+	}
+	before := len(c.faults)
+	for _, i := range n.Interfaces {
+		if inKernel(i) && !c.explained["link "+i.Link] {
+			c.iface(n, i, view)
+		}
+	}
+	if len(c.faults) > before {
+		return // with an interface go its routes and sysctls
+	}
+	var problems []string
+	for _, r := range view.LostRoutes(n.Routes) {
+		if !c.routeExplained(n, r) {
+			problems = append(problems, "has lost its route to "+routeText(r))
+		}
+	}
+	changed, err := c.changedSysctls(n)
+	if isEnding(err) {
+		c.faults = append(c.faults, deadNode(n)) // just now
+		return
+	}
+	c.fail(err)
+	problems = append(problems, changed...)
+	if len(problems) > 0 {
+		c.faults = append(c.faults, Fault{
+			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(problems, ", "), remedy: adjustNode, target: n.Name,
+		})
+	}
+}
+
+// routeExplained is true for a route that went with a link which is at fault, or down on purpose.
+func (c *deviceCheck) routeExplained(n plan.Node, r spec.Route) bool {
+	return slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool {
+		return (r.Interface == "" || r.Interface == i.Name) && (c.explained["link "+i.Link] || c.cut[i.Link])
+	})
+}
+
+func routeText(r spec.Route) string {
+	text := r.To
+	if r.Via != "" {
+		text += " via " + r.Via
+	}
+	if r.Interface != "" {
+		text += " dev " + r.Interface
+	}
+	return text
+}
+
+// iface compares an interface of a node.
+func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
+	of := n.Name + ":" + i.Name
+	planned, e := endpointOf(c.plan, n.Name, i.Name)
+	problem, remedy := compareDevice(i, view.List(), c.hardware(i.Link))
+	if problem == "" && planned != nil {
+		problem, remedy = c.deeper(n, i, *planned, e, view)
+	}
+	if problem == "" {
+		return
+	}
+	target := of
+	if remedy == remakeLink {
+		target = i.Link
+	}
+	c.faults = append(c.faults, Fault{
+		Of: of, Part: "interface " + of, Problem: "interface " + of + " " + problem, remedy: remedy, target: target,
+	})
+}
+
+// deeper compares what an interface has besides its state, MTU and addresses.
+func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, remedy) {
+	device := view.Find(i.Name)
+	want := link.End{
+		Interface: &i, Free: changesItself(n), XDP: usesXDP(c.plan, n, i), Macvlan: l.Kind == spec.LinkMacvlan,
+	}
+	if what := l.ImpairmentOf(e); what != nil && what.By == spec.ImpairByNetem {
+		want.Impaired = &what.Impairment
+	}
+	if !slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Guest }) {
+		want.Set = c.setOn(n.Name, l.Name, i.Name)
+	}
+	var problems []string
+	mend := reconfigure
+	for _, d := range device.Differences(want) {
+		problems = append(problems, d.Problem)
+		if d.Repair == link.RepairDevice {
+			mend = remakeLink
+		}
+	}
+	if !c.cut[l.Name] {
+		for _, network := range view.LostNetworks(i, n.Routes) {
+			problems, mend = append(problems, "has lost the route to its network "+network), remakeLink
+		}
+		if want.Macvlan && device.State == stateLowerDown {
+			problems, mend = append(problems, "has no carrier: its parent is down"), remakeLink
+		}
+	}
+	return strings.Join(problems, ", "), mend
+}
+
+// changesItself is true for a node in which the experiment's own commands, scripts or programs may set
+// what they need on its interfaces: there only what nines set itself is compared.
+func changesItself(n plan.Node) bool {
+	return len(n.Exec) > 0 || n.Scripts.Any() || n.OCI != nil
+}
+
+// usesXDP is true for an interface that an engine receives by AF_XDP sockets, whose program stays there
+// for as long as its port is open.
+func usesXDP(p *plan.Plan, n plan.Node, i plan.Interface) bool {
+	if i.Device != nil {
+		return true
+	}
+	if n.App != nil && n.App.Backend == spec.BackendXDP {
+		return true
+	}
+	t := p.Traffic
+	if t == nil {
+		return false
+	}
+	return slices.ContainsFunc([]plan.Port{t.From, t.To}, func(end plan.Port) bool {
+		backend := end.Backend
+		if backend == "" {
+			backend = t.Stream.Backend
+		}
+		return end.Node == n.Name && end.Interface == i.Name && backend == spec.BackendXDP
+	})
+}
+
+// setOn is what was recorded of a device when it was set up.
+func (l *Lab) setOn(nodeName, linkName, device string) map[string]string {
+	at := slices.IndexFunc(l.settings, func(s link.Setting) bool {
+		return s.Node == nodeName && s.Link == linkName && s.Device == device
+	})
+	if at < 0 {
+		return nil
+	}
+	return l.settings[at].Values
+}
+
+// fabric compares what is outside the nodes; true if the fabric has just ended.
+func (c *deviceCheck) fabric() (gone bool) {
+	fabric, err := link.Look(holderOf(c.Lab.fabric))
+	if isEnding(err) {
+		return true
+	}
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	programs, err := c.Programs()
+	c.fail(err)
+	for _, planned := range c.plan.Links {
+		if c.explained["link "+planned.Name] {
+			continue
+		}
+		view := fabric
+		if link.Of(planned.Kind).OwnNamespace {
+			at := slices.IndexFunc(programs, func(p ProgramState) bool { return p.Link == planned.Name && p.Alive })
+			if at < 0 {
+				continue
+			}
+			if view, err = link.Look(link.Holder{PID: programs[at].PID}); err != nil {
+				if !isEnding(err) {
+					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
+				}
+				continue
+			}
+		}
+		c.link(planned, view)
+	}
+	return false
+}
+
+// link compares a link's devices outside its nodes. Those that went with an end in a node are told of there.
+func (c *deviceCheck) link(planned plan.Link, view *link.View) {
+	for _, f := range c.faults {
+		if f.remedy == remakeLink && f.target == planned.Name {
+			return
+		}
+	}
+	d := planned.Kind.Descriptor()
+	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
+		at := view.Find(planned.Device)
+		if at == nil || at.State == stateDown || at.State == stateLowerDown && planned.Kind == spec.LinkMacvlan {
+			c.ofLink(planned, fmt.Sprintf("%s %s of link %s is gone, or down", d.Device, planned.Device, planned.Name))
+			return
+		}
+	}
+	problems := view.FabricDifferences(planned, link.FabricOptions{
+		Set: func(device string) map[string]string { return c.setOn("", planned.Name, device) },
+		Cut: c.cut[planned.Name], Management: c.plan.Management,
+	})
+	if planned.Kind == spec.LinkBridge {
+		filtered, err := link.Filtered(holderOf(c.Lab.fabric))
+		if err != nil && !isEnding(err) {
+			c.fail(err)
+		}
+		if filtered {
+			problems = append(problems, "its packets go through iptables, as somebody has turned net.bridge.bridge-nf-call-iptables on")
+		}
+	}
+	if d.End.IsHardware() {
+		problems = append(problems, link.FunctionDifferences(c.plan, planned)...)
+	}
+	if len(problems) > 0 {
+		c.ofLink(planned, "link "+planned.Name+": "+strings.Join(problems, ", "))
+	}
+}
+
+func (c *deviceCheck) ofLink(planned plan.Link, problem string) {
+	c.faults = append(c.faults, linkFault(planned.Name, problem))
+}
+
+func linkFault(name, problem string) Fault {
+	return Fault{Of: "link " + name, Part: "link " + name, Problem: problem, remedy: remakeLink, target: name}
+}
+
+// hardware is true for a link of network cards, whose state is also that of a cable.
+func (l *Lab) hardware(linkName string) bool {
+	planned := findLink(l.plan, linkName)
+	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
+}
+
+// States of a device, as the kernel says them: set down, and without a carrier.
+const (
+	stateDown      = "down"
+	stateLowerDown = "lower-layer-down"
+)
+
+// compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
+// not differ. It is pure.
+func compareDevice(planned plan.Interface, devices []link.Device, hardware bool) (string, remedy) {
+	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
+	if at < 0 {
+		return "is gone", remakeLink
+	}
+	now := devices[at]
+	switch {
+	case now.State == stateDown && !hardware:
+		return "is down", reconfigure
+	case planned.MTU != 0 && now.MTU != planned.MTU:
+		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), remakeLink
+	case planned.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC):
+		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), remakeLink
+	}
+	for _, address := range planned.Addresses {
+		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
+			return fmt.Sprintf("has lost its address %s", address), reconfigure
+		}
+	}
+	return "", 0
+}
+
+func samePrefix(a, b string) bool {
+	left, errLeft := netip.ParsePrefix(a)
+	right, errRight := netip.ParsePrefix(b)
+	return errLeft == nil && errRight == nil && left == right
+}

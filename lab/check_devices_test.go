@@ -1,0 +1,241 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labtest"
+)
+
+// comparedLab has a link of each kind that is made of the kernel's devices alone:
+//
+//	a:v ──veth── b:v                 a:p ──xdp, pair── b:p
+//	a, b, c: lan ── bridge           a, b, c: x ── xdp, switch
+//	a, b: m ── macvlan on a private parent
+const comparedLab = `
+name: tbcompared
+topology:
+  nodes:
+    a: {runtime: netns, routes: [{to: 10.99.0.0/24, interface: v}], sysctls: {net.ipv4.tcp_rmem: "4096  87380 6291456", net.core.somaxconn: "77", kernel.msgmax: "9000"}}
+    b: {runtime: netns, app: {kind: route}}
+    c: {runtime: netns}
+  links:
+    - {name: v, kind: veth, endpoints: ["a:v", "b:v"]}
+    - {name: lan, kind: bridge, endpoints: ["a:lan", "b:lan", "c:lan"]}
+    - {name: pair, kind: xdp, endpoints: ["a:p", "b:p"]}
+    - {name: x, kind: xdp, endpoints: ["a:x", "b:x", "c:x"]}
+    - {name: m, kind: macvlan, endpoints: ["a:m", "b:m"]}
+`
+
+// damage is what others can do to a lab.
+type damage struct {
+	what    string
+	do      []string
+	fabric  bool // in the fabric, and not in node a
+	part    string
+	problem string
+}
+
+// TestWhatOthersChangeOnDevicesIsFoundAndMended changes one thing after the other from outside, with ip,
+// tc, bridge and ethtool. The check names the part and no other, and apply mends it.
+func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
+	labtest.Root(t)
+	for _, program := range []string{"ethtool", "tc"} {
+		_, err := exec.LookPath(program)
+		labtest.Require(t, program, err == nil)
+	}
+	lab := up(t, comparedLab)
+	end := func(node, iface string) string {
+		_, e := endpointOf(lab.plan, node, iface)
+		return e.FabricDevice
+	}
+	device := func(name string) string { return findLink(lab.plan, name).Device }
+	object, err := filepath.Abs("link/xdp/pair.bpf.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	neighbour := findInterface(lab.plan, plan.Endpoint{Node: "a", Interface: "lan"}).Neighbours[0].IP
+	network := findInterface(lab.plan, plan.Endpoint{Node: "a", Interface: "lan"}).Addresses[0]
+	lost := (&link.View{}).LostNetworks(*findInterface(lab.plan, plan.Endpoint{Node: "a", Interface: "lan"}), nil)
+	if len(lost) != 1 {
+		t.Fatalf("the network of %s is told as %v", network, lost)
+	}
+	words := func(line string, args ...any) []string { return strings.Fields(fmt.Sprintf(line, args...)) }
+	node, fabric := false, true
+	for _, d := range []damage{
+		{"a limit", words("tc qdisc add dev lan root tbf rate 1mbit burst 10kb latency 50ms"), node, "interface a:lan", "has the queueing discipline tbf, and none is planned"},
+		{"a filter", words("tc qdisc add dev lan clsact"), node, "interface a:lan", "has filters of packets (tc qdisc clsact)"},
+		{"a program", words("ip link set dev lan xdpgeneric obj %s sec xdp.frags", object), node, "interface a:lan", "has the XDP program pair attached"},
+		{"a route less", words("ip route del 10.99.0.0/24"), node, "node a", "has lost its route to 10.99.0.0/24 dev v"},
+		{"a route elsewhere", words("ip route replace 10.99.0.0/24 dev lan"), node, "node a", "has lost its route to 10.99.0.0/24 dev v"},
+		{"the network's route less", words("ip route del %s dev lan", lost[0]), node, "interface a:lan", "has lost the route to its network"},
+		{"a neighbour less", words("ip neigh del %s dev lan", neighbour), node, "interface a:lan", "has lost its neighbour " + neighbour},
+		{"another neighbour", words("ip neigh replace %s lladdr 02:00:00:00:00:77 dev lan", neighbour), node, "interface a:lan", "has lost its neighbour " + neighbour},
+		{"a sysctl", words("sysctl -q -w net.core.somaxconn=78"), node, "node a", "has the sysctl net.core.somaxconn=78, and 77 was set"},
+		{"a sysctl of another kind", []string{"sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 6291455"}, node, "node a", "has the sysctl net.ipv4.tcp_rmem=4096 87380 6291455"},
+		{"a sysctl of the ipc namespace", words("nsenter --ipc --target %d sysctl -q -w kernel.msgmax=9001", lab.PID("a")), node, "node a", "has the sysctl kernel.msgmax=9001, and 9000 was set"},
+		{"IPv6", words("sysctl -q -w net.ipv6.conf.lan.disable_ipv6=0"), node, "interface a:lan", "has disable_ipv6 off, which was set on"},
+		{"an offload", words("ethtool -K lan tx on gso on"), node, "interface a:lan", "and it was set off"},
+		{"a macvlan in another mode", words("ip link set m type macvlan mode vepa"), node, "interface a:m", "is no macvlan in bridge mode any more"},
+
+		{"an end that is down", words("ip link set %s down", end("a", "lan")), fabric, "link lan", "is down"},
+		{"an end with another MTU", words("ip link set %s mtu 1400", end("a", "p")), fabric, "link pair", "has an MTU of 1400, and 1500 is planned"},
+		{"an end outside the bridge", words("ip link set %s nomaster", end("a", "lan")), fabric, "link lan", "is in no bridge, and not in"},
+		{"an end with another name", words("ip link set %s name other", end("c", "lan")), fabric, "link lan", "is gone"},
+		{"an end that drops", words("tc qdisc add dev %s root tbf rate 1mbit burst 10kb latency 50ms", end("b", "lan")), fabric, "link lan", "has the queueing discipline tbf"},
+		{"a bridge whose packets go through iptables", words("sysctl -q -w net.bridge.bridge-nf-call-iptables=1"), fabric, "link lan", "its packets go through iptables"},
+		{"a bridge that asks for groups", words("ip link set %s type bridge mcast_snooping 1", device("lan")), fabric, "link lan", "has multicast snooping on"},
+		{"a bridge that forgets", words("ip link set %s type bridge ageing_time 1000", device("lan")), fabric, "link lan", "forgets addresses after 10 s"},
+		{"a bridge that filters", words("ip link set %s type bridge vlan_filtering 1", device("lan")), fabric, "link lan", "filters VLANs"},
+		{"a pair without its program", words("ip link set dev %s xdp off", end("a", "p")), fabric, "link pair", "has lost its XDP program"},
+		{"a pair with another program", words("ip -force link set dev %s xdpdrv obj %s sec xdp.frags", end("a", "p"), object), fabric, "link pair", "no longer leads to " + end("b", "p")},
+		{"a switch with another program", words("ip -force link set dev %s xdpdrv obj %s sec xdp.frags", end("c", "x"), object), fabric, "link x", "has the XDP program pair"},
+		{"a parent that is down", words("ip link set %s down", device("m")), fabric, "link m", "is gone, or down"},
+	} {
+		t.Run(d.what, func(t *testing.T) { foundAndMended(t, lab, comparedLab, d) })
+	}
+}
+
+// foundAndMended damages a lab that is as planned, and has apply mend it.
+func foundAndMended(t *testing.T, lab *Lab, text string, d damage) {
+	t.Helper()
+	untouched(t, lab)
+	if d.fabric {
+		sh(t, append([]string{"ip", "netns", "exec", fabricName(lab.plan)}, d.do...)...)
+	} else {
+		sh(t, append([]string{"ip", "netns", "exec", lab.plan.Nodes[0].HostName}, d.do...)...)
+	}
+	mended(t, lab, text, d)
+}
+
+// mended has apply mend a damage that was done.
+func mended(t *testing.T, lab *Lab, text string, d damage) {
+	t.Helper()
+	bad := problems(t, lab)
+	if len(bad) != 1 || bad[0].Part != d.part || !strings.Contains(bad[0].Problem, d.problem) {
+		t.Errorf("found %+v, want %s: %q", bad, d.part, d.problem)
+	}
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err != nil || changes.Empty() {
+		t.Fatalf("apply changed %+v, %v", changes, err)
+	}
+	untouched(t, lab)
+}
+
+// untouched is a lab that is as planned, looked at twice.
+func untouched(t *testing.T, lab *Lab) {
+	t.Helper()
+	for range 2 {
+		asPlanned(t, lab)
+	}
+}
+
+// TestALabOfAnyKindThatNobodyTouchedIsAsPlanned checks one of each kind, before and after packets have gone
+// over it.
+func TestALabOfAnyKindThatNobodyTouchedIsAsPlanned(t *testing.T) {
+	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp", "switch", "testpmd", "ovs", "ovs-dpdk", "vpp", "snabb"} {
+		t.Run(kind, func(t *testing.T) {
+			labtest.Root(t)
+			switch kind {
+			case "ovs", "ovs-dpdk":
+				needOVS(t, kind)
+			case "vpp", "snabb":
+				labtest.Built(t, kind)
+			}
+			lab := up(t, ovsStar(kind, 2, 1500)) // without hugepages
+			asPlanned(t, lab)
+			if kind != "testpmd" {
+				everyPingOnce(t, lab)
+			}
+			asPlanned(t, lab)
+		})
+	}
+}
+
+// asPlanned fails where a part of a lab is not as planned.
+func asPlanned(t *testing.T, lab *Lab) {
+	t.Helper()
+	parts, err := lab.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad := slices.DeleteFunc(parts, func(c Checked) bool { return c.Problem == "" }); len(bad) > 0 {
+		t.Fatalf("not as planned: %+v", bad)
+	}
+}
+
+// TestPortsThatSwitchesLoseAreFound takes ports from the programs of links, behind the lab's back.
+func TestPortsThatSwitchesLoseAreFound(t *testing.T) {
+	labtest.Root(t)
+	for _, c := range []struct {
+		kind    string
+		take    func(*testing.T, *Lab)
+		problem string
+	}{
+		{"switch", func(t *testing.T, lab *Lab) {
+			withSwitchOf(t, lab, func(c *client.Client) error { return c.Detach("n1:eth") })
+		}, "the switch's port n1:eth is gone"},
+		{"switch", func(t *testing.T, lab *Lab) {
+			withSwitchOf(t, lab, func(c *client.Client) error { _, err := c.Cut("n1:eth", true); return err })
+		}, "the switch's port n1:eth is cut"},
+		{"ovs", func(t *testing.T, lab *Lab) {
+			ovsCommand(t, lab, "lan", "ovs-vsctl", "--db=unix:DIR/db.sock", "del-port", "br0", lab.plan.Links[0].Endpoints[0].FabricDevice)
+		}, "of n1:eth is gone"},
+	} {
+		t.Run(c.kind+" "+c.problem, func(t *testing.T) {
+			if c.kind == "ovs" {
+				needOVS(t, c.kind)
+			}
+			text := star(c.kind, 2, 1500)
+			lab := up(t, text)
+			asPlanned(t, lab)
+			c.take(t, lab)
+			faults, err := lab.Faults()
+			if err != nil || len(faults) != 1 || faults[0].Part != "link lan" || !strings.Contains(faults[0].Problem, c.problem) {
+				t.Errorf("found %+v, %v, want %q", faults, err, c.problem)
+			}
+			if changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil || changes.Empty() {
+				t.Fatalf("apply changed %+v, %v", changes, err)
+			}
+			asPlanned(t, lab)
+		})
+	}
+}
+
+func withSwitchOf(t *testing.T, lab *Lab, f func(*client.Client) error) {
+	t.Helper()
+	c, err := client.Dial(context.Background(), link.SwitchSocket(lab.state.dir, "lan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f(c), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCompareSysctls(t *testing.T) {
+	kept := map[string]string{"net.core.somaxconn": "77", "kernel.msgmax": "9000"}
+	for _, c := range []struct {
+		now  map[string]string
+		want []string
+	}{
+		{kept, nil},
+		{map[string]string{"net.core.somaxconn": "77"}, nil},
+		{map[string]string{"net.core.somaxconn": "1", "kernel.msgmax": "9000"}, []string{"has the sysctl net.core.somaxconn=1, and 77 was set"}},
+	} {
+		if diff := cmp.Diff(c.want, compareSysctls(kept, c.now)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", c.now, diff)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package link
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// End is what is planned of a device besides its name, addresses and MTU.
+type End struct {
+	// Interface is the node's; nil for an end in the fabric.
+	Interface *plan.Interface
+	// Set are the values that nines recorded when it set the device up; nil where others have changed
+	// them since with good reason, as QEMU does those of a tap.
+	Set map[string]string
+	// Impaired is what netem does to what the end sends; nil: nothing.
+	Impaired *spec.Impairment
+	// Free is true where the experiment itself may change queueing disciplines, offloads and programs,
+	// by commands or scripts in the node.
+	Free bool
+	// XDP is true where a program of an engine or a switch may be attached.
+	XDP bool
+	// Macvlan is true for a macvlan.
+	Macvlan bool
+}
+
+// Repair is what mends a difference.
+type Repair int
+
+// RepairSettings is Site.Configure; RepairDevice is another device.
+const (
+	RepairSettings Repair = iota
+	RepairDevice
+)
+
+// Difference is how a device is not as planned.
+type Difference struct {
+	Problem string
+	Repair  Repair
+}
+
+// Differences says how a device is not as planned; it is pure. The caller has compared what Device has.
+func (s *Seen) Differences(want End) []Difference {
+	var list []Difference
+	add := func(repair Repair, format string, args ...any) {
+		list = append(list, Difference{fmt.Sprintf(format, args...), repair})
+	}
+	if problem := s.compareQdiscs(want); problem != "" {
+		add(RepairDevice, "%s", problem)
+	}
+	if s.XDP != nil && !want.XDP && !want.Free {
+		add(RepairDevice, "has the XDP program %s attached (id %d), and none is planned", s.XDP.Name, s.XDP.ID)
+	}
+	if macvlan, is := s.link.(*netlink.Macvlan); want.Macvlan && (!is || macvlan.Mode != netlink.MACVLAN_MODE_BRIDGE) {
+		add(RepairDevice, "is no macvlan in bridge mode any more")
+	}
+	if !want.Free {
+		for _, feature := range offloadsOff {
+			was, now := want.Set[feature.Name], s.offloads[feature.Name]
+			// A veth with an XDP program has GRO on by itself (veth_enable_xdp_range in
+			// drivers/net/veth.c).
+			if was == "" || now == "" || was == now || feature.Feature == featureGRO && now == onOff(true) {
+				continue
+			}
+			add(RepairSettings, "has %s %s, and it was set %s", feature.Name, now, was)
+		}
+	}
+	if want.Interface == nil {
+		return list
+	}
+	for _, n := range want.Interface.Neighbours {
+		if !s.knows(n) {
+			add(RepairSettings, "has lost its neighbour %s (%s)", n.IP, n.MAC)
+		}
+	}
+	if off := onOff(!slices.ContainsFunc(want.Interface.Addresses, isIPv6)); !want.Free && s.ipv6Off != "" && s.ipv6Off != map[string]string{"on": "1", "off": "0"}[off] {
+		add(RepairSettings, "has disable_ipv6 %s, which was set %s", map[string]string{"1": "on", "0": "off"}[s.ipv6Off], off)
+	}
+	return list
+}
+
+func isIPv6(prefix string) bool { return strings.Contains(prefix, ":") }
+
+// knows is true for a device that has a permanent neighbour.
+func (s *Seen) knows(n plan.Neighbour) bool {
+	ip := net.ParseIP(n.IP)
+	mac, err := net.ParseMAC(n.MAC)
+	return err == nil && slices.ContainsFunc(s.neighbours, func(has netlink.Neigh) bool {
+		return has.IP.Equal(ip) && bytes.Equal(has.HardwareAddr, mac)
+	})
+}
+
+// usual are the queueing disciplines that the kernel gives devices by itself (net.core.default_qdisc and
+// drivers/net), which treat all packets alike.
+var usual = []string{"noqueue", "noop", "mq", "pfifo_fast", "pfifo", "fq_codel", "fq"}
+
+// handleClsact is the parent of what sees packets that a device receives (TC_H_INGRESS, and clsact's).
+const handleClsact = netlink.HANDLE_INGRESS
+
+// compareQdiscs compares what a device's packets are queued by. It is pure.
+func (s *Seen) compareQdiscs(want End) string {
+	var root netlink.Qdisc
+	for _, q := range s.qdiscs {
+		switch q.Attrs().Parent {
+		case netlink.HANDLE_ROOT:
+			root = q
+		case handleClsact:
+			if !want.Free {
+				return fmt.Sprintf("has filters of packets (tc qdisc %s), and none are planned", q.Type())
+			}
+		}
+	}
+	if want.Impaired == nil {
+		if root == nil || want.Free || slices.Contains(usual, root.Type()) {
+			return ""
+		}
+		return fmt.Sprintf("has the queueing discipline %s, and none is planned", root.Type())
+	}
+	now, is := root.(*netlink.Netem)
+	if !is {
+		return fmt.Sprintf("has lost its impairment (%s): the kernel's netem is gone", *want.Impaired)
+	}
+	planned, had := *netemOf(0, *want.Impaired), *now
+	planned.QdiscAttrs, had.QdiscAttrs = netlink.QdiscAttrs{}, netlink.QdiscAttrs{}
+	if planned != had {
+		return fmt.Sprintf("has another impairment than %s, as planned", *want.Impaired)
+	}
+	return ""
+}
+
+// LostRoutes are the routes of a node that its namespace lacks. It is pure.
+func (v *View) LostRoutes(planned []spec.Route) []spec.Route {
+	var lost []spec.Route
+	for _, r := range planned {
+		if !v.has(r) {
+			lost = append(lost, r)
+		}
+	}
+	return lost
+}
+
+func (v *View) has(r spec.Route) bool {
+	to, via := destination(r), net.ParseIP(r.Via)
+	return slices.ContainsFunc(v.routes, func(has netlink.Route) bool {
+		return has.Type == unix.RTN_UNICAST && routePrefix(has) == to &&
+			(r.Via == "" || has.Gw.Equal(via)) && (r.Via != "" || has.Gw == nil) &&
+			(r.Interface == "" || has.LinkIndex == v.indexes[r.Interface])
+	})
+}
+
+// destination is where a route of a file leads; zero for one that is none.
+func destination(r spec.Route) netip.Prefix {
+	to := r.To
+	switch {
+	case to == "default" && isIPv6(r.Via):
+		to = "::/0"
+	case to == "default":
+		to = "0.0.0.0/0"
+	}
+	prefix, _ := netip.ParsePrefix(to)
+	return prefix.Masked()
+}
+
+// routePrefix is where a route of the kernel leads. Which library version gives a default route a
+// destination differs.
+func routePrefix(r netlink.Route) netip.Prefix {
+	switch {
+	case r.Dst != nil:
+		return prefixOf(r.Dst)
+	case r.Family == netlink.FAMILY_V6:
+		return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+}
+
+// LostNetworks are the networks of an interface's addresses that the kernel has no route to there, though
+// it made one with each address. One that a planned route is to, that has. It is pure.
+func (v *View) LostNetworks(i plan.Interface, planned []spec.Route) []string {
+	var lost []string
+	for _, address := range i.Addresses {
+		prefix, err := netip.ParsePrefix(address)
+		if err != nil || prefix.IsSingleIP() {
+			continue
+		}
+		to := prefix.Masked()
+		if slices.ContainsFunc(planned, func(r spec.Route) bool { return destination(r) == to }) {
+			continue
+		}
+		if !v.has(spec.Route{To: to.String(), Interface: i.Name}) {
+			lost = append(lost, to.String())
+		}
+	}
+	return lost
+}

@@ -1,0 +1,212 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cilium/ebpf"
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/netns"
+)
+
+// View is the state of a network namespace, as far as labs plan it.
+type View struct {
+	Devices []Seen
+	routes  []netlink.Route
+	indexes map[string]int
+}
+
+// Seen is a device of a View.
+type Seen struct {
+	Device
+	// Up is what somebody set, whatever the carrier.
+	Up bool
+	// Master is the bridge that it is a port of; empty for none.
+	Master string
+	// XDP is what is attached to it; nil for nothing.
+	XDP *XDP
+
+	link       netlink.Link
+	qdiscs     []netlink.Qdisc
+	neighbours []netlink.Neigh
+	offloads   map[string]string
+	ipv6Off    string
+}
+
+// XDP is a program at a device.
+type XDP struct {
+	ID   uint32
+	Name string
+	// Native is true where the driver runs it, and not the kernel behind it.
+	Native bool
+	// targets are the indexes of the devices that the program's map of devices leads to.
+	targets []uint32
+}
+
+// Find returns the device of a name; nil if there is none.
+func (v *View) Find(name string) *Seen {
+	for i := range v.Devices {
+		if v.Devices[i].Name == name {
+			return &v.Devices[i]
+		}
+	}
+	return nil
+}
+
+// List is the devices as Devices returns them.
+func (v *View) List() []Device {
+	var list []Device
+	for _, d := range v.Devices {
+		list = append(list, d.Device)
+	}
+	return list
+}
+
+// viewTries is how often a listing is repeated that a change has interrupted.
+const viewTries = 5
+
+// Look reads what there is in a holder's namespace, without the loopback.
+func Look(h Holder) (v *View, err error) {
+	for range viewTries {
+		err = inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
+			v, err = look(ns, handle)
+			return err
+		})
+		if !errors.Is(err, netlink.ErrDumpInterrupted) {
+			break
+		}
+	}
+	return v, err
+}
+
+func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
+	links, err := handle.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list devices: %w", err)
+	}
+	qdiscs, err := handle.QdiscList(nil)
+	if err != nil {
+		return nil, fmt.Errorf("list queueing disciplines: %w", err)
+	}
+	neighbours, err := handle.NeighList(0, unix.AF_UNSPEC)
+	if err != nil {
+		return nil, fmt.Errorf("list neighbours: %w", err)
+	}
+	v := &View{indexes: map[string]int{}}
+	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
+		routes, err := handle.RouteList(nil, family)
+		if err != nil && !isUnsupported(err) {
+			return nil, fmt.Errorf("list routes: %w", err)
+		}
+		v.routes = append(v.routes, routes...)
+	}
+	names := map[int]string{}
+	for _, l := range links {
+		names[l.Attrs().Index], v.indexes[l.Attrs().Name] = l.Attrs().Name, l.Attrs().Index
+	}
+	for _, l := range links {
+		a := l.Attrs()
+		if a.Name == "lo" {
+			continue
+		}
+		s := Seen{link: l, Up: a.RawFlags&unix.IFF_UP != 0, Master: names[a.MasterIndex]}
+		if s.Device, err = inspect(handle, l); err != nil {
+			return nil, err
+		}
+		if s.XDP, err = attached(a.Xdp); err != nil {
+			return nil, fmt.Errorf("read the XDP program of %s: %w", a.Name, err)
+		}
+		for _, q := range qdiscs {
+			if q.Attrs().LinkIndex == a.Index {
+				s.qdiscs = append(s.qdiscs, q)
+			}
+		}
+		for _, n := range neighbours {
+			if n.LinkIndex == a.Index && n.State == unix.NUD_PERMANENT {
+				s.neighbours = append(s.neighbours, n)
+			}
+		}
+		v.Devices = append(v.Devices, s)
+	}
+	e, err := openEthtool(ns)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	for i := range v.Devices {
+		s := &v.Devices[i]
+		s.offloads = map[string]string{}
+		for _, wanted := range offloadsOff {
+			on, err := e.Get(s.Name, wanted.Feature)
+			if err == nil {
+				s.offloads[wanted.Name] = onOff(on)
+			} else if !isUnsupported(err) && !errors.Is(err, unix.ENODEV) { // it may be gone by now
+				return nil, err
+			}
+		}
+	}
+	return v, ns.Do(func() error {
+		for i := range v.Devices {
+			s := &v.Devices[i]
+			off, err := netns.ReadSysctl("net/ipv6/conf/" + s.Name + "/disable_ipv6")
+			if err != nil && !errors.Is(err, netns.ErrNoSysctl) {
+				return err
+			}
+			s.ipv6Off = off
+		}
+		return nil
+	})
+}
+
+// attached is the program of a device; nil for none, and for one that has just gone.
+func attached(x *netlink.LinkXdp) (*XDP, error) {
+	if x == nil || !x.Attached {
+		return nil, nil
+	}
+	found := &XDP{ID: x.ProgId, Native: x.AttachMode == nl.XDP_ATTACHED_DRV}
+	program, err := ebpf.NewProgramFromID(ebpf.ProgramID(x.ProgId))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer program.Close()
+	info, err := program.Info()
+	if err != nil {
+		return nil, err
+	}
+	found.Name = info.Name
+	maps, _ := info.MapIDs()
+	for _, id := range maps {
+		if err := found.follow(id); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// follow reads where a map of devices leads.
+func (x *XDP) follow(id ebpf.MapID) error {
+	m, err := ebpf.NewMapFromID(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if m.Type() != ebpf.DevMap && m.Type() != ebpf.DevMapHash || m.ValueSize() != 4 {
+		return nil
+	}
+	var key, value uint32
+	entries := m.Iterate()
+	for entries.Next(&key, &value) {
+		x.targets = append(x.targets, value)
+	}
+	return entries.Err()
+}

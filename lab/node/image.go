@@ -1,0 +1,88 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/image"
+	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/plan"
+)
+
+func images(progress func(string)) image.Store {
+	return image.Store{Dir: image.DefaultDir(), Progress: progress}
+}
+
+// checkImage checks that a node's image is there, or that it can be built of one that is.
+func checkImage(n plan.Node) error {
+	if r := n.Image.Recipes; len(r) > 0 {
+		switch {
+		case r[0].IsRelease():
+			return nil // it is built when the node starts
+		case r[0].Definition() != "":
+			return image.CheckDefinition(r[0].Definition())
+		}
+		return images(nil).Check(r[0].From)
+	}
+	return images(nil).Check(n.Image.Name)
+}
+
+// imageOf is the node's image, unpacked. A node that is started again keeps the image that it was made
+// of (kept, a file of keepImage), as its files are changes to that one: meanwhile the name may mean
+// another.
+func (p Place) imageOf(ctx context.Context, n plan.Node, kept string) (*image.Unpacked, error) {
+	if !p.Again {
+		return p.unpackedImage(ctx, n.Image)
+	}
+	before, err := readImage(kept)
+	if err != nil {
+		return nil, err
+	}
+	if isDir(before.Root) {
+		return before, nil
+	}
+	// Somebody has removed it while the node was stopped.
+	now, err := p.unpackedImage(ctx, n.Image)
+	if err == nil && now.Digest != before.Digest {
+		err = exit.Wrongf("%s is a different image now, and the node's files are changes to the previous one, sha256:%.12s; import that one again, or rebuild the node: remove it from the file, run nines apply, add it again, run nines apply",
+			n.Image.Name, before.Digest)
+	}
+	return now, err
+}
+
+// unpackedImage builds the node's image, where the file has a recipe for it, and unpacks it; the
+// store has the results of the last time.
+func (p Place) unpackedImage(ctx context.Context, of *plan.Image) (*image.Unpacked, error) {
+	store := images(p.Progress)
+	if len(of.Recipes) == 0 {
+		return store.Unpack(ctx, of.Name)
+	}
+	var built image.Entry // in the end the node's own, whose bases come before it
+	for _, r := range of.Recipes {
+		var err error
+		if built, err = store.Build(ctx, r.Name, r.ImageRecipe, false); err != nil {
+			return nil, err
+		}
+	}
+	return store.UnpackEntry(ctx, built)
+}
+
+// keepImage writes which image a node is of: for its next start, and for commands that enter it.
+// Environments may have passwords in them.
+func keepImage(file string, of *image.Unpacked) error { return replace.JSON(file, of, 0o600) }
+
+// readImage reads what keepImage has written.
+func readImage(file string) (*image.Unpacked, error) {
+	var of image.Unpacked
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &of)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which image the node was made of: %w", err)
+	}
+	return &of, nil
+}

@@ -1,0 +1,50 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/moby/sys/signal"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// stopSignal is the signal that asks a node's first process to end: the one that its image names
+// (config.md of the OCI's image-spec, StopSignal), or SIGTERM.
+func (p Place) stopSignal(n plan.Node) (unix.Signal, error) {
+	named, err := p.namedStopSignal(n)
+	return cmp.Or(named, unix.SIGTERM), err
+}
+
+// namedStopSignal is the signal that the image of a node's first process names; 0 if there is none.
+func (p Place) namedStopSignal(n plan.Node) (unix.Signal, error) {
+	if n.OCI == nil || n.OCI.Init != spec.InitOfImage {
+		return 0, nil
+	}
+	of, err := readImage(p.bundle(n).imageFile())
+	if err != nil || of.Config.StopSignal == "" {
+		return 0, err
+	}
+	number, err := signal.ParseSignal(of.Config.StopSignal)
+	if err != nil {
+		return 0, exit.Wrongf("node %q: its image's stop signal: %w; correct the image, or use --kill", n.Name, err)
+	}
+	return number, nil
+}
+
+// haltImage lets a first process end that knows the stop signal of its image. One that does not
+// handle the signal never gets it: it is pid 1 (pid_namespaces(7)).
+func (p Place) haltImage(ctx context.Context, n plan.Node, r *Running) error {
+	named, err := p.namedStopSignal(n)
+	if err != nil || named == 0 || !r.Catches(named) {
+		return err
+	}
+	if err := r.Signal(named); err != nil {
+		return fmt.Errorf("node %q: ask its first process to end: %w", n.Name, err)
+	}
+	return p.awaitEnd(ctx, func() bool { return !r.Alive() }, fmt.Sprintf("node %s: its first process has not ended", n.Name))
+}

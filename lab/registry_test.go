@@ -1,0 +1,83 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestOthersDoNotWaitForAHostTeardown: what a killed nines left is undone by the next up of the same name,
+// or by the next measurement, and its host_teardown may take minutes. Meanwhile other labs come and go.
+func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
+	const text = "name: tbslow\ntopology: {nodes: {a: {}}}\nscripts: {host_teardown: down.sh}\n"
+	for what, clean := range map[string]func(*Lab, UpOptions) error{
+		"up again": func(old *Lab, options UpOptions) error {
+			if err := os.Remove(old.state.settings()); err != nil { // as a killed up leaves it
+				return err
+			}
+			_, err := Up(context.Background(), options)
+			return err
+		},
+		"a measurement": func(old *Lab, _ UpOptions) error {
+			// As a measurement leaves it that was killed before this boot.
+			if err := writeJSON(old.state.measured(), owner{PID: 1, BootID: "another"}); err != nil {
+				return err
+			}
+			m, err := BeginMeasurement(context.Background(), "other.yaml", []*plan.Plan{planOf(t, star("veth", 2, 1500))})
+			if err != nil {
+				return err
+			}
+			return m.End()
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			labtest.Root(t)
+			dir := t.TempDir()
+			begun, end := filepath.Join(dir, "begun"), filepath.Join(dir, "end")
+			options := UpOptions{Plan: planOf(t, text), Experiment: []byte(text), Scripts: spec.ScriptTexts{
+				"down.sh": fmt.Sprintf("touch %s\nwhile ! test -e %s; do sleep 0.05; done\n", begun, end),
+			}}
+			old, err := Up(context.Background(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				// However the test ends, the script must.
+				if err := os.WriteFile(end, nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				if _, err := Down(context.Background(), "tbslow"); err != nil && !errors.As(err, new(*NotFoundError)) {
+					t.Error(err)
+				}
+			})
+			done := make(chan error, 1)
+			go func() { done <- clean(old, options) }()
+			eventually(t, "the host_teardown of the old lab runs", func() bool {
+				_, err := os.Stat(begun)
+				return err == nil
+			})
+			other := up(t, "name: tbquick\ntopology: {nodes: {a: {}}}\n")
+			if err := other.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-done:
+				t.Errorf("the old lab was gone before its host_teardown ended: %v", err)
+			default:
+			}
+			if err := os.WriteFile(end, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
