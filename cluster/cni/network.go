@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -120,16 +121,14 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 		return port.Order{}, wrong("CNI_ARGS: %v", err)
 	}
 	holder := n.holder(args.ContainerID, args.IfName)
+	device := cmp.Or(n.Interface, args.IfName)
 	name := n.DeviceID
 	if name == "" {
-		name = port.NameFor(holder)
+		name = port.NameFor(holder + "/" + device) // the plugin may be in a chain twice
 	}
 	o := port.Order{
-		Holder: holder, Port: n.port(name), Request: n.Name, Interface: args.IfName,
+		Holder: holder, Port: n.port(name), Request: n.Name, Interface: device,
 		Pod: port.Pod{Namespace: string(of.K8S_POD_NAMESPACE), Name: string(of.K8S_POD_NAME), UID: string(of.K8S_POD_UID)},
-	}
-	if n.Interface != "" {
-		o.Interface = n.Interface
 	}
 	for _, mac := range []string{n.RuntimeConfig.MAC, n.Args.CNI.MAC, string(of.MAC)} {
 		if o.MAC == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 
 	"github.com/containernetworking/cni/pkg/invoke"
@@ -90,6 +91,17 @@ func (p Plugin) release(args *skel.CmdArgs, n *Network) error {
 		return fmt.Errorf("give addresses back by %s: %w", n.IPAM.Type, err)
 	}
 	return nil
+}
+
+// releaseOf does so for a lost attachment, "CONTAINER/INTERFACE": not every IPAM plugin collects what is
+// gone. It is told of the attachment by the environment, as by a runtime.
+func (p Plugin) releaseOf(lost string, args *skel.CmdArgs, n *Network) error {
+	container, device, _ := strings.Cut(lost, "/")
+	err := errors.Join(os.Setenv("CNI_CONTAINERID", container), os.Setenv("CNI_IFNAME", device))
+	if err != nil {
+		return err
+	}
+	return p.release(args, n)
 }
 
 // attach takes the port, or takes it anew, and puts it into the container.
@@ -198,9 +210,11 @@ func (p Plugin) gc(args *skel.CmdArgs) error {
 	}
 	var failures []error
 	for _, h := range held {
-		if strings.HasPrefix(h.Holder, n.holders()) && !valid[h.Holder] {
-			failures = append(failures, giveBackOf(p.Context, k, h.Holder))
+		lost, ours := strings.CutPrefix(h.Holder, n.holders())
+		if !ours || valid[h.Holder] {
+			continue
 		}
+		failures = append(failures, giveBackOf(p.Context, k, h.Holder), p.releaseOf(lost, args, n))
 	}
 	if !n.IPAM.IsEmpty() {
 		failures = append(failures, invoke.DelegateGC(p.Context, n.IPAM.Type, args.StdinData, nil))

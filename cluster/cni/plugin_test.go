@@ -274,7 +274,17 @@ func TestBehindAnotherPlugin(t *testing.T) {
 	if has := devices(t, pod); !strings.Contains(has, "net1 veth") || !strings.Contains(has, "fast0 macvlan") {
 		t.Errorf("the pod has %s", has)
 	}
+	n.del(l, c)
+	n.empty()
+
+	// Behind itself. (The CHECK of the plugin bridge does not stand addresses of those after it.)
+	own := `{"type": "nines", "tier": "bridge", "parent": "br", "portsFolder": "FOLDER", ` + hostLocal + `}`
+	l = n.network(own, ours)
+	n.add(l, c)
 	n.do(func() error { return n.runtime.CheckNetworkList(context.Background(), l, c) })
+	if has := devices(t, pod); !strings.Contains(has, "net1 veth") || !strings.Contains(has, "fast0 macvlan") {
+		t.Errorf("the pod has %s", has)
+	}
 	n.del(l, c)
 	n.empty()
 
