@@ -144,11 +144,11 @@ func untouched(t *testing.T, lab *Lab) {
 // TestALabOfAnyKindThatNobodyTouchedIsAsPlanned checks one of each kind, before and after packets have gone
 // over it.
 func TestALabOfAnyKindThatNobodyTouchedIsAsPlanned(t *testing.T) {
-	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp", "switch", "testpmd", "ovs", "ovs-dpdk", "vpp", "snabb"} {
+	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp", "vxlan", "switch", "testpmd", "ovs", "ovs-dpdk", "ovn", "vpp", "snabb"} {
 		t.Run(kind, func(t *testing.T) {
 			labtest.Root(t)
 			switch kind {
-			case "ovs", "ovs-dpdk":
+			case "ovs", "ovs-dpdk", "ovn":
 				needOVS(t, kind)
 			case "vpp", "snabb":
 				labtest.Built(t, kind)
