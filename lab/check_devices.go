@@ -132,7 +132,9 @@ func routeText(r spec.Route) string {
 func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	of := n.Name + ":" + i.Name
 	planned, e := endpointOf(c.plan, n.Name, i.Name)
-	problem, remedy := compareDevice(i, view.List(), c.hardware(i.Link))
+	// Of an end that is up and has no carrier, the check of its other end says why.
+	device, elsewhere := view.Find(i.Name), c.hardware(i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
+	problem, remedy := compareDevice(i, view.List(), elsewhere && device != nil && device.Up)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
 	}
@@ -152,7 +154,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, remedy) {
 	device := view.Find(i.Name)
 	want := link.End{
-		Interface: &i, Free: changesItself(n), XDP: usesXDP(c.plan, n, i), Macvlan: l.Kind == spec.LinkMacvlan,
+		Interface: &i, Free: changesItself(n), XDP: usesXDP(c.plan, n, i), Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
 	}
 	if what := l.ImpairmentOf(e); what != nil && what.By == spec.ImpairByNetem {
 		want.Impaired = &what.Impairment
@@ -172,8 +174,8 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 		for _, network := range view.LostNetworks(i, n.Routes) {
 			problems, mend = append(problems, "has lost the route to its network "+network), remakeLink
 		}
-		if want.Macvlan && device.State == stateLowerDown {
-			problems, mend = append(problems, "has no carrier: its parent is down"), remakeLink
+		if l.Parent != "" && (device.State == stateDown || device.State == stateLowerDown) {
+			problems, mend = append(problems, "has no carrier: its parent "+l.Parent+" is down"), remakeLink
 		}
 	}
 	return strings.Join(problems, ", "), mend
@@ -183,6 +185,16 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 // what they need on its interfaces: there only what nines set itself is compared.
 func changesItself(n plan.Node) bool {
 	return len(n.Exec) > 0 || n.Scripts.Any() || n.OCI != nil
+}
+
+// setsIPv6 is true for a node whose file turns IPv6 on or off itself.
+func setsIPv6(n plan.Node) bool {
+	for name := range n.Sysctls {
+		if strings.HasSuffix(name, "disable_ipv6") {
+			return true
+		}
+	}
+	return false
 }
 
 // usesXDP is true for an interface that an engine receives by AF_XDP sockets, whose program stays there
@@ -234,37 +246,36 @@ func (c *deviceCheck) fabric() (gone bool) {
 		if c.explained["link "+planned.Name] {
 			continue
 		}
+		view := fabric
 		if link.Of(planned.Kind).OwnNamespace {
-			c.own(planned, programs)
-			continue
+			if view, err = c.ownView(planned, programs); err != nil {
+				if !isEnding(err) {
+					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
+				}
+				continue
+			}
 		}
-		c.link(planned, fabric)
+		c.link(planned, view)
 	}
 	return false
 }
 
-// own compares a link's devices in namespaces of its own: one for all, or one for each endpoint.
-func (c *deviceCheck) own(planned plan.Link, programs []ProgramState) {
-	mine := slices.DeleteFunc(slices.Clone(programs), func(p ProgramState) bool { return p.Link != planned.Name })
-	holders, err := c.ownHolders(planned, mine)
-	c.fail(err)
-	if err == nil && len(holders) == 0 && len(mine) == 0 {
-		c.ofLink(planned, "the hosts of link "+planned.Name+" are gone")
+// ownView is what there is in a link's own network namespaces.
+func (c *deviceCheck) ownView(planned plan.Link, programs []ProgramState) (*link.View, error) {
+	programs = slices.DeleteFunc(slices.Clone(programs), func(p ProgramState) bool { return p.Link != planned.Name })
+	holders, err := c.ownHolders(planned, programs)
+	if err != nil {
+		return nil, err
 	}
-	for i, pid := range holders {
+	all := &link.View{}
+	for _, pid := range holders {
 		view, err := link.Look(link.Holder{PID: pid})
 		if err != nil {
-			if !isEnding(err) {
-				c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
-			}
-			continue
+			return nil, err
 		}
-		part := planned
-		if len(holders) == len(planned.Endpoints) {
-			part.Endpoints = planned.Endpoints[i : i+1]
-		}
-		c.link(part, view)
+		all.Devices = append(all.Devices, view.Devices...)
 	}
+	return all, nil
 }
 
 // link compares a link's devices outside its nodes. Those that went with an end in a node are told of there.
@@ -277,7 +288,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	d := planned.Kind.Descriptor()
 	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
 		at := view.Find(planned.Device)
-		if at == nil || at.State == stateDown || at.State == stateLowerDown && planned.Kind == spec.LinkMacvlan {
+		if at == nil || at.State == stateDown || at.State == stateLowerDown && d.End == spec.EndMacvlan {
 			c.ofLink(planned, fmt.Sprintf("%s %s of link %s is gone, or down", d.Device, planned.Device, planned.Name))
 			return
 		}
@@ -286,14 +297,12 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		Set: func(device string) map[string]string { return c.setOn("", planned.Name, device) },
 		Cut: c.cut[planned.Name], Management: c.plan.Management,
 	})
-	if planned.Kind == spec.LinkBridge {
-		filtered, err := link.Filtered(holderOf(c.Lab.fabric))
-		if err != nil && !isEnding(err) {
-			c.fail(err)
-		}
-		if filtered {
-			problems = append(problems, "its packets go through iptables, as somebody has turned net.bridge.bridge-nf-call-iptables on")
-		}
+	filtered, err := link.Filtered(holderOf(c.Lab.fabric), planned)
+	if err != nil && !isEnding(err) {
+		c.fail(err)
+	}
+	if filtered {
+		problems = append(problems, "its packets go through iptables, as somebody has turned net.bridge.bridge-nf-call-iptables on")
 	}
 	if d.End.IsHardware() {
 		problems = append(problems, link.FunctionDifferences(c.plan, planned)...)
@@ -324,15 +333,15 @@ const (
 )
 
 // compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
-// not differ. It is pure.
-func compareDevice(planned plan.Interface, devices []link.Device, hardware bool) (string, remedy) {
+// not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable. It is pure.
+func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, remedy) {
 	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
 	if at < 0 {
 		return "is gone", remakeLink
 	}
 	now := devices[at]
 	switch {
-	case now.State == stateDown && !hardware:
+	case now.State == stateDown && !elsewhere:
 		return "is down", reconfigure
 	case planned.MTU != 0 && now.MTU != planned.MTU:
 		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), remakeLink

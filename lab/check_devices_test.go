@@ -85,9 +85,9 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a sysctl", words("sysctl -q -w net.core.somaxconn=78"), node, "node a", "has the sysctl net.core.somaxconn=78, and 77 was set"},
 		{"a sysctl of another kind", []string{"sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 6291455"}, node, "node a", "has the sysctl net.ipv4.tcp_rmem=4096 87380 6291455"},
 		{"a sysctl of the ipc namespace", words("nsenter --ipc --target %d sysctl -q -w kernel.msgmax=9001", lab.PID("a")), node, "node a", "has the sysctl kernel.msgmax=9001, and 9000 was set"},
-		{"IPv6", words("sysctl -q -w net.ipv6.conf.lan.disable_ipv6=0"), node, "interface a:lan", "has disable_ipv6 off, which was set on"},
+		{"IPv6", words("sysctl -q -w net.ipv6.conf.lan.disable_ipv6=0"), node, "interface a:lan", "has disable_ipv6=0, and 1 was set"},
 		{"an offload", words("ethtool -K lan tx on gso on"), node, "interface a:lan", "and it was set off"},
-		{"a macvlan in another mode", words("ip link set m type macvlan mode vepa"), node, "interface a:m", "is no macvlan in bridge mode any more"},
+		{"a macvlan in another mode", words("ip link set dev m type macvlan mode vepa"), node, "interface a:m", "is no macvlan in bridge mode any more"},
 
 		{"an end that is down", words("ip link set %s down", end("a", "lan")), fabric, "link lan", "is down"},
 		{"an end with another MTU", words("ip link set %s mtu 1400", end("a", "p")), fabric, "link pair", "has an MTU of 1400, and 1500 is planned"},
@@ -144,11 +144,11 @@ func untouched(t *testing.T, lab *Lab) {
 // TestALabOfAnyKindThatNobodyTouchedIsAsPlanned checks one of each kind, before and after packets have gone
 // over it.
 func TestALabOfAnyKindThatNobodyTouchedIsAsPlanned(t *testing.T) {
-	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp", "switch", "testpmd", "ovs", "ovs-dpdk", "vpp", "snabb"} {
+	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp", "vxlan", "switch", "testpmd", "ovs", "ovs-dpdk", "ovn", "vpp", "snabb"} {
 		t.Run(kind, func(t *testing.T) {
 			labtest.Root(t)
 			switch kind {
-			case "ovs", "ovs-dpdk":
+			case "ovs", "ovs-dpdk", "ovn":
 				needOVS(t, kind)
 			case "vpp", "snabb":
 				labtest.Built(t, kind)

@@ -151,12 +151,15 @@ topology:
       cpus: 1
       memory: 256MiB
       env: {COLOUR: green}
-      mounts: [{source: %q, target: /mnt}]
+      mounts: [{source: %q, target: /mnt}, {source: %[3]q, target: /read, read_only: true}]
   links:
     - {name: pair, endpoints: ["a:x", "b:x"]}
 `, driver, image, shared))
 	b := findNode(lab.Plan(), "b")
 	in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(b.Interfaces[0].Addresses[0], "/", 2)[0])
+	if out := in(t, lab, "b", "sh", "-c", "touch /read/x 2>&1 || true"); !strings.Contains(out, "Read-only") {
+		t.Errorf("it writes where it may only read: %q", out)
+	}
 	if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $SHAPE $(hostname); touch /mnt/seen /bin/changed"); out != "green round "+b.HostName {
 		t.Errorf("the container says %q", out)
 	}

@@ -101,7 +101,7 @@ topology:
     b: {runtime: oci, driver: runc, image: %[1]q, command: [/bin/sleep, "100000"]}
   links: [{name: v, kind: xdp, endpoints: ["a:v", "b:v"]}]
 `, ociImage(t, v1.Config{}))
-		}, 8},
+		}, 5},
 		{"switch", func(t *testing.T) string {
 			return `
 name: tbundosw
@@ -111,17 +111,17 @@ topology:
   links: [{name: l, kind: switch, endpoints: ["a:x", "a:y", "b:z"]}]
 traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io: batch}
 `
-		}, 8},
+		}, 5},
 		{"ovs", func(t *testing.T) string {
 			needOVS(t, "ovs")
 			return strings.Replace(ovsStar("ovs", 2, 1500), "name: tbstar", "name: tbundoovs", 1)
-		}, 8},
+		}, 5},
 		{"receive", func(t *testing.T) string {
 			for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
 				canReceive(t, way)
 			}
 			return strings.Replace(everyReceive, "name: tbrxcrash", "name: tbundorx", 1)
-		}, 8},
+		}, 5},
 		{"management", func(t *testing.T) string {
 			password := filepath.Join(t.TempDir(), "password")
 			if err := os.WriteFile(password, []byte(powerPassword+"\n"), 0o600); err != nil {
@@ -129,7 +129,7 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 			}
 			text := strings.NewReplacer("RUNTIME", "runtime: netns, restart: always", "ADDRESS", "127.0.13.7", "PASSWORD", password).Replace(powerLab)
 			return strings.Replace(text, "name: tbpower", "name: tbundomgmt", 1) + "management: {}\n"
-		}, 8},
+		}, 5},
 		{"vm", func(t *testing.T) string {
 			labtest.LongForm(t) // its guest boots again and again
 			requireQEMU(t)
@@ -141,7 +141,7 @@ topology:
     - {name: v, endpoints: ["a:v", "g:v"]}
     - {name: br, kind: bridge, endpoints: ["a:br", "g:br"]}
 `
-		}, 8},
+		}, 5},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			labtest.Root(t)

@@ -29,6 +29,8 @@ type End struct {
 	Free bool
 	// XDP is true where a program of an engine or a switch may be attached.
 	XDP bool
+	// OwnIPv6 is true where the file itself turns IPv6 on or off, by a sysctl.
+	OwnIPv6 bool
 	// Macvlan is true for a macvlan.
 	Macvlan bool
 }
@@ -82,10 +84,18 @@ func (s *Seen) Differences(want End) []Difference {
 			add(RepairSettings, "has lost its neighbour %s (%s)", n.IP, n.MAC)
 		}
 	}
-	if off := onOff(!slices.ContainsFunc(want.Interface.Addresses, isIPv6)); !want.Free && s.ipv6Off != "" && s.ipv6Off != map[string]string{"on": "1", "off": "0"}[off] {
-		add(RepairSettings, "has disable_ipv6 %s, which was set %s", map[string]string{"1": "on", "0": "off"}[s.ipv6Off], off)
+	if off := ipv6Off(*want.Interface); !want.Free && !want.OwnIPv6 && s.ipv6Off != "" && s.ipv6Off != off {
+		add(RepairSettings, "has disable_ipv6=%s, and %s was set", s.ipv6Off, off)
 	}
 	return list
+}
+
+// ipv6Off is the sysctl disable_ipv6 of an interface.
+func ipv6Off(i plan.Interface) string {
+	if slices.ContainsFunc(i.Addresses, isIPv6) {
+		return "0"
+	}
+	return "1"
 }
 
 func isIPv6(prefix string) bool { return strings.Contains(prefix, ":") }

@@ -154,9 +154,12 @@ func (v *View) xdpDifference(l plan.Link, e plan.Endpoint, now *XDP) string {
 	return ""
 }
 
-// Filtered is true where the packets of bridges in a holder's namespace go through the tables of iptables:
-// somebody has loaded br_netfilter since, which starts with that on.
-func Filtered(h Holder) (filtered bool, err error) {
+// Filtered is true where the packets of a link that is a bridge go through the tables of iptables in a
+// holder's namespace: somebody has loaded br_netfilter since, which starts with that on.
+func Filtered(h Holder, l plan.Link) (filtered bool, err error) {
+	if l.Kind != spec.LinkBridge {
+		return false, nil
+	}
 	return filtered, inside(h, func(ns *netns.Namespace, _ *netlink.Handle) error {
 		return ns.Do(func() error {
 			for _, table := range netfilterTables {

@@ -94,6 +94,10 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	}
 	describe(device, values)
 	values["ipv6"] = "off"
+	err = ns.Sysctl("net/ipv6/conf/"+i.Name+"/disable_ipv6", ipv6Off(i))
+	if err != nil && !(errors.Is(err, netns.ErrNoSysctl) && ipv6Off(i) == "1") { // a kernel without IPv6
+		return err
+	}
 	if err := removeOtherAddresses(handle, device, i.Addresses); err != nil {
 		return err
 	}
@@ -103,9 +107,6 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 			return fmt.Errorf("address %q: %w", address, err)
 		}
 		if parsed.IP.To4() == nil {
-			if err := ns.Sysctl("net/ipv6/conf/"+i.Name+"/disable_ipv6", "0"); err != nil {
-				return err
-			}
 			values["ipv6"] = "on"
 			// No duplicate address detection: the plan assigns each address once.
 			parsed.Flags = unix.IFA_F_NODAD

@@ -126,7 +126,7 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 		return nil, err
 	}
 	log := filepath.Join(p.Logs, n.Name+".container.log")
-	c := ociContainer{bundle: b, driver: n.OCI.Driver, token: joins.token, log: log, image: unpacked.Root}
+	c := ociContainer{bundle: b, driver: n.OCI.Driver, group: group, token: joins.token, log: log, image: unpacked.Root}
 	create, start := c.create, c.start
 	if manage := ociDrivers[n.OCI.Driver].manage; manage != nil {
 		m := managed{ociContainer: c, init: p.InitPath, manage: manage}

@@ -133,12 +133,16 @@ func ociFileSystems() []specs.Mount {
 	}
 }
 
-// ociBinds are bind mounts; what is read-only is so all the way down ("rro", mount_setattr(2)).
+// ociBinds are bind mounts; a folder that is read-only is so all the way down ("rro",
+// mount_setattr(2)), for which crun 1.8 takes no file.
 func ociBinds(binds []bind) []specs.Mount {
 	var list []specs.Mount
 	for _, b := range binds {
 		options := []string{"rbind"}
-		if b.readOnly {
+		switch {
+		case b.readOnly && b.file:
+			options = append(options, "ro")
+		case b.readOnly:
 			options = append(options, "rro")
 		}
 		list = append(list, specs.Mount{Destination: b.target, Type: "bind", Source: b.source, Options: options})

@@ -84,6 +84,8 @@ func checkCrun() error {
 type ociContainer struct {
 	bundle
 	driver spec.OCIDriver
+	// group is the container's control group, below every hierarchy.
+	group string
 	// token is in the environment of all that the driver starts: by it that is found should nines die
 	// meanwhile.
 	token string

@@ -92,12 +92,15 @@ func (m managed) create(ctx context.Context) (proc.Identity, error) {
 	if err != nil {
 		return proc.Identity{}, fmt.Errorf("%w: %s", err, LastLines(m.driverLog(), m.log))
 	}
+	// Another process may have its number by now, but not its control group. What it has for its
+	// environment is that of the runtime until it becomes what it shall run.
 	id, err := proc.Of(pid)
-	if err == nil && pid > 0 {
-		var ours bool
-		if ours, err = id.Holds(m.token); ours {
+	if err == nil {
+		inside, failed := inGroup(pid, m.group)
+		if inside {
 			return id, nil
 		}
+		err = failed
 	}
 	return proc.Identity{}, fmt.Errorf("%w: %s", errors.Join(errEnded, err), LastLines(m.log))
 }

@@ -60,8 +60,8 @@ func Serve(folder, command string, nines io.ReadWriteCloser) error {
 	if err != nil {
 		return err
 	}
-	defer session.Close()
-	ready, err := session.OpenStream() // nines waits for it
+	defer func() { _ = session.Close() }() // what ends it ends this
+	ready, err := session.OpenStream()     // nines waits for it
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func link(target, path string) error {
 // pass joins a connection to a stream of its own. It ends with nines' side: what the caller still sends then
 // is read by nobody.
 func pass(conn *net.UnixConn, session *yamux.Session) {
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	stream, err := session.OpenStream()
 	if err != nil {
 		return
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	go func() {
 		_, _ = io.Copy(stream, conn)
 		_ = stream.Close() // the caller has gone, which nines sees
