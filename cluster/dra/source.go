@@ -73,7 +73,7 @@ func (all *Inventory) add(s Source, socket string) error {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
 	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU}
-	if s.Tier == spec.LinkSwitch {
+	if base.IsSocket() {
 		if s.Parent != "" || s.Addresses.IsValid() {
 			return fmt.Errorf("a switch has no parent, and its ports no addresses: leave them out")
 		}
@@ -110,7 +110,7 @@ func (all *Inventory) add(s Source, socket string) error {
 // portName is the name of a device: a DNS label.
 func portName(p port.Port, number int) string {
 	name := string(p.Tier)
-	if p.Parent != port.SwitchParent || p.Tier != spec.LinkSwitch {
+	if p.Parent != port.SwitchParent || !p.IsSocket() {
 		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
 			switch {
 			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -128,7 +128,7 @@ func portName(p port.Port, number int) string {
 func (all Inventory) withoutSwitch() Inventory {
 	rest := Inventory{Ports: map[string]port.Port{}}
 	for name, p := range all.Ports {
-		if p.Tier != spec.LinkSwitch {
+		if !p.IsSocket() {
 			rest.Ports[name] = p
 		}
 	}

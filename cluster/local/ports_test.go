@@ -47,21 +47,6 @@ func TestPodsHavePorts(t *testing.T) {
 			t.Errorf("it sees %s, %v", text, err)
 		}
 	})
-	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
-		eventually(t, "the claim's status", func(ctx context.Context) error {
-			claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{})
-			if err != nil {
-				return err
-			}
-			for _, claim := range claims.Items {
-				if claim.OwnerReferences[0].Name == "with-interface" && len(claim.Status.Devices) == 1 && claim.Status.Devices[0].NetworkData.InterfaceName == "fast0" {
-					return nil
-				}
-			}
-			log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "daemonset/nines-ports", "--tail", "8")
-			return fmt.Errorf("%w: %s", errNotYet, log)
-		})
-	})
 	t.Run("BetweenNodes", func(t *testing.T) {
 		c.withPort("a", "n1")
 		c.withPort("b", "n2")
@@ -77,6 +62,21 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("a", "b")
 	})
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
+	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
+		eventually(t, "the claim's status", func(ctx context.Context) error {
+			claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for _, claim := range claims.Items {
+				if claim.OwnerReferences[0].Name == "with-interface" && len(claim.Status.Devices) == 1 && claim.Status.Devices[0].NetworkData.InterfaceName == "fast0" {
+					return nil
+				}
+			}
+			log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
+			return fmt.Errorf("%w: %s", errNotYet, log)
+		})
+	})
 	t.Run("Killed", func(t *testing.T) { c.portsSurviveKills(t) })
 	c.gone("with-interface", "sender", "receiver")
 	for _, node := range []string{"n1", "n2"} {
@@ -99,7 +99,7 @@ func (c *cluster) running(name string) {
 		}
 		events, _, _ := c.run("kubectl", "--name", clusterName, "--", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "custom-columns=M:.message")
 		drivers, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "pods", "-o", "wide")
-		log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "daemonset/nines-ports", "--tail", "8")
+		log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
 		return fmt.Errorf("%w: %s: %s\n%s\n%s", errNotYet, pod.Status.Phase, events, drivers, log)
 	})
 }
