@@ -248,11 +248,7 @@ func (c *deviceCheck) fabric() (gone bool) {
 		}
 		view := fabric
 		if link.Of(planned.Kind).OwnNamespace {
-			at := slices.IndexFunc(programs, func(p ProgramState) bool { return p.Link == planned.Name && p.Alive })
-			if at < 0 {
-				continue
-			}
-			if view, err = link.Look(link.Holder{PID: programs[at].PID}); err != nil {
+			if view, err = c.ownView(planned, programs); err != nil {
 				if !isEnding(err) {
 					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
 				}
@@ -262,6 +258,24 @@ func (c *deviceCheck) fabric() (gone bool) {
 		c.link(planned, view)
 	}
 	return false
+}
+
+// ownView is what there is in a link's own network namespaces.
+func (c *deviceCheck) ownView(planned plan.Link, programs []ProgramState) (*link.View, error) {
+	programs = slices.DeleteFunc(slices.Clone(programs), func(p ProgramState) bool { return p.Link != planned.Name })
+	holders, err := c.ownHolders(planned, programs)
+	if err != nil {
+		return nil, err
+	}
+	all := &link.View{}
+	for _, pid := range holders {
+		view, err := link.Look(link.Holder{PID: pid})
+		if err != nil {
+			return nil, err
+		}
+		all.Devices = append(all.Devices, view.Devices...)
+	}
+	return all, nil
 }
 
 // link compares a link's devices outside its nodes. Those that went with an end in a node are told of there.

@@ -46,6 +46,9 @@ func TestATunnelCarriesPackets(t *testing.T) {
 					}
 				}
 				overTheCable(t, lab, kind)
+				if faults := statusOf(lab.Name()).Faults; len(faults) > 0 {
+					t.Errorf("it is whole, and has the faults %q", faults)
+				}
 				if err := lab.Down(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -105,6 +108,20 @@ func TestACutTunnelPassesNothing(t *testing.T) {
 	if left := cuts(t, lab); left > 0 {
 		t.Errorf("%d steps of the cut are left", left)
 	}
+}
+
+// TestATunnelWithoutAHostIsTold ends the namespace of one of its hosts.
+func TestATunnelWithoutAHostIsTold(t *testing.T) {
+	needTunnel(t, spec.LinkVXLAN)
+	lab := up(t, star("vxlan", 2, 1500))
+	holders, err := lab.ownHolders(lab.Plan().Links[0], nil)
+	if err != nil || len(holders) != 2 {
+		t.Fatalf("its hosts are %v, %v", holders, err)
+	}
+	if err := syscall.Kill(holders[1], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "that it is gone is told", func() bool { return len(statusOf(lab.Name()).Faults) > 0 })
 }
 
 // TestAnOVNSwitchThatDiesIsTold ends the switch of one host.

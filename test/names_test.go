@@ -13,9 +13,9 @@ import (
 var named = map[string][]string{
 	`\bRuntime(Netns|LXC|OCI|Host|VM|Pod)\b`: {"spec/runtimes.go", "lab/node/runtime.go"},
 	`\bApp(Forward|Reflect|Route)\b`:         {"spec/app.go"},
-	`\bLink(Veth|Bridge|Macvlan|XDP|Memif|Switch|Testpmd|OVS|OVSDPDK|VPP|Snabb|SRIOV|Passthrough|PodNetwork)\b`: {
-		"spec/link_kinds.go", "lab/link/", "cluster/port/",
-		"measure/baseline.go", "test/bench/", // each wants links of certain kinds
+	`\bLink(Veth|Bridge|Macvlan|XDP|Memif|Switch|Testpmd|OVS|OVSDPDK|VPP|Snabb|SRIOV|Passthrough|PodNetwork|VXLAN|OVN)\b`: {
+		"spec/link_kinds.go", "lab/link/",
+		"measure/baseline.go", "test/bench/", "cluster/port/kind.go", // each wants links of certain kinds
 	},
 }
 
