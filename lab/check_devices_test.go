@@ -97,7 +97,6 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a bridge whose packets go through iptables", words("sysctl -q -w net.bridge.bridge-nf-call-iptables=1"), fabric, "link lan", "its packets go through iptables"},
 		{"a bridge that asks for groups", words("ip link set %s type bridge mcast_snooping 1", device("lan")), fabric, "link lan", "has multicast snooping on"},
 		{"a bridge that forgets", words("ip link set %s type bridge ageing_time 1000", device("lan")), fabric, "link lan", "forgets addresses after 10 s"},
-		{"a bridge that filters", words("ip link set %s type bridge vlan_filtering 1", device("lan")), fabric, "link lan", "filters VLANs"},
 		{"a pair without its program", words("ip link set dev %s xdp off", end("a", "p")), fabric, "link pair", "has lost its XDP program"},
 		{"a pair with another program", words("ip -force link set dev %s xdpdrv obj %s sec xdp.frags", end("a", "p"), object), fabric, "link pair", "no longer leads to " + end("b", "p")},
 		{"a switch with another program", words("ip -force link set dev %s xdpdrv obj %s sec xdp.frags", end("c", "x"), object), fabric, "link x", "has the XDP program pair"},

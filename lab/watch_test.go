@@ -452,11 +452,15 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	if !watcher.Alive() {
 		t.Fatal("there is no watcher")
 	}
+	eventually(t, "the watcher is at work", func() bool {
+		_, err := os.Stat(lab.state.health())
+		return err == nil
+	})
 	var before unix.Rlimit
 	if err := unix.Prlimit(watcher.PID, unix.RLIMIT_NOFILE, nil, &before); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Prlimit(watcher.PID, unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil); err != nil { // Go raises a limit at the start
+	if err := unix.Prlimit(watcher.PID, unix.RLIMIT_NOFILE, &unix.Rlimit{Max: before.Max}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil { // the journal changes

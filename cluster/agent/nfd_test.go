@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	nfd "sigs.k8s.io/node-feature-discovery/api/nfd/v1alpha1"
@@ -54,6 +55,11 @@ func TestNodeFeatureDiscoveryLabelsTheNode(t *testing.T) {
 	plane.Apply(t, definitions)
 	plane.Node(t, "n1", map[string]string{"nines.dev/isolated-cpus": "2"}) // as the agent sets by itself
 	plane.Node(t, "n2", nil)
+	// As each kubelet's node has some: without any, nfd-master's patch of its annotations is refused.
+	if _, err := plane.Kube.CoreV1().Nodes().Patch(t.Context(), "n1", types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"example.org/a-kubelets":"own"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	kube, err := kubernetes.NewForConfig(agentConfig(plane, "n1"))
 	if err != nil {
 		t.Fatal(err)

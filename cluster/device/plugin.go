@@ -92,7 +92,7 @@ func (p *Plugin) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, err = kubelet.NewRegistrationClient(conn).Register(ctx, &kubelet.RegisterRequest{
 		Version: kubelet.Version, Endpoint: p.socket(), ResourceName: Domain + p.Name,
 		Options: &kubelet.DevicePluginOptions{},

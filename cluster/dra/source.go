@@ -110,7 +110,7 @@ func (all *Inventory) add(s Source, socket string) error {
 // portName is the name of a device: a DNS label.
 func portName(p port.Port, number int) string {
 	name := string(p.Tier)
-	if p.Parent != port.SwitchParent || !p.IsSocket() {
+	if !p.IsSocket() {
 		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
 			switch {
 			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
