@@ -11,8 +11,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"nines.dev/nines/test/labtest"
 )
 
 // TestPodsHavePortsByMultus has the device plugin as a DaemonSet, which installs the CNI plugin, by the
@@ -52,7 +50,6 @@ func TestPodsHavePortsByMultus(t *testing.T) {
 		c.kubectl("exec", "socket", "--", "test", "-S", seen[0].Socket)
 		c.toldOf("socket", seen[0].Socket)
 	})
-	t.Run("Killed", func(t *testing.T) { c.multusSurvivesKills(t) })
 	c.away("fast", "socket")
 	eventually(t, "the node has its ports back", func(context.Context) error {
 		held := c.onNode("n1", "find", "/run/nines/ports", "-mindepth", "1", "-not", "-name", ".switch")
@@ -122,60 +119,5 @@ func (c *cluster) away(pods ...string) {
 			return fmt.Errorf("%w: %d are still there", errNotYet, left)
 		}
 		return nil
-	})
-}
-
-// multusSurvivesKills makes pods with ports, and kills the kubelet and containerd meanwhile: each pod gets
-// a port, and no two the same.
-func (c *cluster) multusSurvivesKills(t *testing.T) {
-	rounds := 1
-	if labtest.Long() {
-		rounds = 10
-	}
-	for round := range rounds {
-		var pods []string
-		for i := range 5 {
-			name := fmt.Sprintf("m%d-%d", round, i)
-			pods = append(pods, name)
-			c.byMultus(name)
-			switch i {
-			case 1:
-				c.kill(t, "n1", "kubelet")
-			case 3:
-				c.kill(t, "n1", "containerd")
-			}
-		}
-		ports, addresses := map[string]string{}, map[string]string{}
-		for _, name := range pods {
-			c.running(name)
-			address, port := c.address(name, "net1"), c.sees(name)[0].Port
-			if other := ports[port] + addresses[address]; other != "" {
-				t.Errorf("%s has the port %s with %s, as %s", name, port, address, other)
-			}
-			ports[port], addresses[address] = name, name
-		}
-		c.away(pods...)
-	}
-}
-
-// byMultus makes a pod like the example's with an interface.
-func (c *cluster) byMultus(name string) {
-	c.t.Helper()
-	eventually(c.t, "make pod "+name, func(ctx context.Context) error {
-		like, err := c.client().CoreV1().Pods("default").Get(ctx, "fast", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		zero := int64(0)
-		pod := &v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"k8s.v1.cni.cncf.io/networks": "card"}},
-			Spec:       v1.PodSpec{Containers: like.Spec.Containers, TerminationGracePeriodSeconds: &zero},
-		}
-		pod.Spec.Containers[0].VolumeMounts = nil
-		_, err = c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
-			return nil
-		}
-		return err
 	})
 }
