@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/containernetworking/cni/libcni"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -56,7 +57,7 @@ func example(t *testing.T, file string, document []byte) {
 	}
 	into := map[string]any{
 		"Pod": &corev1.Pod{}, "Deployment": &appsv1.Deployment{}, "NodeLatency": &v1alpha1.NodeLatency{},
-		"ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{},
+		"ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{}, "NetworkAttachmentDefinition": &attachment{},
 	}[kind.Kind]
 	if into == nil {
 		t.Fatalf("%s has an object of kind %q", file, kind.Kind)
@@ -66,12 +67,16 @@ func example(t *testing.T, file string, document []byte) {
 	}
 	switch object := into.(type) {
 	case *corev1.Pod:
-		if len(object.Spec.ResourceClaims) > 0 {
+		if len(object.Spec.ResourceClaims) > 0 || object.Annotations["k8s.v1.cni.cncf.io/networks"] != "" {
 			return // it asks for a port, which may be all
 		}
 		wished(t, file, object.Name, object.Annotations)
 	case *appsv1.Deployment:
 		wished(t, file, object.Name, object.Spec.Template.Annotations)
+	case *attachment:
+		if _, err := libcni.NetworkPluginConfFromBytes([]byte(object.Spec.Config)); err != nil {
+			t.Errorf("%s: %s: %v", file, object.Name, err)
+		}
 	case *v1alpha1.NodeLatency:
 		for _, f := range figure.Read(object.Figures) {
 			if f.StateAt(f.MeasuredAt.Add(time.Minute)) != figure.Fresh {
@@ -79,6 +84,15 @@ func example(t *testing.T, file string, document []byte) {
 			}
 		}
 	}
+}
+
+// attachment is Multus's NetworkAttachmentDefinition.
+type attachment struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              struct {
+		Config string `json:"config"`
+	} `json:"spec"`
 }
 
 func wished(t *testing.T, file, name string, annotations map[string]string) {
