@@ -50,12 +50,20 @@ const registryPatience = 10 * time.Second
 // lockRegistry locks the list of labs, so that two labs that start at the same time see each
 // other's names and prefixes.
 func lockRegistry() (*flock.Lock, error) {
-	dir := filepath.Join(Root(), "labs")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return nil, needRoot(err)
-		}
-		return nil, fmt.Errorf("make the folder of labs: %w", err)
+	if err := makeFolderOfLabs(); err != nil {
+		return nil, err
 	}
 	return takeLock(filepath.Join(Root(), "lock"), "", registryPatience)
+}
+
+// makeFolderOfLabs makes it, and the state folder, where this host has had no lab since it booted.
+func makeFolderOfLabs() error {
+	err := os.MkdirAll(filepath.Join(Root(), "labs"), 0o755)
+	if errors.Is(err, fs.ErrPermission) {
+		return needRoot(err)
+	}
+	if err != nil {
+		return fmt.Errorf("make the folder of labs: %w", err)
+	}
+	return nil
 }

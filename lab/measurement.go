@@ -54,6 +54,9 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		o.Labs = append(o.Labs, p.Name)
 		o.Prefixes = append(o.Prefixes, p.Prefix)
 	}
+	if err := makeFolderOfLabs(); err != nil {
+		return nil, err
+	}
 	held, err := takeLock(measurementLock(), experiment, 0)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) {
 		return nil, fmt.Errorf("%s, and two measurements at once would disturb each other; wait for it, or end it",

@@ -32,6 +32,13 @@ func begin(t *testing.T, plans ...*plan.Plan) *Measurement {
 	return m
 }
 
+// The first measurement of a host finds no state folder.
+func TestTheFirstMeasurementOfAHostBegins(t *testing.T) {
+	labtest.Root(t)
+	t.Setenv("NINES_STATE_DIR", filepath.Join(t.TempDir(), "nines"))
+	begin(t, planOf(t, pairLab("tbfirst", "")))
+}
+
 func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
 	labtest.Root(t)
 	ctx, text := context.Background(), pairLab("tbheld", "")

@@ -49,7 +49,7 @@ func TestAProgramThatDoesNotRunIsSaid(t *testing.T) {
 	c := newCluster(t)
 	before := host(t)
 	real, broken := os.Getenv(local.FolderVariable), t.TempDir()
-	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "cni"} {
+	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "cni", "nines-cni"} {
 		if err := os.Symlink(filepath.Join(real, name), filepath.Join(broken, name)); err != nil {
 			t.Fatal(err)
 		}
