@@ -19,7 +19,7 @@ import (
 // appliedPods is a lab that is changed while it is up.
 const appliedPods = `
 name: cluster-apply
-prefix: tbapplied
+prefix: tbapply
 topology:
   nodes:
     client: {runtime: pod, host: n1}
@@ -57,7 +57,7 @@ func (c *cluster) applies(t *testing.T, call func(...string) (string, error)) {
 	}
 	third := []string{"  links:", "    third: {runtime: pod, host: n1}\n  links:", `"server:eth0"]`, `"server:eth0", "third:eth0"]`}
 	selected := []string{"topology:", "cluster: {selector: {nines-test/measures: \"yes\"}}\ntopology:", ", host: n1", "", ", host: n2", ""}
-	before := c.podsOf(t, "tbapplied-")
+	before := c.podsOf(t, "tbapply-")
 	for _, change := range c.changesOfPods(call, third, selected) {
 		// One after the other: each begins with what the last has left.
 		if !t.Run(change.what, func(t *testing.T) {
@@ -69,7 +69,7 @@ func (c *cluster) applies(t *testing.T, call func(...string) (string, error)) {
 			if err != nil || !strings.HasSuffix(out, change.says) {
 				t.Fatalf("apply: %v: it says\n%s\nand not\n%s", err, out, change.says)
 			}
-			now := c.podsOf(t, "tbapplied-")
+			now := c.podsOf(t, "tbapply-")
 			on := map[string]string{}
 			for name, pod := range now {
 				on[name] = pod.Spec.NodeName
@@ -115,7 +115,7 @@ func (c *cluster) changesOfPods(call func(...string) (string, error), third, sel
 		{
 			what: "APodThatSomebodyHasDeleted", edit: []string{"server: {runtime: pod, host: n2", "server: {runtime: pod, host: n1"},
 			do: func(t *testing.T) {
-				c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbapplied-client")
+				c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbapply-client")
 				eventually(t, "nines knows that the node is dead", func(context.Context) error {
 					if out, _ := call("check", "cluster-apply"); !strings.Contains(out, "its pod has ended") {
 						return fmt.Errorf("%w: %s", errNotYet, out)
