@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sort"
 
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/thread"
 )
 
 // Probe tries the features that files do not prove, in a temporary network namespace. It
@@ -28,11 +28,13 @@ func Probe(ctx context.Context) ([]Feature, error) {
 	}
 	done := make(chan answer, 1)
 	go func() {
-		// The thread is never unlocked, so it ends with this goroutine, and the
-		// namespace and all devices in it end with the thread.
-		runtime.LockOSThread()
-		features, err := probeHere()
-		done <- answer{features, err}
+		// The namespace and all devices in it end with the thread.
+		var a answer
+		a.err = thread.Ending(func() (err error) {
+			a.features, err = probeHere()
+			return err
+		})
+		done <- a
 	}()
 	select {
 	case a := <-done:

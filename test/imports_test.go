@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"kernel/ledger":    {"kernel/flock", "kernel/replace"},
 	"kernel/netns":     {},
 	"kernel/proc":      {},
+	"kernel/thread":    {},
 	"kernel/cgroup":    {},
 	"kernel/cpulist":   {},
 	"kernel/files":     {},
@@ -43,7 +44,7 @@ var mayImport = map[string][]string{
 	"kernel/ethtool":   {"kernel/netns"},                   // in its tests
 	"kernel/pci":       {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
-	"host":        {"terminal", "kernel/ethtool", "kernel/files", "kernel/pci"},
+	"host":        {"terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/pci"},
 	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal", "kernel/ethtool"}, // ethtool: in its tests
 
@@ -77,7 +78,7 @@ var mayImport = map[string][]string{
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image", "image", "fault"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/agent", "vm/boot", "vm/image", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
 

@@ -104,7 +104,8 @@ func (c *cluster) changesOfPods(call func(...string) (string, error), third, sel
 	changes := []podChange{
 		{what: "NothingChanges", says: "nothing to change\n", on: both, stays: "client server"},
 		{
-			what: "APodMore", edit: third, says: "added nodes: third\nadded endpoints: third:eth0\n",
+			// With one other end, the server's engine has a peer; with two, none.
+			what: "APodMore", edit: third, says: "added nodes: third\nadded endpoints: third:eth0\nrestarted engines: server\n",
 			on: map[string]string{"client": "n1", "server": "n2", "third": "n1"}, stays: "client server",
 		},
 		{

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/kernel/thread"
 )
 
 // Detached starts a command in a node that outlives its starter, with its output
@@ -61,22 +61,15 @@ func WriteInside(r *Running, path, value string) error {
 
 // Inside calls f on a thread in the ipc and uts namespaces of a node, and nowhere else of it.
 func Inside(r *Running, f func() error) error {
-	done := make(chan error)
-	go func() {
-		// A thread that was in other namespaces must not be reused: the Go runtime ends it with
-		// this goroutine.
-		runtime.LockOSThread()
-		done <- func() error {
-			fd, err := unix.PidfdOpen(r.PID, 0)
-			if err != nil {
-				return os.NewSyscallError("pidfd_open", err)
-			}
-			defer unix.Close(fd)
-			if err := unix.Setns(fd, unix.CLONE_NEWIPC|unix.CLONE_NEWUTS); err != nil {
-				return os.NewSyscallError("setns", err)
-			}
-			return f()
-		}()
-	}()
-	return <-done
+	return thread.Ending(func() error {
+		fd, err := unix.PidfdOpen(r.PID, 0)
+		if err != nil {
+			return os.NewSyscallError("pidfd_open", err)
+		}
+		defer unix.Close(fd)
+		if err := unix.Setns(fd, unix.CLONE_NEWIPC|unix.CLONE_NEWUTS); err != nil {
+			return os.NewSyscallError("setns", err)
+		}
+		return f()
+	})
 }

@@ -3,49 +3,27 @@ package node
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/thread"
 )
 
 // inMountNamespace calls f on a thread with a mount namespace of its own, which what f starts
 // inherits. The thread ends with it. What is mounted or unmounted on the host later shows in the
 // namespace, but not the other way: it holds nothing that the host lets go.
 func inMountNamespace(f func() error) error {
-	done := make(chan error)
-	go onEndingThread(func() {
-		done <- func() error {
-			// The folders and umask of threads are shared; a namespace of mounts has its own.
-			if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-				return os.NewSyscallError("unshare", err)
-			}
-			if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-				return fmt.Errorf("keep mounts from the host: %w", err)
-			}
-			return f()
-		}()
+	return thread.Ending(func() error {
+		// The folders and umask of threads are shared; a namespace of mounts has its own.
+		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+			return os.NewSyscallError("unshare", err)
+		}
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			return fmt.Errorf("keep mounts from the host: %w", err)
+		}
+		return f()
 	})
-	return <-done
-}
-
-// onEndingThread calls f, on a new goroutine, on a thread that ends with it. The main thread never
-// ends (mexit in Go's runtime/proc.go), and what it has is what /proc shows of the whole process: so
-// if the goroutine has that one, it keeps it from f.
-func onEndingThread(f func()) {
-	runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
-	if unix.Gettid() != unix.Getpid() {
-		f()
-		return
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		f()
-	}()
-	<-done
-	runtime.UnlockOSThread()
 }
 
 // mountOverlay mounts a read-only tree with a layer of changes (filesystems/overlayfs.rst). It uses

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/thread"
 	"nines.dev/nines/spec"
 )
 
@@ -87,12 +87,7 @@ func CheckScheduling(s *spec.Scheduling) error {
 			}
 		}
 	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		done <- tryScheduling(s, group)
-	}()
-	err := <-done
+	err := thread.Ending(func() error { return tryScheduling(s, group) })
 	if errors.Is(err, unix.EPERM) {
 		return lacksRealTime("this process may not set "+schedulingOption(s), err)
 	}
