@@ -51,17 +51,24 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 			c.node(n)
 		}
 	}
+	c.hostEnd()
 	if fabricGone := c.fabric(); fabricGone {
 		return []Fault{l.deadFabric()}, errors.Join(c.failures...) // just now
 	}
-	if l.plan.Management != nil && !c.explained["link "+l.plan.Management.Link] {
-		fault, unseen := l.hostEndFault()
-		if fault != nil {
-			c.faults = append(c.faults, *fault)
-		}
-		c.fail(unseen)
-	}
 	return c.faults, errors.Join(c.failures...)
+}
+
+// hostEnd compares the host's end of the management network. With it goes the fabric's.
+func (c *deviceCheck) hostEnd() {
+	if c.plan.Management == nil || c.explained["link "+c.plan.Management.Link] {
+		return
+	}
+	fault, unseen := c.hostEndFault()
+	c.fail(unseen)
+	if fault != nil {
+		c.faults = append(c.faults, *fault)
+		c.explained[fault.Part] = true
+	}
 }
 
 func (c *deviceCheck) fail(err error) {
