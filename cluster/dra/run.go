@@ -77,7 +77,8 @@ func (s *Service) Run(ctx context.Context) error {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		Sandboxes{Keeper: s.Driver.Keeper}.Serve(ctx, s.Runtime)
+		attached := func(ctx context.Context, held []port.Held) error { return Tell(ctx, s.Kube, s.Driver.Node, held) }
+		Sandboxes{Keeper: s.Driver.Keeper, Attached: attached}.Serve(ctx, s.Runtime)
 	}()
 	defer func() { <-served }()
 	s.follow(ctx, helper)

@@ -18,12 +18,43 @@ import (
 // of the runtime by the Node Resource Interface.
 type Sandboxes struct {
 	Keeper port.Keeper
+	// Attached is told of the ports of a claim, once they are in the pod; may be nil.
+	Attached func(context.Context, []port.Held) error
 }
 
 // RunPodSandbox attaches a pod's ports before any container of it is made. If it fails, so does the pod's
 // start, and the kubelet tries again.
 func (s Sandboxes) RunPodSandbox(ctx context.Context, pod *api.PodSandbox) error {
-	return s.attach(ctx, pod)
+	if err := s.attach(ctx, pod); err != nil {
+		return err
+	}
+	// The pod's start does not wait for what only people read.
+	go s.tell(context.WithoutCancel(ctx), pod.GetUid())
+	return nil
+}
+
+// tellPatience bounds telling of a pod's ports.
+const tellPatience = 30 * time.Second
+
+// tell tells of each claim of a pod.
+func (s Sandboxes) tell(ctx context.Context, pod string) {
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	held, err := s.Keeper.Held()
+	claims := map[string][]port.Held{}
+	for _, h := range held {
+		if h.Pod.UID == pod {
+			claims[h.Holder] = append(claims[h.Holder], h)
+		}
+	}
+	for _, ports := range claims {
+		if s.Attached != nil && err == nil {
+			err = s.Attached(ctx, ports)
+		}
+	}
+	if err != nil {
+		slog.Warn("tell of a pod's ports", "error", err)
+	}
 }
 
 // CreateContainer attaches what is missing: the pod may have been started while no driver ran.

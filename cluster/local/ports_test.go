@@ -62,6 +62,21 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("a", "b")
 	})
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
+	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
+		eventually(t, "the claim's status", func(ctx context.Context) error {
+			claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for _, claim := range claims.Items {
+				if claim.OwnerReferences[0].Name == "with-interface" && len(claim.Status.Devices) == 1 && claim.Status.Devices[0].NetworkData.InterfaceName == "fast0" {
+					return nil
+				}
+			}
+			log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
+			return fmt.Errorf("%w: %s", errNotYet, log)
+		})
+	})
 	t.Run("Killed", func(t *testing.T) { c.portsSurviveKills(t) })
 	c.gone("with-interface", "sender", "receiver")
 	for _, node := range []string{"n1", "n2"} {
