@@ -2,13 +2,9 @@ package image
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"syscall"
-	"time"
 
 	"nines.dev/nines/exit"
 )
@@ -41,16 +37,8 @@ func buildDefinition(ctx context.Context, dir, file string) (tree string, err er
 	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc", "--",
 		distrobuilder, "build-dir", file, tree, "--cache-dir="+filepath.Join(dir, "cache"), "--sources-dir="+filepath.Join(dir, "sources"), "--keep-sources=false")
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	said := &tail{}
-	cmd.Stdout, cmd.Stderr = said, said
-	cmd.WaitDelay = time.Second
-	// The signal comes at the end of the thread that starts the program, prctl(2).
-	runtime.LockOSThread()
-	err = cmd.Run()
-	runtime.UnlockOSThread()
-	if err != nil {
-		return "", fmt.Errorf("%s build-dir %s: %w: %s", distrobuilder, file, err, said)
+	if err := runToEnd(cmd, distrobuilder+" build-dir "+file); err != nil {
+		return "", err
 	}
 	return tree, nil
 }

@@ -100,18 +100,23 @@ func (b building) run(ctx context.Context, program string, arguments ...string) 
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C",
 		"DEBIAN_FRONTEND=noninteractive", fmt.Sprintf("SOURCE_DATE_EPOCH=%d", b.epoch.Unix()),
 	}
+	return errors.Join(runToEnd(cmd, program), undo())
+}
+
+// runToEnd runs a program, called name in an error, which ends with this process.
+func runToEnd(cmd *exec.Cmd, name string) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr = said, said
 	cmd.WaitDelay = time.Second
 	// The signal comes at the end of the thread that starts the program, prctl(2).
 	runtime.LockOSThread()
-	err = cmd.Run()
+	err := cmd.Run()
 	runtime.UnlockOSThread()
 	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", program, err, said)
+		return fmt.Errorf("%s: %w: %s", name, err, said)
 	}
-	return errors.Join(err, undo())
+	return nil
 }
 
 // prepare gives the tree what a program needs while it runs, where the tree lacks it.

@@ -32,6 +32,26 @@ func begin(t *testing.T, plans ...*plan.Plan) *Measurement {
 	return m
 }
 
+// upMeasured brings up the lab of a measurement, and takes it down with the test.
+func upMeasured(t *testing.T, text string) *Lab {
+	t.Helper()
+	p := planOf(t, text)
+	m := begin(t, p)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := lab.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	return lab
+}
+
 // The first measurement of a host finds no state folder.
 func TestTheFirstMeasurementOfAHostBegins(t *testing.T) {
 	labtest.Root(t)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
@@ -16,20 +15,7 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 	labtest.Root(t)
 	needClient(t, "ipmitool")
 	text, password := powerText(t, "netns", "127.77.4.1")
-	p := planOf(t, text)
-	m := begin(t, p)
-	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-	})
+	lab := upMeasured(t, text)
 	c := console{t: t, address: "127.77.4.1", password: password, port: 6001}
 	pid := lab.PID("dut")
 	if said, code := c.ipmitool(17, "power", "reset"); code != 0 {

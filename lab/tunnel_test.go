@@ -156,7 +156,6 @@ func TestAnOVNSwitchThatDiesIsTold(t *testing.T) {
 // TestDownAfterUpWithTunnelsWasKilled kills nines at steps of making a lab with both kinds.
 func TestDownAfterUpWithTunnelsWasKilled(t *testing.T) {
 	needTunnel(t, spec.LinkOVN)
-	c := newCrasher(t)
 	text := `
 name: tbcrash
 topology:
@@ -165,10 +164,8 @@ topology:
     - {name: kernel, kind: vxlan, endpoints: ["a:k", "b:k"]}
     - {name: user, kind: ovn, endpoints: ["a:u", "b:u"]}
 `
-	c.prefix = planOf(t, text).Prefix
-	if err := os.WriteFile(c.whole, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	c := newCrasherOf(t, text, text)
+	c.furtherKinds = true
 	// Each seventh point: the tests of the whole lab go through every point of the same code.
 	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbcrash")

@@ -380,20 +380,7 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	}
 	check := fmt.Sprintf("{healthcheck: {exec: [sh, -c, 'test -e %s || { echo no file; exit 3; }'], interval: 100ms, timeout: 1m, retries: 2}}", fine)
 	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", check, 1)
-	p := planOf(t, text)
-	m := begin(t, p)
-	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lab.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-	})
+	lab := upMeasured(t, text)
 	if status := statusOf(lab.Name()); status.Healthy != 1 || status.Condition != ConditionMeasuring {
 		t.Errorf("when it is up: %+v", status)
 	}

@@ -135,8 +135,7 @@ func (s Sandboxes) Serve(ctx context.Context, socket string) {
 
 // connect serves the runtime until the connection ends.
 func (s Sandboxes) connect(ctx context.Context, socket string) error {
-	plugin, err := stub.New(s, stub.WithPluginName("nines-ports"), stub.WithPluginIdx("50"), stub.WithSocketPath(socket),
-		stub.WithOnClose(func() {}))
+	plugin, err := stub.New(s, stub.WithPluginName("nines-ports"), stub.WithPluginIdx("50"), stub.WithSocketPath(socket))
 	if err != nil {
 		return err
 	}

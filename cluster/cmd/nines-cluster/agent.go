@@ -11,28 +11,24 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"nines.dev/nines/cluster/agent"
 	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/agent/peer"
-	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 )
 
 // agentCall holds the options of nines cluster agent.
 type agentCall struct {
-	node, kubeconfig, listen, folder string
-	ovs                              string
-	tiers                            []string
-	load                             measure.Load
-	interval                         time.Duration
-	budget                           measure.Budget
-	idle                             float64
+	onNode
+	listen, folder, ovs string
+	tiers               []string
+	load                measure.Load
+	interval            time.Duration
+	budget              measure.Budget
+	idle                float64
 	// namespace is that of the agents, peers how many nodes are asked in a round, and echoPort where
 	// their packets come back from.
 	namespace string
@@ -67,8 +63,7 @@ With --on-broken evict it is moved, too, if another node holds its wish.`,
 		RunE: func(c *cobra.Command, _ []string) error { return call.run(c.Context()) },
 	}
 	f := c.Flags()
-	f.StringVar(&call.node, "node", os.Getenv("NODE_NAME"), "the node's name in the cluster")
-	f.StringVar(&call.kubeconfig, "kubeconfig", "", "how to reach the API server (default: as a pod does)")
+	call.flags(c)
 	f.StringVar(&call.ovs, "ovs", "/run/openvswitch", "the folder of the sockets of the node's Open vSwitch")
 	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
 	f.StringVar(&call.folder, "folder", os.TempDir(), "where trials have their files")
@@ -89,8 +84,8 @@ With --on-broken evict it is moved, too, if another node holds its wish.`,
 }
 
 func (a agentCall) run(ctx context.Context) error {
-	if a.node == "" {
-		return exit.Wrongf("no node is named: give --node, or NODE_NAME in the environment")
+	if err := checkNode(a.node); err != nil {
+		return err
 	}
 	if a.onBroken != onBrokenWarn && a.onBroken != onBrokenEvict {
 		return exit.Wrongf("--on-broken %q: there are %s and %s", a.onBroken, onBrokenWarn, onBrokenEvict)
@@ -106,15 +101,7 @@ func (a agentCall) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	config, err := a.access()
-	if err != nil {
-		return exit.Wrongf("find the API server: %w; give --kubeconfig", err)
-	}
-	kube, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	objects, err := client.New(config)
+	config, kube, objects, err := a.clients()
 	if err != nil {
 		return err
 	}
@@ -173,9 +160,3 @@ func (a agentCall) between(running *agent.Agent, agentPort uint16) (*peer.Server
 }
 
 // access is how the API server is reached: as a file says, or as a pod is told.
-func (a agentCall) access() (*rest.Config, error) {
-	if a.kubeconfig == "" {
-		return rest.InClusterConfig()
-	}
-	return clientcmd.BuildConfigFromFlags("", a.kubeconfig)
-}

@@ -2,22 +2,18 @@ package main
 
 import (
 	"context"
-	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/cluster/device"
-	"nines.dev/nines/cluster/port"
-	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 )
 
 // devicesCall holds the options of nines cluster devices.
 type devicesCall struct {
-	device.Service
-	keep    string
+	node string
+	givenPorts
 	install string
 }
 
@@ -39,26 +35,20 @@ on a node.`,
 		RunE: func(c *cobra.Command, _ []string) error { return call.run(c.Context()) },
 	}
 	f := c.Flags()
-	f.StringVar(&call.Node, "node", os.Getenv("NODE_NAME"), "the node's name in the cluster")
-	f.StringVar(&call.Sources, "ports", "/etc/nines/ports.yaml", "the file that says which ports nodes have")
-	f.StringVar(&call.keep, "folder", port.Folder, "where it is kept who has which port")
-	f.StringVar(&call.Switch, "switch", "", "the control socket of the node's switch (default: .switch in the folder)")
-	f.StringVar(&call.Kubelet, "kubelet", "/var/lib/kubelet", "the kubelet's folder")
+	nodeFlag(c, &call.node)
+	call.givenPorts.flags(c)
 	f.StringVar(&call.install, "install", "", "a folder to put the CNI plugin into, as nines")
 	return c
 }
 
 func (d devicesCall) run(ctx context.Context) error {
-	if d.Node == "" {
-		return exit.Wrongf("no node is named: give --node, or NODE_NAME in the environment")
+	if err := checkNode(d.node); err != nil {
+		return err
 	}
-	if !filepath.IsAbs(d.keep) {
-		return exit.Wrongf("--folder %s: give an absolute path, as the node has it", d.keep)
+	keeper, err := d.keeper()
+	if err != nil {
+		return err
 	}
-	if d.Switch == "" {
-		d.Switch = filepath.Join(d.keep, port.SwitchSocket)
-	}
-	d.Keeper = port.Keeper{Folder: d.keep, Note: func(text string) { slog.Warn(text) }}
 	if d.install != "" {
 		program, err := node.Program("nines-cni")
 		if err != nil {
@@ -68,5 +58,6 @@ func (d devicesCall) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.Run(ctx)
+	service := device.Service{Node: d.node, Sources: d.sources, Switch: d.control, Kubelet: d.kubelet, Keeper: keeper}
+	return service.Run(ctx)
 }
