@@ -208,9 +208,9 @@ func proveLivepatch(f *fixture, packets int) {
 	if came := received(instances(f, f.far)) - start; came < uint64(packets) {
 		f.Errorf("the module counted %d of %d packets", came, packets)
 	}
-	// Softirqs of the rest of the machine, more the longer the test takes. The devices'
-	// packets there and back would raise two for each packet.
-	if softirqs > uint64(packets)/6 {
+	// Softirqs of the rest of the machine, more the longer the test takes: 69 were seen, in which
+	// nobody polled a packet. The devices' packets there and back would raise two for each packet.
+	if softirqs > uint64(packets)/2 {
 		f.Errorf("%d packets there and back raised %d receive softirqs", packets, softirqs)
 	}
 	f.stop()

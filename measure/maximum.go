@@ -67,8 +67,8 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	}
 	if found.wrong != "" {
 		return r, &result.Skipped{Variables: r.variables, Reason: fmt.Sprintf(
-			"its rate is a part of the maximum, which was not found, since the trial at rate 0 (maxima/%s) is invalid: %s",
-			found.id, found.wrong)}, nil
+			"its rate is a part of the maximum, which was not found, since %d trials at rate 0 were invalid, the last (maxima/%s): %s",
+			maximumTries, found.id, found.wrong)}, nil
 	}
 	return r.settled(found), nil, nil
 }
@@ -116,21 +116,31 @@ func maximumOf(trial result.Trial, details result.Details) maximum {
 	return found
 }
 
+// maximumTries is how often the search for a maximum runs an invalid trial before it gives up: a
+// whole combination hangs on this one trial.
+const maximumTries = 3
+
 // findMaximum sends as fast as the port accepts packets and counts what arrives.
 func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run) (maximum, error) {
-	if err := b.set(ctx, most); err != nil {
-		return maximum{}, err
-	}
-	b.watch.Maximum(most.variables, most.stream.Lasts())
-	rec, err := b.trial(ctx, most, 1)
-	if err == nil {
-		err = b.whole()
-	}
-	if err != nil {
-		return maximum{}, fmt.Errorf("search for the maximum: %w", err)
-	}
-	if ctx.Err() != nil {
-		return maximum{}, context.Cause(ctx) // half a trial has no maximum
+	var rec result.Record
+	for range maximumTries {
+		if err := b.set(ctx, most); err != nil {
+			return maximum{}, err
+		}
+		b.watch.Maximum(most.variables, most.stream.Lasts())
+		var err error
+		if rec, err = b.trial(ctx, most, 1); err == nil {
+			err = b.whole()
+		}
+		if err != nil {
+			return maximum{}, fmt.Errorf("search for the maximum: %w", err)
+		}
+		if ctx.Err() != nil {
+			return maximum{}, context.Cause(ctx) // half a trial has no maximum
+		}
+		if rec.Trial.Verdict != result.Invalid {
+			break
+		}
 	}
 	trial, err := writer.AddMaximum(rec)
 	if err != nil {

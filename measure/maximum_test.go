@@ -73,16 +73,20 @@ func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
 	experiment, writer := prepare(t, "no-maximum", fractions, "repeat=1",
 		"topology.nodes.b.exec=[[nft, add, table, inet, cut], [nft, add, chain, inet, cut, in, '{ type filter hook input priority 0; }'], "+
 			"[nft, add, rule, inet, cut, in, udp, length, '>', '100', drop]]")
-	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
+	watch := &triedMaxima{tries: map[any]int{}}
+	if err := measureAll(context.Background(), experiment, writer, watch); err != nil {
 		t.Fatal(err)
 	}
 	noLabLeft(t)
+	if watch.tries[512.0] != maximumTries || watch.tries[64.0] == 0 {
+		t.Errorf("trials at rate 0 by frame size: %v", watch.tries)
+	}
 	summary := writer.Summary()
 	if len(summary.Trials) != 2 || len(summary.Skipped) != 2 {
 		t.Fatalf("%d trials and %d skipped, want 2 of each: %+v", len(summary.Trials), len(summary.Skipped), summary.Skipped)
 	}
 	for _, skipped := range summary.Skipped {
-		if skipped.Variables["traffic.frame_bytes"] != 512 || !strings.Contains(skipped.Reason, "maxima/0002) is invalid: no packet arrived") {
+		if skipped.Variables["traffic.frame_bytes"] != 512 || !strings.Contains(skipped.Reason, "3 trials at rate 0 were invalid, the last (maxima/0002): no packet arrived") {
 			t.Errorf("skipped %v: %s", skipped.Variables, skipped.Reason)
 		}
 	}
@@ -91,6 +95,16 @@ func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
 			t.Errorf("measured %v", trial.Variables)
 		}
 	}
+}
+
+// triedMaxima counts the trials at rate 0 of each frame size.
+type triedMaxima struct {
+	silent
+	tries map[any]int
+}
+
+func (m *triedMaxima) Maximum(variables map[string]any, _ time.Duration) {
+	m.tries[variables["traffic.frame_bytes"]]++
 }
 
 // TestALinkThatTheHostLacksLeavesTheOthers removes a feature from the inventory.
