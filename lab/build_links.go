@@ -1,0 +1,113 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+func holderOf(r *node.Running) link.Holder {
+	id, step := r.Holder()
+	return link.Holder{PID: id.PID, Step: step}
+}
+
+// newSite returns the Site for making links between the running nodes.
+func (b *builder) newSite() *link.Site {
+	site := &link.Site{
+		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
+		StateDir: b.state.dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
+	}
+	for _, r := range b.running.all() {
+		site.Nodes[r.Name] = holderOf(r)
+	}
+	return site
+}
+
+func (b *builder) makeLinks(ctx context.Context, w work) error {
+	b.site = b.newSite()
+	return node.Each(ctx, len(w.links), func(i int) error {
+		return b.site.Make(ctx, w.links[i].Link, w.links[i].endpoints)
+	})
+}
+
+// configure sets up the interfaces of new nodes and those that the work names.
+func (b *builder) configure(ctx context.Context, w work) error {
+	isNew := map[string]bool{}
+	for _, n := range w.nodes {
+		isNew[n.Name] = true
+	}
+	return node.Each(ctx, len(b.plan.Nodes), func(i int) error {
+		n := b.plan.Nodes[i]
+		var todo []plan.Interface
+		for _, iface := range n.Interfaces {
+			if !n.Apart() && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
+				todo = append(todo, iface)
+			}
+		}
+		// A new guest is set up from inside, and a pod by its cluster.
+		if n.Apart() || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
+			return nil
+		}
+		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {
+			return err
+		}
+		return b.sysctls(n)
+	})
+}
+
+// awaitLinks waits until the links of the work are ready: at both ends and in the fabric. So are
+// interfaces that were set up again.
+func (b *builder) awaitLinks(ctx context.Context, w work) error {
+	touched := map[string]bool{}
+	var links []plan.Link
+	for _, l := range w.links {
+		links = append(links, l.Link)
+		for _, e := range l.endpoints {
+			touched[e.Node] = true
+		}
+	}
+	for name := range w.interfaces {
+		nodeName, _, _ := strings.Cut(name, ":")
+		touched[nodeName] = true
+	}
+	var holders []link.Holder
+	for _, n := range b.plan.Nodes {
+		if touched[n.Name] {
+			holders = append(holders, holderOf(b.running.of(n.Name)))
+		}
+	}
+	for _, l := range w.links {
+		for _, h := range b.site.FabricsOf(l.Link) {
+			if !slices.Contains(holders, h) {
+				holders = append(holders, h)
+			}
+		}
+	}
+	if err := b.site.SettleFunctions(ctx, links); err != nil {
+		return err
+	}
+	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
+}
+
+// goneRoutes are routes that a node no longer has.
+func (b *builder) goneRoutes(n plan.Node) []spec.Route {
+	if b.before == nil {
+		return nil
+	}
+	old := findNode(b.before, n.Name)
+	if old == nil {
+		return nil
+	}
+	var gone []spec.Route
+	for _, r := range old.Routes {
+		if !slices.Contains(n.Routes, r) {
+			gone = append(gone, r)
+		}
+	}
+	return gone
+}

@@ -1,0 +1,132 @@
+package lab
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// place is where nodes are made.
+func (b *builder) place() node.Place {
+	p := b.Lab.place(b.programs.init)
+	p.Journal, p.Groups, p.Progress, p.Sockets = b.journal, b.groups(), b.progress, b.socketFolders()
+	p.Files.Engine, p.Files.ScriptCommand = b.programs.engine, b.programs.script
+	return p
+}
+
+// fabricName is the host name of the fabric, which has the bridges and the links' programs.
+func fabricName(p *plan.Plan) string { return p.Prefix + ".fabric" }
+
+func (b *builder) startFabric() error {
+	if err := b.directory(netnsDir); err != nil {
+		return err
+	}
+	hostName := fabricName(b.plan)
+	fabric, err := b.place().StartNetns(fabricNode, hostName, node.Unwalled)
+	if err != nil {
+		return err
+	}
+	b.fabric = fabric
+	if err := b.nameNamespace(fabricNode, hostName, node.Network{Identity: fabric.Identity}.Path()); err != nil {
+		return err
+	}
+	return link.Quiet(holderOf(fabric))
+}
+
+// directory makes a directory on the host that others may use too.
+func (b *builder) directory(path string) error {
+	if journal.Inode(path) != 0 {
+		return nil
+	}
+	return b.journal.Make(journal.Step{Kind: journal.KindDirectory, Path: path}, func() (journal.Learnt, error) {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learnt{Inode: journal.Inode(path)}, nil
+	})
+}
+
+// nameNamespace lets `ip netns exec HOSTNAME` find a node's namespace.
+func (b *builder) nameNamespace(nodeName, hostName, namespace string) error {
+	step := journal.Step{
+		Kind: journal.KindSymlink, Node: nodeName,
+		Path: filepath.Join(netnsDir, hostName), Target: namespace,
+	}
+	if journal.Inode(step.Path) != 0 {
+		return taken(step.Path, b.plan.Prefix)
+	}
+	return b.journal.Make(step, func() (journal.Learnt, error) {
+		if err := os.Symlink(step.Target, step.Path); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learnt{Inode: journal.Inode(step.Path)}, nil
+	})
+}
+
+func (b *builder) startNodes(ctx context.Context, w work) error {
+	started := make([]*node.Running, len(w.nodes))
+	place := b.place()
+	if len(w.nodes) > 0 {
+		if err := place.Groups.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	err := node.Each(ctx, len(w.nodes), func(i int) error {
+		r, err := b.startNode(ctx, place, w.nodes[i], w.again[w.nodes[i].Name])
+		if r != nil {
+			started[i] = r
+			r.Unfinished = w.again[r.Name]
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range started {
+		b.running.set(r)
+	}
+	return b.settleGroups(ctx, place.Groups, len(started))
+}
+
+// startNode starts a node. Where its runtime restarts, its network is made first, and it joins that.
+func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, again bool) (*node.Running, error) {
+	n, err := b.withDevices(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case again:
+		network := b.running.of(n.Name).Network
+		place.Network, place.Again = &network, true
+		return node.RuntimeOf(n).Start(ctx, place, n)
+	case n.Runtime.Descriptor().Restarts():
+		network, err := place.HoldNetwork(n.Name, n.HostName)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.nameNamespace(n.Name, n.HostName, network.Path()); err != nil {
+			return nil, err
+		}
+		if err := link.Quiet(link.Holder{PID: network.PID, Step: network.Step}); err != nil {
+			return nil, err
+		}
+		place.Network = &network
+		return node.RuntimeOf(n).Start(ctx, place, n)
+	}
+	r, err := node.RuntimeOf(n).Start(ctx, place, n)
+	if err != nil {
+		return nil, err
+	}
+	if n.Remote() { // its namespace here has nothing in it
+		return r, nil
+	}
+	if err := b.nameNamespace(n.Name, n.HostName, node.Network{Identity: r.Identity}.Path()); err != nil {
+		return nil, err
+	}
+	return r, link.Quiet(holderOf(r))
+}

@@ -1,0 +1,191 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/script/wire"
+	"nines.dev/nines/spec"
+)
+
+// programs are the paths of what nines starts.
+type programs struct{ init, engine, disturb, poller, nines, script string }
+
+// Check checks, without making anything, that the host has what this package needs for a lab.
+func Check(p *plan.Plan) error {
+	if _, err := check(p); err != nil {
+		return err
+	}
+	return isolate.CheckHugepages(p)
+}
+
+// check checks, before anything is made, that the host has what this package needs for the plan,
+// and returns the paths of the programs.
+func check(p *plan.Plan) (programs, error) {
+	found, err := findPrograms(p)
+	if err != nil {
+		return found, err
+	}
+	if err := isolate.Check(p); err != nil {
+		return found, err
+	}
+	if err := link.Check(p); err != nil {
+		return found, err
+	}
+	if err := checkManagement(p); err != nil {
+		return found, err
+	}
+	if err := checkSockets(p); err != nil {
+		return found, err
+	}
+	if err := checkPower(p); err != nil {
+		return found, err
+	}
+	for _, n := range p.Nodes {
+		if err := checkNode(n, node.RuntimeOf(n).Check); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// findPrograms returns the paths of the programs that the plan needs.
+func findPrograms(p *plan.Plan) (programs, error) {
+	var found programs
+	if err := checkName(p.Name); err != nil {
+		return found, err
+	}
+	if os.Geteuid() != 0 {
+		return found, needRoot(nil)
+	}
+	var err error
+	if found.init, err = node.Program("nines-init"); err != nil {
+		return found, err
+	}
+	if found.poller, err = checkReceive(p); err != nil {
+		return found, err
+	}
+	needsEngine := p.Traffic != nil
+	for _, n := range p.Nodes {
+		needsEngine = needsEngine || n.App != nil && n.App.Kind.HasEngine()
+		if n.Scripts.Any() && found.script == "" {
+			if found.script, err = node.Program(wire.Command); err != nil {
+				return found, err
+			}
+		}
+	}
+	for _, l := range p.Links {
+		needsEngine = needsEngine || l.HasEngine()
+	}
+	if len(p.Disturbances) > 0 {
+		if found.disturb, err = node.Program("nines-disturb"); err != nil {
+			return found, err
+		}
+	}
+	if watched(p) || p.Power != nil {
+		if found.nines, err = node.Program("nines"); err != nil {
+			return found, err
+		}
+	}
+	found.engine, err = node.Program("nines-engine")
+	if err != nil && needsEngine {
+		return found, err
+	}
+	return found, nil
+}
+
+// checkNode checks that the host can run a node; runtime is the check of its runtime.
+func checkNode(n plan.Node, runtime func(plan.Node) error) error {
+	if err := checkMounts(n); err != nil {
+		return err
+	}
+	if err := checkSysctls(n); err != nil {
+		return err
+	}
+	err := node.CheckScheduling(n.Scheduling)
+	if err == nil {
+		err = runtime(n)
+	}
+	if err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return nil
+}
+
+// checkSysctls finds sysctls that the kernel does not have. It skips guests, which have their own
+// kernel, and sysctls of an interface, which exist only with the interface.
+func checkSysctls(n plan.Node) error {
+	if n.Guest() {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
+		path := netns.SysctlPath(name)
+		if ofInterface.MatchString(path) {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return exit.Wrongf("node %q: this kernel has no sysctl %s (%s is not there); correct its name in the node's sysctls, or load the kernel module that has it",
+				n.Name, name, path)
+		}
+	}
+	return nil
+}
+
+// ofInterface are the sysctls below a folder of one interface.
+var ofInterface = regexp.MustCompile(`^/proc/sys/net/[^/]+/(conf|neigh)/`)
+
+// checkMounts finds impossible mounts, which the kernel would report only when the lab is built,
+// and without saying which of the two paths is missing.
+func checkMounts(n plan.Node) error {
+	for _, m := range n.Mounts {
+		_, err := os.Stat(m.Source)
+		if errors.Is(err, fs.ErrNotExist) {
+			return exit.Wrongf("node %q: the source of a mount, %s, is not on this host; make it, or correct the node's mounts", n.Name, m.Source)
+		}
+		if err != nil {
+			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
+		}
+	}
+	if n.Runtime.Descriptor().OwnRoot {
+		return nil // nines makes the targets
+	}
+	for i, m := range n.Mounts {
+		source, err := os.Stat(m.Source)
+		if err != nil {
+			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
+		}
+		target, err := os.Stat(underMounts(n.Mounts[:i], m.Target))
+		if err != nil || target.IsDir() != source.IsDir() {
+			kind := "file"
+			if source.IsDir() {
+				kind = "directory"
+			}
+			return exit.Wrongf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime %s sees; make it, or correct the node's mounts", n.Name, m.Target, kind, n.Runtime)
+		}
+	}
+	return nil
+}
+
+// underMounts is the host's path of what a node sees at path after its mounts.
+func underMounts(mounts []spec.Mount, path string) string {
+	path = filepath.Clean(path)
+	for _, m := range slices.Backward(mounts) {
+		below, err := filepath.Rel(m.Target, path)
+		if err == nil && filepath.IsLocal(below) {
+			path = filepath.Join(m.Source, below)
+		}
+	}
+	return path
+}
