@@ -48,7 +48,7 @@ func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
 		if device, other := shared(claim, all); other != nil {
 			taken := fmt.Errorf("device %s is in claim %s/%s, too; claim %s/%s gives it back, and the pod is placed again",
 				device, other.Namespace, other.Name, claim.Namespace, claim.Name)
-			return errors.Join(taken, p.giveBack(ctx, claim, pod))
+			return errors.Join(taken, p.giveBack(ctx, claim, other, pod))
 		}
 	}
 	return nil
@@ -161,12 +161,16 @@ func devicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
 	}
 }
 
-// giveBack takes the claim's allocation back, unless another pod has it as well.
-func (p *Plugin) giveBack(ctx context.Context, claim *resourcev1.ResourceClaim, pod *corev1.Pod) error {
+// giveBack takes the claim's allocation back, unless another pod has it as well. What another claim has
+// of it stays counted as taken.
+func (p *Plugin) giveBack(ctx context.Context, claim, other *resourcev1.ResourceClaim, pod *corev1.Pod) error {
 	for _, user := range claim.Status.ReservedFor {
 		if user.UID != pod.UID {
 			return fmt.Errorf("%s %s has the claim, too: delete one of the pods", user.Resource, user.Name)
 		}
+	}
+	if err := p.held.keep(other); err != nil {
+		return err
 	}
 	free := claim.DeepCopy()
 	free.Status.Allocation, free.Status.ReservedFor, free.Status.Devices = nil, nil, nil

@@ -24,6 +24,7 @@ type Plugin struct {
 	figures  *store
 	reserved *reservations
 	waiting  *waiting
+	held     held
 	// now is the clock, which tests set.
 	now func() time.Time
 }
@@ -55,6 +56,11 @@ func New(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, 
 	plugin := newPlugin(handle)
 	if err := plugin.forgetLeft(); err != nil {
 		return nil, fmt.Errorf("%s: watch pods: %w", Name, err)
+	}
+	claims := handle.SharedInformerFactory().Resource().V1().ResourceClaims()
+	plugin.held = held{inFlight: handle.SharedDRAManager().ResourceClaims(), claims: claims.Lister()}
+	if _, err := claims.Informer().AddEventHandler(plugin.held.watched()); err != nil {
+		return nil, fmt.Errorf("%s: watch claims: %w", Name, err)
 	}
 	synced, err := plugin.follow(ctx, from)
 	if err != nil {
