@@ -143,22 +143,24 @@ func shared(claim *resourcev1.ResourceClaim, all []*resourcev1.ResourceClaim) (d
 	return "", nil
 }
 
-// devicesOf are the devices that a claim has for itself: not those that it only administers, nor
-// shares of a device.
+// devicesOf are the devices that a claim has for itself.
 func devicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		if claim.Status.Allocation == nil {
 			return
 		}
 		for _, result := range claim.Status.Allocation.Devices.Results {
-			if result.AdminAccess != nil && *result.AdminAccess || result.ShareID != nil {
-				continue
-			}
-			if !yield(result.Driver + "/" + result.Pool + "/" + result.Device) {
+			if isAlone(result) && !yield(result.Driver+"/"+result.Pool+"/"+result.Device) {
 				return
 			}
 		}
 	}
+}
+
+// isAlone tells whether a claim has the device for itself: it does not only administer it, nor has it a
+// share of it.
+func isAlone(r resourcev1.DeviceRequestAllocationResult) bool {
+	return (r.AdminAccess == nil || !*r.AdminAccess) && r.ShareID == nil
 }
 
 // giveBack takes the claim's allocation back, unless another pod has it as well. What another claim has

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
@@ -24,7 +26,10 @@ func heldName(claim *resourcev1.ResourceClaim) types.UID { return Name + "/" + c
 
 // keep counts the devices of a claim as taken.
 func (h held) keep(claim *resourcev1.ResourceClaim) error {
-	if err := h.inFlight.SignalClaimPendingAllocation(heldName(claim), claim); err != nil {
+	alone := claim.DeepCopy() // without shares of devices, which are counted right, and would be twice
+	results := &alone.Status.Allocation.Devices.Results
+	*results = slices.DeleteFunc(*results, func(r resourcev1.DeviceRequestAllocationResult) bool { return !isAlone(r) })
+	if err := h.inFlight.SignalClaimPendingAllocation(heldName(claim), alone); err != nil {
 		return err
 	}
 	// Its end may have been told before this.
@@ -36,7 +41,7 @@ func (h held) keep(claim *resourcev1.ResourceClaim) error {
 }
 
 func (h held) forget(claim *resourcev1.ResourceClaim) {
-	h.inFlight.RemoveClaimPendingAllocation(heldName(claim))
+	h.inFlight.MaybeRemoveClaimPendingAllocation(heldName(claim), true)
 }
 
 // watched are the handlers that see claims lose their devices.

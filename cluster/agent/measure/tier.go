@@ -27,16 +27,22 @@ func Tiers(names []string) ([]Tier, error) {
 	var tiers []Tier
 	for _, name := range names {
 		kind := spec.LinkKind(name)
-		if !slices.Contains(spec.LinkKinds(), kind) {
+		if !slices.Contains(measurable(), kind) {
 			var known []string
-			for _, k := range spec.LinkKinds() {
+			for _, k := range measurable() {
 				known = append(known, string(k))
 			}
-			return nil, exit.Wrongf("tier %q is not a link kind of nines; there are %s", name, strings.Join(known, ", "))
+			return nil, exit.Wrongf("tier %q is not a link that nines makes within a node; there are %s", name, strings.Join(known, ", "))
 		}
-		tiers = append(tiers, Tier{Kind: kind, Polling: kind.Descriptor().DPDK != ""})
+		end := kind.Descriptor().DPDK
+		tiers = append(tiers, Tier{Kind: kind, Polling: end == spec.DPDKVhost || end == spec.DPDKMemif})
 	}
 	return tiers, nil
+}
+
+// measurable are the links that nines makes within a node: not the cluster's own network.
+func measurable() []spec.LinkKind {
+	return slices.DeleteFunc(spec.LinkKinds(), func(k spec.LinkKind) bool { return k.Descriptor().Remote })
 }
 
 // Offered are the tiers for which a host has what they need, and why it has not the others.

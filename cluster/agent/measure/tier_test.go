@@ -34,6 +34,10 @@ func TestATierThatIsNoLinkKindIsRefused(t *testing.T) {
 	if _, err := Tiers([]string{"veth", "warp"}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `"warp"`) || !strings.Contains(err.Error(), "macvlan") {
 		t.Errorf("%v", err)
 	}
+	// A network that the cluster made is not made by nines within a node.
+	if _, err := Tiers([]string{string(spec.LinkPodNetwork)}); exit.Code(err) != exit.Wrong {
+		t.Errorf("the network of pods: %v", err)
+	}
 }
 
 func TestOnlyWhatTheHostHasIsOffered(t *testing.T) {
