@@ -5,7 +5,6 @@ import (
 	"net"
 	"path/filepath"
 
-	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/deploy"
 	"nines.dev/nines/cluster/local/inside"
 )
@@ -35,18 +34,12 @@ func (l Layout) controlPlane(a *authority) (controlFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, err := deploy.Agent()
-	if err != nil {
-		return nil, err
-	}
 	files := controlFiles{
 		"ca.crt":        a.PEM,
 		"apiserver.crt": server.Certificate, "apiserver.key": server.Key,
 		"kubelet-client.crt": toKubelets.Certificate, "kubelet-client.key": toKubelets.Key,
 		"accounts.key":   accounts,
 		"scheduler.yaml": schedulerConfiguration(),
-		"install.yaml":   install(),
-		"agent.yaml":     agent,
 	}
 	for file, user := range map[string][]string{
 		"controller-manager.conf": {"system:kube-controller-manager"},
@@ -64,12 +57,18 @@ func (l Layout) controlPlane(a *authority) (controlFiles, error) {
 	return files, nil
 }
 
-// controlPart is what the control plane runs, and whether it installs the agent. Each program's flags are in the order in which its
-// documentation has them.
-func controlPart(agent bool) inside.Part {
+// controlPart is what the control plane runs, and installs at the end. Each program's flags are in the
+// order in which its documentation has them.
+func controlPart(installs []install) inside.Part {
 	in := func(file string) string { return filepath.Join(inside.Folder, file) }
 	kube := func(program string, flags ...string) []string {
 		return append([]string{filepath.Join(inside.Programs, kubeProgram), program}, flags...)
+	}
+	apply := func(i install) inside.Program {
+		return inside.Program{
+			Name: i.name, Once: true,
+			Argv: kube("kubectl", "--kubeconfig="+in("admin.conf"), "apply", "--server-side", "--filename="+in(i.file())),
+		}
 	}
 	part := inside.Part{Name: ControlName, Programs: []inside.Program{
 		{
@@ -96,11 +95,8 @@ func controlPart(agent bool) inside.Part {
 				"--kubelet-preferred-address-types=InternalIP",
 				"--service-cluster-ip-range="+Services.String()),
 		},
-		{
-			// Before the scheduler, which ends without what its plugin reads.
-			Name: "install", Once: true,
-			Argv: kube("kubectl", "--kubeconfig="+in("admin.conf"), "apply", "--server-side", "--filename="+in("install.yaml")),
-		},
+		// Before the scheduler, which ends without what its plugin reads.
+		apply(installAlways()),
 		{
 			Name: "kube-controller-manager",
 			Argv: kube("kube-controller-manager", "--kubeconfig="+in("controller-manager.conf"),
@@ -115,18 +111,10 @@ func controlPart(agent bool) inside.Part {
 				"--bind-address=127.0.0.1"),
 		},
 	}}
-	if agent {
-		part.Programs = append(part.Programs, inside.Program{
-			Name: "install-agent", Once: true,
-			Argv: kube("kubectl", "--kubeconfig="+in("admin.conf"), "apply", "--server-side", "--filename="+in("agent.yaml")),
-		})
+	for _, i := range installs {
+		part.Programs = append(part.Programs, apply(i))
 	}
 	return part
-}
-
-// install is what every cluster has of nines from the start.
-func install() []byte {
-	return bytes.Join([][]byte{v1alpha1.CRD, deploy.SchedulerRoles}, []byte("\n---\n"))
 }
 
 // schedulerConfiguration is that of deploy, for a scheduler that is alone.

@@ -20,18 +20,14 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestPodsHavePorts has the driver as a DaemonSet, by the manifests and the example that users apply.
+// TestPodsHavePorts has the driver as a DaemonSet, by the files of ports and of pods that users have as examples.
 //
 //	n1: eth0 ── macvlan ── pod          n2: eth0 ── macvlan ── pod
 //	    └──────────── bridge of the nodes ──────┘
 //	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver
 func TestPodsHavePorts(t *testing.T) {
 	c := newCluster(t)
-	archive := filepath.Join(t.TempDir(), "agent.tar")
-	c.must("image", "agent", archive)
-	c.must("up", "--nodes", "2", "--image", archive, "--name", clusterName)
-	c.kubectl("apply", "--filename", repositoryFile("cluster/deploy/agent/namespace.yaml"))
-	c.kubectl("apply", "--kustomize", repositoryFile("cluster/deploy/ports"))
+	c.must("up", "--nodes", "2", "--ports", repositoryFile("examples/cluster/ports.yaml"), "--name", clusterName)
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
 
 	t.Run("AnInterface", func(t *testing.T) {

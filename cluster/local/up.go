@@ -27,6 +27,8 @@ type Options struct {
 	Nodes int
 	// Agent runs the agent on each node.
 	Agent bool
+	// Ports is a file of ports that pods can claim; empty for none.
+	Ports string
 	// Multus gives pods the networks that their annotations name.
 	Multus bool
 	// Images are archives of images that each node is to have, too.
@@ -60,7 +62,11 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 			return nil, err
 		}
 	}
-	if o.Agent {
+	installs, err := o.chosen(layout)
+	if err != nil {
+		return nil, err
+	}
+	if len(installs) > 0 { // they run in the agent's image
 		if err := programs.findAgent(); err != nil {
 			return nil, err
 		}
@@ -81,7 +87,7 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images, awaited: "its parts to start"}
+	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images, installs: installs, awaited: "its parts to start"}
 	if err := b.buildWithin(ctx, o.Timeout, record); err != nil {
 		o.Progress("taking back what was made")
 		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), held, nil))
@@ -109,6 +115,8 @@ type builder struct {
 	progress func(string)
 	// archives are Options.Images.
 	archives []string
+	// installs are what the options install.
+	installs []install
 	// awaited is what is waited for, for messages.
 	awaited string
 }
@@ -159,7 +167,10 @@ func (b *builder) startControl(ctx context.Context, a *authority, record *Record
 	if err != nil {
 		return nil, err
 	}
-	if err := b.writePart(controlPart(b.programs.Nines != ""), files); err != nil {
+	for _, i := range append([]install{installAlways()}, b.installs...) {
+		files[i.file()] = i.manifest
+	}
+	if err := b.writePart(controlPart(b.installs), files); err != nil {
 		return nil, err
 	}
 	b.progress("starting the control plane")

@@ -27,6 +27,7 @@ down' removes it, and so does the next 'nines cluster up'.`,
   nines cluster up --nodes 3 --name teaching
   nines cluster up --image app.tar                # as docker save wrote it
   nines cluster up --agent                        # and measure the nodes
+  nines cluster up --ports ports.yaml             # and let pods claim ports of them
   nines cluster up --multus                       # and let pods have several networks
   nines cluster up --timeout 5m                   # in a script`,
 		Args: cobra.NoArgs,
@@ -50,6 +51,7 @@ down' removes it, and so does the next 'nines cluster up'.`,
 	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
 	c.Flags().StringArrayVar(&options.Images, "image", nil, "an archive of an image that the nodes are to have, as docker save or nines cluster image writes it; several times for several")
 	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent on each node, which measures it")
+	c.Flags().StringVar(&options.Ports, "ports", "", "a file of ports that pods can claim, as docs/cluster-ports.md has it")
 	c.Flags().BoolVar(&options.Multus, "multus", false, "have Multus give pods the networks that their annotations name")
 	c.Flags().DurationVar(&options.Timeout, "timeout", 0, "give up, and remove what was made, if the cluster is not ready after this time, such as 5m; 0 waits as long as it takes")
 	return c

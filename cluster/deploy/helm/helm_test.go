@@ -30,6 +30,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/cluster/deploy"
 	"nines.dev/nines/cluster/scheduler/controltest"
 	"nines.dev/nines/test/golden"
 )
@@ -164,6 +165,7 @@ func TestHelmAndKustomizeApplyTheSame(t *testing.T) {
 		"the agent":            {nil, []string{manifests}},
 		"an agent that evicts": {map[string]any{"agent": map[string]any{"onBroken": "evict"}}, []string{manifests, filepath.Join(manifests, "evict")}},
 		"the second scheduler": {map[string]any{"scheduler": map[string]any{"enabled": true}}, []string{manifests, filepath.Join(manifests, "second")}},
+		"ports":                {map[string]any{"ports": map[string]any{"enabled": true, "ports": examplePorts(t)}}, []string{manifests, filepath.Join(manifests, "ports")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := render(t, "nines", test.values)
@@ -179,6 +181,9 @@ func TestHelmAndKustomizeApplyTheSame(t *testing.T) {
 				t.Errorf("kustomize makes no namespace: %v", slices.Sorted(maps.Keys(wanted)))
 			}
 			delete(wanted, itself)
+			for _, all := range []map[string]*unstructured.Unstructured{wanted, helms} {
+				readPorts(t, all["/v1, Kind=ConfigMap nines/nines-ports"])
+			}
 			if len(wanted) < 10 {
 				t.Errorf("kustomize makes only %v", slices.Sorted(maps.Keys(wanted)))
 			}
@@ -186,6 +191,71 @@ func TestHelmAndKustomizeApplyTheSame(t *testing.T) {
 				t.Errorf("-kustomize +helm:\n%s", diff)
 			}
 		})
+	}
+}
+
+// examplePorts are those of the manifests.
+func examplePorts(t *testing.T) any {
+	t.Helper()
+	config := typed[corev1.ConfigMap](t, kustomize(t, filepath.Join(manifests, "ports")), "ConfigMap", "nines-ports")
+	var file struct {
+		Ports []map[string]any `json:"ports"`
+	}
+	if err := sigsyaml.Unmarshal([]byte(config.Data["ports.yaml"]), &file); err != nil || len(file.Ports) < 3 {
+		t.Fatalf("%v, %v", file, err)
+	}
+	return file.Ports
+}
+
+// readPorts replaces the text of a file of ports by what it says: one text has comments.
+func readPorts(t *testing.T, config *unstructured.Unstructured) {
+	t.Helper()
+	if config == nil {
+		return
+	}
+	text, _, err := unstructured.NestedString(config.Object, "data", "ports.yaml")
+	file := map[string]any{}
+	if err := errors.Join(err, sigsyaml.Unmarshal([]byte(text), &file)); err != nil {
+		t.Fatal(err)
+	}
+	config.Object["data"] = file
+}
+
+// TestALocalClusterHasWhatKustomizeApplies: nines cluster up --agent --ports.
+func TestALocalClusterHasWhatKustomizeApplies(t *testing.T) {
+	file, err := os.ReadFile(filepath.Join(manifests, "../../examples/cluster/ports.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports, err := deploy.Ports(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := deploy.Agent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const itself = "/v1, Kind=Namespace /nines"
+	for name, test := range map[string]struct {
+		text   []byte
+		folder string
+	}{
+		"agent": {agent, "agent"},
+		"ports": {ports, "ports"},
+	} {
+		local, wanted := objects(t, test.text), objects(t, kustomize(t, filepath.Join(manifests, test.folder)))
+		if local[itself] == nil {
+			t.Errorf("%s: there is no namespace", name)
+		}
+		delete(local, itself)
+		delete(wanted, itself)
+		delete(wanted, "apiextensions.k8s.io/v1, Kind=CustomResourceDefinition /nodelatencies.nines.dev") // there from the start
+		for _, all := range []map[string]*unstructured.Unstructured{wanted, local} {
+			readPorts(t, all["/v1, Kind=ConfigMap nines/nines-ports"])
+		}
+		if diff := cmp.Diff(wanted, local); diff != "" {
+			t.Errorf("%s: -kustomize +local:\n%s", name, diff)
+		}
 	}
 }
 
@@ -260,7 +330,9 @@ func TestValuesChangeWhatTheySay(t *testing.T) {
 // pods here.
 func TestARealClusterTakesTheChart(t *testing.T) {
 	plane := controltest.Start(t)
-	text, err := render(t, "nines", map[string]any{"scheduler": map[string]any{"enabled": true}})
+	text, err := render(t, "nines", map[string]any{
+		"scheduler": map[string]any{"enabled": true}, "ports": map[string]any{"enabled": true, "ports": examplePorts(t)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +388,8 @@ func TestValuesThatAreWrongAreRefused(t *testing.T) {
 		"name":            {"scheduler": map[string]any{"name": "default-scheduler"}},
 		"packetsADay":     {"agent": map[string]any{"budget": map[string]any{"packetsADay": "many"}}},
 		"imagePullPolicy": {"imagePullPolicy": "Sometimes"},
+		"/ports/ports":    {"ports": map[string]any{"enabled": true}},
+		"tier":            {"ports": map[string]any{"ports": []any{map[string]any{"tier": "warp", "count": 1}}}},
 	} {
 		if _, err := render(t, "nines", values); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v: %v", values, err)

@@ -19,18 +19,20 @@ type template struct {
 }
 
 // The namespace is the release's, as users of Helm expect.
-var namespace = change{"namespace: nines", "namespace: {{ .Release.Namespace }}"}
+var (
+	namespace = change{"namespace: nines", "namespace: {{ .Release.Namespace }}"}
+	account   = change{"system:serviceaccount:nines:", "system:serviceaccount:{{ .Release.Namespace }}:"}
+)
 
 const (
 	scheduler = ".Values.scheduler.enabled"
 	evicts    = `eq .Values.agent.onBroken "evict"`
+	ports     = ".Values.ports.enabled"
 )
 
 var templates = []template{
 	{manifest: "agent/rbac.yaml", file: "agent-rbac.yaml", changes: []change{namespace}},
-	{manifest: "agent/own-node.yaml", file: "agent-own-node.yaml", changes: []change{
-		{"system:serviceaccount:nines:", "system:serviceaccount:{{ .Release.Namespace }}:"},
-	}},
+	{manifest: "agent/own-node.yaml", file: "agent-own-node.yaml", changes: []change{account}},
 	{manifest: "agent/peers.yaml", file: "agent-peers.yaml", changes: []change{namespace}},
 	{manifest: "evict/rbac.yaml", file: "agent-evict.yaml", when: evicts, changes: []change{namespace}},
 	{manifest: "agent/daemonset.yaml", file: "agent-daemonset.yaml", changes: []change{
@@ -52,6 +54,33 @@ var templates = []template{
 			optional("scheduler.nodeSelector") + optional("scheduler.tolerations") + optional("imagePullSecrets")},
 		{"resources: {requests: {cpu: 100m, memory: 128Mi}}", "resources: {{ toJson .Values.scheduler.resources }}"},
 	}},
+	{manifest: "ports/rbac.yaml", file: "ports-rbac.yaml", when: ports, changes: []change{namespace}},
+	{manifest: "ports/own-node.yaml", file: "ports-own-node.yaml", when: ports, changes: []change{account}},
+	{manifest: "ports/classes.yaml", file: "ports-classes.yaml", when: ports},
+	{manifest: "ports/daemonset.yaml", file: "ports-daemonset.yaml", when: ports, changes: portsPod("resources: {requests: {cpu: 10m, memory: 48Mi}}", "resources")},
+	{manifest: "switch/switch.yaml", file: "ports-switch.yaml", when: ports, changes: portsPod("resources: {requests: {cpu: 100m, memory: 64Mi}}", "switchResources")},
+}
+
+// portsPod are the changes of both programs that give pods ports: they are on the same nodes.
+func portsPod(resources, value string) []change {
+	return []change{
+		namespace,
+		{"image: nines.local/nines:1", "image: {{ toJson .Values.ports.image }}"},
+		{"imagePullPolicy: IfNotPresent", "imagePullPolicy: {{ .Values.imagePullPolicy }}"},
+		{"tolerations: [{operator: Exists}]", "tolerations: {{ toJson .Values.ports.tolerations }}" + optional("ports.nodeSelector") + optional("imagePullSecrets")},
+		{resources, "resources: {{ toJson .Values.ports." + value + " }}"},
+	}
+}
+
+// portsConfigMap has the ports that the values name.
+func portsConfigMap() []byte {
+	t := template{manifest: "ports/ports.yaml", when: ports}
+	return t.finish(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: nines-ports, namespace: {{ .Release.Namespace }}}
+data:
+  ports.yaml: {{ dict "ports" .Values.ports.ports | toJson | quote }}
+`)
 }
 
 // optional adds a field of a pod's specification, named as the value, if there is one.
@@ -87,6 +116,7 @@ func Files(manifests fs.FS, definition []byte) (map[string][]byte, error) {
 		}
 		files["templates/"+t.file] = t.finish(made)
 	}
+	files["templates/ports-config.yaml"] = portsConfigMap()
 	config, err := secondConfigMap(manifests)
 	files["templates/second-config.yaml"] = config
 	return files, err
