@@ -213,8 +213,7 @@ func (c *cluster) overTheSwitch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// All packets have room in the receiver's ring of 256: pods without a request for a CPU wait long
-	// for one on a busy host.
+	// All packets have room in the receiver's ring of 256, as a busy host lets it wait for a CPU.
 	trial := client.Trial{CPU: -1, RatePPS: 150, Burst: 4, Seed: 3, WarmupNs: 100e6, DurationNs: 1e9, DrainNs: 5e9, Outliers: 10}
 	type outcome struct {
 		client.TrialResult
