@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // TestLabWhatOthersChangeOnCardsAndImpairmentsIsFound: netem of the kernel, and virtual functions of
@@ -11,6 +13,7 @@ import (
 //
 //	a:v ──veth, a impaired── b:v     a:x ── VF ── eth0 ══ eth1 ── VF ── b:x
 func TestLabWhatOthersChangeOnCardsAndImpairmentsIsFound(t *testing.T) {
+	labtest.LongForm(t)
 	laboratory(t)
 	const text = `
 name: tbcomparedlab

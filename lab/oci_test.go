@@ -245,6 +245,7 @@ func managersFiles(t *testing.T) []string {
 // TestLabOCIDrivers runs each driver on control groups of version 2, and crun also on those of
 // version 1.
 func TestLabOCIDrivers(t *testing.T) {
+	labtest.LongForm(t) // TestLabIsolatedOCINodes has one of them
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
 	for _, driver := range append(ociDrivers, "crun") {
 		t.Run(driver, func(t *testing.T) { isItsImage(t, driver) })

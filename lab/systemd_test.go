@@ -46,6 +46,7 @@ func TestSystemd(t *testing.T) {
 
 // The laboratory's own file system replaces the one that debootstrap makes.
 func TestLabSystemd(t *testing.T) {
+	labtest.LongForm(t) // TestSystemd has it on the host
 	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain, labtest.BootIsolated)
 	labtest.Root(t)
 	cache := t.TempDir()

@@ -158,6 +158,7 @@ func TestLabIsolationAndTuningTogether(t *testing.T) {
 // order: the settings of the one that remains stay in force, and at the end the host has its own
 // values.
 func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
+	labtest.LongForm(t) // TestLabIsolationAndTuningTogether has one order
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
 	labtest.Root(t)
 	lxc(t)

@@ -15,6 +15,7 @@ import (
 // distribution, as TestKnownDistributionsAreFound does with nines' own. netem tells no packet's
 // fate, so the delays are far longer than what the host may add.
 func TestLabNetemsDistributionIsFound(t *testing.T) {
+	labtest.LongForm(t)
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	// netem takes 32 random bits modulo twice the jitter (tabledist in net/sched/sch_netem.c), which
 	// is even only where that nearly divides 2^32 ns, as here.

@@ -82,7 +82,7 @@ func carries(handle *netlink.Handle, name string) (bool, error) {
 // noCarrier tells whose fault it is that a virtual function has no carrier: its port may have none.
 func noCarrier(name string, f *plan.Function) error {
 	missing := &exit.MissingError{Capability: "a carrier of the virtual function " + name,
-		Reason: fmt.Sprintf("its port has one, and it was restarted %d times", vfTries),
+		Reason: "its port has one, and it was restarted several times",
 		Remedy: "ip link set PORT vf N state enable, or a newer driver of the card"}
 	if !(pci.Bus{}).HasCarrier(f.Port) {
 		missing.Reason = "its port " + f.Name + " has none"

@@ -19,6 +19,10 @@ import (
 // before, and takes the carrier away when it looks next, which is every 2 s, in whole seconds.
 const vfSettle = 3 * time.Second
 
+// settleTries is how often links are set up again that lose their carriers. A busy host, whose drivers
+// answer later than 100 ms again and again, has needed more than five.
+const settleTries = 10
+
 // late are the drivers of virtual functions that notice a lost message late (e1000_check_for_link_vf
 // in igbvf/vf.c, ixgbevf_watchdog_update_link in ixgbevf/ixgbevf_main.c). The others ask again.
 var late = []string{"igbvf", "ixgbevf"}
@@ -32,7 +36,7 @@ func (s *Site) SettleFunctions(ctx context.Context, links []plan.Link) error {
 		return nil
 	}
 	var fault error
-	for range vfTries {
+	for range settleTries {
 		var troubled *plan.Link
 		var err error
 		if troubled, fault, err = s.troubled(ctx, links); err != nil || troubled == nil {

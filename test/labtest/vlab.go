@@ -31,7 +31,8 @@ const forTheLab = "for the virtual laboratory, where make test-vm runs it: "
 // laboratory has. `make test-vm` runs all tests whose name begins with TestLab in it, as
 // root, in the boots that they name here (without a name, in BootMain), and fails if one
 // has not run in each of them; `make test` runs a test only in the first of its boots that
-// it starts. Elsewhere they are skipped: nothing is missing there. It comes first in a test.
+// it starts. Elsewhere they are skipped: nothing is missing there. It comes first in a test, or after
+// LongForm alone.
 func VirtualLab(t testing.TB, boots ...string) {
 	t.Helper()
 	inLaboratory(t, "", boots)
