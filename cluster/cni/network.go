@@ -71,6 +71,9 @@ func Read(text []byte) (*Network, error) {
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
 	}
+	if p.IsShared() {
+		return nil, wrong("network %q: ports of the tier %s are shared by the pods of a claim: ask for them by dynamic resource allocation", n.Name, n.Tier)
+	}
 	if p.IsSocket() && n.Parent != "" {
 		return nil, wrong("network %q: a switch has no parent: leave it out", n.Name)
 	}

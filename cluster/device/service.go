@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -83,7 +84,10 @@ func (s *Service) read() (dra.Inventory, error) {
 	if err != nil {
 		return dra.Inventory{}, err
 	}
-	return dra.InventoryOf(sources, s.Node, s.Switch)
+	inv, err := dra.InventoryOf(sources, s.Node, s.Switch)
+	// Several pods use such a port, and a container that asks for a number of them would be alone.
+	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.IsShared() })
+	return inv, err
 }
 
 // follow runs a plugin for each resource, and a new one for a resource whose ports have changed.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	cdi "tags.cncf.io/container-device-interface/specs-go"
 
@@ -30,7 +31,11 @@ func cdiSpec(k port.Keeper, orders []port.Order, portsFile string) cdi.Spec {
 			edits.Mounts = append(edits.Mounts, bind(portsFile, port.PortsFile))
 		}
 		if o.Port.IsSocket() {
-			edits.Mounts = append(edits.Mounts, bind(k.SocketFolder(o.Port), o.Mount))
+			m := bind(k.SocketFolder(o.Port), o.Mount)
+			if o.Port.IsShared() { // one of the pods makes the socket
+				m.Options[slices.Index(m.Options, "ro")] = "rw"
+			}
+			edits.Mounts = append(edits.Mounts, m)
 		}
 		if len(edits.Mounts) == 0 {
 			edits.Env = []string{"NINES_PORT=" + o.Port.Name} // the runtime refuses a device without edits

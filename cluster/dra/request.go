@@ -129,6 +129,9 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		o := port.Order{
 			Holder: string(claim.UID), Pod: pod, Claim: claimName(claim), Request: result.Request, Port: p, MAC: config.MAC,
 		}
+		if p.IsShared() {
+			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
+		}
 		if p.IsSocket() {
 			o.Mount, err = used.name(p.Name, config.Mount, mountName(result.Request))
 		} else {

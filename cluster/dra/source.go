@@ -16,7 +16,7 @@ import (
 // Source is a number of ports that nodes have of one tier.
 type Source struct {
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is the card or the bridge that they are made on. A switch needs none.
+	// Parent is the card or the bridge that they are made on. A switch and memory need none.
 	Parent string `json:"parent,omitempty"`
 	// Count is how many there are.
 	Count int `json:"count"`
@@ -73,17 +73,24 @@ func (all *Inventory) add(s Source, socket string) error {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
 	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU}
-	if base.IsSocket() {
-		if s.Parent != "" || s.Addresses.IsValid() {
-			return fmt.Errorf("a switch has no parent, and its ports no addresses: leave them out")
-		}
+	if base.IsSocket() && (s.Parent != "" || s.Addresses.IsValid()) {
+		return fmt.Errorf("sockets (%s) have no parent and no addresses: leave them out", s.Tier)
+	}
+	if base.IsShared() && s.MTU != 0 {
+		return fmt.Errorf("the pods that share memory say themselves how long packets are: leave the mtu out")
+	}
+	if len(s.CPUs) > 0 && !base.InSwitch() {
+		return fmt.Errorf("only a switch has cpus")
+	}
+	switch {
+	case base.IsShared():
+		base.Parent = port.MemoryParent
+	case base.InSwitch():
 		if all.Switch {
 			return fmt.Errorf("a node has one switch: give its ports in one entry")
 		}
 		base.Parent, base.Socket = port.SwitchParent, socket
 		all.Switch, all.CPUs = true, s.CPUs
-	} else if len(s.CPUs) > 0 {
-		return fmt.Errorf("only a switch has cpus")
 	}
 	address := s.Addresses.Addr()
 	for i := range s.Count {
@@ -128,7 +135,7 @@ func portName(p port.Port, number int) string {
 func (all Inventory) withoutSwitch() Inventory {
 	rest := Inventory{Ports: map[string]port.Port{}}
 	for name, p := range all.Ports {
-		if !p.IsSocket() {
+		if !p.InSwitch() {
 			rest.Ports[name] = p
 		}
 	}

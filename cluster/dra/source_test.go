@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/exit"
 )
 
@@ -46,6 +47,10 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if rest := other.withoutSwitch(); len(rest.Ports) != 1 {
 		t.Errorf("without its switch it has %v", rest.Ports)
 	}
+	memory, err := inventory(t, "ports: [{tier: memif, count: 2}]", "n1")
+	if err != nil || len(memory.withoutSwitch().Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
+		t.Errorf("of memory: %+v, %v", memory, err)
+	}
 }
 
 func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
@@ -54,8 +59,11 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
 		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, switch",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, switch",
 		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
+		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
+		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                              "leave the mtu out",
+		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                              "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                              "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                "in one entry",
 		"ports: [{tier: macvlan, parent: eth.0, count: 1}, {tier: macvlan, parent: eth-0, count: 1, mtu: 100000}]": "MTU of 100000",

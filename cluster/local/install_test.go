@@ -35,7 +35,7 @@ func TestAFileOfPortsIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	if _, err := (Options{Ports: filepath.Join(t.TempDir(), "none")}).chosen(layout); exit.Code(err) != exit.Wrong {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	all, err := Options{Agent: true, Ports: "../../examples/cluster/ports.yaml"}.chosen(layout)
+	all, err := Options{Agent: true, Ports: "../../examples/cluster/nodes/ports.yaml"}.chosen(layout)
 	if err != nil || len(all) != 2 || !strings.Contains(string(all[1].manifest), "10.77.0.21/24") {
 		t.Errorf("the example: %d, %v", len(all), err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/local"
@@ -24,10 +25,10 @@ import (
 //
 //	n1: eth0 ── macvlan ── pod          n2: eth0 ── macvlan ── pod
 //	    └──────────── bridge of the nodes ──────┘
-//	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver
+//	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver, left ── memif ── right
 func TestPodsHavePorts(t *testing.T) {
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--ports", repositoryFile("examples/cluster/ports.yaml"), "--name", clusterName)
+	c.must("up", "--nodes", "2", "--ports", repositoryFile("examples/cluster/nodes/ports.yaml"), "--name", clusterName)
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
 
 	t.Run("AnInterface", func(t *testing.T) {
@@ -58,6 +59,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("a", "b")
 	})
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
+	t.Run("OverMemory", func(t *testing.T) { c.overMemory(t) })
 	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
 		eventually(t, "the claim's status", func(ctx context.Context) error {
 			claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{})
@@ -65,7 +67,7 @@ func TestPodsHavePorts(t *testing.T) {
 				return err
 			}
 			for _, claim := range claims.Items {
-				if claim.OwnerReferences[0].Name == "with-interface" && len(claim.Status.Devices) == 1 && claim.Status.Devices[0].NetworkData.InterfaceName == "fast0" {
+				if ownerOf(claim) == "with-interface" && len(claim.Status.Devices) == 1 && claim.Status.Devices[0].NetworkData.InterfaceName == "fast0" {
 					return nil
 				}
 			}
@@ -74,7 +76,8 @@ func TestPodsHavePorts(t *testing.T) {
 		})
 	})
 	t.Run("Killed", func(t *testing.T) { c.portsSurviveKills(t) })
-	c.gone("with-interface", "sender", "receiver")
+	c.gone("with-interface", "sender", "receiver", "left", "right")
+	c.kubectl("delete", "resourceclaim", "memory")
 	for _, node := range []string{"n1", "n2"} {
 		c.noPortsLeft(node)
 	}
@@ -150,12 +153,20 @@ func (c *cluster) gone(pods ...string) {
 			return err
 		}
 		for _, claim := range claims.Items {
-			if slices.Contains(pods, claim.OwnerReferences[0].Name) {
+			if slices.Contains(pods, ownerOf(claim)) {
 				return fmt.Errorf("claim %s is still there", claim.Name)
 			}
 		}
 		return nil
 	})
+}
+
+// ownerOf is the pod that a claim was made for; none for one that somebody made.
+func ownerOf(claim resourcev1.ResourceClaim) string {
+	if len(claim.OwnerReferences) == 0 {
+		return ""
+	}
+	return claim.OwnerReferences[0].Name
 }
 
 // onNode runs a command in the namespaces of a node.
@@ -190,59 +201,43 @@ func (c *cluster) noPortsLeft(node string) {
 func (c *cluster) overTheSwitch(t *testing.T) {
 	c.running("sender")
 	c.running("receiver")
-	start := func(pod string) *labtest.Engine {
-		engine := labtest.RunEngine(t, exec.Command(c.program, "kubectl", "--name", clusterName, "--", "exec", "--stdin", pod, "--", "nines-engine"))
-		if _, err := engine.StartDPDK(client.DPDK{Prefix: pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
+	c.packetsPass(t, "sender", "receiver", "net_virtio_user0,path=/run/nines/ports/user/s", "net_virtio_user0,path=/run/nines/ports/user/s")
+}
+
+// overMemory sends packets between engines in two pods that share memory.
+func (c *cluster) overMemory(t *testing.T) {
+	const device = "net_memif0,socket-abstract=no,socket=/run/nines/ports/memory/m,role="
+	c.running("left")
+	c.running("right")
+	// The socket is its server's, so that is first.
+	c.packetsPass(t, "right", "left", device+"client", device+"server")
+}
+
+// packetsPass sends packets from one pod to another by engines in them, of which the receiver has its
+// device of DPDK first.
+func (c *cluster) packetsPass(t *testing.T, from, to, sends, receives string) {
+	t.Helper()
+	engines := map[string]*labtest.Engine{}
+	for _, end := range []struct {
+		pod, port, device string
+		own, peer         int
+	}{{to, "rx", receives, 2, 1}, {from, "tx", sends, 1, 2}} {
+		engine := labtest.RunEngine(t, exec.Command(c.program, "kubectl", "--name", clusterName, "--", "exec", "--stdin", end.pod, "--", "nines-engine"))
+		if _, err := engine.StartDPDK(client.DPDK{Prefix: end.pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
 			t.Fatal(err)
 		}
-		return engine
-	}
-	sender, receiver := start("sender"), start("receiver")
-	for i, end := range []struct {
-		*labtest.Engine
-		port string
-	}{{sender, "tx"}, {receiver, "rx"}} {
-		own, peer := i+1, 2-i
-		_, err := end.Open(client.Port{
+		if _, err := engine.Open(client.Port{
 			Name: end.port, Backend: "dpdk", IO: "batch", Wait: "spin", FrameBytes: 64, Flows: 1, UDPPort: 7999,
-			Device:   fmt.Sprintf("net_virtio_user0,path=/run/nines/ports/user/s,mac=02:00:00:00:00:%02d", own),
-			LocalMAC: fmt.Sprintf("02:00:00:00:00:%02d", own), LocalIP: fmt.Sprintf("198.18.9.%d", own),
-			PeerMAC: fmt.Sprintf("02:00:00:00:00:%02d", peer), PeerIP: fmt.Sprintf("198.18.9.%d", peer),
-		})
-		if err != nil {
+			Device:   fmt.Sprintf("%s,mac=02:00:00:00:00:%02d", end.device, end.own),
+			LocalMAC: fmt.Sprintf("02:00:00:00:00:%02d", end.own), LocalIP: fmt.Sprintf("198.18.9.%d", end.own),
+			PeerMAC: fmt.Sprintf("02:00:00:00:00:%02d", end.peer), PeerIP: fmt.Sprintf("198.18.9.%d", end.peer),
+		}); err != nil {
 			t.Fatal(err)
 		}
+		engines[end.port] = engine
 	}
-	// All packets have room in the receiver's ring of 256, as a busy host lets it wait for a CPU.
-	trial := client.Trial{CPU: -1, RatePPS: 150, Burst: 4, Seed: 3, WarmupNs: 100e6, DurationNs: 1e9, DrainNs: 5e9, Outliers: 10}
-	type outcome struct {
-		client.TrialResult
-		error
-	}
-	started, received := make(chan int64, 1), make(chan outcome, 1)
-	go func() {
-		sink := trial
-		sink.Role, sink.Rx = "sink", "rx"
-		r, err := receiver.Trial(sink, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
-		received <- outcome{r, err}
-	}()
-	select {
-	case at := <-started:
-		trial.StartNs = at + 1e9
-	case ended := <-received:
-		t.Fatal(ended.error)
-	}
-	trial.Role, trial.Tx = "generate", "tx"
-	sent, err := sender.Trial(trial, client.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := receiver.Client.End(sent.TxPackets); err != nil {
-		t.Error(err)
-	}
-	got := <-received
-	if got.error != nil || sent.TxPackets == 0 || got.RxPackets != sent.TxPackets {
-		t.Errorf("%d of %d packets arrived: %v", got.RxPackets, sent.TxPackets, got.error)
+	if sent, arrived := labtest.OneWay(t, engines["tx"].Client, engines["rx"].Client); sent == 0 || arrived != sent {
+		t.Errorf("%d of %d packets arrived", arrived, sent)
 	}
 }
 

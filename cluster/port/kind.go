@@ -20,14 +20,19 @@ type kind struct {
 	// device makes the port's device in a pod's namespace; nil for sockets. The step is to be journalled
 	// with it.
 	device func(site, *netns.Namespace) (netlink.Link, error)
-	// open makes the port's socket in its folder; nil for devices.
+	// open makes the port's socket, or the folder for sockets; nil for devices.
 	open func(context.Context, site) error
+	// inPod is what a port is in a pod.
+	inPod string
+	// inSwitch is true for ports of the node's switch, and shared for those that several pods use.
+	inSwitch, shared bool
 }
 
 var kinds = map[spec.LinkKind]kind{
-	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan},
-	spec.LinkBridge:  {parent: "a bridge", device: addPair},
-	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost},
+	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
+	spec.LinkBridge:  {parent: "a bridge", device: addPair, inPod: "interface"},
+	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost, inPod: "vhost-user", inSwitch: true},
+	spec.LinkMemif:   {parent: "the node's memory", open: openMemory, inPod: "memif", shared: true},
 }
 
 // Tiers are those of which there can be ports, sorted.
@@ -45,6 +50,6 @@ func tierNames() string {
 type site struct {
 	Order
 	journal *journal.Journal
-	// folder is the port's own.
-	folder string
+	// sockets is the folder of its sockets.
+	sockets string
 }

@@ -16,7 +16,7 @@ type Port struct {
 	Name string `json:"name"`
 	// Tier is the link kind of nines that it is like; figures of the tier are the port's.
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is what it is made on: a network card, a bridge, or the folder's name of a switch.
+	// Parent is what it is made on: a network card or a bridge; SwitchParent or MemoryParent.
 	Parent string `json:"parent"`
 	// Socket is the control socket of the switch; empty for a device.
 	Socket string `json:"socket,omitempty"`
@@ -26,8 +26,14 @@ type Port struct {
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
 
-// IsSocket is true for a port that is a socket in a folder, and no device.
+// IsSocket is true for a port that is a folder with a socket, and no device.
 func (p Port) IsSocket() bool { return kinds[p.Tier].open != nil }
+
+// InSwitch is true for a port of the node's switch.
+func (p Port) InSwitch() bool { return kinds[p.Tier].inSwitch }
+
+// IsShared is true for a port that is of use only to several pods that have the same claim.
+func (p Port) IsShared() bool { return kinds[p.Tier].shared }
 
 // Pod is whose port it is, for people and for finding a pod's ports.
 type Pod struct {
@@ -90,7 +96,7 @@ func (p Port) Check() error {
 	if !interfaceNames.MatchString(p.Parent) {
 		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
 	}
-	if p.IsSocket() && p.Socket == "" {
+	if p.InSwitch() && p.Socket == "" {
 		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
 	}
 	if p.MTU < 0 || p.MTU > maxMTU {

@@ -19,7 +19,7 @@ type Seen struct {
 	Request string `json:"request"`
 	Port    string `json:"port"`
 	Tier    string `json:"tier"`
-	// Kind is interface or vhost-user.
+	// Kind is interface, vhost-user or memif.
 	Kind      string   `json:"kind"`
 	Interface string   `json:"interface,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
@@ -30,12 +30,7 @@ type Seen struct {
 }
 
 // Kind says what a port is in a pod.
-func (p Port) Kind() string {
-	if p.IsSocket() {
-		return "vhost-user"
-	}
-	return "interface"
-}
+func (p Port) Kind() string { return kinds[p.Tier].inPod }
 
 // seenBy are a pod's ports as it sees them.
 func seenBy(held []Held, pod string) []Seen {

@@ -23,19 +23,22 @@ var KindSwitchPort = journal.Register("switch port", journal.Undo{Step: closeSwi
 // SocketFile is the name of a port's socket in its folder.
 const SocketFile = "s"
 
-// SocketFolder is the folder with a port's socket, on the node. A pod gets the folder, and not the
+// SocketFolder is the folder for a port's sockets, on the node. A pod gets the folder, and not the
 // socket alone, so that it sees one that was made anew.
 func (k Keeper) SocketFolder(p Port) string {
+	if p.IsShared() {
+		return filepath.Join(k.Folder, memoryFolder, p.Name, memoryName)
+	}
 	return filepath.Join(k.place(p.Parent, p.Name).Path(), socketName)
 }
 
 // openVhost makes a vhost-user socket that the switch listens on.
 func openVhost(ctx context.Context, s site) error {
-	socket := filepath.Join(s.folder, socketName, SocketFile)
+	socket := filepath.Join(s.sockets, SocketFile)
 	if err := link.CheckSocketPath(socket); err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Dir(socket), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(s.sockets, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	step := journal.Step{Kind: KindSwitchPort, Name: s.Port.Name, Path: s.Port.Socket}
@@ -76,7 +79,14 @@ func (s site) frameBytes() int {
 
 // restore makes a socket anew that its switch has lost by being started again.
 func (k Keeper) restore(ctx context.Context, held Held) error {
-	if !held.Port.IsSocket() {
+	if folder := k.SocketFolder(held.Port); held.Port.IsShared() {
+		there, err := memoryAt(folder)
+		if err == nil && !there {
+			err = fmt.Errorf("port %s: somebody has unmounted %s; delete the pods that have the port, so that they get another", held.Port.Name, folder)
+		}
+		return err
+	}
+	if !held.Port.InSwitch() {
 		return nil
 	}
 	if !listens(ctx, held.Port.Socket) {

@@ -57,7 +57,7 @@ func example(t *testing.T, file string, document []byte) {
 	}
 	into := map[string]any{
 		"Pod": &corev1.Pod{}, "Deployment": &appsv1.Deployment{}, "NodeLatency": &v1alpha1.NodeLatency{},
-		"ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{}, "NetworkAttachmentDefinition": &attachment{},
+		"ResourceClaim": &resourcev1.ResourceClaim{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{}, "NetworkAttachmentDefinition": &attachment{},
 	}[kind.Kind]
 	if into == nil {
 		t.Fatalf("%s has an object of kind %q", file, kind.Kind)

@@ -223,7 +223,7 @@ func readPorts(t *testing.T, config *unstructured.Unstructured) {
 
 // TestALocalClusterHasWhatKustomizeApplies: nines cluster up --agent --ports.
 func TestALocalClusterHasWhatKustomizeApplies(t *testing.T) {
-	file, err := os.ReadFile(filepath.Join(manifests, "../../examples/cluster/ports.yaml"))
+	file, err := os.ReadFile(filepath.Join(manifests, "../../examples/cluster/nodes/ports.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
