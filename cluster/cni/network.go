@@ -23,6 +23,8 @@ type Network struct {
 	// Parent is the card or the bridge that they are made on; none for a switch.
 	Parent string `json:"parent,omitempty"`
 	MTU    int    `json:"mtu,omitempty"`
+	// VLAN is that of virtual functions; 0 for none.
+	VLAN int `json:"vlan,omitempty"`
 	// Interface is the device's name in the pod, where that is not what the runtime says: in a chain, the
 	// runtime's is that of the plugin before.
 	Interface string `json:"interface,omitempty"`
@@ -71,6 +73,9 @@ func Read(text []byte) (*Network, error) {
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
 	}
+	if p.IsFunction() && n.DeviceID == "" {
+		return nil, wrong("network %q: which virtual function a pod gets, a device plugin says: install it, and name its resource by the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
+	}
 	if p.IsShared() {
 		return nil, wrong("network %q: ports of the tier %s are shared by the pods of a claim: ask for them by dynamic resource allocation", n.Name, n.Tier)
 	}
@@ -90,7 +95,10 @@ func wrong(format string, values ...any) error {
 
 // port is a port of the network.
 func (n *Network) port(name string) port.Port {
-	p := port.Port{Name: name, Tier: n.Tier, Parent: n.Parent, MTU: n.MTU}
+	p := port.Port{Name: name, Tier: n.Tier, Parent: n.Parent, MTU: n.MTU, VLAN: n.VLAN}
+	if p.IsFunction() {
+		p.Function = port.FunctionOf(name)
+	}
 	if p.IsSocket() {
 		p.Socket = n.Switch
 		if p.Parent == "" {

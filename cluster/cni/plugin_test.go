@@ -388,6 +388,9 @@ func TestAWrongConfigurationIsRefused(t *testing.T) {
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "switch", "ipam": {"type": "static"}}`:                   "leave ipam out",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "portsFolder": "run"}`:      "absolute",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "mtu": 70000}`:              "70000",
+		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth0"}`:                              "a device plugin says",
+		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "memif"}`:                                                "by dynamic resource allocation",
+		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "vlan": 7}`:                 "virtual functions",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "deviceID": "../../etc/x"}`: "",
 	} {
 		n, err := Read([]byte(text))
@@ -401,6 +404,18 @@ func TestAWrongConfigurationIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestADevicePluginSaysWhichFunction: its device has the number of the function, from 1, at its end.
+func TestADevicePluginSaysWhichFunction(t *testing.T) {
+	n, err := Read([]byte(`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth0", "vlan": 7, "deviceID": "sriov-eth0-3"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := n.order(&skel.CmdArgs{ContainerID: "c", IfName: "net1"})
+	if err != nil || o.Port.Function != 2 || o.Port.VLAN != 7 {
+		t.Errorf("%+v, %v", o.Port, err)
 	}
 }
 

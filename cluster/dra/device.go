@@ -19,6 +19,7 @@ const Domain = "nines.dev/"
 // scheduler takes the first that suits, so the fast ones stay free for who needs them. A port whose
 // parent the node has not is left out; missing are those parents.
 func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (pool resourceslice.Pool, missing []string) {
+	functions := functionsOf(node)
 	cards := map[string]host.NIC{}
 	for _, nic := range node.NICs {
 		cards[nic.Name] = nic
@@ -26,11 +27,16 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 	var ports []port.Port
 	for _, p := range inv.Ports {
 		_, there := cards[p.Parent]
+		lacks := p.Parent
+		if there && p.IsFunction() {
+			_, there = functions[functionOf(p)]
+			lacks = "virtual functions of " + p.Parent
+		}
 		switch {
 		case p.IsSocket() || there:
 			ports = append(ports, p)
-		case !slices.Contains(missing, p.Parent):
-			missing = append(missing, p.Parent)
+		case !slices.Contains(missing, lacks):
+			missing = append(missing, lacks)
 		}
 	}
 	slices.Sort(missing)
@@ -43,7 +49,7 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 	for chunk := range slices.Chunk(ports, resource.ResourceSliceMaxDevices) {
 		slice := resourceslice.Slice{}
 		for _, p := range chunk {
-			slice.Devices = append(slice.Devices, device(p, cards[p.Parent], latencies[string(p.Tier)]))
+			slice.Devices = append(slice.Devices, device(p, cards[p.Parent], functions[functionOf(p)], latencies[string(p.Tier)]))
 		}
 		pool.Slices = append(pool.Slices, slice)
 	}
@@ -52,6 +58,25 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 		pool.Slices = []resourceslice.Slice{{}}
 	}
 	return pool, missing
+}
+
+// function names a virtual function.
+type function struct {
+	card  string
+	index int
+}
+
+func functionOf(p port.Port) function { return function{p.Parent, p.Function} }
+
+// functionsOf are the PCI addresses of a node's virtual functions.
+func functionsOf(node *host.Inventory) map[function]string {
+	addresses := map[function]string{}
+	for _, f := range node.Functions {
+		for _, vf := range f.VFs {
+			addresses[function{f.Interface, vf.Index}] = vf.Address
+		}
+	}
+	return addresses
 }
 
 // slowness orders tiers. What nothing is known of may be slow.
@@ -64,8 +89,8 @@ func slowness(l Latency) int64 {
 	return 1<<63 - 1
 }
 
-// device is a port as the scheduler sees it.
-func device(p port.Port, card host.NIC, l Latency) resource.Device {
+// device is a port as the scheduler sees it. function is its own PCI address; empty for none.
+func device(p port.Port, card host.NIC, function string, l Latency) resource.Device {
 	attributes := map[resource.QualifiedName]resource.DeviceAttribute{
 		Domain + "tier": text(string(p.Tier)), Domain + "kind": text(p.Kind()),
 	}
@@ -82,8 +107,11 @@ func device(p port.Port, card host.NIC, l Latency) resource.Device {
 	if card.SpeedMbit > 0 {
 		attributes[Domain+"speedMbit"] = number(int64(card.SpeedMbit))
 	}
+	if p.VLAN > 0 {
+		attributes[Domain+"vlan"] = number(int64(p.VLAN))
+	}
 	if card.PCIAddress != "" {
-		attributes[deviceattribute.StandardDeviceAttributePCIBusID] = text(card.PCIAddress)
+		attributes[deviceattribute.StandardDeviceAttributePCIBusID] = text(cmp.Or(function, card.PCIAddress))
 		if card.NUMANode >= 0 {
 			attributes[deviceattribute.StandardDeviceAttributeNUMANode] = number(int64(card.NUMANode))
 		}

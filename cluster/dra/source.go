@@ -25,6 +25,8 @@ type Source struct {
 	Addresses netip.Prefix `json:"addresses,omitzero"`
 	// MTU of the ports; 0 is the parent's.
 	MTU int `json:"mtu,omitempty"`
+	// VLAN is that of virtual functions, which their card adds and takes away; 0 for none.
+	VLAN int `json:"vlan,omitempty"`
 	// Nodes have them; none named is all.
 	Nodes []string `json:"nodes,omitempty"`
 	// CPUs are where a switch polls; none is wherever the kernel has it run.
@@ -72,7 +74,7 @@ func (all *Inventory) add(s Source, socket string) error {
 	if s.Count < 1 || s.Count > MaxPorts {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
-	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU}
+	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN}
 	if base.IsSocket() && (s.Parent != "" || s.Addresses.IsValid()) {
 		return fmt.Errorf("sockets (%s) have no parent and no addresses: leave them out", s.Tier)
 	}
@@ -96,6 +98,9 @@ func (all *Inventory) add(s Source, socket string) error {
 	for i := range s.Count {
 		p := base
 		p.Name = portName(base, i+1)
+		if p.IsFunction() {
+			p.Function = port.FunctionOf(p.Name)
+		}
 		if s.Addresses.IsValid() {
 			if !s.Addresses.Contains(address) {
 				return fmt.Errorf("addresses %s: the network has none for port %d; give fewer ports, or a larger network", s.Addresses, i+1)
@@ -128,7 +133,7 @@ func portName(p port.Port, number int) string {
 			return '-'
 		}, p.Parent), "-")
 	}
-	return fmt.Sprintf("%s-%d", name, number)
+	return port.NameOf(name, number)
 }
 
 // withoutSwitch is what is left to give while the node's switch does not run.

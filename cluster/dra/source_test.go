@@ -47,6 +47,10 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if rest := other.withoutSwitch(); len(rest.Ports) != 1 {
 		t.Errorf("without its switch it has %v", rest.Ports)
 	}
+	functions, err := inventory(t, "ports: [{tier: sriov, parent: eth0, count: 2, vlan: 7}]", "n1")
+	if p := functions.Ports["sriov-eth0-2"]; err != nil || p.Function != 1 || p.VLAN != 7 {
+		t.Errorf("of functions: %+v, %v", functions, err)
+	}
 	memory, err := inventory(t, "ports: [{tier: memif, count: 2}]", "n1")
 	if err != nil || len(memory.withoutSwitch().Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
 		t.Errorf("of memory: %+v, %v", memory, err)
@@ -59,10 +63,12 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
 		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, switch",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, sriov, switch",
 		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
 		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
 		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                              "leave the mtu out",
+		"ports: [{tier: sriov, parent: eth0, count: 1, vlan: 4095}]":                                               "one of 1 to 4094",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, vlan: 7}]":                                                "virtual functions (sriov)",
 		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                              "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                              "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                "in one entry",

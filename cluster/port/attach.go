@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -14,6 +15,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/link"
 )
 
 // Attach puts a port that the holder has taken into a pod, whose network namespace is at a path. If the
@@ -84,7 +86,7 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 		return held, err
 	}
 	s := k.site(held.Order, j)
-	device, err := kinds[held.Port.Tier].device(s, pod)
+	device, err := kinds[held.Port.Tier].device(ctx, s, pod)
 	if err == nil {
 		err = s.configure(ctx, pod, device)
 	}
@@ -99,9 +101,12 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	return held, nil
 }
 
+// deviceKinds are the steps that put a device into a pod.
+var deviceKinds = []journal.Kind{KindDevice, link.KindFunction, link.KindPort}
+
 // detach undoes the devices of a port, and nothing else of it.
 func (k Keeper) detach(ctx context.Context, j *journal.Journal) error {
-	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return e.Kind == KindDevice })
+	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return slices.Contains(deviceKinds, e.Kind) })
 }
 
 // configure gives the device its addresses and routes, and sets it up:

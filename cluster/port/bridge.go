@@ -1,6 +1,7 @@
 package port
 
 import (
+	"context"
 	"fmt"
 	"net"
 
@@ -13,7 +14,7 @@ import (
 // do what it likes with its own.
 //
 //	ip link add NAME master BRIDGE type veth peer name IF address MAC netns POD; ip link set NAME up
-func addPair(s site, pod *netns.Namespace) (made netlink.Link, err error) {
+func addPair(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(handle *netlink.Handle, parent netlink.Link) error {
 		if parent.Type() != "bridge" {
 			return fmt.Errorf("%s is a %s and no bridge", s.Port.Parent, parent.Type())

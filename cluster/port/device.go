@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/link"
 )
 
 // KindDevice is a device, Name, of the type Target and with the MAC address Value, in the network
@@ -104,6 +105,12 @@ func isOurs(device netlink.Link, e journal.Entry) bool {
 func there(pod *netns.Namespace, j *journal.Journal) bool {
 	any := false
 	for _, e := range j.Entries() {
+		if e.Kind == link.KindFunction {
+			if !hasFunction(pod, e) {
+				return false
+			}
+			any = true
+		}
 		if e.Kind != KindDevice {
 			continue
 		}

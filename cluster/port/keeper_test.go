@@ -378,7 +378,7 @@ func TestWhatAKilledCallLeftIsMadeAgain(t *testing.T) {
 			}
 			s := n.site(o, held.Journal)
 			s.MAC = madeMAC(o.Holder, o.Port.Name)
-			if _, err = addMacvlan(s, podAt(t, pod)); err != nil {
+			if _, err = addMacvlan(t.Context(), s, podAt(t, pod)); err != nil {
 				return err
 			}
 			return forgetLearnt(held)

@@ -19,7 +19,7 @@ type kind struct {
 	parent string
 	// device makes the port's device in a pod's namespace; nil for sockets. The step is to be journalled
 	// with it.
-	device func(site, *netns.Namespace) (netlink.Link, error)
+	device func(context.Context, site, *netns.Namespace) (netlink.Link, error)
 	// open makes the port's socket, or the folder for sockets; nil for devices.
 	open func(context.Context, site) error
 	// inPod is what a port is in a pod.
@@ -31,6 +31,7 @@ type kind struct {
 var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
 	spec.LinkBridge:  {parent: "a bridge", device: addPair, inPod: "interface"},
+	spec.LinkSRIOV:   {parent: "a network card", device: moveFunction, inPod: "interface"},
 	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost, inPod: "vhost-user", inSwitch: true},
 	spec.LinkMemif:   {parent: "the node's memory", open: openMemory, inPod: "memif", shared: true},
 }

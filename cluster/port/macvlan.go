@@ -1,6 +1,7 @@
 package port
 
 import (
+	"context"
 	"fmt"
 	"net"
 
@@ -12,7 +13,7 @@ import (
 // addMacvlan makes a macvlan device of the parent in the pod:
 //
 //	ip link add link PARENT name IF address MAC netns POD type macvlan mode bridge
-func addMacvlan(s site, pod *netns.Namespace) (made netlink.Link, err error) {
+func addMacvlan(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(node *netlink.Handle, parent netlink.Link) error {
 		attrs, err := s.attributes(s.Interface, parent)
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
@@ -22,6 +24,10 @@ type Port struct {
 	Socket string `json:"socket,omitempty"`
 	// MTU is that of its packets; 0 is the parent's.
 	MTU int `json:"mtu,omitempty"`
+	// Function is the number of a card's virtual function, and VLAN the one that its packets are in,
+	// which the pod does not see; 0 for none.
+	Function int `json:"function,omitempty"`
+	VLAN     int `json:"vlan,omitempty"`
 	// Addresses are those of whoever has the port and asks for no others.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
@@ -31,6 +37,21 @@ func (p Port) IsSocket() bool { return kinds[p.Tier].open != nil }
 
 // InSwitch is true for a port of the node's switch.
 func (p Port) InSwitch() bool { return kinds[p.Tier].inSwitch }
+
+// NameOf is the name of a parent's port: its number, from 1, is at the end.
+func NameOf(parent string, number int) string { return fmt.Sprintf("%s-%d", parent, number) }
+
+// FunctionOf is the number of the virtual function, from 0, that a port of that name is.
+func FunctionOf(name string) int {
+	number, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	if err != nil || number < 1 {
+		return 0
+	}
+	return number - 1
+}
+
+// IsFunction is true for a port that is a virtual function of a card.
+func (p Port) IsFunction() bool { return p.Tier == spec.LinkSRIOV }
 
 // IsShared is true for a port that is of use only to several pods that have the same claim.
 func (p Port) IsShared() bool { return kinds[p.Tier].shared }
@@ -99,11 +120,17 @@ func (p Port) Check() error {
 	if p.InSwitch() && p.Socket == "" {
 		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
 	}
+	if p.VLAN < 0 || p.VLAN > maxVLAN || p.VLAN > 0 && !p.IsFunction() {
+		return exit.Wrongf("port %s: the VLAN %d is not possible: virtual functions (%s) may have one of 1 to %d", p.Name, p.VLAN, spec.LinkSRIOV, maxVLAN)
+	}
 	if p.MTU < 0 || p.MTU > maxMTU {
 		return exit.Wrongf("port %s: an MTU of %d is not possible; give up to %d, or 0 for that of %s", p.Name, p.MTU, maxMTU, p.Parent)
 	}
 	return nil
 }
+
+// maxVLAN is the largest number of a VLAN (IEEE 802.1Q, 9.6).
+const maxVLAN = 4094
 
 // maxMTU is ETH_MAX_MTU of include/uapi/linux/if_ether.h.
 const maxMTU = 65535
@@ -136,5 +163,6 @@ func (o Order) same(other Order) bool {
 		o.Interface == other.Interface && o.Mount == other.Mount && o.MAC == other.MAC &&
 		slices.Equal(o.Addresses, other.Addresses) && slices.Equal(o.Routes, other.Routes) &&
 		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.MTU == other.Port.MTU &&
+		o.Port.Function == other.Port.Function && o.Port.VLAN == other.Port.VLAN &&
 		slices.Equal(o.Port.Addresses, other.Port.Addresses)
 }

@@ -18,6 +18,9 @@ import (
 	"nines.dev/nines/test/vm/boots"
 )
 
+// clusterModule is the folder of the other module with such tests.
+const clusterModule = "cluster/"
+
 // labTests are the names of tests for the laboratory.
 const labTests = `^TestLab[A-Z0-9]`
 
@@ -84,8 +87,16 @@ func findPackages(t *testing.T, repository string) []labPackage {
 }
 
 // linkCompiled makes a hard link, in the folder that the laboratory gets, to the tests that
-// make test-compile has compiled.
+// make test-compile has compiled. Those of the module in cluster/ it compiles itself.
 func linkCompiled(ctx context.Context, repository, path, link string) error {
+	if below, ok := strings.CutPrefix(path, clusterModule); ok {
+		compile := exec.CommandContext(ctx, "hack/go", "-C", clusterModule, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", link, "./"+below)
+		compile.Dir = repository
+		if out, err := compile.CombinedOutput(); err != nil {
+			return fmt.Errorf("compile them: %w: %s", err, out)
+		}
+		return nil
+	}
 	ask := exec.CommandContext(ctx, "build/passes", "binary", path)
 	ask.Dir = repository
 	compiled, err := ask.Output()

@@ -1,0 +1,150 @@
+package port
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/pci"
+	"nines.dev/nines/lab/link"
+)
+
+// moveFunction gives the pod a virtual function of the card, which somebody has made:
+//
+//	ip link set CARD up
+//	ip link set CARD vf N mac MAC vlan VLAN
+//	ip link set VF netns POD name IF
+//
+// Undoing it gives the function back to the node as it was, wherever it is: the pod's namespace may be
+// gone, and the function with it in the node's.
+func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
+	return made, s.onParent(func(node *netlink.Handle, card netlink.Link) error {
+		attrs, err := s.attributes(s.Interface, card)
+		if err != nil {
+			return err
+		}
+		name, err := s.takeFunction(ctx)
+		if err != nil {
+			return err
+		}
+		made, err = hand(node, pod, name, nodeName(s.Port.Name), attrs)
+		return err
+	})
+}
+
+// takeFunction sets the port's function up, and returns the name of its interface on the node.
+func (s site) takeFunction(ctx context.Context) (name string, err error) {
+	var bus pci.Bus
+	card, err := addressOf(bus, s.Port.Parent)
+	if err != nil {
+		return "", err
+	}
+	unlock, err := bus.Lock(ctx, card)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	index := s.Port.Function
+	address := bus.VF(card, index)
+	if address == "" {
+		return "", fmt.Errorf("%s has no virtual function %d any more: make as many as the file of ports says (/sys/class/net/%s/device/sriov_numvfs)", s.Port.Parent, index, s.Port.Parent)
+	}
+	claim := pci.Claim{Lab: "ports of pods", Token: s.journal.Token("function/" + address)}
+	if err := bus.Free(address, claim.Token); err != nil {
+		return "", err
+	}
+	now, err := bus.ReadPort(card)
+	if err != nil {
+		return "", err
+	}
+	use := journal.Step{Kind: link.KindPort, Path: card, Name: s.Port.Parent, Token: s.journal.Token("port/" + card)}
+	err = s.journal.Make(use, func() (journal.Learnt, error) {
+		return journal.Learnt{}, bus.JoinPort(ctx, card, use.Token, pci.Port{MTU: s.Port.MTU}, now)
+	})
+	if err != nil {
+		return "", err
+	}
+	old, err := bus.ReadState(address, card, index)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(old)
+	if err != nil {
+		return "", err
+	}
+	wanted := *old.VF
+	wanted.MAC, wanted.VLAN = s.MAC, s.Port.VLAN
+	take := journal.Step{Kind: link.KindFunction, Link: s.Port.Name, Path: address, Target: card, Old: string(text), Token: claim.Token}
+	err = s.journal.Make(take, func() (journal.Learnt, error) {
+		return journal.Learnt{}, bus.Take(ctx, address, card, claim, pci.Wanted{VF: &wanted})
+	})
+	if err != nil {
+		return "", err
+	}
+	return bus.AwaitInterface(ctx, address)
+}
+
+// addressOf is the PCI address of a card.
+func addressOf(bus pci.Bus, card string) (string, error) {
+	all := bus.Functions()
+	if i := slices.IndexFunc(all, func(f pci.Function) bool { return f.Interface == card }); i >= 0 {
+		return all[i].Address, nil
+	}
+	return "", fmt.Errorf("%s is no PCI card: virtual functions are of one", card)
+}
+
+// hand moves an interface of the node into a pod. It passes under a name that neither has.
+func hand(node *netlink.Handle, pod *netns.Namespace, name, passing string, as netlink.LinkAttrs) (netlink.Link, error) {
+	device, err := node.LinkByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", name, err)
+	}
+	if err := node.LinkSetDown(device); err != nil {
+		return nil, fmt.Errorf("set %s down: %w", name, err)
+	}
+	if device.Attrs().HardwareAddr.String() != as.HardwareAddr.String() {
+		if err := node.LinkSetHardwareAddr(device, net.HardwareAddr(as.HardwareAddr)); err != nil {
+			return nil, fmt.Errorf("set the address of %s to %s: %w", name, as.HardwareAddr, err)
+		}
+	}
+	if device.Attrs().MTU != as.MTU {
+		if err := node.LinkSetMTU(device, as.MTU); err != nil {
+			return nil, fmt.Errorf("set the MTU of %s to %d: %w", name, as.MTU, err)
+		}
+	}
+	if err := node.LinkSetName(device, passing); err != nil {
+		return nil, fmt.Errorf("rename %s: %w", name, err)
+	}
+	if err := node.LinkSetNsFd(device, pod.FD()); err != nil {
+		return nil, fmt.Errorf("give %s to the pod: %w", name, err)
+	}
+	inside, err := pod.Netlink()
+	if err != nil {
+		return nil, err
+	}
+	defer inside.Close()
+	if device, err = inside.LinkByName(passing); err != nil {
+		return nil, fmt.Errorf("find %s in the pod: %w", name, err)
+	}
+	if err := inside.LinkSetName(device, as.Name); err != nil {
+		return nil, fmt.Errorf("name %s %s in the pod: %w", name, as.Name, err)
+	}
+	return inside.LinkByName(as.Name)
+}
+
+// hasFunction tells whether the function of a step is in a pod.
+func hasFunction(pod *netns.Namespace, e journal.Entry) bool {
+	handle, err := pod.Netlink()
+	if err != nil {
+		return false
+	}
+	defer handle.Close()
+	devices, err := handle.LinkList()
+	return err == nil && slices.ContainsFunc(devices, func(d netlink.Link) bool { return d.Attrs().ParentDev == e.Path })
+}
