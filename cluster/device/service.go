@@ -85,8 +85,9 @@ func (s *Service) read() (dra.Inventory, error) {
 		return dra.Inventory{}, err
 	}
 	inv, err := dra.InventoryOf(sources, s.Node, s.Switch)
-	// Several pods use such a port, and a container that asks for a number of them would be alone.
-	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.IsShared() })
+	// Of these only claims can be: several pods use a shared one, and a program's function has device nodes
+	// that are known once it is taken.
+	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.IsShared() || p.Driver != "" })
 	return inv, err
 }
 

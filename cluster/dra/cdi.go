@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,10 +24,17 @@ func deviceName(o port.Order) string { return o.Holder + "_" + o.Port.Name }
 
 // cdiSpec is what the runtime does for containers with a claim's ports: mounts, as devices are put into
 // the pod.
-func cdiSpec(k port.Keeper, orders []port.Order, portsFile string) cdi.Spec {
+func cdiSpec(ctx context.Context, k port.Keeper, held []port.Held, portsFile string) (cdi.Spec, error) {
 	spec := cdi.Spec{Version: "0.6.0", Kind: cdiKind}
-	for _, o := range orders {
+	for _, o := range held {
 		edits := cdi.ContainerEdits{}
+		nodes, err := o.DeviceNodes(ctx)
+		if err != nil {
+			return spec, err
+		}
+		for _, path := range nodes {
+			edits.DeviceNodes = append(edits.DeviceNodes, &cdi.DeviceNode{Path: path, Permissions: "rw"})
+		}
 		if portsFile != "" {
 			edits.Mounts = append(edits.Mounts, bind(portsFile, port.PortsFile))
 		}
@@ -37,12 +45,12 @@ func cdiSpec(k port.Keeper, orders []port.Order, portsFile string) cdi.Spec {
 			}
 			edits.Mounts = append(edits.Mounts, m)
 		}
-		if len(edits.Mounts) == 0 {
+		if len(edits.Mounts)+len(edits.DeviceNodes) == 0 {
 			edits.Env = []string{"NINES_PORT=" + o.Port.Name} // the runtime refuses a device without edits
 		}
-		spec.Devices = append(spec.Devices, cdi.Device{Name: deviceName(o), ContainerEdits: edits})
+		spec.Devices = append(spec.Devices, cdi.Device{Name: deviceName(o.Order), ContainerEdits: edits})
 	}
-	return spec
+	return spec, nil
 }
 
 // bind mounts read-only: nobody need write there, to connect to a socket either.
@@ -55,10 +63,13 @@ func (d *Driver) cdiPath(claim string) string {
 }
 
 // writeCDI tells the runtime of a claim's devices.
-func (d *Driver) writeCDI(claim string, orders []port.Order, portsFile string) error {
-	err := os.MkdirAll(d.CDI, 0o755)
+func (d *Driver) writeCDI(ctx context.Context, claim string, held []port.Held, portsFile string) error {
+	spec, err := cdiSpec(ctx, d.Keeper, held, portsFile)
 	if err == nil {
-		err = replace.JSON(d.cdiPath(claim), cdiSpec(d.Keeper, orders, portsFile), 0o644)
+		err = os.MkdirAll(d.CDI, 0o755)
+	}
+	if err == nil {
+		err = replace.JSON(d.cdiPath(claim), spec, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("tell the container runtime of the ports: %w", err)

@@ -94,7 +94,7 @@ func device(p port.Port, card host.NIC, function string, l Latency) resource.Dev
 	attributes := map[resource.QualifiedName]resource.DeviceAttribute{
 		Domain + "tier": text(string(p.Tier)), Domain + "kind": text(p.Kind()),
 	}
-	if !p.IsSocket() {
+	if !p.IsSocket() { // of a card or a bridge
 		attributes[Domain+"parent"] = text(p.Parent)
 	}
 	mtu := int64(p.MTU)

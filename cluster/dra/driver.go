@@ -38,29 +38,29 @@ func (d *Driver) Offer(inv Inventory) { d.inventory.Store(&inv) }
 // PrepareResourceClaims takes the ports of claims. All claims of a pod come in one call.
 func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.ResourceClaim) (map[types.UID]kubeletplugin.PrepareResult, error) {
 	results := map[types.UID]kubeletplugin.PrepareResult{}
-	taken := map[types.UID][]port.Order{}
+	taken := map[types.UID][]port.Held{}
 	for _, claim := range claims {
-		orders, err := d.take(ctx, claim)
+		held, err := d.take(ctx, claim)
 		if err != nil {
 			slog.Error("prepare", "claim", claimName(claim), "error", err)
 			results[claim.UID] = kubeletplugin.PrepareResult{Err: err}
 			continue
 		}
-		taken[claim.UID] = orders
+		taken[claim.UID] = held
 	}
 	// What a pod sees has the ports of all its claims, so it is written after them.
 	for _, claim := range claims {
-		orders, ok := taken[claim.UID]
+		held, ok := taken[claim.UID]
 		if !ok {
 			continue
 		}
-		results[claim.UID] = d.show(ctx, claim, orders)
+		results[claim.UID] = d.show(ctx, claim, held)
 	}
 	return results, nil
 }
 
 // take takes the ports of a claim.
-func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) ([]port.Order, error) {
+func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) (all []port.Held, err error) {
 	inv := d.inventory.Load()
 	if inv == nil {
 		return nil, errors.New("the node's ports are not known yet")
@@ -73,7 +73,7 @@ func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) ([]por
 	if err != nil {
 		return nil, err
 	}
-	for i, o := range orders {
+	for _, o := range orders {
 		h, err := d.Keeper.Take(ctx, o)
 		if taken := new(port.TakenError); errors.As(err, &taken) && d.isGone(ctx, taken.By) {
 			if err = d.giveBack(ctx, taken.By.Holder); err == nil {
@@ -83,10 +83,10 @@ func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) ([]por
 		if err != nil {
 			return nil, err
 		}
-		orders[i] = h.Order
+		all = append(all, h)
 		slog.Info("taken", "port", o.Port.Name, "claim", o.Claim, "pod", o.Pod.Name)
 	}
-	return orders, nil
+	return all, nil
 }
 
 // isGone tells whether the claim that holds a port is there no more: a kubelet that has lost its files
@@ -109,21 +109,21 @@ func ExistsIn(kube kubernetes.Interface) func(ctx context.Context, claim, uid st
 }
 
 // show tells the runtime and the pod of a claim's ports.
-func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, orders []port.Order) (result kubeletplugin.PrepareResult) {
-	if len(orders) == 0 {
+func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, held []port.Held) (result kubeletplugin.PrepareResult) {
+	if len(held) == 0 {
 		return result
 	}
-	file, err := d.Keeper.Show(ctx, orders[0].Pod.UID)
+	file, err := d.Keeper.Show(ctx, held[0].Pod.UID)
 	if err == nil {
-		err = d.writeCDI(string(claim.UID), orders, file)
+		err = d.writeCDI(ctx, string(claim.UID), held, file)
 	}
 	if err != nil {
 		result.Err = err
 		return result
 	}
-	for i, o := range orders {
+	for i, h := range held {
 		result.Devices = append(result.Devices, kubeletplugin.Device{
-			Requests: []string{o.Request}, PoolName: poolOf(claim, i), DeviceName: o.Port.Name, CDIDeviceIDs: []string{deviceID(o)},
+			Requests: []string{h.Request}, PoolName: poolOf(claim, i), DeviceName: h.Port.Name, CDIDeviceIDs: []string{deviceID(h.Order)},
 		})
 	}
 	return result

@@ -132,9 +132,10 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		if p.IsShared() {
 			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
 		}
-		if p.IsSocket() {
+		switch {
+		case p.IsSocket():
 			o.Mount, err = used.name(p.Name, config.Mount, mountName(result.Request))
-		} else {
+		case p.HasInterface():
 			if o.Pod.UID == "" {
 				return nil, fmt.Errorf("claim %s is not of one pod, and an interface is in one: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim))
 			}

@@ -80,7 +80,7 @@ func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) error {
 	}
 	var failures []error
 	for _, h := range held {
-		if h.Pod.UID != pod.GetUid() || h.Port.IsSocket() {
+		if h.Pod.UID != pod.GetUid() || !h.Port.HasInterface() {
 			continue
 		}
 		path, err := namespaceOf(pod)

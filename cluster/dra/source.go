@@ -27,6 +27,8 @@ type Source struct {
 	MTU int `json:"mtu,omitempty"`
 	// VLAN is that of virtual functions, which their card adds and takes away; 0 for none.
 	VLAN int `json:"vlan,omitempty"`
+	// Driver is vfio-pci for virtual functions that programs of pods drive; empty for the kernel's.
+	Driver spec.ProgramDriver `json:"driver,omitempty"`
 	// Nodes have them; none named is all.
 	Nodes []string `json:"nodes,omitempty"`
 	// CPUs are where a switch polls; none is wherever the kernel has it run.
@@ -74,9 +76,12 @@ func (all *Inventory) add(s Source, socket string) error {
 	if s.Count < 1 || s.Count > MaxPorts {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
-	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN}
+	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver}
 	if base.IsSocket() && (s.Parent != "" || s.Addresses.IsValid()) {
 		return fmt.Errorf("sockets (%s) have no parent and no addresses: leave them out", s.Tier)
+	}
+	if s.Driver != "" && (s.Addresses.IsValid() || s.MTU != 0) {
+		return fmt.Errorf("programs that drive a function by themselves give it addresses and an MTU: leave them out")
 	}
 	if base.IsShared() && s.MTU != 0 {
 		return fmt.Errorf("the pods that share memory say themselves how long packets are: leave the mtu out")

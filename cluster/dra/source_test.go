@@ -68,6 +68,8 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
 		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                              "leave the mtu out",
 		"ports: [{tier: sriov, parent: eth0, count: 1, vlan: 4095}]":                                               "one of 1 to 4094",
+		"ports: [{tier: sriov, parent: eth0, count: 1, driver: uio_pci_generic}]":                                  "may have vfio-pci",
+		"ports: [{tier: sriov, parent: eth0, count: 1, driver: vfio-pci, mtu: 9000}]":                              "leave them out",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, vlan: 7}]":                                                "virtual functions (sriov)",
 		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                              "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                              "only a switch has cpus",

@@ -22,7 +22,7 @@ func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []po
 	status := apply.ResourceClaimStatus()
 	for _, h := range held {
 		device := apply.AllocatedDeviceStatus().WithDriver(DriverName).WithPool(node).WithDevice(h.Port.Name)
-		if !h.Port.IsSocket() {
+		if h.Port.HasInterface() {
 			network := apply.NetworkDeviceData().WithInterfaceName(h.Interface).WithHardwareAddress(h.MAC)
 			for _, a := range h.All() {
 				network.WithIPs(a.String())

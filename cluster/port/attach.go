@@ -20,10 +20,10 @@ import (
 
 // Attach puts a port that the holder has taken into a pod, whose network namespace is at a path. If the
 // device is there already, nothing changes; if it is in another namespace, which the pod had before, it
-// is made anew. A socket needs no Attach.
+// is made anew. What is no interface needs no Attach.
 func (k Keeper) Attach(ctx context.Context, holder, name, path string) (Held, error) {
 	held, err := k.find(holder, name)
-	if err == nil && !held.Port.IsSocket() {
+	if err == nil && held.Port.HasInterface() {
 		err = k.locked(ctx, held.Port.Parent, func() error {
 			held, err = k.attach(ctx, held, path)
 			return err
@@ -160,7 +160,7 @@ func ipNet(p netip.Prefix) *net.IPNet {
 // Check is nil if a device is where it was attached, as a CNI plugin is asked.
 func (k Keeper) Check(holder, name, path string) error {
 	held, err := k.find(holder, name)
-	if err != nil || held.Port.IsSocket() {
+	if err != nil || !held.Port.HasInterface() {
 		return err
 	}
 	j, err := journal.Read(k.place(held.Port.Parent, held.Port.Name).Journal())

@@ -29,7 +29,11 @@ func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netli
 		if err != nil {
 			return err
 		}
-		name, err := s.takeFunction(ctx)
+		address, err := s.takeFunction(ctx)
+		if err != nil {
+			return err
+		}
+		name, err := pci.Bus{}.AwaitInterface(ctx, address)
 		if err != nil {
 			return err
 		}
@@ -38,9 +42,15 @@ func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netli
 	})
 }
 
-// takeFunction sets the port's function up, and returns the name of its interface on the node.
-func (s site) takeFunction(ctx context.Context) (name string, err error) {
+// takeFunction sets the port's function up, with the driver that it is to have, and returns its address.
+func (s site) takeFunction(ctx context.Context) (address string, err error) {
 	var bus pci.Bus
+	driver := string(s.Port.Driver)
+	if driver != "" {
+		if err := bus.LoadDriver(ctx, driver); err != nil {
+			return "", err
+		}
+	}
 	card, err := addressOf(bus, s.Port.Parent)
 	if err != nil {
 		return "", err
@@ -51,7 +61,7 @@ func (s site) takeFunction(ctx context.Context) (name string, err error) {
 	}
 	defer unlock()
 	index := s.Port.Function
-	address := bus.VF(card, index)
+	address = bus.VF(card, index)
 	if address == "" {
 		return "", fmt.Errorf("%s has no virtual function %d any more: make as many as the file of ports says (/sys/class/net/%s/device/sriov_numvfs)", s.Port.Parent, index, s.Port.Parent)
 	}
@@ -80,14 +90,23 @@ func (s site) takeFunction(ctx context.Context) (name string, err error) {
 	}
 	wanted := *old.VF
 	wanted.MAC, wanted.VLAN = s.MAC, s.Port.VLAN
-	take := journal.Step{Kind: link.KindFunction, Link: s.Port.Name, Path: address, Target: card, Old: string(text), Token: claim.Token}
+	take := journal.Step{Kind: link.KindFunction, Link: s.Port.Name, Path: address, Target: card, Value: driver, Old: string(text), Token: claim.Token}
 	err = s.journal.Make(take, func() (journal.Learnt, error) {
-		return journal.Learnt{}, bus.Take(ctx, address, card, claim, pci.Wanted{VF: &wanted})
+		return journal.Learnt{}, bus.Take(ctx, address, card, claim, pci.Wanted{Driver: driver, VF: &wanted})
 	})
-	if err != nil {
-		return "", err
+	if err == nil && driver != "" {
+		err = bus.CheckGroup(address)
 	}
-	return bus.AwaitInterface(ctx, address)
+	return address, err
+}
+
+// DeviceNodes are the device nodes by which a program drives a function that it was given; none of other
+// ports.
+func (h Held) DeviceNodes(ctx context.Context) ([]string, error) {
+	if h.PCI == "" {
+		return nil, nil
+	}
+	return pci.Bus{}.Files(ctx, h.PCI)
 }
 
 // addressOf is the PCI address of a card.

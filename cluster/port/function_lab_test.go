@@ -106,6 +106,22 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 	}
 	await(t, pods)
 
+	// A program's, beside it on the same card.
+	program := Order{Holder: "program", Pod: Pod{UID: "program"}, Port: Port{Name: "sriov-eth0-2", Tier: spec.LinkSRIOV, Parent: "eth0", Function: 1, Driver: spec.DriverVFIO}}
+	driven, err := k.Take(t.Context(), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := k.Take(t.Context(), program); err != nil || again.PCI != driven.PCI || driven.PCI != bus.VF(addresses[0], 1) {
+		t.Errorf("taken again: %+v, %v, before %+v", again, err, driven)
+	}
+	if nodes, err := driven.DeviceNodes(t.Context()); err != nil || len(nodes) != 2 || bus.Driver(driven.PCI) != string(spec.DriverVFIO) {
+		t.Errorf("%s has the driver %s and the device nodes %q, %v", driven.PCI, bus.Driver(driven.PCI), nodes, err)
+	}
+	if err := k.GiveBack(t.Context(), "program"); err != nil {
+		t.Error(err)
+	}
+
 	// A second port of the same card, and a function that somebody else uses.
 	other := Order{Holder: "other", Interface: "fast0", Port: Port{Name: "sriov-eth0-9", Tier: spec.LinkSRIOV, Parent: "eth0"}}
 	if _, err := k.Take(t.Context(), other); err != nil {

@@ -39,6 +39,8 @@ type Held struct {
 	// empty before Attach.
 	Namespace string `json:"netns,omitempty"`
 	Cookie    uint64 `json:"cookie,omitempty"`
+	// PCI is the address of a function that a program of the pod drives; empty otherwise.
+	PCI string `json:"pci,omitempty"`
 	// Size is the MTU of the device, once it is attached.
 	Size int `json:"size,omitempty"`
 }
@@ -121,8 +123,12 @@ func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 		return held, err
 	}
 	err = k.write(held)
-	if make := kinds[o.Port.Tier].open; err == nil && make != nil {
+	switch make := kinds[o.Port.Tier].open; {
+	case err != nil:
+	case make != nil:
 		err = make(ctx, k.site(o, open.Journal))
+	case o.Port.Driver != "":
+		held.PCI, err = k.site(o, open.Journal).takeFunction(ctx)
 	}
 	if err == nil {
 		held.Done = true

@@ -28,6 +28,8 @@ type Port struct {
 	// which the pod does not see; 0 for none.
 	Function int `json:"function,omitempty"`
 	VLAN     int `json:"vlan,omitempty"`
+	// Driver gives the function to a program of the pod, which drives it by itself; empty for the kernel's.
+	Driver spec.ProgramDriver `json:"driver,omitempty"`
 	// Addresses are those of whoever has the port and asks for no others.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 }
@@ -37,6 +39,9 @@ func (p Port) IsSocket() bool { return kinds[p.Tier].open != nil }
 
 // InSwitch is true for a port of the node's switch.
 func (p Port) InSwitch() bool { return kinds[p.Tier].inSwitch }
+
+// HasInterface is true for a port that is an interface in the pod.
+func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
 
 // NameOf is the name of a parent's port: its number, from 1, is at the end.
 func NameOf(parent string, number int) string { return fmt.Sprintf("%s-%d", parent, number) }
@@ -120,6 +125,9 @@ func (p Port) Check() error {
 	if p.InSwitch() && p.Socket == "" {
 		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
 	}
+	if p.Driver != "" && (!p.IsFunction() || p.Driver != spec.DriverVFIO) {
+		return exit.Wrongf("port %s: the driver %q is not possible: virtual functions (%s) may have %s, for programs", p.Name, p.Driver, spec.LinkSRIOV, spec.DriverVFIO)
+	}
 	if p.VLAN < 0 || p.VLAN > maxVLAN || p.VLAN > 0 && !p.IsFunction() {
 		return exit.Wrongf("port %s: the VLAN %d is not possible: virtual functions (%s) may have one of 1 to %d", p.Name, p.VLAN, spec.LinkSRIOV, maxVLAN)
 	}
@@ -143,7 +151,7 @@ func (o Order) check() error {
 	if err := o.Port.Check(); err != nil {
 		return err
 	}
-	if o.Port.IsSocket() {
+	if !o.Port.HasInterface() {
 		return nil
 	}
 	return CheckInterface(o.Interface)
@@ -163,6 +171,6 @@ func (o Order) same(other Order) bool {
 		o.Interface == other.Interface && o.Mount == other.Mount && o.MAC == other.MAC &&
 		slices.Equal(o.Addresses, other.Addresses) && slices.Equal(o.Routes, other.Routes) &&
 		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.MTU == other.Port.MTU &&
-		o.Port.Function == other.Port.Function && o.Port.VLAN == other.Port.VLAN &&
+		o.Port.Function == other.Port.Function && o.Port.VLAN == other.Port.VLAN && o.Port.Driver == other.Port.Driver &&
 		slices.Equal(o.Port.Addresses, other.Port.Addresses)
 }

@@ -19,18 +19,25 @@ type Seen struct {
 	Request string `json:"request"`
 	Port    string `json:"port"`
 	Tier    string `json:"tier"`
-	// Kind is interface, vhost-user or memif.
+	// Kind is interface, vhost-user, memif or vfio.
 	Kind      string   `json:"kind"`
 	Interface string   `json:"interface,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
 	// Socket is for a vhost-user front end to connect to.
 	Socket string `json:"socket,omitempty"`
-	MAC    string `json:"mac"`
-	MTU    int    `json:"mtu,omitempty"`
+	// PCI is the address of a function, for a program to open.
+	PCI string `json:"pci,omitempty"`
+	MAC string `json:"mac"`
+	MTU int    `json:"mtu,omitempty"`
 }
 
 // Kind says what a port is in a pod.
-func (p Port) Kind() string { return kinds[p.Tier].inPod }
+func (p Port) Kind() string {
+	if p.Driver != "" {
+		return "vfio"
+	}
+	return kinds[p.Tier].inPod
+}
 
 // seenBy are a pod's ports as it sees them.
 func seenBy(held []Held, pod string) []Seen {
@@ -41,11 +48,12 @@ func seenBy(held []Held, pod string) []Seen {
 		}
 		s := Seen{
 			Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
-			Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
+			Interface: h.Interface, PCI: h.PCI, MAC: h.MAC, MTU: h.Port.MTU,
 		}
-		if h.Port.IsSocket() {
+		if h.Port.InSwitch() {
 			s.Socket = filepath.Join(h.Mount, SocketFile)
-		} else {
+		}
+		if h.Port.HasInterface() {
 			for _, a := range h.All() {
 				s.Addresses = append(s.Addresses, a.String())
 			}
