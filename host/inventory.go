@@ -66,6 +66,8 @@ type Inventory struct {
 	// Services are the running programs that change settings or run on all CPUs, by the
 	// kernel's name for them, of 15 characters at most.
 	Services []string `json:"services,omitempty"`
+	// Kubelet is nil where none runs, or nothing is known of its configuration.
+	Kubelet *Kubelet `json:"kubelet,omitempty"`
 	// SwapBytes is the size of the configured swap space.
 	SwapBytes int64 `json:"swap_bytes,omitempty"`
 	// WakeLatencyUS is the longest wake-up from idle that a program allows by holding

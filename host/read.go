@@ -61,6 +61,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 	inv.Interrupts, inv.LocalInterrupts = readInterrupts(t)
 	inv.Usage = readUsage(t)
 	inv.Services = t.Running(services)
+	inv.Kubelet = readKubelet(t, inv.Services)
 	inv.SwapBytes = kilobytes(field(files.Text(t, "/proc/meminfo"), "SwapTotal"))
 	inv.WakeLatencyUS = readWakeLatency(t)
 	return inv, nil

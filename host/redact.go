@@ -64,6 +64,11 @@ func redact(name string, data []byte) []byte {
 		})
 	case name == "/proc/stat":
 		content = keepLines(content, func(line string) bool { return strings.HasPrefix(line, "cpu") })
+	case name == kubeletFile:
+		content = keepLines(content, func(line string) bool {
+			key, _, _ := strings.Cut(line, ":")
+			return slices.Contains(kubeletKeys, key)
+		})
 	case name == wakeLatencyFile:
 		content = wakeLatencyText(data) // four bytes are no text, which JSON needs
 	case name == "/proc/cpuinfo":

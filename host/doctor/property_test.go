@@ -273,6 +273,14 @@ var causes = map[string]cause{
 	"power-daemons":  {make: service("thermald"), remove: service()},
 	"memory-daemons": {make: service("numad"), remove: service()},
 	"kubelet":        {make: service("kubelet"), remove: service()},
+	"kubelet-policies": {
+		make: func(inv *host.Inventory) {
+			inv.Services = []string{"kubelet"}
+			inv.Kubelet = &host.Kubelet{CPUManager: "static", TopologyManager: "best-effort", MemoryManager: "Static", ReservedCPUs: scope().CPUs}
+			inv.NUMANodes = append(inv.NUMANodes, host.NUMANode{ID: 1})
+		},
+		remove: func(inv *host.Inventory) { inv.Kubelet.TopologyManager = "single-numa-node" },
+	},
 }
 
 func each(inv *host.Inventory, change func(*host.CPU)) {

@@ -57,15 +57,7 @@ func (j *judge) services() {
 		})
 	}
 	if runs("kubelet") {
-		j.find(Finding{
-			ID: "kubelet", Severity: host.SeverityNote,
-			Title:    "Kubernetes shares out this machine's CPUs, too",
-			Evidence: []Evidence{{"/proc/*/comm", "kubelet runs"}},
-			Why:      "Its pods run on all CPUs that its CPU manager was not told to reserve, and it writes cpusets anew when pods come and go.",
-			Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever pods are busy", Basis: BasisComputed, Source: sliceSource},
-			Remedies: []Remedy{{Text: "reserve the CPUs: cpuManagerPolicy: static with reservedSystemCPUs: " + list(j.scope.CPUs) + " in the kubelet's configuration, or drain the machine first", Commands: []string{"kubectl drain $(hostname) --ignore-daemonsets"}}},
-			Source:   "kubernetes.io, Control CPU Management Policies on the Node",
-		})
+		j.kubelet()
 	}
 }
 
