@@ -67,8 +67,8 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	}
 	if found.wrong != "" {
 		return r, &result.Skipped{Variables: r.variables, Reason: fmt.Sprintf(
-			"its rate is a part of the maximum, which was not found, since %d trials at rate 0 were invalid, the last (maxima/%s): %s",
-			maximumTries, found.id, found.wrong)}, nil
+			"its rate is a part of the maximum, which was not found, since the trials at rate 0 were invalid, the last (maxima/%s): %s",
+			found.id, found.wrong)}, nil
 	}
 	return r.settled(found), nil, nil
 }

@@ -73,11 +73,8 @@ func Read(text []byte) (*Network, error) {
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
 	}
-	if p.IsFunction() && n.DeviceID == "" {
-		return nil, wrong("network %q: which virtual function a pod gets, a device plugin says: install it, and name its resource by the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
-	}
-	if p.IsShared() {
-		return nil, wrong("network %q: ports of the tier %s are shared by the pods of a claim: ask for them by dynamic resource allocation", n.Name, n.Tier)
+	if p.PodListens() {
+		return nil, wrong("network %q: in ports of the tier %s pods make sockets, for which claims have room: ask for them by dynamic resource allocation", n.Name, n.Tier)
 	}
 	if p.IsSocket() && n.Parent != "" {
 		return nil, wrong("network %q: a switch has no parent: leave it out", n.Name)
@@ -130,6 +127,14 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	of := pod{CommonArgs: types.CommonArgs{IgnoreUnknown: true}}
 	if err := types.LoadArgs(args.Args, &of); err != nil {
 		return port.Order{}, wrong("CNI_ARGS: %v", err)
+	}
+	if n.Tier == spec.LinkSRIOV {
+		if n.DeviceID == "" {
+			return port.Order{}, wrong("network %q: which virtual function a pod gets, a device plugin says: install it, and name its resource by the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
+		}
+		if p := n.port(n.DeviceID); n.DeviceID != p.NumberedName(p.Function+1) {
+			return port.Order{}, wrong("network %q: the device %s is not of %s: name the resource of that card", n.Name, n.DeviceID, n.Parent)
+		}
 	}
 	holder := n.holder(args.ContainerID, args.IfName)
 	device := cmp.Or(n.Interface, args.IfName)

@@ -389,13 +389,16 @@ func TestAWrongConfigurationIsRefused(t *testing.T) {
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "portsFolder": "run"}`:      "absolute",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "mtu": 70000}`:              "70000",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth0"}`:                              "a device plugin says",
+		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth1", "deviceID": "sriov-eth0-3"}`:  "is not of eth1",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "memif"}`:                                                "by dynamic resource allocation",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "vlan": 7}`:                 "virtual functions",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "deviceID": "../../etc/x"}`: "",
 	} {
 		n, err := Read([]byte(text))
-		if want == "" {
+		if err == nil {
 			_, err = n.order(&skel.CmdArgs{ContainerID: "c", IfName: "net1"})
+		}
+		if want == "" {
 			want = "../../etc/x"
 			if err == nil {
 				err = n.port(n.DeviceID).Check()

@@ -118,7 +118,7 @@ func (p *Plugin) ListAndWatch(_ *kubelet.Empty, stream grpc.ServerStreamingServe
 			return err
 		}
 		devices := p.Devices(ctx, inv)
-		if health := devices[0].Health; health != last {
+		if health := healthOf(devices); health != last {
 			slog.Info("told", "resource", Domain+p.Name, "health", health)
 			if err := stream.Send(&kubelet.ListAndWatchResponse{Devices: devices}); err != nil {
 				return err
@@ -131,6 +131,17 @@ func (p *Plugin) ListAndWatch(_ *kubelet.Empty, stream grpc.ServerStreamingServe
 		case <-time.After(lookAgain):
 		}
 	}
+}
+
+// healthOf tells healths apart: the number of ports that can be had.
+func healthOf(devices []*kubelet.Device) string {
+	healthy := 0
+	for _, d := range devices {
+		if d.Health == kubelet.Healthy {
+			healthy++
+		}
+	}
+	return fmt.Sprintf("%d of %d", healthy, len(devices))
 }
 
 // Allocate says what containers get with their ports: what they see of them, and the folders of sockets.

@@ -42,14 +42,14 @@ func Resources(ports map[string]port.Port) []Resource {
 	return list
 }
 
-// Devices are a resource's ports as the kubelet has them. Those of a parent that is not there are
-// unhealthy, so that nobody gets them. A card's tell its NUMA node, so that the topology manager gives a
+// Devices are a resource's ports as the kubelet has them. Those of a parent that is not there, and functions
+// that a card has not, are unhealthy, so that nobody gets them. A card's tell its NUMA node, so that the topology manager gives a
 // container CPUs beside it.
 func (r Resource) Devices(ctx context.Context, inv *host.Inventory) []*kubelet.Device {
 	var list []*kubelet.Device
 	for i, p := range r.Ports {
 		health := kubelet.Healthy
-		if i > 0 {
+		if i > 0 && !p.IsFunction() {
 			health = list[0].Health // they have one parent
 		} else if p.Available(ctx) != nil {
 			health = kubelet.Unhealthy

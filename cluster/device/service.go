@@ -85,9 +85,9 @@ func (s *Service) read() (dra.Inventory, error) {
 		return dra.Inventory{}, err
 	}
 	inv, err := dra.InventoryOf(sources, s.Node, s.Switch)
-	// Of these only claims can be: several pods use a shared one, and a program's function has device nodes
-	// that are known once it is taken.
-	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.IsShared() || p.Driver != "" })
+	// Of these only claims can be: they have folders to write to, and device nodes, that are known once they
+	// are taken.
+	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.PodListens() || p.Driver != "" })
 	return inv, err
 }
 

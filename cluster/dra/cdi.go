@@ -40,7 +40,7 @@ func cdiSpec(ctx context.Context, k port.Keeper, held []port.Held, portsFile str
 		}
 		if o.Port.IsSocket() {
 			m := bind(k.SocketFolder(o.Port), o.Mount)
-			if o.Port.IsShared() { // one of the pods makes the socket
+			if o.Port.PodListens() {
 				m.Options[slices.Index(m.Options, "ro")] = "rw"
 			}
 			edits.Mounts = append(edits.Mounts, m)

@@ -68,12 +68,14 @@ type function struct {
 
 func functionOf(p port.Port) function { return function{p.Parent, p.Function} }
 
-// functionsOf are the PCI addresses of a node's virtual functions.
+// functionsOf are the PCI addresses of a node's virtual functions that nobody uses, or pods.
 func functionsOf(node *host.Inventory) map[function]string {
 	addresses := map[function]string{}
 	for _, f := range node.Functions {
 		for _, vf := range f.VFs {
-			addresses[function{f.Interface, vf.Index}] = vf.Address
+			if vf.UsedBy == "" || vf.Lab == port.FunctionUser {
+				addresses[function{f.Interface, vf.Index}] = vf.Address
+			}
 		}
 	}
 	return addresses

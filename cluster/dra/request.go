@@ -25,7 +25,8 @@ type PortConfig struct {
 	Routes    []port.Route   `json:"routes,omitempty"`
 	// MAC address of the device.
 	MAC string `json:"mac,omitempty"`
-	// Mount is where the pod finds the folder with a port's socket; empty is MountFolder/REQUEST.
+	// Mount is where the pod finds the folder with a port's socket; empty is MountFolder/REQUEST, or
+	// SharedFolder/CLAIM of a port that several pods use.
 	Mount string `json:"mount,omitempty"`
 }
 
@@ -37,6 +38,9 @@ const (
 
 // MountFolder is where a pod finds the folders with its sockets.
 const MountFolder = "/run/nines/ports"
+
+// SharedFolder is where pods find the folders that they share, by the names of their claims.
+const SharedFolder = "/run/nines/shared"
 
 // readConfig reads the parameters of a claim or a class.
 func readConfig(text []byte) (PortConfig, error) {
@@ -133,8 +137,10 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
 		}
 		switch {
+		case p.IsShared(): // a pod may have several such claims, and nothing tells here which pods there are
+			o.Mount, err = used.name(p.Name, config.Mount, mountName(SharedFolder, claim.Name))
 		case p.IsSocket():
-			o.Mount, err = used.name(p.Name, config.Mount, mountName(result.Request))
+			o.Mount, err = used.name(p.Name, config.Mount, mountName(MountFolder, result.Request))
 		case p.HasInterface():
 			if o.Pod.UID == "" {
 				return nil, fmt.Errorf("claim %s is not of one pod, and an interface is in one: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim))
@@ -210,9 +216,9 @@ func (u used) name(p, asked string, candidate func(int) string) (string, error) 
 
 func interfaceName(number int) string { return fmt.Sprintf("net%d", number) }
 
-// mountName are the folders of a request's sockets: named like it, as most have one only.
-func mountName(request string) func(int) string {
-	base := filepath.Join(MountFolder, strings.ReplaceAll(request, "/", "-"))
+// mountName are the folders of sockets: named like the request, or the claim, as most have one only.
+func mountName(folder, name string) func(int) string {
+	base := filepath.Join(folder, strings.ReplaceAll(name, "/", "-"))
 	return func(number int) string {
 		if number == 1 {
 			return base

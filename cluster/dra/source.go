@@ -1,10 +1,11 @@
 package dra
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -16,7 +17,8 @@ import (
 // Source is a number of ports that nodes have of one tier.
 type Source struct {
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is the card or the bridge that they are made on. A switch and memory need none.
+	// Parent is the card or the bridge that they are made on, also Open vSwitch's. The node's switch and
+	// memory have none.
 	Parent string `json:"parent,omitempty"`
 	// Count is how many there are.
 	Count int `json:"count"`
@@ -31,6 +33,8 @@ type Source struct {
 	Driver spec.ProgramDriver `json:"driver,omitempty"`
 	// Nodes have them; none named is all.
 	Nodes []string `json:"nodes,omitempty"`
+	// Database is the socket of Open vSwitch's database; empty is port.OVSDatabase.
+	Database string `json:"database,omitempty"`
 	// CPUs are where a switch polls; none is wherever the kernel has it run.
 	CPUs []int `json:"cpus,omitempty"`
 }
@@ -77,8 +81,12 @@ func (all *Inventory) add(s Source, socket string) error {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
 	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver}
-	if base.IsSocket() && (s.Parent != "" || s.Addresses.IsValid()) {
-		return fmt.Errorf("sockets (%s) have no parent and no addresses: leave them out", s.Tier)
+	inOVS := s.Tier == spec.LinkOVSDPDK
+	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !inOVS && s.Parent != "" {
+		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory no parent: leave them out", s.Tier)
+	}
+	if s.Database != "" && (!inOVS || !filepath.IsAbs(s.Database)) {
+		return fmt.Errorf("database %q: only %s has one: the absolute path of its socket (%s)", s.Database, spec.LinkOVSDPDK, port.OVSDatabase)
 	}
 	if s.Driver != "" && (s.Addresses.IsValid() || s.MTU != 0) {
 		return fmt.Errorf("programs that drive a function by themselves give it addresses and an MTU: leave them out")
@@ -90,6 +98,8 @@ func (all *Inventory) add(s Source, socket string) error {
 		return fmt.Errorf("only a switch has cpus")
 	}
 	switch {
+	case inOVS:
+		base.Socket = cmp.Or(s.Database, port.OVSDatabase)
 	case base.IsShared():
 		base.Parent = port.MemoryParent
 	case base.InSwitch():
@@ -102,7 +112,7 @@ func (all *Inventory) add(s Source, socket string) error {
 	address := s.Addresses.Addr()
 	for i := range s.Count {
 		p := base
-		p.Name = portName(base, i+1)
+		p.Name = base.NumberedName(i + 1)
 		if p.IsFunction() {
 			p.Function = port.FunctionOf(p.Name)
 		}
@@ -122,23 +132,6 @@ func (all *Inventory) add(s Source, socket string) error {
 		all.Ports[p.Name] = p
 	}
 	return nil
-}
-
-// portName is the name of a device: a DNS label.
-func portName(p port.Port, number int) string {
-	name := string(p.Tier)
-	if !p.IsSocket() {
-		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
-			switch {
-			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-				return r
-			case r >= 'A' && r <= 'Z':
-				return r - 'A' + 'a'
-			}
-			return '-'
-		}, p.Parent), "-")
-	}
-	return port.NameOf(name, number)
 }
 
 // withoutSwitch is what is left to give while the node's switch does not run.

@@ -47,6 +47,10 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if rest := other.withoutSwitch(); len(rest.Ports) != 1 {
 		t.Errorf("without its switch it has %v", rest.Ports)
 	}
+	inOVS, err := inventory(t, "ports: [{tier: ovs-dpdk, parent: br-int, count: 1}]", "n1")
+	if p := inOVS.Ports["ovs-dpdk-br-int-1"]; err != nil || p.Parent != "br-int" || p.Socket != port.OVSDatabase {
+		t.Errorf("of Open vSwitch: %+v, %v", inOVS, err)
+	}
 	functions, err := inventory(t, "ports: [{tier: sriov, parent: eth0, count: 2, vlan: 7}]", "n1")
 	if p := functions.Ports["sriov-eth0-2"]; err != nil || p.Function != 1 || p.VLAN != 7 {
 		t.Errorf("of functions: %+v, %v", functions, err)
@@ -63,9 +67,11 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
 		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, sriov, switch",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, ovs-dpdk, sriov, switch",
 		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
 		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
+		"ports: [{tier: ovs-dpdk, count: 1}]":                                                                      "a bridge of Open vSwitch",
+		"ports: [{tier: switch, count: 1, database: /x}]":                                                          "only ovs-dpdk has one",
 		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                              "leave the mtu out",
 		"ports: [{tier: sriov, parent: eth0, count: 1, vlan: 4095}]":                                               "one of 1 to 4094",
 		"ports: [{tier: sriov, parent: eth0, count: 1, driver: uio_pci_generic}]":                                  "may have vfio-pci",

@@ -206,7 +206,7 @@ func (c *cluster) overTheSwitch(t *testing.T) {
 
 // overMemory sends packets between engines in two pods that share memory.
 func (c *cluster) overMemory(t *testing.T) {
-	const device = "net_memif0,socket-abstract=no,socket=/run/nines/ports/memory/m,role="
+	const device = "net_memif0,socket-abstract=no,socket=/run/nines/shared/memory/m,role="
 	c.running("left")
 	c.running("right")
 	// The socket is its server's, so that is first.

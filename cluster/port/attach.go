@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
-	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -15,7 +14,6 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/netns"
-	"nines.dev/nines/lab/link"
 )
 
 // Attach puts a port that the holder has taken into a pod, whose network namespace is at a path. If the
@@ -82,6 +80,13 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	if held.Cookie == cookie && there(pod, j) {
 		return held, nil
 	}
+	// It is attached nowhere, should this end before it is configured.
+	if held.Cookie != 0 {
+		held.Namespace, held.Cookie = "", 0
+		if err := k.write(held); err != nil {
+			return held, err
+		}
+	}
 	if err := k.detach(ctx, j); err != nil {
 		return held, err
 	}
@@ -101,12 +106,9 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	return held, nil
 }
 
-// deviceKinds are the steps that put a device into a pod.
-var deviceKinds = []journal.Kind{KindDevice, link.KindFunction, link.KindPort}
-
 // detach undoes the devices of a port, and nothing else of it.
 func (k Keeper) detach(ctx context.Context, j *journal.Journal) error {
-	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return slices.Contains(deviceKinds, e.Kind) })
+	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return e.Kind == KindDevice })
 }
 
 // configure gives the device its addresses and routes, and sets it up:

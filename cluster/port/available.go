@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/spec"
 )
 
 // SwitchParent stands for the node's switch, as the parent of its ports, and SwitchSocket is the name of
@@ -34,11 +36,18 @@ func (p Port) Available(ctx context.Context) error {
 	if p.IsShared() {
 		return nil // of memory
 	}
+	if p.Tier == spec.LinkOVSDPDK {
+		return withOVS(ctx, p.Socket, func(ovs) error { return nil })
+	}
 	if p.InSwitch() {
 		if !listens(ctx, p.Socket) {
 			return fmt.Errorf("the node's switch does not run: nobody listens at %s", p.Socket)
 		}
 		return nil
+	}
+	if p.IsFunction() {
+		_, _, err := p.function()
+		return err
 	}
 	if _, err := netlink.LinkByName(p.Parent); err != nil {
 		return fmt.Errorf("the node has no %s (%s): %w", p.Parent, kinds[p.Tier].parent, err)

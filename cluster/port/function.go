@@ -15,25 +15,18 @@ import (
 	"nines.dev/nines/lab/link"
 )
 
-// moveFunction gives the pod a virtual function of the card, which somebody has made:
+// moveFunction gives the pod the function that was taken for it:
 //
-//	ip link set CARD up
-//	ip link set CARD vf N mac MAC vlan VLAN
 //	ip link set VF netns POD name IF
 //
-// Undoing it gives the function back to the node as it was, wherever it is: the pod's namespace may be
-// gone, and the function with it in the node's.
+// It has no step of its own: giving the function back brings it from wherever it is.
 func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(node *netlink.Handle, card netlink.Link) error {
 		attrs, err := s.attributes(s.Interface, card)
 		if err != nil {
 			return err
 		}
-		address, err := s.takeFunction(ctx)
-		if err != nil {
-			return err
-		}
-		name, err := pci.Bus{}.AwaitInterface(ctx, address)
+		name, err := s.onNode(ctx)
 		if err != nil {
 			return err
 		}
@@ -42,7 +35,42 @@ func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netli
 	})
 }
 
-// takeFunction sets the port's function up, with the driver that it is to have, and returns its address.
+// onNode is the name of the function's interface on the node. From a namespace that a pod had before it is
+// brought back by its driver, which begins anew.
+func (s site) onNode(ctx context.Context) (string, error) {
+	var bus pci.Bus
+	address := functionIn(s.journal)
+	if bus.Interface(address) == "" {
+		if err := bus.Unbind(ctx, address); err != nil {
+			return "", err
+		}
+		if err := bus.Probe(ctx, address, ""); err != nil {
+			return "", err
+		}
+	}
+	return bus.AwaitInterface(ctx, address)
+}
+
+// functionIn is the address of the function that a port's journal has.
+func functionIn(j *journal.Journal) string {
+	for _, e := range j.Entries() {
+		if e.Kind == link.KindFunction {
+			return e.Path
+		}
+	}
+	return ""
+}
+
+// FunctionUser is who has the functions of pods, for labs of nines on the same node.
+const FunctionUser = "ports of pods"
+
+// takeFunction sets up a virtual function that somebody has made, with the driver that it is to have, and
+// returns its address:
+//
+//	ip link set CARD up
+//	ip link set CARD vf N mac MAC vlan VLAN
+//
+// Drivers take seconds for it, so it is done before the pod is made.
 func (s site) takeFunction(ctx context.Context) (address string, err error) {
 	var bus pci.Bus
 	driver := string(s.Port.Driver)
@@ -55,17 +83,16 @@ func (s site) takeFunction(ctx context.Context) (address string, err error) {
 	if err != nil {
 		return "", err
 	}
+	index := s.Port.Function
 	unlock, err := bus.Lock(ctx, card)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	index := s.Port.Function
-	address = bus.VF(card, index)
-	if address == "" {
-		return "", fmt.Errorf("%s has no virtual function %d any more: make as many as the file of ports says (/sys/class/net/%s/device/sriov_numvfs)", s.Port.Parent, index, s.Port.Parent)
+	if card, address, err = s.Port.function(); err != nil {
+		return "", err
 	}
-	claim := pci.Claim{Lab: "ports of pods", Token: s.journal.Token("function/" + address)}
+	claim := pci.Claim{Lab: FunctionUser, Token: s.journal.Token("function/" + address)}
 	if err := bus.Free(address, claim.Token); err != nil {
 		return "", err
 	}
@@ -89,24 +116,43 @@ func (s site) takeFunction(ctx context.Context) (address string, err error) {
 		return "", err
 	}
 	wanted := *old.VF
-	wanted.MAC, wanted.VLAN = s.MAC, s.Port.VLAN
+	wanted.MAC = s.MAC
+	if s.Port.VLAN > 0 { // else that of whoever has set it up
+		wanted.VLAN = s.Port.VLAN
+	}
 	take := journal.Step{Kind: link.KindFunction, Link: s.Port.Name, Path: address, Target: card, Value: driver, Old: string(text), Token: claim.Token}
 	err = s.journal.Make(take, func() (journal.Learnt, error) {
 		return journal.Learnt{}, bus.Take(ctx, address, card, claim, pci.Wanted{Driver: driver, VF: &wanted})
 	})
-	if err == nil && driver != "" {
-		err = bus.CheckGroup(address)
+	if err != nil {
+		return "", err
 	}
+	if driver != "" {
+		return address, bus.CheckGroup(address, claim.Token)
+	}
+	_, err = bus.AwaitInterface(ctx, address)
 	return address, err
 }
 
 // DeviceNodes are the device nodes by which a program drives a function that it was given; none of other
 // ports.
 func (h Held) DeviceNodes(ctx context.Context) ([]string, error) {
-	if h.PCI == "" {
+	if h.Port.Driver == "" {
 		return nil, nil
 	}
 	return pci.Bus{}.Files(ctx, h.PCI)
+}
+
+// function are the PCI addresses of a port's card and of its function.
+func (p Port) function() (card, address string, err error) {
+	var bus pci.Bus
+	if card, err = addressOf(bus, p.Parent); err != nil {
+		return "", "", err
+	}
+	if address = bus.VF(card, p.Function); address == "" {
+		return "", "", fmt.Errorf("%s has no virtual function %d: make as many as the file of ports says (/sys/class/net/%s/device/sriov_numvfs)", p.Parent, p.Function, p.Parent)
+	}
+	return card, address, nil
 }
 
 // addressOf is the PCI address of a card.

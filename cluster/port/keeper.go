@@ -39,7 +39,7 @@ type Held struct {
 	// empty before Attach.
 	Namespace string `json:"netns,omitempty"`
 	Cookie    uint64 `json:"cookie,omitempty"`
-	// PCI is the address of a function that a program of the pod drives; empty otherwise.
+	// PCI is the address of a card's function; empty for other ports.
 	PCI string `json:"pci,omitempty"`
 	// Size is the MTU of the device, once it is attached.
 	Size int `json:"size,omitempty"`
@@ -127,7 +127,7 @@ func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 	case err != nil:
 	case make != nil:
 		err = make(ctx, k.site(o, open.Journal))
-	case o.Port.Driver != "":
+	case o.Port.IsFunction():
 		held.PCI, err = k.site(o, open.Journal).takeFunction(ctx)
 	}
 	if err == nil {

@@ -24,8 +24,9 @@ type kind struct {
 	open func(context.Context, site) error
 	// inPod is what a port is in a pod.
 	inPod string
-	// inSwitch is true for ports of the node's switch, and shared for those that several pods use.
-	inSwitch, shared bool
+	// inSwitch is true for ports of the node's switch, podListens for sockets that a pod makes, and shared
+	// for those that several pods use.
+	inSwitch, podListens, shared bool
 }
 
 var kinds = map[spec.LinkKind]kind{
@@ -33,7 +34,8 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkBridge:  {parent: "a bridge", device: addPair, inPod: "interface"},
 	spec.LinkSRIOV:   {parent: "a network card", device: moveFunction, inPod: "interface"},
 	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost, inPod: "vhost-user", inSwitch: true},
-	spec.LinkMemif:   {parent: "the node's memory", open: openMemory, inPod: "memif", shared: true},
+	spec.LinkMemif:   {parent: "the node's memory", open: openMemory, inPod: "memif", podListens: true, shared: true},
+	spec.LinkOVSDPDK: {parent: "a bridge of Open vSwitch with DPDK", open: openOVS, inPod: "vhost-user", podListens: true},
 }
 
 // Tiers are those of which there can be ports, sorted.

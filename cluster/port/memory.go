@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/spec"
 )
 
 // KindMemory is a file system in memory, at Path, in which pods make the sockets by which they share
@@ -57,6 +58,29 @@ func memoryAt(path string) (bool, error) {
 	return len(mounts) > 0, err
 }
 
+// restoreMemory looks whether the file system of a port is there, and makes its port in Open vSwitch anew,
+// if it has one that somebody has removed.
+func (k Keeper) restoreMemory(ctx context.Context, held Held) error {
+	folder := k.SocketFolder(held.Port)
+	there, err := memoryAt(folder)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return fmt.Errorf("port %s: somebody has unmounted %s; delete the pods that have the port, so that they get another", held.Port.Name, folder)
+	}
+	if held.Port.Tier != spec.LinkOVSDPDK {
+		return nil
+	}
+	return withOVS(ctx, held.Port.Socket, func(o ovs) error {
+		s := k.site(held.Order, nil)
+		if id, err := o.find(ctx, held.Port.Parent, nodeName(held.Port.Name)); err != nil || id != "" {
+			return err
+		}
+		return s.addToOVS(ctx)
+	})
+}
+
 // removeMemory unmounts the file system, and removes the folders that it was in. Pods that have it
 // keep it until they end.
 func removeMemory(_ context.Context, u journal.Undoing) error {
@@ -71,7 +95,12 @@ func removeMemory(_ context.Context, u journal.Undoing) error {
 	}
 	own := filepath.Dir(u.Path)
 	for _, folder := range []string{u.Path, own} {
-		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := os.Remove(folder)
+		if errors.Is(err, unix.ENOTEMPTY) {
+			u.Notef("left %s: somebody wrote there after he had unmounted it", folder)
+			return nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ type Port struct {
 	Tier spec.LinkKind `json:"tier"`
 	// Parent is what it is made on: a network card or a bridge; SwitchParent or MemoryParent.
 	Parent string `json:"parent"`
-	// Socket is the control socket of the switch; empty for a device.
+	// Socket is the control socket of the switch, or that of Open vSwitch's database; empty for others.
 	Socket string `json:"socket,omitempty"`
 	// MTU is that of its packets; 0 is the parent's.
 	MTU int `json:"mtu,omitempty"`
@@ -37,14 +37,32 @@ type Port struct {
 // IsSocket is true for a port that is a folder with a socket, and no device.
 func (p Port) IsSocket() bool { return kinds[p.Tier].open != nil }
 
+// PodListens is true for a port whose socket the pod makes, for others to connect to.
+func (p Port) PodListens() bool { return kinds[p.Tier].podListens }
+
 // InSwitch is true for a port of the node's switch.
 func (p Port) InSwitch() bool { return kinds[p.Tier].inSwitch }
 
 // HasInterface is true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
 
-// NameOf is the name of a parent's port: its number, from 1, is at the end.
-func NameOf(parent string, number int) string { return fmt.Sprintf("%s-%d", parent, number) }
+// NumberedName is the name of one of the ports of the same tier and parent, which have numbers from 1: a DNS
+// label.
+func (p Port) NumberedName(number int) string {
+	name := string(p.Tier)
+	if !p.InSwitch() && !p.IsShared() {
+		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+				return r
+			case r >= 'A' && r <= 'Z':
+				return r - 'A' + 'a'
+			}
+			return '-'
+		}, p.Parent), "-")
+	}
+	return fmt.Sprintf("%s-%d", name, number)
+}
 
 // FunctionOf is the number of the virtual function, from 0, that a port of that name is.
 func FunctionOf(name string) int {
@@ -122,7 +140,7 @@ func (p Port) Check() error {
 	if !interfaceNames.MatchString(p.Parent) {
 		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
 	}
-	if p.InSwitch() && p.Socket == "" {
+	if (p.InSwitch() || p.Tier == spec.LinkOVSDPDK) && p.Socket == "" {
 		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
 	}
 	if p.Driver != "" && (!p.IsFunction() || p.Driver != spec.DriverVFIO) {

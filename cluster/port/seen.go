@@ -23,8 +23,9 @@ type Seen struct {
 	Kind      string   `json:"kind"`
 	Interface string   `json:"interface,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
-	// Socket is for a vhost-user front end to connect to.
-	Socket string `json:"socket,omitempty"`
+	// Socket is that of a vhost-user front end. It connects to it, or makes it where Listens is true.
+	Socket  string `json:"socket,omitempty"`
+	Listens bool   `json:"listens,omitempty"`
 	// PCI is the address of a function, for a program to open.
 	PCI string `json:"pci,omitempty"`
 	MAC string `json:"mac"`
@@ -48,10 +49,13 @@ func seenBy(held []Held, pod string) []Seen {
 		}
 		s := Seen{
 			Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
-			Interface: h.Interface, PCI: h.PCI, MAC: h.MAC, MTU: h.Port.MTU,
+			Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
 		}
-		if h.Port.InSwitch() {
-			s.Socket = filepath.Join(h.Mount, SocketFile)
+		if h.Port.IsSocket() {
+			s.Socket, s.Listens = filepath.Join(h.Mount, SocketFile), h.Port.PodListens()
+		}
+		if h.Port.Driver != "" {
+			s.PCI = h.PCI
 		}
 		if h.Port.HasInterface() {
 			for _, a := range h.All() {

@@ -26,7 +26,7 @@ const SocketFile = "s"
 // SocketFolder is the folder for a port's sockets, on the node. A pod gets the folder, and not the
 // socket alone, so that it sees one that was made anew.
 func (k Keeper) SocketFolder(p Port) string {
-	if p.IsShared() {
+	if p.PodListens() {
 		return filepath.Join(k.Folder, memoryFolder, p.Name, memoryName)
 	}
 	return filepath.Join(k.place(p.Parent, p.Name).Path(), socketName)
@@ -79,12 +79,8 @@ func (s site) frameBytes() int {
 
 // restore makes a socket anew that its switch has lost by being started again.
 func (k Keeper) restore(ctx context.Context, held Held) error {
-	if folder := k.SocketFolder(held.Port); held.Port.IsShared() {
-		there, err := memoryAt(folder)
-		if err == nil && !there {
-			err = fmt.Errorf("port %s: somebody has unmounted %s; delete the pods that have the port, so that they get another", held.Port.Name, folder)
-		}
-		return err
+	if held.Port.PodListens() {
+		return k.restoreMemory(ctx, held)
 	}
 	if !held.Port.InSwitch() {
 		return nil

@@ -119,17 +119,17 @@ func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
 	return files, err
 }
 
-// CheckGroup checks whether a program can use a function bound to vfio-pci: only if no
-// other function of its IOMMU group is bound to one of the kernel's drivers.
-func (b Bus) CheckGroup(address string) error {
-	for _, f := range b.Functions() {
-		if f.Address != address {
-			continue
+// CheckGroup checks whether a program can use a function bound to vfio-pci, a virtual one as well: only if
+// no other function of its IOMMU group is bound to one of the kernel's drivers, or claimed by another lab,
+// whose program would have this one, too.
+func (b Bus) CheckGroup(address, token string) error {
+	for _, other := range companions(b.tree(), Function{Address: address, IOMMUGroup: iommuGroup(b.tree(), address)}) {
+		name, _, bound := strings.Cut(other, " ")
+		if bound {
+			return fmt.Errorf("%s shares its IOMMU group with %s, and a program gets all of a group or nothing; put the card into another slot, or give that device to vfio-pci as well", address, other)
 		}
-		for _, other := range f.Companions {
-			if strings.HasSuffix(other, ")") {
-				return fmt.Errorf("%s shares its IOMMU group with %s, and a program gets all of a group or nothing; put the card into another slot, or give that device to vfio-pci as well", address, other)
-			}
+		if c := b.claimed(name); c != nil && !sameLab(c.Token, token) {
+			return fmt.Errorf("%s shares its IOMMU group with %s, which the lab %s has, and a program gets all of a group; put the card into another slot", address, name, c.Lab)
 		}
 	}
 	return nil

@@ -155,7 +155,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 		return err
 	}
 	if f.Driver == spec.DriverVFIO {
-		return h.bus.CheckGroup(f.Address)
+		return h.bus.CheckGroup(f.Address, claim.Token)
 	}
 	return nil
 }
