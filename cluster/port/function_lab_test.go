@@ -76,6 +76,13 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 	before := look()
 
 	k := Keeper{Folder: filepath.Join(t.TempDir(), "ports")}
+	t.Cleanup(func() { // where the test has failed
+		for _, holder := range []string{"claim-0", "claim-1", "program", "other"} {
+			if err := k.GiveBack(context.Background(), holder); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	pods := make([]*netns.Namespace, len(cards))
 	attach := func(i int) Held {
 		t.Helper()
@@ -124,14 +131,8 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 
 	// A second port of the same card, and a function that somebody else uses.
 	other := Order{Holder: "other", Interface: "fast0", Port: Port{Name: "sriov-eth0-9", Tier: spec.LinkSRIOV, Parent: "eth0"}}
-	if _, err := k.Take(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.Attach(t.Context(), "other", other.Port.Name, path(pods[1])); err == nil {
+	if _, err := k.Take(t.Context(), other); err == nil {
 		t.Error("a function was given twice")
-	}
-	if err := k.GiveBack(t.Context(), "other"); err != nil {
-		t.Error(err)
 	}
 
 	if err := k.GiveBack(t.Context(), "claim-0"); err != nil {

@@ -136,6 +136,10 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 		create, start = m.create, m.watch
 	}
 	id, err := create(ctx)
+	if err == nil && n.OCI.Driver == spec.DriverCrun {
+		// With control groups of version 1 crun takes the limits away that the group has.
+		err = p.Groups.Lay(n)
+	}
 	if err == nil {
 		err = p.Journal.Done(step, p.learnt(id))
 	}
