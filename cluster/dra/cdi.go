@@ -1,7 +1,6 @@
 package dra
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,15 +23,11 @@ func deviceName(o port.Order) string { return o.Holder + "_" + o.Port.Name }
 
 // cdiSpec is what the runtime does for containers with a claim's ports: mounts, as devices are put into
 // the pod.
-func cdiSpec(ctx context.Context, k port.Keeper, held []port.Held, portsFile string) (cdi.Spec, error) {
+func cdiSpec(k port.Keeper, held []port.Held, portsFile string) cdi.Spec {
 	spec := cdi.Spec{Version: "0.6.0", Kind: cdiKind}
 	for _, o := range held {
 		edits := cdi.ContainerEdits{}
-		nodes, err := o.DeviceNodes(ctx)
-		if err != nil {
-			return spec, err
-		}
-		for _, path := range nodes {
+		for _, path := range o.DeviceNodes() {
 			edits.DeviceNodes = append(edits.DeviceNodes, &cdi.DeviceNode{Path: path, Permissions: "rw"})
 		}
 		if portsFile != "" {
@@ -50,7 +45,7 @@ func cdiSpec(ctx context.Context, k port.Keeper, held []port.Held, portsFile str
 		}
 		spec.Devices = append(spec.Devices, cdi.Device{Name: deviceName(o.Order), ContainerEdits: edits})
 	}
-	return spec, nil
+	return spec
 }
 
 // bind mounts read-only: nobody need write there, to connect to a socket either.
@@ -63,13 +58,10 @@ func (d *Driver) cdiPath(claim string) string {
 }
 
 // writeCDI tells the runtime of a claim's devices.
-func (d *Driver) writeCDI(ctx context.Context, claim string, held []port.Held, portsFile string) error {
-	spec, err := cdiSpec(ctx, d.Keeper, held, portsFile)
+func (d *Driver) writeCDI(claim string, held []port.Held, portsFile string) error {
+	err := os.MkdirAll(d.CDI, 0o755)
 	if err == nil {
-		err = os.MkdirAll(d.CDI, 0o755)
-	}
-	if err == nil {
-		err = replace.JSON(d.cdiPath(claim), spec, 0o644)
+		err = replace.JSON(d.cdiPath(claim), cdiSpec(d.Keeper, held, portsFile), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("tell the container runtime of the ports: %w", err)

@@ -115,7 +115,7 @@ func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, held [
 	}
 	file, err := d.Keeper.Show(ctx, held[0].Pod.UID)
 	if err == nil {
-		err = d.writeCDI(ctx, string(claim.UID), held, file)
+		err = d.writeCDI(string(claim.UID), held, file)
 	}
 	if err != nil {
 		result.Err = err

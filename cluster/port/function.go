@@ -134,13 +134,13 @@ func (s site) takeFunction(ctx context.Context) (address string, err error) {
 	return address, err
 }
 
-// DeviceNodes are the device nodes by which a program drives a function that it was given; none of other
-// ports.
-func (h Held) DeviceNodes(ctx context.Context) ([]string, error) {
+// DeviceNodes are the device nodes, of the node, by which a program drives a function that it was given;
+// none of other ports.
+func (h Held) DeviceNodes() []string {
 	if h.Port.Driver == "" {
-		return nil, nil
+		return nil
 	}
-	return pci.Bus{}.Files(ctx, h.PCI)
+	return pci.Bus{}.FileNames(h.PCI)
 }
 
 // function are the PCI addresses of a port's card and of its function.

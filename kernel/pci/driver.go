@@ -103,12 +103,18 @@ func (b Bus) Bind(ctx context.Context, address, driver string) error {
 	return b.Probe(ctx, address, driver)
 }
 
+// FileNames are the device nodes by which a program drives a function, whether they are there or not: a
+// container has a /dev of its own.
+func (b Bus) FileNames(address string) []string {
+	return deviceFiles(b.tree(), pciRoot+"/"+address, b.Driver(address))
+}
+
 // Files are the device nodes through which a program drives a function. The function is
 // bound to one of the drivers for programs.
 func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
 	var files []string
 	err := b.await(ctx, "the device nodes of "+address+" are there", func() (bool, error) {
-		files = deviceFiles(b.tree(), pciRoot+"/"+address, b.Driver(address))
+		files = b.FileNames(address)
 		for _, file := range files {
 			if _, err := os.Stat(filepath.Join(b.Root, file)); err != nil {
 				return false, nil
