@@ -1,13 +1,10 @@
 package local_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +72,10 @@ func TestPodsHavePorts(t *testing.T) {
 			return fmt.Errorf("%w: %s", errNotYet, log)
 		})
 	})
-	t.Run("Killed", func(t *testing.T) { c.portsSurviveKills(t) })
+	t.Run("Killed", func(t *testing.T) {
+		c.roundOfPods(t, "k", 12)
+		c.whole(t)
+	})
 	c.gone("with-interface", "sender", "receiver", "left", "right")
 	c.kubectl("delete", "resourceclaim", "memory")
 	for _, node := range []string{"n1", "n2"} {
@@ -238,78 +238,5 @@ func (c *cluster) packetsPass(t *testing.T, from, to, sends, receives string) {
 	}
 	if sent, arrived := labtest.OneWay(t, engines["tx"].Client, engines["rx"].Client); sent == 0 || arrived != sent {
 		t.Errorf("%d of %d packets arrived", arrived, sent)
-	}
-}
-
-// portsSurviveKills makes pods with ports, as many as there are, and kills what serves them meanwhile:
-// each pod gets a port, no two the same, and all come back.
-func (c *cluster) portsSurviveKills(t *testing.T) {
-	rounds := 1
-	if labtest.Long() {
-		rounds = 10
-	}
-	for round := range rounds {
-		var pods []string
-		for i := range 12 {
-			pods = append(pods, fmt.Sprintf("k%d-%d", round, i))
-			c.withPort(pods[i], []string{"n1", "n2"}[i%2])
-			switch i {
-			case 2, 8:
-				killDrivers(t)
-			case 4:
-				c.kill(t, "n1", "kubelet")
-			case 6:
-				c.kill(t, "n2", "containerd")
-			}
-		}
-		addresses := map[string]string{}
-		for _, name := range pods {
-			c.running(name)
-			address := c.address(name, "fast0")
-			if other := addresses[address]; other != "" {
-				t.Errorf("%s and %s have the port with %s", name, other, address)
-			}
-			addresses[address] = name
-		}
-		claims, err := c.client().ResourceV1().ResourceClaims("default").List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		devices := map[string]string{}
-		for _, claim := range claims.Items {
-			if claim.Status.Allocation == nil {
-				continue
-			}
-			for _, r := range claim.Status.Allocation.Devices.Results {
-				if other := devices[r.Pool+"/"+r.Device]; other != "" {
-					t.Errorf("%s of %s is in the claims %s and %s", r.Device, r.Pool, claim.Name, other)
-				}
-				devices[r.Pool+"/"+r.Device] = claim.Name
-			}
-		}
-		killDrivers(t)
-		c.gone(pods...)
-	}
-	c.whole(t)
-}
-
-// killDrivers kills the driver on every node, as kill -9 does. Kubernetes starts them again.
-func killDrivers(t *testing.T) {
-	t.Helper()
-	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range processes {
-		if text, _ := os.ReadFile(path); !bytes.Equal(text, []byte("/nines/nines-cluster\x00ports\x00")) {
-			continue
-		}
-		var pid int
-		if _, err := fmt.Sscanf(path, "/proc/%d/cmdline", &pid); err != nil {
-			t.Fatal(err)
-		}
-		if process, err := os.FindProcess(pid); err == nil {
-			_ = process.Kill() // it may have ended
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -20,7 +21,17 @@ const (
 	nodeVariable   = "NINES_PORT_NODE"
 	podVariable    = "NINES_PORT_POD"
 	folderVariable = "NINES_PORT_FOLDER"
+	tierVariable   = "NINES_PORT_TIER"
 )
+
+// killedOrder is the order of the port that is killed.
+func killedOrder(tier spec.LinkKind) Order {
+	o := testOrder("claim", "m-1")
+	if tier == spec.LinkMemif {
+		o.Port, o.Interface, o.Mount = Port{Name: "memif-1", Tier: tier, Parent: MemoryParent}, "", "/run/x"
+	}
+	return o
+}
 
 // TestLifeOfAPort is what TestAPortIsKilledAtEveryPoint has killed: a port from Take to GiveBack.
 func TestLifeOfAPort(t *testing.T) {
@@ -29,7 +40,7 @@ func TestLifeOfAPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, o := Keeper{Folder: os.Getenv(folderVariable)}, testOrder("claim", "m-1")
+	k, o := Keeper{Folder: os.Getenv(folderVariable)}, killedOrder(spec.LinkKind(os.Getenv(tierVariable)))
 	err = ns.Do(func() error {
 		_, err := k.Take(context.Background(), o)
 		if err == nil {
@@ -56,10 +67,16 @@ func TestAPortIsKilledAtEveryPoint(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build it with fault points: %v: %s", err, out)
 	}
+	for _, tier := range []spec.LinkKind{spec.LinkMacvlan, spec.LinkMemif} {
+		t.Run(string(tier), func(t *testing.T) { n.killedAtEveryPoint(t, pod, program, tier) })
+	}
+}
+
+func (n *machine) killedAtEveryPoint(t *testing.T, pod *netns.Namespace, program string, tier spec.LinkKind) {
 	list := filepath.Join(t.TempDir(), "points")
 	run := func(variables ...string) (killed bool) {
 		command := exec.Command(program, "-test.run", "^TestLifeOfAPort$")
-		command.Env = append(append(os.Environ(), nodeVariable+"="+path(n.ns), podVariable+"="+path(pod), folderVariable+"="+n.Folder), variables...)
+		command.Env = append(append(os.Environ(), nodeVariable+"="+path(n.ns), podVariable+"="+path(pod), folderVariable+"="+n.Folder, tierVariable+"="+string(tier)), variables...)
 		out, err := command.CombinedOutput()
 		if ended := new(exec.ExitError); errors.As(err, &ended) && ended.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 			return true
@@ -85,11 +102,14 @@ func TestAPortIsKilledAtEveryPoint(t *testing.T) {
 				t.Fatalf("not killed at point %d, %s", i+1, point)
 			}
 			if goOn {
-				o := n.order("claim", "m-1")
+				o := killedOrder(tier)
 				n.take(o)
 				n.attach(o, pod)
-				if has := devices(t, pod); has != "net1 macvlan" {
+				if has := devices(t, pod); o.Port.HasInterface() && has != "net1 macvlan" {
 					t.Errorf("killed at point %d, %s: the pod has %q", i+1, point, has)
+				}
+				if there, err := memoryAt(n.SocketFolder(o.Port)); o.Port.IsShared() && (!there || err != nil) {
+					t.Errorf("killed at point %d, %s: there is no file system: %v", i+1, point, err)
 				}
 			} else {
 				n.do(func() error { return n.Sweep(context.Background()) })

@@ -196,6 +196,13 @@ func (k Keeper) undo(ctx context.Context, p Port) error {
 	if err != nil {
 		return err
 	}
+	// Should this be killed, nobody takes for held what is half undone. Undo needs no room on a disk.
+	if held, err := k.read(p.Parent, p.Name); err == nil && held.Done {
+		held.Done = false
+		if err := k.write(held); err != nil && k.Note != nil {
+			k.Note(err.Error())
+		}
+	}
 	return open.Undo(ctx, k.Note)
 }
 

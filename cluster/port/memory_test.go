@@ -128,6 +128,19 @@ func TestWhatOthersMountStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// What was half given back, the next call gives back whole.
+	if err := k.Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(k.Folder); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if _, err := k.Take(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Unmount(folder, 0); err != nil {
+		t.Fatal(err)
+	}
 	if err := k.Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "delete the pods") {
 		t.Errorf("it is gone: %v", err)
 	}
