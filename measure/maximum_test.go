@@ -78,7 +78,7 @@ func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	noLabLeft(t)
-	if watch.tries[512.0] != maximumTries || watch.tries[64.0] == 0 {
+	if watch.tries[512] != maximumTries || watch.tries[64] == 0 {
 		t.Errorf("trials at rate 0 by frame size: %v", watch.tries)
 	}
 	summary := writer.Summary()

@@ -128,7 +128,7 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	if err := types.LoadArgs(args.Args, &of); err != nil {
 		return port.Order{}, wrong("CNI_ARGS: %v", err)
 	}
-	if n.Tier == spec.LinkSRIOV {
+	if n.port("").IsFunction() {
 		if n.DeviceID == "" {
 			return port.Order{}, wrong("network %q: which virtual function a pod gets, a device plugin says: install it, and name its resource by the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
 		}

@@ -81,12 +81,11 @@ func (all *Inventory) add(s Source, socket string) error {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
 	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver}
-	inOVS := s.Tier == spec.LinkOVSDPDK
-	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !inOVS && s.Parent != "" {
+	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !base.InOVS() && s.Parent != "" {
 		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory no parent: leave them out", s.Tier)
 	}
-	if s.Database != "" && (!inOVS || !filepath.IsAbs(s.Database)) {
-		return fmt.Errorf("database %q: only %s has one: the absolute path of its socket (%s)", s.Database, spec.LinkOVSDPDK, port.OVSDatabase)
+	if s.Database != "" && (!base.InOVS() || !filepath.IsAbs(s.Database)) {
+		return fmt.Errorf("database %q: only Open vSwitch has one: the absolute path of its socket (%s)", s.Database, port.OVSDatabase)
 	}
 	if s.Driver != "" && (s.Addresses.IsValid() || s.MTU != 0) {
 		return fmt.Errorf("programs that drive a function by themselves give it addresses and an MTU: leave them out")
@@ -98,7 +97,7 @@ func (all *Inventory) add(s Source, socket string) error {
 		return fmt.Errorf("only a switch has cpus")
 	}
 	switch {
-	case inOVS:
+	case base.InOVS():
 		base.Socket = cmp.Or(s.Database, port.OVSDatabase)
 	case base.IsShared():
 		base.Parent = port.MemoryParent

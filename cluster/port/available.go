@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/vishvananda/netlink"
-
-	"nines.dev/nines/spec"
 )
 
 // SwitchParent stands for the node's switch, as the parent of its ports, and SwitchSocket is the name of
@@ -36,7 +34,7 @@ func (p Port) Available(ctx context.Context) error {
 	if p.IsShared() {
 		return nil // of memory
 	}
-	if p.Tier == spec.LinkOVSDPDK {
+	if p.InOVS() {
 		return withOVS(ctx, p.Socket, func(ovs) error { return nil })
 	}
 	if p.InSwitch() {

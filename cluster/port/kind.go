@@ -24,18 +24,20 @@ type kind struct {
 	open func(context.Context, site) error
 	// inPod is what a port is in a pod.
 	inPod string
-	// inSwitch is true for ports of the node's switch, podListens for sockets that a pod makes, and shared
-	// for those that several pods use.
-	inSwitch, podListens, shared bool
+	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, and function for
+	// virtual functions of a card.
+	inSwitch, inOVS, function bool
+	// podListens is true for sockets that a pod makes, shared for those that several pods use.
+	podListens, shared bool
 }
 
 var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
 	spec.LinkBridge:  {parent: "a bridge", device: addPair, inPod: "interface"},
-	spec.LinkSRIOV:   {parent: "a network card", device: moveFunction, inPod: "interface"},
+	spec.LinkSRIOV:   {parent: "a network card", device: moveFunction, inPod: "interface", function: true},
 	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost, inPod: "vhost-user", inSwitch: true},
 	spec.LinkMemif:   {parent: "the node's memory", open: openMemory, inPod: "memif", podListens: true, shared: true},
-	spec.LinkOVSDPDK: {parent: "a bridge of Open vSwitch with DPDK", open: openOVS, inPod: "vhost-user", podListens: true},
+	spec.LinkOVSDPDK: {parent: "a bridge of Open vSwitch with DPDK", open: openOVS, inPod: "vhost-user", inOVS: true, podListens: true},
 }
 
 // Tiers are those of which there can be ports, sorted.

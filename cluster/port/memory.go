@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/spec"
 )
 
 // KindMemory is a file system in memory, at Path, in which pods make the sockets by which they share
@@ -69,7 +68,7 @@ func (k Keeper) restoreMemory(ctx context.Context, held Held) error {
 	if !there {
 		return fmt.Errorf("port %s: somebody has unmounted %s; delete the pods that have the port, so that they get another", held.Port.Name, folder)
 	}
-	if held.Port.Tier != spec.LinkOVSDPDK {
+	if !held.Port.InOVS() {
 		return nil
 	}
 	return withOVS(ctx, held.Port.Socket, func(o ovs) error {

@@ -43,6 +43,9 @@ func (p Port) PodListens() bool { return kinds[p.Tier].podListens }
 // InSwitch is true for a port of the node's switch.
 func (p Port) InSwitch() bool { return kinds[p.Tier].inSwitch }
 
+// InOVS is true for a port of an Open vSwitch.
+func (p Port) InOVS() bool { return kinds[p.Tier].inOVS }
+
 // HasInterface is true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
 
@@ -74,7 +77,7 @@ func FunctionOf(name string) int {
 }
 
 // IsFunction is true for a port that is a virtual function of a card.
-func (p Port) IsFunction() bool { return p.Tier == spec.LinkSRIOV }
+func (p Port) IsFunction() bool { return kinds[p.Tier].function }
 
 // IsShared is true for a port that is of use only to several pods that have the same claim.
 func (p Port) IsShared() bool { return kinds[p.Tier].shared }
@@ -140,14 +143,14 @@ func (p Port) Check() error {
 	if !interfaceNames.MatchString(p.Parent) {
 		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
 	}
-	if (p.InSwitch() || p.Tier == spec.LinkOVSDPDK) && p.Socket == "" {
+	if (p.InSwitch() || p.InOVS()) && p.Socket == "" {
 		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
 	}
 	if p.Driver != "" && (!p.IsFunction() || p.Driver != spec.DriverVFIO) {
-		return exit.Wrongf("port %s: the driver %q is not possible: virtual functions (%s) may have %s, for programs", p.Name, p.Driver, spec.LinkSRIOV, spec.DriverVFIO)
+		return exit.Wrongf("port %s: the driver %q is not possible: only virtual functions of a card may have %s, for programs", p.Name, p.Driver, spec.DriverVFIO)
 	}
 	if p.VLAN < 0 || p.VLAN > maxVLAN || p.VLAN > 0 && !p.IsFunction() {
-		return exit.Wrongf("port %s: the VLAN %d is not possible: virtual functions (%s) may have one of 1 to %d", p.Name, p.VLAN, spec.LinkSRIOV, maxVLAN)
+		return exit.Wrongf("port %s: the VLAN %d is not possible: only virtual functions of a card may have one of 1 to %d", p.Name, p.VLAN, maxVLAN)
 	}
 	if p.MTU < 0 || p.MTU > maxMTU {
 		return exit.Wrongf("port %s: an MTU of %d is not possible; give up to %d, or 0 for that of %s", p.Name, p.MTU, maxMTU, p.Parent)

@@ -113,7 +113,7 @@ func TestDPDKLoops(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.TxPackets == 0 || r.TxFailed != 0 {
-			t.Errorf("sent %d of 100, failed %d", r.TxPackets, r.TxFailed)
+			t.Errorf("sent %d of %d, failed %d", r.TxPackets, r.IntendedPackets, r.TxFailed)
 		}
 		if err := engine.ClosePort("tx"); err != nil {
 			t.Fatal(err)

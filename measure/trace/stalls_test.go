@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"testing"
@@ -112,8 +113,14 @@ func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
 	r.WatchThreads(0, map[int]string{tid: "the test's"})
 	for range 20 {
 		pause := unix.NsecToTimespec(int64(2 * time.Millisecond))
-		if err := unix.Nanosleep(&pause, nil); err != nil {
-			t.Fatal(err)
+		for {
+			err := unix.Nanosleep(&pause, &pause)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, unix.EINTR) { // as Go's runtime signals its threads
+				t.Fatal(err)
+			}
 		}
 	}
 	recording, err := r.Stop()
