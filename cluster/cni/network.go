@@ -70,11 +70,11 @@ func Read(text []byte) (*Network, error) {
 		return nil, wrong("portsFolder %q: give an absolute path", n.Folder)
 	}
 	p := n.port("check")
+	if p.NeedsClaim() {
+		return nil, wrong("network %q: ports of the tier %s need a claim: ask for them by dynamic resource allocation", n.Name, n.Tier)
+	}
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
-	}
-	if p.PodListens() {
-		return nil, wrong("network %q: in ports of the tier %s pods make sockets, for which claims have room: ask for them by dynamic resource allocation", n.Name, n.Tier)
 	}
 	if p.IsSocket() && n.Parent != "" {
 		return nil, wrong("network %q: a switch has no parent: leave it out", n.Name)

@@ -85,9 +85,7 @@ func (s *Service) read() (dra.Inventory, error) {
 		return dra.Inventory{}, err
 	}
 	inv, err := dra.InventoryOf(sources, s.Node, s.Switch)
-	// Of these only claims can be: they have folders to write to, and device nodes, that are known once they
-	// are taken.
-	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.PodListens() || p.Driver != "" })
+	maps.DeleteFunc(inv.Ports, func(_ string, p port.Port) bool { return p.NeedsClaim() })
 	return inv, err
 }
 

@@ -27,13 +27,14 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 	var ports []port.Port
 	for _, p := range inv.Ports {
 		_, there := cards[p.Parent]
+		there = there || !p.OnDevice()
 		lacks := p.Parent
 		if there && p.IsFunction() {
 			_, there = functions[functionOf(p)]
 			lacks = "virtual functions of " + p.Parent
 		}
 		switch {
-		case p.IsSocket() || there:
+		case there:
 			ports = append(ports, p)
 		case !slices.Contains(missing, lacks):
 			missing = append(missing, lacks)
@@ -49,7 +50,11 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 	for chunk := range slices.Chunk(ports, resource.ResourceSliceMaxDevices) {
 		slice := resourceslice.Slice{}
 		for _, p := range chunk {
-			slice.Devices = append(slice.Devices, device(p, cards[p.Parent], functions[functionOf(p)], latencies[string(p.Tier)]))
+			var card host.NIC
+			if p.OnDevice() {
+				card = cards[p.Parent]
+			}
+			slice.Devices = append(slice.Devices, device(p, card, functions[functionOf(p)], latencies[string(p.Tier)]))
 		}
 		pool.Slices = append(pool.Slices, slice)
 	}
@@ -96,7 +101,7 @@ func device(p port.Port, card host.NIC, function string, l Latency) resource.Dev
 	attributes := map[resource.QualifiedName]resource.DeviceAttribute{
 		Domain + "tier": text(string(p.Tier)), Domain + "kind": text(p.Kind()),
 	}
-	if !p.IsSocket() { // of a card or a bridge
+	if !p.IsSocket() { // of a card, a bridge or a logical switch
 		attributes[Domain+"parent"] = text(p.Parent)
 	}
 	mtu := int64(p.MTU)

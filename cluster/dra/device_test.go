@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/host"
 )
 
@@ -99,6 +100,24 @@ func TestTheWorstComeFirst(t *testing.T) {
 	} {
 		if said[name] != want {
 			t.Errorf("%s is %q, not %q", name, said[name], want)
+		}
+	}
+}
+
+// TestALogicalSwitchIsNoCard, whatever its name.
+func TestALogicalSwitchIsNoCard(t *testing.T) {
+	inv, err := inventory(t, "ports: [{tier: ovn, parent: lan, count: 1}]", "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, nics := range [][]host.NIC{nil, {{Name: "lan", MTU: 9000, SpeedMbit: 10_000, PCIAddress: "0000:01:00.0"}}} {
+		pool, missing := Pool(inv, &host.Inventory{NICs: nics}, nil)
+		if len(missing) > 0 || len(pool.Slices[0].Devices) != 1 {
+			t.Fatalf("%+v, missing %v", pool, missing)
+		}
+		said := pool.Slices[0].Devices[0].Attributes
+		if len(said) != 4 || *said["nines.dev/parent"].StringValue != "lan" || *said["nines.dev/mtu"].IntValue != port.OverlayMTU {
+			t.Errorf("it says %+v", said)
 		}
 	}
 }

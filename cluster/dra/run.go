@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +45,8 @@ type Service struct {
 	// switched is true while the switch serves, and last what was published last.
 	switched bool
 	last     string
+	// looked is when the switches of others were looked at last, and what they said.
+	looked map[string]looked
 }
 
 // lookAgain is how often the file of ports and the switch are looked at, and readAgain how often the
@@ -58,10 +62,12 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	if err := s.Driver.Keeper.Sweep(ctx); err != nil {
-		// Where the switch is not there yet, its start is followed by another.
-		slog.Warn("look after the ports", "error", err)
-	}
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		s.sweep(ctx)
+	}()
+	defer func() { <-swept }()
 	data := filepath.Join(s.Kubelet, "plugins", DriverName)
 	if err := os.MkdirAll(data, 0o750); err != nil {
 		return fmt.Errorf("make the driver's folder: %w", err)
@@ -83,6 +89,18 @@ func (s *Service) Run(ctx context.Context) error {
 	defer func() { <-served }()
 	s.follow(ctx, helper)
 	return nil
+}
+
+// sweep removes what killed calls and earlier boots have left, and makes anew what others have removed. Claims
+// do not wait for it: a database that does not answer takes its time, and each call looks after its own port.
+func (s *Service) sweep(ctx context.Context) {
+	inv := *s.Driver.inventory.Load()
+	err := errors.Join(
+		s.Driver.Keeper.Sweep(ctx), // where the switch is not there yet, its start is followed by another
+		s.Driver.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports))))
+	if err != nil && ctx.Err() == nil {
+		slog.Warn("look after the ports", "error", err)
+	}
 }
 
 // follow publishes what the node has, whenever it changes.
@@ -177,10 +195,7 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 	if err == nil {
 		latencies = Latencies(object.Figures, time.Now(), s.steady)
 	}
-	inv := *s.Driver.inventory.Load()
-	if inv.Switch && !s.switched {
-		inv = inv.withoutSwitch()
-	}
+	inv := s.serving(ctx, *s.Driver.inventory.Load())
 	pool, missing := Pool(inv, s.node, latencies)
 	text, err := json.Marshal(pool)
 	if now := string(text); err != nil || now == s.last {

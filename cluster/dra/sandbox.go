@@ -25,9 +25,11 @@ type Sandboxes struct {
 // RunPodSandbox attaches a pod's ports before any container of it is made. If it fails, so does the pod's
 // start, and the kubelet tries again.
 func (s Sandboxes) RunPodSandbox(ctx context.Context, pod *api.PodSandbox) error {
-	if err := s.attach(ctx, pod); err != nil {
+	attached, err := s.attach(ctx, pod)
+	if err != nil {
 		return err
 	}
+	s.await(ctx, attached)
 	// The pod's start does not wait for what only people read.
 	go s.tell(context.WithoutCancel(ctx), pod.GetUid())
 	return nil
@@ -59,24 +61,25 @@ func (s Sandboxes) tell(ctx context.Context, pod string) {
 
 // CreateContainer attaches what is missing: the pod may have been started while no driver ran.
 func (s Sandboxes) CreateContainer(ctx context.Context, pod *api.PodSandbox, _ *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
-	return nil, nil, s.attach(ctx, pod)
+	_, err := s.attach(ctx, pod)
+	return nil, nil, err
 }
 
 // Synchronize is called when the runtime is reached, with all pods that there are.
 func (s Sandboxes) Synchronize(ctx context.Context, pods []*api.PodSandbox, _ []*api.Container) ([]*api.ContainerUpdate, error) {
 	for _, pod := range pods {
-		if err := s.attach(ctx, pod); err != nil {
+		if _, err := s.attach(ctx, pod); err != nil {
 			slog.Error("attach", "pod", pod.GetNamespace()+"/"+pod.GetName(), "error", err)
 		}
 	}
 	return nil, nil
 }
 
-// attach attaches the ports that claims of a pod hold.
-func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) error {
+// attach attaches the ports that claims of a pod hold, and returns them.
+func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) (attached []port.Held, err error) {
 	held, err := s.Keeper.Held()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var failures []error
 	for _, h := range held {
@@ -92,8 +95,24 @@ func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) error {
 			continue
 		}
 		slog.Info("attached", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "interface", h.Interface)
+		attached = append(attached, h)
 	}
-	return errors.Join(failures...)
+	return attached, errors.Join(failures...)
+}
+
+// passPatience is how long a pod's start waits until packets of its ports pass, so that its first ones do not
+// meet a network that does not know it yet. A container runtime waits 2 s for all that belongs to it (NRI's
+// plugin_request_timeout), and ends the connection then.
+const passPatience = time.Second
+
+func (s Sandboxes) await(ctx context.Context, ports []port.Held) {
+	ctx, cancel := context.WithTimeout(ctx, passPatience)
+	defer cancel()
+	for _, h := range ports {
+		if err := s.Keeper.Await(ctx, h); err != nil {
+			slog.Warn("the pod starts before packets of its port pass", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "error", err)
+		}
+	}
 }
 
 // namespaceOf is the path of a pod's network namespace.

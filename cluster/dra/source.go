@@ -17,8 +17,8 @@ import (
 // Source is a number of ports that nodes have of one tier.
 type Source struct {
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is the card or the bridge that they are made on, also Open vSwitch's. The node's switch and
-	// memory have none.
+	// Parent is the card, the bridge or the logical switch that they are made on. The node's switch and memory
+	// have none.
 	Parent string `json:"parent,omitempty"`
 	// Count is how many there are.
 	Count int `json:"count"`
@@ -35,6 +35,8 @@ type Source struct {
 	Nodes []string `json:"nodes,omitempty"`
 	// Database is the socket of Open vSwitch's database; empty is port.OVSDatabase.
 	Database string `json:"database,omitempty"`
+	// Northbound is where OVN's northbound database listens; empty is port.OVNDatabase.
+	Northbound string `json:"northbound,omitempty"`
 	// CPUs are where a switch polls; none is wherever the kernel has it run.
 	CPUs []int `json:"cpus,omitempty"`
 }
@@ -87,6 +89,9 @@ func (all *Inventory) add(s Source, socket string) error {
 	if s.Database != "" && (!base.InOVS() || !filepath.IsAbs(s.Database)) {
 		return fmt.Errorf("database %q: only Open vSwitch has one: the absolute path of its socket (%s)", s.Database, port.OVSDatabase)
 	}
+	if s.Northbound != "" && !base.InOverlay() {
+		return fmt.Errorf("northbound %q: only OVN has such a database: leave it out", s.Northbound)
+	}
 	if s.Driver != "" && (s.Addresses.IsValid() || s.MTU != 0) {
 		return fmt.Errorf("programs that drive a function by themselves give it addresses and an MTU: leave them out")
 	}
@@ -95,6 +100,9 @@ func (all *Inventory) add(s Source, socket string) error {
 	}
 	if len(s.CPUs) > 0 && !base.InSwitch() {
 		return fmt.Errorf("only a switch has cpus")
+	}
+	if base.InOverlay() {
+		base.Northbound, base.MTU = cmp.Or(s.Northbound, port.OVNDatabase), cmp.Or(s.MTU, port.OverlayMTU)
 	}
 	switch {
 	case base.InOVS():
@@ -133,11 +141,11 @@ func (all *Inventory) add(s Source, socket string) error {
 	return nil
 }
 
-// withoutSwitch is what is left to give while the node's switch does not run.
-func (all Inventory) withoutSwitch() Inventory {
+// without is what is left to give without some of the ports.
+func (all Inventory) without(some func(port.Port) bool) Inventory {
 	rest := Inventory{Ports: map[string]port.Port{}}
 	for name, p := range all.Ports {
-		if !p.InSwitch() {
+		if !some(p) {
 			rest.Ports[name] = p
 		}
 	}

@@ -44,19 +44,24 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if err != nil || len(other.Ports) != 3 {
 		t.Errorf("n2 has %v, %v", other.Ports, err)
 	}
-	if rest := other.withoutSwitch(); len(rest.Ports) != 1 {
+	if rest := other.without(port.Port.InSwitch); len(rest.Ports) != 1 {
 		t.Errorf("without its switch it has %v", rest.Ports)
 	}
 	inOVS, err := inventory(t, "ports: [{tier: ovs-dpdk, parent: br-int, count: 1}]", "n1")
 	if p := inOVS.Ports["ovs-dpdk-br-int-1"]; err != nil || p.Parent != "br-int" || p.Socket != port.OVSDatabase {
 		t.Errorf("of Open vSwitch: %+v, %v", inOVS, err)
 	}
+	overlay, err := inventory(t, "ports: [{tier: ovn, parent: tenant-lan, count: 1, northbound: \"tcp:10.0.0.1:6641\", addresses: 10.9.0.1/24}]", "n1")
+	if p := overlay.Ports["ovn-tenant-lan-1"]; err != nil || p.Parent != "tenant-lan" || p.Socket != port.OVSDatabase ||
+		p.Northbound != "tcp:10.0.0.1:6641" || p.MTU != port.OverlayMTU || p.Addresses[0].String() != "10.9.0.1/24" {
+		t.Errorf("of OVN: %+v, %v", overlay, err)
+	}
 	functions, err := inventory(t, "ports: [{tier: sriov, parent: eth0, count: 2, vlan: 7}]", "n1")
 	if p := functions.Ports["sriov-eth0-2"]; err != nil || p.Function != 1 || p.VLAN != 7 {
 		t.Errorf("of functions: %+v, %v", functions, err)
 	}
 	memory, err := inventory(t, "ports: [{tier: memif, count: 2}]", "n1")
-	if err != nil || len(memory.withoutSwitch().Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
+	if err != nil || len(memory.without(port.Port.InSwitch).Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
 		t.Errorf("of memory: %+v, %v", memory, err)
 	}
 }
@@ -67,11 +72,14 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
 		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, ovs-dpdk, sriov, switch",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch",
 		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
 		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
 		"ports: [{tier: ovs-dpdk, count: 1}]":                                                                      "a bridge of Open vSwitch",
 		"ports: [{tier: switch, count: 1, database: /x}]":                                                          "only Open vSwitch has one",
+		"ports: [{tier: ovn, count: 1}]":                                                                           "the name of a logical switch of OVN",
+		"ports: [{tier: ovn, parent: lan, count: 1, northbound: 10.0.0.1}]":                                        "or tcp:HOST:6641",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, northbound: unix:/x}]":                                    "only OVN has such a database",
 		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                              "leave the mtu out",
 		"ports: [{tier: sriov, parent: eth0, count: 1, vlan: 4095}]":                                               "one of 1 to 4094",
 		"ports: [{tier: sriov, parent: eth0, count: 1, driver: uio_pci_generic}]":                                  "may have vfio-pci",

@@ -53,7 +53,7 @@ func (c *cluster) roundOfPods(t *testing.T, prefix string, count int) (times []t
 	var pods []string
 	for i := range count {
 		pods = append(pods, fmt.Sprintf("%s-%d", prefix, i))
-		c.withPort(pods[i], []string{"n1", "n2"}[i%2])
+		c.withPort(pods[i], []string{"n1", "n2"}[i%2], fastInterface)
 		switch i {
 		case 2, 8:
 			killDrivers(t)

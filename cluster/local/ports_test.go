@@ -25,7 +25,7 @@ import (
 //	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver, left ── memif ── right
 func TestPodsHavePorts(t *testing.T) {
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--ports", repositoryFile("examples/cluster/nodes/ports.yaml"), "--name", clusterName)
+	c.must("up", "--nodes", "2", "--ports", withOverlay(t, repositoryFile("examples/cluster/nodes/ports.yaml")), "--name", clusterName)
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
 
 	t.Run("AnInterface", func(t *testing.T) {
@@ -42,19 +42,12 @@ func TestPodsHavePorts(t *testing.T) {
 		}
 	})
 	t.Run("BetweenNodes", func(t *testing.T) {
-		c.withPort("a", "n1")
-		c.withPort("b", "n2")
-		c.running("a")
-		c.running("b")
-		eventually(t, "a reaches b by their ports", func(context.Context) error {
-			out, _, err := c.run("kubectl", "--name", clusterName, "--", "exec", "a", "--", "ping", "-c", "2", "-W", "5", "-I", "fast0", c.address("b", "fast0"))
-			if err != nil || !strings.Contains(out, " 0% packet loss") {
-				return fmt.Errorf("%w: %s", errNotYet, out)
-			}
-			return nil
-		})
+		c.withPort("a", "n1", fastInterface)
+		c.withPort("b", "n2", fastInterface)
+		c.reaches(t, "a", "b", "fast0")
 		c.gone("a", "b")
 	})
+	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
 	t.Run("OverMemory", func(t *testing.T) { c.overMemory(t) })
 	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
@@ -103,10 +96,27 @@ func (c *cluster) running(name string) {
 	})
 }
 
-// withPort makes a pod on a node with an interface by the example's template.
-func (c *cluster) withPort(name, node string) {
+// reaches waits until both pods run, and packets of one get answers of the other by their ports.
+func (c *cluster) reaches(t *testing.T, from, to, device string) {
+	t.Helper()
+	c.running(from)
+	c.running(to)
+	eventually(t, from+" reaches "+to+" by their ports", func(context.Context) error {
+		out, _, err := c.run("kubectl", "--name", clusterName, "--", "exec", from, "--", "ping", "-c", "2", "-W", "5", "-I", device, c.address(to, device))
+		if err != nil || !strings.Contains(out, " 0% packet loss") {
+			return fmt.Errorf("%w: %s", errNotYet, out)
+		}
+		return nil
+	})
+}
+
+// fastInterface is the template of an example's.
+const fastInterface = "fast-interface"
+
+// withPort makes a pod on a node with an interface by a template.
+func (c *cluster) withPort(name, node, template string) {
 	c.t.Helper()
-	template, zero := "fast-interface", int64(0)
+	zero := int64(0)
 	pod := &v1.Pod{
 		// It is not to start in the moment in which no driver runs.
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"required-plugins.noderesource.dev": "[nines-ports]"}},

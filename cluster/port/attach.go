@@ -77,8 +77,9 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	if err != nil {
 		return held, err
 	}
-	if held.Cookie == cookie && there(pod, j) {
-		return held, nil
+	is, err := there(pod, j)
+	if err != nil || is && held.Cookie == cookie {
+		return held, err
 	}
 	// It is attached nowhere, should this end before it is configured.
 	if held.Cookie != 0 {
@@ -106,9 +107,17 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	return held, nil
 }
 
-// detach undoes the devices of a port, and nothing else of it.
+// Await waits until packets of a port pass, where its device alone does not say so.
+func (k Keeper) Await(ctx context.Context, held Held) error {
+	if await := kinds[held.Port.Tier].await; await != nil {
+		return await(ctx, k.site(held.Order, nil))
+	}
+	return nil
+}
+
+// detach undoes what Attach has made of a port, and nothing else of it.
 func (k Keeper) detach(ctx context.Context, j *journal.Journal) error {
-	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return e.Kind == KindDevice })
+	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return e.Kind == KindDevice || e.Kind == KindOVSPort })
 }
 
 // configure gives the device its addresses and routes, and sets it up:
@@ -174,8 +183,13 @@ func (k Keeper) Check(holder, name, path string) error {
 		return err
 	}
 	defer pod.Close()
-	if cookie, err := pod.Cookie(); err != nil || cookie != held.Cookie || !there(pod, j) {
-		return errors.Join(err, fmt.Errorf("port %s: its device %s is not in %s", name, held.Interface, path))
+	cookie, err := pod.Cookie()
+	if err != nil {
+		return err
 	}
-	return nil
+	is, err := there(pod, j)
+	if err == nil && (!is || cookie != held.Cookie) {
+		err = fmt.Errorf("port %s: its device %s is not in %s", name, held.Interface, path)
+	}
+	return err
 }

@@ -34,8 +34,14 @@ func (p Port) Available(ctx context.Context) error {
 	if p.IsShared() {
 		return nil // of memory
 	}
+	if p.InOverlay() {
+		return p.overlayAvailable(ctx)
+	}
 	if p.InOVS() {
-		return withOVS(ctx, p.Socket, func(ovs) error { return nil })
+		return withOVS(ctx, p.Socket, func(ctx context.Context, o ovs) error {
+			_, err := o.bridge(ctx, p.Parent)
+			return err
+		})
 	}
 	if p.InSwitch() {
 		if !listens(ctx, p.Socket) {

@@ -22,13 +22,18 @@ const (
 	podVariable    = "NINES_PORT_POD"
 	folderVariable = "NINES_PORT_FOLDER"
 	tierVariable   = "NINES_PORT_TIER"
+	// overlayVariable is the folder of OVN's databases.
+	overlayVariable = "NINES_PORT_OVERLAY"
 )
 
 // killedOrder is the order of the port that is killed.
-func killedOrder(tier spec.LinkKind) Order {
+func killedOrder(tier spec.LinkKind, overlay string) Order {
 	o := testOrder("claim", "m-1")
-	if tier == spec.LinkMemif {
+	switch tier {
+	case spec.LinkMemif:
 		o.Port, o.Interface, o.Mount = Port{Name: "memif-1", Tier: tier, Parent: MemoryParent}, "", "/run/x"
+	case spec.LinkOVN:
+		o.Port = Port{Name: "ovn-1", Tier: tier, Parent: "lan", Socket: databaseIn(overlay), Northbound: northboundIn(overlay)}
 	}
 	return o
 }
@@ -40,7 +45,7 @@ func TestLifeOfAPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, o := Keeper{Folder: os.Getenv(folderVariable)}, killedOrder(spec.LinkKind(os.Getenv(tierVariable)))
+	k, o := Keeper{Folder: os.Getenv(folderVariable)}, killedOrder(spec.LinkKind(os.Getenv(tierVariable)), os.Getenv(overlayVariable))
 	err = ns.Do(func() error {
 		_, err := k.Take(context.Background(), o)
 		if err == nil {
@@ -60,7 +65,6 @@ func TestLifeOfAPort(t *testing.T) {
 // it back, as if nothing had been.
 func TestAPortIsKilledAtEveryPoint(t *testing.T) {
 	labtest.LongForm(t)
-	n, pod := newMachine(t), namespace(t)
 	program := filepath.Join(t.TempDir(), "port.test")
 	build := exec.Command("go", "test", "-c", "-tags", "faultpoint", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -68,15 +72,25 @@ func TestAPortIsKilledAtEveryPoint(t *testing.T) {
 		t.Fatalf("build it with fault points: %v: %s", err, out)
 	}
 	for _, tier := range []spec.LinkKind{spec.LinkMacvlan, spec.LinkMemif} {
-		t.Run(string(tier), func(t *testing.T) { n.killedAtEveryPoint(t, pod, program, tier) })
+		t.Run(string(tier), func(t *testing.T) {
+			newMachine(t).killedAtEveryPoint(t, program, killedOrder(tier, ""), "net1 macvlan")
+		})
 	}
+	t.Run(string(spec.LinkOVN), func(t *testing.T) {
+		n := newOverlayNode(t)
+		t.Setenv(overlayVariable, n.folder)
+		n.killedAtEveryPoint(t, program, killedOrder(spec.LinkOVN, n.folder), "net1 veth")
+		n.noneLeft()
+	})
 }
 
-func (n *machine) killedAtEveryPoint(t *testing.T, pod *netns.Namespace, program string, tier spec.LinkKind) {
+// killedAtEveryPoint has a port killed that gives its pod a device; what has none is in a file system.
+func (n *machine) killedAtEveryPoint(t *testing.T, program string, o Order, device string) {
+	pod := namespace(t)
 	list := filepath.Join(t.TempDir(), "points")
 	run := func(variables ...string) (killed bool) {
 		command := exec.Command(program, "-test.run", "^TestLifeOfAPort$")
-		command.Env = append(append(os.Environ(), nodeVariable+"="+path(n.ns), podVariable+"="+path(pod), folderVariable+"="+n.Folder, tierVariable+"="+string(tier)), variables...)
+		command.Env = append(append(os.Environ(), nodeVariable+"="+path(n.ns), podVariable+"="+path(pod), folderVariable+"="+n.Folder, tierVariable+"="+string(o.Port.Tier)), variables...)
 		out, err := command.CombinedOutput()
 		if ended := new(exec.ExitError); errors.As(err, &ended) && ended.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 			return true
@@ -102,10 +116,9 @@ func (n *machine) killedAtEveryPoint(t *testing.T, pod *netns.Namespace, program
 				t.Fatalf("not killed at point %d, %s", i+1, point)
 			}
 			if goOn {
-				o := killedOrder(tier)
 				n.take(o)
 				n.attach(o, pod)
-				if has := devices(t, pod); o.Port.HasInterface() && has != "net1 macvlan" {
+				if has := devices(t, pod); o.Port.HasInterface() && has != device {
 					t.Errorf("killed at point %d, %s: the pod has %q", i+1, point, has)
 				}
 				if there, err := memoryAt(n.SocketFolder(o.Port)); o.Port.IsShared() && (!there || err != nil) {

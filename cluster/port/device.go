@@ -101,36 +101,41 @@ func isOurs(device netlink.Link, e journal.Entry) bool {
 	return device.Type() == e.Target && (e.Learnt != nil || device.Attrs().HardwareAddr.String() == e.Value)
 }
 
-// there is true if every device of a port is there, and one is in the pod.
-func there(pod *netns.Namespace, j *journal.Journal) bool {
+// there is true if every device of a port is there, and one is in the pod. What cannot be looked at is an
+// error: nobody is to take it for gone, and make it anew in a pod that runs.
+func there(pod *netns.Namespace, j *journal.Journal) (bool, error) {
 	any := false
 	for _, e := range j.Entries() {
-		if e.Kind == link.KindFunction {
-			if !hasFunction(pod, e) {
-				return false
-			}
-			any = true
-		}
-		if e.Kind != KindDevice {
+		has := hasDevice
+		switch e.Kind {
+		case KindDevice:
+		case link.KindFunction:
+			has = func(e journal.Entry) (bool, error) { return hasFunction(pod, e) }
+		default:
 			continue
 		}
-		ns, err := netns.Find(e.Path, e.Cookie)
-		if ns == nil || err != nil || e.Learnt == nil {
-			return false
-		}
-		handle, err := ns.Netlink()
-		_ = ns.Close()
-		if err != nil {
-			return false
-		}
-		device, err := lookUp(handle, e)
-		handle.Close()
-		if device == nil || err != nil || !isOurs(device, e) {
-			return false
+		if is, err := has(e); err != nil || !is {
+			return false, err
 		}
 		any = true
 	}
-	return any
+	return any, nil
+}
+
+// hasDevice is true if the device of a step is where it was made.
+func hasDevice(e journal.Entry) (bool, error) {
+	ns, err := netns.Find(e.Path, e.Cookie)
+	if ns == nil || err != nil || e.Learnt == nil {
+		return false, err
+	}
+	defer ns.Close()
+	handle, err := ns.Netlink()
+	if err != nil {
+		return false, err
+	}
+	defer handle.Close()
+	device, err := lookUp(handle, e)
+	return device != nil && isOurs(device, e), err
 }
 
 // madeMAC is a MAC address that only this holder's port has: locally administered, and of one device

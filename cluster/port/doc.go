@@ -1,8 +1,9 @@
 // Package port makes the ports that a node gives to pods, and takes them back.
 //
 // A port is one of a fixed number that a node has of a tier: a macvlan device on a card, an end of a
-// veth pair on a bridge, a vhost-user socket of the node's switch, a folder for memif's sockets. A holder, which is a claim or a
-// container, takes it; nobody else gets it until the holder has given it back.
+// veth pair on a bridge or on a logical switch of OVN, a vhost-user socket of the node's switch, a folder
+// for memif's sockets. A holder, which is a claim or a container, takes it; nobody else gets it until the
+// holder has given it back.
 //
 //	Take    it is the holder's, and what needs no pod is made (a socket, with the switch's port)
 //	Attach  a device is made in the pod's network namespace

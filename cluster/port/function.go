@@ -22,7 +22,7 @@ import (
 // It has no step of its own: giving the function back brings it from wherever it is.
 func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(node *netlink.Handle, card netlink.Link) error {
-		attrs, err := s.attributes(s.Interface, card)
+		attrs, err := s.attributes(card.Attrs().MTU)
 		if err != nil {
 			return err
 		}
@@ -64,14 +64,19 @@ func functionIn(j *journal.Journal) string {
 // FunctionUser is who has the functions of pods, for labs of nines on the same node.
 const FunctionUser = "ports of pods"
 
-// takeFunction sets up a virtual function that somebody has made, with the driver that it is to have, and
-// returns its address:
+// takeFunction sets up a virtual function that somebody has made, with the driver that it is to have:
 //
 //	ip link set CARD up
 //	ip link set CARD vf N mac MAC vlan VLAN
 //
 // Drivers take seconds for it, so it is done before the pod is made.
-func (s site) takeFunction(ctx context.Context) (address string, err error) {
+func takeFunction(ctx context.Context, s site, held *Held) (err error) {
+	held.PCI, err = s.setFunctionUp(ctx)
+	return err
+}
+
+// setFunctionUp returns the function's address.
+func (s site) setFunctionUp(ctx context.Context) (address string, err error) {
 	var bus pci.Bus
 	driver := string(s.Port.Driver)
 	if driver != "" {
@@ -204,12 +209,12 @@ func hand(node *netlink.Handle, pod *netns.Namespace, name, passing string, as n
 }
 
 // hasFunction tells whether the function of a step is in a pod.
-func hasFunction(pod *netns.Namespace, e journal.Entry) bool {
+func hasFunction(pod *netns.Namespace, e journal.Entry) (bool, error) {
 	handle, err := pod.Netlink()
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer handle.Close()
 	devices, err := handle.LinkList()
-	return err == nil && slices.ContainsFunc(devices, func(d netlink.Link) bool { return d.Attrs().ParentDev == e.Path })
+	return slices.ContainsFunc(devices, func(d netlink.Link) bool { return d.Attrs().ParentDev == e.Path }), err
 }

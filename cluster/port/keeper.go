@@ -123,12 +123,8 @@ func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 		return held, err
 	}
 	err = k.write(held)
-	switch make := kinds[o.Port.Tier].open; {
-	case err != nil:
-	case make != nil:
-		err = make(ctx, k.site(o, open.Journal))
-	case o.Port.IsFunction():
-		held.PCI, err = k.site(o, open.Journal).takeFunction(ctx)
+	if take := kinds[o.Port.Tier].take; err == nil && take != nil {
+		err = take(ctx, k.site(o, open.Journal), &held)
 	}
 	if err == nil {
 		held.Done = true
@@ -141,7 +137,7 @@ func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 }
 
 func (k Keeper) site(o Order, j *journal.Journal) site {
-	return site{Order: o, journal: j, sockets: k.SocketFolder(o.Port)}
+	return site{Order: o, journal: j, sockets: k.SocketFolder(o.Port), mark: k.Folder}
 }
 
 // clear removes what a killed Take, or an earlier boot, has left of a port, and returns who holds it;
@@ -155,6 +151,10 @@ func (k Keeper) clear(ctx context.Context, p Port) (*Held, error) {
 		return nil, err
 	}
 	held, err := k.read(p.Parent, p.Name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// Somebody may have the port: what cannot be read is not taken for what a killed call has left.
+		return nil, errors.Join(err, open.Close())
+	}
 	if err == nil && held.Done && open.SinceBoot() {
 		return &held, open.Close()
 	}
@@ -238,7 +238,7 @@ func (k Keeper) Sweep(ctx context.Context) error {
 	}
 	failures := []error{err}
 	for _, parent := range parents {
-		if parent.IsDir() && interfaceNames.MatchString(parent.Name()) {
+		if parent.IsDir() && parentNames.MatchString(parent.Name()) {
 			failures = append(failures, k.locked(ctx, parent.Name(), func() error { return k.sweep(ctx, parent.Name()) }))
 		}
 	}
@@ -260,8 +260,42 @@ func (k Keeper) sweep(ctx context.Context, parent string) error {
 		if err != nil {
 			failures = append(failures, fmt.Errorf("look after port %s: %w", f.Name(), err))
 		}
+		if errors.As(err, new(*SilentError)) {
+			break // the others would wait for the same database
+		}
 	}
 	return errors.Join(failures...)
+}
+
+// Forgotten removes what an earlier boot has left of a node's ports in databases, which outlive one: the
+// records of who has what do not.
+func (k Keeper) Forgotten(ctx context.Context, ports []Port) error {
+	var failures []error
+	var seen []string
+	for _, p := range ports {
+		forgotten := kinds[p.Tier].forgotten
+		parent := Port{Tier: p.Tier, Parent: p.Parent, Socket: p.Socket, Northbound: p.Northbound}
+		if forgotten == nil || slices.Contains(seen, parent.Place()) {
+			continue
+		}
+		seen = append(seen, parent.Place())
+		failures = append(failures, k.locked(ctx, p.Parent, func() error {
+			held, err := k.Held()
+			if err != nil {
+				return err
+			}
+			return forgotten(ctx, k.site(Order{Port: parent}, nil), held)
+		}))
+	}
+	return errors.Join(failures...)
+}
+
+// restore makes anew what others have taken away of a port.
+func (k Keeper) restore(ctx context.Context, held Held) error {
+	if restore := kinds[held.Port.Tier].restore; restore != nil {
+		return restore(ctx, k.site(held.Order, nil), &held)
+	}
+	return nil
 }
 
 // locked runs f while no other call is at the ports of a parent. The lock goes with its last user, and

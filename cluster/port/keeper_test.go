@@ -31,6 +31,8 @@ type machine struct {
 	Keeper
 	ns    *netns.Namespace
 	notes []string
+	// bare are the node's devices while it has no port.
+	bare string
 }
 
 func newMachine(t *testing.T) *machine {
@@ -58,6 +60,7 @@ func newMachine(t *testing.T) *machine {
 		}
 		return nil
 	})
+	n.bare = devices(t, n.ns)
 	return n
 }
 
@@ -136,12 +139,10 @@ func devices(t *testing.T, ns *netns.Namespace) string {
 	return strings.Join(names, ", ")
 }
 
-const bare = "peer veth, card veth, br bridge"
-
 // empty fails if anything is left on the node.
 func (n *machine) empty() {
 	n.t.Helper()
-	if left := devices(n.t, n.ns); left != bare {
+	if left := devices(n.t, n.ns); left != n.bare {
 		n.t.Errorf("the node has %s", left)
 	}
 	if left, err := os.ReadDir(n.Folder); err != nil || len(left) > 0 {
@@ -444,5 +445,43 @@ func TestAnEarlierBootsPortsAreFree(t *testing.T) {
 	}
 	n.take(n.order("other", "m-1"))
 	n.giveBack("other")
+	n.empty()
+}
+
+// TestARecordThatCannotBeReadIsOfSomebody: it is not taken for what a killed call has left.
+func TestARecordThatCannotBeReadIsOfSomebody(t *testing.T) {
+	n, pod := newMachine(t), namespace(t)
+	o := n.order("claim", "m-1")
+	n.take(o)
+	n.attach(o, pod)
+	record := filepath.Join(n.Folder, "card", "m-1", recordName)
+	text, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spoil := range []func() error{
+		func() error { return os.WriteFile(record, []byte("{"), 0o600) },
+		func() error { return errors.Join(os.Remove(record), os.Mkdir(record, 0o700)) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		n.do(func() error {
+			if _, err := n.Take(context.Background(), n.order("other", "m-1")); err == nil || !strings.Contains(err.Error(), record) {
+				t.Errorf("taken: %v", err)
+			}
+			if err := n.Sweep(context.Background()); err == nil || !strings.Contains(err.Error(), record) {
+				t.Errorf("swept: %v", err)
+			}
+			return nil
+		})
+		if has := devices(t, pod); has != "net1 macvlan" {
+			t.Fatalf("the pod has %q", has)
+		}
+	}
+	if err := errors.Join(os.Remove(record), os.WriteFile(record, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	n.giveBack("claim")
 	n.empty()
 }

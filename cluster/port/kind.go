@@ -17,27 +17,40 @@ import (
 type kind struct {
 	// parent says what their parent is: "a network card".
 	parent string
-	// device makes the port's device in a pod's namespace; nil for sockets. The step is to be journalled
-	// with it.
+	// take makes what a port is before there is a pod: its socket, or what takes long. Steps are journalled.
+	take func(context.Context, site, *Held) error
+	// device makes the port's device in a pod's namespace; nil for sockets.
 	device func(context.Context, site, *netns.Namespace) (netlink.Link, error)
-	// open makes the port's socket, or the folder for sockets; nil for devices.
-	open func(context.Context, site) error
+	// restore makes anew what others have taken away of a port that is held; nil if nobody can.
+	restore func(context.Context, site, *Held) error
+	// await waits until packets pass, where a device alone does not say so; nil elsewhere.
+	await func(context.Context, site) error
+	// forgotten removes what an earlier boot has left of ports of the same parent, in what outlives one,
+	// but for those that are held; nil where nothing does.
+	forgotten func(context.Context, site, []Held) error
 	// inPod is what a port is in a pod.
 	inPod string
-	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, and function for
-	// virtual functions of a card.
-	inSwitch, inOVS, function bool
+	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, overlay for those
+	// of OVN's by it, and function for virtual functions of a card.
+	inSwitch, inOVS, overlay, function bool
 	// podListens is true for sockets that a pod makes, shared for those that several pods use.
 	podListens, shared bool
 }
 
 var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
-	spec.LinkBridge:  {parent: "a bridge", device: addPair, inPod: "interface"},
-	spec.LinkSRIOV:   {parent: "a network card", device: moveFunction, inPod: "interface", function: true},
-	spec.LinkSwitch:  {parent: "a switch of nines", open: openVhost, inPod: "vhost-user", inSwitch: true},
-	spec.LinkMemif:   {parent: "the node's memory", open: openMemory, inPod: "memif", podListens: true, shared: true},
-	spec.LinkOVSDPDK: {parent: "a bridge of Open vSwitch with DPDK", open: openOVS, inPod: "vhost-user", inOVS: true, podListens: true},
+	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface"},
+	spec.LinkSRIOV:   {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
+	spec.LinkOVN: {
+		parent: "a logical switch of OVN", take: takeLogical, device: addOverlay, restore: restoreLogical,
+		await: awaitOverlay, forgotten: forgottenLogical, inPod: "interface", inOVS: true, overlay: true,
+	},
+	spec.LinkSwitch: {parent: "a switch of nines", take: takeVhost, restore: restoreVhost, inPod: "vhost-user", inSwitch: true},
+	spec.LinkMemif:  {parent: "the node's memory", take: takeMemory, restore: restoreMemory, inPod: "memif", podListens: true, shared: true},
+	spec.LinkOVSDPDK: {
+		parent: "a bridge of Open vSwitch with DPDK", take: takeOVS, restore: restoreOVS, forgotten: forgottenOVS,
+		inPod: "vhost-user", inOVS: true, podListens: true,
+	},
 }
 
 // Tiers are those of which there can be ports, sorted.
@@ -57,4 +70,6 @@ type site struct {
 	journal *journal.Journal
 	// sockets is the folder of its sockets.
 	sockets string
+	// mark tells this keeper's ports from those of others, where names do not.
+	mark string
 }

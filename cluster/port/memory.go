@@ -32,8 +32,8 @@ const (
 	memoryOptions = "mode=1777,size=64k,nr_inodes=16"
 )
 
-// openMemory makes a folder in which pods make sockets. Only they know which of them listens.
-func openMemory(_ context.Context, s site) error {
+// takeMemory makes a folder in which pods make sockets. Only they know which of them listens.
+func takeMemory(_ context.Context, s site, _ *Held) error {
 	return s.journal.Make(journal.Step{Kind: KindMemory, Name: s.Port.Name, Path: s.sockets}, func() (learnt journal.Learnt, err error) {
 		if err := os.MkdirAll(s.sockets, 0o700); err != nil {
 			return learnt, err
@@ -57,27 +57,16 @@ func memoryAt(path string) (bool, error) {
 	return len(mounts) > 0, err
 }
 
-// restoreMemory looks whether the file system of a port is there, and makes its port in Open vSwitch anew,
-// if it has one that somebody has removed.
-func (k Keeper) restoreMemory(ctx context.Context, held Held) error {
-	folder := k.SocketFolder(held.Port)
-	there, err := memoryAt(folder)
+// restoreMemory looks whether the file system of a port is there.
+func restoreMemory(_ context.Context, s site, _ *Held) error {
+	there, err := memoryAt(s.sockets)
 	if err != nil {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("port %s: somebody has unmounted %s; delete the pods that have the port, so that they get another", held.Port.Name, folder)
+		return fmt.Errorf("port %s: somebody has unmounted %s; delete the pods that have the port, so that they get another", s.Port.Name, s.sockets)
 	}
-	if !held.Port.InOVS() {
-		return nil
-	}
-	return withOVS(ctx, held.Port.Socket, func(o ovs) error {
-		s := k.site(held.Order, nil)
-		if id, err := o.find(ctx, held.Port.Parent, nodeName(held.Port.Name)); err != nil || id != "" {
-			return err
-		}
-		return s.addToOVS(ctx)
-	})
+	return nil
 }
 
 // removeMemory unmounts the file system, and removes the folders that it was in. Pods that have it

@@ -18,10 +18,13 @@ type Port struct {
 	Name string `json:"name"`
 	// Tier is the link kind of nines that it is like; figures of the tier are the port's.
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is what it is made on: a network card or a bridge; SwitchParent or MemoryParent.
+	// Parent is what it is made on: a network card, a bridge or a logical switch; SwitchParent or MemoryParent.
 	Parent string `json:"parent"`
 	// Socket is the control socket of the switch, or that of Open vSwitch's database; empty for others.
 	Socket string `json:"socket,omitempty"`
+	// Northbound is where OVN's northbound database listens: tcp:HOST:6641 or unix:PATH, several with commas
+	// between them.
+	Northbound string `json:"northbound,omitempty"`
 	// MTU is that of its packets; 0 is the parent's.
 	MTU int `json:"mtu,omitempty"`
 	// Function is the number of a card's virtual function, and VLAN the one that its packets are in,
@@ -35,7 +38,10 @@ type Port struct {
 }
 
 // IsSocket is true for a port that is a folder with a socket, and no device.
-func (p Port) IsSocket() bool { return kinds[p.Tier].open != nil }
+func (p Port) IsSocket() bool {
+	kind, known := kinds[p.Tier]
+	return known && kind.device == nil
+}
 
 // PodListens is true for a port whose socket the pod makes, for others to connect to.
 func (p Port) PodListens() bool { return kinds[p.Tier].podListens }
@@ -46,8 +52,23 @@ func (p Port) InSwitch() bool { return kinds[p.Tier].inSwitch }
 // InOVS is true for a port of an Open vSwitch.
 func (p Port) InOVS() bool { return kinds[p.Tier].inOVS }
 
+// InOverlay is true for a port of a logical switch of OVN.
+func (p Port) InOverlay() bool { return kinds[p.Tier].overlay }
+
+// OnDevice is true for a port that is made on a network device of the node, its parent.
+func (p Port) OnDevice() bool { return kinds[p.Tier].device != nil && !p.InOverlay() }
+
+// NeedsClaim is true for a port that only a claim gives: what it is depends on more than CNI and device
+// plugins are told.
+func (p Port) NeedsClaim() bool { return p.PodListens() || p.InOVS() || p.Driver != "" }
+
 // HasInterface is true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
+
+// Place is what a port is made on, and how that is reached: the same for all ports of a parent.
+func (p Port) Place() string {
+	return strings.Join([]string{string(p.Tier), p.Parent, p.Socket, p.Northbound}, " ")
+}
 
 // NumberedName is the name of one of the ports of the same tier and parent, which have numbers from 1: a DNS
 // label.
@@ -123,6 +144,12 @@ var names = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 // be a pattern for it, or a folder.
 var interfaceNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`)
 
+// parentNames are those of interfaces, and of logical switches. They are names of folders, too.
+var parentNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)
+
+// databases are places where a database listens (ovsdb(7), "Connection Methods"), without TLS.
+var databases = regexp.MustCompile(`^(unix:/[^,]+|tcp:[^,]+:[0-9]{1,5})(,(unix:/[^,]+|tcp:[^,]+:[0-9]{1,5}))*$`)
+
 // CheckInterface refuses what cannot be the name of a device in a pod.
 func CheckInterface(name string) error {
 	if !interfaceNames.MatchString(name) || slices.Contains([]string{"all", "default", "lo"}, name) {
@@ -140,11 +167,14 @@ func (p Port) Check() error {
 	if !known {
 		return exit.Wrongf("port %s: there are no ports of the tier %q; there are %s", p.Name, p.Tier, tierNames())
 	}
-	if !interfaceNames.MatchString(p.Parent) {
+	if !parentNames.MatchString(p.Parent) || !p.InOverlay() && !interfaceNames.MatchString(p.Parent) {
 		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
 	}
 	if (p.InSwitch() || p.InOVS()) && p.Socket == "" {
 		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
+	}
+	if p.InOverlay() != (p.Northbound != "") || p.InOverlay() && !databases.MatchString(p.Northbound) {
+		return exit.Wrongf("port %s: northbound %q: a port of OVN has a northbound database, by %s or tcp:HOST:6641, and others have none", p.Name, p.Northbound, OVNDatabase)
 	}
 	if p.Driver != "" && (!p.IsFunction() || p.Driver != spec.DriverVFIO) {
 		return exit.Wrongf("port %s: the driver %q is not possible: only virtual functions of a card may have %s, for programs", p.Name, p.Driver, spec.DriverVFIO)
@@ -191,7 +221,7 @@ func (o Order) same(other Order) bool {
 	return o.Holder == other.Holder && o.Pod == other.Pod && o.Claim == other.Claim && o.Request == other.Request &&
 		o.Interface == other.Interface && o.Mount == other.Mount && o.MAC == other.MAC &&
 		slices.Equal(o.Addresses, other.Addresses) && slices.Equal(o.Routes, other.Routes) &&
-		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.MTU == other.Port.MTU &&
+		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.Northbound == other.Port.Northbound && o.Port.MTU == other.Port.MTU &&
 		o.Port.Function == other.Port.Function && o.Port.VLAN == other.Port.VLAN && o.Port.Driver == other.Port.Driver &&
 		slices.Equal(o.Port.Addresses, other.Port.Addresses)
 }

@@ -32,8 +32,8 @@ func (k Keeper) SocketFolder(p Port) string {
 	return filepath.Join(k.place(p.Parent, p.Name).Path(), socketName)
 }
 
-// openVhost makes a vhost-user socket that the switch listens on.
-func openVhost(ctx context.Context, s site) error {
+// takeVhost makes a vhost-user socket that the switch listens on.
+func takeVhost(ctx context.Context, s site, _ *Held) error {
 	socket := filepath.Join(s.sockets, SocketFile)
 	if err := link.CheckSocketPath(socket); err != nil {
 		return err
@@ -77,22 +77,16 @@ func (s site) frameBytes() int {
 	return s.Port.MTU + headBytes
 }
 
-// restore makes a socket anew that its switch has lost by being started again.
-func (k Keeper) restore(ctx context.Context, held Held) error {
-	if held.Port.PodListens() {
-		return k.restoreMemory(ctx, held)
-	}
-	if !held.Port.InSwitch() {
-		return nil
-	}
-	if !listens(ctx, held.Port.Socket) {
-		return fmt.Errorf("port %s: the node's switch does not run", held.Port.Name)
+// restoreVhost makes a socket anew that its switch has lost by being started again.
+func restoreVhost(ctx context.Context, s site, _ *Held) error {
+	if !listens(ctx, s.Port.Socket) {
+		return fmt.Errorf("port %s: the node's switch does not run", s.Port.Name)
 	}
 	has := false
-	err := withSwitch(ctx, held.Port.Socket, func(c *client.Client) error {
+	err := withSwitch(ctx, s.Port.Socket, func(c *client.Client) error {
 		stats, err := c.SwitchStats()
 		for _, p := range stats.Ports {
-			has = has || p.Port == held.Port.Name
+			has = has || p.Port == s.Port.Name
 		}
 		return err
 	})
@@ -100,7 +94,7 @@ func (k Keeper) restore(ctx context.Context, held Held) error {
 		return err
 	}
 	// The journal has the port already.
-	return k.site(held.Order, nil).openInSwitch(ctx, filepath.Join(k.SocketFolder(held.Port), SocketFile))
+	return s.openInSwitch(ctx, filepath.Join(s.sockets, SocketFile))
 }
 
 // closeSwitchPort takes a port out of its switch. One that has ended has no ports any more.

@@ -1,0 +1,290 @@
+package port
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/ethtool"
+	"nines.dev/nines/kernel/netns"
+)
+
+// OVNDatabase is where OVN's northbound database listens, where each node has one of its own.
+const OVNDatabase = "unix:/run/ovn/ovnnb_db.sock"
+
+// OverlayMTU is that of ports that say none. It leaves room for the tunnel's head on cards of 1500, as OVN's
+// networks of Kubernetes do.
+const OverlayMTU = 1400
+
+// KindLogicalPort is a port, Name, that nines has added to the logical switch Target of OVN, whose
+// northbound database is at Path, with the mark Value. The database outlives a reboot.
+var KindLogicalPort = journal.Register("logical port", journal.Undo{Lasting: true, Step: func(ctx context.Context, u journal.Undoing) error {
+	return leaveForeign(u, withOVN(ctx, u.Path, func(ctx context.Context, o ovn) error { return o.remove(ctx, u.Name, u.Value) }))
+}})
+
+// takeLogical adds a port to a logical switch, with the pod's addresses and no others:
+//
+//	ovn-nbctl lsp-add SWITCH PORT -- lsp-set-addresses PORT "MAC IP …" -- lsp-set-port-security PORT "MAC IP …"
+//
+// It is done before the pod is made, so that OVN has computed its rules by then. The database answers before
+// the step is written: it could not be undone without it.
+func takeLogical(ctx context.Context, s site, _ *Held) error {
+	at, err := s.chassis(ctx)
+	if err != nil {
+		return err
+	}
+	return withOVN(ctx, s.Port.Northbound, func(ctx context.Context, o ovn) error {
+		step := journal.Step{Kind: KindLogicalPort, Path: s.Port.Northbound, Target: s.Port.Parent, Name: at.portName(s.Port), Value: at.mark(s)}
+		return s.journal.Make(step, func() (journal.Learnt, error) {
+			return journal.Learnt{}, o.add(ctx, s.Port.Parent, step.Name, step.Value, s.logicalAddress())
+		})
+	})
+}
+
+// logicalAddress are the addresses of the pod's end, as OVN has them (ovn-nb(5), "Logical_Switch_Port").
+func (s site) logicalAddress() string {
+	all := []string{s.MAC}
+	for _, a := range s.All() {
+		all = append(all, a.Addr().String())
+	}
+	return strings.Join(all, " ")
+}
+
+// addOverlay makes a pair of devices, one end in the pod and the other in OVN's bridge:
+//
+//	ip link add NAME address … type veth peer name IF address MAC netns POD
+//	ovs-vsctl add-port br-int NAME -- set Interface NAME external_ids:iface-id=PORT
+func addOverlay(ctx context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
+	return made, withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
+		at, err := o.chassis(ctx)
+		if err != nil {
+			return err
+		}
+		// The device has the port's name, so a foreign port would show as a foreign device.
+		if _, err := o.port(ctx, at.bridge, nodeName(s.Port.Name), s.mark); err != nil {
+			return err
+		}
+		err = fromNode(func(handle *netlink.Handle) error {
+			made, err = s.addPair(handle, pod, OverlayMTU, 0)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if at.userspace {
+			if err := s.withoutOffloads(pod); err != nil {
+				return err
+			}
+		}
+		return s.inOVS(ctx, o, at.bridge, at.device(s.Port))
+	})
+}
+
+// withoutOffloads has the pod fill in checksums, and cut what it sends into packets: a switch in userspace
+// does neither.
+func (s site) withoutOffloads(pod *netns.Namespace) error {
+	return pod.Do(func() error {
+		socket, err := ethtool.Open()
+		if err != nil {
+			return err
+		}
+		defer socket.Close()
+		for _, f := range []ethtool.Feature{ethtool.TxChecksum, ethtool.TSO, ethtool.GSO} {
+			if err := socket.Set(s.Interface, f, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// askAgain is the wait before a database is asked again.
+const askAgain = 20 * time.Millisecond
+
+// awaitOverlay waits until the node forwards the port's packets, which ovn-controller says at its interface
+// (ovn-controller(8), "ovn-installed").
+func awaitOverlay(ctx context.Context, s site) error {
+	return withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
+		for {
+			row, err := o.row(ctx, "Interface", named(nodeName(s.Port.Name)), "external_ids")
+			if err != nil || words(row, "external_ids")["ovn-installed"] == "true" {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return errors.New("OVN has not set up its rules for the port yet")
+			case <-time.After(askAgain):
+			}
+		}
+	})
+}
+
+// restoreLogical makes anew what somebody has removed of a port.
+func restoreLogical(ctx context.Context, s site, held *Held) error {
+	at, err := s.chassis(ctx)
+	if err != nil {
+		return err
+	}
+	err = withOVN(ctx, s.Port.Northbound, func(ctx context.Context, o ovn) error {
+		name := at.portName(s.Port)
+		if row, err := o.port(ctx, name, at.mark(s)); err != nil || row != nil {
+			return err
+		}
+		return o.add(ctx, s.Port.Parent, name, at.mark(s), s.logicalAddress())
+	})
+	if err != nil || held.Cookie == 0 { // it has no device yet
+		return err
+	}
+	return withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
+		return o.restore(ctx, at.bridge, s.mark, at.device(s.Port))
+	})
+}
+
+// forgottenLogical removes ports that an earlier boot has left, as their records are gone.
+func forgottenLogical(ctx context.Context, s site, held []Held) error {
+	at, err := s.chassis(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, h := range held {
+		names = append(names, at.portName(h.Port))
+	}
+	return errors.Join(
+		withOVN(ctx, s.Port.Northbound, func(ctx context.Context, o ovn) error {
+			return o.forgotten(ctx, "Logical_Switch_Port", at.mark(s), names, removeLogical)
+		}),
+		forgottenOVS(ctx, s, held))
+}
+
+// overlayAvailable is nil if the node and OVN answer, and there is a logical switch of that name.
+func (p Port) overlayAvailable(ctx context.Context) error {
+	if _, err := (site{Order: Order{Port: p}}).chassis(ctx); err != nil {
+		return err
+	}
+	return withOVN(ctx, p.Northbound, func(ctx context.Context, o ovn) error {
+		_, err := o.logicalSwitch(ctx, p.Parent)
+		return err
+	})
+}
+
+// chassis is a node as OVN knows it (ovn-controller(8), "Configuration").
+type chassis struct {
+	id, bridge string
+	// userspace is true where the bridge forwards in a process, and not in the kernel.
+	userspace bool
+}
+
+// portName is the logical port's, of which there is one in all of OVN.
+func (c chassis) portName(p Port) string { return "nines-" + c.id + "-" + p.Name }
+
+// mark is that of rows in OVN's database, which all nodes share.
+func (c chassis) mark(s site) string { return c.id + " " + s.mark }
+
+// device is the port's interface in Open vSwitch.
+func (c chassis) device(p Port) ovsdb.Row {
+	return ovsdb.Row{"name": nodeName(p.Name), "external_ids": ovsdb.OvsMap{GoMap: map[any]any{"iface-id": c.portName(p)}}}
+}
+
+func (s site) chassis(ctx context.Context) (c chassis, err error) {
+	return c, withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
+		c, err = o.chassis(ctx)
+		return err
+	})
+}
+
+// chassis asks the node's Open vSwitch.
+func (o ovs) chassis(ctx context.Context) (c chassis, err error) {
+	row, err := o.row(ctx, "Open_vSwitch", nil, "external_ids")
+	if err != nil {
+		return c, err
+	}
+	set := words(row, "external_ids")
+	c.id, _ = set["system-id"].(string)
+	if c.bridge, _ = set["ovn-bridge"].(string); c.bridge == "" {
+		c.bridge = "br-int"
+	}
+	if c.id == "" {
+		return c, errors.New("the node's Open vSwitch does not belong to OVN: it has no system-id; start ovn-controller on the node")
+	}
+	bridge, err := o.bridge(ctx, c.bridge)
+	if err != nil {
+		return c, fmt.Errorf("%w; start ovn-controller on the node", err)
+	}
+	c.userspace = bridge["datapath_type"] == "netdev"
+	return c, nil
+}
+
+// ovn is a conversation with the northbound database (ovn-nb(5)).
+type ovn struct{ database }
+
+func withOVN(ctx context.Context, northbound string, f func(context.Context, ovn) error) error {
+	return withDatabase(ctx, "OVN", "OVN_Northbound", strings.Split(northbound, ","), func(ctx context.Context, d database) error {
+		return f(ctx, ovn{d})
+	})
+}
+
+// port is the row of a logical port of ours; nil if there is none.
+func (o ovn) port(ctx context.Context, name, mark string) (ovsdb.Row, error) {
+	return o.find(ctx, "Logical_Switch_Port", name, mark, "ovn-nbctl lsp-del "+name)
+}
+
+// logicalSwitch is the row of a logical switch. OVN lets several have one name.
+func (o ovn) logicalSwitch(ctx context.Context, name string) (id string, err error) {
+	rows, err := o.rows(ctx, "Logical_Switch", named(name), "_uuid")
+	switch {
+	case err != nil:
+		return "", err
+	case len(rows) == 0:
+		return "", fmt.Errorf("OVN has no logical switch %s; make it (ovn-nbctl ls-add %s)", name, name)
+	case len(rows) > 1:
+		return "", fmt.Errorf("OVN has %d logical switches %s; give each a name of its own", len(rows), name)
+	}
+	return identity(rows[0]), nil
+}
+
+// add adds a port to a logical switch. One of ours that is there already may be of an earlier boot: it is
+// added anew.
+func (o ovn) add(ctx context.Context, logicalSwitch, name, mark, address string) error {
+	id, err := o.logicalSwitch(ctx, logicalSwitch)
+	if err != nil {
+		return err
+	}
+	if err := o.remove(ctx, name, mark); err != nil {
+		return err
+	}
+	only := ovsdb.OvsSet{GoSet: []any{address}}
+	_, err = o.transact(ctx,
+		ovsdb.Operation{Op: ovsdb.OperationInsert, Table: "Logical_Switch_Port", UUIDName: "port", Row: ovsdb.Row{
+			"name": name, "addresses": only, "port_security": only, "external_ids": marked(mark),
+		}},
+		ofLogicalSwitches([]ovsdb.Condition{ovsdb.NewCondition("_uuid", ovsdb.ConditionEqual, ovsdb.UUID{GoUUID: id})}, ovsdb.MutateOperationInsert, "port"),
+	)
+	return err
+}
+
+// remove removes a port of ours, if it is there.
+func (o ovn) remove(ctx context.Context, name, mark string) error {
+	row, err := o.port(ctx, name, mark)
+	if err != nil || row == nil {
+		return err
+	}
+	_, err = o.transact(ctx, removeLogical(identity(row)))
+	return err
+}
+
+// removeLogical removes a port from whichever logical switch has it.
+func removeLogical(id string) ovsdb.Operation {
+	return ofLogicalSwitches(having("ports", id), ovsdb.MutateOperationDelete, id)
+}
+
+// ofLogicalSwitches changes which ports logical switches have.
+func ofLogicalSwitches(where []ovsdb.Condition, how ovsdb.Mutator, port string) ovsdb.Operation {
+	return ovsdb.Operation{Op: ovsdb.OperationMutate, Table: "Logical_Switch", Where: where, Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("ports", how, reference(port))}}
+}
