@@ -60,7 +60,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	if err := s.Driver.Keeper.Sweep(ctx); err != nil {
 		// Where the switch is not there yet, its start is followed by another.
-		slog.Warn("look after the ports", "error", err)
+		slog.Warn("check the ports", "error", err)
 	}
 	data := filepath.Join(s.Kubelet, "plugins", DriverName)
 	if err := os.MkdirAll(data, 0o750); err != nil {

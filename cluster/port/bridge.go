@@ -17,7 +17,7 @@ import (
 func addPair(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(handle *netlink.Handle, parent netlink.Link) error {
 		if parent.Type() != "bridge" {
-			return fmt.Errorf("%s is a %s and no bridge", s.Port.Parent, parent.Type())
+			return fmt.Errorf("%s is a %s, not a bridge", s.Port.Parent, parent.Type())
 		}
 		inPod, err := s.attributes(s.Interface, parent)
 		if err != nil {

@@ -138,13 +138,13 @@ func (p Port) Check() error {
 	}
 	kind, known := kinds[p.Tier]
 	if !known {
-		return exit.Wrongf("port %s: there are no ports of the tier %q; there are %s", p.Name, p.Tier, tierNames())
+		return exit.Wrongf("port %s: the tier %q has no ports; choose one of %s", p.Name, p.Tier, tierNames())
 	}
 	if !interfaceNames.MatchString(p.Parent) {
 		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
 	}
 	if (p.InSwitch() || p.InOVS()) && p.Socket == "" {
-		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
+		return exit.Wrongf("port %s: it has no switch: give the switch's control socket", p.Name)
 	}
 	if p.Driver != "" && (!p.IsFunction() || p.Driver != spec.DriverVFIO) {
 		return exit.Wrongf("port %s: the driver %q is not possible: only virtual functions of a card may have %s, for programs", p.Name, p.Driver, spec.DriverVFIO)
@@ -167,7 +167,7 @@ const maxMTU = 65535
 // check refuses an order that cannot be carried out.
 func (o Order) check() error {
 	if o.Holder == "" {
-		return fmt.Errorf("port %s: nobody is named who is to hold it", o.Port.Name)
+		return fmt.Errorf("port %s: the order names no holder", o.Port.Name)
 	}
 	if err := o.Port.Check(); err != nil {
 		return err
