@@ -171,7 +171,7 @@ func (a *Analysis) open() error {
 	a.pre.reader, a.post.reader = readers[0], readers[1]
 	if one, err := os.Stat(o.Pre); err == nil {
 		if other, err := os.Stat(o.Post); err == nil && os.SameFile(one, other) {
-			return exit.Wrongf("%s and %s are the same file; name the capture before the device under test and the one behind it", o.Pre, o.Post)
+			return exit.Wrongf("%s and %s are the same file; name one before and one after the device under test", o.Pre, o.Post)
 		}
 	}
 	ids := 0

@@ -72,7 +72,7 @@ func (a *Analysis) Notes() []string {
 		for _, i := range s.Info.Interfaces {
 			coarse = min(coarse, i.Resolution)
 			if !i.LinkType.Understood() {
-				notes = append(notes, fmt.Sprintf("%s has packets of %s, of which only the first bytes can be compared; Ethernet, raw IP, Linux cooked and loopback are understood", s.Path, i.LinkType))
+				notes = append(notes, fmt.Sprintf("%s has packets of %s: nines can compare only their first bytes; it understands Ethernet, raw IP, Linux cooked and loopback", s.Path, i.LinkType))
 			}
 		}
 		if coarse < packetfile.Nanoseconds {

@@ -83,7 +83,7 @@ func (s Store) Export(ctx context.Context, called string, format Format, path st
 }
 
 func alreadyThere(path string) error {
-	return exit.Wrongf("%s is there already, and nines does not write over it; remove it, or name another path", path)
+	return exit.Wrongf("%s already exists, and nines does not overwrite it; remove it, or choose another path", path)
 }
 
 // place renames a file or folder to a path where nothing is.

@@ -133,7 +133,7 @@ func TestAnImageLeavesAsItCame(t *testing.T) {
 			t.Errorf("%s: it came back as %q", f.Format, tree(t, got.Root))
 		}
 	}
-	if err := s.Export(context.Background(), "frr", FormatLayout, filepath.Join(dir, "oci0")); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := s.Export(context.Background(), "frr", FormatLayout, filepath.Join(dir, "oci0")); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("over an old one: %v", err)
 	}
 	out, err := exec.Command("debugfs", "-R", "cat /new", filepath.Join(dir, "disk0")).Output()
@@ -192,7 +192,7 @@ func TestAnExportLeavesWhatAnotherMade(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if err := s.Export(context.Background(), "frr", format, path); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is there already") {
+			if err := s.Export(context.Background(), "frr", format, path); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "already exists") {
 				t.Errorf("%s: %v", format, err)
 			}
 			if text, err := os.ReadFile(theirs); string(text) != "theirs" {

@@ -87,7 +87,7 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a sysctl of the ipc namespace", words("nsenter --ipc --target %d sysctl -q -w kernel.msgmax=9001", lab.PID("a")), node, "node a", "has the sysctl kernel.msgmax=9001, and 9000 was set"},
 		{"IPv6", words("sysctl -q -w net.ipv6.conf.lan.disable_ipv6=0"), node, "interface a:lan", "has disable_ipv6=0, and 1 was set"},
 		{"an offload", words("ethtool -K lan tx on gso on"), node, "interface a:lan", "and it was set off"},
-		{"a macvlan in another mode", words("ip link set dev m type macvlan mode vepa"), node, "interface a:m", "is no macvlan in bridge mode any more"},
+		{"a macvlan in another mode", words("ip link set dev m type macvlan mode vepa"), node, "interface a:m", "is no longer a macvlan in bridge mode"},
 
 		{"an end that is down", words("ip link set %s down", end("a", "lan")), fabric, "link lan", "is down"},
 		{"an end with another MTU", words("ip link set %s mtu 1400", end("a", "p")), fabric, "link pair", "has an MTU of 1400, and 1500 is planned"},

@@ -113,7 +113,7 @@ func publicKeys(text string) (string, error) {
 			return "", fmt.Errorf("line %d does not begin with the type of a public key; allowed: %s, without options before them", number, strings.Join(keyTypes, ", "))
 		}
 		if len(fields) < 2 || !isKey(fields[0], fields[1]) {
-			return "", fmt.Errorf("line %d is no whole key of the type %s; copy it again, in one line", number, fields[0])
+			return "", fmt.Errorf("line %d is not a complete key of the type %s; copy it again, in one line", number, fields[0])
 		}
 		fmt.Fprintln(&keys, line)
 	}

@@ -28,10 +28,10 @@ func TestPublicKeys(t *testing.T) {
 		"nothing":           {"\n# no key\n", "no public key"},
 		"an option":         {`command="reboot" ssh-ed25519 ` + someKey, "line 1 does not begin with the type"},
 		"an unknown type":   {"ssh-ed25519 " + someKey + "\nssh-dss AAAA", "line 2 does not begin with the type"},
-		"half a key":        {"ssh-ed25519 " + someKey[:20], "line 1 is no whole key"},
-		"a key in two":      {"ssh-ed25519\n" + someKey, "line 1 is no whole key"},
-		"a key of another":  {"ssh-rsa " + someKey, "line 1 is no whole key of the type ssh-rsa"},
-		"what is no base64": {"ssh-ed25519 AAAA!AAA", "line 1 is no whole key"},
+		"half a key":        {"ssh-ed25519 " + someKey[:20], "line 1 is not a complete key"},
+		"a key in two":      {"ssh-ed25519\n" + someKey, "line 1 is not a complete key"},
+		"a key of another":  {"ssh-rsa " + someKey, "line 1 is not a complete key of the type ssh-rsa"},
+		"what is no base64": {"ssh-ed25519 AAAA!AAA", "line 1 is not a complete key"},
 	} {
 		if got, err := publicKeys(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v; want %q", what, got, err, c.want)

@@ -168,7 +168,7 @@ func (w *work) manageNodes(m *management, by spec.ManagementMAC) error {
 // 52:54:00:8e:00:02 and 172.16.142.2.
 func PosMAC(hostAddress netip.Addr, number int) (string, error) {
 	if !hostAddress.Is4() {
-		return "", fmt.Errorf("the MAC addresses of pos are made of an IPv4 address, and %s is none", hostAddress)
+		return "", fmt.Errorf("pos MAC addresses need an IPv4 address, and %s is not one", hostAddress)
 	}
 	// 255 would be the end of a broadcast address, 1 is the host.
 	if number < firstNodeNumber || number > 254 {

@@ -18,7 +18,7 @@ func (w *work) chooseSubnet(m *management, asked string) error {
 	if asked != "" {
 		subnet, err := netip.ParsePrefix(asked)
 		if err != nil || !subnet.Addr().Is4() || subnet != subnet.Masked() {
-			return at(&Conflict{"management", fmt.Sprintf("%q is no IPv4 network", asked), `write it as "172.16.142.0/24"`}, place)
+			return at(&Conflict{"management", fmt.Sprintf("%q is not an IPv4 network", asked), `write it as "172.16.142.0/24"`}, place)
 		}
 		if have := 1 << (32 - subnet.Bits()); have < want {
 			return at(&Conflict{"management", fmt.Sprintf("%s has %d addresses, and %d nodes, the host and a server of names need %d", subnet, have, len(m.ends), want), "use a larger subnet"}, place)

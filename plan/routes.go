@@ -64,7 +64,7 @@ func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) 
 	switch {
 	case r.To != "default":
 		if to, err = netip.ParsePrefix(r.To); err != nil {
-			return wrong(fmt.Sprintf("%q is no network", r.To), `write it as "10.0.0.0/24", or "default"`)
+			return wrong(fmt.Sprintf("%q is not a network", r.To), `write it as "10.0.0.0/24", or "default"`)
 		}
 	case via.Is6():
 		to = netip.PrefixFrom(netip.IPv6Unspecified(), 0)

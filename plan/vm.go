@@ -199,7 +199,7 @@ func (w *work) guestDPDK(n *node) error {
 		return at(&Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}, n.steps())
 	}
 	if least := n.dpdk.MemoryBytes + (256 << 20); n.vmMemory() < least {
-		return at(&Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", terminal.MiB(n.vmMemory()), terminal.MiB(n.dpdk.MemoryBytes)),
+		return at(&Conflict{n.title(), fmt.Sprintf("its memory is %s, and DPDK takes %s of it", terminal.MiB(n.vmMemory()), terminal.MiB(n.dpdk.MemoryBytes)),
 			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", terminal.MiB(least), n.name, least>>20)}, n.steps())
 	}
 	return nil

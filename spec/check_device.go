@@ -62,7 +62,7 @@ func (c *checker) device(device string, at []string) {
 		c.fail(fmt.Sprintf("%q is an option, not a device", clip(device)), "", "write what follows --vdev, such as net_null0", at...)
 	case pciFunction.MatchString(name):
 	case strings.Contains(name, ":"):
-		c.fail(fmt.Sprintf("%q is no PCI address", clip(name)), "domain:bus:device.function, such as 0000:01:00.0", "nines host lists the functions that DPDK can open", at...)
+		c.fail(fmt.Sprintf("%q is not a PCI address", clip(name)), "domain:bus:device.function, such as 0000:01:00.0", "nines host lists the functions that DPDK can open", at...)
 	case !slices.ContainsFunc(virtualDrivers, func(driver string) bool { return isDeviceOf(name, driver) }):
 		c.fail(fmt.Sprintf("%q has the wrong form: use the name of a driver of the engine's DPDK, and a number", clip(name)),
 			"a PCI address, or one of "+listedInOrder(virtualDrivers)+" with a number, such as net_null0", didYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)

@@ -20,7 +20,7 @@ func checkSubnet(text string) error {
 	case err != nil:
 		return fmt.Errorf("%q is not a network with its prefix length", clip(text))
 	case !prefix.Addr().Is4():
-		return fmt.Errorf("%s is no IPv4 network", text)
+		return fmt.Errorf("%s is not an IPv4 network", text)
 	case prefix != prefix.Masked():
 		return fmt.Errorf("%s has bits beyond its prefix length; the network is %s", text, prefix.Masked())
 	case prefix.Bits() < shortestManagement || prefix.Bits() > longestManagement:
@@ -38,7 +38,7 @@ func (c *checker) management() {
 		return
 	}
 	if m.Mode == ManagementShared {
-		c.fail("a management network cannot be put on an interface of the host yet: that may be the one by which the host is reached, and has to come back as it was after any crash", string(ManagementPrivate),
+		c.fail("a management network cannot be put on an interface of the host yet: the host may be reached over it, so nines would have to restore it after any crash", string(ManagementPrivate),
 			"write mode: private; from elsewhere, log in through the host: ssh -J HOST root@ADDRESS", "management", "mode")
 	}
 	for _, name := range c.e.remotes(c.nodeNames()) {

@@ -69,7 +69,7 @@ func ParseImage(text string) (ImageName, error) {
 			return ImageName{Name: text}, nil
 		}
 		if strings.HasPrefix(text, definitionPrefix) {
-			return ImageName{}, fmt.Errorf("%q is no image but what one is made of; write it as from of an image in the section images", clip(text))
+			return ImageName{}, fmt.Errorf("%q is a base for images, not an image; use it as from: of an image in the section images", clip(text))
 		}
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
 			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive: or rootfs: before the path", clip(text))
@@ -94,7 +94,7 @@ func checkImagePath(form, file string) error {
 	case path.Clean(file) != file:
 		return fmt.Errorf("%q is not the shortest form of the path; write %q", clip(file), clip(path.Clean(file)))
 	case file == "/":
-		return errors.New("the host's root folder is no image; name the image's own folder or file")
+		return errors.New("the host's root folder is not an image; name the image's own folder or file")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 			t.Errorf("%s: %v", keys, err)
 		}
 	}
-	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "not an absolute path", "distrobuilder:/": "no image"} {
+	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "not an absolute path", "distrobuilder:/": "not an image"} {
 		_, err := experimentOf("name: x\nimages: {i: {from: \"" + from + "\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from %s: %v", from, err)

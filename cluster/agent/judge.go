@@ -159,7 +159,7 @@ func condition(broken []Broken) (v1.NodeCondition, int) {
 	case len(broken) > 0:
 		next.Status, next.Reason, next.Message = v1.ConditionUnknown, "NotMeasured", sentences(broken)
 	default:
-		next.Status, next.Reason, next.Message = v1.ConditionTrue, "Holds", "what pods were placed for still holds"
+		next.Status, next.Reason, next.Message = v1.ConditionTrue, "Holds", "the node still meets the latency that its pods were placed for"
 	}
 	return next, known
 }

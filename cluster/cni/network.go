@@ -55,7 +55,7 @@ func Read(text []byte) (*Network, error) {
 		return nil, wrong("the network's configuration: %v", err)
 	}
 	if err := version.ParsePrevResult(&n.PluginConf); err != nil {
-		return nil, wrong("what the plugin before has made: %v", err)
+		return nil, wrong("the previous plugin's result: %v", err)
 	}
 	if n.Folder == "" {
 		n.Folder = port.Folder
@@ -130,7 +130,7 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	}
 	if n.port("").IsFunction() {
 		if n.DeviceID == "" {
-			return port.Order{}, wrong("network %q: which virtual function a pod gets, a device plugin says: install it, and name its resource by the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
+			return port.Order{}, wrong("network %q: a device plugin has to choose the pod's virtual function: install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
 		}
 		if p := n.port(n.DeviceID); n.DeviceID != p.NumberedName(p.Function+1) {
 			return port.Order{}, wrong("network %q: the device %s is not of %s: name the resource of that card", n.Name, n.DeviceID, n.Parent)
@@ -156,7 +156,7 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	} else if previous, err := n.previous(); err != nil {
 		return o, err
 	} else if previous != nil && has(previous, o.Interface, args.Netns) {
-		return o, wrong("network %q: the plugin before has made an interface %s: name ours by the key interface", n.Name, o.Interface)
+		return o, wrong("network %q: the previous plugin already made an interface %s: choose another name with the key interface", n.Name, o.Interface)
 	}
 	return o, nil
 }
@@ -168,7 +168,7 @@ func (n *Network) previous() (*current.Result, error) {
 	}
 	result, err := current.NewResultFromResult(n.PrevResult)
 	if err != nil {
-		return nil, wrong("what the plugin before has made: %v", err)
+		return nil, wrong("the previous plugin's result: %v", err)
 	}
 	return result, nil
 }

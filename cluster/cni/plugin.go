@@ -267,7 +267,7 @@ func prefixOf(n net.IPNet) (netip.Prefix, error) {
 	address, ok := netip.AddrFromSlice(n.IP)
 	bits, size := n.Mask.Size()
 	if !ok || size == 0 {
-		return netip.Prefix{}, fmt.Errorf("the IPAM plugin gave %s, which is no address with the length of its network", n.String())
+		return netip.Prefix{}, fmt.Errorf("the IPAM plugin gave %s, which is not an address with a prefix length", n.String())
 	}
 	if address.Is4In6() && size == net.IPv6len*8 {
 		bits -= (net.IPv6len - net.IPv4len) * 8

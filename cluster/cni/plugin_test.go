@@ -388,7 +388,7 @@ func TestAWrongConfigurationIsRefused(t *testing.T) {
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "switch", "ipam": {"type": "static"}}`:                   "leave ipam out",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "portsFolder": "run"}`:      "absolute",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "mtu": 70000}`:              "70000",
-		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth0"}`:                              "a device plugin says",
+		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth0"}`:                              "a device plugin has to choose",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth1", "deviceID": "sriov-eth0-3"}`:  "is not of eth1",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "ovn", "parent": "lan"}`:                                 "by dynamic resource allocation",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "memif"}`:                                                "by dynamic resource allocation",

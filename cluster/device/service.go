@@ -47,7 +47,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.running = map[string]*running{}
 	if err := s.Keeper.Sweep(ctx); err != nil {
-		slog.Warn("look after the ports", "error", err)
+		slog.Warn("check the ports", "error", err)
 	}
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -157,7 +157,7 @@ func (s *Service) startSwitch(ctx context.Context, inv dra.Inventory) {
 	}
 	if started {
 		if err := s.Keeper.Sweep(ctx); err != nil {
-			slog.Warn("look after the ports", "error", err)
+			slog.Warn("check the ports", "error", err)
 		}
 	}
 }

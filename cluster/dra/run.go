@@ -99,7 +99,7 @@ func (s *Service) sweep(ctx context.Context) {
 		s.Driver.Keeper.Sweep(ctx), // where the switch is not there yet, its start is followed by another
 		s.Driver.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports))))
 	if err != nil && ctx.Err() == nil {
-		slog.Warn("look after the ports", "error", err)
+		slog.Warn("check the ports", "error", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
 		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "there are bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "choose one of bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch",
 		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
 		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
 		"ports: [{tier: ovs-dpdk, count: 1}]":                                                                      "a bridge of Open vSwitch",

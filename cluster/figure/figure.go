@@ -72,7 +72,7 @@ func (f *Figure) readPoints(from *v1alpha1.Figure) string {
 	for _, p := range from.Percentiles {
 		percent, err := strconv.ParseFloat(p.P, 64)
 		if err != nil || percent <= 0 || percent >= 100 {
-			return fmt.Sprintf("its percentile %q is none", p.P)
+			return fmt.Sprintf("%q is not a percentile", p.P)
 		}
 		point := Point{P: strconv.FormatFloat(percent, 'f', -1, 64), Percent: percent, ValueNs: p.ValueNs}
 		if p.UpperNs != nil {

@@ -97,7 +97,7 @@ func TestFiguresThatSayNothing(t *testing.T) {
 		"above its bound":        {func(f *v1alpha1.Figure) { *f.Percentiles[0].UpperNs = 9_000 }, Contradicting, "above the bound"},
 		"above its maximum":      {func(f *v1alpha1.Figure) { f.MaxNs = 19_000 }, Contradicting, "above its maximum"},
 		"too few for its own":    {func(f *v1alpha1.Figure) { f.Count = 99 }, Contradicting, "99 packets cannot tell its p99"},
-		"percentile is a word":   {func(f *v1alpha1.Figure) { f.Percentiles[0].P = "median" }, Contradicting, `"median" is none`},
+		"percentile is a word":   {func(f *v1alpha1.Figure) { f.Percentiles[0].P = "median" }, Contradicting, `"median" is not a percentile`},
 		"no percentile":          {func(f *v1alpha1.Figure) { f.Percentiles = nil }, Contradicting, "no percentile"},
 		"no bound":               {func(f *v1alpha1.Figure) { f.Percentiles[1].UpperNs = nil }, Unsupported, "too few packets"},
 		"slower without a bound": {func(f *v1alpha1.Figure) { f.Percentiles[1].UpperNs, f.Percentiles[1].ValueNs = nil, 2e6 }, Slower, "is 2 ms, 1 ms wanted"},

@@ -76,7 +76,7 @@ func (a *Answer) Class() string {
 	case TooOld:
 		return "nodes have figures that are too old"
 	case ClockAhead:
-		return "nodes have figures of the future"
+		return "nodes have figures dated in the future"
 	case Contradicting:
 		return "nodes have figures that contradict themselves or are invalid"
 	case NoTarget:

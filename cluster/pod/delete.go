@@ -69,7 +69,7 @@ func (c *Client) find(ctx context.Context, r node.PodRemoval) (*v1.Pod, error) {
 }
 
 func (c *Client) failed(what string, r node.PodRemoval, err error) error {
-	return fmt.Errorf("%s pod %s/%s at %s: %w; if that cluster is gone for good, take it out of your kubeconfig (kubectl config delete-context %s), and nines down leaves the pod to it",
+	return fmt.Errorf("%s pod %s/%s at %s: %w; if that cluster is gone for good, remove it from your kubeconfig (kubectl config delete-context %s); nines down then leaves the pod alone",
 		what, r.Namespace, r.Name, c.config.Host, err, r.Context)
 }
 

@@ -57,7 +57,7 @@ func (c *Client) await(ctx context.Context, made *v1.Pod) (*v1.Pod, error) {
 		now, err := c.kube.CoreV1().Pods(made.Namespace).Get(ctx, made.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && now.UID != made.UID:
-			return nil, errors.New("somebody has deleted it while it started")
+			return nil, errors.New("it was deleted while it started")
 		case err == nil && runs(now):
 			return now, nil
 		case err == nil:
@@ -90,7 +90,7 @@ func hopeless(p *v1.Pod) error {
 		}
 		switch waits.Reason {
 		case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
-			return exit.Wrongf("its image %s cannot be had: %s; name one in cluster.image that the cluster's nodes can pull, with nines-engine and nines-init in its PATH", p.Spec.Containers[0].Image, waits.Message)
+			return exit.Wrongf("its image %s cannot be pulled: %s; name one in cluster.image that the cluster's nodes can pull, with nines-engine and nines-init in its PATH", p.Spec.Containers[0].Image, waits.Message)
 		case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
 			return fmt.Errorf("its container cannot be started: %s; the image of cluster.image has to have nines-init in its PATH", waits.Message)
 		}

@@ -13,7 +13,7 @@ import (
 func addToBridge(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(handle *netlink.Handle, parent netlink.Link) error {
 		if parent.Type() != "bridge" {
-			return fmt.Errorf("%s is a %s and no bridge", s.Port.Parent, parent.Type())
+			return fmt.Errorf("%s is a %s, not a bridge", s.Port.Parent, parent.Type())
 		}
 		made, err = s.addPair(handle, pod, parent.Attrs().MTU, parent.Attrs().Index)
 		return err

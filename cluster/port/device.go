@@ -37,7 +37,7 @@ func (s site) add(from *netlink.Handle, in *netns.Namespace, device netlink.Link
 	}
 	defer handle.Close()
 	if _, err := handle.LinkByName(step.Name); err == nil {
-		return nil, fmt.Errorf("there is an interface %s already; ask for another name", step.Name)
+		return nil, fmt.Errorf("an interface %s already exists; choose another name", step.Name)
 	}
 	var made netlink.Link
 	err = s.journal.Make(step, func() (journal.Learnt, error) {

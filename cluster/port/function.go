@@ -166,7 +166,7 @@ func addressOf(bus pci.Bus, card string) (string, error) {
 	if i := slices.IndexFunc(all, func(f pci.Function) bool { return f.Interface == card }); i >= 0 {
 		return all[i].Address, nil
 	}
-	return "", fmt.Errorf("%s is no PCI card: virtual functions are of one", card)
+	return "", fmt.Errorf("%s is not a PCI card, so it has no virtual functions", card)
 }
 
 // hand moves an interface of the node into a pod. It passes under a name that neither has.

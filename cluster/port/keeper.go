@@ -52,7 +52,7 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("port %s is held by %s for pod %s/%s; it is free once that has given it back", e.Port, e.By.Holder, e.By.Pod.Namespace, e.By.Pod.Name)
+	return fmt.Sprintf("port %s is held by %s for pod %s/%s; it becomes free when that holder releases it", e.Port, e.By.Holder, e.By.Pod.Namespace, e.By.Pod.Name)
 }
 
 // NotHeldError means that somebody asks for a port that he has not taken.
@@ -258,7 +258,7 @@ func (k Keeper) sweep(ctx context.Context, parent string) error {
 			err = k.restore(ctx, *held)
 		}
 		if err != nil {
-			failures = append(failures, fmt.Errorf("look after port %s: %w", f.Name(), err))
+			failures = append(failures, fmt.Errorf("check port %s: %w", f.Name(), err))
 		}
 		if errors.As(err, new(*SilentError)) {
 			break // the others would wait for the same database
@@ -303,7 +303,7 @@ func (k Keeper) restore(ctx context.Context, held Held) error {
 func (k Keeper) locked(ctx context.Context, parent string, f func() error) error {
 	lock, err := k.lock(ctx, parent)
 	if err != nil {
-		return fmt.Errorf("wait for who is at the ports of %s: %w", parent, err)
+		return fmt.Errorf("wait for another call that uses the ports of %s: %w", parent, err)
 	}
 	err = errors.Join(f(), lock.Remove())
 	_ = os.Remove(filepath.Join(k.Folder, parent)) // where it is empty

@@ -165,13 +165,13 @@ func (p Port) Check() error {
 	}
 	kind, known := kinds[p.Tier]
 	if !known {
-		return exit.Wrongf("port %s: there are no ports of the tier %q; there are %s", p.Name, p.Tier, tierNames())
+		return exit.Wrongf("port %s: the tier %q has no ports; choose one of %s", p.Name, p.Tier, tierNames())
 	}
 	if !parentNames.MatchString(p.Parent) || !p.InOverlay() && !interfaceNames.MatchString(p.Parent) {
 		return exit.Wrongf("port %s: %q cannot be its parent: give the name of %s", p.Name, p.Parent, kind.parent)
 	}
 	if (p.InSwitch() || p.InOVS()) && p.Socket == "" {
-		return exit.Wrongf("port %s: it has no switch: give the socket by which that is controlled", p.Name)
+		return exit.Wrongf("port %s: it has no switch: give the switch's control socket", p.Name)
 	}
 	if p.InOverlay() != (p.Northbound != "") || p.InOverlay() && !databases.MatchString(p.Northbound) {
 		return exit.Wrongf("port %s: northbound %q: a port of OVN has a northbound database, by %s or tcp:HOST:6641, and others have none", p.Name, p.Northbound, OVNDatabase)
@@ -197,7 +197,7 @@ const maxMTU = 65535
 // check refuses an order that cannot be carried out.
 func (o Order) check() error {
 	if o.Holder == "" {
-		return fmt.Errorf("port %s: nobody is named who is to hold it", o.Port.Name)
+		return fmt.Errorf("port %s: the order names no holder", o.Port.Name)
 	}
 	if err := o.Port.Check(); err != nil {
 		return err

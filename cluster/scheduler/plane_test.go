@@ -285,7 +285,7 @@ func (p plane) mended(t *testing.T) {
 	p.Node(t, "n1", nil)
 	p.measure(t, "n1", figureOf("veth", "", 50))
 	p.Pod(t, "wrong", wish("fast"))
-	if why := p.Refused(t, "wrong"); !strings.Contains(why, `annotation nines.dev/latency: "fast" is no limit; write a percentile`) {
+	if why := p.Refused(t, "wrong"); !strings.Contains(why, `annotation nines.dev/latency: "fast" is not a limit; write a percentile`) {
 		t.Errorf("it says %s", why)
 	}
 	p.annotate(t, "wrong", "nines.dev/latency", "p99 < 100us")

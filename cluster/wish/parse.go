@@ -85,7 +85,7 @@ func (w *Wish) parseAlternatives(text string) error {
 func parseLimit(text string) (Limit, error) {
 	found := limitForm.FindStringSubmatch(text)
 	if found == nil {
-		return Limit{}, fmt.Errorf("%q is no limit; write a percentile, < or <=, and a time with ns, us, ms or s, such as %s", text, Example)
+		return Limit{}, fmt.Errorf("%q is not a limit; write a percentile, < or <=, and a time with ns, us, ms or s, such as %s", text, Example)
 	}
 	p, err := percentile(found[1])
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *Wish) parseOption(text string) error {
 	for _, tier := range strings.Split(value, ",") {
 		tier = strings.TrimSpace(tier)
 		if !tierForm.MatchString(tier) {
-			return fmt.Errorf("tier: %q is no name of a tier, such as sriov or ovs-dpdk", tier)
+			return fmt.Errorf("tier: %q is not the name of a tier, such as sriov or ovs-dpdk", tier)
 		}
 		if !slices.Contains(w.Tiers, tier) {
 			w.Tiers = append(w.Tiers, tier)

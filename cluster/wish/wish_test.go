@@ -35,11 +35,11 @@ func TestParseReadsLimitsTargetAndTiers(t *testing.T) {
 
 func TestParseRefusesWithARemedy(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                          "is no limit",
-		"fast":                      `"fast" is no limit; write a percentile`,
-		"p99.99 > 100us":            "is no limit",
+		"":                          "is not a limit",
+		"fast":                      `"fast" is not a limit; write a percentile`,
+		"p99.99 > 100us":            "is not a limit",
 		"p99.99 < 100":              "ns, us, ms or s",
-		"p100 < 1ms":                "is no limit",
+		"p100 < 1ms":                "is not a limit",
 		"p0 < 1ms":                  "above 0 and below 100",
 		"p99 < 0us":                 "from 1ns to 60s",
 		"p99 < 61s":                 "from 1ns to 60s",
@@ -50,7 +50,7 @@ func TestParseRefusesWithARemedy(t *testing.T) {
 		"p99 < 1ms; to:":            "has no value",
 		"p99 < 1ms; to: a; to: b":   "twice",
 		"p99 < 1ms; rate: 5":        "after a semicolon",
-		"p99 < 1ms; tier: SR-IOV":   "no name of a tier",
+		"p99 < 1ms; tier: SR-IOV":   "not the name of a tier",
 		"p99 < 1ms; to: Node One":   "neither the name of a node nor a selector",
 		strings.Repeat("p", 2049):   "at most 2048",
 	} {

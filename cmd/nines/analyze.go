@@ -53,7 +53,7 @@ are not a pair.`,
   nines analyze pre.pcap post.pcap --format json | jq .latency_ns.p99_9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return exit.Wrongf("'%s' takes two captures: the one before what is tested, and the one behind it; see '%s --help'", c.CommandPath(), c.CommandPath())
+				return exit.Wrongf("'%s' takes two captures: one before and one after the device under test; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},

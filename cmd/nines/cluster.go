@@ -19,20 +19,23 @@ func newClusterCommand() *cobra.Command {
 		Use:   "cluster VERB",
 		Short: "Make a Kubernetes cluster on this machine, and place pods in it by measured latency",
 		Long: `Make a Kubernetes cluster on this machine: a control plane and real kubelets with
-containerd, each in namespaces and control groups of its own. It is for tests, tries and
-teaching. It is undone like a lab, also after a crash.
+containerd, each in namespaces and control groups of its own. Use it to test, to try
+things out and to teach. It is undone like a lab, also after a crash.
 
   up           make a cluster
-  status       show how its parts and their programs do
-  kubeconfig   print the file by which kubectl reaches it
+  status       show the state of its parts and their programs
+  kubeconfig   print a kubeconfig for it
   kubectl      call kubectl for it
-  explain      tell for each node what stands in the way of a pod's wish
+  explain      show why each node does or does not meet a pod's latency wish
   agent        measure a node; the DaemonSet of cluster/deploy runs it
+  ports        give a node's ports to pods by claims; cluster/deploy/ports runs it
+  devices      give a node's ports to the kubelet; cluster/deploy/devices runs it
   image        write the image of the agent, or of the scheduler, to a file
   down         remove it
 
 It needs root, control groups (version 2 or 1), and the cluster's programs, which 'make
-setup-cluster' builds once. 'nines cluster VERB --help' tells more of each verb.`,
+setup-cluster' builds once. 'nines cluster VERB --help' shows more about each verb: its
+flags and examples.`,
 		Example: `  nines cluster up --nodes 2
   nines cluster kubectl -- get nodes
   nines cluster down`,

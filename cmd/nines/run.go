@@ -175,7 +175,7 @@ func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, l
 		}
 	}
 	if all := experiment.Trials() + experiment.Searches(); left < all {
-		what += fmt.Sprintf(", of which %d of %d are left", left, all)
+		what += fmt.Sprintf(" (%d of %d are left)", left, all)
 	}
 	fmt.Fprintf(w, "%s: %s, into %s\n", experiment.Name(), what, writer.Dir())
 }

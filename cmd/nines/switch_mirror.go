@@ -207,7 +207,7 @@ func checkPort(port string, ports []client.SwitchPortStats) error {
 		names = append(names, p.Port)
 	}
 	if len(names) == 0 {
-		return exit.Wrongf("the switch has no port %q, as it has none yet", port)
+		return exit.Wrongf("the switch has no port %q; it has no ports yet", port)
 	}
 	return exit.Wrongf("the switch has no port %q; it has %s", port, strings.Join(names, ", "))
 }

@@ -86,7 +86,7 @@ func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error 
 		cpus = status.Applied.CPUs
 	}
 	if len(cpus) == 0 {
-		return exit.Wrongf("name the CPUs to measure: --cpus LIST; nothing is tuned that could tell")
+		return exit.Wrongf("name the CPUs to measure: --cpus LIST; no CPUs are tuned, so there is no default")
 	}
 	engine, err := node.Program("nines-engine")
 	if err != nil {

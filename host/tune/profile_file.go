@@ -151,7 +151,7 @@ func (p *profileParser) base(n *yaml.Node) Profile {
 	base, known := BuiltIn(word)
 	if !known {
 		names := append(ProfileNames(), "none")
-		p.fail(n, "base", fmt.Sprintf("%q is no profile", word), strings.Join(names, ", "), didYouMean(word, names))
+		p.fail(n, "base", fmt.Sprintf("%q is not a profile", word), strings.Join(names, ", "), didYouMean(word, names))
 	}
 	return base
 }
@@ -176,7 +176,7 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 	case strings.HasPrefix(name, "/"):
 		into[name] = word
 	case slices.Contains(BesideNames, name) && word != Away && word != Keep:
-		p.fail(value, where, fmt.Sprintf("%q is no word for it", word), Away+", "+Keep, "")
+		p.fail(value, where, fmt.Sprintf("%q is not a known value", word), Away+", "+Keep, "")
 	case slices.Contains(BesideNames, name):
 		into[name] = word
 	case at < 0:

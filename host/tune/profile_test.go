@@ -55,7 +55,7 @@ boot:
 func TestWrongProfilesAreRefusedWithTheirPlace(t *testing.T) {
 	cases := map[string]string{
 		"":                                    "the profile is empty",
-		"base: latancy":                       `f.yaml:1:7: base: "latancy" is no profile; did you mean "latency"?`,
+		"base: latancy":                       `f.yaml:1:7: base: "latancy" is not a profile; did you mean "latency"?`,
 		"bases: latency":                      `f.yaml:1:1: bases: unknown key; did you mean "base"?`,
 		"settings:\n  vm.stat_intervall: 1":   `f.yaml:2:3: settings.vm.stat_intervall: the catalogue has no such setting; did you mean "vm.stat_interval"?`,
 		"settings:\n  /etc/passwd: 1":         "f.yaml:2:3: settings./etc/passwd: is not a file of the kernel's settings",

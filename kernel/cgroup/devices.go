@@ -72,7 +72,7 @@ func DeviceRules(devices, mounted []string) ([]DeviceRule, error) {
 	return rules, nil
 }
 
-var errNoDevice = errors.New("is no device")
+var errNoDevice = errors.New("is not a device")
 
 func deviceRule(path string) (DeviceRule, error) {
 	var st unix.Stat_t

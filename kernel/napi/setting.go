@@ -181,7 +181,7 @@ func writeThread(device, rest, value string) error {
 func threadOf(device, text string) (int, error) {
 	tid, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no thread", text)
+		return 0, fmt.Errorf("%q is not a thread", text)
 	}
 	threads, err := Threads(device)
 	if err != nil {

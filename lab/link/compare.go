@@ -63,7 +63,7 @@ func (s *Seen) Differences(want End) []Difference {
 		add(RepairDevice, "has the XDP program %s attached (id %d), and none is planned", s.XDP.Name, s.XDP.ID)
 	}
 	if macvlan, is := s.link.(*netlink.Macvlan); want.Macvlan && (!is || macvlan.Mode != netlink.MACVLAN_MODE_BRIDGE) {
-		add(RepairDevice, "is no macvlan in bridge mode any more")
+		add(RepairDevice, "is no longer a macvlan in bridge mode")
 	}
 	if !want.Free {
 		for _, feature := range offloadsOff {

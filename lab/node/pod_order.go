@@ -143,7 +143,7 @@ func findKubeconfig(environment, local, home string) (string, error) {
 			return filepath.Abs(path)
 		}
 	}
-	return "", exit.Wrongf("no cluster is there to make pods on; nines cluster up makes one on this machine, or name a kubeconfig in cluster.kubeconfig or KUBECONFIG (sudo takes it away: sudo --preserve-env=KUBECONFIG)")
+	return "", exit.Wrongf("found no Kubernetes cluster for the pods; nines cluster up makes one on this machine, or name a kubeconfig in cluster.kubeconfig or KUBECONFIG (sudo drops it: sudo --preserve-env=KUBECONFIG)")
 }
 
 func homeKubeconfig() string {
@@ -160,7 +160,7 @@ func contextOf(text []byte) (string, error) {
 		CurrentContext string `yaml:"current-context"`
 	}
 	if err := yaml.Unmarshal(text, &config); err != nil {
-		return "", fmt.Errorf("this is no kubeconfig: %w", err)
+		return "", fmt.Errorf("not a kubeconfig: %w", err)
 	}
 	if config.CurrentContext == "" {
 		return "", errors.New("it has no current context; set one: kubectl config use-context NAME")

@@ -77,7 +77,7 @@ func beside(packets []result.PacketCauses) string {
 	if of == 0 || count[most]*2 < of {
 		return ""
 	}
-	return fmt.Sprintf("; %d of these %d packets have %s on CPU %d as well, of which more may come than is recorded", count[most], of, What(most), most.CPU)
+	return fmt.Sprintf("; %d of these %d packets have %s on CPU %d as well, and more of it may come than is recorded", count[most], of, What(most), most.CPU)
 }
 
 // witness says what else is known about time without recorded events.

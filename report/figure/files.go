@@ -90,7 +90,7 @@ func readPublished(path string) (Published, error) {
 	case ".gz":
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
-			return Published{}, exit.Wrongf("%s: is no gzip file", path)
+			return Published{}, exit.Wrongf("%s is not a gzip file", path)
 		}
 		in = unpacked
 	case ".zst":

@@ -78,7 +78,7 @@ func TestPublishedFileErrors(t *testing.T) {
 		"negative": {write("d.csv", "ts,count\n1,-2\n"), "d.csv:2"},
 		"rows":     {write("e.csv", "ts,count\n"), "has no rows"},
 		"torn":     {write("f.csv", "ts,count\n1,2\n3\n"), "f.csv:3"},
-		"gzip":     {write("g.csv.gz", "ts,count\n"), "no gzip file"},
+		"gzip":     {write("g.csv.gz", "ts,count\n"), "is not a gzip file"},
 		"zstd":     {write("h.csv.zst", "ts,count\n"), "no heading"},
 	} {
 		_, err := ReadPublished(test.path, "", "")

@@ -116,7 +116,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	}
 	var asked request
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1024)).Decode(&asked); err != nil {
-		refuse(http.StatusBadRequest, "wrong", fmt.Sprintf("what is asked for is no JSON: %v", err))
+		refuse(http.StatusBadRequest, "wrong", fmt.Sprintf("the request is not JSON: %v", err))
 		return
 	}
 	if wrong := asked.wrong(); wrong != "" {
@@ -129,7 +129,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		return
 	}
 	if who == "" {
-		refuse(http.StatusForbidden, "stranger", fmt.Sprintf("%s is the address of no ready agent of this cluster", from))
+		refuse(http.StatusForbidden, "stranger", fmt.Sprintf("%s is not the address of a ready agent of this cluster", from))
 		return
 	}
 	if !s.Slot.TryTake() {

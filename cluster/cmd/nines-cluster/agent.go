@@ -50,13 +50,13 @@ func newAgentCommand() *cobra.Command {
 		Use:   "agent",
 		Short: "Measure this node and tell the cluster; the DaemonSet in cluster/deploy runs it",
 		Long: `Measure the latency of this node's tiers and the round trip to other nodes, again and again,
-and publish it as a NodeLatency object, labels, a condition and metrics. Tell what the node
-has, too: to Node Feature Discovery where the cluster has it, and what nines doctor finds as
-a condition. A trial waits until the node is quiet, and is left out while a pod is there that
-has asked to be alone, or when the day's budget is spent.
+and publish it as a NodeLatency object, labels, a condition and metrics. Also publish what
+the node has (for Node Feature Discovery, if the cluster has it) and the findings of nines
+doctor as a node condition. A trial waits until the node is quiet. The agent skips it while a
+pod that asked to be alone is on the node, or when the day's budget is spent.
 
-A pod whose wish does not hold any more gets an event, after the agent has measured again.
-With --on-broken evict it is moved, too, if another node holds its wish.`,
+If a pod's wish is no longer met, the agent measures again, then sends the pod an event.
+With --on-broken evict it also evicts the pod if another node meets the wish.`,
 		Example: `  nines cluster agent --node n1 --kubeconfig kubeconfig --tiers veth,macvlan
   kubectl apply -k cluster/deploy/agent`,
 		Args: cobra.NoArgs,
@@ -66,17 +66,17 @@ With --on-broken evict it is moved, too, if another node holds its wish.`,
 	call.flags(c)
 	f.StringVar(&call.ovs, "ovs", "/run/openvswitch", "the folder of the sockets of the node's Open vSwitch")
 	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
-	f.StringVar(&call.folder, "folder", os.TempDir(), "where trials have their files")
+	f.StringVar(&call.folder, "folder", os.TempDir(), "the folder for the files of trials")
 	f.StringSliceVar(&call.tiers, "tiers", []string{"veth", "bridge", "macvlan"}, "the tiers to measure: link kinds of nines")
 	f.Int64Var(&call.load.RatePPS, "rate", 1000, "packets a second of a trial")
 	f.Int64Var(&call.load.FrameBytes, "frame", 64, "bytes of a trial's frames")
 	f.DurationVar(&call.load.Duration, "duration", 5*time.Second, "how long a trial takes")
-	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are good for three")
+	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are valid for three")
 	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "how much CPU time trials may take in 24 hours")
 	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "how many packets trials may send in 24 hours")
-	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service, and what they tell Node Feature Discovery")
+	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service and their NodeFeature objects")
 	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure the way to in a round; 0 for none")
-	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port from which packets of other nodes come back, the same on every node")
+	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
 	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish is no longer met: warn (an event), or evict as well")
 	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the least time between two evictions from this node")
 	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
@@ -88,7 +88,7 @@ func (a agentCall) run(ctx context.Context) error {
 		return err
 	}
 	if a.onBroken != onBrokenWarn && a.onBroken != onBrokenEvict {
-		return exit.Wrongf("--on-broken %q: there are %s and %s", a.onBroken, onBrokenWarn, onBrokenEvict)
+		return exit.Wrongf("--on-broken %q is not known: %s or %s", a.onBroken, onBrokenWarn, onBrokenEvict)
 	}
 	if a.peers < 0 {
 		return exit.Wrongf("--peers %d: give 0 for none, or how many nodes to ask in a round", a.peers)

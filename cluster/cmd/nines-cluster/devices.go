@@ -24,8 +24,8 @@ func newDevicesCommand() *cobra.Command {
 		Short: "Give this node's ports to the kubelet as devices; the DaemonSet in cluster/deploy/devices runs it",
 		Long: `Give this node's ports to the kubelet as devices, for clusters without dynamic resource
 allocation. It is a device plugin: each parent of ports is a resource, such as
-nines.dev/macvlan-eth1, of which pods ask for a number. Multus then calls the CNI plugin
-nines with the port that a pod got.
+nines.dev/macvlan-eth1, and a pod asks for a number of ports. Multus then calls the CNI
+plugin nines with the port that the pod got.
 
 A file says which ports nodes have, as for 'nines cluster ports'. Use the one or the other
 on a node.`,

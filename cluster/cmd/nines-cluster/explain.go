@@ -17,17 +17,16 @@ func newExplainCommand() *cobra.Command {
 	var name, namespace, kubeconfig, format string
 	c := &cobra.Command{
 		Use:   "explain POD",
-		Short: "Show for each node what stands in the way of a pod's latency wish",
-		Long: `Show for each node of the cluster which tier a pod could use there, what was measured, how old
-that is, and what stands in the way; and for a pod that has a node, what was promised to it.
-It reads the cluster of KUBECONFIG or --kubeconfig, and without these the one of 'nines
-cluster up'.`,
+		Short: "Show why each node does or does not meet a pod's latency wish",
+		Long: `Show for each node of the cluster which tier the pod could use, what was measured, how old
+that is, and what stands in the way. For a pod that has a node, also show what was promised.
+The cluster is that of KUBECONFIG or --kubeconfig, or else the one of 'nines cluster up'.`,
 		Example: `  nines cluster explain cell-site
   nines cluster explain cell-site -n radio --format json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "table" && format != "json" {
-				return exit.Wrongf("--format %q: there are table and json", format)
+				return exit.Wrongf("--format %q is not known: table or json", format)
 			}
 			if kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 				s, err := session(name)
@@ -63,7 +62,7 @@ cluster up'.`,
 	}
 	nameFlag(c, &name)
 	c.Flags().StringVarP(&namespace, "namespace", "n", "default", "the pod's namespace")
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the file by which the cluster is reached")
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster")
 	c.Flags().StringVar(&format, "format", "table", "table or json")
 	return c
 }

@@ -14,10 +14,10 @@ func newImageCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "image agent|scheduler FILE",
 		Short: "Write the image of the agent, or of the scheduler, to a file",
-		Long: `Write the image of the agent, or of the scheduler with nines' plugin, to a file, for a cluster
-of yours: no registry has them. They are made of the programs that this machine has. The
-file is an archive as of the Open Container Initiative, which skopeo copies to a registry,
-and which nodes import without one (ctr, podman load, nines cluster up --image).`,
+		Long: `Write the image of the agent, or of the scheduler with nines' plugin, to a file for your own
+cluster, because no registry has it. nines builds it from the programs on this machine. The
+file is an OCI archive: skopeo copies it to a registry, and nodes can import it without one
+(ctr, podman load, nines cluster up --image).`,
 		Example: `  nines cluster image agent agent.tar --name registry.example.org/nines:1
   skopeo copy oci-archive:agent.tar docker://registry.example.org/nines:1`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -12,9 +12,9 @@ func newKubeconfigCommand() *cobra.Command {
 	var path bool
 	c := &cobra.Command{
 		Use:   "kubeconfig",
-		Short: "Print the file by which kubectl reaches the cluster",
-		Long: `Print a kubeconfig for the cluster's administrator. It works on this machine only: the API
-server is reached by 127.0.0.1. It is good until the cluster is removed.`,
+		Short: "Print a kubeconfig for the cluster",
+		Long: `Print a kubeconfig for the cluster's administrator. It works on this machine only,
+because the API server listens on 127.0.0.1. It is valid until the cluster is removed.`,
 		Example: `  nines cluster kubeconfig > kubeconfig && kubectl --kubeconfig kubeconfig get nodes
   export KUBECONFIG=$(nines cluster kubeconfig --path)`,
 		Args: cobra.NoArgs,

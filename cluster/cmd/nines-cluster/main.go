@@ -19,8 +19,8 @@ func newRootCommand() *cobra.Command {
 		Use:   "nines cluster",
 		Short: "Place pods by latency that was measured; a Kubernetes cluster on this machine to try it",
 		Long: `Make a Kubernetes cluster on this machine: a control plane and real kubelets with
-containerd, each in namespaces and control groups of its own. It is for tests, tries and
-teaching, and is undone like a lab: nothing of it stays, also after a crash.`,
+containerd, each in namespaces and control groups of its own. Use it to test, to try
+things out and to teach. It is undone like a lab, also after a crash.`,
 		Example: `  nines cluster up --nodes 2
   nines cluster kubectl -- get nodes
   nines cluster status

@@ -29,7 +29,7 @@ func nodeFlag(c *cobra.Command, node *string) {
 
 func checkNode(node string) error {
 	if node == "" {
-		return exit.Wrongf("no node is named: give --node, or NODE_NAME in the environment")
+		return exit.Wrongf("name the node: --node, or NODE_NAME in the environment")
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ type givenPorts struct{ sources, keep, control, kubelet string }
 func (g *givenPorts) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&g.sources, "ports", "/etc/nines/ports.yaml", "the file that says which ports nodes have")
-	f.StringVar(&g.keep, "folder", port.Folder, "where it is kept who has which port")
+	f.StringVar(&g.keep, "folder", port.Folder, "the folder that records which pod has which port")
 	f.StringVar(&g.control, "switch", "", "the control socket of the node's switch (default: .switch in the folder)")
 	f.StringVar(&g.kubelet, "kubelet", "/var/lib/kubelet", "the kubelet's folder")
 }

@@ -23,7 +23,7 @@ func nameFlag(c *cobra.Command, name *string) {
 func session(name string) (local.Session, error) {
 	root := os.Getenv(stateVariable)
 	if root == "" {
-		return local.Session{}, exit.Wrongf("%s names no state folder; call this as 'nines cluster', which sets it", stateVariable)
+		return local.Session{}, exit.Wrongf("%s is not set; call this as 'nines cluster', which sets it", stateVariable)
 	}
 	return local.Session{Root: root, Name: name}, local.CheckName(name)
 }

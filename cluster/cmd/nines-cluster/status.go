@@ -17,7 +17,7 @@ func newStatusCommand() *cobra.Command {
 	var name, format string
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show how the cluster and its programs do",
+		Short: "Show the state of the cluster and its programs",
 		Long: `Show the cluster's parts (the control plane and the nodes), which programs run in each, how
 often they were started, and where their logs are.`,
 		Example: `  nines cluster status
@@ -29,7 +29,7 @@ often they were started, and where their logs are.`,
 				return err
 			}
 			if format != "table" && format != "json" {
-				return exit.Wrongf("--format %q: there are table and json", format)
+				return exit.Wrongf("--format %q is not known: table or json", format)
 			}
 			status, err := s.Status(c.Context())
 			if err != nil {

@@ -49,9 +49,9 @@ down' removes it, and so does the next 'nines cluster up'.`,
 	}
 	nameFlag(c, &name)
 	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
-	c.Flags().StringArrayVar(&options.Images, "image", nil, "an archive of an image that the nodes are to have, as docker save or nines cluster image writes it; several times for several")
+	c.Flags().StringArrayVar(&options.Images, "image", nil, "give the nodes this image archive, written by docker save or nines cluster image (repeatable)")
 	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent on each node, which measures it")
-	c.Flags().StringVar(&options.Ports, "ports", "", "a file of ports that pods can claim, as docs/cluster-ports.md has it")
+	c.Flags().StringVar(&options.Ports, "ports", "", "a file of ports that pods can claim (docs/cluster-ports.md)")
 	c.Flags().BoolVar(&options.Multus, "multus", false, "have Multus give pods the networks that their annotations name")
 	c.Flags().DurationVar(&options.Timeout, "timeout", 0, "give up, and remove what was made, if the cluster is not ready after this time, such as 5m; 0 waits as long as it takes")
 	return c
