@@ -14,7 +14,7 @@ var named = map[string][]string{
 	`\bRuntime(Netns|LXC|OCI|Host|VM|Pod)\b`: {"spec/runtimes.go", "lab/node/runtime.go"},
 	`\bApp(Forward|Reflect|Route)\b`:         {"spec/app.go"},
 	`\bLink(Veth|Bridge|Macvlan|XDP|Memif|Switch|Testpmd|OVS|OVSDPDK|VPP|Snabb|SRIOV|Passthrough|PodNetwork|VXLAN|OVN)\b`: {
-		"spec/link_kinds.go", "lab/link/",
+		"spec/link_kinds.go", "lab/link/kind.go",
 		"measure/baseline.go", "test/bench/", "cluster/port/kind.go", // each wants links of certain kinds
 	},
 }

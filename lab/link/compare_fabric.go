@@ -9,7 +9,6 @@ import (
 
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // FabricOptions is what the check of a link knows of it besides the plan.
@@ -53,7 +52,7 @@ func (v *View) FabricDifferences(l plan.Link, o FabricOptions) []string {
 		for _, problem := range d.endDifferences(l, e, o) {
 			add("%s %s", of, problem)
 		}
-		if l.Kind == spec.LinkXDP && !l.Impaired() {
+		if kinds[l.Kind].Redirects && !l.Impaired() {
 			if problem := v.xdpDifference(l, e, d.XDP); problem != "" {
 				add("%s %s", of, problem)
 			} else {
@@ -77,7 +76,7 @@ func (s *Seen) endDifferences(l plan.Link, e plan.Endpoint, o FabricOptions) []s
 	if s.MTU != l.MTU {
 		list = append(list, fmt.Sprintf("has an MTU of %d, and %d is planned", s.MTU, l.MTU))
 	}
-	if l.Kind == spec.LinkBridge && s.Master != l.Device {
+	if kinds[l.Kind].Bridged && s.Master != l.Device {
 		where := "in no bridge"
 		if s.Master != "" {
 			where = "in " + s.Master
@@ -85,7 +84,7 @@ func (s *Seen) endDifferences(l plan.Link, e plan.Endpoint, o FabricOptions) []s
 		list = append(list, fmt.Sprintf("is %s, and not in %s as planned", where, l.Device))
 	}
 	// What a program has between the ends is its own business, but for the kernel's.
-	want := End{XDP: l.Kind != spec.LinkBridge && l.Kind != spec.LinkMacvlan, Free: l.Switch != nil && !l.HasEngine()}
+	want := End{XDP: !kinds[l.Kind].KernelOnly, Free: l.Switch != nil && !l.HasEngine()}
 	if !e.Guest {
 		want.Set = o.Set(e.FabricDevice)
 	}
@@ -157,7 +156,7 @@ func (v *View) xdpDifference(l plan.Link, e plan.Endpoint, now *XDP) string {
 // Filtered is true where the packets of a link that is a bridge go through the tables of iptables in a
 // holder's namespace: somebody has loaded br_netfilter since, which starts with that on.
 func Filtered(h Holder, l plan.Link) (filtered bool, err error) {
-	if l.Kind != spec.LinkBridge {
+	if !kinds[l.Kind].Bridged {
 		return false, nil
 	}
 	return filtered, inside(h, func(ns *netns.Namespace, _ *netlink.Handle) error {

@@ -12,7 +12,6 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // portsPatience is how long a link's program may take to answer which ports it has. One that has
@@ -25,11 +24,11 @@ const portsPatience = 500 * time.Millisecond
 func PortDifferences(ctx context.Context, stateDir string, l plan.Link, cut bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, portsPatience)
 	defer cancel()
-	switch {
-	case l.HasEngine():
+	if l.HasEngine() { // of whichever kind: an impaired link has one
 		return switchPortDifferences(ctx, stateDir, l, cut), nil
-	case l.Kind == spec.LinkOVS || l.Kind == spec.LinkOVSDPDK:
-		return ovsPortDifferences(ctx, stateDir, l)
+	}
+	if ports := kinds[l.Kind].Ports; ports != nil {
+		return ports(ctx, stateDir, l)
 	}
 	return nil, nil
 }

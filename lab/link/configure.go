@@ -153,7 +153,7 @@ func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []
 func (s *Site) needsNAPI(i plan.Interface) bool {
 	for _, l := range s.Plan.Links {
 		if l.Name == i.Link {
-			return kinds[l.Kind].NAPI && !l.Impaired()
+			return kinds[l.Kind].Redirects && !l.Impaired()
 		}
 	}
 	return false

@@ -28,8 +28,17 @@ type Kind struct {
 	OwnNamespace bool
 	// Incremental is true if endpoints can join and leave while the others stay.
 	Incremental bool
-	// NAPI is true if the nodes' ends receive by NAPI, as the target of an XDP redirect must.
-	NAPI bool
+	// Redirects is true if XDP programs at the fabric's ends pass packets on. The nodes' ends then receive
+	// by NAPI, as the target of an XDP redirect must.
+	Redirects bool
+	// Bridged is true if the fabric's ends are in the link's device, a bridge of the kernel's.
+	Bridged bool
+	// KernelOnly is true if nothing but the kernel has the fabric's ends: an XDP program at one is
+	// somebody else's.
+	KernelOnly bool
+	// Ports says how the ports of its program are not as planned; nil where it cannot be asked. A program
+	// that does not answer says nothing.
+	Ports func(ctx context.Context, stateDir string, l plan.Link) ([]string, error)
 	// Last is the line of a dry run for the steps after the endpoints; nil: there are none.
 	Last func(l plan.Link) string
 }
@@ -37,15 +46,15 @@ type Kind struct {
 // kinds maps every link kind to its functions.
 var kinds = map[spec.LinkKind]Kind{
 	spec.LinkVeth:    {Make: makeVeth},
-	spec.LinkBridge:  {Make: makeBridge, Incremental: true},
-	spec.LinkMacvlan: {Make: makeMacvlan, Incremental: true},
-	spec.LinkXDP:     {Make: makeXDP, NAPI: true, Last: lastOfXDP},
+	spec.LinkBridge:  {Make: makeBridge, Incremental: true, Bridged: true, KernelOnly: true},
+	spec.LinkMacvlan: {Make: makeMacvlan, Incremental: true, KernelOnly: true},
+	spec.LinkXDP:     {Make: makeXDP, Redirects: true, Last: lastOfXDP},
 	spec.LinkVXLAN:   {Make: makeVXLAN, OwnNamespace: true},
 	spec.LinkMemif:   {Make: makeMemif},
 	spec.LinkSwitch:  {Make: makeSwitch, Leave: leaveSwitch, Incremental: true},
 	spec.LinkTestpmd: {Make: makeTestpmd, Check: checkTestpmd},
-	spec.LinkOVS:     {Make: makeOVS, Check: checkOVS, OwnNamespace: true},
-	spec.LinkOVSDPDK: {Make: makeOVSDPDK, Check: checkOVSDPDK, Await: awaitGuests, OwnNamespace: true},
+	spec.LinkOVS:     {Make: makeOVS, Check: checkOVS, Ports: ovsPortDifferences, OwnNamespace: true},
+	spec.LinkOVSDPDK: {Make: makeOVSDPDK, Check: checkOVSDPDK, Await: awaitGuests, Ports: ovsPortDifferences, OwnNamespace: true},
 	spec.LinkOVN:     {Make: makeOVN, Check: checkOVN, OwnNamespace: true},
 	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP, Await: awaitVPPGuests, Explain: explainVPP},
 	spec.LinkSnabb:   {Make: makeSnabb, Check: checkSnabb},

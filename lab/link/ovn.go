@@ -49,7 +49,7 @@ func makeOVN(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	if len(endpoints) != 2 {
 		return fmt.Errorf("joins two endpoints, not %d", len(endpoints))
 	}
-	programs, err := findOVN()
+	programs, err := findOVN(l.Kind)
 	if err != nil {
 		return err
 	}

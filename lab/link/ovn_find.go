@@ -20,10 +20,10 @@ const ovnRemedy = "apt-get install ovn-central ovn-host, or choose another link 
 // ovnSchemas are the folders in which distributions, and OVN's own make install, put the schemas.
 var ovnSchemas = []string{"/usr/share/ovn/", "/usr/local/share/ovn/"}
 
-func findOVN() (ovnPrograms, error) {
+func findOVN(k spec.LinkKind) (ovnPrograms, error) {
 	var p ovnPrograms
 	var err error
-	if p.ovsPrograms, err = findOVS(spec.LinkOVN); err != nil {
+	if p.ovsPrograms, err = findAnyOVS(k, ovnRemedy); err != nil {
 		return p, err
 	}
 	for _, program := range []struct {
@@ -32,29 +32,29 @@ func findOVN() (ovnPrograms, error) {
 	}{
 		{&p.northd, "ovn-northd"}, {&p.controller, "ovn-controller"}, {&p.nbctl, "ovn-nbctl"}, {&p.sbctl, "ovn-sbctl"}, {&p.appctl, "ovs-appctl"},
 	} {
-		*program.path, err = Find(string(spec.LinkOVN), ovnRemedy, program.name, "/usr/bin/"+program.name, "/usr/sbin/"+program.name)
+		*program.path, err = Find(string(k), ovnRemedy, program.name, "/usr/bin/"+program.name, "/usr/sbin/"+program.name)
 		if err != nil {
 			return p, err
 		}
 	}
-	if p.northSchema, err = findSchema("ovn-nb.ovsschema"); err == nil {
-		p.southSchema, err = findSchema("ovn-sb.ovsschema")
+	if p.northSchema, err = findSchema(k, "ovn-nb.ovsschema"); err == nil {
+		p.southSchema, err = findSchema(k, "ovn-sb.ovsschema")
 	}
 	return p, err
 }
 
-func findSchema(name string) (string, error) {
+func findSchema(k spec.LinkKind, name string) (string, error) {
 	for _, folder := range ovnSchemas {
 		if _, err := os.Stat(folder + name); err == nil {
 			return folder + name, nil
 		}
 	}
 	return "", &exit.MissingError{
-		Capability: string(spec.LinkOVN), Reason: "there is no " + name + " in " + ovnSchemas[0], Remedy: ovnRemedy,
+		Capability: string(k), Reason: "there is no " + name + " in " + ovnSchemas[0], Remedy: ovnRemedy,
 	}
 }
 
-func checkOVN(plan.Link) error {
-	_, err := findOVN()
+func checkOVN(l plan.Link) error {
+	_, err := findOVN(l.Kind)
 	return err
 }

@@ -64,7 +64,11 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	if l.Switch == nil {
 		return errors.New("the plan gives it no CPUs")
 	}
-	programs, err := findOVS(l.Kind)
+	find := findOVS
+	if config.DPDK != nil {
+		find = findOVSWithDPDK
+	}
+	programs, err := find(l.Kind)
 	if err != nil {
 		return err
 	}

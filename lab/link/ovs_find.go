@@ -19,16 +19,21 @@ const (
 	ovsDPDKRemedy = "apt-get install openvswitch-switch-dpdk, or choose another link kind"
 )
 
-// findOVS finds the programs of Open vSwitch for a link of the kinds ovs, ovs-dpdk and ovn.
-func findOVS(k spec.LinkKind) (ovsPrograms, error) {
-	var p ovsPrograms
-	remedy := ovsRemedy
-	switch k {
-	case spec.LinkOVSDPDK:
-		remedy = ovsDPDKRemedy
-	case spec.LinkOVN:
-		remedy = ovnRemedy
+// findOVS finds the programs of Open vSwitch for links of a kind.
+func findOVS(k spec.LinkKind) (ovsPrograms, error) { return findAnyOVS(k, ovsRemedy) }
+
+// findAnyOVS finds them, of whichever build; remedy says how to get what is missing.
+func findAnyOVS(k spec.LinkKind, remedy string) (ovsPrograms, error) {
+	p, err := findOVSTools(k, remedy)
+	if err == nil {
+		p.vswitchd, err = Find(string(k), remedy, "ovs-vswitchd", "/usr/sbin/ovs-vswitchd")
 	}
+	return p, err
+}
+
+// findOVSTools finds all of them but the switch itself, of which there are two builds.
+func findOVSTools(k spec.LinkKind, remedy string) (ovsPrograms, error) {
+	var p ovsPrograms
 	for _, program := range []struct {
 		path *string
 		name string
@@ -41,21 +46,23 @@ func findOVS(k spec.LinkKind) (ovsPrograms, error) {
 			return p, err
 		}
 	}
-	var err error
-	if k == spec.LinkOVSDPDK {
-		p.vswitchd, err = findOVSWithDPDK()
-	} else {
-		p.vswitchd, err = Find(string(k), remedy, "ovs-vswitchd", "/usr/sbin/ovs-vswitchd")
-	}
-	return p, err
+	return p, nil
 }
 
 // debianOVSDPDK is Debian's build with DPDK; update-alternatives makes it or the other build
 // ovs-vswitchd, and nines does not change that choice.
 const debianOVSDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 
-func findOVSWithDPDK() (string, error) {
-	const capability = string(spec.LinkOVSDPDK)
+// findOVSWithDPDK finds the programs with the build of the switch that has DPDK.
+func findOVSWithDPDK(k spec.LinkKind) (ovsPrograms, error) {
+	p, err := findOVSTools(k, ovsDPDKRemedy)
+	if err == nil {
+		p.vswitchd, err = findVSwitchdWithDPDK(string(k))
+	}
+	return p, err
+}
+
+func findVSwitchdWithDPDK(capability string) (string, error) {
 	if path, err := Find(capability, ovsDPDKRemedy, "ovs-vswitchd-dpdk", debianOVSDPDK); err == nil {
 		return path, nil
 	}
@@ -79,7 +86,7 @@ func checkOVS(l plan.Link) error {
 }
 
 func checkOVSDPDK(l plan.Link) error {
-	if _, err := findOVS(l.Kind); err != nil {
+	if _, err := findOVSWithDPDK(l.Kind); err != nil {
 		return err
 	}
 	return checkOVSMemory(l)

@@ -23,18 +23,18 @@ const snabbFolder = "/run/snabb"
 // snabbPrograms are the paths of Snabb and of unshare(1).
 type snabbPrograms struct{ snabb, unshare string }
 
-func findSnabb() (snabbPrograms, error) {
+func findSnabb(k spec.LinkKind) (snabbPrograms, error) {
 	var p snabbPrograms
 	var err error
-	if p.snabb, err = Find(string(spec.LinkSnabb), snabbRemedy, "snabb", "/usr/local/bin/snabb", "/usr/bin/snabb"); err != nil {
+	if p.snabb, err = Find(string(k), snabbRemedy, "snabb", "/usr/local/bin/snabb", "/usr/bin/snabb"); err != nil {
 		return p, err
 	}
-	p.unshare, err = Find(string(spec.LinkSnabb), snabbRemedy, "unshare", "/usr/bin/unshare")
+	p.unshare, err = Find(string(k), snabbRemedy, "unshare", "/usr/bin/unshare")
 	return p, err
 }
 
-func checkSnabb(plan.Link) error {
-	_, err := findSnabb()
+func checkSnabb(l plan.Link) error {
+	_, err := findSnabb(l.Kind)
 	return err
 }
 
@@ -45,7 +45,7 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 	if l.Switch == nil || len(l.Switch.CPUs) == 0 {
 		return errors.New("the plan gives it no CPU")
 	}
-	programs, err := findSnabb()
+	programs, err := findSnabb(l.Kind)
 	if err != nil {
 		return err
 	}

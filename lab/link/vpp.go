@@ -19,14 +19,14 @@ const vppRemedy = "install FD.io's packages vpp and vpp-plugin-core (packageclou
 // vppPrograms are the paths of VPP's programs.
 type vppPrograms struct{ vpp, vppctl, unshare string }
 
-func findVPP() (vppPrograms, error) {
+func findVPP(k spec.LinkKind) (vppPrograms, error) {
 	var p vppPrograms
 	for _, program := range []struct {
 		path *string
 		name string
 	}{{&p.vpp, "vpp"}, {&p.vppctl, "vppctl"}, {&p.unshare, "unshare"}} {
 		var err error
-		*program.path, err = Find(string(spec.LinkVPP), vppRemedy, program.name, "/usr/bin/"+program.name, "/usr/sbin/"+program.name)
+		*program.path, err = Find(string(k), vppRemedy, program.name, "/usr/bin/"+program.name, "/usr/sbin/"+program.name)
 		if err != nil {
 			return p, err
 		}
@@ -34,8 +34,8 @@ func findVPP() (vppPrograms, error) {
 	return p, nil
 }
 
-func checkVPP(plan.Link) error {
-	_, err := findVPP()
+func checkVPP(l plan.Link) error {
+	_, err := findVPP(l.Kind)
 	return err
 }
 
@@ -46,7 +46,7 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	if l.Switch == nil {
 		return errors.New("the plan gives it no CPUs")
 	}
-	programs, err := findVPP()
+	programs, err := findVPP(l.Kind)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func awaitVPPGuests(ctx context.Context, stateDir string, l plan.Link) error {
 	if len(guests) == 0 {
 		return nil
 	}
-	programs, err := findVPP()
+	programs, err := findVPP(l.Kind)
 	if err != nil {
 		return err
 	}
