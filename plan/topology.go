@@ -159,7 +159,7 @@ func (w *work) buildLinks() error {
 			return at(&Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}, l.steps())
 		}
 		if l.kind.Descriptor().Pair && len(l.endpoints) != 2 {
-			return at(&Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), "use kind: bridge, xdp or switch"}, l.steps())
+			return at(&Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), spec.UseAnyEnds()}, l.steps())
 		}
 		l.program = programOf(l)
 		w.links = append(w.links, l)

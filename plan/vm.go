@@ -124,10 +124,10 @@ func (w *work) checkGuests() error {
 		guests := slices.DeleteFunc(slices.Clone(l.endpoints), func(e *endpoint) bool { return !e.node.guest() })
 		d := l.kind.Descriptor()
 		if d.Guest == spec.GuestNone && len(guests) > 0 {
-			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", guests[0], l.kind), "use kind: bridge, xdp or switch"}, l.steps())
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", guests[0], l.kind), spec.UseAnyEnds()}, l.steps())
 		}
 		if d.JoinsTaps(len(guests)) {
-			return at(&Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", "use kind: bridge, xdp or switch"}, l.steps())
+			return at(&Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", spec.UseAnyEnds()}, l.steps())
 		}
 	}
 	if w.stream != nil {

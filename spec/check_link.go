@@ -64,7 +64,7 @@ func (c *checker) endpointCount(link *Link, at []string) {
 	n, d := len(link.Endpoints), link.Kind.Descriptor()
 	switch {
 	case d.Pair && n != 2:
-		c.fail(fmt.Sprintf("a %s link joins two endpoints, and this one has %d", link.Kind, n), "", "use kind: bridge, xdp or switch for more", under(at, "endpoints")...)
+		c.fail(fmt.Sprintf("a %s link joins two endpoints, and this one has %d", link.Kind, n), "", UseAnyEnds()+" for more", under(at, "endpoints")...)
 	case d.MostEndpoints > 0 && n > d.MostEndpoints:
 		c.fail(fmt.Sprintf("%d endpoints on one %s link", n, link.Kind), fmt.Sprintf("at most %d", d.MostEndpoints), "spread them over several links, or use kind: bridge", under(at, "endpoints")...)
 	case n > maxLinkEndpoints:

@@ -63,7 +63,7 @@ func (c *checker) vmLinks() {
 			}
 		}
 		if d.JoinsTaps(guests) {
-			c.fail("both ends of a "+string(link.Kind)+" link are in virtual machines, whose tap devices something has to join", "", "use kind: bridge, xdp or switch", at...)
+			c.fail("both ends of a "+string(link.Kind)+" link are in virtual machines, whose tap devices something has to join", "", UseAnyEnds(), at...)
 		}
 	}
 }

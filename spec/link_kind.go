@@ -43,6 +43,8 @@ type LinkDescriptor struct {
 
 	// Program is the program between the endpoints; nil: none.
 	Program *LinkProgram
+	// AnyEnds is true for a kind that errors offer where another joins too few ends, or no virtual machines.
+	AnyEnds bool
 	// ImpairBy is what impairs such a link, where the file asks for it.
 	ImpairBy ImpairBy
 	// Keys are the keys of a link in the file that only some kinds, such as this one, take:
@@ -167,6 +169,13 @@ func kindsThat(isSo func(*LinkDescriptor) bool) []LinkKind {
 // listedKinds names such kinds for an error.
 func listedKinds(isSo func(*LinkDescriptor) bool) string {
 	return strings.Join(texts(kindsThat(isSo)...), ", ")
+}
+
+// UseAnyEnds is the remedy where a kind joins too few ends, or no virtual machines.
+func UseAnyEnds() string {
+	kinds := texts(kindsThat(func(d *LinkDescriptor) bool { return d.AnyEnds })...)
+	last := len(kinds) - 1
+	return "use kind: " + strings.Join(kinds[:last], ", ") + " or " + kinds[last]
 }
 
 // JoinsTaps is true if that many virtual machines would leave only their taps at the link's ends,

@@ -38,7 +38,7 @@ var linkKinds = []LinkDescriptor{
 	},
 	{
 		Kind: LinkBridge, Doc: "a Linux bridge", Between: "the kernel's bridge",
-		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge", ImpairBy: ImpairByNetem,
+		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge", ImpairBy: ImpairByNetem, AnyEnds: true,
 		Needs: []string{"veth", "bridge"}, Colour: "#00795a",
 	},
 	{
@@ -48,7 +48,7 @@ var linkKinds = []LinkDescriptor{
 	},
 	{
 		Kind: LinkXDP, Doc: "veth pairs that XDP programs join", Between: "XDP programs",
-		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByHop,
+		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByHop, AnyEnds: true,
 		Needs: []string{"veth", "xdp_native_veth"}, Colour: "#b34700",
 	},
 
@@ -66,7 +66,7 @@ var linkKinds = []LinkDescriptor{
 	},
 	{
 		Kind: LinkSwitch, Doc: "the engine's own learning switch", Between: "nines-engine",
-		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost, ImpairBy: ImpairByProgram,
+		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost, ImpairBy: ImpairByProgram, AnyEnds: true,
 		MostEndpoints: maxSwitchPorts, MostMTU: maxSwitchFrameBytes - frameOverheadBytes,
 		Program: &LinkProgram{
 			IsEngine: true, Listens: true, MostCPUs: maxSwitchCPUs, Opens: "AF_XDP",
