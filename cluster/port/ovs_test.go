@@ -60,8 +60,11 @@ func ovsDatabase(t *testing.T) (socket string, vsctl func(...string) string) {
 		t.Helper()
 		return run(append([]string{"ovs-vsctl", "--db=unix:" + socket, "--timeout=30"}, arguments...)...)
 	}
+	// Ports that share their buffers ask for 262,144, which may fail for a reason that Open vSwitch does not
+	// ask for fewer after (ENOBUFS; dpdk_mp_create in lib/netdev-dpdk.c).
 	vsctl("--retry", "--no-wait", "init", "--", "set", "Open_vSwitch", ".", "other_config:pmd-cpu-mask=1", "other_config:dpdk-init=true",
-		fmt.Sprintf(`other_config:dpdk-extra="--no-huge --legacy-mem -m128 --no-shconf --no-pci --no-telemetry --iova-mode=va --file-prefix=nxo%d -l 0"`, os.Getpid()))
+		"other_config:per-port-memory=true",
+		fmt.Sprintf(`other_config:dpdk-extra="--no-huge --legacy-mem -m512 --no-shconf --no-pci --no-telemetry --iova-mode=va --file-prefix=nxo%d -l 0"`, os.Getpid()))
 	start(vswitchd, "unix:"+socket, "--unixctl="+filepath.Join(folder, "switch.ctl"), "--no-chdir")
 	vsctl("add-br", "br0", "--", "set", "Bridge", "br0", "datapath_type=netdev")
 	return socket, vsctl
