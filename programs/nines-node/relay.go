@@ -114,16 +114,18 @@ func (p *port) await() error {
 	}
 }
 
-// settlePatience is how long the event of a host's connection may come after its bytes.
-const settlePatience = time.Second
+// settleLooks is how often, 5 ms apart, the event of a host's connection is looked for after its bytes. It is
+// no time: a busy host stops a whole guest for seconds, in which its kernel hears of no event either.
+const settleLooks = 200
 
 // settle waits if there are bytes but no host. Bytes and connection events use separate
 // queues, so the host may be about to connect, or may have gone, and then needs no answer.
 func (p *port) settle() error {
-	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for range settleLooks {
 		if now, err := p.state(); err != nil || now&unix.POLLHUP == 0 {
 			return err
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	if _, err := unix.Read(p.fd, make([]byte, 4096)); err != nil && !errors.Is(err, unix.EAGAIN) {
 		return os.NewSyscallError("read", err)
