@@ -117,7 +117,7 @@ test:
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm , setup-cluster lint-cluster ] test-cluster test-quiet
+		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm , setup-cluster lint-cluster test-cluster ] test-quiet
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
