@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"nines.dev/nines/kernel/boot"
 )
 
 // fake records which steps of these kinds are undone, and does nothing else.
@@ -68,7 +66,7 @@ func undo(t *testing.T, j *Journal, which func(Entry) bool, fail ...int) (*fake,
 func start(t *testing.T) (*Journal, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal")
-	j, err := Create(path, Header{Lab: "l", Prefix: "p", BootID: boot.ID(), Token: "t"})
+	j, err := Create(path, Header{Lab: "l", Prefix: "p", Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
-	"nines.dev/nines/kernel/boot"
 )
 
 // foreignLabs makes what others may have put where labs are, in a state folder of the test's own,
@@ -37,7 +36,7 @@ func foreignLabs(t *testing.T) map[string]string {
 	}
 	begin := func(dir, lab string) {
 		t.Helper()
-		j, err := journal.Create(filepath.Join(dir, "journal.jsonl"), journal.Header{Lab: lab, BootID: boot.ID()})
+		j, err := journal.Create(filepath.Join(dir, "journal.jsonl"), journal.Header{Lab: lab})
 		if err == nil {
 			err = j.Close()
 		}
@@ -124,7 +123,7 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbguest", BootID: boot.ID()})
+	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbguest"})
 	if err == nil {
 		err = j.Close()
 	}
@@ -162,7 +161,7 @@ func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(s.dir, 0o700), os.Mkdir(dir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbdamaged", BootID: boot.ID()})
+	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbdamaged"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +199,7 @@ func TestDownAllGoesOn(t *testing.T) {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		j, err := journal.Create(s.journal(), journal.Header{Lab: name, BootID: boot.ID()})
+		j, err := journal.Create(s.journal(), journal.Header{Lab: name})
 		if err == nil {
 			err = j.Close()
 		}

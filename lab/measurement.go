@@ -46,8 +46,12 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
+	bootID, err := boot.ID()
+	if err != nil {
+		return nil, err
+	}
 	o := owner{
-		PID: self.PID, StartTicks: self.StartTicks, BootID: boot.ID(),
+		PID: self.PID, StartTicks: self.StartTicks, BootID: bootID,
 		Since: time.Now(), Experiment: experiment,
 	}
 	for _, p := range plans {
@@ -172,9 +176,11 @@ func (o owner) describe(pid int) string {
 	return "another process is about to measure"
 }
 
-// alive is true while the measuring process runs.
+// alive is true while the measuring process runs, and where nobody can tell: only the lab of one that
+// is certainly dead may be removed.
 func (o owner) alive() bool {
-	return o.PID != 0 && o.BootID == boot.ID() &&
+	id, err := boot.ID()
+	return o.PID != 0 && (err != nil || o.BootID == id) &&
 		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
 }
 

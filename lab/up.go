@@ -15,7 +15,6 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
@@ -191,7 +190,7 @@ func (h *holding) begin(options UpOptions) error {
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	var err error
 	h.journal, err = journal.Create(h.state.journal(), journal.Header{
-		Lab: p.Name, Prefix: p.Prefix, BootID: boot.ID(), Token: "nines-" + hex.EncodeToString(token),
+		Lab: p.Name, Prefix: p.Prefix, Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return errors.Join(aboutState(err), remove())

@@ -12,7 +12,6 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/boot"
 )
 
 // newSession is a session on files that stand for settings.
@@ -109,7 +108,7 @@ func TestALabAndASessionExcludeEachOther(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{Lab: "mine", BootID: boot.ID()})
+	lab, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{Lab: "mine"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +230,7 @@ func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			j, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{BootID: boot.ID()})
+			j, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +261,7 @@ func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
 	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(t.TempDir(), folder.JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: boot.ID(), Token: "nines-above"})
+	lab, err := journal.Create(filepath.Join(t.TempDir(), folder.JournalName), journal.Header{Lab: "above", Prefix: "above", Token: "nines-above"})
 	if err != nil {
 		t.Fatal(err)
 	}

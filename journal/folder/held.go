@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 )
 
 // Held is a folder with its journal, both open. Whoever holds it has the owner's lock.
@@ -34,7 +33,7 @@ func Begin(p Place) (*Held, error) {
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	j, err := journal.Create(p.Journal(), journal.Header{
-		Lab: p.Owner, BootID: boot.ID(), Token: "nines-" + kind + "-" + hex.EncodeToString(token),
+		Lab: p.Owner, Token: "nines-" + kind + "-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		_ = os.Remove(p.Path()) // where it is empty
@@ -60,7 +59,7 @@ func Take(p Place) (*Held, error) {
 }
 
 // SinceBoot is true if its journal is of the boot that runs.
-func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.Header.BootID == boot.ID() }
+func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.SinceBoot() }
 
 // Undo undoes the journal, removes the folder and closes both. note, which may be nil, is told what
 // stays as it is, and why.

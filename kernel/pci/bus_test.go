@@ -33,6 +33,15 @@ func fakeBus(t *testing.T) Bus {
 	return b
 }
 
+func thisBoot(t *testing.T) string {
+	t.Helper()
+	id, err := boot.ID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 func put(t *testing.T, b Bus, path, text string) {
 	t.Helper()
 	path = filepath.Join(b.Root, path)
@@ -202,7 +211,7 @@ func TestSetVFs(t *testing.T) {
 // TestLedger: a port is restored with its last user; an unknown user changes nothing.
 func TestLedger(t *testing.T) {
 	b := fakeBus(t)
-	l := portUsers{Boot: boot.ID(), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
+	l := portUsers{Boot: thisBoot(t), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
 	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +254,8 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "1")
 	link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
 	link(t, b, "/sys/bus/pci/devices/"+vf0+"/physfn", "../"+port)
-	put(t, b, "/proc/sys/kernel/random/boot_id", boot.ID())
-	joined := portUsers{Boot: boot.ID(), Before: before, Now: now, Users: []string{"1:port"}}
+	put(t, b, "/proc/sys/kernel/random/boot_id", thisBoot(t))
+	joined := portUsers{Boot: thisBoot(t), Before: before, Now: now, Users: []string{"1:port"}}
 	if err := b.file(usersName(port)).Write(joined); err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +319,7 @@ func TestPortAndWhole(t *testing.T) {
 	if err := b.Release(context.Background(), port, "", "1", State{}); err != nil {
 		t.Fatal(err)
 	}
-	l := portUsers{Boot: boot.ID(), Users: []string{"2"}}
+	l := portUsers{Boot: thisBoot(t), Users: []string{"2"}}
 	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
