@@ -102,6 +102,29 @@ func TestASecondApplySaysWhoHoldsTheHost(t *testing.T) {
 	}
 }
 
+// What is in force is not taken for what a killed apply left, only as its record cannot be read.
+func TestASessionThatCannotBeReadStays(t *testing.T) {
+	s, plan, _ := newSession(t)
+	if _, err := s.Apply(context.Background(), plan, "alice"); err != nil {
+		t.Fatal(err)
+	}
+	path := appliedPath(s.dir())
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(context.Background(), plan, "bob"); err == nil || !strings.Contains(err.Error(), "nines tune revert") {
+		t.Errorf("the error: %v", err)
+	}
+	for _, row := range plan.Settings {
+		if text := read(t, row.Path); text != row.Value+"\n" {
+			t.Errorf("%s is %q", row.Path, text)
+		}
+	}
+	if _, err := s.Revert(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestALabAndASessionExcludeEachOther(t *testing.T) {
 	s, plan, before := newSession(t)
 	dir := filepath.Join(s.Root, "labs", "mine")

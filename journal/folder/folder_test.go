@@ -89,6 +89,62 @@ func TestAStartThatWasKilledEarlyIsRemoved(t *testing.T) {
 	}
 }
 
+// TestOnlyWhatIsCertainlyLeftIsTaken: a start that was killed is undone, but nothing whole, and nothing of
+// which nobody can tell.
+func TestOnlyWhatIsCertainlyLeftIsTaken(t *testing.T) {
+	whole, unreadable := errors.New("it runs"), errors.New("too many open files")
+	for _, c := range []struct {
+		begun, earlier bool
+		refusal, err   error
+		want           error
+		taken          bool
+	}{
+		{},
+		{begun: true, taken: true},
+		{begun: true, err: fs.ErrNotExist, taken: true},
+		{begun: true, refusal: whole, want: whole},
+		{begun: true, err: unreadable, want: unreadable},
+		{begun: true, earlier: true, refusal: whole, taken: true},
+		{begun: true, earlier: true, err: unreadable, taken: true},
+	} {
+		p := newPlace(t)
+		if c.begun {
+			begin(t, p, c.earlier)
+		}
+		held, err := TakeLeft(p, func() (error, error) { return c.refusal, c.err })
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || (held != nil) != c.taken {
+			t.Errorf("%+v: %v, %v", c, held, err)
+		}
+		if c.err == unreadable && err != nil && !strings.Contains(err.Error(), p.Again) {
+			t.Errorf("it does not say what to do: %v", err)
+		}
+		if held != nil {
+			if err := held.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// begin makes a folder with a journal, perhaps of an earlier boot.
+func begin(t *testing.T, p Place, earlier bool) {
+	t.Helper()
+	if err := os.MkdirAll(p.Path(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	header := journal.Header{Lab: p.Owner}
+	if earlier {
+		header.BootID = "earlier"
+	}
+	j, err := journal.Create(p.Journal(), header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestWhatIsNotOursIsRefused names the folder and what to do, and nothing in it is touched.
 func TestWhatIsNotOursIsRefused(t *testing.T) {
 	for what, put := range map[string]func(Place) error{

@@ -58,6 +58,29 @@ func Take(p Place) (*Held, error) {
 	return &Held{f, j}, nil
 }
 
+// TakeLeft is Take for a start that needs the place: it returns what has to be undone first, nil if
+// there is nothing. standing reads the owner's record and refuses what is whole and in force; it is not
+// asked for a folder of an earlier boot, nor for one without a journal. Its error may be fs.ErrNotExist:
+// the start was killed before it wrote a record. After any other nobody knows whether it is in force, so
+// nothing is undone.
+func TakeLeft(p Place, standing func() (refusal, err error)) (*Held, error) {
+	held, err := Take(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || !held.SinceBoot() {
+		return held, err
+	}
+	refusal, err := standing()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		refusal = fmt.Errorf("read what is left of %s: %w; %s undoes it", p.What, err, p.Again)
+	}
+	if refusal != nil {
+		return nil, errors.Join(refusal, held.Close())
+	}
+	return held, nil
+}
+
 // SinceBoot is true if its journal is of the boot that runs.
 func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.SinceBoot() }
 
