@@ -300,8 +300,11 @@ func Move(from, to string, staying ...int) (Moved, error) {
 // unmovable is nil for a kernel thread, some of which cannot be moved, and for a thread
 // that has ended.
 func unmovable(id int, err error) error {
-	t, alive := readThread(filepath.Join("/proc", strconv.Itoa(id), "task", strconv.Itoa(id)))
-	if !alive || t.Kernel {
+	t, unread := readThread(filepath.Join("/proc", strconv.Itoa(id), "task", strconv.Itoa(id)))
+	switch {
+	case unread != nil:
+		return errors.Join(fmt.Errorf("move task %d: %w", id, err), unread)
+	case t == nil || t.Kernel:
 		return nil
 	}
 	return fmt.Errorf("move task %d (%s): %w", id, t.Name, err)
