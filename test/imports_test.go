@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"terminal/command": {"terminal"},
 
 	"kernel/boot":      {},
-	"kernel/flock":     {},
+	"kernel/flock":     {"kernel/replace"},
 	"kernel/replace":   {"fault"},
 	"kernel/ledger":    {"kernel/flock", "kernel/replace"},
 	"kernel/netns":     {},

@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/test/labtest"
 )
 
 // newSession is a session on files that stand for settings.
@@ -122,6 +123,25 @@ func TestASessionThatCannotBeReadStays(t *testing.T) {
 	}
 	if _, err := s.Revert(context.Background(), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRevertNeedsNoRoomOnADisk(t *testing.T) {
+	s, plan, before := newSession(t)
+	disk, fill := labtest.FullDisk(t, 64)
+	s.Root = filepath.Join(disk, "state")
+	plan.Settings = []Row{plan.Settings[0], plan.Settings[2]} // see TestASessionPutsEverythingBack
+	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	fill()
+	if _, err := s.Revert(context.Background(), func(note string) { t.Errorf("note: %s", note) }); err != nil {
+		t.Error(err)
+	}
+	for path, text := range before {
+		if read(t, path) != text {
+			t.Errorf("%s is %q, was %q", path, read(t, path), text)
+		}
 	}
 }
 
