@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -88,7 +87,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	if err != nil {
 		return Changes{}, err
 	}
-	if _, err := os.Stat(l.state.settings()); errors.Is(err, fs.ErrNotExist) {
+	if !l.state.finished() {
 		return Changes{}, errUnfinished
 	}
 	*l = *now

@@ -123,7 +123,7 @@ func (m *Measurement) End() error {
 
 // forgetDeadMeasurement removes the file of a measurement whose process died before End.
 func forgetDeadMeasurement() error {
-	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+	if !readOwner(measurementFile()).dead() {
 		return nil
 	}
 	// Another measurement may be starting; it writes the file while it holds the registry.
@@ -132,7 +132,7 @@ func forgetDeadMeasurement() error {
 		return err
 	}
 	defer func() { _ = registry.Free() }()
-	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+	if !readOwner(measurementFile()).dead() {
 		return nil
 	}
 	return absentIsFine(os.Remove(measurementFile()))
@@ -183,6 +183,9 @@ func (o owner) alive() bool {
 	return o.PID != 0 && (err != nil || o.BootID == id) &&
 		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
 }
+
+// dead is true for a process that measured, and has ended.
+func (o owner) dead() bool { return o.PID != 0 && !o.alive() }
 
 // lockLab takes a lab's lock; its error says if the lab is being measured.
 func lockLab(s state, name string) (*flock.Lock, error) {
