@@ -150,7 +150,11 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 // MakeFolder makes a step that is a folder, Path. What is there already is not the step's, and stays:
 // the error is fs.ErrExist then.
 func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
-	if Inode(step.Path) != 0 {
+	inode, err := Inode(step.Path)
+	if err != nil {
+		return err
+	}
+	if inode != 0 {
 		return &fs.PathError{Op: "mkdir", Path: step.Path, Err: fs.ErrExist}
 	}
 	id, err := j.Begin(step)
@@ -163,7 +167,11 @@ func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
 		}
 		return err
 	}
-	return j.Done(id, Learnt{Inode: Inode(step.Path)})
+	learnt, err := Learn(step.Path)
+	if err != nil {
+		return err
+	}
+	return j.Done(id, learnt)
 }
 
 // Begin journals the intent of a step and returns its number. On an error the step

@@ -261,7 +261,12 @@ func untaken(p *plan.Plan) error {
 		names = append(names, n.HostName)
 	}
 	for _, name := range names {
-		if path := filepath.Join(netnsDir, name); journal.Inode(path) != 0 {
+		path := filepath.Join(netnsDir, name)
+		inode, err := journal.Inode(path)
+		if err != nil {
+			return err
+		}
+		if inode != 0 {
 			return taken(path, p.Prefix)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/test/labtest"
 )
 
 func newPlace(t *testing.T) Place {
@@ -60,7 +61,7 @@ func TestAFolderIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{made, p.Path()} {
-		if journal.Inode(path) != 0 {
+		if labtest.There(t, path) {
 			t.Errorf("%s is still there", path)
 		}
 	}
@@ -83,7 +84,7 @@ func TestAStartThatWasKilledEarlyIsRemoved(t *testing.T) {
 		if err != nil || held.Journal != nil || held.SinceBoot() {
 			t.Fatalf("%v: %+v, %v", left, held, err)
 		}
-		if err := held.Undo(context.Background(), nil); err != nil || journal.Inode(p.Path()) != 0 {
+		if err := held.Undo(context.Background(), nil); err != nil || labtest.There(t, p.Path()) {
 			t.Errorf("%v: not removed: %v", left, err)
 		}
 	}
@@ -178,7 +179,7 @@ func TestWhatIsNotOursIsRefused(t *testing.T) {
 				t.Errorf("%s, %s: %v", verb, what, err)
 			}
 		}
-		if journal.Inode(theirs) == 0 {
+		if !labtest.There(t, theirs) {
 			t.Errorf("%s: %s is gone", what, theirs)
 		}
 	}

@@ -3,6 +3,7 @@ package labtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,6 +31,16 @@ func FullDisk(t testing.TB, pages int) (dir string, fill func()) {
 			t.Fatalf("the disk is not full: %v", err)
 		}
 	}
+}
+
+// There tells whether there is something at a path, be it a link that leads nowhere.
+func There(t testing.TB, path string) bool {
+	t.Helper()
+	_, err := os.Lstat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+		t.Fatal(err)
+	}
+	return err == nil
 }
 
 // WithoutFiles calls f while this process can open no file, as if there were too many open ones. Nothing
