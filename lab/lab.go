@@ -203,7 +203,7 @@ func statusOf(name string) Status {
 					status.Healthy++
 				}
 			}
-			faults, _ := lab.Faults()
+			faults, _ := lab.allFaults()
 			for _, fault := range faults {
 				status.Faults = append(status.Faults, fault.Problem)
 			}

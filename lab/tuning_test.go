@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
@@ -146,6 +147,41 @@ func TestTunedCPUsAreThoseOfNodesEnginesAndPrograms(t *testing.T) {
 	if got := cpulist.Format(TunedCPUs(p)); got != "2,4-5,7" {
 		t.Errorf("%s", got)
 	}
+}
+
+// TestATuningThatOthersUndidIsSetAgain: check, ls and apply see it.
+func TestATuningThatOthersUndidIsSetAgain(t *testing.T) {
+	labtest.Root(t)
+	before := hostSettings(t)
+	lab := up(t, tunedLab)
+	tuned, err := lab.inspectTuning()
+	if err != nil || len(tuned.Settings) == 0 {
+		t.Fatalf("%+v, %v", tuned, err)
+	}
+	if faults := statusOf(lab.Name()).Faults; len(faults) > 0 {
+		t.Errorf("before: %q", faults)
+	}
+	undone := tuned.Settings[0]
+	if err := setting.Write(undone.Path, undone.Old); err != nil {
+		t.Fatal(err)
+	}
+	if faults := statusOf(lab.Name()).Faults; len(faults) != 1 || !strings.Contains(faults[0], undone.Path) {
+		t.Errorf("the list of labs has the faults %q", faults)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("a trial would lose its network over it: %v, %v", faults, err)
+	}
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, tunedLab), Experiment: []byte(tunedLab)})
+	if err != nil || !changes.Tuning || len(changes.ReplacedNodes)+len(changes.AddedNodes) > 0 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	if bad, err := lab.Untuned(); bad != nil || err != nil {
+		t.Errorf("after apply: %v, %v", bad, err)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sameSettings(t, before)
 }
 
 // A lab with tuning whose up is killed at any step leaves no setting behind.

@@ -52,6 +52,8 @@ type evidence struct {
 	// faults are the parts of the lab that died, and its virtual machines whose times mean
 	// nothing.
 	faults []lab.Fault
+	// untuned is what others have changed of the host's tuning; empty if nothing.
+	untuned string
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// whole is the trial including warm-up and drain; the gap meters and the kernel's counters
@@ -161,6 +163,9 @@ func disturbances(e evidence) []string {
 	}
 	for _, t := range starved(e.details.Receive) {
 		say("the polling thread %s had its CPU for %.1f %% of the time, so softirqs and timers received instead; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
+	}
+	if e.untuned != "" {
+		reasons = append(reasons, e.untuned)
 	}
 	if e.details.ThrottledNs > 0 {
 		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))
