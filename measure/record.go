@@ -131,6 +131,7 @@ func details(o observation, measured time.Duration) result.Details {
 		TSC:          tsc(tx.TSC, rx.TSC),
 		RunDelayNs:   tx.RunDelayNs,
 		Runs:         tx.Runs,
+		WaitedNs:     tx.WaitedNs,
 		StealNs:      int64(o.steal),
 		ThrottledNs:  int64(o.throttled),
 		Programs:     o.programs,
@@ -154,6 +155,7 @@ func details(o observation, measured time.Duration) result.Details {
 	} else {
 		d.RunDelayNs += rx.RunDelayNs
 		d.Runs += rx.Runs
+		d.WaitedNs += rx.WaitedNs
 		d.Gaps = append(d.Gaps, gapMeter("generate", o.fromCPU, tx.Scheduling, tx.Gaps), gapMeter("sink", o.toCPU, rx.Scheduling, rx.Gaps))
 		d.Drops = counters(d.Drops, "sink", rx.Drops)
 	}

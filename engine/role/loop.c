@@ -9,6 +9,7 @@
 #include "role/sleeper.h"
 #include "role/thread.h"
 #include "role/trial.h"
+#include "role/waits.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ struct turn {
 	enum port_wait wait;
 	struct port *rx_only[1];
 	struct sleeper sleeper;
+	struct waits waits;
 	uint64_t linger_ticks;
 	uint64_t active_ticks; /* of the last packet */
 	bool drain_set;
@@ -111,6 +113,7 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	if (turn->wait == PORT_BUSY_POLL && !(sleeper && sleeper_polls(&turn->sleeper)) &&
 	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
 		return;
+	waits_look(&turn->waits, now);
 	uint64_t timeout_ns = clock_ticks_to_ns(&t->scale, until - now);
 	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
 	int ready = sleeper ? sleeper_sleep(&turn->sleeper, timeout_ns)
@@ -153,7 +156,7 @@ void *trial_loop(void *arg)
 	}
 	thread_scheduling(t->scheduling, sizeof t->scheduling);
 	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd, t->config.tx);
-	t->runs = thread_runs();
+	waits_begin(&turn.waits, &t->scale);
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
 		trial_note(t, "eventfd refused a write");
@@ -187,7 +190,8 @@ void *trial_loop(void *arg)
 		now = clock_ticks();
 	}
 	t->end_ticks = clock_ticks();
-	t->runs = thread_runs_since(t->runs);
+	t->runs = waits_end(&turn.waits);
+	t->waited_ns = turn.waits.waited_ns;
 	uint32_t cpu;
 	clock_ticks_on(&cpu);
 	t->cpu_ran = (int)cpu;

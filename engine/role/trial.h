@@ -103,6 +103,7 @@ struct trial {
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
 	uint64_t intended;
 	struct thread_runs runs;
+	uint64_t waited_ns; /* of the runs' delay: for other work, see waits.h */
 	bool interrupted;
 	int tid, cpu_ran;
 	char scheduling[32]; /* of the measuring thread */
