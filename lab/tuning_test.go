@@ -226,6 +226,33 @@ func TestTuneKilledAtEveryPoint(t *testing.T) {
 	})
 }
 
+// TestRevertGoesOnAfterErrors: what nines tune apply has changed comes back, though steps of revert fail.
+func TestRevertGoesOnAfterErrors(t *testing.T) {
+	labtest.Root(t)
+	before := hostSettings(t)
+	c := newCrasherOf(t, tunedLab, tunedLab)
+	profile := filepath.Join(t.TempDir(), "small.yaml")
+	text := "settings: {vm.stat_interval: 7, vm.swappiness: 55, cpu_dma_latency: 1000}\n"
+	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	labtest.UndoErrors(t, labtest.Undone{
+		Make: func() { c.run(0, "tune", "apply", "--file", profile) },
+		Undo: func(environment []string) (int, string) { return c.try(environment, c.binary, "tune", "revert") },
+		Gone: func(what string) {
+			sameSettings(t, before)
+			left, err := os.ReadDir(c.stateDir)
+			if held := holders(t); err != nil || len(left) != 1 || left[0].Name() != "tune.lock" || len(held) > 0 {
+				t.Errorf("left in the state folder: %v, %v; still held by %v", left, err, held)
+			}
+			if t.Failed() {
+				t.Fatal(what)
+			}
+		},
+		Steps: 3,
+	})
+}
+
 // holders are processes that hold a setting for a session of nines tune.
 func holders(t *testing.T) []string {
 	t.Helper()

@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"kernel/boot":      {},
 	"kernel/flock":     {"kernel/replace"},
 	"kernel/replace":   {"fault"},
-	"kernel/ledger":    {"kernel/flock", "kernel/replace"},
+	"kernel/ledger":    {"kernel/flock", "kernel/replace", "fault"},
 	"kernel/netns":     {},
 	"kernel/proc":      {},
 	"kernel/thread":    {},

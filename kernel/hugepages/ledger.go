@@ -148,12 +148,15 @@ func (l Ledger) change(pool Pool, a *account, token string, by int, save func() 
 	if err := save(); err != nil {
 		return 0, err
 	}
-	fault.Point("before hugepages")
 	set := l.write
 	if set == nil {
 		set = Pool.set
 	}
-	if err := set(pool, a.Pending.To); err != nil {
+	err = fault.Fail("before hugepages")
+	if err == nil {
+		err = set(pool, a.Pending.To)
+	}
+	if err != nil {
 		return 0, errors.Join(err, a.settle(pool), save())
 	}
 	fault.Point("after hugepages")

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/fault"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/replace"
 )
@@ -72,7 +73,10 @@ func (l File) Read(content any) error {
 // Write replaces the ledger, for a caller that holds another lock. On a full disk it writes over the
 // old one, as an undo must work there.
 func (l File) Write(content any) error {
-	err := inFolder(l.Path, func() error { return replace.JSON(l.Path, content, l.Mode) })
+	err := fault.Fail("before writing a ledger")
+	if err == nil {
+		err = inFolder(l.Path, func() error { return replace.JSON(l.Path, content, l.Mode) })
+	}
 	if replace.IsFull(err) && l.over(content) == nil {
 		return nil
 	}

@@ -206,7 +206,11 @@ func Restore(path string, note func(string)) error {
 			note(fmt.Sprintf("thread %d (%s) may use the CPUs %s by now, neither ours nor the %s that it had; left as it is", t.ID, t.Name, t.CPUs, was))
 			continue
 		}
-		switch err := setMask(t.ID, was); {
+		err := fault.Fail("before restoring a thread")
+		if err == nil {
+			err = setMask(t.ID, was)
+		}
+		switch {
 		case err == nil, errors.Is(err, unix.ESRCH):
 		case errors.Is(err, unix.EINVAL) && t.Fixed:
 		case errors.Is(err, unix.EINVAL):
