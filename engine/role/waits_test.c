@@ -3,6 +3,8 @@
 #include "role/waits.h"
 #include "test.h"
 
+#include <unistd.h>
+
 static void add(struct waits *w, uint64_t runs, uint64_t delay_ns)
 {
 	struct thread_runs now = {w->last.count + runs, w->last.delay_ns + delay_ns};
