@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
@@ -75,7 +74,7 @@ func newFixture(t *testing.T) *fixture {
 // openSite gives the fixture a site at its far end, whose journal is undone in the end.
 func (f *fixture) openSite() {
 	j, err := journal.Create(filepath.Join(f.TempDir(), "journal"), journal.Header{
-		Lab: "test", BootID: boot.ID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), f.Name()),
+		Lab: "test", Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), f.Name()),
 	})
 	if err != nil {
 		f.Fatal(err)

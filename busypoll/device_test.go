@@ -12,7 +12,6 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/test/labtest"
@@ -38,7 +37,7 @@ func newDeviceFixture(t *testing.T) *deviceFixture {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{BootID: boot.ID(), Token: "t"})
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,25 +209,27 @@ func (s Session) alone(record *Record, r Request) error {
 
 // clear makes way for a Start.
 func (s Session) clear(ctx context.Context) error {
-	held, err := folder.Take(s.place())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	held, err := folder.TakeLeft(s.place(), s.standing)
+	if held == nil || err != nil {
 		return err
 	}
-	record, err := s.Record()
-	if err == nil && record.Done && held.SinceBoot() {
-		ns, err := netns.Find(record.Namespace, record.Cookie)
-		if err != nil {
-			return errors.Join(err, held.Close())
-		}
-		if ns != nil {
-			err := fmt.Errorf("session %q runs, for %s; nines kbp stop %s ends it", s.Name, record.Target, s.Name)
-			return errors.Join(err, ns.Close(), held.Close())
-		}
-	}
 	return s.undo(ctx, held, nil)
+}
+
+// standing refuses to undo a session that was set up whole and whose namespace is still there.
+func (s Session) standing() (refusal, err error) {
+	record, err := s.Record()
+	if errors.Is(err, ErrNoSession) || err == nil && !record.Done {
+		return nil, nil // interrupted
+	}
+	if err != nil {
+		return nil, err
+	}
+	ns, err := netns.Find(record.Namespace, record.Cookie)
+	if ns == nil || err != nil {
+		return nil, err
+	}
+	return fmt.Errorf("session %q runs, for %s; nines kbp stop %s ends it", s.Name, record.Target, s.Name), ns.Close()
 }
 
 // undo restores everything and removes the session.

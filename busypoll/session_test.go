@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -206,50 +205,74 @@ func TestASessionWhoseContainerIsGoneIsCleaned(t *testing.T) {
 	}
 }
 
+// command is nines kbp, with fault points, on the fixture's server.
+type command struct {
+	f            *fixture
+	binary, root string
+	start, stop  []string
+	before       map[string]string
+}
+
+func (f *fixture) newCommand() command {
+	return command{
+		f: f, binary: labtest.Nines(f, "faultpoint"), root: filepath.Join(f.TempDir(), "state"),
+		start:  []string{"start", "--netns", f.far.Path(), "--cpu", "0", "--name", "web", "--mechanism", "io_uring"},
+		stop:   []string{"stop", "web"},
+		before: f.settings(),
+	}
+}
+
+// try runs it, and returns its exit code, -1 if it was killed, and what it said.
+func (k command) try(environment []string, arguments ...string) (code int, said string) {
+	cmd := exec.Command(k.binary, append([]string{"kbp"}, arguments...)...)
+	cmd.Env = append(os.Environ(), "NINES_STATE_DIR="+k.root, "NINES_LIBEXEC="+filepath.Dir(k.f.site.Program))
+	cmd.Env = append(cmd.Env, environment...)
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		k.f.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// run runs it with a fault at the point, or none if that is 0.
+func (k command) run(at int, arguments ...string) {
+	code, said := k.try([]string{fmt.Sprintf("NINES_FAULT_AT=%d", at)}, arguments...)
+	if code > 0 && !strings.Contains(said, ErrNoSession.Error()) {
+		k.f.Fatalf("kbp %q, fault %d: %d: %s", arguments, at, code, said)
+	}
+}
+
+// clean fails the test if anything of the session is left.
+func (k command) clean(what string) {
+	k.f.sameAs(k.before)
+	if err := proc.Each(func(id proc.Identity) error {
+		left, err := id.HasArguments("--netns", k.f.far.Path())
+		if left {
+			k.f.Errorf("%s: process %d (%s) is left", what, id.PID, id.Command())
+		}
+		return err
+	}); err != nil {
+		k.f.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(k.root, "kbp", "web")); err == nil {
+		k.f.Errorf("%s: left %v", what, left)
+	}
+	if k.f.Failed() {
+		k.f.FailNow()
+	}
+}
+
 // TestKilledAtAnyPoint kills nines at each of its fault points, first during start, then
 // during stop; a stop must restore everything.
 func TestKilledAtAnyPoint(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
-	before, root := f.settings(), filepath.Join(t.TempDir(), "state")
-	binary := labtest.Nines(t, "faultpoint")
-	run := func(at int, arguments ...string) (killed bool) {
-		cmd := exec.Command(binary, append([]string{"kbp"}, arguments...)...)
-		cmd.Env = append(os.Environ(), fmt.Sprintf("NINES_FAULT_AT=%d", at), "NINES_STATE_DIR="+root, "NINES_LIBEXEC="+filepath.Dir(f.site.Program))
-		out, err := cmd.CombinedOutput()
-		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-			return true
-		}
-		if err != nil && !strings.Contains(string(out), ErrNoSession.Error()) {
-			t.Fatalf("kbp %q, fault %d: %v: %s", arguments, at, err, out)
-		}
-		return false
-	}
-	start := []string{"start", "--netns", f.far.Path(), "--cpu", "0", "--name", "web", "--mechanism", "io_uring"}
-	stop := []string{"stop", "web"}
-	clean := func(what string, at int) {
-		f.sameAs(before)
-		if err := proc.Each(func(id proc.Identity) error {
-			left, err := id.HasArguments("--netns", f.far.Path())
-			if left {
-				t.Errorf("killed at %d of %s: process %d (%s) is left", at, what, id.PID, id.Command())
-			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if left, err := os.ReadDir(filepath.Join(root, "kbp", "web")); err == nil {
-			t.Errorf("killed at %d of %s: left %v", at, what, left)
-		}
-		if t.Failed() {
-			t.FailNow()
-		}
-	}
+	k := f.newCommand()
 	// Each point in the long form, otherwise one for each kind of step.
 	points := func(arguments []string) []int {
 		list := filepath.Join(t.TempDir(), "points")
 		t.Setenv("NINES_FAULT_LIST", list)
-		run(0, arguments...)
+		k.run(0, arguments...)
 		_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
 		text, err := os.ReadFile(list)
 		if err != nil {
@@ -268,20 +291,32 @@ func TestKilledAtAnyPoint(t *testing.T) {
 		}
 		return all
 	}
-	atStart := points(start)
-	atStop := points(stop)
-	clean("stop", 0)
+	atStart := points(k.start)
+	atStop := points(k.stop)
+	k.clean("a stop")
 	for _, at := range atStart {
-		run(at, start...)
-		run(0, stop...)
-		clean("start", at)
+		k.run(at, k.start...)
+		k.run(0, k.stop...)
+		k.clean(fmt.Sprintf("killed at %d of start", at))
 	}
 	for _, at := range atStop {
-		run(0, start...)
-		run(at, stop...)
-		run(0, stop...)
-		clean("stop", at)
+		k.run(0, k.start...)
+		k.run(at, k.stop...)
+		k.run(0, k.stop...)
+		k.clean(fmt.Sprintf("killed at %d of stop", at))
 	}
+}
+
+// TestStopGoesOnAfterErrors: what start has changed comes back, though steps of stop fail.
+func TestStopGoesOnAfterErrors(t *testing.T) {
+	f := newFixture(t)
+	f.requireIOUring()
+	k := f.newCommand()
+	labtest.UndoErrors(t, labtest.Undone{
+		Make: func() { k.run(0, k.start...) },
+		Undo: func(environment []string) (int, string) { return k.try(environment, k.stop...) },
+		Gone: k.clean, Steps: 2,
+	})
 }
 
 func TestASessionWithoutARecordIsInterrupted(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
 )
@@ -94,7 +93,7 @@ func (s Session) state(r *Record) (state State, stale string, err error) {
 	if err != nil {
 		return StateInterrupted, "", nil //nolint:nilerr // without a journal it is being started or removed
 	}
-	if j.Header.BootID != boot.ID() {
+	if !j.SinceBoot() {
 		return StateRebooted, "", nil
 	}
 	if !r.Done {

@@ -19,13 +19,24 @@ var (
 	KindSymlink = Register("symlink", Undo{Step: removeSymlink, Lasting: true})
 )
 
-// Inode is the inode of the path itself, not of a link's target; 0 if it is absent.
-func Inode(path string) uint64 {
+// Inode is the inode of the path itself, not of a link's target; 0 if it is absent. What cannot be looked
+// at is not absent: it may be somebody's, and ours to remove if we took it for absent and made it.
+func Inode(path string) (uint64, error) {
 	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil {
-		return 0
+	err := unix.Lstat(path, &st)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return 0, nil
 	}
-	return st.Ino
+	if err != nil {
+		return 0, &fs.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return st.Ino, nil
+}
+
+// Learn is what there is to learn of a file or directory that was made.
+func Learn(path string) (Learnt, error) {
+	inode, err := Inode(path)
+	return Learnt{Inode: inode}, err
 }
 
 func removeDirectory(_ context.Context, u Undoing) error {
@@ -52,16 +63,9 @@ func removeTree(_ context.Context, u Undoing) error {
 
 // isReplaced notes that a step's path now has another directory or file than the step made.
 func isReplaced(u Undoing) (bool, error) {
-	var st unix.Stat_t
-	err := unix.Lstat(u.Path, &st)
-	if errors.Is(err, unix.ENOENT) {
-		return false, nil
-	}
-	if err != nil {
-		return false, &fs.PathError{Op: "lstat", Path: u.Path, Err: err}
-	}
-	if u.Learnt == nil || u.Learnt.Inode == 0 || u.Learnt.Inode == st.Ino {
-		return false, nil
+	inode, err := Inode(u.Path)
+	if err != nil || inode == 0 || u.Learnt == nil || u.Learnt.Inode == 0 || u.Learnt.Inode == inode {
+		return false, err
 	}
 	u.Notef("%s was replaced by another program; left as it is", u.Path)
 	return true, nil

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"nines.dev/nines/fault"
+	"nines.dev/nines/kernel/boot"
 )
 
 // Header is the first line of a journal.
@@ -21,7 +22,8 @@ type Header struct {
 	Lab    string `json:"lab"`
 	Prefix string `json:"prefix"`
 	// BootID is the kernel's, as in /proc/sys/kernel/random/boot_id: after a reboot
-	// every process, device and control group of the journal is gone.
+	// every process, device and control group of the journal is gone. Create fills it in
+	// where it is empty.
 	BootID string `json:"boot_id"`
 	// Token is the prefix of the tokens of all steps.
 	Token string `json:"token"`
@@ -32,6 +34,8 @@ const form = "nines/journal/v1"
 // Journal is an open journal.
 type Journal struct {
 	Header Header
+	// boot is the ID of the boot that runs.
+	boot string
 
 	mu      sync.Mutex
 	file    *os.File
@@ -42,12 +46,18 @@ type Journal struct {
 
 // Create starts a journal.
 func Create(path string, header Header) (*Journal, error) {
-	header.Form = form
+	id, err := boot.ID()
+	if err != nil {
+		return nil, fmt.Errorf("start the journal: %w", err)
+	}
+	if header.Form = form; header.BootID == "" {
+		header.BootID = id
+	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start the journal: %w", err)
 	}
-	j := &Journal{Header: header, file: file, nextID: 1, entries: map[int]*Entry{}}
+	j := &Journal{Header: header, boot: id, file: file, nextID: 1, entries: map[int]*Entry{}}
 	if err := j.append(header); err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(path))
 	}
@@ -118,6 +128,9 @@ func (j *Journal) Close() error {
 // Path is the file's path.
 func (j *Journal) Path() string { return j.file.Name() }
 
+// SinceBoot is true if the journal is of the boot that runs.
+func (j *Journal) SinceBoot() bool { return j.Header.BootID == j.boot }
+
 // Token is the token of a step for name.
 func (j *Journal) Token(name string) string { return j.Header.Token + ":" + name }
 
@@ -137,7 +150,11 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 // MakeFolder makes a step that is a folder, Path. What is there already is not the step's, and stays:
 // the error is fs.ErrExist then.
 func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
-	if Inode(step.Path) != 0 {
+	inode, err := Inode(step.Path)
+	if err != nil {
+		return err
+	}
+	if inode != 0 {
 		return &fs.PathError{Op: "mkdir", Path: step.Path, Err: fs.ErrExist}
 	}
 	id, err := j.Begin(step)
@@ -150,7 +167,11 @@ func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
 		}
 		return err
 	}
-	return j.Done(id, Learnt{Inode: Inode(step.Path)})
+	learnt, err := Learn(step.Path)
+	if err != nil {
+		return err
+	}
+	return j.Done(id, learnt)
 }
 
 // Begin journals the intent of a step and returns its number. On an error the step

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/kernel/boot"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // fake records which steps of these kinds are undone, and does nothing else.
@@ -68,7 +70,7 @@ func undo(t *testing.T, j *Journal, which func(Entry) bool, fail ...int) (*fake,
 func start(t *testing.T) (*Journal, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal")
-	j, err := Create(path, Header{Lab: "l", Prefix: "p", BootID: boot.ID(), Token: "t"})
+	j, err := Create(path, Header{Lab: "l", Prefix: "p", Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,14 +256,21 @@ func TestWhatSomebodyElseMadeIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	inode := func(path string) uint64 {
+		inode, err := Inode(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inode
+	}
 	j, _ := start(t)
 	for _, made := range []struct {
 		Step
 		inode uint64
 	}{
-		{Step{Kind: KindDirectory, Path: theirs}, Inode(theirs) + 1},
-		{Step{Kind: KindSymlink, Path: link, Target: "/ours"}, Inode(link)},
-		{Step{Kind: KindDirectory, Path: used}, Inode(used)},
+		{Step{Kind: KindDirectory, Path: theirs}, inode(theirs) + 1},
+		{Step{Kind: KindSymlink, Path: link, Target: "/ours"}, inode(link)},
+		{Step{Kind: KindDirectory, Path: used}, inode(used)},
 		{Step{Kind: KindDirectory, Path: filepath.Join(dir, "absent")}, 0},
 		{Step{Kind: KindSymlink, Path: filepath.Join(dir, "absent")}, 0},
 		{Step{Kind: KindTree, Path: filepath.Join(dir, "absent")}, 0},
@@ -275,12 +284,27 @@ func TestWhatSomebodyElseMadeIsLeftAlone(t *testing.T) {
 		t.Error(err)
 	}
 	for _, path := range []string{theirs, link, used} {
-		if Inode(path) == 0 {
+		if !labtest.There(t, path) {
 			t.Errorf("%s is gone", path)
 		}
 	}
 	if len(notes) != 2 {
 		t.Errorf("notes: %q", notes)
+	}
+}
+
+// TestWhatCannotBeLookedAtIsNotAbsent: it would be made, and removed as ours.
+func TestWhatCannotBeLookedAtIsNotAbsent(t *testing.T) {
+	loop := filepath.Join(t.TempDir(), "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	if inode, err := Inode(filepath.Join(loop, "theirs")); inode != 0 || !errors.Is(err, unix.ELOOP) {
+		t.Errorf("%d, %v", inode, err)
+	}
+	j, _ := start(t)
+	if err := j.MakeFolder(Step{Kind: KindTree, Path: filepath.Join(loop, "theirs")}, 0o755); !errors.Is(err, unix.ELOOP) || len(j.Entries()) > 0 {
+		t.Errorf("%v, journalled %v", err, j.Entries())
 	}
 }
 
@@ -304,7 +328,7 @@ func TestAFolderThatWasThereStays(t *testing.T) {
 	if err := j.Undo(context.Background(), nil, nil); err != nil {
 		t.Error(err)
 	}
-	if Inode(filepath.Join(theirs.Path, "data")) == 0 || Inode(ours.Path) != 0 {
-		t.Errorf("of theirs inode %d is left, of ours %d", Inode(filepath.Join(theirs.Path, "data")), Inode(ours.Path))
+	if theirs, ours := labtest.There(t, filepath.Join(theirs.Path, "data")), labtest.There(t, ours.Path); !theirs || ours {
+		t.Errorf("theirs is left: %v, ours: %v", theirs, ours)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"nines.dev/nines/kernel/boot"
 )
 
 // line is one line after the header: an intent, a done or an undone.
@@ -39,8 +41,12 @@ func (j *Journal) append(value any) error {
 
 // read takes all whole lines. If the last line is torn, its step was never made.
 func read(file *os.File) (*Journal, error) {
+	id, err := boot.ID()
+	if err != nil {
+		return nil, err
+	}
 	in := bufio.NewReaderSize(file, 1<<20)
-	j := &Journal{nextID: 1, entries: map[int]*Entry{}}
+	j := &Journal{boot: id, nextID: 1, entries: map[int]*Entry{}}
 	for number := 1; ; number++ {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"nines.dev/nines/fault"
-	"nines.dev/nines/kernel/boot"
 )
 
 // Undo undoes the steps that which selects (nil selects all): the processes first, then the
@@ -17,7 +16,7 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 	if note == nil {
 		note = func(string) {}
 	}
-	rebooted := j.Header.BootID != boot.ID()
+	rebooted := !j.SinceBoot()
 	byID := map[int]Entry{}
 	ending := map[Ender][]Entry{}
 	var removing []Entry

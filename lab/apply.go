@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -32,11 +31,15 @@ var errUnfinished = errors.New("the lab was not finished")
 // errWhole is a lab that has to be made again as a whole.
 var errWhole = errors.New("the lab is made again")
 
-// rebuilds is true if all of the lab has to be made again: with another isolation every node would
-// change its control groups, all links and names hang on the fabric, and the host's scripts run before
-// and after all else.
-func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) bool {
-	return l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive()
+// rebuilds is true if all of the lab has to be made again: with another isolation, or one that others
+// have broken, every node would change its control groups, all links and names hang on the fabric, and
+// the host's scripts run before and after all else.
+func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
+	if l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive() {
+		return true, nil
+	}
+	broken, err := l.isolationFaults()
+	return len(broken) > 0, err
 }
 
 // Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
@@ -88,11 +91,15 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	if err != nil {
 		return Changes{}, err
 	}
-	if _, err := os.Stat(l.state.settings()); errors.Is(err, fs.ErrNotExist) {
+	if !l.state.finished() {
 		return Changes{}, errUnfinished
 	}
 	*l = *now
-	if l.rebuilds(options.Plan, options.Scripts) {
+	whole, err := l.rebuilds(options.Plan, options.Scripts)
+	if err != nil {
+		return Changes{}, err
+	}
+	if whole {
 		// Without its settings a lab counts as unfinished.
 		return Changes{}, errors.Join(errWhole, os.Remove(l.state.settings()))
 	}
@@ -112,11 +119,11 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 // Changes says what Apply would change: what Compare finds, and what has died or is not as planned,
 // which is rebuilt. The texts are those of the other plan's scripts.
 func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
-	if l.rebuilds(to, texts) {
-		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil
+	if whole, err := l.rebuilds(to, texts); whole || err != nil {
+		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), err
 	}
 	to = keepNames(l.plan, to)
-	faults, err := l.Faults()
+	faults, err := l.allFaults()
 	if err != nil {
 		return Changes{}, err
 	}
@@ -160,6 +167,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 		}
 	}
 	changes.Power = changes.Power || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == powerAgain })
+	changes.Tuning = changes.Tuning || has(tuneAgain, l.name)
 	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
 	var added []string
 	for _, name := range changes.AddedNodes {

@@ -40,14 +40,14 @@ func (b *builder) startFabric() error {
 
 // directory makes a directory on the host that others may use too.
 func (b *builder) directory(path string) error {
-	if journal.Inode(path) != 0 {
-		return nil
+	if inode, err := journal.Inode(path); inode != 0 || err != nil {
+		return err
 	}
 	return b.journal.Make(journal.Step{Kind: journal.KindDirectory, Path: path}, func() (journal.Learnt, error) {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return journal.Learnt{}, err
 		}
-		return journal.Learnt{Inode: journal.Inode(path)}, nil
+		return journal.Learn(path)
 	})
 }
 
@@ -57,14 +57,18 @@ func (b *builder) nameNamespace(nodeName, hostName, namespace string) error {
 		Kind: journal.KindSymlink, Node: nodeName,
 		Path: filepath.Join(netnsDir, hostName), Target: namespace,
 	}
-	if journal.Inode(step.Path) != 0 {
+	inode, err := journal.Inode(step.Path)
+	if err != nil {
+		return err
+	}
+	if inode != 0 {
 		return taken(step.Path, b.plan.Prefix)
 	}
 	return b.journal.Make(step, func() (journal.Learnt, error) {
 		if err := os.Symlink(step.Target, step.Path); err != nil {
 			return journal.Learnt{}, err
 		}
-		return journal.Learnt{Inode: journal.Inode(step.Path)}, nil
+		return journal.Learn(step.Path)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,9 +27,7 @@ type Checked struct {
 
 // Check holds a lab against its plan, part by part.
 func (l *Lab) Check() ([]Checked, error) {
-	faults, err := l.Faults()
-	changed, unread := l.hostFaults()
-	faults = append(faults, changed...)
+	faults, err := l.allFaults()
 	list := []Checked{{Part: "fabric"}}
 	for _, n := range l.plan.Nodes {
 		list = append(list, Checked{Part: "node " + n.Name, Stopped: l.Stopped(n.Name)})
@@ -62,7 +61,17 @@ func (l *Lab) Check() ([]Checked, error) {
 		}
 		list[i].Problem = strings.TrimPrefix(list[i].Problem, "; ")
 	}
-	return list, errors.Join(err, unread)
+	return list, err
+}
+
+// allFaults are Faults, and Untuned.
+func (l *Lab) allFaults() ([]Fault, error) {
+	faults, err := l.Faults()
+	untuned, unread := l.Untuned()
+	if untuned != nil {
+		faults = append(faults, *untuned)
+	}
+	return faults, errors.Join(err, unread)
 }
 
 // The parts of the host that a lab changes.
@@ -95,8 +104,9 @@ func (l *Lab) Faults() ([]Fault, error) {
 	devices, unseen := l.deviceFaults(faults)
 	servers, unreached := l.deadSSHServers()
 	ports, unasked := l.portFaults(slices.Concat(faults, devices))
-	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers),
-		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached)
+	shared, unlooked := l.isolationFaults()
+	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers, shared),
+		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached, unlooked)
 }
 
 // isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
@@ -143,22 +153,39 @@ func deadNode(n plan.Node) Fault {
 	}
 }
 
-// hostFaults says what others have changed since of what the lab changed on the host. A running
-// trial has its own witnesses for these.
-func (l *Lab) hostFaults() ([]Fault, error) {
-	var faults []Fault
-	if plan.Partitions(l.plan.Isolation) {
-		set, err := l.Isolation()
-		if err != nil {
-			return nil, err
-		}
-		if problem := compareGroups(set.Groups, isolate.Look(l.plan).Groups); problem != "" {
-			faults = append(faults, Fault{Of: partIsolation, Part: partIsolation, Problem: problem, remedy: remakeLab, target: l.name})
-		}
+// isolationFaults says how others have changed the control groups that keep the lab's CPUs for it. That of
+// a node that is dead, stopped or no longer planned may be gone with it.
+func (l *Lab) isolationFaults() ([]Fault, error) {
+	if !plan.Partitions(l.plan.Isolation) {
+		return nil, nil
 	}
+	set, err := l.Isolation()
+	if err != nil {
+		return nil, err
+	}
+	now, err := isolate.Look(l.plan)
+	if err != nil {
+		return nil, err
+	}
+	set.Groups = slices.DeleteFunc(set.Groups, func(g isolate.Group) bool {
+		of := filepath.Base(g.Path)
+		return of != l.plan.Prefix &&
+			!slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.HostName == of && l.Alive(n.Name) })
+	})
+	problem := compareGroups(set.Groups, now.Groups)
+	if problem == "" {
+		return nil, nil
+	}
+	return []Fault{{Of: partIsolation, Part: partIsolation, Problem: problem, remedy: remakeLab, target: l.name}}, nil
+}
+
+// Untuned says what others have changed since of the host's tuning; nil if it is as the lab has set it. It
+// is no fault of the lab's own: Apply sets it again, but others may change it as often, so a trial is
+// noisy by it, and the lab stays.
+func (l *Lab) Untuned() (*Fault, error) {
 	tuning, err := l.inspectTuning()
 	if tuning == nil || err != nil {
-		return faults, err
+		return nil, err
 	}
 	var changed []string
 	for _, s := range tuning.Settings {
@@ -166,10 +193,10 @@ func (l *Lab) hostFaults() ([]Fault, error) {
 			changed = append(changed, fmt.Sprintf("%s was set to %q and is %q", s.Path, s.Set, s.Now))
 		}
 	}
-	if len(changed) > 0 {
-		faults = append(faults, Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), remedy: remakeLab, target: l.name})
+	if len(changed) == 0 {
+		return nil, nil
 	}
-	return faults, nil
+	return &Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), remedy: tuneAgain, target: l.name}, nil
 }
 
 // compareGroups says how the lab's control groups differ from what was set up. It is pure.

@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/kernel/replace"
 )
 
 // Down removes the lab; it returns when all of it is gone.
@@ -164,7 +165,7 @@ func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
 		return nil
 	}
 	err := h.journal.Undo(ctx, note, nil)
-	if isFull(err) && h.folder.Delete(h.state.folders()) == nil {
+	if replace.IsFull(err) && h.folder.Delete(h.state.folders()) == nil {
 		err = h.journal.Undo(ctx, note, nil)
 	}
 	return err

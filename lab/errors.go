@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/replace"
 )
 
 // StateError means that a file of the labs' state could not be written.
@@ -22,7 +23,7 @@ type StateError struct {
 func (e *StateError) Error() string {
 	remedy := ""
 	switch {
-	case isFull(e.Err):
+	case replace.IsFull(e.Err):
 		remedy = "; free some space there, or keep the labs elsewhere (NINES_STATE_DIR=…)"
 	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.EROFS):
 		remedy = "; keep the labs elsewhere (NINES_STATE_DIR=…)"
@@ -42,9 +43,6 @@ func aboutState(err error) error {
 	return err
 }
 
-// isFull is true if something did not fit on a disk.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
-
 // fullState returns the first of an error's causes, if each cause is a file below the labs' folder
 // that did not fit on the disk.
 func fullState(err error) *StateError {
@@ -61,7 +59,7 @@ func fullState(err error) *StateError {
 		return first
 	}
 	var file *fs.PathError
-	if !errors.As(err, &file) || !isFull(file) {
+	if !errors.As(err, &file) || !replace.IsFull(file) {
 		return nil
 	}
 	if below, other := filepath.Rel(Root(), file.Path); other != nil || !filepath.IsLocal(below) {

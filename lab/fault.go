@@ -29,6 +29,7 @@ const (
 	powerAgain
 	loginAgain
 	adjustNode
+	tuneAgain
 )
 
 func (f Fault) Error() string { return f.Problem }

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
-	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/test/labtest"
 )
 
 // foreignLabs makes what others may have put where labs are, in a state folder of the test's own,
@@ -37,7 +37,7 @@ func foreignLabs(t *testing.T) map[string]string {
 	}
 	begin := func(dir, lab string) {
 		t.Helper()
-		j, err := journal.Create(filepath.Join(dir, "journal.jsonl"), journal.Header{Lab: lab, BootID: boot.ID()})
+		j, err := journal.Create(filepath.Join(dir, "journal.jsonl"), journal.Header{Lab: lab})
 		if err == nil {
 			err = j.Close()
 		}
@@ -96,11 +96,11 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 		t.Error(err)
 	}
 	for what, path := range data {
-		if journal.Inode(path) == 0 {
+		if !labtest.There(t, path) {
 			t.Errorf("what %s lost %s", what, path)
 		}
 	}
-	if journal.Inode(filepath.Join(Root(), "labs", "link")) == 0 {
+	if !labtest.There(t, filepath.Join(Root(), "labs", "link")) {
 		t.Error("the link is gone")
 	}
 }
@@ -124,7 +124,7 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbguest", BootID: boot.ID()})
+	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbguest"})
 	if err == nil {
 		err = j.Close()
 	}
@@ -136,7 +136,7 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range append(theirs, filepath.Join(outside, "file")) {
-		if journal.Inode(path) == 0 {
+		if !labtest.There(t, path) {
 			t.Errorf("%s is gone", path)
 		}
 	}
@@ -162,7 +162,7 @@ func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(s.dir, 0o700), os.Mkdir(dir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbdamaged", BootID: boot.ID()})
+	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbdamaged"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +187,8 @@ func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(s.journal(), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Down(context.Background(), "tbdamaged"); err != nil || journal.Inode(dir) != 0 || journal.Inode(s.dir) != 0 {
-		t.Errorf("without the line: %v; left %d %d", err, journal.Inode(dir), journal.Inode(s.dir))
+	if _, err := Down(context.Background(), "tbdamaged"); err != nil || labtest.There(t, dir) || labtest.There(t, s.dir) {
+		t.Errorf("without the line: %v; left %v %v", err, labtest.There(t, dir), labtest.There(t, s.dir))
 	}
 }
 
@@ -200,7 +200,7 @@ func TestDownAllGoesOn(t *testing.T) {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		j, err := journal.Create(s.journal(), journal.Header{Lab: name, BootID: boot.ID()})
+		j, err := journal.Create(s.journal(), journal.Header{Lab: name})
 		if err == nil {
 			err = j.Close()
 		}

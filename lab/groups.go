@@ -38,7 +38,11 @@ func (b *builder) writeIsolation(groups *isolate.Lab) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(b.state.isolation(), groups.State().After(before))
+	now, err := groups.State()
+	if err != nil {
+		return err
+	}
+	return writeJSON(b.state.isolation(), now.After(before))
 }
 
 // steer moves the interrupts of the nodes' own devices near their nodes. New links may bring new
@@ -59,7 +63,7 @@ func (l *Lab) Isolation() (isolate.State, error) {
 	var s isolate.State
 	text, err := os.ReadFile(l.state.isolation())
 	if errors.Is(err, fs.ErrNotExist) {
-		return isolate.Look(l.plan), nil // a lab without nodes, or of another version of nines
+		return isolate.Look(l.plan) // a lab without nodes, or of another version of nines
 	}
 	if err != nil {
 		return s, fmt.Errorf("read the lab's isolation: %w", err)

@@ -83,7 +83,10 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if in.Isolation, err = l.Isolation(); err != nil {
 		return nil, err
 	}
-	now := isolate.Look(l.plan)
+	now, err := isolate.Look(l.plan)
+	if err != nil {
+		return nil, err
+	}
 	in.Isolation.Groups, in.Isolation.HostCPUs = now.Groups, now.HostCPUs
 	if in.Tuning, err = l.inspectTuning(); err != nil {
 		return nil, err

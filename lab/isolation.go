@@ -8,12 +8,6 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// isolates is true for a lab that isolates CPUs of the host, or may do so.
-func isolates(name string) bool {
-	lab, err := Open(name)
-	return err == nil && plan.Partitions(lab.plan.Isolation)
-}
-
 // isolationOf is the part of a plan's isolation that cannot change while a lab runs.
 func isolationOf(p *plan.Plan) any {
 	return struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -41,6 +42,10 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 		nines(exit.Done, "", "up", file)
 		nines(exit.Wrong, "is up already", "up", file)
 		nines(exit.Done, "", "apply", file)
+		breakIsolation(t)
+		nines(exit.Failed, "control group", "check", "tbisolated")
+		nines(exit.Done, "", "apply", file)
+		nines(exit.Done, "", "check", "tbisolated")
 		// A start that is killed before its last step leaves no settings.
 		if err := os.Remove(stateOf("tbisolated").settings()); err != nil {
 			t.Fatal(err)
@@ -63,6 +68,26 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
 			t.Errorf("%s: the host has changed:\n%s", degree, strings.Join(changes, "\n"))
 		}
+	}
+}
+
+// breakIsolation has somebody else take the CPUs of the lab's groups for all.
+func breakIsolation(t *testing.T) {
+	t.Helper()
+	lab, err := Open("tbisolated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := isolate.Look(lab.plan)
+	if err != nil || len(now.Groups) == 0 {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	file, value := "cpuset.cpu_exclusive", "0"
+	if _, err := os.Stat(filepath.Join(now.Groups[0].Path, file)); err != nil {
+		file, value = "cpuset.cpus.partition", "member"
+	}
+	if err := os.WriteFile(filepath.Join(now.Groups[0].Path, file), []byte(value), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

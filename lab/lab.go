@@ -54,8 +54,11 @@ func Open(name string) (*Lab, error) {
 		return nil, explainUnseen(err, name)
 	}
 	p, err := s.readPlan()
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("lab %q was not finished: %w; nines down %s removes it", name, err, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lab %q: %w; use the nines that made it, or nines down %s removes it", name, err, name)
 	}
 	l := &Lab{name: name, state: s, plan: p, restarts: &restartLog{}}
 	l.take(j)
@@ -171,8 +174,15 @@ func statusOf(name string) Status {
 	if j, err := journal.Read(s.journal()); err == nil {
 		status.Prefix = j.Header.Prefix
 	}
-	lab, err := Open(name)
-	if err == nil {
+	lab, unread := Open(name)
+	if s.finished() {
+		status.Condition = ConditionUp
+		if info, err := os.Stat(s.settings()); err == nil {
+			status.Started = info.ModTime()
+		}
+	}
+	switch {
+	case unread == nil:
 		status.Nodes, status.Links = len(lab.plan.Nodes), len(lab.plan.Links)
 		for _, n := range lab.plan.Nodes {
 			switch {
@@ -182,9 +192,7 @@ func statusOf(name string) Status {
 				status.DeadNodes = append(status.DeadNodes, n.Name)
 			}
 		}
-		if info, err := os.Stat(s.settings()); err == nil {
-			status.Condition = ConditionUp
-			status.Started = info.ModTime()
+		if status.Condition == ConditionUp {
 			// What nobody can read is said by check.
 			nodes, _ := lab.Health()
 			for _, n := range nodes {
@@ -195,11 +203,13 @@ func statusOf(name string) Status {
 					status.Healthy++
 				}
 			}
-			faults, _ := lab.Faults()
+			faults, _ := lab.allFaults()
 			for _, fault := range faults {
 				status.Faults = append(status.Faults, fault.Problem)
 			}
 		}
+	case status.Condition == ConditionUp:
+		status.Faults = append(status.Faults, unread.Error())
 	}
 	locked, owner := flock.IsHeld(s.lock()), readOwner(s.measured())
 	switch {
@@ -207,17 +217,14 @@ func statusOf(name string) Status {
 		status.Condition, status.PID = ConditionMeasuring, owner.PID
 	case locked:
 		status.Condition = ConditionChanging
-	case owner.PID != 0 && !owner.alive():
+	case owner.dead():
 		status.Condition, status.PID = ConditionOrphaned, owner.PID
 	}
 	return status
 }
 
 // Finished is true once all of the lab has been made.
-func (l *Lab) Finished() bool {
-	_, err := os.Stat(l.state.settings())
-	return err == nil
-}
+func (l *Lab) Finished() bool { return l.state.finished() }
 
 // Alive is true while a node runs.
 func (l *Lab) Alive(nodeName string) bool {

@@ -25,8 +25,7 @@ func takeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error
 		var held *flock.HeldError
 		switch {
 		case err == nil:
-			// On a full disk the lock goes without our process id: down must work there.
-			if err := l.Sign(); err != nil && !isFull(err) {
+			if err := l.Sign(); err != nil {
 				return nil, errors.Join(err, l.Free())
 			}
 			return l, nil

@@ -1,9 +1,11 @@
 package lab
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +30,40 @@ func lxc(t testing.TB) {
 	t.Helper()
 	_, err := exec.LookPath("lxc-start")
 	labtest.Require(t, "lxc", err == nil)
+}
+
+// TestNothingOfLXCsOwnStays: the control groups that LXC makes once and keeps, and the folders of its locks.
+func TestNothingOfLXCsOwnStays(t *testing.T) {
+	labtest.Root(t)
+	labtest.WholeHost(t) // no other lab's monitor ends meanwhile
+	lxc(t)
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := func() (there []string) {
+		for _, h := range hierarchies {
+			if path := filepath.Join(h.Mount, "lxc.pivot"); labtest.There(t, path) {
+				there = append(there, path)
+			}
+		}
+		return there
+	}
+	locks := filepath.Join("/run/lxc/lock", os.Getenv("NINES_STATE_DIR"))
+	before := groups()
+	lab := up(t, mixedLab)
+	if !labtest.There(t, locks) {
+		t.Errorf("LXC has no locks in %s: nothing is proven", locks)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if after := groups(); !slices.Equal(after, before) {
+		t.Errorf("the groups of monitors that end were %v, and are %v", before, after)
+	}
+	if labtest.There(t, locks) {
+		t.Errorf("%s is left", locks)
+	}
 }
 
 func TestContainerIsAMachineOfItsOwn(t *testing.T) {

@@ -27,9 +27,8 @@ func checkManagement(p *plan.Plan) error {
 
 // managedAlike is true if another lab's management network overlaps that of a plan. That lab may not
 // have got as far as a route.
-func managedAlike(other string, p *plan.Plan) bool {
-	theirs, err := stateOf(other).readPlan()
-	if err != nil || theirs.Management == nil || p.Management == nil {
+func managedAlike(theirs, p *plan.Plan) bool {
+	if theirs.Management == nil || p.Management == nil {
 		return false
 	}
 	a, errA := netip.ParsePrefix(theirs.Management.Subnet)

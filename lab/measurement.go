@@ -46,8 +46,12 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
+	bootID, err := boot.ID()
+	if err != nil {
+		return nil, err
+	}
 	o := owner{
-		PID: self.PID, StartTicks: self.StartTicks, BootID: boot.ID(),
+		PID: self.PID, StartTicks: self.StartTicks, BootID: bootID,
 		Since: time.Now(), Experiment: experiment,
 	}
 	for _, p := range plans {
@@ -119,7 +123,7 @@ func (m *Measurement) End() error {
 
 // forgetDeadMeasurement removes the file of a measurement whose process died before End.
 func forgetDeadMeasurement() error {
-	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+	if !readOwner(measurementFile()).dead() {
 		return nil
 	}
 	// Another measurement may be starting; it writes the file while it holds the registry.
@@ -128,7 +132,7 @@ func forgetDeadMeasurement() error {
 		return err
 	}
 	defer func() { _ = registry.Free() }()
-	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+	if !readOwner(measurementFile()).dead() {
 		return nil
 	}
 	return absentIsFine(os.Remove(measurementFile()))
@@ -172,11 +176,16 @@ func (o owner) describe(pid int) string {
 	return "another process is about to measure"
 }
 
-// alive is true while the measuring process runs.
+// alive is true while the measuring process runs, and where nobody can tell: only the lab of one that
+// is certainly dead may be removed.
 func (o owner) alive() bool {
-	return o.PID != 0 && o.BootID == boot.ID() &&
+	id, err := boot.ID()
+	return o.PID != 0 && (err != nil || o.BootID == id) &&
 		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
 }
+
+// dead is true for a process that measured, and has ended.
+func (o owner) dead() bool { return o.PID != 0 && !o.alive() }
 
 // lockLab takes a lab's lock; its error says if the lab is being measured.
 func lockLab(s state, name string) (*flock.Lock, error) {

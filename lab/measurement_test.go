@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -130,6 +133,60 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 		t.Errorf("a measurement in a lab that is up = %v, want exit code 2", err)
 	}
 	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds no lock
+}
+
+// TestARefusedMeasurementNamesTheProcess: also in the moment before the other has written what it measures,
+// and on a full disk, where neither a file nor a signature is.
+func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
+	labtest.Root(t)
+	if err := makeFolderOfLabs(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := takeLock(measurementLock(), "other.yaml", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func() string {
+		t.Helper()
+		_, err := BeginMeasurement(context.Background(), "tbrefused", []*plan.Plan{planOf(t, pairLab("tbrefused", ""))})
+		if err == nil || !strings.HasSuffix(err.Error(), "and two measurements at once would disturb each other; wait for it, or end it") {
+			t.Errorf("begun beside another: %v", err)
+		}
+		return fmt.Sprint(err)
+	}
+	self := fmt.Sprintf("process %d is ", os.Getpid())
+	if said := refused(); !strings.HasPrefix(said, self+"about to measure, ") {
+		t.Error(said)
+	}
+	id, err := proc.Of(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bootID, err := boot.ID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := owner{PID: id.PID, StartTicks: id.StartTicks, BootID: bootID, Since: time.Now(), Experiment: "other.yaml"}
+	if err := writeJSON(measurementFile(), o); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(); !strings.HasPrefix(said, self+`measuring experiment "other.yaml" since `) {
+		t.Error(said)
+	}
+	// Of an earlier one, which died.
+	o.PID++
+	if err := writeJSON(measurementFile(), o); err != nil {
+		t.Fatal(err)
+	}
+	if said := refused(); !strings.HasPrefix(said, self+"about to measure, ") {
+		t.Error(said)
+	}
+	if said := (owner{}).describe(0); said != "another process is about to measure" {
+		t.Error(said)
+	}
+	if err := errors.Join(os.Remove(measurementFile()), held.Free()); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestAContainerCannotMakeUsWriteElsewhere places a symbolic link in the folder that containers

@@ -6,12 +6,43 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
+
+// TestALabThatCannotBeReadIsUp: one whose plan another nines has written is no remains of a start, and goes
+// only by down.
+func TestALabThatCannotBeReadIsUp(t *testing.T) {
+	labtest.Root(t)
+	const text = "name: tbforeign\ntopology: {nodes: {a: {}}}\n"
+	lab := up(t, text)
+	if err := os.WriteFile(lab.state.plan(), []byte(`{"nodes": 7}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status := statusOf(lab.Name())
+	if status.Condition != ConditionUp || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "nines down tbforeign") {
+		t.Errorf("it is listed as %+v", status)
+	}
+	if _, err := Up(context.Background(), UpOptions{Plan: planOf(t, text)}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
+		t.Errorf("another of that name: %v", err)
+	}
+	other := planOf(t, "name: tbother\ntopology: {nodes: {a: {}}}\n")
+	other.Isolation = spec.IsolationPartition
+	if err := vacant(other); err == nil || !strings.Contains(err.Error(), lab.state.plan()) {
+		t.Errorf("another that isolates: %v", err)
+	}
+	if !lab.Alive("a") {
+		t.Error("its node has ended")
+	}
+	if _, err := Down(context.Background(), lab.Name()); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestOthersDoNotWaitForAHostTeardown: what a killed nines left is undone by the next up of the same name,
 // or by the next measurement, and its host_teardown may take minutes. Meanwhile other labs come and go.

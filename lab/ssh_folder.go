@@ -51,8 +51,8 @@ func (b *builder) sshdFolder(n plan.Node, r *node.Running) error {
 	step := journal.Step{Kind: KindSSHDFolder, Path: sshdFolder, Target: sshdLedger, Name: b.journal.Path()}
 	for _, e := range b.journal.Entries() {
 		if e.Kind == KindSSHDFolder {
-			if journal.Inode(sshdFolder) != 0 {
-				return nil
+			if inode, err := journal.Inode(sshdFolder); inode != 0 || err != nil {
+				return err
 			}
 			step = e.Step // somebody has removed it
 		}
@@ -88,7 +88,10 @@ func useSSHDFolder(step journal.Step) error {
 			use.Labs = map[string]bool{}
 		}
 		use.Labs[step.Name] = true
-		inode := journal.Inode(step.Path)
+		inode, err := journal.Inode(step.Path)
+		if err != nil {
+			return err
+		}
 		if inode != 0 {
 			// One that another has made in place of ours is not ours.
 			use.Made = use.Made && (use.Inode == 0 || use.Inode == inode)
@@ -101,7 +104,9 @@ func useSSHDFolder(step journal.Step) error {
 		if err := os.Mkdir(step.Path, 0o755); err != nil {
 			return err
 		}
-		use.Inode = journal.Inode(step.Path)
+		if use.Inode, err = journal.Inode(step.Path); err != nil {
+			return err
+		}
 		return save()
 	})
 }
@@ -114,7 +119,10 @@ func leaveSSHDFolder(_ context.Context, u journal.Undoing) error {
 			return nil // it never came so far, or has left before
 		}
 		delete(use.Labs, u.Name)
-		inode := journal.Inode(u.Path)
+		inode, err := journal.Inode(u.Path)
+		if err != nil {
+			return err
+		}
 		if len(use.Labs) == 0 && use.Made && inode != 0 && (use.Inode == 0 || use.Inode == inode) {
 			if hasSSHServer() {
 				u.Notef("%s is left, as an SSH server of the host runs, which may use it", u.Path)

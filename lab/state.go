@@ -87,6 +87,13 @@ func (s state) readPlan() (*plan.Plan, error) {
 	return &p, nil
 }
 
+// finished is false only for a lab that has certainly not been made whole, or not been changed to the end:
+// one of which nobody can tell must not pass for the remains of a start.
+func (s state) finished() bool {
+	_, err := os.Stat(s.settings())
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 func (s state) writePlan(p *plan.Plan) error { return writeJSON(s.plan(), p) }
 
 // The plan and the experiment hold the env of nodes, which may have passwords in it, so only the

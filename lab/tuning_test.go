@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
@@ -148,6 +149,41 @@ func TestTunedCPUsAreThoseOfNodesEnginesAndPrograms(t *testing.T) {
 	}
 }
 
+// TestATuningThatOthersUndidIsSetAgain: check, ls and apply see it.
+func TestATuningThatOthersUndidIsSetAgain(t *testing.T) {
+	labtest.Root(t)
+	before := hostSettings(t)
+	lab := up(t, tunedLab)
+	tuned, err := lab.inspectTuning()
+	if err != nil || len(tuned.Settings) == 0 {
+		t.Fatalf("%+v, %v", tuned, err)
+	}
+	if faults := statusOf(lab.Name()).Faults; len(faults) > 0 {
+		t.Errorf("before: %q", faults)
+	}
+	undone := tuned.Settings[0]
+	if err := setting.Write(undone.Path, undone.Old); err != nil {
+		t.Fatal(err)
+	}
+	if faults := statusOf(lab.Name()).Faults; len(faults) != 1 || !strings.Contains(faults[0], undone.Path) {
+		t.Errorf("the list of labs has the faults %q", faults)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("a trial would lose its network over it: %v, %v", faults, err)
+	}
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, tunedLab), Experiment: []byte(tunedLab)})
+	if err != nil || !changes.Tuning || len(changes.ReplacedNodes)+len(changes.AddedNodes) > 0 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	if bad, err := lab.Untuned(); bad != nil || err != nil {
+		t.Errorf("after apply: %v, %v", bad, err)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	sameSettings(t, before)
+}
+
 // A lab with tuning whose up is killed at any step leaves no setting behind.
 func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 	labtest.Root(t)
@@ -187,6 +223,33 @@ func TestTuneKilledAtEveryPoint(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("after %s", said)
 		}
+	})
+}
+
+// TestRevertGoesOnAfterErrors: what nines tune apply has changed comes back, though steps of revert fail.
+func TestRevertGoesOnAfterErrors(t *testing.T) {
+	labtest.Root(t)
+	before := hostSettings(t)
+	c := newCrasherOf(t, tunedLab, tunedLab)
+	profile := filepath.Join(t.TempDir(), "small.yaml")
+	text := "settings: {vm.stat_interval: 7, vm.swappiness: 55, cpu_dma_latency: 1000}\n"
+	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	labtest.UndoErrors(t, labtest.Undone{
+		Make: func() { c.run(0, "tune", "apply", "--file", profile) },
+		Undo: func(environment []string) (int, string) { return c.try(environment, c.binary, "tune", "revert") },
+		Gone: func(what string) {
+			sameSettings(t, before)
+			left, err := os.ReadDir(c.stateDir)
+			if held := holders(t); err != nil || len(left) != 1 || left[0].Name() != "tune.lock" || len(held) > 0 {
+				t.Errorf("left in the state folder: %v, %v; still held by %v", left, err, held)
+			}
+			if t.Failed() {
+				t.Fatal(what)
+			}
+		},
+		Steps: 3,
 	})
 }
 

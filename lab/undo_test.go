@@ -14,6 +14,9 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -21,9 +24,6 @@ import (
 // These tests let the taking down of a lab fail, where the crash tests kill it. Each time the same
 // must hold: what exits with 0 has left nothing, and after any other exit the next down, without
 // faults, leaves nothing.
-
-// undoErrors are numbers of errors that a step of undo may meet.
-var undoErrors = []unix.Errno{unix.EMFILE, unix.ENOSPC, unix.EIO, unix.EINTR, unix.ENOMEM}
 
 // try runs a command of nines, and returns its exit code and what it said.
 func (c *crasher) try(environment []string, command ...string) (code int, said string) {
@@ -112,6 +112,13 @@ topology:
 traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io: batch}
 `
 		}, 5},
+		{"hugepages", func(t *testing.T) string {
+			labtest.Hugepages(t)
+			lxc(t)
+			counts, err := hugepages.Of(0, 2<<20).Read()
+			labtest.Require(t, fmt.Sprintf("hugepages (%v)", err), err == nil)
+			return strings.Replace(bypassLab(2*(counts.Reserved+32)), "name: tbcrashby", "name: tbundohuge", 1)
+		}, 5},
 		{"ovs", func(t *testing.T) string {
 			needOVS(t, "ovs")
 			return strings.Replace(ovsStar("ovs", 2, 1500), "name: tbstar", "name: tbundoovs", 1)
@@ -156,33 +163,40 @@ topology:
 // undoneAfterErrors lets every step of the undo of a lab fail, of which there are steps at least, then in
 // the long form each alone.
 func (c *crasher) undoneAfterErrors(lab string, steps int) {
-	t := c.t
-	t.Helper()
-	var numbers []string
-	for _, number := range undoErrors {
-		numbers = append(numbers, strconv.Itoa(int(number)))
-	}
-	with := func(point, errors, list string) []string {
-		return []string{"NINES_FAULT_AT=" + point, "NINES_FAULT_ERRORS=" + errors, "NINES_FAULT_LIST=" + list}
-	}
-	list := filepath.Join(t.TempDir(), "points")
-	c.run(0, "up", c.whole)
-	code, said := c.try(with("all", strings.Join(numbers, ","), list), c.binary, "down", lab)
-	if code != 1 || strings.Count(said, "fault before undoing") < steps || !strings.Contains(said, "fault before ending processes") {
-		t.Errorf("every step failed, and down exited with %d: %s", code, said)
-	}
-	c.finish(lab, "down without a step that worked", code, said)
-	if !labtest.Long() {
-		return
-	}
-	text, err := os.ReadFile(list)
+	c.t.Helper()
+	labtest.UndoErrors(c.t, labtest.Undone{
+		Make: func() { c.run(0, "up", c.whole) },
+		Undo: func(environment []string) (int, string) { return c.try(environment, c.binary, "down", lab) },
+		Gone: c.gone, Steps: steps,
+	})
+}
+
+// TestDownOfAnIsolatedLabGoesOnAfterErrors is the same for what a lab with CPUs of its own changes of the
+// whole host. The other tests of such labs are for the virtual laboratory, where no nines with fault points
+// is; this one runs alone, as all else gets one CPU less meanwhile.
+func TestDownOfAnIsolatedLabGoesOnAfterErrors(t *testing.T) {
+	labtest.QuietCore(t)
+	labtest.Root(t)
+	labtest.WholeHost(t)
+	h, err := isolate.Find(isolate.CPUSet)
+	labtest.Require(t, "cpusets of version 1", err == nil && h.Version == 1)
+	inventory, err := host.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range strings.Count(string(text), "\n") + 4 { // and the removal of the folder, which was not reached
-		c.run(0, "up", c.whole)
-		code, said := c.try(with(strconv.Itoa(i+1), numbers[i%len(numbers)], ""), c.binary, "down", lab)
-		c.finish(lab, fmt.Sprintf("down with an error at point %d", i+1), code, said)
+	labtest.Require(t, "two CPUs", len(inventory.AllowedCPUs) >= 2)
+	const text = `
+name: tbundoiso
+isolation: isolated
+topology:
+  nodes: {a: {runtime: netns, cpus: 1}, b: {runtime: netns}}
+  links: [{name: v, endpoints: ["a:v", "b:v"]}]
+`
+	before := takeSnapshot(t)
+	c := newCrasherOf(t, text, text)
+	c.undoneAfterErrors("tbundoiso", 5)
+	if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+		t.Errorf("the host has changed:\n%s", strings.Join(changes, "\n"))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
@@ -163,6 +162,10 @@ func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 	if err := h.open(p.Name); err != nil {
 		return nil, false, err
 	}
+	if h.journal != nil && h.state.finished() && !readOwner(h.state.measured()).dead() {
+		// Another process had its lock when it was listed.
+		return nil, false, errors.Join(upAlready(p.Name), h.free())
+	}
 	if h.journal != nil {
 		return h, true, nil
 	}
@@ -191,7 +194,7 @@ func (h *holding) begin(options UpOptions) error {
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	var err error
 	h.journal, err = journal.Create(h.state.journal(), journal.Header{
-		Lab: p.Name, Prefix: p.Prefix, BootID: boot.ID(), Token: "nines-" + hex.EncodeToString(token),
+		Lab: p.Name, Prefix: p.Prefix, Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return errors.Join(aboutState(err), remove())
@@ -212,23 +215,35 @@ func vacant(plans ...*plan.Plan) error {
 		return err
 	}
 	for _, other := range labs {
+		// A lab without a plan has made nothing yet.
+		theirs, err := stateOf(other.Name).readPlan()
+		if errors.Is(err, fs.ErrNotExist) {
+			theirs, err = &plan.Plan{}, nil
+		}
 		for _, p := range plans {
 			switch {
 			case other.Name == p.Name && other.Condition == ConditionUp:
-				return exit.Wrongf("lab %q is up already; nines apply changes it, nines down %s removes it", p.Name, p.Name)
-			case other.Name != p.Name && other.Prefix == p.Prefix:
+				return upAlready(p.Name)
+			case other.Name == p.Name:
+			case err != nil && (p.Management != nil || plan.Partitions(p.Isolation)):
+				return fmt.Errorf("find out what lab %q has of this host: %w; use the nines that made it, or nines down %s", other.Name, err, other.Name)
+			case other.Prefix == p.Prefix:
 				return exit.Wrongf("lab %q would begin its names with %q, and so does lab %q, which is up; set another prefix in the file, or nines down %s",
 					p.Name, p.Prefix, other.Name, other.Name)
-			case other.Name != p.Name && managedAlike(other.Name, p):
+			case err == nil && managedAlike(theirs, p):
 				return exit.Wrongf("the management network of lab %q would have the subnet %s, and that of lab %q, which is up, overlaps it; plan again where nines chose it, else name another (--set management.subnet=10.200.0.0/24)",
 					p.Name, p.Management.Subnet, other.Name)
-			case other.Name != p.Name && isolates(other.Name) && plan.Partitions(p.Isolation):
+			case err == nil && plan.Partitions(theirs.Isolation) && plan.Partitions(p.Isolation):
 				return fmt.Errorf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, and only one lab can; nines down %s, or --set isolation=affinity",
 					p.Name, p.Isolation, other.Name, other.Name)
 			}
 		}
 	}
 	return nil
+}
+
+func upAlready(name string) error {
+	return exit.Wrongf("lab %q is up already; nines apply changes it, nines down %s removes it", name, name)
 }
 
 // taken is the error for a name that already exists on the host, from a lab in another state
@@ -246,7 +261,12 @@ func untaken(p *plan.Plan) error {
 		names = append(names, n.HostName)
 	}
 	for _, name := range names {
-		if path := filepath.Join(netnsDir, name); journal.Inode(path) != 0 {
+		path := filepath.Join(netnsDir, name)
+		inode, err := journal.Inode(path)
+		if err != nil {
+			return err
+		}
+		if inode != 0 {
 			return taken(path, p.Prefix)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
 )
 
@@ -284,7 +285,7 @@ func (w *watcher) write() error {
 	}
 	// A full disk keeps nobody from watching; the next change tries again.
 	if err := writeJSON(w.lab.state.health(), now); err != nil {
-		if !isFull(err) {
+		if !replace.IsFull(err) {
 			return err
 		}
 		return nil

@@ -193,6 +193,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.steal, o.throttled = after.since(before)
+	if o.untuned, err = untuned(b.lab); err != nil {
+		return result.Record{}, err
+	}
 	received, err := readReception(b.lab)
 	if err != nil {
 		return result.Record{}, err

@@ -24,12 +24,10 @@ const (
 	// leave their deepest idle state within 0.3 ms, laptops within 0.7 to 2.6 ms (exit_latency in
 	// the kernel's drivers/idle/intel_idle.c).
 	maxWake = time.Millisecond
-	// maxStealShare and maxRunDelayShare limit the kernel's own counts of the same.
+	// maxStealShare and maxRunDelayShare limit the kernel's own counts of the same. The engine leaves
+	// out of its run delay what each switch to a thread that slept takes (engine/role/waits.h).
 	maxStealShare    = 1e-3
 	maxRunDelayShare = 1e-3
-	// switchCost is what the kernel counts as run delay each time that it wakes a thread on an idle
-	// CPU: from the interrupt that makes the thread runnable until the switch to it.
-	switchCost = 5 * time.Microsecond
 	// maxDriftPPM is how much the TSC's rate may change within a trial: 50 µs per second.
 	maxDriftPPM = 50
 	// maxLagShare is the lag of the median packet, as a fraction of the trial, from which the
@@ -52,6 +50,8 @@ type evidence struct {
 	// faults are the parts of the lab that died, and its virtual machines whose times mean
 	// nothing.
 	faults []lab.Fault
+	// untuned is what others have changed of the host's tuning; empty if nothing.
+	untuned string
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// whole is the trial including warm-up and drain; the gap meters and the kernel's counters
@@ -113,8 +113,8 @@ func (e evidence) shortfall(share float64) string {
 	switch {
 	case e.txFailed > 0:
 		return "the interface refused the rest"
-	case e.waited() > half:
-		return fmt.Sprintf("other work kept the engine from its CPU for %v", round(e.waited()))
+	case e.details.WaitedNs > half:
+		return fmt.Sprintf("other work kept the engine from its CPU for %v", round(e.details.WaitedNs))
 	case len(e.details.Gaps) > 0 && e.details.Gaps[0].TotalNs > half: // the generator's is the first
 		return fmt.Sprintf("its CPU was taken away for %v", round(e.details.Gaps[0].TotalNs))
 	default:
@@ -151,7 +151,7 @@ func disturbances(e evidence) []string {
 	if share(e.details.StealNs) > maxStealShare {
 		say("the hypervisor took %v from the measuring CPUs", round(e.details.StealNs))
 	}
-	if waited := e.waited(); share(waited) > maxRunDelayShare {
+	if waited := e.details.WaitedNs; share(waited) > maxRunDelayShare {
 		say("measuring threads waited %v for a CPU that ran something else", round(waited))
 	}
 	for _, program := range e.details.Programs {
@@ -161,6 +161,9 @@ func disturbances(e evidence) []string {
 	}
 	for _, t := range starved(e.details.Receive) {
 		say("the polling thread %s had its CPU for %.1f %% of the time, so softirqs and timers received instead; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
+	}
+	if e.untuned != "" {
+		reasons = append(reasons, e.untuned)
 	}
 	if e.details.ThrottledNs > 0 {
 		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))
@@ -172,12 +175,6 @@ func disturbances(e evidence) []string {
 		say("%d packets arrived damaged or were not of this trial", e.details.InvalidPackets)
 	}
 	return reasons
-}
-
-// waited is how long measuring threads waited for other work on their CPUs: their run delay without what
-// each switch to them takes. A thread that sleeps until packets come is switched to for each of them.
-func (e evidence) waited() int64 {
-	return max(e.details.RunDelayNs-int64(e.details.Runs)*int64(switchCost), 0)
 }
 
 // stopped tells whether the kernel stopped a real-time thread by design: its longest gap is that of

@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 		{"loss is a finding, not noise", func(e *evidence) { e.trial.RxPackets = 9_000 }, result.Clean, ""},
 		{"a few unsent at the very end", func(e *evidence) { e.trial.TxPackets = 9_995 }, result.Clean, ""},
 		{"offered too little", func(e *evidence) { e.trial.TxPackets = 9_900 }, result.Invalid, "99.00 %"},
-		{"offered too little for want of a CPU", func(e *evidence) { e.trial.TxPackets = 5_000; e.details.RunDelayNs = 5e8 }, result.Invalid, "from its CPU for 500ms"},
+		{"offered too little for want of a CPU", func(e *evidence) { e.trial.TxPackets = 5_000; e.details.WaitedNs = 5e8 }, result.Invalid, "from its CPU for 500ms"},
 		{"offered too little, stolen", func(e *evidence) {
 			e.trial.TxPackets = 5_000
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", TotalNs: 6e8}}
@@ -52,6 +52,7 @@ func TestJudge(t *testing.T) {
 		{"an unusable clock", func(e *evidence) { e.details.TSC.Nonstop = false }, result.Invalid, "time stamp counter"},
 		{"clocks that disagree", func(e *evidence) { e.details.EarlyPackets = 2 }, result.Invalid, "2 packets arrived before"},
 		{"a switch that died", func(e *evidence) { e.faults = []lab.Fault{{Problem: "ovs-vswitchd of link l1 has died"}} }, result.Invalid, "ovs-vswitchd of link l1 has died"},
+		{"a host that others have tuned", func(e *evidence) { e.untuned = "others have changed the host's tuning: x" }, result.Noisy, "others have changed"},
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
 		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: this affects the tail above p99.8"},
@@ -79,17 +80,17 @@ func TestJudge(t *testing.T) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 2_400_000}}}
 		}, result.Noisy, "loop: CPU 1 woke it 2.4ms after its timer at the longest, of 10801 times"},
 		{"ordinary switches to a thread that sleeps", func(e *evidence) {
-			e.details.Runs, e.details.RunDelayNs = 1000, 3e6
+			e.details.Runs, e.details.RunDelayNs = 10_000, 3e7
 		}, result.Clean, ""},
 		{"other work before some of many switches", func(e *evidence) {
-			e.details.Runs, e.details.RunDelayNs = 1000, 8e6
+			e.details.Runs, e.details.RunDelayNs, e.details.WaitedNs = 10_000, 3e7, 3e6
 		}, result.Noisy, "waited 3ms"},
 		{"ordinary wake-ups while others ran", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Wakes: &result.Wakes{Count: 10_801, TotalNs: 4e8, MaxNs: 210_000}}}
-			e.details.RunDelayNs = 3e6
+			e.details.WaitedNs = 3e6
 		}, result.Noisy, "waited 3ms"},
 		{"steal", func(e *evidence) { e.details.StealNs = 2e7 }, result.Noisy, "hypervisor took 20ms"},
-		{"run delay", func(e *evidence) { e.details.RunDelayNs = 3e6 }, result.Noisy, "waited 3ms"},
+		{"run delay", func(e *evidence) { e.details.WaitedNs = 3e6 }, result.Noisy, "waited 3ms"},
 		{"a switch kept from its CPU", func(e *evidence) {
 			e.details.Programs = []result.ProgramDelay{{Link: "wire", Kind: "testpmd", RunDelayNs: 2e7}}
 		}, result.Noisy, "testpmd of link wire waited 20ms"},

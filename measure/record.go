@@ -22,7 +22,9 @@ type observation struct {
 	isolation *result.Isolation
 	// tuning is the host settings that were changed; nil if nothing was requested.
 	tuning *result.Tuning
-	toCPU  int
+	// untuned is what others have changed of it since; empty if nothing.
+	untuned string
+	toCPU   int
 	// forwarders are the engines on the path, by node.
 	forwarders []forwarder
 	steal      time.Duration
@@ -87,7 +89,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.outcome.Faults, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.outcome.Faults, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil
@@ -129,6 +131,7 @@ func details(o observation, measured time.Duration) result.Details {
 		TSC:          tsc(tx.TSC, rx.TSC),
 		RunDelayNs:   tx.RunDelayNs,
 		Runs:         tx.Runs,
+		WaitedNs:     tx.WaitedNs,
 		StealNs:      int64(o.steal),
 		ThrottledNs:  int64(o.throttled),
 		Programs:     o.programs,
@@ -152,6 +155,7 @@ func details(o observation, measured time.Duration) result.Details {
 	} else {
 		d.RunDelayNs += rx.RunDelayNs
 		d.Runs += rx.Runs
+		d.WaitedNs += rx.WaitedNs
 		d.Gaps = append(d.Gaps, gapMeter("generate", o.fromCPU, tx.Scheduling, tx.Gaps), gapMeter("sink", o.toCPU, rx.Scheduling, rx.Gaps))
 		d.Drops = counters(d.Drops, "sink", rx.Drops)
 	}

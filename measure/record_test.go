@@ -30,11 +30,11 @@ func pairObservation() observation {
 			Started: time.Unix(1, 7),
 			Tx: client.TrialResult{
 				IntendedPackets: 100, TxPackets: 100, MeasuredStartNs: 50, EndNs: 50 + 1e9,
-				SendLag: samples(100), Spacing: samples(99), TSC: good, Runs: 5, RunDelayNs: 7,
+				SendLag: samples(100), Spacing: samples(99), TSC: good, Runs: 5, RunDelayNs: 7, WaitedNs: 4,
 				Rate: [][4]uint64{{0, 100, 100, 0}},
 			},
 			Rx: client.TrialResult{
-				RxPackets: 98, DuplicatePackets: 1, ReorderedPackets: 2, Runs: 6, RunDelayNs: 3,
+				RxPackets: 98, DuplicatePackets: 1, ReorderedPackets: 2, Runs: 6, RunDelayNs: 3, WaitedNs: 1,
 				Latency: samples(98), FromTx: samples(98), TSC: good,
 				Drops:    []client.Counter{{Name: "rx_ring_full", Count: 2}, {Name: "rx_error", Count: 0}},
 				Rate:     [][4]uint64{{0, 0, 0, 97}, {1, 0, 0, 1}},
@@ -52,7 +52,7 @@ func TestRecordOfAPair(t *testing.T) {
 	if r.Trial.LostPackets != 2 || r.Trial.OfferedPPS != 100 || r.Trial.Repeat != 2 || r.Details.ReceivedPPS != 98 {
 		t.Errorf("trial = %+v", r.Trial)
 	}
-	if r.Details.RunDelayNs != 10 || r.Details.Runs != 11 || len(r.Details.Gaps) != 2 || r.Details.StartedUnixNs != 1e9+7 {
+	if r.Details.RunDelayNs != 10 || r.Details.Runs != 11 || r.Details.WaitedNs != 5 || len(r.Details.Gaps) != 2 || r.Details.StartedUnixNs != 1e9+7 {
 		t.Errorf("details = %+v", r.Details)
 	}
 	wantDrops := []result.Counter{{Name: "sink rx_ring_full", Count: 2}}

@@ -52,6 +52,13 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	for _, setting := range b.lab.Settings() {
 		rec.Details.Devices = append(rec.Details.Devices, result.Device(setting))
 	}
+	noise, err := untuned(b.lab)
+	if err != nil {
+		return result.Record{}, err
+	}
+	if noise != "" {
+		rec.Trial.Verdict, rec.Trial.Reasons = result.Noisy, []string{noise}
+	}
 	if err := b.addDamage(ctx, &rec); err != nil {
 		return result.Record{}, err
 	}

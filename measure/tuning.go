@@ -7,6 +7,15 @@ import (
 	"nines.dev/nines/result"
 )
 
+// untuned says what others have changed of the host's tuning since the lab has set it; empty if nothing.
+func untuned(l *lab.Lab) (string, error) {
+	changed, err := l.Untuned()
+	if changed == nil || err != nil {
+		return "", err
+	}
+	return "others have changed the host's tuning: " + changed.Problem, nil
+}
+
 // tuningOf returns the part of a lab's host tuning that its results record.
 func tuningOf(l *lab.Lab) (*result.Tuning, error) {
 	applied, err := l.Tuning()

@@ -41,8 +41,9 @@ type Details struct {
 	// RunDelayNs is how long measuring threads were runnable but waiting.
 	RunDelayNs int64 `json:"run_delay_ns"`
 	// Runs is how often they got a CPU; 0: unknown. Each time a part of RunDelayNs passes, also where
-	// nothing else wants the CPU.
-	Runs uint64 `json:"runs,omitempty"`
+	// nothing else wants the CPU. WaitedNs is the rest, in which the CPU ran something else.
+	Runs     uint64 `json:"runs,omitempty"`
+	WaitedNs int64  `json:"waited_ns,omitempty"`
 	// ThrottledNs is how long cgroups were throttled by their CPU quota.
 	ThrottledNs int64 `json:"throttled_ns"`
 	// Recording is set if every packet was to be recorded.

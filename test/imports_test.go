@@ -29,9 +29,9 @@ var mayImport = map[string][]string{
 	"terminal/command": {"terminal"},
 
 	"kernel/boot":      {},
-	"kernel/flock":     {},
+	"kernel/flock":     {"kernel/replace"},
 	"kernel/replace":   {"fault"},
-	"kernel/ledger":    {"kernel/flock", "kernel/replace"},
+	"kernel/ledger":    {"kernel/flock", "kernel/replace", "fault"},
 	"kernel/netns":     {},
 	"kernel/proc":      {},
 	"kernel/thread":    {},
@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"kernel/pci":       {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
 	"host":        {"terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/pci"},
-	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
+	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal", "kernel/ethtool"}, // ethtool: in its tests
 
 	"plan": {"spec", "host", "terminal"},
@@ -56,8 +56,8 @@ var mayImport = map[string][]string{
 	"power/redfish": {"power"},
 	// The journal knows nobody: who makes things registers how they are undone.
 	"journal":         {"fault", "kernel/boot"},
-	"journal/folder":  {"journal", "kernel/boot", "fault"},
-	"journal/process": {"journal", "kernel/boot", "kernel/netns", "kernel/proc"}, // boot: in its tests
+	"journal/folder":  {"journal", "fault"},
+	"journal/process": {"journal", "kernel/netns", "kernel/proc"},
 	"journal/setting": {"journal", "kernel/boot", "kernel/ledger", "fault"},
 
 	"busypoll":      makers,

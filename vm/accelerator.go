@@ -40,7 +40,10 @@ func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
 	}
 	_ = device.Close()
 	memo := filepath.Join(cache, "kvm")
-	question := boot.ID()
+	question, err := boot.ID()
+	if err != nil {
+		return Choice{}, err
+	}
 	if text, err := os.ReadFile(memo); err == nil {
 		asked, answer, _ := strings.Cut(string(text), "\n")
 		if asked == question {

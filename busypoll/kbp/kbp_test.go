@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,28 @@ ifindex name index napi kind group longest thread owned polls packets empty hand
 2 v1 1 0 tx 0 0 0 0 0 0 0 0 0
 3 v2 0 0 gone 7 50000 189 0 9 8 1 0 11
 `
+
+// TestAThreadThatCannotBeReadMayPoll: the module is not unloaded then.
+func TestAThreadThatCannotBeReadMayPoll(t *testing.T) {
+	root := t.TempDir()
+	for name, comm := range map[string]string{"7": "bash\n", "8": Name + "/eth0-1\n", "self": ""} {
+		if err := errors.Join(os.Mkdir(filepath.Join(root, name), 0o755), os.WriteFile(filepath.Join(root, name, "comm"), []byte(comm), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "9"), 0o755); err != nil { // has ended
+		t.Fatal(err)
+	}
+	if got, err := threadsBelow(root); err != nil || !slices.Equal(got, []int{8}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := os.Mkdir(filepath.Join(root, "9", "comm"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := threadsBelow(root); !errors.Is(err, unix.EISDIR) {
+		t.Errorf("one that cannot be read: %v, %v", got, err)
+	}
+}
 
 func TestListOfInstances(t *testing.T) {
 	got, err := parse(listed)

@@ -255,25 +255,36 @@ func stuck() string {
 }
 
 // Threads are the IDs of the polling threads in all network namespaces.
-func Threads() ([]int, error) {
+func Threads() ([]int, error) { return threadsBelow("/proc") }
+
+// threadsBelow fails if it cannot read one: the module must not be unloaded under a thread.
+func threadsBelow(root string) ([]int, error) {
+	processes, err := os.ReadDir(root)
+	if err != nil {
+		return nil, fmt.Errorf("list the threads that poll through the module: %w", err)
+	}
 	threads := []int{}
-	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is valid
-	for _, file := range files {
-		comm, err := os.ReadFile(file)
-		if err != nil || !strings.HasPrefix(string(comm), Name+"/") {
+	for _, process := range processes {
+		pid, err := strconv.Atoi(process.Name())
+		if err != nil {
 			continue
 		}
-		dir := filepath.Dir(file)
+		dir := filepath.Join(root, process.Name())
+		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the threads that poll through the module: %w", err)
+		}
+		if !strings.HasPrefix(string(comm), Name+"/") {
+			continue
+		}
 		// A user's process could have that name, but only kernel threads have no
 		// executable.
-		if _, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
-			continue
+		if _, err := os.Readlink(filepath.Join(dir, "exe")); err != nil {
+			threads = append(threads, pid)
 		}
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil {
-			return nil, err
-		}
-		threads = append(threads, pid)
 	}
 	return threads, nil
 }

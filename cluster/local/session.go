@@ -155,15 +155,18 @@ func (s Session) begin(r *Record) (*folder.Held, error) {
 
 // clear removes what a killed start has left; a whole cluster of that name is an error.
 func (s Session) clear(ctx context.Context, progress func(string)) error {
-	held, err := folder.Take(s.place())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	held, err := folder.TakeLeft(s.place(), func() (refusal, err error) {
+		r, err := s.Record()
+		switch {
+		case errors.As(err, new(*NotFoundError)):
+			return nil, nil // killed before it was written
+		case err == nil && r.Done:
+			refusal = exit.Wrongf("cluster %q is up already; nines cluster status shows it, nines cluster down removes it", s.Name)
+		}
+		return refusal, err
+	})
+	if held == nil || err != nil {
 		return err
-	}
-	if r, err := s.Record(); err == nil && r.Done && held.SinceBoot() {
-		return errors.Join(exit.Wrongf("cluster %q is up already; nines cluster status shows it, nines cluster down removes it", s.Name), held.Close())
 	}
 	if held.Journal != nil {
 		progress("removing what an earlier start left")

@@ -192,9 +192,11 @@ type TrialResult struct {
 	CPU             int    `json:"cpu"`
 	TID             int    `json:"tid"`
 	// Runs is how often the measuring thread got its CPU, RunDelayNs how long it was runnable without one
-	// before (/proc/thread-self/schedstat), between the trial's start and end.
+	// before (/proc/thread-self/schedstat), between the trial's start and end. Of that it waited WaitedNs
+	// for other work; the rest are the switches to it.
 	Runs       uint64 `json:"runs"`
 	RunDelayNs int64  `json:"run_delay_ns"`
+	WaitedNs   int64  `json:"waited_ns"`
 	// Scheduling is the measuring thread's policy: "SCHED_OTHER, nice 0".
 	Scheduling string `json:"scheduling"`
 

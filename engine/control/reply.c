@@ -231,6 +231,7 @@ json_t *reply_trial(const struct trial *t)
 		"measured_start_ns", (json_int_t)t->measured_start_ns, "end_ns",
 		number(clock_at_ns(&t->scale, t->end_ticks)), "cpu", t->cpu_ran, "tid", t->tid,
 		"runs", number(t->runs.count), "run_delay_ns", (json_int_t)t->runs.delay_ns);
+	json_object_set_new(o, "waited_ns", number(t->waited_ns));
 	json_object_set_new(o, "scheduling", json_string(t->scheduling));
 	json_t *drops = json_array(), *notes = json_array();
 	set_counts(o, t);

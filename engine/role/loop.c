@@ -2,13 +2,14 @@
  * The measuring thread of a trial: sends due packets, receives, and sleeps when there is nothing to
  * do and the ports allow it.
  *
- * A blocking thread really sleeps (on the receiving sockets, until the next intended send), so it
- * measures the latency of a receiver that must be woken. All memory that the loop touches was
- * allocated and faulted in before.
+ * A blocking thread really sleeps (on the receiving sockets, until the next intended send, or in a
+ * round trip until some time before it), so it measures the latency of a receiver that must be
+ * woken. All memory that the loop touches was allocated and faulted in before.
  */
 #include "role/sleeper.h"
 #include "role/thread.h"
 #include "role/trial.h"
+#include "role/waits.h"
 
 #include <inttypes.h>
 #include <unistd.h>
@@ -20,6 +21,11 @@ enum {
 	SLEEP_MAX_NS = 100000000,
 	/* How long to wait for room in a port that took nothing. */
 	FULL_SLEEP_NS = 1000000,
+	/* How long before a packet of a round trip its thread is awake: longer than an idle CPU
+	 * usually takes to come back. From one that has just come back a packet leaves more slowly:
+	 * half a round trip over a bridge took 49 us, and sockperf's, which spins, 37
+	 * (docs/performance.md). */
+	AWAKE_NS = 50000,
 };
 
 struct turn {
@@ -27,6 +33,7 @@ struct turn {
 	enum port_wait wait;
 	struct port *rx_only[1];
 	struct sleeper sleeper;
+	struct waits waits;
 	uint64_t linger_ticks;
 	uint64_t active_ticks; /* of the last packet */
 	bool drain_set;
@@ -63,6 +70,19 @@ static bool finished(struct turn *turn, uint64_t now)
 	return now >= turn->linger_ticks;
 }
 
+/* The moment from which the thread is awake for the next packet. One that blocks sleeps until the
+ * packet is due. In a round trip it is a client, for which only the wait for the answer counts: it
+ * sleeps while one is out, and is awake some time before it sends the next packet. */
+static uint64_t awake_from(const struct turn *turn)
+{
+	const struct trial *t = turn->t;
+	uint64_t due = t->sender.due_ticks, early = clock_ns_to_ticks(&t->scale, AWAKE_NS);
+	bool out = t->receiver.newest_ticks < t->sender.newest_ticks;
+	if (turn->wait != PORT_BLOCK || t->config.rx != t->config.tx || out || due < early)
+		return due;
+	return due - early;
+}
+
 /* The moment until which there is nothing to do but receive. */
 static uint64_t idle_until(const struct turn *turn, uint64_t now)
 {
@@ -72,7 +92,7 @@ static uint64_t idle_until(const struct turn *turn, uint64_t now)
 	uint64_t next = until;
 	if (t->config.tx && !s->done)
 		next = s->held_count ? now + clock_ns_to_ticks(&t->scale, FULL_SLEEP_NS)
-				     : s->due_ticks;
+				     : awake_from(turn);
 	else if (t->config.rx)
 		next = turn->linger_ticks ? turn->linger_ticks : t->drain_end_ticks;
 	return next < until ? next : until;
@@ -93,6 +113,7 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	if (turn->wait == PORT_BUSY_POLL && !(sleeper && sleeper_polls(&turn->sleeper)) &&
 	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
 		return;
+	waits_look(&turn->waits, now);
 	uint64_t timeout_ns = clock_ticks_to_ns(&t->scale, until - now);
 	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
 	int ready = sleeper ? sleeper_sleep(&turn->sleeper, timeout_ns)
@@ -135,7 +156,7 @@ void *trial_loop(void *arg)
 	}
 	thread_scheduling(t->scheduling, sizeof t->scheduling);
 	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd, t->config.tx);
-	t->runs = thread_runs();
+	waits_begin(&turn.waits, &t->scale);
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
 		trial_note(t, "eventfd refused a write");
@@ -169,7 +190,8 @@ void *trial_loop(void *arg)
 		now = clock_ticks();
 	}
 	t->end_ticks = clock_ticks();
-	t->runs = thread_runs_since(t->runs);
+	t->runs = waits_end(&turn.waits);
+	t->waited_ns = turn.waits.waited_ns;
 	uint32_t cpu;
 	clock_ticks_on(&cpu);
 	t->cpu_ran = (int)cpu;

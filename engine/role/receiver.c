@@ -86,6 +86,7 @@ unsigned receiver_step(struct trial *t)
 			refuse(r, verdict);
 			continue;
 		}
+		r->newest_ticks = payload.tx_ticks;
 		if (payload.stream != STREAM_MEASURED) {
 			r->warmup++;
 			continue;

@@ -170,6 +170,8 @@ static unsigned commit_held(struct trial *t)
 		return 0;
 	}
 	count_sent(t, s->held_id, due, stamps, (unsigned)taken);
+	if (taken > 0)
+		s->newest_ticks = stamps[taken - 1].ticks;
 	s->held_from += (unsigned)taken;
 	s->held_id += (uint32_t)taken;
 	s->held_count -= (unsigned)taken;

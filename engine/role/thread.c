@@ -110,21 +110,31 @@ void thread_scheduling(char *text, size_t size)
 		snprintf(text, size, "%s, nice %d", names[policy], getpriority(PRIO_PROCESS, 0));
 }
 
-struct thread_runs thread_runs(void)
+int thread_runs_open(void)
+{
+	return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+}
+
+struct thread_runs thread_runs_read(int fd)
 {
 	char text[128];
 	unsigned long long had, delay, count;
 	struct thread_runs runs = {0};
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return runs;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
 	if (n <= 0)
 		return runs;
 	text[n] = '\0';
 	if (sscanf(text, "%llu %llu %llu", &had, &delay, &count) == 3)
 		runs = (struct thread_runs){.count = count, .delay_ns = delay};
+	return runs;
+}
+
+struct thread_runs thread_runs(void)
+{
+	int fd = thread_runs_open();
+	struct thread_runs runs = thread_runs_read(fd);
+	if (fd >= 0)
+		close(fd);
 	return runs;
 }
 

@@ -33,7 +33,11 @@ struct thread_runs {
 	uint64_t count, delay_ns;
 };
 
+/* Where the kernel reports them for the calling thread, which closes it; -1: it does not. */
+int thread_runs_open(void);
+
 /* Of the thread's whole life; zeros if the kernel does not report it. */
+struct thread_runs thread_runs_read(int fd);
 struct thread_runs thread_runs(void);
 
 /* Since an earlier moment. */

@@ -63,6 +63,7 @@ struct sender {
 	uint32_t held_id; /* of the first one held */
 	uint8_t held_stream;
 	uint64_t last_tx_ticks; /* of stream 1; 0 before the first */
+	uint64_t newest_ticks; /* of any stream: the stamp of the last packet that left */
 	uint64_t failed;
 	struct histogram send_lag, spacing;
 	struct rate_counter offered, sent;
@@ -74,6 +75,7 @@ struct receiver {
 	struct port *port;
 	uint64_t last_poll_ticks;
 	uint64_t begin_ticks; /* earlier stamps are from an earlier trial */
+	uint64_t newest_ticks; /* the stamp of the last packet that came */
 	uint64_t invalid, warmup;
 	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
 	uint64_t early; /* received before they were sent, according to the clocks */
@@ -101,6 +103,7 @@ struct trial {
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
 	uint64_t intended;
 	struct thread_runs runs;
+	uint64_t waited_ns; /* of the runs' delay: for other work, see waits.h */
 	bool interrupted;
 	int tid, cpu_ran;
 	char scheduling[32]; /* of the measuring thread */

@@ -9,7 +9,6 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/test/labtest"
 )
@@ -17,7 +16,7 @@ import (
 func newApplier(t *testing.T) (Applier, string) {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: boot.ID(), Token: "tune-test-" + t.Name()})
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{Token: "tune-test-" + t.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 )
 
@@ -67,7 +66,7 @@ func orphaned(root, holder string) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty)
 	}
-	return j.Header.BootID != boot.ID()
+	return !j.SinceBoot()
 }
 
 // held returns the error that another holds the host's settings.

@@ -147,16 +147,15 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 // clear makes way for an Apply: it refuses if a session is in force, and undoes a session
 // that was interrupted or is of an earlier boot.
 func (s Session) clear(ctx context.Context) error {
-	held, err := folder.Take(s.place())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	held, err := folder.TakeLeft(s.place(), func() (refusal, err error) {
+		applied, err := readApplied(s.dir())
+		if err == nil && applied.Done {
+			refusal = heldBy(applied)
+		}
+		return refusal, err
+	})
+	if held == nil || err != nil {
 		return err
-	}
-	applied, err := readApplied(s.dir())
-	if err == nil && applied.Done && held.SinceBoot() {
-		return errors.Join(heldBy(applied), held.Close())
 	}
 	return s.undo(ctx, held, nil)
 }

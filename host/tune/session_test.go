@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/test/labtest"
 )
 
 // newSession is a session on files that stand for settings.
@@ -103,13 +103,55 @@ func TestASecondApplySaysWhoHoldsTheHost(t *testing.T) {
 	}
 }
 
+// What is in force is not taken for what a killed apply left, only as its record cannot be read.
+func TestASessionThatCannotBeReadStays(t *testing.T) {
+	s, plan, _ := newSession(t)
+	if _, err := s.Apply(context.Background(), plan, "alice"); err != nil {
+		t.Fatal(err)
+	}
+	path := appliedPath(s.dir())
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(context.Background(), plan, "bob"); err == nil || !strings.Contains(err.Error(), "nines tune revert") {
+		t.Errorf("the error: %v", err)
+	}
+	for _, row := range plan.Settings {
+		if text := read(t, row.Path); text != row.Value+"\n" {
+			t.Errorf("%s is %q", row.Path, text)
+		}
+	}
+	if _, err := s.Revert(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRevertNeedsNoRoomOnADisk(t *testing.T) {
+	s, plan, before := newSession(t)
+	disk, fill := labtest.FullDisk(t, 64)
+	s.Root = filepath.Join(disk, "state")
+	plan.Settings = []Row{plan.Settings[0], plan.Settings[2]} // see TestASessionPutsEverythingBack
+	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	fill()
+	if _, err := s.Revert(context.Background(), func(note string) { t.Errorf("note: %s", note) }); err != nil {
+		t.Error(err)
+	}
+	for path, text := range before {
+		if read(t, path) != text {
+			t.Errorf("%s is %q, was %q", path, read(t, path), text)
+		}
+	}
+}
+
 func TestALabAndASessionExcludeEachOther(t *testing.T) {
 	s, plan, before := newSession(t)
 	dir := filepath.Join(s.Root, "labs", "mine")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{Lab: "mine", BootID: boot.ID()})
+	lab, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{Lab: "mine"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +273,7 @@ func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			j, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{BootID: boot.ID()})
+			j, err := journal.Create(filepath.Join(dir, folder.JournalName), journal.Header{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,7 +304,7 @@ func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
 	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(t.TempDir(), folder.JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: boot.ID(), Token: "nines-above"})
+	lab, err := journal.Create(filepath.Join(t.TempDir(), folder.JournalName), journal.Header{Lab: "above", Prefix: "above", Token: "nines-above"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/cpulist"
 )
 
@@ -69,7 +68,7 @@ func (s Session) Status() (Status, error) {
 		return status, nil
 	case err != nil:
 		return status, err
-	case j.Header.BootID != boot.ID():
+	case !j.SinceBoot():
 		return status, nil // the reboot reset the settings
 	}
 	applied, err := readApplied(s.dir())

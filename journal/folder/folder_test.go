@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/test/labtest"
 )
 
 func newPlace(t *testing.T) Place {
@@ -60,7 +61,7 @@ func TestAFolderIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{made, p.Path()} {
-		if journal.Inode(path) != 0 {
+		if labtest.There(t, path) {
 			t.Errorf("%s is still there", path)
 		}
 	}
@@ -83,9 +84,65 @@ func TestAStartThatWasKilledEarlyIsRemoved(t *testing.T) {
 		if err != nil || held.Journal != nil || held.SinceBoot() {
 			t.Fatalf("%v: %+v, %v", left, held, err)
 		}
-		if err := held.Undo(context.Background(), nil); err != nil || journal.Inode(p.Path()) != 0 {
+		if err := held.Undo(context.Background(), nil); err != nil || labtest.There(t, p.Path()) {
 			t.Errorf("%v: not removed: %v", left, err)
 		}
+	}
+}
+
+// TestOnlyWhatIsCertainlyLeftIsTaken: a start that was killed is undone, but nothing whole, and nothing of
+// which nobody can tell.
+func TestOnlyWhatIsCertainlyLeftIsTaken(t *testing.T) {
+	whole, unreadable := errors.New("it runs"), errors.New("too many open files")
+	for _, c := range []struct {
+		begun, earlier bool
+		refusal, err   error
+		want           error
+		taken          bool
+	}{
+		{},
+		{begun: true, taken: true},
+		{begun: true, err: fs.ErrNotExist, taken: true},
+		{begun: true, refusal: whole, want: whole},
+		{begun: true, err: unreadable, want: unreadable},
+		{begun: true, earlier: true, refusal: whole, taken: true},
+		{begun: true, earlier: true, err: unreadable, taken: true},
+	} {
+		p := newPlace(t)
+		if c.begun {
+			begin(t, p, c.earlier)
+		}
+		held, err := TakeLeft(p, func() (error, error) { return c.refusal, c.err })
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || (held != nil) != c.taken {
+			t.Errorf("%+v: %v, %v", c, held, err)
+		}
+		if c.err == unreadable && err != nil && !strings.Contains(err.Error(), p.Again) {
+			t.Errorf("it does not say what to do: %v", err)
+		}
+		if held != nil {
+			if err := held.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// begin makes a folder with a journal, perhaps of an earlier boot.
+func begin(t *testing.T, p Place, earlier bool) {
+	t.Helper()
+	if err := os.MkdirAll(p.Path(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	header := journal.Header{Lab: p.Owner}
+	if earlier {
+		header.BootID = "earlier"
+	}
+	j, err := journal.Create(p.Journal(), header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -122,7 +179,7 @@ func TestWhatIsNotOursIsRefused(t *testing.T) {
 				t.Errorf("%s, %s: %v", verb, what, err)
 			}
 		}
-		if journal.Inode(theirs) == 0 {
+		if !labtest.There(t, theirs) {
 			t.Errorf("%s: %s is gone", what, theirs)
 		}
 	}

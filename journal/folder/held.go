@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 )
 
 // Held is a folder with its journal, both open. Whoever holds it has the owner's lock.
@@ -34,7 +33,7 @@ func Begin(p Place) (*Held, error) {
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	j, err := journal.Create(p.Journal(), journal.Header{
-		Lab: p.Owner, BootID: boot.ID(), Token: "nines-" + kind + "-" + hex.EncodeToString(token),
+		Lab: p.Owner, Token: "nines-" + kind + "-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		_ = os.Remove(p.Path()) // where it is empty
@@ -59,8 +58,31 @@ func Take(p Place) (*Held, error) {
 	return &Held{f, j}, nil
 }
 
+// TakeLeft is Take for a start that needs the place: it returns what has to be undone first, nil if
+// there is nothing. standing reads the owner's record and refuses what is whole and in force; it is not
+// asked for a folder of an earlier boot, nor for one without a journal. Its error may be fs.ErrNotExist:
+// the start was killed before it wrote a record. After any other nobody knows whether it is in force, so
+// nothing is undone.
+func TakeLeft(p Place, standing func() (refusal, err error)) (*Held, error) {
+	held, err := Take(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil || !held.SinceBoot() {
+		return held, err
+	}
+	refusal, err := standing()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		refusal = fmt.Errorf("read what is left of %s: %w; %s undoes it", p.What, err, p.Again)
+	}
+	if refusal != nil {
+		return nil, errors.Join(refusal, held.Close())
+	}
+	return held, nil
+}
+
 // SinceBoot is true if its journal is of the boot that runs.
-func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.Header.BootID == boot.ID() }
+func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.SinceBoot() }
 
 // Undo undoes the journal, removes the folder and closes both. note, which may be nil, is told what
 // stays as it is, and why.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/test/labtest"
 )
@@ -19,7 +18,7 @@ var kindCrowd = Register("test crowd", Traits{More: true})
 // for a kind with More all that hold the token; others stay.
 func TestProcessesAreEnded(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
-	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{BootID: boot.ID()})
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +46,32 @@ func TestProcessesAreEnded(t *testing.T) {
 	}
 	if !other.Alive() {
 		t.Error("one that is not ours was ended")
+	}
+}
+
+// TestAnUndoThatCanOpenNoFileForgetsNothing: it does not take the journal for one of an earlier boot, whose
+// processes are gone.
+func TestAnUndoThatCanOpenNoFileForgetsNothing(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	id := sleeper(t, "")
+	if err := Make(j, journal.Step{Name: "sleeper"}, func() (proc.Identity, error) { return id, nil }); err != nil {
+		t.Fatal(err)
+	}
+	labtest.WithoutFiles(t, func() {
+		if err := j.Undo(context.Background(), nil, nil); err == nil || len(j.Entries()) != 1 {
+			t.Errorf("%v, left %v", err, j.Entries())
+		}
+	})
+	if !id.Alive() {
+		t.Error("it was ended")
+	}
+	if err := j.Undo(context.Background(), nil, nil); err != nil || len(j.Entries()) > 0 || id.Alive() {
+		t.Errorf("later: %v, left %v", err, j.Entries())
 	}
 }
 

@@ -22,10 +22,12 @@ type ledgerFile struct {
 func (f *ledgerFile) Empty() bool { return len(f.Files) == 0 }
 
 // begin drops what was set before this boot, which has reset everything.
-func (f *ledgerFile) begin() {
-	if f.BootID != boot.ID() || f.Files == nil {
-		*f = ledgerFile{BootID: boot.ID(), Files: map[string][]layer{}}
+func (f *ledgerFile) begin() error {
+	id, err := boot.ID()
+	if err == nil && (f.BootID != id || f.Files == nil) {
+		*f = ledgerFile{BootID: id, Files: map[string][]layer{}}
 	}
+	return err
 }
 
 func at(path string) ledger.File { return ledger.File{Path: path, Mode: 0o644} }
@@ -33,10 +35,9 @@ func at(path string) ledger.File { return ledger.File{Path: path, Mode: 0o644} }
 // load reads a ledger; one that cannot be read counts as empty.
 func load(path string) *ledgerFile {
 	f := &ledgerFile{}
-	if at(path).Read(f) != nil {
-		f = &ledgerFile{}
+	if at(path).Read(f) != nil || f.begin() != nil {
+		return &ledgerFile{}
 	}
-	f.begin()
 	return f
 }
 
@@ -51,7 +52,9 @@ func withLedger(path string, f func(*lockedLedger) error) error {
 	l := &lockedLedger{ledgerFile: &ledgerFile{}}
 	return at(path).Change(l.ledgerFile, func(save func() error) error {
 		l.write = save
-		l.begin()
+		if err := l.begin(); err != nil {
+			return err
+		}
 		return f(l)
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 )
 
 // owners are several journals that set the same files, with one ledger.
@@ -27,7 +26,7 @@ func newOwners(t *testing.T) owners {
 
 func (o owners) journal(t *testing.T, lab string) *journal.Journal {
 	t.Helper()
-	j, err := journal.Create(filepath.Join(o.dir, lab+".journal"), journal.Header{Lab: lab, Prefix: lab, BootID: boot.ID(), Token: "nines-" + lab})
+	j, err := journal.Create(filepath.Join(o.dir, lab+".journal"), journal.Header{Lab: lab, Prefix: lab, Token: "nines-" + lab})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +153,7 @@ func TestTheHolderOfASettingIsNamed(t *testing.T) {
 		o := newOwners(t)
 		path := filepath.Join(o.dir, "pm_qos_resume_latency_us")
 		put(t, path, "0\n")
-		header.BootID, header.Token = boot.ID(), "nines-other"
+		header.Token = "nines-other"
 		other, err := journal.Create(filepath.Join(o.dir, "other"), header)
 		if err != nil {
 			t.Fatal(err)

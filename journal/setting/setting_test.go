@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 )
 
 func TestSettingsAreComparedAsTheKernelPrintsThem(t *testing.T) {
@@ -35,7 +34,7 @@ func TestSettingsAreComparedAsTheKernelPrintsThem(t *testing.T) {
 func settingFixture(t *testing.T, text string) (*journal.Journal, string) {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: boot.ID()})
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,9 @@ func restore(_ context.Context, u journal.Undoing) error {
 		if err != nil {
 			return err
 		}
-		fault.Point("after restoring a setting")
+		if err := fault.Fail("after restoring a setting"); err != nil {
+			return err
+		}
 		return shared.set(key, rest)
 	})
 }

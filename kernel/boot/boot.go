@@ -3,15 +3,26 @@
 package boot
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 )
 
-// ID is the boot ID, /proc/sys/kernel/random/boot_id (random(4)).
-func ID() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
+// known is the ID once it was read: a process sees only one boot.
+var known atomic.Pointer[string]
+
+// ID is the boot ID, /proc/sys/kernel/random/boot_id (random(4)). Without it nobody may take
+// a record for one of an earlier boot: what that names would be forgotten while it is there.
+func ID() (string, error) {
+	if id := known.Load(); id != nil {
+		return *id, nil
 	}
-	return strings.TrimSpace(string(id))
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("tell this boot from earlier ones: %w; try again when that can be read", err)
+	}
+	id := strings.TrimSpace(string(text))
+	known.Store(&id)
+	return id, nil
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/replace"
 )
 
 // Lock is a lock that is held.
@@ -121,11 +123,15 @@ func IsHeld(path string) bool {
 	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// Sign writes our process ID into the file, for processes that find it locked.
+// Sign writes our process ID into the file, for processes that find it locked. On a full disk the
+// lock goes without: an undo must work there.
 func (l *Lock) Sign() error {
 	err := l.file.Truncate(0)
 	if err == nil {
 		_, err = l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if replace.IsFull(err) {
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("write the lock: %w", err)

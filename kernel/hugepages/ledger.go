@@ -148,12 +148,15 @@ func (l Ledger) change(pool Pool, a *account, token string, by int, save func() 
 	if err := save(); err != nil {
 		return 0, err
 	}
-	fault.Point("before hugepages")
 	set := l.write
 	if set == nil {
 		set = Pool.set
 	}
-	if err := set(pool, a.Pending.To); err != nil {
+	err = fault.Fail("before hugepages")
+	if err == nil {
+		err = set(pool, a.Pending.To)
+	}
+	if err != nil {
 		return 0, errors.Join(err, a.settle(pool), save())
 	}
 	fault.Point("after hugepages")
@@ -184,10 +187,14 @@ func (a *account) settle(pool Pool) error {
 // transact runs f on a pool's account while it is locked, after releasing the claims of
 // labs that are gone.
 func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error) error {
+	id, err := boot.ID()
+	if err != nil {
+		return err
+	}
 	file := &ledgerFile{}
 	return ledger.File{Path: l.Path, Mode: 0o600}.Change(file, func(save func() error) error {
-		if file.BootID != boot.ID() || file.Pools == nil {
-			*file = ledgerFile{BootID: boot.ID(), Pools: map[Pool]*account{}}
+		if file.BootID != id || file.Pools == nil {
+			*file = ledgerFile{BootID: id, Pools: map[Pool]*account{}}
 		}
 		a := file.Pools[pool]
 		if a == nil {

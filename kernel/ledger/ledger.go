@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/fault"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/replace"
 )
@@ -59,8 +60,8 @@ func (l File) Read(content any) error {
 		return nil
 	}
 	if err == nil {
-		// Earlier versions wrote some ledgers in place: a killed process left an
-		// empty file, or the end of the old text after the new.
+		// A process that was killed while it wrote in place left the end of the old
+		// text after the new, and one of an earlier version an empty file.
 		err = errors.Join(json.NewDecoder(file).Decode(content), file.Close())
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -69,13 +70,29 @@ func (l File) Read(content any) error {
 	return nil
 }
 
-// Write replaces the ledger, for a caller that holds another lock.
+// Write replaces the ledger, for a caller that holds another lock. On a full disk it writes over the
+// old one, as an undo must work there.
 func (l File) Write(content any) error {
-	err := inFolder(l.Path, func() error { return replace.JSON(l.Path, content, l.Mode) })
+	err := fault.Fail("before writing a ledger")
+	if err == nil {
+		err = inFolder(l.Path, func() error { return replace.JSON(l.Path, content, l.Mode) })
+	}
+	if replace.IsFull(err) && l.over(content) == nil {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", l.Path, err)
 	}
 	return nil
+}
+
+// over writes over the ledger, in as little room as it can.
+func (l File) over(content any) error {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	return replace.Over(l.Path, append(text, '\n'))
 }
 
 // Remove removes the ledger, a temporary file of a killed process, and the folder if it is

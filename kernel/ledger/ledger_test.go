@@ -6,8 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
 )
 
 type names []string
@@ -89,6 +94,35 @@ func TestALedgerWrittenInPlaceIsRead(t *testing.T) {
 	}
 	if err := l.Read(&names{}); err == nil {
 		t.Error("half a ledger was read")
+	}
+}
+
+// TestAFullDiskKeepsNoEntry: an entry goes, and what is written over the old text is read.
+func TestAFullDiskKeepsNoEntry(t *testing.T) {
+	dir, fill := labtest.FullDisk(t, 4)
+	l := File{Path: filepath.Join(dir, "names.json"), Mode: 0o600}
+	change(t, l, func(names) names { return names{"first", "second", "third"} })
+	fill()
+	for _, want := range []names{{"second", "third"}, {"third"}, {"third", "fourth"}} {
+		change(t, l, func(names) names { return want })
+		var got names
+		if err := l.Read(&got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, and not %v: %v", got, want, err)
+		}
+	}
+	// What does not fit leaves the old text whole.
+	n := &names{}
+	err := l.Change(n, func(save func() error) error {
+		*n = append(*n, strings.Repeat("long", 2000))
+		return save()
+	})
+	var got names
+	if !errors.Is(err, unix.ENOSPC) || l.Read(&got) != nil || len(got) != 2 {
+		t.Errorf("after %v there is %v", err, got)
+	}
+	change(t, l, func(names) names { return nil })
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("beside what fills the disk: %v, %v", left, err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,11 +40,11 @@ func (n *Namespace) Cookie() (uint64, error) {
 
 // Find opens the namespace with the cookie: the one at path if it matches, otherwise one
 // among those of all processes and mounts. It returns nil if there is none: the namespace
-// is gone, or nothing that can be found keeps it.
+// is gone, or nothing that can be found keeps it. Where the path may not be looked at, that is
+// an error.
 func Find(path string, cookie uint64) (*Namespace, error) {
-	seen := map[uint64]bool{}
-	found, err := find(path, cookie, seen)
-	if found != nil || err != nil {
+	s := search{cookie: cookie, seen: map[uint64]bool{}}
+	if found, err := s.look(path); found != nil || err != nil {
 		return found, err
 	}
 	paths, err := Paths()
@@ -53,46 +52,67 @@ func Find(path string, cookie uint64) (*Namespace, error) {
 		return nil, err
 	}
 	for _, candidate := range paths {
-		if found, err = find(candidate, cookie, seen); found != nil || err != nil {
+		found, err := s.look(candidate)
+		// Without CAP_SYS_PTRACE not even root may look into a process that has more capabilities.
+		// The namespace that we once found was not one of those.
+		if found != nil || err != nil && !isRefused(err) {
 			return found, err
 		}
 	}
 	return nil, nil
 }
 
-func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) {
-	var st unix.Stat_t
-	err := unix.Stat(path, &st)
-	if isGone(err) || err == nil && seen[st.Ino] {
-		return nil, nil
+// search looks for a namespace.
+type search struct {
+	cookie uint64
+	// seen are the inodes of those that it has looked at.
+	seen map[uint64]bool
+}
+
+func (s *search) look(path string) (*Namespace, error) {
+	ns, err := s.open(path)
+	if isRefused(err) {
+		// So does /proc answer for a process that ends just now, too (proc_ns_get_link in
+		// fs/proc/namespaces.c). Once it has ended, there is nothing at its path.
+		ns, err = s.open(path)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("look for a network namespace at %s: %w", path, err)
-	}
-	seen[st.Ino] = true
-	ns, err := open(path)
 	if isGone(err) {
 		return nil, nil
 	}
-	if err != nil {
+	if ns == nil || err != nil {
 		return nil, err
 	}
 	its, err := ns.Cookie()
+	if err == nil && its == s.cookie {
+		return ns, nil
+	}
 	if errors.Is(err, unix.EINVAL) {
 		err = nil // a file that is not, or no longer, a namespace
-	} else if err == nil && its == cookie {
-		return ns, nil
 	}
 	return nil, errors.Join(err, ns.Close())
 }
 
-// isGone is true for the error of a process that has ended, and of a path that leads nowhere, or nowhere
-// for us. Any other error says nothing about what is there.
-func isGone(err error) bool {
-	return slices.ContainsFunc([]unix.Errno{unix.ENOENT, unix.ESRCH, unix.ENOTDIR, unix.EACCES, unix.EPERM}, func(number unix.Errno) bool {
-		return errors.Is(err, number)
-	})
+// open returns nil for one that was seen before.
+func (s *search) open(path string) (*Namespace, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return nil, fmt.Errorf("look for a network namespace at %s: %w", path, err)
+	}
+	if s.seen[st.Ino] {
+		return nil, nil
+	}
+	ns, err := open(path)
+	s.seen[st.Ino] = err == nil
+	return ns, err
 }
+
+// isGone is true for the error of a process that has ended, and of a path that leads nowhere. Any other
+// error says nothing about what is there.
+func isGone(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOTDIR)
+}
+
+func isRefused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }
 
 // Paths are where the host's network namespaces can be opened: their mount points, as
 // ip-netns(8) and container runtimes make them, and those of processes. The same namespace

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -56,6 +58,25 @@ func TestFindKnowsANamespaceAgain(t *testing.T) {
 	}
 	if found, err := Find("/no/such/path", cookie); found != nil || err != nil {
 		t.Errorf("one that is gone: %v, %v", found, err)
+	}
+}
+
+// TestWhatMayNotBeLookedAtIsNotGone: the namespace may still be at its path.
+func TestWhatMayNotBeLookedAtIsNotGone(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	hidden := filepath.Join(t.TempDir(), "hidden")
+	if err := os.Mkdir(hidden, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// A thread with the files of somebody else, of whom nothing is in the folder.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if _, err := unix.SetfsuidRetUid(65534); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = unix.SetfsuidRetUid(0) }()
+	if found, err := Find(filepath.Join(hidden, "ns"), 1); found != nil || !errors.Is(err, unix.EACCES) {
+		t.Errorf("found %v, %v", found, err)
 	}
 }
 

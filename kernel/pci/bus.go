@@ -39,9 +39,12 @@ func (b Bus) device(address string) string { return filepath.Join(b.Root, pciRoo
 func (b Bus) claims() string { return filepath.Join(b.Root, ClaimsDir) }
 
 // Exists tells whether the host has a function.
-func (b Bus) Exists(address string) bool {
+func (b Bus) Exists(address string) (bool, error) {
 	_, err := os.Lstat(b.device(address))
-	return err == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Lock serialises changes of a function, and of the VFs of a physical one, among all
@@ -67,16 +70,21 @@ func (b Bus) Driver(address string) string {
 }
 
 // Override is the only driver that may bind a function; empty for any that fits.
-func (b Bus) Override(address string) string {
-	text := b.read(address, "driver_override")
+func (b Bus) Override(address string) (string, error) {
+	text, err := b.read(address, "driver_override")
 	if text == "(null)" {
-		return ""
+		return "", err
 	}
-	return text
+	return text, err
 }
 
-func (b Bus) read(address, file string) string {
-	return files.Text(b.tree(), filepath.Join(pciRoot, address, file))
+// read is empty if a function has no such file.
+func (b Bus) read(address, file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(b.device(address), file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
 }
 
 // tree is where functions are read from.

@@ -33,6 +33,25 @@ func fakeBus(t *testing.T) Bus {
 	return b
 }
 
+// have is what a bus says of a function.
+func have[T any](t *testing.T, of func(address string) (T, error), address string) T {
+	t.Helper()
+	said, err := of(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+func thisBoot(t *testing.T) string {
+	t.Helper()
+	id, err := boot.ID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 func put(t *testing.T, b Bus, path, text string) {
 	t.Helper()
 	path = filepath.Join(b.Root, path)
@@ -85,8 +104,8 @@ func TestClaims(t *testing.T) {
 		t.Errorf("not free for its own: %v", err)
 	}
 	// Undoing a step of a lab that does not have the function changes nothing.
-	if err := b.Release(context.Background(), vf0, "", "2", State{Override: "vfio-pci"}); err != nil || b.Override(vf0) != "" {
-		t.Errorf("undone by another: %v, override %q", err, b.Override(vf0))
+	if err := b.Release(context.Background(), vf0, "", "2", State{Override: "vfio-pci"}); err != nil || have(t, b.Override, vf0) != "" {
+		t.Errorf("undone by another: %v, override %q", err, have(t, b.Override, vf0))
 	}
 	for range 2 {
 		if err := b.Release(context.Background(), vf0, "", "1", State{}); err != nil {
@@ -120,17 +139,17 @@ func TestClaims(t *testing.T) {
 // TestOverride: sysfs's "(null)" means none, and an empty line clears the override.
 func TestOverride(t *testing.T) {
 	b := fakeBus(t)
-	if got := b.Override(vf0); got != "" {
+	if got := have(t, b.Override, vf0); got != "" {
 		t.Errorf("override %q", got)
 	}
-	if err := b.SetOverride(vf0, DriverVFIO); err != nil || b.Override(vf0) != DriverVFIO {
-		t.Errorf("override %q, %v", b.Override(vf0), err)
+	if err := b.SetOverride(vf0, DriverVFIO); err != nil || have(t, b.Override, vf0) != DriverVFIO {
+		t.Errorf("override %q, %v", have(t, b.Override, vf0), err)
 	}
 	if err := os.Truncate(filepath.Join(b.device(vf0), "driver_override"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetOverride(vf0, ""); err != nil || b.Override(vf0) != "" {
-		t.Errorf("override %q, %v", b.Override(vf0), err)
+	if err := b.SetOverride(vf0, ""); err != nil || have(t, b.Override, vf0) != "" {
+		t.Errorf("override %q, %v", have(t, b.Override, vf0), err)
 	}
 }
 
@@ -190,8 +209,8 @@ func TestSetVFs(t *testing.T) {
 	if err := b.setVFs(context.Background(), port, 0, 1); err != nil {
 		t.Fatal(err)
 	}
-	if b.vfs(port) != 1 || b.VF(port, 0) != vf0 || b.VF(port, 1) != "" {
-		t.Errorf("%d VFs, the first is %q", b.vfs(port), b.VF(port, 0))
+	if have(t, b.vfs, port) != 1 || b.VF(port, 0) != vf0 || b.VF(port, 1) != "" {
+		t.Errorf("%d VFs, the first is %q", have(t, b.vfs, port), b.VF(port, 0))
 	}
 	b.Patience = 20 * time.Millisecond
 	if err := b.setVFs(context.Background(), port, 1, 3); err == nil || !strings.Contains(err.Error(), "the 3 virtual functions") {
@@ -202,7 +221,7 @@ func TestSetVFs(t *testing.T) {
 // TestLedger: a port is restored with its last user; an unknown user changes nothing.
 func TestLedger(t *testing.T) {
 	b := fakeBus(t)
-	l := portUsers{Boot: boot.ID(), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
+	l := portUsers{Boot: thisBoot(t), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
 	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +234,7 @@ func TestLedger(t *testing.T) {
 		if err := b.LeavePort(context.Background(), port, step.token, note); err != nil {
 			t.Fatal(err)
 		}
-		if now := b.users(port); len(now.Users) != step.left {
+		if now := have(t, b.users, port); len(now.Users) != step.left {
 			t.Errorf("after %s has left: %+v", step.token, now)
 		}
 	}
@@ -224,7 +243,7 @@ func TestLedger(t *testing.T) {
 	if err := b.LeavePort(context.Background(), port, "two", note); err != nil || len(notes) != 1 {
 		t.Errorf("the last: %v, %v", err, notes)
 	}
-	if left := b.users(port); left.Boot != "" {
+	if left := have(t, b.users, port); left.Boot != "" {
 		t.Error("the ledger is left")
 	}
 }
@@ -245,8 +264,8 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "1")
 	link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
 	link(t, b, "/sys/bus/pci/devices/"+vf0+"/physfn", "../"+port)
-	put(t, b, "/proc/sys/kernel/random/boot_id", boot.ID())
-	joined := portUsers{Boot: boot.ID(), Before: before, Now: now, Users: []string{"1:port"}}
+	put(t, b, "/proc/sys/kernel/random/boot_id", thisBoot(t))
+	joined := portUsers{Boot: thisBoot(t), Before: before, Now: now, Users: []string{"1:port"}}
 	if err := b.file(usersName(port)).Write(joined); err != nil {
 		t.Fatal(err)
 	}
@@ -289,6 +308,66 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	}
 }
 
+// TestWhatCannotBeReadIsNotForgotten: only what is certainly nobody's is given up without being restored.
+func TestWhatCannotBeReadIsNotForgotten(t *testing.T) {
+	b, ctx := fakeBus(t), context.Background()
+	// Any interface will do: nothing of it is changed.
+	put(t, b, "/sys/bus/pci/devices/"+port+"/net/lo/ifindex", "1")
+	before, err := b.ReadPort(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := before
+	now.VFs = 1
+	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_totalvfs", "7")
+	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "1")
+	link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
+	link(t, b, "/sys/bus/pci/devices/"+vf0+"/physfn", "../"+port)
+	put(t, b, "/sys/bus/pci/devices/"+vf0+"/driver_override", DriverVFIO)
+	err = errors.Join(
+		b.claim(vf0, Claim{Lab: "one", Token: "1:function"}),
+		b.file(usersName(port)).Write(portUsers{Boot: thisBoot(t), Before: before, Now: now, Users: []string{"1:port"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := func() error { return b.Release(ctx, vf0, "", "1:function", State{}) }
+	leave := func() error { return b.LeavePort(ctx, port, "1:port", t.Errorf) }
+	undo := func(path string, undone func() error) {
+		t.Helper()
+		hidden := filepath.Join(b.Root, path)
+		if err := errors.Join(os.Rename(hidden, hidden+".hidden"), os.Mkdir(hidden, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if err := undone(); err == nil {
+			t.Errorf("undone without %s", path)
+		}
+		if err := errors.Join(os.Remove(hidden), os.Rename(hidden+".hidden", hidden)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	undo(ClaimsDir+"/"+vf0, release)
+	undo("/sys/bus/pci/devices/"+vf0+"/driver_override", release)
+	if got := have(t, b.Override, vf0); got != DriverVFIO {
+		t.Errorf("override %q", got)
+	}
+	// A file keeps what it had behind the line end that clears an override.
+	if err := release(); err != nil || have(t, b.Override, vf0) == DriverVFIO {
+		t.Errorf("released: %v", err)
+	}
+	undo(ClaimsDir+"/"+usersName(port), leave)
+	undo("/sys/bus/pci/devices/"+port+"/sriov_numvfs", leave)
+	undo("/sys/bus/pci/devices/"+port+"/class", leave)
+	if n := have(t, b.vfs, port); n != 1 {
+		t.Errorf("%d virtual functions", n)
+	}
+	if err := leave(); err != nil || have(t, b.vfs, port) != 0 {
+		t.Errorf("left: %v", err)
+	}
+	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
+		t.Errorf("the folder of claims is left: %v", err)
+	}
+}
+
 // TestPortAndWhole: a port belongs to one lab as a whole, or to labs for its virtual
 // functions, even before either has made more than its claim.
 func TestPortAndWhole(t *testing.T) {
@@ -304,13 +383,13 @@ func TestPortAndWhole(t *testing.T) {
 	if err := b.LeavePort(context.Background(), port, "2", t.Errorf); err != nil {
 		t.Error(err)
 	}
-	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "0" || b.claimed(port) == nil {
-		t.Errorf("%s virtual functions, claim %v", n, b.claimed(port))
+	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "0" || have(t, b.claimed, port) == nil {
+		t.Errorf("%s virtual functions, claim %v", n, have(t, b.claimed, port))
 	}
 	if err := b.Release(context.Background(), port, "", "1", State{}); err != nil {
 		t.Fatal(err)
 	}
-	l := portUsers{Boot: boot.ID(), Users: []string{"2"}}
+	l := portUsers{Boot: thisBoot(t), Users: []string{"2"}}
 	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package pci
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,20 +26,40 @@ func sameLab(a, b string) bool {
 
 // claim records that a lab has a function, unless another lab has it.
 func (b Bus) claim(address string, c Claim) error {
-	if other := b.claimed(address); other != nil && other.Token != c.Token {
+	other, err := b.claimed(address)
+	if err != nil {
+		return err
+	}
+	if other != nil && other.Token != c.Token {
 		return taken(address, "the lab "+other.Lab)
 	}
-	c.Boot = boot.ID()
+	if c.Boot, err = boot.ID(); err != nil {
+		return err
+	}
 	return b.file(address).Write(c)
 }
 
 // claimed is nil if no lab of this boot has a function.
-func (b Bus) claimed(address string) *Claim {
+func (b Bus) claimed(address string) (*Claim, error) {
 	var c Claim
-	if b.file(address).Read(&c) != nil || c.Boot != boot.ID() {
-		return nil
+	valid, err := b.load(address, &c, &c.Boot)
+	if !valid {
+		return nil, err
 	}
-	return &c
+	return &c, nil
+}
+
+// load reads a file in the claims folder. What it says is valid only in the boot of which it is. A file
+// that cannot be read is no absent one: without it a function or port would pass for nobody's.
+func (b Bus) load(name string, record any, of *string) (valid bool, err error) {
+	id, err := boot.ID()
+	if err == nil {
+		err = b.file(name).Read(record)
+	}
+	if err != nil {
+		return false, fmt.Errorf("find out which lab has it: %w", err)
+	}
+	return *of == id, nil
 }
 
 // file is a file in the claims folder; the function's lock protects it.

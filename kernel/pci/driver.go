@@ -56,8 +56,9 @@ func (b Bus) Unbind(ctx context.Context, address string) error {
 
 // SetOverride allows only one driver to bind a function; empty allows any that fits.
 func (b Bus) SetOverride(address, driver string) error {
-	if b.Override(address) == driver {
-		return nil
+	now, err := b.Override(address)
+	if now == driver || err != nil {
+		return err
 	}
 	// A line end alone clears it (driver_set_override in drivers/base/driver.c).
 	if err := write(filepath.Join(b.device(address), "driver_override"), driver+"\n"); err != nil {
@@ -91,7 +92,11 @@ func (b Bus) Probe(ctx context.Context, address, driver string) error {
 
 // Bind binds a function to a driver; empty is the kernel's own.
 func (b Bus) Bind(ctx context.Context, address, driver string) error {
-	if b.Driver(address) == driver && driver != "" && b.Override(address) == driver {
+	override, err := b.Override(address)
+	if err != nil {
+		return err
+	}
+	if b.Driver(address) == driver && driver != "" && override == driver {
 		return nil
 	}
 	if err := b.Unbind(ctx, address); err != nil {
@@ -134,7 +139,11 @@ func (b Bus) CheckGroup(address, token string) error {
 		if bound {
 			return fmt.Errorf("%s shares its IOMMU group with %s, and a program gets all of a group or nothing; put the card into another slot, or give that device to vfio-pci as well", address, other)
 		}
-		if c := b.claimed(name); c != nil && !sameLab(c.Token, token) {
+		c, err := b.claimed(name)
+		if err != nil {
+			return err
+		}
+		if c != nil && !sameLab(c.Token, token) {
 			return fmt.Errorf("%s shares its IOMMU group with %s, which the lab %s has, and a program gets all of a group; put the card into another slot", address, name, c.Lab)
 		}
 	}

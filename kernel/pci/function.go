@@ -34,8 +34,11 @@ type Wanted struct {
 // ReadState reads a function's state; port is its physical function, or empty, and index
 // its number there. The caller has locked the port, or the function.
 func (b Bus) ReadState(address, port string, index int) (State, error) {
-	s := State{Driver: b.Driver(address), Override: b.Override(address)}
+	s := State{Driver: b.Driver(address)}
 	var err error
+	if s.Override, err = b.Override(address); err != nil {
+		return s, err
+	}
 	if s.Face, err = b.readFace(address); err != nil || port == "" {
 		return s, err
 	}
@@ -58,15 +61,22 @@ func (b Bus) vfSettings(port string, index int) (*VFSettings, error) {
 
 // Free is nil if no user of a function is known, or if the user is the lab of the token.
 func (b Bus) Free(address, token string) error {
-	if c := b.claimed(address); c != nil {
-		if c.Token == token {
-			return nil
-		}
+	c, err := b.claimed(address)
+	switch {
+	case err != nil:
+		return err
+	case c != nil && c.Token == token:
+		return nil
+	case c != nil:
 		return taken(address, "the lab "+c.Lab)
 	}
 	// A lab that has just joined a port may not have taken one of its virtual functions
 	// yet.
-	for _, user := range b.users(address).Users {
+	l, err := b.users(address)
+	if err != nil {
+		return err
+	}
+	for _, user := range l.Users {
 		if !sameLab(user, token) {
 			return taken(address, "another lab, for its virtual functions,")
 		}
@@ -106,7 +116,11 @@ func (b Bus) Take(ctx context.Context, address, port string, c Claim, wanted Wan
 	if wanted.Driver != "" {
 		return b.Bind(ctx, address, wanted.Driver)
 	}
-	if ForPrograms(b.Driver(address)) || ForPrograms(b.Override(address)) {
+	override, err := b.Override(address)
+	if err != nil {
+		return err
+	}
+	if ForPrograms(b.Driver(address)) || ForPrograms(override) {
 		return b.Bind(ctx, address, "")
 	}
 	return b.Probe(ctx, address, "")
@@ -172,13 +186,19 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 		return err
 	}
 	defer unlock()
-	switch c := b.claimed(address); {
+	switch c, err := b.claimed(address); {
+	case err != nil:
+		return err
 	case c == nil:
 		return b.release(address) // half written, or void
 	case c.Token != token:
 		return nil
 	}
-	if b.Exists(address) {
+	there, err := b.Exists(address)
+	if err != nil {
+		return err
+	}
+	if there {
 		if err := b.restore(ctx, address, port, old); err != nil {
 			return err
 		}
@@ -190,7 +210,11 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 func (b Bus) restore(ctx context.Context, address, port string, old State) error {
 	// A whole device that is still in place keeps what others set on it. Restarting the
 	// driver also brings an interface back from another namespace that still exists.
-	intact := old.VF == nil && b.Driver(address) == old.Driver && (old.Face == nil) == (b.Interface(address) == "")
+	name, err := findInterface(b.tree(), address)
+	if err != nil {
+		return err
+	}
+	intact := old.VF == nil && b.Driver(address) == old.Driver && (old.Face == nil) == (name == "")
 	if !intact {
 		if err := b.Unbind(ctx, address); err != nil {
 			return err

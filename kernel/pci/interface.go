@@ -60,9 +60,9 @@ type face struct {
 
 // readFace is nil if the function has no interface in our namespace.
 func (b Bus) readFace(address string) (*face, error) {
-	name := b.Interface(address)
-	if name == "" {
-		return nil, nil
+	name, err := findInterface(b.tree(), address)
+	if name == "" || err != nil {
+		return nil, err
 	}
 	device, err := netlink.LinkByName(name)
 	if err != nil {

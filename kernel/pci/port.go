@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/vishvananda/netlink"
@@ -38,29 +40,46 @@ type portUsers struct {
 func usersName(address string) string { return "port-" + address }
 
 // users is zero if no lab of this boot uses a port.
-func (b Bus) users(address string) portUsers {
+func (b Bus) users(address string) (portUsers, error) {
 	var u portUsers
-	if b.file(usersName(address)).Read(&u) != nil || u.Boot != boot.ID() {
-		return portUsers{}
+	valid, err := b.load(usersName(address), &u, &u.Boot)
+	if !valid {
+		return portUsers{}, err
 	}
-	return u
+	return u, nil
+}
+
+// noInterfaceError says that a port has no interface in our network namespace.
+type noInterfaceError struct{ address, driver string }
+
+func (e *noInterfaceError) Error() string {
+	return fmt.Sprintf("port %s has no interface here (driver %q), so nothing can set its virtual functions up; give it back to the kernel's driver", e.address, e.driver)
 }
 
 // ReadPort reads a port's state; the caller has locked it.
 func (b Bus) ReadPort(address string) (Port, error) {
-	p := Port{VFs: b.vfs(address)}
-	name := b.Interface(address)
+	var p Port
+	var err error
+	if p.VFs, err = b.vfs(address); err != nil {
+		return p, err
+	}
+	name, err := findInterface(b.tree(), address)
+	if err != nil {
+		return p, fmt.Errorf("find the interface of port %s: %w", address, err)
+	}
 	if name == "" {
-		return p, fmt.Errorf("port %s has no interface here (driver %q), so nothing can set its virtual functions up; give it back to the kernel's driver", address, b.Driver(address))
+		return p, &noInterfaceError{address, b.Driver(address)}
 	}
 	device, err := netlink.LinkByName(name)
 	if err != nil {
 		return p, fmt.Errorf("read port %s: %w", name, err)
 	}
 	p.Up, p.MTU = isUp(device), device.Attrs().MTU
-	if text, err := os.ReadFile(disableIPv6(name)); err == nil && len(text) > 0 {
-		p.IPv6Off = string(text[:1])
+	off, err := os.ReadFile(disableIPv6(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("read port %s: %w", name, err)
 	}
+	p.IPv6Off = string(off[:min(1, len(off))])
 	return p, nil
 }
 
@@ -69,12 +88,12 @@ func isUp(device netlink.Link) bool { return device.Attrs().RawFlags&1 != 0 } //
 func disableIPv6(name string) string { return "/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6" }
 
 // vfs is how many virtual functions a port has.
-func (b Bus) vfs(address string) int {
-	n, err := strconv.Atoi(b.read(address, "sriov_numvfs"))
-	if err != nil {
-		return 0
+func (b Bus) vfs(address string) (int, error) {
+	text, err := b.read(address, "sriov_numvfs")
+	if text == "" || err != nil {
+		return 0, err // 0 without the file: a port that can have none
 	}
-	return n
+	return strconv.Atoi(text)
 }
 
 // JoinPort prepares a port for a lab: as many VFs as wanted if it has none yet, the
@@ -83,12 +102,22 @@ func (b Bus) vfs(address string) int {
 func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, now Port) error {
 	// A lab that has the port as a whole will move it to a node, or give it to a
 	// program.
-	if c := b.claimed(address); c != nil && !sameLab(c.Token, token) {
+	c, err := b.claimed(address)
+	if err != nil {
+		return err
+	}
+	if c != nil && !sameLab(c.Token, token) {
 		return taken(address, "the lab "+c.Lab)
 	}
-	l := b.users(address)
+	l, err := b.users(address)
+	if err != nil {
+		return err
+	}
 	if len(l.Users) == 0 {
-		l = portUsers{Boot: boot.ID(), Before: now}
+		l = portUsers{Before: now}
+		if l.Boot, err = boot.ID(); err != nil {
+			return err
+		}
 	}
 	target := now
 	if now.VFs == 0 {
@@ -124,8 +153,15 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 		return err
 	}
 	defer unlock()
-	l := b.users(address)
-	if l.Boot == "" || !b.Exists(address) {
+	l, err := b.users(address)
+	if err != nil {
+		return err
+	}
+	there, err := b.Exists(address)
+	if err != nil {
+		return err
+	}
+	if l.Boot == "" || !there {
 		return b.release(usersName(address)) // half written, or void
 	}
 	rest := without(l.Users, token)
@@ -146,9 +182,12 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 // token is the last lab's.
 func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers, note func(string, ...any)) error {
 	now, err := b.ReadPort(address)
-	if err != nil {
+	if errors.As(err, new(*noInterfaceError)) {
 		note("%v; left as it is", err)
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	target := now
 	if now.MTU == l.Now.MTU {
@@ -160,7 +199,10 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	if now.Up == l.Now.Up {
 		target.Up = l.Before.Up
 	}
-	user, own := b.vfUser(address, token)
+	user, own, err := b.vfUser(address, token, now.VFs)
+	if err != nil {
+		return err
+	}
 	if own && now.VFs == l.Now.VFs && now.VFs != l.Before.VFs {
 		// The function could not be released now. When it is, the port must be
 		// restored, too.
@@ -180,24 +222,28 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	return b.setPort(ctx, address, now, target)
 }
 
-// vfUser names the user of a port's VF, empty if there is none, and tells whether it is the
-// lab of a token. A lab that was given an existing VF does not use the port.
-func (b Bus) vfUser(address, token string) (user string, own bool) {
-	for _, f := range b.Functions() {
-		if f.Address != address {
+// vfUser names the user of one of a port's count VFs, empty if there is none, and tells whether it
+// is the lab of a token. A lab that was given an existing VF does not use the port.
+func (b Bus) vfUser(address, token string, count int) (user string, own bool, err error) {
+	all := b.Functions()
+	at := slices.IndexFunc(all, func(f Function) bool { return f.Address == address })
+	if at < 0 || len(all[at].VFs) != count {
+		return "", false, fmt.Errorf("cannot read who uses the %d virtual functions of port %s; try again", count, address)
+	}
+	for _, vf := range all[at].VFs {
+		c, err := b.claimed(vf.Address)
+		if err != nil {
+			return "", false, err
+		}
+		if vf.UsedBy == "" {
 			continue
 		}
-		for _, vf := range f.VFs {
-			if vf.UsedBy == "" {
-				continue
-			}
-			user = fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy)
-			if c := b.claimed(vf.Address); c != nil && sameLab(c.Token, token) {
-				return user, true
-			}
+		user = fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy)
+		if c != nil && sameLab(c.Token, token) {
+			return user, true, nil
 		}
 	}
-	return user, false
+	return user, false, nil
 }
 
 // setPort changes what differs between two states of a port.

@@ -2,7 +2,9 @@ package pci
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -118,22 +120,37 @@ func driverOf(t Tree, address string) string {
 	return path.Base(target)
 }
 
-// interfaceOf is the kernel's interface of a function: sysfs shows those of the reader's
-// network namespace. virtio has its own device in between.
+// interfaceOf is findInterface for readers, to whom what cannot be read is unknown.
 func interfaceOf(t Tree, address string) string {
+	name, _ := findInterface(t, address)
+	return name
+}
+
+// findInterface is the kernel's interface of a function, empty if it has none: sysfs shows
+// those of the reader's network namespace. virtio has its own device in between.
+func findInterface(t Tree, address string) (string, error) {
 	dir := pciRoot + "/" + address
-	if names, _ := t.ReadDir(dir + "/net"); len(names) > 0 {
-		return names[0]
+	if name, err := firstIn(t, dir+"/net", ""); name != "" || err != nil {
+		return name, err
 	}
-	below, _ := t.ReadDir(dir)
-	for _, name := range below {
-		if strings.HasPrefix(name, "virtio") {
-			if names, _ := t.ReadDir(dir + "/" + name + "/net"); len(names) > 0 {
-				return names[0]
-			}
-		}
+	virtio, err := firstIn(t, dir, "virtio")
+	if virtio == "" || err != nil {
+		return "", err
 	}
-	return ""
+	return firstIn(t, dir+"/"+virtio+"/net", "")
+}
+
+// firstIn is the first name in a directory that begins so; empty if there is none.
+func firstIn(t Tree, dir, prefix string) (string, error) {
+	names, err := t.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, prefix) })
+	if i < 0 {
+		return "", nil
+	}
+	return names[i], nil
 }
 
 func iommuGroup(t Tree, address string) int {

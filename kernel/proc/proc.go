@@ -109,10 +109,24 @@ func (id Identity) Holds(token string) (bool, error) {
 	return false, nil
 }
 
+// Arguments are a process's, or the title with which it has replaced them; empty as words are.
+func (id Identity) Arguments() ([]string, error) { return id.words("cmdline") }
+
+// Executable is the path of a process's program; empty for a kernel thread, a process that has ended, or
+// one that we may not look into.
+func (id Identity) Executable() (string, error) {
+	path, err := os.Readlink("/proc/" + strconv.Itoa(id.PID) + "/exe")
+	if isGone(err) || errors.Is(err, fs.ErrPermission) {
+		return "", nil
+	}
+	// One that was replaced meanwhile, by an upgrade, d_path in fs/d_path.c.
+	return strings.TrimSuffix(path, " (deleted)"), err
+}
+
 // HasArguments is true if all words occur in the arguments, even if the process has
-// rewritten them into one string, as LXC's monitor does.
+// rewritten them into one string.
 func (id Identity) HasArguments(wanted ...string) (bool, error) {
-	arguments, err := id.words("cmdline")
+	arguments, err := id.Arguments()
 	if err != nil {
 		return false, err
 	}

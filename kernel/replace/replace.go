@@ -41,6 +41,31 @@ func JSON(path string, value any, mode fs.FileMode) error {
 	return File(path, append(text, '\n'), mode)
 }
 
+// Over writes a text over that of an existing file, which a full disk has room for as long as
+// the text does not grow. A reader may see both: one that was killed leaves the end of the old
+// text behind the new, or of a text longer than a page of memory the first pages.
+func Over(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	// Room first, as half a text would be worse than the old one.
+	err = unix.EINTR
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Fallocate(int(file.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, int64(len(text)))
+	}
+	if err == nil {
+		_, err = file.WriteAt(text, 0)
+	}
+	if err == nil {
+		err = file.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, file.Close())
+}
+
+// IsFull is true if something did not fit on a disk.
+func IsFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
 // Remove removes a file, and the temporary file of a killed process. Neither needs to
 // exist.
 func Remove(path string) error {

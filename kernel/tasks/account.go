@@ -206,7 +206,11 @@ func Restore(path string, note func(string)) error {
 			note(fmt.Sprintf("thread %d (%s) may use the CPUs %s by now, neither ours nor the %s that it had; left as it is", t.ID, t.Name, t.CPUs, was))
 			continue
 		}
-		switch err := setMask(t.ID, was); {
+		err := fault.Fail("before restoring a thread")
+		if err == nil {
+			err = setMask(t.ID, was)
+		}
+		switch {
 		case err == nil, errors.Is(err, unix.ESRCH):
 		case errors.Is(err, unix.EINVAL) && t.Fixed:
 		case errors.Is(err, unix.EINVAL):
@@ -300,8 +304,11 @@ func Move(from, to string, staying ...int) (Moved, error) {
 // unmovable is nil for a kernel thread, some of which cannot be moved, and for a thread
 // that has ended.
 func unmovable(id int, err error) error {
-	t, alive := readThread(filepath.Join("/proc", strconv.Itoa(id), "task", strconv.Itoa(id)))
-	if !alive || t.Kernel {
+	t, unread := readThread(filepath.Join("/proc", strconv.Itoa(id), "task", strconv.Itoa(id)))
+	switch {
+	case unread != nil:
+		return errors.Join(fmt.Errorf("move task %d: %w", id, err), unread)
+	case t == nil || t.Kernel:
 		return nil
 	}
 	return fmt.Errorf("move task %d (%s): %w", id, t.Name, err)

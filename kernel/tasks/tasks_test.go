@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
 )
@@ -76,9 +79,9 @@ func all(t *testing.T) []Thread {
 
 func now(t *testing.T, thread Thread) string {
 	t.Helper()
-	now, ok := readThread(fmt.Sprintf("/proc/%d/task/%d", thread.Process, thread.ID))
-	if !ok {
-		t.Fatalf("thread %d has ended", thread.ID)
+	now, err := readThread(fmt.Sprintf("/proc/%d/task/%d", thread.Process, thread.ID))
+	if now == nil {
+		t.Fatalf("thread %d has ended: %v", thread.ID, err)
 	}
 	return now.CPUs.String()
 }
@@ -118,8 +121,11 @@ func restore(t *testing.T, path string) (notes []string) {
 
 func twoCPUs(t *testing.T) {
 	t.Helper()
-	own, ok := readMask("/proc/self")
-	labtest.Require(t, "CPUs 0 and 1", ok && own.Holds(Set{0, 1}))
+	own, err := readThread(fmt.Sprintf("/proc/self/task/%d", os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labtest.Require(t, "CPUs 0 and 1", own.CPUs.Holds(Set{0, 1}))
 }
 
 func TestThreadsOfTheHostAreAllInTheAccount(t *testing.T) {
@@ -230,6 +236,35 @@ func TestAChildBornMeanwhileGetsWhatItsParentHad(t *testing.T) {
 	restore(t, path)
 	if got := now(t, child); got != "1" {
 		t.Errorf("a child's own choice became %s", got)
+	}
+}
+
+// TestAThreadThatCannotBeReadIsNotGone: neither does an account go without it, nor is one done with.
+func TestAThreadThatCannotBeReadIsNotGone(t *testing.T) {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	thread := filepath.Join(root, "7", "task", "7")
+	if err := errors.Join(os.MkdirAll(thread, 0o755), os.WriteFile(filepath.Join(thread, "stat"), stat, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := allBelow(root); err != nil || len(list) != 0 {
+		t.Errorf("one that has ended: %v, %v", list, err)
+	}
+	status := filepath.Join(thread, "status")
+	if err := os.Mkdir(status, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := allBelow(root); !errors.Is(err, unix.EISDIR) {
+		t.Errorf("one that cannot be read: %v, %v", list, err)
+	}
+	if err := errors.Join(os.Remove(status), os.WriteFile(status, []byte("Cpus_allowed_list:\t0-1\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := allBelow(root); err != nil || len(list) != 1 || list[0].ID != 7 || !list[0].CPUs.Equal(Set{0, 1}) {
+		t.Errorf("one that runs: %v, %v", list, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +35,8 @@ const (
 	flagFixed  = 0x04000000 // PF_NO_SETAFFINITY
 )
 
-// All lists the threads of this host. It leaves out those that end meanwhile.
+// All lists the threads of this host. It leaves out those that end meanwhile, and fails if it cannot
+// read one that has not: an account without it could not give it its CPUs back.
 func All() ([]Thread, error) { return allBelow("/proc") }
 
 func allBelow(root string) ([]Thread, error) {
@@ -50,67 +52,82 @@ func allBelow(root string) ([]Thread, error) {
 		}
 		folder := filepath.Join(root, entry.Name(), "task")
 		threads, err := os.ReadDir(folder)
-		if err != nil {
-			continue // it has ended
+		if err != nil && !isGone(err) {
+			return nil, fmt.Errorf("list threads: %w", err)
 		}
 		for _, thread := range threads {
-			if t, ok := readThread(filepath.Join(folder, thread.Name())); ok {
+			t, err := readThread(filepath.Join(folder, thread.Name()))
+			if err != nil {
+				return nil, err
+			}
+			if t != nil {
 				t.Process = process
-				list = append(list, t)
+				list = append(list, *t)
 			}
 		}
 	}
 	return list, nil
 }
 
-// readThread reads /proc/PID/task/TID: stat has all but the mask, proc(5).
-func readThread(dir string) (t Thread, ok bool) {
+// isGone is true for the errors with which /proc answers for a thread that has ended.
+func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
+
+// readThread reads /proc/PID/task/TID: stat has all but the mask, proc(5). It returns nil for a thread
+// that has ended.
+func readThread(dir string) (*Thread, error) {
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-	if err != nil {
-		return t, false
+	if err == nil {
+		var status []byte
+		if status, err = os.ReadFile(filepath.Join(dir, "status")); err == nil {
+			return parseThread(dir, stat, status)
+		}
 	}
+	if isGone(err) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("read a thread: %w", err)
+}
+
+func parseThread(dir string, stat, status []byte) (*Thread, error) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 0 || end < open {
-		return t, false
+		return nil, fmt.Errorf("read %s/stat: it has no name in brackets", dir)
 	}
 	// From field 3 on.
 	fields := strings.Fields(string(stat[end+1:]))
-	if len(fields) < 37 || fields[0] == "Z" || fields[0] == "X" {
-		return t, false
+	if len(fields) < 37 {
+		return nil, fmt.Errorf("read %s/stat: it ends after %d fields", dir, len(fields)+2)
 	}
-	number := func(field int) uint64 {
-		n, e := strconv.ParseUint(fields[field-3], 10, 64)
-		if e != nil {
-			err = e
-		}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return nil, nil
+	}
+	var failures []error
+	number := func(text string) uint64 {
+		n, err := strconv.ParseUint(text, 10, 64)
+		failures = append(failures, err)
 		return n
 	}
-	flags := number(9)
-	t = Thread{
-		Name: string(stat[open+1 : end]), Parent: int(number(4)), StartTicks: number(22), LastCPU: int(number(39)),
+	field := func(n int) uint64 { return number(fields[n-3]) }
+	flags := field(9)
+	t := Thread{
+		ID: int(number(filepath.Base(dir))), Name: string(stat[open+1 : end]), Parent: int(field(4)), StartTicks: field(22), LastCPU: int(field(39)),
 		Kernel: flags&flagKernel != 0, Fixed: flags&flagFixed != 0,
 	}
-	id, e := strconv.Atoi(filepath.Base(dir))
-	if err != nil || e != nil {
-		return t, false
+	var err error
+	t.CPUs, err = parseMask(status)
+	if err = errors.Join(append(failures, err)...); err != nil {
+		return nil, fmt.Errorf("read %s: %w", dir, err)
 	}
-	t.ID = id
-	t.CPUs, ok = readMask(dir)
-	return t, ok
+	return &t, nil
 }
 
-func readMask(dir string) (Set, bool) {
-	status, err := os.ReadFile(filepath.Join(dir, "status"))
-	if err != nil {
-		return nil, false
-	}
+func parseMask(status []byte) (Set, error) {
 	for line := range strings.Lines(string(status)) {
 		if list, found := strings.CutPrefix(line, "Cpus_allowed_list:"); found {
-			set, err := ParseSet(list)
-			return set, err == nil
+			return ParseSet(list)
 		}
 	}
-	return nil, false
+	return nil, errors.New("its status has no Cpus_allowed_list")
 }
 
 // setMask sets the CPUs that a thread may use.

@@ -25,8 +25,9 @@ func Taken(name string) (string, error) {
 		return "", err
 	}
 	for _, h := range hierarchies {
-		if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
-			return path, nil
+		path := filepath.Join(h.Mount, name)
+		if inode, err := journal.Inode(path); inode != 0 || err != nil {
+			return path, err
 		}
 	}
 	return "", nil

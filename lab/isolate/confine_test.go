@@ -9,7 +9,6 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -45,7 +44,7 @@ func testPlan(isolation spec.Isolation, nodes ...plan.Node) *plan.Plan {
 func testLab(t *testing.T) *Lab {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: boot.ID()})
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}

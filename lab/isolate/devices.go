@@ -69,7 +69,11 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 		name = l.Plan.Prefix + ".nodes"
 	}
 	dir := filepath.Join(parent, name)
-	if l.restricted[dir] || l.isRestricted(dir) {
+	there, err := journal.Inode(dir)
+	if err != nil {
+		return "", err
+	}
+	if l.restricted[dir] || l.isRestricted(dir, there) {
 		return dir, nil
 	}
 	if err := mkdir(parent); err != nil {
@@ -80,14 +84,14 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 		owner = "" // it stays when the node is removed
 	}
 	step := journal.Step{Kind: KindCgroup, Path: dir, Node: owner}
-	err := l.Journal.Make(step, func() (journal.Learnt, error) {
+	err = l.Journal.Make(step, func() (journal.Learnt, error) {
 		if err := mkdir(dir); err != nil {
 			return journal.Learnt{}, err
 		}
 		if err := allowDevices(h, dir, rules); err != nil {
 			return journal.Learnt{}, fmt.Errorf("control devices: %w", err)
 		}
-		return journal.Learnt{Inode: journal.Inode(dir)}, nil
+		return journal.Learn(dir)
 	})
 	if err != nil {
 		return "", err
@@ -99,12 +103,12 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 	return dir, nil
 }
 
-// isRestricted is true for a shared group that an earlier change of the lab made together with its
-// rules. If the rules failed, or nines was killed before, the journal does not have the step as
-// done, and the group gets its rules again.
-func (l *Lab) isRestricted(dir string) bool {
+// isRestricted is true for a shared group, of which there is the inode, that an earlier change of the
+// lab made together with its rules. If the rules failed, or nines was killed before, the journal does
+// not have the step as done, and the group gets its rules again.
+func (l *Lab) isRestricted(dir string, there uint64) bool {
 	return slices.ContainsFunc(l.Journal.Entries(), func(e journal.Entry) bool {
-		return e.Kind == KindCgroup && e.Path == dir && e.Node == "" && e.Learnt != nil && e.Learnt.Inode == journal.Inode(dir)
+		return e.Kind == KindCgroup && e.Path == dir && e.Node == "" && e.Learnt != nil && e.Learnt.Inode == there
 	})
 }
 

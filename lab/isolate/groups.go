@@ -175,8 +175,10 @@ func (l *Lab) directory(path, node string) error {
 	return l.Journal.Make(step, func() (journal.Learnt, error) {
 		// The lab's group is ours, so an existing group in it is too: another controller of the
 		// same hierarchy made it.
-		err := mkdir(path)
-		return journal.Learnt{Inode: journal.Inode(path)}, err
+		if err := mkdir(path); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learn(path)
 	})
 }
 

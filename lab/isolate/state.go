@@ -1,12 +1,16 @@
 package isolate
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/kernel/cgroup"
@@ -47,16 +51,19 @@ type Group struct {
 }
 
 // State is what Prepare and Settle have done, with the groups as they are now.
-func (l *Lab) State() State {
+func (l *Lab) State() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Look(l.Plan)
+	s, err := Look(l.Plan)
+	if err != nil {
+		return s, err
+	}
 	s.Interrupts, s.KernelThreads, s.Tasks, s.Settings = l.state.Interrupts, l.state.KernelThreads, l.state.Tasks, l.state.Settings
 	s.Notes = append(slices.Clone(l.state.Notes), refusals(l.state.refused)...)
 	if balancer := irqbalance(); balancer != "" && l.Plan.Isolation == spec.IsolationIsolated {
 		s.Notes = append(s.Notes, balancer)
 	}
-	return s
+	return s, nil
 }
 
 // After adds the counts and notes of an earlier State, for a lab that got more nodes or links
@@ -78,15 +85,14 @@ func (s State) After(before State) State {
 }
 
 // Look reads the groups of a plan as they are now.
-func Look(p *plan.Plan) State {
+func Look(p *plan.Plan) (State, error) {
 	s := State{Degree: p.Isolation, CPUs: p.IsolatedCPUs}
 	if len(p.IsolatedCPUs) == 0 {
-		return s
+		return s, nil
 	}
 	h, err := Find(CPUSet)
 	if err != nil {
-		s.Notes = append(s.Notes, err.Error())
-		return s
+		return s, err
 	}
 	lab := filepath.Join(h.Mount, p.Prefix)
 	dirs := []string{lab}
@@ -105,7 +111,11 @@ func Look(p *plan.Plan) State {
 		s.Mechanism = "cgroup v2: a partition of the lab's below the root"
 	}
 	for _, dir := range dirs {
-		s.Groups = append(s.Groups, lookGroup(h, dir))
+		g, err := lookGroup(h, dir)
+		if err != nil {
+			return s, err
+		}
+		s.Groups = append(s.Groups, g)
 	}
 	root := filepath.Join(h.Mount, map[int]string{1: shared(p.Prefix) + "/cpuset.effective_cpus", 2: effectiveFile}[h.Version])
 	if text, err := readFile(root); err == nil {
@@ -113,27 +123,34 @@ func Look(p *plan.Plan) State {
 			s.HostCPUs = cpus
 		}
 	}
-	return s
+	return s, nil
 }
 
-func lookGroup(h cgroup.Hierarchy, dir string) Group {
+func lookGroup(h cgroup.Hierarchy, dir string) (Group, error) {
+	var failures []error
+	read := func(file string) string {
+		text, err := readFile(filepath.Join(dir, file))
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENODEV) { // a group that is gone, or goes
+			failures = append(failures, err)
+		}
+		return text
+	}
 	g := Group{Path: dir}
 	if h.Version == 2 {
-		g.Partition, _ = readFile(filepath.Join(dir, partitionFile))
-		g.CPUs, _ = readFile(filepath.Join(dir, effectiveFile))
+		g.Partition, g.CPUs = read(partitionFile), read(effectiveFile)
 	} else {
-		g.CPUs, _ = readFile(filepath.Join(dir, "cpuset.effective_cpus"))
-		if text, _ := readFile(filepath.Join(dir, "cpuset.cpu_exclusive")); text == "1" {
+		g.CPUs = read("cpuset.effective_cpus")
+		if read("cpuset.cpu_exclusive") == "1" {
 			g.Partition = "exclusive"
 		}
-		if text, _ := readFile(filepath.Join(dir, balanceFile)); text == "0" {
+		if read(balanceFile) == "0" {
 			g.Partition += ", no load balancing"
 		}
 	}
 	if g.Partition == "" {
 		g.Partition = "gone"
 	}
-	return g
+	return g, errors.Join(failures...)
 }
 
 // take counts settings that succeeded and notes those that were refused.

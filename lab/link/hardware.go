@@ -127,7 +127,11 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 			return fmt.Errorf("VF %d of %s has the address %q, and not %s as planned; plan again", f.Index, f.Name, now, f.Address)
 		}
 	}
-	if !h.bus.Exists(f.Address) {
+	there, err := h.bus.Exists(f.Address)
+	if err != nil {
+		return err
+	}
+	if !there {
 		return fmt.Errorf("the host no longer has %s; plan again", f.Address)
 	}
 	claim := pci.Claim{Lab: h.Plan.Name, Token: h.Journal.Token(fmt.Sprintf("function/%s/%s/%s", f.Address, e.Node, e.Interface))}

@@ -89,13 +89,15 @@ func runDir(stateDir, linkName string) string { return filepath.Join(stateDir, "
 // It is removed with the link.
 func (s *Site) RunDir(l plan.Link) (string, error) {
 	path := runDir(s.StateDir, l.Name)
-	if journal.Inode(path) != 0 {
-		return path, nil
+	if inode, err := journal.Inode(path); inode != 0 || err != nil {
+		return path, err
 	}
 	step := journal.Step{Kind: journal.KindTree, Link: l.Name, Path: path}
 	return path, s.Journal.Make(step, func() (journal.Learnt, error) {
-		err := os.MkdirAll(path, 0o700)
-		return journal.Learnt{Inode: journal.Inode(path)}, err
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learn(path)
 	})
 }
 

@@ -101,14 +101,14 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 
 // snabbFolder makes the folder over which Snabb's private one is mounted, if the host has none.
 func (s *Site) snabbFolder(l plan.Link) error {
-	if journal.Inode(snabbFolder) != 0 {
-		return nil
+	if inode, err := journal.Inode(snabbFolder); inode != 0 || err != nil {
+		return err
 	}
 	step := journal.Step{Kind: journal.KindDirectory, Link: l.Name, Path: snabbFolder}
 	return s.Journal.Make(step, func() (journal.Learnt, error) {
 		if err := os.MkdirAll(snabbFolder, 0o755); err != nil {
 			return journal.Learnt{}, err
 		}
-		return journal.Learnt{Inode: journal.Inode(snabbFolder)}, nil
+		return journal.Learn(snabbFolder)
 	})
 }

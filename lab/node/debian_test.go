@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
 )
 
 // TestARootFileSystemIsBuiltInNobodysFolder: what is there under the name of a build stays, and the lab
@@ -39,7 +40,7 @@ func TestARootFileSystemIsBuiltInNobodysFolder(t *testing.T) {
 	if err := j.Undo(context.Background(), nil, nil); err != nil {
 		t.Error(err)
 	}
-	if journal.Inode(theirs) == 0 {
+	if !labtest.There(t, theirs) {
 		t.Error("what was there is gone")
 	}
 }

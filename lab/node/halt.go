@@ -61,7 +61,7 @@ func (p Place) awaitEnd(ctx context.Context, ended func() bool, overdue string) 
 // hasMonitor is true while LXC's monitor of a container runs.
 func (p Place) hasMonitor(n plan.Node) (has bool) {
 	_ = proc.Each(func(id proc.Identity) error {
-		is, err := id.HasArguments(p.lxcPath(), n.HostName)
+		is, err := isMonitor(id, p.lxcPath(), n.HostName)
 		has = has || is
 		return err
 	})

@@ -30,7 +30,7 @@ func (lxcRuntime) StartStep(plan.Node) string {
 
 // Check checks that the LXC tools are installed.
 func (lxcRuntime) Check(n plan.Node) error {
-	for _, tool := range []string{"lxc-start", "lxc-info"} {
+	for _, tool := range []string{lxcStarter, "lxc-info"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return &exit.MissingError{
 				Capability: host.FeatureLXC, Reason: "there is no " + tool,
@@ -89,15 +89,32 @@ func (p Place) containerGroups(n plan.Node) (groups, error) {
 	}, err
 }
 
-// lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of every LXC tool and
-// monitor of this lab only.
+// lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of the LXC tools and
+// monitors of this lab.
 func (p Place) lxcPath() string { return filepath.Join(p.StateDir, containersFolder) }
 
 // KindContainer is an LXC container: Path is its LXC path, Name its name. The undo ends its init
 // and its monitor.
 var KindContainer = process.Register("container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) (bool, error) {
-	return id.HasArguments(e.Path, e.Name)
+	return isMonitor(id, e.Path, e.Name)
 }})
+
+// isMonitor is true for LXC's monitor of a container: a child of lxc-start, which gives itself a title if
+// it may (do_lxcapi_start in LXC's lxccontainer.c). Others that name the container, such as a user's
+// lxc-attach, are not ours to end.
+func isMonitor(id proc.Identity, lxcPath, name string) (bool, error) {
+	if names, err := id.HasArguments(lxcPath, name); !names || err != nil {
+		return false, err
+	}
+	arguments, err := id.Arguments()
+	if err != nil || len(arguments) > 0 && arguments[0] == fmt.Sprintf("[lxc monitor] %s %s", lxcPath, name) {
+		return err == nil, err
+	}
+	program, err := id.Executable()
+	return filepath.Base(program) == lxcStarter, err
+}
+
+const lxcStarter = "lxc-start"
 
 func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, error) {
 	groups, err := p.containerGroups(n)
@@ -161,7 +178,7 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 // lxcStart runs lxc-start, which returns when the container runs, and asks for the
 // container's pid 1. Go opens files close-on-exec, so LXC inherits none of ours.
 func (p Place) lxcStart(ctx context.Context, name, config, log string) (proc.Identity, error) {
-	start := exec.CommandContext(ctx, "lxc-start", "-P", p.lxcPath(), "-n", name, "-f", config,
+	start := exec.CommandContext(ctx, lxcStarter, "-P", p.lxcPath(), "-n", name, "-f", config,
 		"-d", "-o", log, "-l", "ERROR")
 	// Not CombinedOutput: the monitor would keep the pipe open.
 	output, err := os.Create(log + ".start")

@@ -32,7 +32,11 @@ func (p Place) noteLXCTraces(nodeName, hostName string) error {
 	}
 	var without []string
 	for _, h := range hierarchies {
-		if journal.Inode(filepath.Join(h.Mount, lxcPivot)) == 0 {
+		inode, err := journal.Inode(filepath.Join(h.Mount, lxcPivot))
+		if err != nil {
+			return err
+		}
+		if inode == 0 {
 			without = append(without, h.Mount)
 		}
 	}

@@ -101,7 +101,9 @@ func (p Place) order(n plan.Node) (PodOrder, error) {
 		Image: c.Image, Env: n.Env, CPUs: n.Pod.CPUs, MemoryBytes: n.MemoryBytes,
 	}
 	if c.Clock == spec.ClockShared {
-		order.BootID = boot.ID()
+		if order.BootID, err = boot.ID(); err != nil {
+			return PodOrder{}, err
+		}
 	}
 	return order, nil
 }

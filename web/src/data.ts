@@ -287,6 +287,7 @@ export interface Details {
   steal_ns: number;
   run_delay_ns: number;
   runs?: number;
+  waited_ns?: number;
   throttled_ns: number;
   recording?: Recording;
   programs?: ProgramDelay[];

@@ -1,0 +1,91 @@
+/* Tests when a measuring thread that blocks sleeps before it sends: until each packet is due, but in
+ * a round trip not for the last moments before it, unless an answer is out. */
+#include "role/trial.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+
+/* A packet is due each 40 us, so a thread that is awake 50 us before each never sleeps between. */
+enum { PACKETS = 400, PPS = 25000, FEW = 9 };
+
+static struct port *open_port(const char *name, const char *interface)
+{
+	struct port_config config = {.io = PORT_SINGLE,
+				     .wait = PORT_SPIN,
+				     .frame_bytes = 64,
+				     .flows = 1,
+				     .udp_port = 7000,
+				     .local_ip = htonl(0x0a000001),
+				     .peer_ip = htonl(0x0a000002)};
+	struct port *port;
+	char error[256];
+	snprintf(config.name, sizeof config.name, "%s", name);
+	snprintf(config.interface, sizeof config.interface, "%s", interface);
+	assert_int_equal(port_memory.open(&config, &port, error, sizeof error), 0);
+	/* It has nothing to sleep on but the time, which is what is tested. */
+	port->config.wait = PORT_BLOCK;
+	return port;
+}
+
+/* How often a timer woke the thread of a trial over these ports. All packets come, or none. */
+static uint64_t wakes(struct port *tx, struct port *rx, bool come)
+{
+	struct trial_config config = {
+		.role = "loop",
+		.tx = tx,
+		.rx = rx,
+		.cpu = -1,
+		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
+		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
+		.drain_ns = 1000000,
+	};
+	struct trial *t;
+	char error[256] = "";
+	assert_int_equal(trial_new(&config, &t, error, sizeof error), 0);
+	if (trial_start(t, error, sizeof error) != 0)
+		fail_msg("%s", error);
+	trial_join(t);
+	assert_true(t->sender.send_lag.count > 0);
+	assert_int_equal(t->receiver.seen.unique, come ? t->sender.send_lag.count : 0);
+	uint64_t count = t->gaps.wakes.count;
+	trial_free(t);
+	return count;
+}
+
+/* It sleeps until the first packet, and after the last. */
+static void test_a_round_trip_is_awake_before_it_sends(void **state)
+{
+	(void)state;
+	struct port *port = open_port("a", "loop");
+	assert_in_range(wakes(port, port, true), 0, FEW);
+	port->ops->close(port);
+}
+
+static void test_it_sleeps_while_an_answer_is_out(void **state)
+{
+	(void)state;
+	struct port *port = open_port("a", "silent"), *other = open_port("b", "silent");
+	assert_true(wakes(port, port, false) > FEW);
+	other->ops->close(other);
+	port->ops->close(port);
+}
+
+static void test_one_way_sleeps_until_each_packet(void **state)
+{
+	(void)state;
+	struct port *tx = open_port("a", "pair"), *rx = open_port("b", "pair");
+	assert_true(wakes(tx, rx, true) > FEW);
+	rx->ops->close(rx);
+	tx->ops->close(tx);
+}
+
+int main(void)
+{
+	clock_init();
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_round_trip_is_awake_before_it_sends),
+		cmocka_unit_test(test_it_sleeps_while_an_answer_is_out),
+		cmocka_unit_test(test_one_way_sleeps_until_each_packet),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
