@@ -49,8 +49,7 @@ type evidence struct {
 	txFailed    uint64
 	interrupted bool
 	duration    time.Duration // planned
-	// faults are the parts of the lab that died, and its virtual machines whose times mean
-	// nothing.
+	// faults are as in observation.
 	faults []lab.Fault
 	// realTime is the kernel's limit on real-time threads that never sleep.
 	realTime host.RealTimeStop

@@ -261,11 +261,15 @@ func TestScriptsBesideTraffic(t *testing.T) {
 }
 
 // TestScriptsBesideARestart: a trial of scripts alone is invalid if a node was started again in it, or
-// has died, and the next has another lab.
+// has died. The next has another lab where a node has died, or has lost what its setup script did.
 func TestScriptsBesideARestart(t *testing.T) {
-	for _, c := range []struct{ name, aside, says string }{
-		{"tmrestarted", "{restart: on-failure}", "in this trial node aside was restarted"},
-		{"tmdied", "{}", "node aside is dead"},
+	for _, c := range []struct {
+		name, aside, says string
+		another           bool
+	}{
+		{"tmrestarted", "{restart: on-failure}", "in this trial node aside was restarted", false},
+		{"tmsetagain", "{restart: on-failure, scripts: {setup: up.sh}}", "in this trial node aside was restarted", true},
+		{"tmdied", "{}", "node aside is dead", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			labtest.Root(t)
@@ -276,7 +280,7 @@ func TestScriptsBesideARestart(t *testing.T) {
 				_ = os.WriteFile(done, nil, 0o600)
 			}()
 			r, err := runScripts(context.Background(), t, c.name, "\ntopology: {nodes: {a: {scripts: {experiment: a.sh}}, aside: "+c.aside+"}}\nrepeat: 2\n",
-				map[string]string{"a.sh": "touch " + mark + "\nuntil test -e " + done + "; do sleep 0.05; done\n"})
+				map[string]string{"a.sh": "touch " + mark + "\nuntil test -e " + done + "; do sleep 0.05; done\n", "up.sh": "true\n\n"})
 			if problem := <-killed; problem != nil {
 				t.Fatal(problem, err)
 			}
@@ -294,8 +298,8 @@ func TestScriptsBesideARestart(t *testing.T) {
 			if second.Verdict != result.Clean || len(second.Reasons) > 0 {
 				t.Errorf("the second trial is %s: %q", second.Verdict, second.Reasons)
 			}
-			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); err != nil {
-				t.Errorf("the second trial has no lab of its own: %v", err)
+			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); (err == nil) != c.another {
+				t.Errorf("the second trial has a lab of its own: %v", err == nil)
 			}
 		})
 	}
