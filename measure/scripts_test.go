@@ -107,19 +107,50 @@ func readResult(t *testing.T, r *result.Result, path ...string) string {
 	return string(text)
 }
 
-// TestScriptsOfPos runs it on namespaces and on a container.
+// busyboxImage is an image with busybox in it, as the keys of a node.
+func busyboxImage(t *testing.T) string {
+	t.Helper()
+	t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	busybox, err := exec.LookPath("busybox")
+	labtest.Require(t, "busybox-static", err == nil)
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, out := t.TempDir(), filepath.Join(t.TempDir(), "rootfs.tar")
+	for _, folder := range []string{"bin", "etc", "root", "tmp"} {
+		if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, applet := range []string{"sh", "sleep"} {
+		if err := os.WriteFile(filepath.Join(root, "bin", applet), program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, err := exec.Command("tar", "-C", root, "-cf", out, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return fmt.Sprintf("init: nines\n      image: %q", "rootfs:"+out)
+}
+
+// TestScriptsOfPos runs it on namespaces and on containers.
 func TestScriptsOfPos(t *testing.T) {
 	labtest.Root(t)
 	if _, err := exec.LookPath("ping"); err != nil {
 		labtest.Require(t, "ping", false)
 	}
-	for _, runtime := range []string{"netns", "lxc"} {
+	for runtime, program := range map[string]string{"netns": "", "lxc": "lxc-start", "oci": "runc"} {
 		t.Run(runtime, func(t *testing.T) {
-			if runtime == "lxc" {
-				_, err := exec.LookPath("lxc-start")
-				labtest.Require(t, "lxc", err == nil)
+			if program != "" {
+				_, err := exec.LookPath(program)
+				labtest.Require(t, program, err == nil)
 			}
-			network := strings.Replace(strings.Replace(posNetwork, "%s", "netns", 1), "%s", runtime, 1)
+			dut := runtime
+			if runtime == "oci" {
+				dut += "\n      " + busyboxImage(t)
+			}
+			network := strings.Replace(strings.Replace(posNetwork, "%s", "netns", 1), "%s", dut, 1)
 			r, err := runScripts(context.Background(), t, "tmpos"+runtime, network, map[string]string{"loadgen.sh": posLoadgen, "dut.sh": posDUT})
 			if err != nil {
 				t.Fatal(err)
@@ -215,6 +246,29 @@ scripts: {timeout: 1h}
 	}
 	if got := readResult(t, r, trial.ID, "waiter", "status"); got != "7\n" {
 		t.Errorf("the waiter's status is %q", got)
+	}
+}
+
+// TestWhatAFailedScriptLeftKeepsNobodyAtABarrier: the waiter is told while a process that has left the script's
+// group still has its output, of which nothing is lost.
+func TestWhatAFailedScriptLeftKeepsNobodyAtABarrier(t *testing.T) {
+	left, mark := filepath.Join(t.TempDir(), "left"), filepath.Join(t.TempDir(), "mark")
+	r, err := runScripts(context.Background(), t, "tmleft", `
+topology:
+  nodes:
+    waiter: {scripts: {experiment: waiter.sh}}
+    failing: {scripts: {experiment: failing.sh}}
+scripts: {timeout: 1h}
+`, map[string]string{
+		"waiter.sh": "pos_sync\ntouch " + mark + "\n",
+		"failing.sh": "setsid sh -c 'touch " + left + "; until test -e " + mark + "; do sleep 0.05; done; echo the waiter went on' &\n" +
+			"until test -e " + left + "; do sleep 0.05; done\nexit 3\n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readResult(t, r, r.Summary.Trials[0].ID, "failing", "stdout"); got != "the waiter went on\n" {
+		t.Errorf("what the failed script left behind says %q", got)
 	}
 }
 
