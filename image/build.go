@@ -63,7 +63,7 @@ type inputs struct {
 
 // inputsOf also opens the image that the recipe begins with, unless that is a release.
 func (s Store) inputsOf(r spec.ImageRecipe) (in inputs, base *source, err error) {
-	in = inputs{Format: buildFormat, Packages: packagesOf(r), SSH: r.SSH, Files: map[string]string{}}
+	in = inputs{Format: buildFormat, Packages: Packages(r), SSH: r.SSH, Files: map[string]string{}}
 	switch {
 	case r.IsRelease():
 		in.Release = r.From
@@ -90,7 +90,8 @@ func (s Store) inputsOf(r spec.ImageRecipe) (in inputs, base *source, err error)
 	return in, base, nil
 }
 
-func packagesOf(r spec.ImageRecipe) []string {
+// Packages are those that a build of a recipe installs, besides what they depend on.
+func Packages(r spec.ImageRecipe) []string {
 	list := slices.Clone(r.Packages)
 	if r.IsRelease() {
 		list = append(list, basicPackages...)
@@ -289,8 +290,8 @@ func build(ctx context.Context, dir string, r spec.ImageRecipe, base *source) er
 		return err
 	}
 	b := building{tree: tree, epoch: epochOf(r)}
-	if !r.IsRelease() && len(packagesOf(r)) > 0 {
-		if err := b.install(ctx, packagesOf(r)); err != nil {
+	if !r.IsRelease() && len(Packages(r)) > 0 {
+		if err := b.install(ctx, Packages(r)); err != nil {
 			return err
 		}
 	}
@@ -321,7 +322,7 @@ func begin(ctx context.Context, dir string, r spec.ImageRecipe, base *source) (t
 		return buildDefinition(ctx, dir, r.Definition())
 	}
 	if base == nil {
-		return vmimage.Bootstrap(ctx, dir, r.From, packagesOf(r), epochOf(r))
+		return vmimage.Bootstrap(ctx, dir, r.From, Packages(r), epochOf(r))
 	}
 	tree = filepath.Join(dir, rootFolder)
 	if err := os.Mkdir(tree, 0o755); err != nil {

@@ -68,24 +68,50 @@ func TestACompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// TestASparseBombIsRefused: an archive of some kilobytes has a file of gigabytes also without compression.
-func TestASparseBombIsRefused(t *testing.T) {
+// sparse is an archive with a file "holes" of so many bytes, of which the first are "some" and the others a
+// hole, in a form of GNU tar.
+func sparse(t *testing.T, form string, bytes int64) []byte {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "holes"), []byte("some"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(filepath.Join(dir, "holes"), freeGrowth+1<<20); err != nil {
+	if err := os.Truncate(filepath.Join(dir, "holes"), bytes); err != nil {
 		t.Fatal(err)
 	}
-	text, err := exec.Command("tar", "--sparse", "--format=posix", "-C", dir, "-cf", "-", "holes").Output()
+	text, err := exec.Command("tar", "--sparse", "--format="+form, "-C", dir, "-cf", "-", "holes").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(text) > 1<<20 {
 		t.Fatalf("the archive has %d bytes: the file system has no holes", len(text))
 	}
-	refusedImage(t, "rootfs:"+fileOf(t, "rootfs.tar", text), "grows to more than 1024 MiB")
-	refusedImage(t, "oci:"+layoutWith(t, map[string]v1.Image{"": imageOf(t, v1.Config{}, text)}), "grows to more than 1024 MiB")
+	return text
+}
+
+// TestASparseBombIsRefused: an archive of some kilobytes has a file of gigabytes also without compression.
+func TestASparseBombIsRefused(t *testing.T) {
+	for _, form := range []string{"posix", "gnu"} {
+		text := sparse(t, form, freeGrowth+1<<20)
+		refusedImage(t, "rootfs:"+fileOf(t, "rootfs.tar", text), "grows to more than 1024 MiB")
+		refusedImage(t, "oci:"+layoutWith(t, map[string]v1.Image{"": imageOf(t, v1.Config{}, text)}), "grows to more than 1024 MiB")
+	}
+}
+
+// TestASparseFileIsWhole in each form that tar writes.
+func TestASparseFileIsWhole(t *testing.T) {
+	const size = 2 << 20
+	for _, form := range []string{"posix", "gnu"} {
+		root := t.TempDir()
+		if err := applyLayer(root, bytes.NewReader(sparse(t, form, size)), &growth{most: size * 2}); err != nil {
+			t.Errorf("%s: %v", form, err)
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, "holes"))
+		if err != nil || len(text) != size || strings.TrimRight(string(text), "\x00") != "some" {
+			t.Errorf("%s: %d bytes, %v", form, len(text), err)
+		}
+	}
 }
 
 // TestWhatGrowsIsCounted over all layers: content, and headers of files without any.

@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -87,7 +90,7 @@ func (b building) install(ctx context.Context, packages []string) error {
 var devices = map[string]uint32{"null": 3, "zero": 5, "full": 7, "random": 8, "urandom": 9}
 
 // run runs a program of the tree as root, in mount, pid and ipc namespaces of its own. It is the
-// host's kernel and network, and ends with this process.
+// host's kernel and network, with the host's way to it, and ends with this process.
 func (b building) run(ctx context.Context, program string, arguments ...string) error {
 	undo, err := b.prepare()
 	if err != nil {
@@ -96,10 +99,11 @@ func (b building) run(ctx context.Context, program string, arguments ...string) 
 	cmd := exec.CommandContext(ctx, "unshare", append([]string{
 		"--mount", "--pid", "--ipc", "--fork", "--kill-child", "--root=" + b.tree, "--wd=/", "--mount-proc", "--", program,
 	}, arguments...)...)
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C",
 		"DEBIAN_FRONTEND=noninteractive", fmt.Sprintf("SOURCE_DATE_EPOCH=%d", b.epoch.Unix()),
-	}
+		"APT_CONFIG=" + aptConfig,
+	}, proxies(os.Environ())...)
 	return errors.Join(runToEnd(cmd, program), undo())
 }
 
@@ -117,6 +121,32 @@ func runToEnd(cmd *exec.Cmd, name string) error {
 		return fmt.Errorf("%s: %w: %s", name, err, said)
 	}
 	return nil
+}
+
+// aptConfig is where the proxies of the host's apt are in the tree while a program runs. What the image
+// itself configures comes after it, apt.conf(5).
+const aptConfig = "/nines-apt.conf"
+
+// proxyOfApt is a line of apt-config's that names a proxy, of all servers or of one.
+var proxyOfApt = regexp.MustCompile(`(?m)^Acquire::https?::Proxy(::\S+)? ".*";\n`)
+
+// aptProxies are the proxies of the host's apt, as lines of its configuration; none where the host has no
+// apt.
+func aptProxies() string {
+	text, err := exec.Command("apt-config", "dump").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.Join(proxyOfApt.FindAllString(string(text), -1), "")
+}
+
+// proxies are the variables of an environment that say how to reach the network, which programs know in
+// small and in capital letters.
+func proxies(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains([]string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"}, strings.ToLower(name))
+	})
 }
 
 // prepare gives the tree what a program needs while it runs, where the tree lacks it.
@@ -149,15 +179,32 @@ func (b building) prepare() (undo func() error, err error) {
 			return undo, err
 		}
 	}
-	etc, err := folder("etc")
-	if err != nil {
+	write := func(path string, text []byte) error {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		made = append(made, path)
+		_, err = file.Write(text)
+		return errors.Join(err, file.Close())
+	}
+	if err := write(filepath.Join(b.tree, aptConfig), []byte(aptProxies())); err != nil {
 		return undo, err
 	}
-	resolver := filepath.Join(etc, "resolv.conf")
 	if text, err := os.ReadFile("/etc/resolv.conf"); err == nil {
-		if _, err := os.Lstat(resolver); errors.Is(err, fs.ErrNotExist) {
-			made = append(made, resolver)
-			return undo, os.WriteFile(resolver, text, 0o644)
+		// Where systemd-resolved is in the image this is a link to a file that the service would make.
+		resolver, err := securejoin.SecureJoin(b.tree, "etc/resolv.conf")
+		if err != nil {
+			return undo, err
+		}
+		if err := write(resolver, text); err != nil {
+			return undo, err
 		}
 	}
 	return undo, nil
@@ -178,7 +225,7 @@ func (b building) remove(paths []string) error {
 			err = root.Remove(name)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failures = append(failures, fmt.Errorf("remove %s, which was in the image only while its programs ran: %w; leave the folders /dev and /etc as they are", name, err))
+			failures = append(failures, fmt.Errorf("remove %s, which was in the image only while its programs ran: %w; leave its folder as it is", name, err))
 		}
 	}
 	return errors.Join(failures...)

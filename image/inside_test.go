@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +59,69 @@ func TestWhatABuildAddsIsRemoved(t *testing.T) {
 		if left, err := os.ReadDir(filepath.Join(b.tree, folder)); err != nil || len(left) > 0 {
 			t.Errorf("left in %s: %v, %v", folder, left, err)
 		}
+	}
+}
+
+// TestALinkOfResolvedLeadsToTheHostsServers, in the tree, while a build runs: systemd-resolved is not there to
+// make the file. A link leads nowhere out of the tree.
+func TestALinkOfResolvedLeadsToTheHostsServers(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	want, err := os.ReadFile("/etc/resolv.conf")
+	labtest.Require(t, "/etc/resolv.conf", err == nil)
+	out := filepath.Join(t.TempDir(), "resolv.conf")
+	for link, leads := range map[string]string{
+		"../run/systemd/resolve/stub-resolv.conf": "run/systemd/resolve/stub-resolv.conf",
+		out: out,
+	} {
+		b := building{tree: t.TempDir(), epoch: time.Unix(0, 0)}
+		if err := os.Mkdir(filepath.Join(b.tree, "etc"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(b.tree, "etc/resolv.conf")
+		if err := os.Symlink(link, path); err != nil {
+			t.Fatal(err)
+		}
+		undo, err := b.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(b.tree, leads)); err != nil || string(text) != string(want) {
+			t.Errorf("a link to %s leads to %q, %v", link, text, err)
+		}
+		if err := undo(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(b.tree, leads)); err == nil {
+			t.Errorf("%s is left in the image", leads)
+		}
+		if is, err := os.Readlink(path); err != nil || is != link {
+			t.Errorf("the link leads to %q now, %v", is, err)
+		}
+		if _, err := os.Lstat(out); err == nil {
+			t.Errorf("%s was made on the host", out)
+		}
+	}
+}
+
+// TestABuildTakesTheHostsProxies, of its environment and of its apt.
+func TestABuildTakesTheHostsProxies(t *testing.T) {
+	got := proxies([]string{"HOME=/root", "http_proxy=http://p:3128", "NO_PROXY=a,b", "PROXY=x", "https_proxy"})
+	if want := []string{"http_proxy=http://p:3128", "NO_PROXY=a,b", "https_proxy"}; !slices.Equal(got, want) {
+		t.Errorf("the environment has %q", got)
+	}
+	const dump = `APT "";
+Acquire::http::Proxy "http://p:3128";
+Acquire::http::Proxy::deb.example "DIRECT";
+Acquire::http::Proxy-Auto-Detect "/usr/bin/somewhere";
+Acquire::https::Proxy "http://q:3128";
+Acquire::Languages "";
+`
+	const want = `Acquire::http::Proxy "http://p:3128";
+Acquire::http::Proxy::deb.example "DIRECT";
+Acquire::https::Proxy "http://q:3128";
+`
+	if got := strings.Join(proxyOfApt.FindAllString(dump, -1), ""); got != want {
+		t.Errorf("of apt's configuration:\n%s", got)
 	}
 }
 

@@ -140,7 +140,7 @@ func (l *layer) create(target string, h *tar.Header, content io.Reader) error {
 	case tar.TypeDir:
 		l.folders = append(l.folders, h)
 		return os.Mkdir(target, 0o755)
-	case tar.TypeReg:
+	case tar.TypeReg, tar.TypeGNUSparse: // whose holes the reader fills with zeros
 		if err := l.growth.write(h.Size); err != nil {
 			return err
 		}

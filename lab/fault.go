@@ -33,10 +33,3 @@ const (
 )
 
 func (f Fault) Error() string { return f.Problem }
-
-// Is returns true for a fault of the same part, as the quoted last output may differ between two
-// readings.
-func (f Fault) Is(target error) bool {
-	other, ok := target.(Fault)
-	return ok && other.Of == f.Of
-}

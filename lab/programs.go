@@ -55,10 +55,11 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 }
 
 // AwaitGuests returns when the programs of the lab's links forward for all engines,
-// which have opened their ports by now.
+// which have opened their ports by now. Nobody opens that of a node that is stopped.
 func (l *Lab) AwaitGuests(ctx context.Context) error {
 	for _, planned := range l.plan.Links {
-		if await := link.Of(planned.Kind).Await; await != nil {
+		stopped := slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return l.Stopped(e.Node) })
+		if await := link.Of(planned.Kind).Await; await != nil && !stopped {
 			if err := await(ctx, l.state.dir, planned); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -44,17 +45,14 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 		if err := b.checkAgain(nodes); err != nil {
 			return err
 		}
-		begun := time.Now()
 		b.keepTaps(nodes)
 		defer b.taps.close()
-		err := b.end(ctx, nodes, options)
-		if err == nil {
-			err = b.begin(ctx, nodes)
-		}
-		if !options.Planned {
-			l.restarts.note(nodes, "restarted", begun, options.Why)
-		}
-		return err
+		return l.noted(nodes, "restarted", options, func() error {
+			if err := b.end(ctx, nodes, options); err != nil {
+				return err
+			}
+			return b.begin(ctx, nodes)
+		})
 	})
 }
 
@@ -62,15 +60,15 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 // are stopped.
 func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
-		begun := time.Now()
-		err := b.end(ctx, nodes, options)
-		for _, n := range nodes {
-			if err == nil {
-				err = b.mark(n.Name, true, false)
+		return l.noted(nodes, wasStopped, options, func() error {
+			err := b.end(ctx, nodes, options)
+			for _, n := range nodes {
+				if err == nil {
+					err = b.mark(n.Name, true, false)
+				}
 			}
-		}
-		l.restarts.note(nodes, wasStopped, begun, options.Why)
-		return err
+			return err
+		})
 	})
 }
 
@@ -84,14 +82,37 @@ func (l *Lab) Start(ctx context.Context, names []string, options RestartOptions)
 		if err := b.checkAgain(nodes); err != nil {
 			return err
 		}
-		begun := time.Now()
-		err := b.undoPayload(ctx, nodes)
-		if err == nil {
-			err = b.begin(ctx, nodes)
-		}
-		l.restarts.note(nodes, "started", begun, options.Why)
-		return err
+		return l.noted(nodes, "started", options, func() error {
+			if err := b.undoPayload(ctx, nodes); err != nil {
+				return err
+			}
+			return b.begin(ctx, nodes)
+		})
 	})
+}
+
+// noted changes nodes and notes it for a measurement: of all of them, or, where the change fails, of
+// those in which another process runs than before, or none any more. To the others nothing happened.
+func (l *Lab) noted(nodes []plan.Node, how string, options RestartOptions, change func() error) error {
+	main := func(n plan.Node) proc.Identity {
+		if !l.Alive(n.Name) {
+			return proc.Identity{}
+		}
+		return mainOf(n, l.running.of(n.Name))
+	}
+	begun, before := time.Now(), map[string]proc.Identity{}
+	for _, n := range nodes {
+		before[n.Name] = main(n)
+	}
+	err := change()
+	if options.Planned {
+		return err
+	}
+	if err != nil {
+		nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return main(n) == before[n.Name] })
+	}
+	l.restarts.note(nodes, how, begun, options.Why)
+	return err
 }
 
 // changeNodes changes single nodes of a lab under its lock.

@@ -2,6 +2,11 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"fmt"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
 )
 
 // PlannedRestart restarts a node in the course of a trial, as the experiment's events ask for. Its
@@ -19,13 +24,18 @@ func (l *Lab) PrepareRestart(ctx context.Context, name string) *PlannedRestart {
 }
 
 // Down ends what runs in the node and starts it again; it returns when that began, in nanoseconds of
-// CLOCK_MONOTONIC.
+// CLOCK_MONOTONIC. A node that somebody has stopped stays so.
 func (r *PlannedRestart) Down() (atNs int64, err error) {
 	begun, err := monotonicNs()
 	if err != nil {
 		return 0, err
 	}
-	if err := r.lab.Restart(r.ctx, []string{r.node}, RestartOptions{Planned: true}); err != nil {
+	runs := func(_ plan.Node, now *node.Running) bool { return !now.Stopped }
+	err = r.lab.Restart(r.ctx, []string{r.node}, RestartOptions{Planned: true, only: runs})
+	if errors.Is(err, errOvertaken) {
+		err = fmt.Errorf("node %s is stopped, and an event restarts only a node that runs; start it with nines power", r.node)
+	}
+	if err != nil {
 		return 0, err
 	}
 	r.endNs, err = monotonicNs()

@@ -505,6 +505,34 @@ func TestRestartsAreTold(t *testing.T) {
 	}
 }
 
+// TestWhatDidNotHappenIsNotTold: a stop and a restart that fail before anything has ended, and a start that
+// fails leaves a node off, as was told.
+func TestWhatDidNotHappenIsNotTold(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, "name: tbnottold\ntopology: {nodes: {a: {}}}\n")
+	pid := lab.PID("a")
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for what, do := range map[string]func(context.Context, []string, RestartOptions) error{"stop": lab.Stop, "restart": lab.Restart} {
+		if err := do(cancelled, []string{"a"}, RestartOptions{}); err == nil || lab.PID("a") != pid {
+			t.Errorf("%s: process %d is %d now, %v", what, pid, lab.PID("a"), err)
+		}
+		if told := lab.TakeRestarts(); len(told) > 0 {
+			t.Errorf("%s: told %v", what, told)
+		}
+	}
+	if err := lab.Stop(context.Background(), []string{"a"}, RestartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	lab.TakeRestarts()
+	if err := lab.Start(cancelled, []string{"a"}, RestartOptions{}); err == nil || !lab.Stopped("a") {
+		t.Errorf("it was started: %v", err)
+	}
+	if told := lab.TakeRestarts(); len(told) != 1 || told[0].How != wasStopped {
+		t.Errorf("while the node is off: %v", told)
+	}
+}
+
 // killProcess kills a process, and returns when it has ended.
 func killProcess(t *testing.T, id proc.Identity) {
 	t.Helper()

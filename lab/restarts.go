@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,6 +52,9 @@ func (r Restarted) String() string {
 	return text
 }
 
+// Ended is true if what had run in the node ended.
+func (r Restarted) Ended() bool { return r.How != wasUnhealthy }
+
 func (l *restartLog) note(nodes []plan.Node, how string, begun time.Time, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +97,25 @@ func (l *restartLog) well(nodeName string, since time.Time, why string) {
 	l.made = append(l.made, Restarted{Node: nodeName, How: wasUnhealthy, At: since, Took: took, Why: why})
 }
 
+// AwaitChanges returns when this process changes no node, or when ctx ends. A node that is half switched
+// off looks like one that has died.
+func (l *Lab) AwaitChanges(ctx context.Context) {
+	for !l.restarts.changing.TryLock() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(changesEvery):
+		}
+	}
+	l.restarts.changing.Unlock()
+}
+
+// changesEvery is how often AwaitChanges looks.
+const changesEvery = 10 * time.Millisecond
+
 // TakeRestarts returns the nodes that this process has restarted, stopped or started, or has seen
-// unhealthy, since the last call, and those that are stopped still: a trial beside which that happened did not measure what the file describes.
+// unhealthy, since the last call, and those that are stopped still: a trial beside which that happened
+// did not measure what the file describes.
 func (l *Lab) TakeRestarts() []Restarted {
 	if l.restarts == nil {
 		return nil

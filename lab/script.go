@@ -126,13 +126,16 @@ func leash(ctx context.Context, initPath string, cmd *exec.Cmd) (*Leashed, error
 }
 
 // interpreted is the command that runs a script at a path: by the interpreter of its first line, with
-// its one argument, as the kernel does it. The file itself is not executed, since it may be in a file
+// its one argument, as the kernel does it (fs/binfmt_script.c). The file itself is not executed, since it may be in a file
 // system that forbids it, as Debian's /run does.
 func interpreted(text, path string) []string {
 	first, _, _ := strings.Cut(text, "\n")
 	line, ok := strings.CutPrefix(first, "#!")
-	interpreter, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
-	switch argument = strings.TrimSpace(argument); {
+	interpreter, argument := strings.TrimSpace(line), ""
+	if at := strings.IndexAny(interpreter, " \t"); at >= 0 {
+		interpreter, argument = interpreter[:at], strings.TrimSpace(interpreter[at:])
+	}
+	switch {
 	case !ok || interpreter == "":
 		return []string{"sh", path}
 	case argument == "":

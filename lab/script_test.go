@@ -28,6 +28,7 @@ func TestInterpretersAreThoseOfTheFirstLine(t *testing.T) {
 		"#!/bin/bash\ntrue":              {"/bin/bash", "/s"},
 		"#! /bin/bash -e -x \ntrue":      {"/bin/bash", "-e -x", "/s"},
 		"#!/usr/bin/env python3\npass":   {"/usr/bin/env", "python3", "/s"},
+		"#!\t/bin/sh\t-e \ttrue\ntrue":   {"/bin/sh", "-e \ttrue", "/s"},
 		"# a comment\n#!/bin/bash\ntrue": {"sh", "/s"},
 	} {
 		if got := interpreted(text, "/s"); !slices.Equal(got, want) {

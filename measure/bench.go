@@ -30,6 +30,8 @@ type bench struct {
 	// texts are those of the scripts, and scripts the running lab's; nil if it has none.
 	texts   spec.ScriptTexts
 	scripts *labScripts
+	// unset is true once a node has ended since its setup script ran.
+	unset bool
 	// endScripts ends those of the running trial; nil if none run.
 	endScripts func()
 	lock       *lab.Measurement
@@ -57,7 +59,12 @@ type bench struct {
 func (b *bench) set(ctx context.Context, r run) error {
 	p := r.plan
 	l := labIdentity(p)
-	if b.lab == nil || b.labID != l {
+	if b.lab != nil && b.labID == l {
+		// What happened before the trial belongs to none.
+		b.lab.AwaitChanges(ctx)
+		b.ended(b.lab.TakeRestarts())
+	}
+	if b.lab == nil || b.labID != l || b.outdated() {
 		if err := b.clear(ctx); err != nil {
 			return err
 		}
@@ -68,7 +75,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 		if err != nil {
 			return err
 		}
-		b.lab, b.labID = built, l
+		b.lab, b.labID, b.unset = built, l, false
 		if b.isolation, err = isolationOf(built); err != nil {
 			return err
 		}
@@ -184,9 +191,6 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
-	for _, fault := range o.outcome.Died {
-		b.died = append(b.died, fault.Problem)
-	}
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
 	if err != nil {
@@ -207,13 +211,23 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
 	o.impairments = switchesAfter.impairmentsSince(switchesBefore, r.plan, r.stream.FrameBytes)
-	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
-	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
+	happened, err := b.damage(ctx)
+	if err != nil {
 		return result.Record{}, err
 	}
-	if len(o.outcome.Faults) > 0 {
-		// The next trial gets an undamaged lab.
-		if err := b.abandon(ctx); err != nil {
+	o.faults = slices.Concat(happened.faults(), o.faults)
+	for _, untimed := range b.lab.Untimed() {
+		o.faults = append(o.faults, lab.Fault{Problem: untimed})
+	}
+	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
+	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.faults) == 0 {
+		return result.Record{}, err
+	}
+	for _, fault := range happened.died {
+		b.died = append(b.died, fault.Problem)
+	}
+	if len(happened.faults()) > 0 {
+		if err := b.mend(ctx, happened); err != nil {
 			return result.Record{}, err
 		}
 	}
@@ -254,11 +268,12 @@ func (b *bench) witnesses(p *plan.Plan) noiseProbe {
 	return probe
 }
 
-// health names the nodes that have died, which explains why an engine is silent.
+// health names the nodes that have died, which explains why an engine is silent. One that somebody has
+// stopped has not.
 func (b *bench) health() error {
 	var dead []error
 	for _, node := range b.lab.Plan().Nodes {
-		if !b.lab.Alive(node.Name) {
+		if !b.lab.Alive(node.Name) && !b.lab.Stopped(node.Name) {
 			dead = append(dead, fmt.Errorf("node %s has ended", node.Name))
 		}
 	}
@@ -283,12 +298,6 @@ func (b *bench) clear(ctx context.Context) error {
 	}
 	b.watch.Doing("taking " + l.Plan().Name + " down")
 	return errors.Join(err, l.Down(ctx))
-}
-
-// abandon clears a partly dead lab, whose engines can no longer answer.
-func (b *bench) abandon(ctx context.Context) error {
-	_ = b.stopGenerator()
-	return b.clear(ctx)
 }
 
 func (b *bench) stopGenerator() error {
@@ -328,12 +337,13 @@ func (b *bench) readForwarders(p *plan.Plan) ([]forwarder, error) {
 // forwarderPatience is how long a forwarding engine may take to answer.
 const forwarderPatience = 5 * time.Second
 
+// eachForwarder asks the engines of the apps of all nodes that are on.
 func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) error) error {
 	if err := b.health(); err != nil { // otherwise the wait for its engine would time out
 		return err
 	}
 	for _, node := range p.Nodes {
-		if node.App == nil || !node.App.Kind.HasEngine() {
+		if node.App == nil || !node.App.Kind.HasEngine() || b.lab.Stopped(node.Name) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), forwarderPatience)

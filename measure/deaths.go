@@ -10,7 +10,6 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 )
 
@@ -122,14 +121,14 @@ func (d *deaths) try(ctx context.Context, b *bench, death Death, step func() err
 		}
 		return nil
 	}
-	// One line per trial.
-	death.Reason = strings.ReplaceAll(b.deathBehind(ctx, err), "\n", "; ")
-	if death.Reason == "" {
+	reason, happened := b.deathBehind(ctx, err)
+	if reason == "" {
 		return err
 	}
+	death.Reason = strings.ReplaceAll(reason, "\n", "; ") // one line per trial
 	d.all = append(d.all, death)
 	b.watch.Died(death)
-	if err := b.abandon(ctx); err != nil {
+	if err := b.mend(ctx, happened); err != nil {
 		return err
 	}
 	if d.inARow++; d.inARow == patience {
@@ -147,30 +146,28 @@ func (d *deaths) error(alone bool) error {
 	return &DeathsError{Deaths: d.all, GaveUp: d.gaveUp, Alone: alone}
 }
 
-// deathBehind is the reason of an error caused by a death; empty for other errors, and after a
-// Ctrl-C.
-func (b *bench) deathBehind(ctx context.Context, err error) string {
+// deathBehind is the reason of an error caused by a death, or by a node that was restarted or stopped,
+// and what has happened to the lab; empty for other errors, and after a Ctrl-C.
+func (b *bench) deathBehind(ctx context.Context, err error) (reason string, happened damage) {
 	switch {
 	case ctx.Err() != nil, errors.As(err, new(*result.WriteError)), errors.As(err, new(*exit.MissingError)):
-		return ""
+		return "", damage{}
 	case errors.As(err, new(*diedError)):
-		return err.Error()
+		return err.Error(), damage{}
 	}
-	var faults []lab.Fault
 	if b.lab != nil {
 		var unread error
-		if faults, unread = b.lab.Faults(); unread != nil {
-			return ""
+		if happened, unread = b.damage(ctx); unread != nil {
+			return "", damage{}
 		}
 	}
+	faults := happened.faults()
 	if len(faults) == 0 && !errors.Is(err, client.ErrGone) {
-		return ""
+		return "", damage{}
 	}
-	reason := err.Error()
+	reason = err.Error()
 	for _, fault := range faults {
-		if !errors.Is(err, fault) { // unless the error has it already
-			reason += "; " + fault.Problem
-		}
+		reason += "; " + fault.Problem
 	}
-	return reason
+	return reason, happened
 }

@@ -126,7 +126,7 @@ func (e *events) stop(ctx context.Context, o *observation) error {
 			one.Problem = "the trial did not begin"
 		}
 		if one.Problem != "" {
-			o.outcome.Faults = append(o.outcome.Faults, lab.Fault{Problem: fmt.Sprintf("events.%d (%s): %s", i, one.planned, one.Problem)})
+			o.faults = append(o.faults, lab.Fault{Problem: fmt.Sprintf("events.%d (%s): %s", i, one.planned, one.Problem)})
 		}
 		o.events = append(o.events, one.Occurrence)
 	}

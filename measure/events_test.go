@@ -43,8 +43,8 @@ func TestAnEventThatOutlivesItsTrialIsAProblem(t *testing.T) {
 		if err := all.stop(t.Context(), &o); err != nil {
 			t.Fatal(err)
 		}
-		if len(o.outcome.Faults) != 1 || !strings.Contains(o.outcome.Faults[0].Problem, "the trial ended before the event did") {
-			t.Fatalf("the trial's faults are %v", o.outcome.Faults)
+		if len(o.faults) != 1 || !strings.Contains(o.faults[0].Problem, "the trial ended before the event did") {
+			t.Fatalf("the trial's faults are %v", o.faults)
 		}
 		if e := o.events[0]; e.BeganNs == 0 || e.EndedNs < e.BeganNs {
 			t.Fatalf("the event is recorded as %+v", e)

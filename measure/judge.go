@@ -47,8 +47,7 @@ type evidence struct {
 	txFailed    uint64
 	interrupted bool
 	duration    time.Duration // planned
-	// faults are the parts of the lab that died, and its virtual machines whose times mean
-	// nothing.
+	// faults are as in observation.
 	faults []lab.Fault
 	// untuned is what others have changed of the host's tuning; empty if nothing.
 	untuned string

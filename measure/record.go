@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
@@ -16,6 +17,9 @@ import (
 // observation is everything observed in one trial.
 type observation struct {
 	outcome traffic.Outcome
+	// faults say why the trial measured something other than the file describes: what has happened to
+	// the lab, events that did not, and machines whose times are unusable.
+	faults  []lab.Fault
 	stream  spec.Traffic
 	fromCPU int
 	// isolation is the isolation in force; nil if the degree asks for nothing.
@@ -89,7 +93,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.outcome.Faults, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.faults, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil

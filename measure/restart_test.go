@@ -39,18 +39,19 @@ type acting struct {
 func (a acting) Progress(int, uint64, uint64) { a.progress() }
 
 // TestATrialWithARestartIsInvalid: it says which node was restarted and why, whether somebody asked for
-// it or the node had died; the next trial is on another lab, and says nothing of it.
+// it or the node had died; the next trial says nothing of it, and all are on the same lab.
 func TestATrialWithARestartIsInvalid(t *testing.T) {
 	labtest.Root(t)
 	ctx := context.Background()
 	experiment, _ := prepare(t, "restarted", restartedNetwork)
 	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
+		first := b.lab
 		for _, c := range []struct {
 			what string
 			do   func() error
 			says string // empty: nothing is said
 		}{
-			{"a restart before the trial", nil, ""},
+			{"a restart between trials", nil, ""},
 			{"a restart of the forwarder", func() error { return b.lab.Restart(ctx, []string{"dut"}, lab.RestartOptions{Why: "a test asked"}) }, "node dut was restarted"},
 			{"nothing", func() error { return nil }, ""},
 			{"a restart of a node beside", func() error { return b.lab.Restart(ctx, []string{"aside"}, lab.RestartOptions{}) }, "node aside was restarted"},
@@ -61,13 +62,16 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 				return b.lab.Start(ctx, []string{"aside"}, lab.RestartOptions{})
 			}, "node aside was started"},
 		} {
-			if err := b.set(ctx, r); err != nil {
-				return err
-			}
 			if c.do == nil {
 				if err := b.lab.Restart(ctx, []string{"aside"}, lab.RestartOptions{}); err != nil {
 					return err
 				}
+			}
+			if err := b.set(ctx, r); err != nil {
+				return err
+			}
+			if b.lab != first {
+				t.Errorf("%s: the trial is on another lab", c.what)
 			}
 			var done error
 			begun := c.do == nil
@@ -90,6 +94,95 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 			if told != (c.says != "") || told && rec.Trial.Verdict != result.Invalid {
 				t.Errorf("%s: the trial is %s, with %q", c.what, rec.Trial.Verdict, rec.Trial.Reasons)
 			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestANodeThatIsOffStaysOff: until somebody starts it. All trials meanwhile are invalid and name it, or
+// are lost, where it is the node that sends.
+func TestANodeThatIsOffStaysOff(t *testing.T) {
+	labtest.Root(t)
+	ctx := context.Background()
+	experiment, _ := prepare(t, "staysoff", restartedNetwork, "traffic.duration=1500ms")
+	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
+		first, dead := b.lab, &deaths{}
+		trial := func(what string, do func() error) (reasons string) {
+			t.Helper()
+			var done error
+			begun := do == nil
+			b.watch = acting{progress: func() {
+				if !begun {
+					begun = true
+					done = do()
+				}
+			}}
+			err := dead.once(ctx, b, r, 1, func() error {
+				if err := b.set(ctx, r); err != nil {
+					return err
+				}
+				rec, err := b.trial(ctx, r, 1)
+				reasons = strings.Join(rec.Trial.Reasons, "; ")
+				return err
+			})
+			if err != nil || done != nil || !begun {
+				t.Fatalf("%s: begun %v: %v", what, begun, errors.Join(err, done))
+			}
+			if b.lab != first {
+				t.Fatalf("%s: the lab was made anew", what)
+			}
+			return reasons
+		}
+		for _, node := range []string{"dut", "gen"} {
+			off := "node " + node + " was stopped at "
+			_ = trial("switched off: "+node, func() error { return b.lab.Stop(ctx, []string{node}, lab.RestartOptions{Kill: true}) })
+			said := trial("off: "+node, nil)
+			if node == "gen" {
+				for _, death := range dead.all {
+					said += death.Reason
+				}
+				if len(dead.all) != 2 || dead.all[0].Fate != Lost || dead.all[1].Fate != Lost {
+					t.Errorf("without the node that sends: %+v", dead.all)
+				}
+			}
+			if !strings.Contains(said, off) || !b.lab.Stopped(node) {
+				t.Errorf("while %s is off (%v), the trial says %q", node, b.lab.Stopped(node), said)
+			}
+			if err := b.lab.Start(ctx, []string{node}, lab.RestartOptions{}); err != nil {
+				return err
+			}
+			if said := trial("on again: "+node, nil); strings.Contains(said, "in this trial") || strings.Contains(said, "no packet arrived") {
+				t.Errorf("when %s is on again: %s", node, said)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnEventLeavesANodeOff: one that restarts it, too.
+func TestAnEventLeavesANodeOff(t *testing.T) {
+	labtest.Root(t)
+	ctx := context.Background()
+	experiment, _ := prepare(t, "eventoff", restartedNetwork+"events: [{at: 500ms, node: dut, restart: true}]\n", "traffic.duration=1500ms")
+	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
+		if err := b.lab.Stop(ctx, []string{"dut"}, lab.RestartOptions{Kill: true}); err != nil {
+			return err
+		}
+		if err := b.set(ctx, r); err != nil {
+			return err
+		}
+		rec, err := b.trial(ctx, r, 1)
+		if err != nil {
+			return err
+		}
+		if reasons := strings.Join(rec.Trial.Reasons, "; "); !b.lab.Stopped("dut") || !strings.Contains(reasons, "an event restarts only a node that runs") {
+			t.Errorf("the node is off: %v; the trial is %s: %s", b.lab.Stopped("dut"), rec.Trial.Verdict, reasons)
 		}
 		return nil
 	})

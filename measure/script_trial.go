@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"nines.dev/nines/result"
@@ -33,7 +34,6 @@ func addScripts(rec *result.Record, scripts []result.Script) {
 // node was restarted in it, or something of the lab is not as planned at its end.
 func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Record, error) {
 	begun := time.Now()
-	b.lab.TakeRestarts() // those before the trial
 	scripts, err := b.scripts.trial(ctx, r)
 	if err != nil {
 		return result.Record{}, err
@@ -66,26 +66,27 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	return rec, nil
 }
 
-// addDamage adds to a trial's record what has happened to the lab while its scripts ran, and takes down a
-// lab that is damaged: the next trial gets another.
+// addDamage adds to a trial's record what has happened to the lab while its scripts ran.
 func (b *bench) addDamage(ctx context.Context, rec *result.Record) error {
-	faults, err := b.lab.Faults()
+	happened, err := b.damage(ctx)
 	if err != nil {
 		return err
 	}
-	var reasons []string
-	for _, fault := range faults {
-		b.died = append(b.died, fault.Problem)
-		reasons = append(reasons, fault.Problem)
-	}
-	for _, restart := range b.lab.TakeRestarts() {
-		reasons = append(reasons, "in this trial "+restart.String())
-	}
-	if len(reasons) == 0 {
+	faults := happened.faults()
+	if len(faults) == 0 {
 		return nil
 	}
-	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
-	return b.abandon(ctx)
+	rec.Trial.Verdict = result.Invalid
+	for _, fault := range faults {
+		// A node that is stopped still was told with the traffic.
+		if !slices.Contains(rec.Trial.Reasons, fault.Problem) {
+			rec.Trial.Reasons = append(rec.Trial.Reasons, fault.Problem)
+		}
+	}
+	for _, fault := range happened.died {
+		b.died = append(b.died, fault.Problem)
+	}
+	return b.mend(ctx, happened)
 }
 
 // trafficAndScripts is a trial that sends traffic while its scripts run. The scripts end by

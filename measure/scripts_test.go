@@ -107,19 +107,50 @@ func readResult(t *testing.T, r *result.Result, path ...string) string {
 	return string(text)
 }
 
-// TestScriptsOfPos runs it on namespaces and on a container.
+// busyboxImage is an image with busybox in it, as the keys of a node.
+func busyboxImage(t *testing.T) string {
+	t.Helper()
+	t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	busybox, err := exec.LookPath("busybox")
+	labtest.Require(t, "busybox-static", err == nil)
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, out := t.TempDir(), filepath.Join(t.TempDir(), "rootfs.tar")
+	for _, folder := range []string{"bin", "etc", "root", "tmp"} {
+		if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, applet := range []string{"sh", "sleep"} {
+		if err := os.WriteFile(filepath.Join(root, "bin", applet), program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, err := exec.Command("tar", "-C", root, "-cf", out, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return fmt.Sprintf("init: nines\n      image: %q", "rootfs:"+out)
+}
+
+// TestScriptsOfPos runs it on namespaces and on containers.
 func TestScriptsOfPos(t *testing.T) {
 	labtest.Root(t)
 	if _, err := exec.LookPath("ping"); err != nil {
 		labtest.Require(t, "ping", false)
 	}
-	for _, runtime := range []string{"netns", "lxc"} {
+	for runtime, program := range map[string]string{"netns": "", "lxc": "lxc-start", "oci": "runc"} {
 		t.Run(runtime, func(t *testing.T) {
-			if runtime == "lxc" {
-				_, err := exec.LookPath("lxc-start")
-				labtest.Require(t, "lxc", err == nil)
+			if program != "" {
+				_, err := exec.LookPath(program)
+				labtest.Require(t, program, err == nil)
 			}
-			network := strings.Replace(strings.Replace(posNetwork, "%s", "netns", 1), "%s", runtime, 1)
+			dut := runtime
+			if runtime == "oci" {
+				dut += "\n      " + busyboxImage(t)
+			}
+			network := strings.Replace(strings.Replace(posNetwork, "%s", "netns", 1), "%s", dut, 1)
 			r, err := runScripts(context.Background(), t, "tmpos"+runtime, network, map[string]string{"loadgen.sh": posLoadgen, "dut.sh": posDUT})
 			if err != nil {
 				t.Fatal(err)
@@ -218,6 +249,29 @@ scripts: {timeout: 1h}
 	}
 }
 
+// TestWhatAFailedScriptLeftKeepsNobodyAtABarrier: the waiter is told while a process that has left the script's
+// group still has its output, of which nothing is lost.
+func TestWhatAFailedScriptLeftKeepsNobodyAtABarrier(t *testing.T) {
+	left, mark := filepath.Join(t.TempDir(), "left"), filepath.Join(t.TempDir(), "mark")
+	r, err := runScripts(context.Background(), t, "tmleft", `
+topology:
+  nodes:
+    waiter: {scripts: {experiment: waiter.sh}}
+    failing: {scripts: {experiment: failing.sh}}
+scripts: {timeout: 1h}
+`, map[string]string{
+		"waiter.sh": "pos_sync\ntouch " + mark + "\n",
+		"failing.sh": "setsid sh -c 'touch " + left + "; until test -e " + mark + "; do sleep 0.05; done; echo the waiter went on' &\n" +
+			"until test -e " + left + "; do sleep 0.05; done\nexit 3\n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readResult(t, r, r.Summary.Trials[0].ID, "failing", "stdout"); got != "the waiter went on\n" {
+		t.Errorf("what the failed script left behind says %q", got)
+	}
+}
+
 // TestAFailingPeerEndsTheBarrierWithinASecond: so much less than its timeout, where nothing else has the CPUs.
 func TestAFailingPeerEndsTheBarrierWithinASecond(t *testing.T) {
 	labtest.QuietCore(t)
@@ -261,11 +315,15 @@ func TestScriptsBesideTraffic(t *testing.T) {
 }
 
 // TestScriptsBesideARestart: a trial of scripts alone is invalid if a node was started again in it, or
-// has died, and the next has another lab.
+// has died. The next has another lab where a node has died, or has lost what its setup script did.
 func TestScriptsBesideARestart(t *testing.T) {
-	for _, c := range []struct{ name, aside, says string }{
-		{"tmrestarted", "{restart: on-failure}", "in this trial node aside was restarted"},
-		{"tmdied", "{}", "node aside is dead"},
+	for _, c := range []struct {
+		name, aside, says string
+		another           bool
+	}{
+		{"tmrestarted", "{restart: on-failure}", "in this trial node aside was restarted", false},
+		{"tmsetagain", "{restart: on-failure, scripts: {setup: up.sh}}", "in this trial node aside was restarted", true},
+		{"tmdied", "{}", "node aside is dead", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			labtest.Root(t)
@@ -276,7 +334,7 @@ func TestScriptsBesideARestart(t *testing.T) {
 				_ = os.WriteFile(done, nil, 0o600)
 			}()
 			r, err := runScripts(context.Background(), t, c.name, "\ntopology: {nodes: {a: {scripts: {experiment: a.sh}}, aside: "+c.aside+"}}\nrepeat: 2\n",
-				map[string]string{"a.sh": "touch " + mark + "\nuntil test -e " + done + "; do sleep 0.05; done\n"})
+				map[string]string{"a.sh": "touch " + mark + "\nuntil test -e " + done + "; do sleep 0.05; done\n", "up.sh": "true\n\n"})
 			if problem := <-killed; problem != nil {
 				t.Fatal(problem, err)
 			}
@@ -294,8 +352,8 @@ func TestScriptsBesideARestart(t *testing.T) {
 			if second.Verdict != result.Clean || len(second.Reasons) > 0 {
 				t.Errorf("the second trial is %s: %q", second.Verdict, second.Reasons)
 			}
-			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); err != nil {
-				t.Errorf("the second trial has no lab of its own: %v", err)
+			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); (err == nil) != c.another {
+				t.Errorf("the second trial has a lab of its own: %v", err == nil)
 			}
 		})
 	}

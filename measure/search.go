@@ -154,7 +154,7 @@ func (s *searching) interruptions() (int, error) {
 func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome, error) {
 	r := s.run.at(load)
 	isWindow := strings.HasPrefix(load.Purpose, result.WindowPurpose)
-	if isWindow && s.warm && s.bench.lab != nil {
+	if isWindow && s.warm && s.bench.generator != nil {
 		r = r.warm()
 	}
 	s.state.Purpose, s.state.RatePPS, s.state.Lasts = load.Purpose, load.RatePPS, r.stream.Lasts()

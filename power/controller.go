@@ -15,8 +15,8 @@ type Machines interface {
 	// Do does something to a node, and returns when it is done. It gives up by itself, in a time that is
 	// bounded. The last argument says who asked for it, in a few words.
 	Do(ctx context.Context, node string, action Action, by string) error
-	// Can is false for what the node cannot do at all.
-	Can(node string, action Action) bool
+	// Can is false for what the node cannot do at all. An error leaves it unknown.
+	Can(node string, action Action) (bool, error)
 }
 
 // patience is how long a client waits for its answer: less than a second, after which ipmitool sends
@@ -63,13 +63,19 @@ func (c *Controller) State(node string) (State, error) {
 }
 
 // Can is false for what a node cannot do at all.
-func (c *Controller) Can(node string, action Action) bool { return c.machines.Can(node, action) }
+func (c *Controller) Can(node string, action Action) (bool, error) {
+	return c.machines.Can(node, action)
+}
 
 // Do begins an action, and waits for it for a moment. It returns an error if the action has failed by
 // then; later failures are only said. A second client that asks for what is being done already is
 // answered with that.
 func (c *Controller) Do(node string, action Action, by string) error {
-	if !c.machines.Can(node, action) {
+	can, err := c.machines.Can(node, action)
+	if err != nil {
+		return err
+	}
+	if !can {
 		return ErrRefused
 	}
 	r, err := c.begin(node, action, by)

@@ -12,9 +12,11 @@ import (
 
 // slow is a node whose actions end when they are let.
 type slow struct {
-	let  chan error
-	mu   sync.Mutex
-	done []Action
+	let chan error
+	// unread is why nothing is known of it.
+	unread error
+	mu     sync.Mutex
+	done   []Action
 }
 
 func (s *slow) State(string) (State, error) { return State{On: true}, nil }
@@ -31,7 +33,7 @@ func (s *slow) Do(ctx context.Context, _ string, action Action, _ string) error 
 	}
 }
 
-func (*slow) Can(_ string, action Action) bool { return action != Diag }
+func (s *slow) Can(_ string, action Action) (bool, error) { return action != Diag, s.unread }
 
 func newSlow(t *testing.T) (*Controller, *slow, func() []string) {
 	t.Helper()
@@ -95,5 +97,9 @@ func TestAQuickFailureIsAnswered(t *testing.T) {
 	}
 	if err := c.Do("dut", Diag, "a test"); !errors.Is(err, ErrRefused) {
 		t.Errorf("what cannot be: %v", err)
+	}
+	s.unread = broke
+	if err := c.Do("dut", Diag, "a test"); !errors.Is(err, broke) || errors.Is(err, ErrRefused) {
+		t.Errorf("of what nothing is known: %v", err)
 	}
 }

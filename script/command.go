@@ -49,15 +49,11 @@ func (p *Phase) start(node, name string, argv []string, dir string, env []string
 		end()
 		return err
 	}
-	out, err := folder.Output(path.Join(UploadsFolder, name+"."+StdoutFile))
+	out, complaints, err := folder.Outputs(path.Join(UploadsFolder, name+"."+StdoutFile), path.Join(UploadsFolder, name+"."+StderrFile))
 	if err != nil {
 		end()
+		process.Release()
 		return err
-	}
-	complaints, err := folder.Output(path.Join(UploadsFolder, name+"."+StderrFile))
-	if err != nil {
-		end()
-		return errors.Join(err, out.Close())
 	}
 	folder.named(files...)
 	c := &command{end: end, ended: make(chan struct{})}
@@ -65,7 +61,8 @@ func (p *Phase) start(node, name string, argv []string, dir string, env []string
 	go func() {
 		defer close(c.ended)
 		defer end()
-		ending := process.Run(out, complaints)
+		ending, rest := process.Run(out, complaints)
+		rest()
 		if c.outcome, _ = ending.status(ctx); c.outcome == "interrupted" {
 			c.outcome = "killed" // by a script, or with the last of the scripts
 		}

@@ -47,8 +47,11 @@ type Starter interface {
 
 // Process is a process of a node that has not been started.
 type Process interface {
-	// Run runs it to its end, with its output going to out and complaints.
-	Run(out, complaints *Output) Ending
+	// Run runs it to its end, with its output going to out and complaints. What it has left behind may
+	// hold these still: rest waits until they are whole, but not for long, and has to be called.
+	Run(out, complaints *Output) (ending Ending, rest func())
+	// Release gives up one that is not run.
+	Release()
 }
 
 // Ending is how a process ended: by an exit status, a signal, or because it could not be run.
@@ -169,32 +172,28 @@ func (p *Phase) run(ctx context.Context, part Part) (Outcome, error) {
 	defer cancel()
 	begun := time.Now()
 	outcome := Outcome{Node: part.Node, Kind: part.Kind}
-	defer func() { p.endAtBarriers(outcome) }()
-	folder := p.folders[part.Node]
-	out, err := folder.Output(StdoutFile)
+	out, complaints, err := p.folders[part.Node].Outputs(StdoutFile, StderrFile)
 	if err != nil {
 		outcome.Status, outcome.How = Ending{Err: err}.status(ctx)
+		p.endAtBarriers(outcome)
 		return outcome, err
 	}
-	complaints, err := folder.Output(StderrFile)
-	if err != nil {
-		outcome.Status, outcome.How = Ending{Err: err}.status(ctx)
-		return outcome, errors.Join(err, out.Close())
-	}
-	var ending Ending
-	process, err := p.starter.Script(ctx, part)
-	if err != nil {
-		ending = Ending{Err: err}
+	ending, rest := Ending{}, func() {}
+	if process, err := p.starter.Script(ctx, part); err != nil {
+		ending.Err = err
 	} else {
-		ending = process.Run(out, complaints)
+		ending, rest = process.Run(out, complaints)
 	}
 	outcome.Status, outcome.How = ending.status(ctx)
-	outcome.Took, outcome.Cut = time.Since(begun), out.Cut() || complaints.Cut()
+	outcome.Took = time.Since(begun)
 	if outcome.How != "" {
 		if said := lastLines(complaints.Last(), out.Last()); said != "" && ending.Err == nil {
 			outcome.How += ": " + said
 		}
 	}
+	p.endAtBarriers(outcome) // the others need not wait for the rest of its output
+	rest()
+	outcome.Cut = out.Cut() || complaints.Cut()
 	return outcome, errors.Join(out.Close(), complaints.Close())
 }
 

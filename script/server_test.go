@@ -23,18 +23,20 @@ type onHost struct{ sockets map[string]string }
 
 type hostProcess struct{ *exec.Cmd }
 
-func (p hostProcess) Run(out, complaints *Output) Ending {
+func (p hostProcess) Run(out, complaints *Output) (Ending, func()) {
 	p.Stdout, p.Stderr = out, complaints
-	err := p.Cmd.Run()
+	err, rest := p.Cmd.Run(), func() {}
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
 		if code := ended.ExitCode(); code >= 0 {
-			return Ending{Code: code}
+			return Ending{Code: code}, rest
 		}
-		return Ending{Signal: 9}
+		return Ending{Signal: 9}, rest
 	}
-	return Ending{Err: err}
+	return Ending{Err: err}, rest
 }
+
+func (hostProcess) Release() {}
 
 func (h onHost) Script(ctx context.Context, part Part) (Process, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", part.Text)

@@ -173,8 +173,19 @@ func (f *Folder) write(to string, number int, size int64, from io.Reader) (err e
 	return f.root.Rename(half, to)
 }
 
-// Output makes a file for the output of a process, which is cut where the node's limit ends.
-func (f *Folder) Output(name string) (*Output, error) {
+// Outputs makes the two files for the output of a process.
+func (f *Folder) Outputs(stdout, stderr string) (out, complaints *Output, err error) {
+	if out, err = f.output(stdout); err != nil {
+		return nil, nil, err
+	}
+	if complaints, err = f.output(stderr); err != nil {
+		return nil, nil, errors.Join(err, out.Close())
+	}
+	return out, complaints, nil
+}
+
+// output makes a file for the output of a process, which is cut where the node's limit ends.
+func (f *Folder) output(name string) (*Output, error) {
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
@@ -194,13 +205,17 @@ const lastBytes = 2 << 10
 type Output struct {
 	folder *Folder
 	file   *os.File
-	last   []byte
-	cut    bool
-	err    error
+
+	mu   sync.Mutex
+	last []byte
+	cut  bool
+	err  error
 }
 
 // Write never fails, since a script would die of it; Close tells.
 func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.last = append(o.last, p...)
 	o.last = o.last[max(0, len(o.last)-lastBytes):]
 	o.folder.mu.Lock()
@@ -214,11 +229,23 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Last is the end of the output.
-func (o *Output) Last() string { return string(o.last) }
+// Last is the end of the output so far.
+func (o *Output) Last() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.last)
+}
 
 // Cut is true where not all of it was kept.
-func (o *Output) Cut() bool { return o.cut }
+func (o *Output) Cut() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.cut
+}
 
 // Close ends the file, and tells what could not be written.
-func (o *Output) Close() error { return errors.Join(o.err, o.file.Close()) }
+func (o *Output) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return errors.Join(o.err, o.file.Close())
+}

@@ -103,7 +103,7 @@ func TestUploadsAreKept(t *testing.T) {
 
 func TestOutputIsCutAtTheLimit(t *testing.T) {
 	folder, dir := newFolder(t, 10)
-	out, err := folder.Output(StdoutFile)
+	out, err := folder.output(StdoutFile)
 	if err != nil {
 		t.Fatal(err)
 	}

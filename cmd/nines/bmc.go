@@ -176,9 +176,12 @@ func (m labMachines) State(node string) (power.State, error) {
 	return running.PowerState(node)
 }
 
-func (m labMachines) Can(node string, action power.Action) bool {
+func (m labMachines) Can(node string, action power.Action) (bool, error) {
 	running, err := lab.Open(m.name)
-	return err == nil && running.CanPower(node, action)
+	if err != nil {
+		return false, err
+	}
+	return running.CanPower(node, action), nil
 }
 
 func (m labMachines) Do(ctx context.Context, node string, action power.Action, by string) error {

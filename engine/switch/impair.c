@@ -22,6 +22,7 @@ struct impair {
 	struct impair_counts counts;
 	uint64_t order;
 	uint64_t free_ticks; /* when the last packet has left, at the rate */
+	double free_fraction; /* and the part of a tick after that, or each packet would be short */
 	double ticks_per_byte; /* 0: no rate */
 	uint8_t *slots; /* `limit` frames, with room for PORT_BURST that are lent */
 	uint32_t slot_bytes, slot_count;
@@ -133,15 +134,17 @@ static uint8_t *slot_at(const struct impair *m, uint32_t slot)
 	return m->slots + (size_t)slot * m->slot_bytes;
 }
 
-/* Holds a copy of the packet; false where there is no room. */
-static bool hold(struct impair *m, const struct packet *p, uint64_t due_ticks)
+static bool has_room(const struct impair *m, const struct packet *p)
 {
-	if (m->waiting == m->config.limit || m->unused_count == 0 || p->length > m->slot_bytes)
-		return false;
+	return m->waiting < m->config.limit && m->unused_count > 0 && p->length <= m->slot_bytes;
+}
+
+/* Holds a copy of the packet, for which there is room. */
+static void hold(struct impair *m, const struct packet *p, uint64_t due_ticks)
+{
 	uint32_t slot = m->unused[--m->unused_count];
 	memcpy(slot_at(m, slot), p->data, p->length);
 	heap_add(m, (struct waiting){due_ticks, m->order++, slot, p->length});
-	return true;
 }
 
 static void damage(uint8_t *data, uint32_t length, uint64_t random)
@@ -157,9 +160,14 @@ static uint64_t leave(struct impair *m, const struct packet *p, uint64_t now)
 {
 	if (m->ticks_per_byte == 0)
 		return now;
-	if (m->free_ticks < now)
+	if (m->free_ticks < now) {
 		m->free_ticks = now;
-	m->free_ticks += (uint64_t)(m->ticks_per_byte * (p->length + FCS_BYTES));
+		m->free_fraction = 0;
+	}
+	double ticks = m->ticks_per_byte * (p->length + FCS_BYTES) + m->free_fraction;
+	uint64_t whole = (uint64_t)ticks;
+	m->free_ticks += whole;
+	m->free_fraction = ticks - (double)whole;
 	return m->free_ticks;
 }
 
@@ -172,26 +180,24 @@ enum impair_put impair_put(struct impair *m, const struct packet *p, uint64_t no
 		port_count(&m->counts.lost, 1);
 		return IMPAIR_LOST;
 	}
-	/* A refused packet takes no time at the rate: a queue drops before it sends. */
-	if (m->waiting == m->config.limit || p->length > m->slot_bytes) {
+	/* A refused packet, or copy, takes no time at the rate: a queue drops before it sends. */
+	if (!has_room(m, p)) {
 		port_count(&m->counts.refused, 1);
 		return IMPAIR_REFUSED;
 	}
 	uint64_t left = fate.reordered ? now : leave(m, p, now);
-	if (!hold(m, p, left + clock_ns_to_ticks(scale, fate.delay_ns))) {
-		port_count(&m->counts.refused, 1);
-		return IMPAIR_REFUSED;
-	}
+	hold(m, p, left + clock_ns_to_ticks(scale, fate.delay_ns));
 	/* The packet's slot is the one that was taken last. */
 	if (fate.corrupted)
 		damage(slot_at(m, m->unused[m->unused_count]), p->length, fate.damage);
 	port_count(&m->counts.corrupted, fate.corrupted);
 	port_count(&m->counts.reordered, fate.reordered);
-	if (fate.duplicated) {
+	if (fate.duplicated && has_room(m, p)) {
 		struct packet same = *p;
 		same.data = slot_at(m, m->unused[m->unused_count]);
 		uint64_t again = leave(m, p, now) + clock_ns_to_ticks(scale, fate.copy_delay_ns);
-		port_count(&m->counts.duplicated, hold(m, &same, again));
+		hold(m, &same, again);
+		port_count(&m->counts.duplicated, 1);
 	}
 	return IMPAIR_HELD;
 }

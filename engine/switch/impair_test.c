@@ -244,6 +244,40 @@ static void test_a_rate_spaces_packets(void **state)
 	impair_free(m);
 }
 
+/* A packet of which 1.9 ticks pass takes 1.9 ticks, and not one. */
+static void test_a_rate_keeps_parts_of_ticks(void **state)
+{
+	const double each = 1.9;
+	struct impair *m = new_impair((struct impair_config){
+		.rate_bps = (uint64_t)(8 * (FRAME + 4) * clock_global.scale.hz / each)});
+	struct packet burst[PORT_BURST];
+	uint64_t t = 1000000, last = t + (uint64_t)(each * PORT_BURST);
+	(void)state;
+	for (unsigned i = 0; i < PORT_BURST; i++)
+		put(m, 'x', FRAME, t);
+	assert_int_equal(impair_take(m, last - 1, burst, PORT_BURST), PORT_BURST - 1);
+	impair_free_taken(m, burst, PORT_BURST - 1);
+	assert_int_equal(impair_take(m, last + 1, burst, PORT_BURST), 1);
+	impair_free_taken(m, burst, 1);
+	impair_free(m);
+}
+
+/* The copy of 'a' finds no room, and takes no time from 'b'. */
+static void test_a_refused_copy_takes_no_time(void **state)
+{
+	struct impair *m = new_impair(
+		(struct impair_config){.rate_bps = 1000000000, .duplicate = 1, .limit = 1});
+	uint64_t t = 1000000;
+	(void)state;
+	put(m, 'a', 121, t);
+	expect_taken(m, t + ticks(1010), "a");
+	put(m, 'b', 121, t + ticks(1010));
+	expect_taken(m, t + ticks(2000), "");
+	expect_taken(m, t + ticks(2020), "b");
+	assert_int_equal(impair_counted(m).duplicated, 0);
+	impair_free(m);
+}
+
 static void test_reordered_packets_leave_at_once(void **state)
 {
 	struct impair *m = new_impair((struct impair_config){
@@ -380,6 +414,8 @@ int main(void)
 		cmocka_unit_test(test_a_packet_leaves_when_it_is_due),
 		cmocka_unit_test(test_jitter_lets_packets_overtake),
 		cmocka_unit_test(test_a_rate_spaces_packets),
+		cmocka_unit_test(test_a_rate_keeps_parts_of_ticks),
+		cmocka_unit_test(test_a_refused_copy_takes_no_time),
 		cmocka_unit_test(test_reordered_packets_leave_at_once),
 		cmocka_unit_test(test_a_corrupted_packet_has_one_wrong_bit),
 		cmocka_unit_test(test_a_copy_is_the_same),

@@ -81,10 +81,7 @@ type Outcome struct {
 	Started time.Time
 	// Notes are the engines' notes on their ports and themselves.
 	Notes []string
-	// Faults say why the trial measured something other than the file describes: the parts of the
-	// lab that had Died by its end, and machines whose times are unusable.
-	Faults, Died []lab.Fault
-	Log          string
+	Log   string
 	// Recorded is every packet, if the stream asks for it; else nil.
 	Recorded *Recorded
 }
@@ -170,28 +167,7 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	if g.rx == g.tx {
 		run = g.runLoop
 	}
-	g.lab.TakeRestarts() // those before the trial
-	outcome, err := run(ctx, trial, progress)
-	faults, unread := g.lab.Faults()
-	restarts := g.lab.TakeRestarts()
-	if err != nil {
-		// A death explains the engines' errors, and so does a restart.
-		for _, r := range restarts {
-			err = fmt.Errorf("%w; in this trial %s", err, r)
-		}
-		for _, fault := range faults {
-			err = fmt.Errorf("%w; %w", err, fault)
-		}
-		return Outcome{}, err
-	}
-	outcome.Died, outcome.Faults = faults, slices.Clone(faults)
-	for _, r := range restarts {
-		outcome.Faults = append(outcome.Faults, lab.Fault{Of: "node " + r.Node, Problem: "in this trial " + r.String()})
-	}
-	for _, untimed := range g.lab.Untimed() {
-		outcome.Faults = append(outcome.Faults, lab.Fault{Problem: untimed})
-	}
-	return outcome, unread
+	return run(ctx, trial, progress)
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {

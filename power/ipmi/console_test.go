@@ -47,7 +47,9 @@ func (m *machines) Do(_ context.Context, _ string, action power.Action, _ string
 	return m.err
 }
 
-func (m *machines) Can(_ string, action power.Action) bool { return action != m.refuse }
+func (m *machines) Can(_ string, action power.Action) (bool, error) {
+	return action != m.refuse, nil
+}
 
 func (m *machines) took() []power.Action {
 	m.mu.Lock()

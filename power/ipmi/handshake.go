@@ -32,11 +32,16 @@ func (p *Port) discover(m message) []byte {
 	return wrap(types.PayloadTypeIPMI, answer)
 }
 
+// guessed counts a wrong password of a source.
+func (p *Port) guessed(now time.Time) func(source string) {
+	return func(source string) { p.config.Guard.Failed(source, now) }
+}
+
 func (p *Port) open(source string, m message, now time.Time) []byte {
 	if p.config.Guard.Wait(source, now) > 0 {
 		return nil
 	}
-	p.sessions.makeRoom(source)
+	p.sessions.makeRoom(source, p.guessed(now))
 	answer, err := handlers.HandleOpenSession(context.Background(), p.bmc, m.payload)
 	if err != nil || answer == nil {
 		return nil

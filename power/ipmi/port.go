@@ -116,7 +116,7 @@ func (p *Port) answer(source string, packet []byte, now time.Time) []byte {
 	if !ok {
 		return nil
 	}
-	p.sessions.expire(now, func(source string) { p.config.Guard.Failed(source, now) })
+	p.sessions.expire(now, p.guessed(now))
 	switch m.kind {
 	case presencePing:
 		return m.pong()

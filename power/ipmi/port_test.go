@@ -216,6 +216,21 @@ func TestWrongPasswordsAreCountedAndSlowedDown(t *testing.T) {
 	}
 }
 
+// Who takes hash after hash, and pushes out its own sessions before they are too old, has guessed as well.
+func TestHashesThatArePushedOutAreCounted(t *testing.T) {
+	port := newPort(t, &machines{})
+	c := newConsole(port)
+	taken := 0
+	for range 100 {
+		if c.open(t) && c.rakp1(t) {
+			taken++
+		}
+	}
+	if got := port.config.Guard.Failures(); got != 3 || taken > mostPendingOf+3 {
+		t.Errorf("%d hashes were taken, and %d are counted; three, and then a pause", taken, got)
+	}
+}
+
 // A flood of other addresses, and of packets of all kinds, leaves room for who has the password, and
 // bounds the memory.
 func TestAFloodStarvesNobody(t *testing.T) {

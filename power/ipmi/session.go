@@ -81,9 +81,19 @@ func (s *sessions) end(id uint32) {
 	_ = s.store.Close(id) // one that is gone already is what is wanted
 }
 
-// makeRoom ends what is in the way of one more session of a source: its own oldest, or the oldest of
+// giveUp ends a session that was not confirmed in time, or one of too many. A client that took the hash of
+// the password and never came back had another password, or collects hashes: guessed is called with its
+// source.
+func (s *sessions) giveUp(id uint32, guessed func(source string)) {
+	if known := s.known[id]; known != nil && !known.active && known.hashed {
+		guessed(known.source)
+	}
+	s.end(id)
+}
+
+// makeRoom gives up what is in the way of one more session of a source: its own oldest, or the oldest of
 // those sources that have most.
-func (s *sessions) makeRoom(source string) {
+func (s *sessions) makeRoom(source string, guessed func(source string)) {
 	pending := map[string]int{}
 	all, most := 0, 0
 	for _, known := range s.known {
@@ -95,9 +105,9 @@ func (s *sessions) makeRoom(source string) {
 	}
 	switch {
 	case pending[source] >= mostPendingOf:
-		s.endOldest(func(known *session) bool { return !known.active && known.source == source })
+		s.giveUp(s.oldest(func(known *session) bool { return !known.active && known.source == source }), guessed)
 	case all >= mostPending:
-		s.endOldest(func(known *session) bool { return !known.active && pending[known.source] == most })
+		s.giveUp(s.oldest(func(known *session) bool { return !known.active && pending[known.source] == most }), guessed)
 	}
 }
 
@@ -113,24 +123,22 @@ func (s *sessions) confirm(id uint32, now time.Time) {
 		}
 	}
 	if active > mostActive {
-		s.endOldest(func(known *session) bool { return known.active && known != confirmed })
+		s.end(s.oldest(func(known *session) bool { return known.active && known != confirmed }))
 	}
 }
 
-func (s *sessions) endOldest(of func(*session) bool) {
+// oldest is the one of some sessions whose last use is longest ago; 0 if there is none.
+func (s *sessions) oldest(of func(*session) bool) uint32 {
 	var oldest uint32
 	for id, known := range s.known {
 		if of(known) && (oldest == 0 || known.order < s.known[oldest].order) {
 			oldest = id
 		}
 	}
-	if oldest != 0 {
-		s.end(oldest)
-	}
+	return oldest
 }
 
-// expire ends the sessions that were quiet for too long. A client that took the hash of the password
-// and never came back had another password, or collects hashes: guessed is called with its source.
+// expire ends the sessions that were quiet for too long.
 func (s *sessions) expire(now time.Time, guessed func(source string)) {
 	if now.Before(s.next) {
 		return
@@ -141,12 +149,8 @@ func (s *sessions) expire(now time.Time, guessed func(source string)) {
 		if known.active {
 			most = bmc.DefaultInactivityTimeout
 		}
-		if quiet <= most {
-			continue
+		if quiet > most {
+			s.giveUp(id, guessed)
 		}
-		if !known.active && known.hashed {
-			guessed(known.source)
-		}
-		s.end(id)
 	}
 }

@@ -43,7 +43,9 @@ func (m *machines) Do(_ context.Context, _ string, action power.Action, _ string
 	return nil
 }
 
-func (*machines) Can(_ string, action power.Action) bool { return action != power.Diag }
+func (*machines) Can(_ string, action power.Action) (bool, error) {
+	return action != power.Diag, nil
+}
 
 func (m *machines) took() []power.Action {
 	m.mu.Lock()

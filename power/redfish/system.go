@@ -72,7 +72,11 @@ func (s *service) system(node string) (object, error) {
 	}
 	var allowed []string
 	for _, reset := range resets {
-		if s.Control.Can(node, reset.action) {
+		can, err := s.Control.Can(node, reset.action)
+		if err != nil {
+			return nil, err
+		}
+		if can {
 			allowed = append(allowed, reset.name)
 		}
 	}

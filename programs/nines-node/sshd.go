@@ -35,7 +35,7 @@ func sshd(arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	server, err := loginServer(*folder)
+	server, err := loginServer(*folder, newStrangers())
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func sshd(arguments []string) error {
 	return server.Serve(listener)
 }
 
-func loginServer(folder string) (*ssh.Server, error) {
+func loginServer(folder string, outside *strangers) (*ssh.Server, error) {
 	server := &ssh.Server{
 		Handler: login,
 		PublicKeyHandler: func(ctx ssh.Context, key ssh.PublicKey) bool {
@@ -57,6 +57,7 @@ func loginServer(folder string) (*ssh.Server, error) {
 			return err == nil && ctx.User() == "root" && isAmong(key, keys)
 		},
 	}
+	outside.bound(server)
 	if err := server.SetOption(ssh.HostKeyFile(filepath.Join(folder, node.SSHHostKey))); err != nil {
 		return nil, fmt.Errorf("the server's key: %w", err)
 	}

@@ -31,6 +31,7 @@ var benchmarks = []benchmark{
 	{"impair", benchImpair},
 	{"scale", benchScale},
 	{"restart", benchRestart},
+	{"image", benchImage},
 	{"isolation", benchIsolation},
 	{"busy_poll", benchBusyPoll},
 	{"tracing", benchTracing},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
@@ -36,25 +37,49 @@ topology:
 // container it is also what LXC's own tools take for one without links and without an engine: nines
 // runs the same tools, ends and starts the engine, makes the control groups, and waits until the kernel
 // has let go of what the old processes had.
-func benchRestart(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
-	var rows []Row
-	for _, runtime := range []string{"netns", "lxc"} {
-		if runtime == "lxc" {
-			if err := installed("lxc-start"); err != nil {
+func benchRestart(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
+	dir, err := os.MkdirTemp("", "nines-bench-restart-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	// What is unpacked of the image goes with the folder.
+	if err := os.Setenv("NINES_CACHE_DIR", dir); err != nil {
+		return nil, err
+	}
+	defer os.Unsetenv("NINES_CACHE_DIR")
+	rootfs := filepath.Join(dir, "empty.tar")
+	for _, of := range []struct {
+		runtime string
+		// keys of the node follow its runtime in the file.
+		keys, program string
+	}{
+		{runtime: "netns"},
+		{runtime: "lxc", program: "lxc-start"},
+		{"oci", fmt.Sprintf(", init: nines, image: %q", "rootfs:"+rootfs), "runc"},
+	} {
+		if of.program != "" {
+			if err := installed(of.program); err != nil {
 				return rows, err
 			}
 		}
-		rebuilt, err := timeRebuild(ctx, inventory, runtime)
+		if of.runtime == "oci" {
+			if err := writeEmptyRootfs(rootfs); err != nil {
+				return rows, err
+			}
+		}
+		node := of.runtime + of.keys
+		rebuilt, err := timeRebuild(ctx, inventory, node)
 		if err != nil {
 			return rows, err
 		}
-		restarted, err := timeRestart(ctx, inventory, runtime)
+		restarted, err := timeRestart(ctx, inventory, node)
 		if err != nil {
 			return rows, err
 		}
 		goal, met := atMost(1)
-		rows = append(rows, compare(runtime+" node with an engine: restart", "ms", restarted, "rebuild by apply, with its links", rebuilt, goal, met))
-		if runtime != "lxc" {
+		rows = append(rows, compare(of.runtime+" node with an engine: restart", "ms", restarted, "rebuild by apply, with its links", rebuilt, goal, met))
+		if of.runtime != "lxc" {
 			continue
 		}
 		alone, err := timeLXC(ctx)
@@ -67,19 +92,36 @@ func benchRestart(ctx context.Context, inventory *host.Inventory) ([]Row, error)
 	return rows, nil
 }
 
+// writeEmptyRootfs writes the root file system of an image that has nothing but folders: what runs in the node
+// is nines' own, and static.
+func writeEmptyRootfs(path string) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	archive := tar.NewWriter(file)
+	for _, folder := range []string{"etc/", "root/", "tmp/"} {
+		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder, Mode: 0o755}); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // upForRestart brings the lab up, with the runtime of dut and what follows it in the file.
-func upForRestart(ctx context.Context, inventory *host.Inventory, runtime string) (*lab.Lab, error) {
-	p, text, err := planForRestart(inventory, runtime)
+func upForRestart(ctx context.Context, inventory *host.Inventory, node string) (*lab.Lab, error) {
+	p, text, err := planForRestart(inventory, node)
 	if err != nil {
 		return nil, err
 	}
 	return lab.Up(ctx, lab.UpOptions{Plan: p, Experiment: text})
 }
 
-func planForRestart(inventory *host.Inventory, runtime string) (*plan.Plan, []byte, error) {
-	text := fmt.Appendf(nil, restartLab, runtime)
+func planForRestart(inventory *host.Inventory, node string) (*plan.Plan, []byte, error) {
+	text := fmt.Appendf(nil, restartLab, node)
 	file, err := spec.Load("restart.yaml", text)
 	if err != nil {
 		return nil, nil, err
@@ -92,8 +134,8 @@ func planForRestart(inventory *host.Inventory, runtime string) (*plan.Plan, []by
 	return p, text, err
 }
 
-func timeRestart(ctx context.Context, inventory *host.Inventory, runtime string) (ms float64, err error) {
-	l, err := upForRestart(ctx, inventory, runtime)
+func timeRestart(ctx context.Context, inventory *host.Inventory, node string) (ms float64, err error) {
+	l, err := upForRestart(ctx, inventory, node)
 	if err != nil {
 		return 0, err
 	}
@@ -115,8 +157,8 @@ func timeRestart(ctx context.Context, inventory *host.Inventory, runtime string)
 
 // timeRebuild lets apply make dut anew, with its links, by a limit on its memory that is another each
 // time.
-func timeRebuild(ctx context.Context, inventory *host.Inventory, runtime string) (ms float64, err error) {
-	l, err := upForRestart(ctx, inventory, runtime+", memory: 1GiB")
+func timeRebuild(ctx context.Context, inventory *host.Inventory, node string) (ms float64, err error) {
+	l, err := upForRestart(ctx, inventory, node+", memory: 1GiB")
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +169,7 @@ func timeRebuild(ctx context.Context, inventory *host.Inventory, runtime string)
 	}()
 	var times []float64
 	for i := range restartRounds {
-		p, text, err := planForRestart(inventory, fmt.Sprintf("%s, memory: %dMiB", runtime, 512+i))
+		p, text, err := planForRestart(inventory, fmt.Sprintf("%s, memory: %dMiB", node, 512+i))
 		if err != nil {
 			return 0, err
 		}

@@ -52,8 +52,8 @@ func run(ctx context.Context, dir, name string, arguments ...string) (string, er
 	return stdout.String(), nil
 }
 
-// sources are the lines of sources.list for a release.
-func sources(ctx context.Context, release string) ([]string, error) {
+// Sources are the lines of sources.list for a release.
+func Sources(ctx context.Context, release string) ([]string, error) {
 	mirror, security := os.Getenv(MirrorVariable), ""
 	if mirror == "" {
 		// SITE is the address, RELEASE the suite as the user's sources name it.
@@ -107,7 +107,7 @@ func newApt(ctx context.Context, dir, release string) (apt, error) {
 	if err := need(map[string]string{"apt-get": "apt", "dpkg-deb": "dpkg"}); err != nil {
 		return apt{}, err
 	}
-	list, err := sources(ctx, release)
+	list, err := Sources(ctx, release)
 	if err != nil {
 		return apt{}, err
 	}

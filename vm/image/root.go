@@ -77,7 +77,7 @@ func debootstrap(ctx context.Context, dir, release string, packages []string, ep
 	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
 		return err
 	}
-	list, err := sources(ctx, release)
+	list, err := Sources(ctx, release)
 	if err != nil {
 		return err
 	}
