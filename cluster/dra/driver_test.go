@@ -37,6 +37,12 @@ func claim(uid, pod string, devices ...string) *resource.ResourceClaim {
 	return c
 }
 
+// alsoOf gives another pod the same claim.
+func alsoOf(c *resource.ResourceClaim, pod string) *resource.ResourceClaim {
+	c.Status.ReservedFor = append(c.Status.ReservedFor, claim("", pod).Status.ReservedFor...)
+	return c
+}
+
 // says adds parameters for requests.
 func says(c *resource.ResourceClaim, parameters string, requests ...string) *resource.ResourceClaim {
 	c.Status.Allocation.Devices.Config = append(c.Status.Allocation.Devices.Config, resource.DeviceAllocationConfiguration{
@@ -51,7 +57,7 @@ const head = `"apiVersion":"ports.nines.dev/v1alpha1","kind":"PortConfig"`
 
 func ports(t *testing.T) Inventory {
 	t.Helper()
-	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}]", "n1")
+	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}, {tier: sriov, parent: eth1, count: 1, driver: vfio-pci}, {tier: memif, count: 1}]", "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +94,13 @@ func TestPortsOfAPodHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestOnlyMemoryIsForSeveralPods(t *testing.T) {
+	orders, err := Orders(alsoOf(claim("a", "p", "m=memif-1"), "q"), ports(t), nil)
+	if err != nil || len(orders) != 1 || orders[0].Pod.UID != "" || orders[0].Mount != "/run/nines/shared/claim-a" {
+		t.Errorf("%+v, %v", orders, err)
+	}
+}
+
 func TestTheClaimOutranksItsClass(t *testing.T) {
 	c := claim("a", "p", "r/second=macvlan-eth0-1")
 	says(c, `{`+head+`,"interface":"class0","mac":"02:00:00:00:00:01"}`)
@@ -103,7 +116,9 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 	yes := true
 	for words, c := range map[string]*resource.ResourceClaim{
 		"has no port macvlan-eth0-9 any more":  claim("a", "p", "r=macvlan-eth0-9"),
-		"resourceClaimTemplateName":            claim("a", "", "r=macvlan-eth0-1"),
+		"a port of macvlan is: give each pod":  claim("a", "", "r=macvlan-eth0-1"),
+		"a port of switch is: give each pod":   alsoOf(claim("a", "p", "r=switch-1"), "q"),
+		"a port of sriov is: give each pod":    alsoOf(claim("a", "p", "r=sriov-eth1-1"), "q"),
 		"give a PortConfig of ports.nines.dev": says(claim("a", "p", "r=macvlan-eth0-1"), `{"apiVersion":"v1","kind":"Pod"}`),
 		"unknown field \"inteface\"":           says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"inteface":"x"}`),
 		"cannot be the name of an interface":   says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"interface":"../x"}`),

@@ -135,6 +135,9 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		}
 		if p.IsShared() {
 			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
+		} else if pod.UID == "" {
+			// Another pod would find the port in use, or have it made anew under the first.
+			return nil, fmt.Errorf("claim %s is not of one pod, and a port of %s is: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim), p.Tier)
 		}
 		switch {
 		case p.IsShared(): // a pod may have several such claims, and nothing tells here which pods there are
@@ -142,9 +145,6 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		case p.IsSocket():
 			o.Mount, err = used.name(p.Name, config.Mount, mountName(MountFolder, result.Request))
 		case p.HasInterface():
-			if o.Pod.UID == "" {
-				return nil, fmt.Errorf("claim %s is not of one pod, and an interface is in one: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim))
-			}
 			o.Interface, err = used.name(p.Name, config.Interface, interfaceName)
 			o.Addresses, o.Routes = config.Addresses, config.Routes
 		}
