@@ -34,6 +34,7 @@ func TestPlacing(t *testing.T) {
 		return err
 	})
 	t.Run("the API server holds figures to their definition", p.definition)
+	t.Run("what is double and lost is counted", p.countsFates)
 	p.StartScheduler(t)
 	for _, one := range []struct {
 		name string
