@@ -148,6 +148,10 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 			o.Interface, err = used.name(p.Name, config.Interface, interfaceName)
 			o.Addresses, o.Routes = config.Addresses, config.Routes
 		}
+		// Before any of them is taken.
+		if err == nil {
+			err = o.Check()
+		}
 		if err != nil {
 			return nil, err
 		}
