@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 
 	"nines.dev/nines/cluster/port"
@@ -141,7 +142,7 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 func newDriver(t *testing.T) *Driver {
 	t.Helper()
 	folder := t.TempDir()
-	d := &Driver{Node: "n1", Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, CDI: filepath.Join(folder, "cdi")}
+	d := &Driver{Node: "n1", Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, CDI: filepath.Join(folder, "cdi"), Events: &record.FakeRecorder{}}
 	d.Exists = func(context.Context, string, string) (bool, error) { return true, nil }
 	d.Offer(ports(t))
 	return d
@@ -197,6 +198,28 @@ func TestOneClaimThatFailsLeavesTheOthers(t *testing.T) {
 	results := d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), claim("b", "q", "x=macvlan-eth0-9"))
 	if results["a"].Err != nil || results["b"].Err == nil {
 		t.Errorf("%+v", results)
+	}
+}
+
+// TestAPodIsToldOfItsPorts where people look: what it got, or why not.
+func TestAPodIsToldOfItsPorts(t *testing.T) {
+	d, events := newDriver(t), record.NewFakeRecorder(4)
+	d.Events = events
+	d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), alsoOf(claim("b", "p", "y=switch-1"), "q"))
+	held, err := d.Keeper.Held()
+	if err != nil || len(held) != 1 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	tellAttached(events, held[0])
+	held[0].Interface, held[0].Mount, held[0].Port = "", "/run/x", ports(t).Ports["switch-2"]
+	tellAttached(events, held[0])
+	for _, want := range []string{ // the second of both pods
+		"Warning PortRefused claim claim-b: claim default/claim-b is not of one pod", "Warning PortRefused claim claim-b: ",
+		"Normal PortAttached net1 is port macvlan-eth0-1 (macvlan) with 10.0.0.1/24", "Normal PortAttached /run/x/s is port switch-2 (switch)",
+	} {
+		if got := <-events.Events; !strings.HasPrefix(got, want) {
+			t.Errorf("it is told %q, not %q", got, want)
+		}
 	}
 }
 

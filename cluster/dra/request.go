@@ -162,17 +162,24 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 
 // podOf is the pod that a claim is for; nothing for one that several pods share.
 func podOf(claim *resource.ResourceClaim) (port.Pod, error) {
-	var pods []resource.ResourceClaimConsumerReference
-	for _, user := range claim.Status.ReservedFor {
-		if user.Resource != "pods" || user.APIGroup != "" {
+	users := claim.Status.ReservedFor
+	for _, user := range users {
+		if !isPod(user) {
 			return port.Pod{}, fmt.Errorf("claim %s is for %s %s: ports are for pods", claimName(claim), user.Resource, user.Name)
 		}
-		pods = append(pods, user)
 	}
-	if len(pods) != 1 {
+	if len(users) != 1 {
 		return port.Pod{Namespace: claim.Namespace}, nil
 	}
-	return port.Pod{Namespace: claim.Namespace, Name: pods[0].Name, UID: string(pods[0].UID)}, nil
+	return podOfUser(claim, users[0]), nil
+}
+
+func isPod(user resource.ResourceClaimConsumerReference) bool {
+	return user.Resource == "pods" && user.APIGroup == ""
+}
+
+func podOfUser(claim *resource.ResourceClaim, user resource.ResourceClaimConsumerReference) port.Pod {
+	return port.Pod{Namespace: claim.Namespace, Name: user.Name, UID: string(user.UID)}
 }
 
 func claimName(claim *resource.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }

@@ -10,10 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 	"k8s.io/dynamic-resource-allocation/resourceslice"
 
@@ -62,6 +66,10 @@ func (s *Service) Run(ctx context.Context) error {
 		// Where the switch is not there yet, its start is followed by another.
 		slog.Warn("look after the ports", "error", err)
 	}
+	events := record.NewBroadcaster(record.WithContext(ctx))
+	defer events.Shutdown()
+	events.StartRecordingToSink(&typed.EventSinkImpl{Interface: s.Kube.CoreV1().Events("")})
+	s.Driver.Events = events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "nines-ports", Host: s.Driver.Node})
 	data := filepath.Join(s.Kubelet, "plugins", DriverName)
 	if err := os.MkdirAll(data, 0o750); err != nil {
 		return fmt.Errorf("make the driver's folder: %w", err)
@@ -77,12 +85,19 @@ func (s *Service) Run(ctx context.Context) error {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		attached := func(ctx context.Context, held []port.Held) error { return Tell(ctx, s.Kube, s.Driver.Node, held) }
-		Sandboxes{Keeper: s.Driver.Keeper, Attached: attached}.Serve(ctx, s.Runtime)
+		Sandboxes{Keeper: s.Driver.Keeper, Attached: s.attached}.Serve(ctx, s.Runtime)
 	}()
 	defer func() { <-served }()
 	s.follow(ctx, helper)
 	return nil
+}
+
+// attached tells people of a claim's ports that are in its pod.
+func (s *Service) attached(ctx context.Context, held []port.Held) error {
+	for _, h := range held {
+		tellAttached(s.Driver.Events, h)
+	}
+	return Tell(ctx, s.Kube, s.Driver.Node, held)
 }
 
 // follow publishes what the node has, whenever it changes.
