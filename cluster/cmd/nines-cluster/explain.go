@@ -17,10 +17,11 @@ func newExplainCommand() *cobra.Command {
 	var name, namespace, kubeconfig, format string
 	c := &cobra.Command{
 		Use:   "explain POD",
-		Short: "Show for each node what stands in the way of a pod's latency wish",
+		Short: "Show for each node what stands in the way of a pod's latency wish, and of its claims of ports",
 		Long: `Show for each node of the cluster which tier a pod could use there, what was measured, how old
 that is, and what stands in the way; and for a pod that has a node, what was promised to it.
-It reads the cluster of KUBECONFIG or --kubeconfig, and without these the one of 'nines
+For each claim of the pod show which ports it has got, or how many each node has that suit it,
+who has the others, and which figures are missing. It reads the cluster of KUBECONFIG or --kubeconfig, and without these the one of 'nines
 cluster up'.`,
 		Example: `  nines cluster explain cell-site
   nines cluster explain cell-site -n radio --format json`,
