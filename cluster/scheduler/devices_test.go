@@ -59,6 +59,36 @@ func (p plane) devices(t *testing.T) {
 	p.clearClaims(t)
 }
 
+// alternatives has a pod without a wish prefer the node with the port that its claim likes best, though nodes
+// with anything fast are kept from ordinary pods. Without one that is free it takes the other.
+func (p plane) alternatives(t *testing.T) {
+	p.fastPortClass(t)
+	p.fastPorts(t, "fast", 1)
+	p.fastPorts(t, "fair", 2)
+	p.measure(t, "fast", figureOf("sriov", "", 10))
+	p.measure(t, "fair", figureOf("sriov", "", 900))
+	p.seen(t)
+	of := func(name, node string) resourcev1.DeviceSubRequest {
+		return resourcev1.DeviceSubRequest{Name: name, DeviceClassName: "fast-port", Selectors: []resourcev1.DeviceSelector{
+			{CEL: &resourcev1.CELDeviceSelector{Expression: fmt.Sprintf("device.attributes[%q].node == %q", driver, node)}},
+		}}
+	}
+	for i, want := range []string{"fast", "fair"} {
+		name := "a" + strconv.Itoa(i)
+		err := p.claim(t.Context(), name, resourcev1.DeviceRequest{Name: "port", FirstAvailable: []resourcev1.DeviceSubRequest{of("fast", "fast"), of("fair", "fair")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.podOf(t.Context(), name, nil); err != nil {
+			t.Fatal(err)
+		}
+		if pod := p.Bound(t, name); pod.Spec.NodeName != want {
+			t.Errorf("pod %s is on node %s, want %s", name, pod.Spec.NodeName, want)
+		}
+	}
+	p.clearClaims(t)
+}
+
 // vanishing has claims deleted while their pods are placed, figures that come and go, and a node
 // that goes. Every pod ends bound or refused with a reason, and no device is in two claims.
 func (p plane) vanishing(t *testing.T) {
@@ -112,7 +142,9 @@ func (p plane) fastPorts(t *testing.T, node string, ports int) {
 		Driver: driver, NodeName: &node, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1},
 	}}
 	for i := range ports {
-		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{Name: "port" + strconv.Itoa(i)})
+		slice.Spec.Devices = append(slice.Spec.Devices, resourcev1.Device{
+			Name: "port" + strconv.Itoa(i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"node": {StringValue: &node}},
+		})
 	}
 	if _, err := p.Kube.ResourceV1().ResourceSlices().Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -131,9 +163,14 @@ func (p plane) podWithClaim(ctx context.Context, name string) error {
 
 // claimant makes a pod with a claim of its own name.
 func (p plane) claimant(ctx context.Context, name string, annotations map[string]string) error {
-	if err := p.claim(ctx, name); err != nil {
+	if err := p.claim(ctx, name, onePort); err != nil {
 		return err
 	}
+	return p.podOf(ctx, name, annotations)
+}
+
+// podOf makes a pod that has the claim of its name.
+func (p plane) podOf(ctx context.Context, name string, annotations map[string]string) error {
 	_, err := p.MakePod(ctx, name, annotations, func(pod *corev1.Pod) {
 		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "port", ResourceClaimName: &name}}
 		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "port"}}
@@ -141,10 +178,13 @@ func (p plane) claimant(ctx context.Context, name string, annotations map[string
 	return err
 }
 
-// claim makes a claim of one device.
-func (p plane) claim(ctx context.Context, name string) error {
+// onePort asks for any device.
+var onePort = resourcev1.DeviceRequest{Name: "port", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "fast-port"}}
+
+// claim makes a claim.
+func (p plane) claim(ctx context.Context, name string, asks resourcev1.DeviceRequest) error {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: resourcev1.ResourceClaimSpec{
-		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "port", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "fast-port"}}}},
+		Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{asks}},
 	}}
 	_, err := p.Kube.ResourceV1().ResourceClaims("default").Create(ctx, claim, metav1.CreateOptions{})
 	return err
