@@ -76,6 +76,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.event("with-interface", "PortAttached")
 		c.event("sender", "PortAttached")
 	})
+	t.Run("ByLatency", func(t *testing.T) { c.byLatency(t) })
 	t.Run("Killed", func(t *testing.T) {
 		c.roundOfPods(t, "k", 12)
 		c.whole(t)
@@ -110,7 +111,13 @@ func (c *cluster) running(name string) {
 // withPort makes a pod on a node with an interface by the example's template.
 func (c *cluster) withPort(name, node string) {
 	c.t.Helper()
-	template, zero := "fast-interface", int64(0)
+	c.withClaim(name, node, "fast-interface")
+}
+
+// withClaim makes a pod on a node with a claim by a template.
+func (c *cluster) withClaim(name, node, template string) {
+	c.t.Helper()
+	zero := int64(0)
 	pod := &v1.Pod{
 		// It is not to start in the moment in which no driver runs.
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"required-plugins.noderesource.dev": "[nines-ports]"}},
