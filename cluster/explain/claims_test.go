@@ -102,7 +102,7 @@ func TestWhatNodesHaveForAPodsClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `pod default/p
-It has no latency wish: nines keeps it away from fast nodes, and does not influence its placement otherwise.
+It has no latency wish, and a claim with alternatives: Kubernetes chooses its node by these.
 the scheduler said last: cannot allocate all claims
 
 claim net (p-net-x)

@@ -19,6 +19,8 @@ func (r *Report) Write(out io.Writer) error {
 	switch {
 	case r.Wrong != "":
 		fmt.Fprintf(out, "its wish cannot be read: %s\n", terminal.PlainLines(r.Wrong))
+	case r.Wish == "" && r.hasAlternatives():
+		fmt.Fprintln(out, "It has no latency wish, and a claim with alternatives: Kubernetes chooses its node by these.")
 	case r.Wish == "":
 		fmt.Fprintln(out, "It has no latency wish: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
 	default:
@@ -39,6 +41,13 @@ func (r *Report) Write(out io.Writer) error {
 		}
 	}
 	return err
+}
+
+// hasAlternatives tells whether a claim says which device it likes best.
+func (r *Report) hasAlternatives() bool {
+	return slices.ContainsFunc(r.Claims, func(c Claim) bool {
+		return slices.ContainsFunc(c.Requests, func(r Request) bool { return strings.Contains(r.Name, "/") })
+	})
 }
 
 // writeNodes writes how each node stands to the wish.
