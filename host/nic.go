@@ -3,17 +3,14 @@ package host
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"nines.dev/nines/kernel/files"
+	"nines.dev/nines/kernel/pci"
 )
 
 const netRoot = "/sys/class/net"
-
-// pciAddress is domain:bus:device.function, as in /sys/bus/pci/devices.
-var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // readNICs reads the interfaces of our network namespace.
 func readNICs(t Tree) []NIC {
@@ -27,8 +24,8 @@ func readNICs(t Tree) []NIC {
 		}
 		nic := NIC{
 			Name:       name,
-			PCIAddress: lastPCIAddress(target),
-			NUMANode:   files.IntOr(t, dir+"/device/numa_node", -1),
+			PCIAddress: pci.AddressIn(target),
+			NUMANode:   NUMANodeOf(t, name),
 			MAC:        files.Text(t, dir+"/address"),
 			MTU:        files.IntOr(t, dir+"/mtu", 0),
 			State:      files.Text(t, dir+"/operstate"),
@@ -47,14 +44,11 @@ func readNICs(t Tree) []NIC {
 			}
 		}
 		if nic.PCIAddress != "" {
-			// A virtio interface belongs to a virtio device, which belongs to
-			// the PCI device; only the latter reports its NUMA node.
-			pci := "/sys/bus/pci/devices/" + nic.PCIAddress
-			nic.NUMANode = files.IntOr(t, pci+"/numa_node", nic.NUMANode)
-			nic.TotalVFs = files.IntOr(t, pci+"/sriov_totalvfs", 0)
-			nic.NumVFs = files.IntOr(t, pci+"/sriov_numvfs", 0)
-			nic.SleepsL1 = files.Text(t, pci+"/link/l1_aspm") == "1" // since 5.5
-			nic.Interrupts = messageInterrupts(t, pci)
+			device := pciDevice(nic.PCIAddress)
+			nic.TotalVFs = files.IntOr(t, device+"/sriov_totalvfs", 0)
+			nic.NumVFs = files.IntOr(t, device+"/sriov_numvfs", 0)
+			nic.SleepsL1 = files.Text(t, device+"/link/l1_aspm") == "1" // since 5.5
+			nic.Interrupts = messageInterrupts(t, device)
 			if c, err := t.Coalescing(name); err == nil {
 				nic.Coalescing = &c
 			}
@@ -64,21 +58,23 @@ func readNICs(t Tree) []NIC {
 	return nics
 }
 
-// messageInterrupts lists a device's MSI and MSI-X numbers, in order.
-func messageInterrupts(t Tree, pci string) []string {
-	list, _ := t.ReadDir(pci + "/msi_irqs") // absent for a device with a legacy interrupt
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-	return list
+func pciDevice(address string) string { return "/sys/bus/pci/devices/" + address }
+
+// NUMANodeOf is the NUMA node of an interface's card; -1 where it is unknown, as for what is on no card.
+func NUMANodeOf(t files.Tree, name string) int {
+	node := files.IntOr(t, netRoot+"/"+name+"/device/numa_node", -1)
+	target, _ := t.ReadLink(netRoot + "/" + name) // it has no address where there is no such interface
+	if address := pci.AddressIn(target); address != "" {
+		// A virtio interface belongs to a virtio device, which belongs to
+		// the PCI device; only the latter reports its NUMA node.
+		node = files.IntOr(t, pciDevice(address)+"/numa_node", node)
+	}
+	return node
 }
 
-// lastPCIAddress finds the device nearest to the interface in a link such as
-// ../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0.
-func lastPCIAddress(target string) string {
-	address := ""
-	for part := range strings.SplitSeq(target, "/") {
-		if pciAddress.MatchString(part) {
-			address = part
-		}
-	}
-	return address
+// messageInterrupts lists a device's MSI and MSI-X numbers, in order.
+func messageInterrupts(t Tree, device string) []string {
+	list, _ := t.ReadDir(device + "/msi_irqs") // absent for a device with a legacy interrupt
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return list
 }

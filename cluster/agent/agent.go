@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -150,16 +148,21 @@ func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle,
 		return false, nil, err
 	}
 	defer a.Slot.Give()
-	if why := a.unfit(ctx, tier); why != nil {
+	var trial measure.Trial
+	why, err := a.quietly(ctx,
+		func() error { return a.account.Take(time.Now(), a.Budget, tier, a.Load) },
+		func(ctx context.Context) (err error) {
+			trial, err = a.Runner.Run(ctx, tier, a.Load)
+			return err
+		})
+	switch {
+	case ctx.Err() != nil:
+		return false, nil, ctx.Err()
+	case why != nil:
 		a.Metrics.skipped.WithLabelValues(tier.Name(), why.kind).Inc()
 		slog.Info("not measured now", "tier", tier.Name(), "reason", why.text)
 		return false, why, nil
-	}
-	trial, err := a.Runner.Run(ctx, tier, a.Load)
-	if ctx.Err() != nil {
-		return false, nil, ctx.Err()
-	}
-	if err != nil {
+	case err != nil:
 		a.Metrics.trials.WithLabelValues(tier.Name(), "failed").Inc()
 		return false, nil, err
 	}
@@ -203,50 +206,4 @@ func (a *Agent) spent(ctx context.Context) measure.Budget {
 	}
 	defer a.Slot.Give()
 	return a.account.Spent(time.Now())
-}
-
-// obstacle is why a trial does not take place: a word for counting, and a sentence.
-type obstacle struct{ kind, text string }
-
-// unfit is what stands against a trial within the node now; nil if nothing does. Its cost is then
-// taken.
-func (a *Agent) unfit(ctx context.Context, tier measure.Tier) *obstacle {
-	if why := a.unquiet(ctx); why != nil {
-		return why
-	}
-	if err := a.account.Take(time.Now(), a.Budget, tier, a.Load); err != nil {
-		return &obstacle{"budget", err.Error()}
-	}
-	return nil
-}
-
-// unquiet is what is on the node that no trial may disturb, or that would disturb a trial.
-func (a *Agent) unquiet(ctx context.Context) *obstacle {
-	pods, err := a.pods(ctx)
-	if err != nil {
-		// Without knowing who is there it might disturb somebody.
-		return &obstacle{"unknown", err.Error()}
-	}
-	if p := measure.Disturbs(pods); p != nil {
-		return &obstacle{"isolation", fmt.Sprintf("pod %s/%s asked to be alone", p.Namespace, p.Name)}
-	}
-	idle, err := measure.Idle(ctx, time.Second)
-	if err != nil {
-		return &obstacle{"unknown", err.Error()}
-	}
-	if busy := measure.Busy(idle, a.Idle); busy != "" {
-		return &obstacle{"busy", busy}
-	}
-	return nil
-}
-
-// pods are those on this node.
-func (a *Agent) pods(ctx context.Context) ([]v1.Pod, error) {
-	list, err := a.Kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.Node).String(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list the node's pods: %w", err)
-	}
-	return list.Items, nil
 }

@@ -102,24 +102,25 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer) (measure.Trial, 
 		return measure.Trial{}, nil, err
 	}
 	defer a.Slot.Give()
-	if why := a.unquiet(ctx); why != nil {
-		return measure.Trial{}, why, nil
-	}
-	if err := a.account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load); err != nil {
-		return measure.Trial{}, &obstacle{"budget", err.Error()}, nil
-	}
-	trial, err := a.Between.Meter.Measure(ctx, to, a.Load)
+	var trial measure.Trial
+	why, err := a.quietly(ctx,
+		func() error { return a.account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load) },
+		func(ctx context.Context) (err error) {
+			trial, err = a.Between.Meter.Measure(ctx, to, a.Load)
+			return err
+		})
 	if refused := new(peer.RefusedError); errors.As(err, &refused) {
 		a.account.GiveBack()
 	}
-	return trial, nil, err
+	return trial, why, err
 }
 
 // FitFor is what stands against being measured by another node, which has the slot. If nothing does,
-// its cost is taken.
-func (a *Agent) FitFor(ctx context.Context, from string, load measure.Load) error {
-	if why := a.unquiet(ctx); why != nil {
-		return fmt.Errorf("node %s: %s", a.Node, why.text)
+// its cost is taken, and the context ends with ctx, or when something comes that does.
+func (a *Agent) FitFor(ctx context.Context, from string, load measure.Load) (context.Context, error) {
+	quiet, why := a.quiet(ctx, func() error { return a.account.TakeRoundTrip(time.Now(), a.Budget, from, load) })
+	if why != nil {
+		return nil, fmt.Errorf("node %s: %w", a.Node, why)
 	}
-	return a.account.TakeRoundTrip(time.Now(), a.Budget, from, load)
+	return quiet, nil
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
@@ -63,7 +62,6 @@ func unpublished(t *testing.T, lists string) *client.Client {
 // finds.
 func TestAPromiseIsMeasuredAgainBeforeItIsBroken(t *testing.T) {
 	const fast, slow = 50 * time.Microsecond, 143 * time.Microsecond
-	alone := v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "alone", Namespace: "default", Annotations: map[string]string{measure.IsolationKey: "cpu"}}, Spec: v1.PodSpec{NodeName: "n1"}}
 	for name, test := range map[string]struct {
 		wish      string
 		trials    []time.Duration
@@ -79,7 +77,7 @@ func TestAPromiseIsMeasuredAgainBeforeItIsBroken(t *testing.T) {
 		"slow from now on":                     {"p99 < 100us", []time.Duration{fast, fast, fast, slow}, slow, nil, 1, true, true, 2000},
 		"slow, which the median shows late":    {"p50 < 100us", []time.Duration{fast, fast, fast, fast, slow}, slow, nil, 1, true, true, 2000},
 		"one bad trial, not seen in the whole": {"p50 < 100us", []time.Duration{fast, fast, fast, fast, slow}, fast, nil, 1, false, false, 6000},
-		"nobody can measure again":             {"p99 < 100us", []time.Duration{slow, slow}, fast, []v1.Pod{alone}, 0, true, false, 2000},
+		"nobody can measure again":             {"p99 < 100us", []time.Duration{slow, slow}, fast, []v1.Pod{*lonely()}, 0, true, false, 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := placed("a", test.wish)

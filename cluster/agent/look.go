@@ -17,10 +17,11 @@ import (
 // before this one published, and where the pods' wishes lead.
 func (a *Agent) look(ctx context.Context, node *v1.Node) (View, error) {
 	v := View{Node: node, Now: time.Now(), Peers: map[string][]string{}, Others: map[string][]v1alpha1.Figure{}}
-	var err error
-	if v.Pods, err = a.pods(ctx); err != nil {
+	pods, err := a.pods(ctx)
+	if err != nil {
 		return v, err
 	}
+	v.Pods = pods.Items
 	if v.Figures, err = a.figures(ctx, v.Now); err != nil {
 		return v, err
 	}

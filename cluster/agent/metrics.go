@@ -40,7 +40,7 @@ func NewMetrics() *Metrics {
 		upper:        gauges("latency_upper_seconds", "How large the percentile may be, with 95 % confidence.", "tier", "peer", "percentile"),
 		age:          gauges("latency_valid_until_timestamp_seconds", "When a tier's figures count as unknown.", "tier", "peer"),
 		trials:       counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
-		skipped:      counters("agent_trials_skipped_total", "Trials that did not take place: isolation, busy, budget, refused (by the other node) or unknown.", "tier", "reason"),
+		skipped:      counters("agent_trials_skipped_total", "Trials that did not take place, or were ended: isolation, busy, budget, refused (by the other node) or unknown.", "tier", "reason"),
 		echoes:       counters("agent_echoes_total", "What agents of other nodes were answered: granted, taken, unfit, stranger, wrong, unknown or failed.", "answer"),
 		evictions:    counters("agent_evictions_total", "Pods whose wish was broken: evicted, refused (by a PodDisruptionBudget), stays or failed.", "result"),
 		failures:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Rounds that could not tell the cluster their figures."}),

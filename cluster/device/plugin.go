@@ -13,10 +13,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
 	kubelet "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"nines.dev/nines/cluster/port"
-	"nines.dev/nines/host"
 )
 
 // Plugin serves the kubelet with one resource.
@@ -26,8 +26,8 @@ type Plugin struct {
 	Keeper port.Keeper
 	// Folder is the kubelet's for device plugins: its own socket is there, and plugins' are.
 	Folder string
-	// Look reads the node.
-	Look func() (*host.Inventory, error)
+	// Look says which devices there are now; Resource.Devices does.
+	Look func(context.Context) []*kubelet.Device
 }
 
 // lookAgain is how often it is looked whether the ports' parent is there, and whether the kubelet was
@@ -109,21 +109,18 @@ func (p *Plugin) GetDevicePluginOptions(context.Context, *kubelet.Empty) (*kubel
 	return &kubelet.DevicePluginOptions{}, nil
 }
 
-// ListAndWatch tells the ports, and again when their health has changed.
+// ListAndWatch tells the ports, and again when one of them has changed.
 func (p *Plugin) ListAndWatch(_ *kubelet.Empty, stream grpc.ServerStreamingServer[kubelet.ListAndWatchResponse]) error {
-	ctx, last := stream.Context(), ""
+	ctx := stream.Context()
+	var told []*kubelet.Device
 	for {
-		inv, err := p.Look()
-		if err != nil {
-			return err
-		}
-		devices := p.Devices(ctx, inv)
-		if health := healthOf(devices); health != last {
-			slog.Info("told", "resource", Domain+p.Name, "health", health)
+		devices := p.Look(ctx)
+		if !slices.EqualFunc(devices, told, func(a, b *kubelet.Device) bool { return proto.Equal(a, b) }) {
+			slog.Info("told", "resource", Domain+p.Name, "healthy", healthy(devices), "of", len(devices))
 			if err := stream.Send(&kubelet.ListAndWatchResponse{Devices: devices}); err != nil {
 				return err
 			}
-			last = health
+			told = devices
 		}
 		select {
 		case <-ctx.Done():
@@ -133,15 +130,14 @@ func (p *Plugin) ListAndWatch(_ *kubelet.Empty, stream grpc.ServerStreamingServe
 	}
 }
 
-// healthOf tells healths apart: the number of ports that can be had.
-func healthOf(devices []*kubelet.Device) string {
-	healthy := 0
+// healthy is how many ports can be had.
+func healthy(devices []*kubelet.Device) (count int) {
 	for _, d := range devices {
 		if d.Health == kubelet.Healthy {
-			healthy++
+			count++
 		}
 	}
-	return fmt.Sprintf("%d of %d", healthy, len(devices))
+	return count
 }
 
 // Allocate says what containers get with their ports: what they see of them, and the folders of sockets.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,7 +18,6 @@ import (
 
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/port"
-	"nines.dev/nines/host"
 )
 
 const sources = `
@@ -49,20 +49,64 @@ func TestEachParentIsAResource(t *testing.T) {
 	if want := []string{"bridge-not-there", "macvlan-lo", "switch"}; !slices.Equal(names, want) {
 		t.Fatalf("the resources are %q", names)
 	}
-	inv := &host.Inventory{NICs: []host.NIC{{Name: "lo", NUMANode: 1}}}
-	for i, want := range []struct {
-		health, last string
-		node         int64
-	}{{kubelet.Unhealthy, "bridge-not-there-2", -1}, {kubelet.Healthy, "macvlan-lo-11", 1}, {kubelet.Unhealthy, "switch-2", -1}} {
-		devices := list[i].Devices(t.Context(), inv)
+	for i, want := range []struct{ health, last string }{
+		{kubelet.Unhealthy, "bridge-not-there-2"}, {kubelet.Healthy, "macvlan-lo-11"}, {kubelet.Unhealthy, "switch-2"},
+	} {
+		devices := list[i].Devices(t.Context())
 		last := devices[len(devices)-1]
-		if last.ID != want.last || last.Health != want.health {
+		if last.ID != want.last || last.Health != want.health || last.Topology != nil {
 			t.Errorf("the last of %s is %+v", names[i], last)
 		}
-		if known := last.Topology != nil; known != (want.node >= 0) || known && last.Topology.Nodes[0].ID != want.node {
-			t.Errorf("%s is on %+v", names[i], last.Topology)
+	}
+}
+
+// told are the lists that the kubelet is told, each by the names of those that can be had.
+type told struct {
+	grpc.ServerStream
+	ctx   context.Context
+	lists []string
+}
+
+func (s *told) Context() context.Context { return s.ctx }
+
+func (s *told) Send(r *kubelet.ListAndWatchResponse) error {
+	var names []string
+	for _, d := range r.Devices {
+		if d.Health == kubelet.Healthy {
+			names = append(names, d.ID)
 		}
 	}
+	s.lists = append(s.lists, strings.Join(names, " "))
+	return nil
+}
+
+// TestEachChangeIsTold, also where as many ports can be had as before.
+func TestEachChangeIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		looks := []string{"1 2", "1 2", "2 3", "2 3", "3"}
+		p := &Plugin{Look: func(context.Context) (list []*kubelet.Device) {
+			now := looks[0]
+			if looks = looks[1:]; len(looks) == 0 {
+				cancel()
+			}
+			for _, id := range []string{"1", "2", "3"} {
+				health := kubelet.Unhealthy
+				if strings.Contains(now, id) {
+					health = kubelet.Healthy
+				}
+				list = append(list, &kubelet.Device{ID: id, Health: health})
+			}
+			return list
+		}}
+		stream := &told{ctx: ctx}
+		if err := p.ListAndWatch(nil, stream); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"1 2", "2 3", "3"}; !slices.Equal(stream.lists, want) {
+			t.Errorf("told is %q, not %q", stream.lists, want)
+		}
+	})
 }
 
 func TestAContainerGetsWhatItsPortsWillBe(t *testing.T) {
@@ -125,7 +169,7 @@ func TestAPluginRegistersWithEachKubelet(t *testing.T) {
 	macvlans := resources(t, folder)[1]
 	p := &Plugin{
 		Resource: macvlans, Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, Folder: folder,
-		Look: func() (*host.Inventory, error) { return &host.Inventory{}, nil },
+		Look: macvlans.Devices,
 	}
 	ended := make(chan struct{})
 	go func() { defer close(ended); p.Run(ctx) }()

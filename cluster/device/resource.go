@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/files"
 )
 
 // Domain begins the names of resources.
@@ -45,8 +46,9 @@ func Resources(ports map[string]port.Port) []Resource {
 // Devices are a resource's ports as the kubelet has them. Those of a parent that is not there, and functions
 // that a card has not, are unhealthy, so that nobody gets them. A card's tell its NUMA node, so that the topology manager gives a
 // container CPUs beside it.
-func (r Resource) Devices(ctx context.Context, inv *host.Inventory) []*kubelet.Device {
+func (r Resource) Devices(ctx context.Context) []*kubelet.Device {
 	var list []*kubelet.Device
+	beside := topology(r.Ports[0])
 	for i, p := range r.Ports {
 		health := kubelet.Healthy
 		if i > 0 && !p.IsFunction() {
@@ -54,17 +56,16 @@ func (r Resource) Devices(ctx context.Context, inv *host.Inventory) []*kubelet.D
 		} else if p.Available(ctx) != nil {
 			health = kubelet.Unhealthy
 		}
-		list = append(list, &kubelet.Device{ID: p.Name, Health: health, Topology: topology(inv, p.Parent)})
+		list = append(list, &kubelet.Device{ID: p.Name, Health: health, Topology: beside})
 	}
 	return list
 }
 
 // topology is nil for what is on no NUMA node, such as a bridge.
-func topology(inv *host.Inventory, parent string) *kubelet.TopologyInfo {
-	for _, nic := range inv.NICs {
-		if nic.Name == parent && nic.NUMANode >= 0 {
-			return &kubelet.TopologyInfo{Nodes: []*kubelet.NUMANode{{ID: int64(nic.NUMANode)}}}
-		}
+func topology(p port.Port) *kubelet.TopologyInfo {
+	node := host.NUMANodeOf(files.Dir("/"), p.Parent)
+	if p.IsSocket() || node < 0 {
+		return nil
 	}
-	return nil
+	return &kubelet.TopologyInfo{Nodes: []*kubelet.NUMANode{{ID: int64(node)}}}
 }

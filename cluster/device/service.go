@@ -13,7 +13,6 @@ import (
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/port"
 	engine "nines.dev/nines/engine/client"
-	"nines.dev/nines/host"
 )
 
 // Service is a plugin for each resource of a node, with all that they are told by.
@@ -113,7 +112,7 @@ func (s *Service) follow(ctx context.Context, resources []Resource) {
 func (s *Service) start(ctx context.Context, r Resource) *running {
 	ctx, cancel := context.WithCancel(ctx)
 	var ended sync.WaitGroup
-	plugin := &Plugin{Resource: r, Keeper: s.Keeper, Folder: filepath.Join(s.Kubelet, "device-plugins"), Look: host.Read}
+	plugin := &Plugin{Resource: r, Keeper: s.Keeper, Folder: filepath.Join(s.Kubelet, "device-plugins"), Look: r.Devices}
 	ended.Go(func() { plugin.Run(ctx) })
 	return &running{ports: r.Ports, stop: func() { cancel(); ended.Wait() }}
 }

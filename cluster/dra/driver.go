@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 
 	"nines.dev/nines/cluster/port"
@@ -26,6 +27,8 @@ type Driver struct {
 	Keeper port.Keeper
 	// CDI is the folder in which the container runtime looks for devices.
 	CDI string
+	// Events tell pods what becomes of their ports.
+	Events record.EventRecorder
 	// Exists tells whether a claim, "NAMESPACE/NAME", is still there with that UID.
 	Exists func(ctx context.Context, claim, uid string) (bool, error)
 
@@ -42,7 +45,6 @@ func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.R
 	for _, claim := range claims {
 		held, err := d.take(ctx, claim)
 		if err != nil {
-			slog.Error("prepare", "claim", claimName(claim), "error", err)
 			results[claim.UID] = kubeletplugin.PrepareResult{Err: err}
 			continue
 		}
@@ -55,6 +57,12 @@ func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.R
 			continue
 		}
 		results[claim.UID] = d.show(ctx, claim, held)
+	}
+	for _, claim := range claims {
+		if err := results[claim.UID].Err; err != nil {
+			slog.Error("prepare", "claim", claimName(claim), "error", err)
+			tellRefused(d.Events, claim, err)
+		}
 	}
 	return results, nil
 }

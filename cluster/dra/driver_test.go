@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 
 	"nines.dev/nines/cluster/port"
@@ -37,6 +38,12 @@ func claim(uid, pod string, devices ...string) *resource.ResourceClaim {
 	return c
 }
 
+// alsoOf gives another pod the same claim.
+func alsoOf(c *resource.ResourceClaim, pod string) *resource.ResourceClaim {
+	c.Status.ReservedFor = append(c.Status.ReservedFor, claim("", pod).Status.ReservedFor...)
+	return c
+}
+
 // says adds parameters for requests.
 func says(c *resource.ResourceClaim, parameters string, requests ...string) *resource.ResourceClaim {
 	c.Status.Allocation.Devices.Config = append(c.Status.Allocation.Devices.Config, resource.DeviceAllocationConfiguration{
@@ -51,7 +58,7 @@ const head = `"apiVersion":"ports.nines.dev/v1alpha1","kind":"PortConfig"`
 
 func ports(t *testing.T) Inventory {
 	t.Helper()
-	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}]", "n1")
+	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}, {tier: sriov, parent: eth1, count: 1, driver: vfio-pci}, {tier: memif, count: 1}]", "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +95,13 @@ func TestPortsOfAPodHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestOnlyMemoryIsForSeveralPods(t *testing.T) {
+	orders, err := Orders(alsoOf(claim("a", "p", "m=memif-1"), "q"), ports(t), nil)
+	if err != nil || len(orders) != 1 || orders[0].Pod.UID != "" || orders[0].Mount != "/run/nines/shared/claim-a" {
+		t.Errorf("%+v, %v", orders, err)
+	}
+}
+
 func TestTheClaimOutranksItsClass(t *testing.T) {
 	c := claim("a", "p", "r/second=macvlan-eth0-1")
 	says(c, `{`+head+`,"interface":"class0","mac":"02:00:00:00:00:01"}`)
@@ -103,11 +117,15 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 	yes := true
 	for words, c := range map[string]*resource.ResourceClaim{
 		"has no port macvlan-eth0-9 any more":  claim("a", "p", "r=macvlan-eth0-9"),
-		"resourceClaimTemplateName":            claim("a", "", "r=macvlan-eth0-1"),
+		"a port of macvlan is: give each pod":  claim("a", "", "r=macvlan-eth0-1"),
+		"a port of switch is: give each pod":   alsoOf(claim("a", "p", "r=switch-1"), "q"),
+		"a port of sriov is: give each pod":    alsoOf(claim("a", "p", "r=sriov-eth1-1"), "q"),
 		"give a PortConfig of ports.nines.dev": says(claim("a", "p", "r=macvlan-eth0-1"), `{"apiVersion":"v1","kind":"Pod"}`),
 		"unknown field \"inteface\"":           says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"inteface":"x"}`),
 		"cannot be the name of an interface":   says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"interface":"../x"}`),
 		"the absolute path of a folder":        says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/etc/../x"}`),
+		"have the pod find it in a shorter":    says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/`+strings.Repeat("m", 105)+`"}`),
+		"kernel takes 107 (unix(7))":           claim("a", "p", strings.Repeat("r", 100)+"=switch-1"),
 		"the pod has another port as net1":     says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
 		"admin access gives nothing": func() *resource.ResourceClaim {
 			c := claim("a", "p", "r=switch-1")
@@ -124,7 +142,7 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 func newDriver(t *testing.T) *Driver {
 	t.Helper()
 	folder := t.TempDir()
-	d := &Driver{Node: "n1", Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, CDI: filepath.Join(folder, "cdi")}
+	d := &Driver{Node: "n1", Keeper: port.Keeper{Folder: filepath.Join(folder, "ports")}, CDI: filepath.Join(folder, "cdi"), Events: &record.FakeRecorder{}}
 	d.Exists = func(context.Context, string, string) (bool, error) { return true, nil }
 	d.Offer(ports(t))
 	return d
@@ -180,6 +198,28 @@ func TestOneClaimThatFailsLeavesTheOthers(t *testing.T) {
 	results := d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), claim("b", "q", "x=macvlan-eth0-9"))
 	if results["a"].Err != nil || results["b"].Err == nil {
 		t.Errorf("%+v", results)
+	}
+}
+
+// TestAPodIsToldOfItsPorts where people look: what it got, or why not.
+func TestAPodIsToldOfItsPorts(t *testing.T) {
+	d, events := newDriver(t), record.NewFakeRecorder(4)
+	d.Events = events
+	d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), alsoOf(claim("b", "p", "y=switch-1"), "q"))
+	held, err := d.Keeper.Held()
+	if err != nil || len(held) != 1 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	tellAttached(events, held[0])
+	held[0].Interface, held[0].Mount, held[0].Port = "", "/run/x", ports(t).Ports["switch-2"]
+	tellAttached(events, held[0])
+	for _, want := range []string{ // the second of both pods
+		"Warning PortRefused claim claim-b: claim default/claim-b is not of one pod", "Warning PortRefused claim claim-b: ",
+		"Normal PortAttached net1 is port macvlan-eth0-1 (macvlan) with 10.0.0.1/24", "Normal PortAttached /run/x/s is port switch-2 (switch)",
+	} {
+		if got := <-events.Events; !strings.HasPrefix(got, want) {
+			t.Errorf("it is told %q, not %q", got, want)
+		}
 	}
 }
 

@@ -142,6 +142,9 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		}
 		if p.IsShared() {
 			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
+		} else if pod.UID == "" {
+			// Another pod would find the port in use, or have it made anew under the first.
+			return nil, fmt.Errorf("claim %s is not of one pod, and a port of %s is: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim), p.Tier)
 		}
 		switch {
 		case p.IsShared(): // a pod may have several such claims, and nothing tells here which pods there are
@@ -149,11 +152,12 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		case p.IsSocket():
 			o.Mount, err = used.name(p.Name, config.Mount, mountName(MountFolder, result.Request))
 		case p.HasInterface():
-			if o.Pod.UID == "" {
-				return nil, fmt.Errorf("claim %s is not of one pod, and an interface is in one: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim))
-			}
 			o.Interface, err = used.name(p.Name, config.Interface, interfaceName)
 			o.Addresses, o.Routes = config.Addresses, config.Routes
+		}
+		// Before any of them is taken.
+		if err == nil {
+			err = o.Check()
 		}
 		if err != nil {
 			return nil, err
@@ -165,17 +169,24 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 
 // podOf is the pod that a claim is for; nothing for one that several pods share.
 func podOf(claim *resource.ResourceClaim) (port.Pod, error) {
-	var pods []resource.ResourceClaimConsumerReference
-	for _, user := range claim.Status.ReservedFor {
-		if user.Resource != "pods" || user.APIGroup != "" {
+	users := claim.Status.ReservedFor
+	for _, user := range users {
+		if !isPod(user) {
 			return port.Pod{}, fmt.Errorf("claim %s is for %s %s: ports are for pods", claimName(claim), user.Resource, user.Name)
 		}
-		pods = append(pods, user)
 	}
-	if len(pods) != 1 {
+	if len(users) != 1 {
 		return port.Pod{Namespace: claim.Namespace}, nil
 	}
-	return port.Pod{Namespace: claim.Namespace, Name: pods[0].Name, UID: string(pods[0].UID)}, nil
+	return podOfUser(claim, users[0]), nil
+}
+
+func isPod(user resource.ResourceClaimConsumerReference) bool {
+	return user.Resource == "pods" && user.APIGroup == ""
+}
+
+func podOfUser(claim *resource.ResourceClaim, user resource.ResourceClaimConsumerReference) port.Pod {
+	return port.Pod{Namespace: claim.Namespace, Name: user.Name, UID: string(user.UID)}
 }
 
 func claimName(claim *resource.ResourceClaim) string { return claim.Namespace + "/" + claim.Name }

@@ -12,10 +12,14 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 	"k8s.io/dynamic-resource-allocation/resourceslice"
 
@@ -62,6 +66,10 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.look(ctx); err != nil {
 		return err
 	}
+	events := record.NewBroadcaster(record.WithContext(ctx))
+	defer events.Shutdown()
+	events.StartRecordingToSink(&typed.EventSinkImpl{Interface: s.Kube.CoreV1().Events("")})
+	s.Driver.Events = events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "nines-ports", Host: s.Driver.Node})
 	swept := make(chan struct{})
 	go func() {
 		defer close(swept)
@@ -83,8 +91,7 @@ func (s *Service) Run(ctx context.Context) error {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		attached := func(ctx context.Context, held []port.Held) error { return Tell(ctx, s.Kube, s.Driver.Node, held) }
-		Sandboxes{Keeper: s.Driver.Keeper, Attached: attached}.Serve(ctx, s.Runtime)
+		Sandboxes{Keeper: s.Driver.Keeper, Attached: s.attached}.Serve(ctx, s.Runtime)
 	}()
 	defer func() { <-served }()
 	s.follow(ctx, helper)
@@ -101,6 +108,14 @@ func (s *Service) sweep(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		slog.Warn("check the ports", "error", err)
 	}
+}
+
+// attached tells people of a claim's ports that are in its pod.
+func (s *Service) attached(ctx context.Context, held []port.Held) error {
+	for _, h := range held {
+		tellAttached(s.Driver.Events, h)
+	}
+	return Tell(ctx, s.Kube, s.Driver.Node, held)
 }
 
 // follow publishes what the node has, whenever it changes.

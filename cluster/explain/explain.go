@@ -20,6 +20,7 @@ type Cluster struct {
 	Nodes     []corev1.Node
 	Pods      []corev1.Pod
 	Latencies []v1alpha1.NodeLatency
+	Devices   Devices
 	Now       time.Time
 }
 
@@ -35,7 +36,9 @@ type Report struct {
 	Promise *scheduler.Promise `json:"promise,omitempty"`
 	// Scheduler is what the scheduler said last of a pod that waits.
 	Scheduler string `json:"scheduler,omitempty"`
-	Nodes     []Row  `json:"nodes"`
+	// Claims are the pod's, of ports and other devices.
+	Claims []Claim `json:"claims,omitempty"`
+	Nodes  []Row   `json:"nodes"`
 }
 
 // Row is one node.
@@ -72,6 +75,7 @@ func Of(c Cluster) Report {
 			r.Scheduler = condition.Message
 		}
 	}
+	r.Claims = c.claims()
 	w, err := wish.Of(c.Pod.Annotations)
 	if err != nil {
 		r.Wrong = err.Error()

@@ -32,7 +32,28 @@ func Read(ctx context.Context, config *rest.Config, namespace, pod string) (Clus
 	case err != nil:
 		return Cluster{}, fmt.Errorf("read pod %s/%s: %w", namespace, pod, err)
 	}
-	return Around(ctx, kube, latencies, of)
+	c, err := Around(ctx, kube, latencies, of)
+	if err == nil && (len(of.Spec.ResourceClaims) > 0 || of.Status.ExtendedResourceClaimStatus != nil) {
+		c.Devices, err = readDevices(ctx, kube)
+	}
+	return c, err
+}
+
+// readDevices reads what claims are about.
+func readDevices(ctx context.Context, kube kubernetes.Interface) (d Devices, err error) {
+	claims, err := kube.ResourceV1().ResourceClaims("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return d, fmt.Errorf("list the claims of devices: %w", err)
+	}
+	slices, err := kube.ResourceV1().ResourceSlices().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return d, fmt.Errorf("list the nodes' devices: %w", err)
+	}
+	classes, err := kube.ResourceV1().DeviceClasses().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return d, fmt.Errorf("list the classes of devices: %w", err)
+	}
+	return Devices{Claims: claims.Items, Slices: slices.Items, Classes: classes.Items}, nil
 }
 
 // Around fetches what an explanation of a pod needs besides the pod: nodes, pods and figures.

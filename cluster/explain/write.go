@@ -1,8 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,18 +18,40 @@ func (r *Report) Write(out io.Writer) error {
 	fmt.Fprintf(out, "pod %s/%s\n", r.Namespace, r.Pod)
 	switch {
 	case r.Wrong != "":
-		_, err := fmt.Fprintf(out, "its wish cannot be read: %s\n", terminal.PlainLines(r.Wrong))
-		return err
+		fmt.Fprintf(out, "its wish cannot be read: %s\n", terminal.PlainLines(r.Wrong))
+	case r.Wish == "" && r.hasAlternatives():
+		fmt.Fprintln(out, "It has no latency wish, and a claim with alternatives: Kubernetes chooses its node by these.")
 	case r.Wish == "":
-		_, err := fmt.Fprintln(out, "It has no latency wish: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
-		return err
+		fmt.Fprintln(out, "It has no latency wish: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
+	default:
+		fmt.Fprintf(out, "wish: %s\n", terminal.Plain(r.Wish))
 	}
-	fmt.Fprintf(out, "wish: %s\n", terminal.Plain(r.Wish))
 	if r.Node != "" {
 		fmt.Fprintf(out, "node: %s%s\n", r.Node, r.promised())
 	} else if r.Scheduler != "" {
 		fmt.Fprintf(out, "the scheduler said last: %s\n", terminal.PlainLines(r.Scheduler))
 	}
+	var err error
+	if r.Wish != "" {
+		err = r.writeNodes(out)
+	}
+	for i := range r.Claims {
+		if err == nil {
+			err = r.Claims[i].write(out)
+		}
+	}
+	return err
+}
+
+// hasAlternatives tells whether a claim says which device it likes best.
+func (r *Report) hasAlternatives() bool {
+	return slices.ContainsFunc(r.Claims, func(c Claim) bool {
+		return slices.ContainsFunc(c.Requests, func(r Request) bool { return strings.Contains(r.Name, "/") })
+	})
+}
+
+// writeNodes writes how each node stands to the wish.
+func (r *Report) writeNodes(out io.Writer) error {
 	fmt.Fprintln(out)
 	var table terminal.Table
 	for _, head := range []string{"node", "suits", "tier"} {
@@ -44,6 +69,8 @@ func (r *Report) Write(out io.Writer) error {
 
 func (r *Report) promised() string {
 	switch p := r.Promise; {
+	case r.Wish == "":
+		return ""
 	case p == nil:
 		return ", bound without a promise"
 	case p.Fallback:
@@ -82,4 +109,92 @@ func (row *Row) cells(bound string) []any {
 		way = append(way, row.Latency)
 	}
 	return []any{name, suits, tier, value, bounds, age, strings.Join(append(way, row.Obstacles...), "; ")}
+}
+
+// write writes what a claim asks for, and what it has or the nodes have for it.
+func (c *Claim) write(out io.Writer) error {
+	fmt.Fprintf(out, "\nclaim %s", c.Name)
+	if c.Object != "" {
+		fmt.Fprintf(out, " (%s)", c.Object)
+	}
+	fmt.Fprintln(out)
+	if c.Problem != "" {
+		fmt.Fprintln(out, terminal.PlainLines(c.Problem))
+	}
+	for i := range c.Requests {
+		if err := c.Requests[i].write(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Request) write(out io.Writer) error {
+	count := "all"
+	if r.Count > 0 {
+		count = fmt.Sprint(r.Count)
+	}
+	fmt.Fprintf(out, "request %s: %s of class %s\n", r.Name, count, r.Class)
+	for _, s := range r.Selectors {
+		fmt.Fprintf(out, "  where %s\n", terminal.Plain(s))
+	}
+	for _, a := range r.Allocated {
+		fmt.Fprintf(out, "  it has %s%s\n", a.Device, of(a.Node))
+	}
+	if r.Problem != "" {
+		fmt.Fprintf(out, "  %s\n", terminal.PlainLines(r.Problem))
+	}
+	if len(r.Nodes) == 0 {
+		return nil
+	}
+	var table terminal.Table
+	table.Words("node")
+	for _, head := range []string{"devices", "taken", "suit"} {
+		table.Numbers(head, "")
+	}
+	table.Words("what stands in the way")
+	for _, n := range r.Nodes {
+		table.Row(cmp.Or(n.Node, "any"), n.Devices, n.Taken, n.Suit, n.words(r.Selectors))
+	}
+	return table.Write(out, terminal.StyleOf(out))
+}
+
+func of(node string) string {
+	if node == "" {
+		return ""
+	}
+	return " of node " + node
+}
+
+// mostPods bounds how many pods a line names that have devices.
+const mostPods = 5
+
+// words say what stands in the way of a node's devices. Where a request has several selectors, they have
+// numbers.
+func (n *Supply) words(selectors []string) string {
+	if n.Devices == 0 {
+		return "it has none of this class"
+	}
+	var parts []string
+	if n.Taken > 0 {
+		by := n.TakenBy[:min(len(n.TakenBy), mostPods)]
+		part := fmt.Sprintf("%d taken by %s", n.Taken, strings.Join(by, ", "))
+		if more := len(n.TakenBy) - len(by); more > 0 {
+			part += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, part)
+	}
+	for _, u := range n.Unsuited {
+		by := ""
+		if len(selectors) > 1 {
+			by = fmt.Sprintf("selector %d: ", slices.Index(selectors, u.Selector)+1)
+		}
+		for _, name := range slices.Sorted(maps.Keys(u.Lacks)) {
+			parts = append(parts, fmt.Sprintf("%s%d without %s", by, u.Lacks[name], name))
+		}
+		if u.Other > 0 {
+			parts = append(parts, fmt.Sprintf("%s%d with other values", by, u.Other))
+		}
+	}
+	return strings.Join(parts, "; ")
 }

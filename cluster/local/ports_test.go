@@ -65,6 +65,11 @@ func TestPodsHavePorts(t *testing.T) {
 			return fmt.Errorf("%w: %s", errNotYet, log)
 		})
 	})
+	t.Run("ThePodIsToldWhatItGot", func(t *testing.T) {
+		c.event("with-interface", "PortAttached")
+		c.event("sender", "PortAttached")
+	})
+	t.Run("ByLatency", func(t *testing.T) { c.byLatency(t) })
 	t.Run("Killed", func(t *testing.T) {
 		c.roundOfPods(t, "k", 12)
 		c.whole(t)

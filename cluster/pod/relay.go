@@ -165,9 +165,10 @@ func (r *relay) stayAlive(ctx context.Context) {
 		if !r.turn.TryLock() {
 			continue
 		}
-		if r.send([]byte(`{"cmd":"hello"}`+"\n")) != nil {
-			return
-		}
+		err := r.send([]byte(`{"cmd":"hello"}` + "\n"))
 		r.turn.Unlock()
+		if err != nil {
+			return // the engine has ended
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"nines.dev/nines/engine/client"
@@ -126,4 +127,20 @@ func TestAnEngineThatEnds(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the relay goes on without an engine")
 	}
+}
+
+// TestAnEngineThatIsGoneIsNobodysTurn: whoever asks now and then whether it is there finds that it is not,
+// and a client that comes at this moment must not wait for him.
+func TestAnEngineThatIsGoneIsNobodysTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		input, toEngine := io.Pipe()
+		if err := input.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := &relay{engine: toEngine}
+		r.stayAlive(t.Context())
+		if !r.turn.TryLock() {
+			t.Error("the turn is taken for ever")
+		}
+	})
 }

@@ -162,9 +162,8 @@ func (p Port) function() (card, address string, err error) {
 
 // addressOf is the PCI address of a card.
 func addressOf(bus pci.Bus, card string) (string, error) {
-	all := bus.Functions()
-	if i := slices.IndexFunc(all, func(f pci.Function) bool { return f.Interface == card }); i >= 0 {
-		return all[i].Address, nil
+	if address := bus.AddressOf(card); address != "" {
+		return address, nil
 	}
 	return "", fmt.Errorf("%s is not a PCI card, so it has no virtual functions", card)
 }

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/lab/link"
 )
 
 // Folder is where a node keeps its ports. /run is emptied at boot, as ports are.
@@ -82,7 +83,7 @@ func (k Keeper) place(parent, name string) folder.Place {
 // Take gives a port to a holder. If he has it already, he gets the same; if somebody else has it, the
 // error is a *TakenError.
 func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
-	if err := o.check(); err != nil {
+	if err := errors.Join(o.Check(), k.check(o.Port)); err != nil {
 		return Held{}, err
 	}
 	if o.MAC == "" {
@@ -113,6 +114,15 @@ func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
 		return Held{}, fmt.Errorf("take port %s: %w", o.Port.Name, err)
 	}
 	return held, nil
+}
+
+// check refuses a port whose socket would have too long a path on the node, for a switch that listens there
+// or connects. A socket of memif is used in pods only.
+func (k Keeper) check(p Port) error {
+	if !p.InSwitch() && !p.InOVS() {
+		return nil
+	}
+	return link.CheckPath(k.SocketPath(p), "give the node's ports a shorter folder (--folder, or portsFolder of a CNI network)")
 }
 
 // make makes the port of an order, or nothing.

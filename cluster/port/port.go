@@ -3,12 +3,14 @@ package port
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/spec"
 )
 
@@ -194,18 +196,21 @@ const maxVLAN = 4094
 // maxMTU is ETH_MAX_MTU of include/uapi/linux/if_ether.h.
 const maxMTU = 65535
 
-// check refuses an order that cannot be carried out.
-func (o Order) check() error {
+// Check refuses an order that cannot be carried out.
+func (o Order) Check() error {
 	if o.Holder == "" {
 		return fmt.Errorf("port %s: the order names no holder", o.Port.Name)
 	}
 	if err := o.Port.Check(); err != nil {
 		return err
 	}
-	if !o.Port.HasInterface() {
-		return nil
+	switch {
+	case o.Port.IsSocket():
+		return link.CheckPath(filepath.Join(o.Mount, SocketFile), "have the pod find it in a shorter folder (mount in the parameters of its claim)")
+	case o.Port.HasInterface():
+		return CheckInterface(o.Interface)
 	}
-	return CheckInterface(o.Interface)
+	return nil
 }
 
 // All are the addresses of the device in the pod.

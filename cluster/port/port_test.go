@@ -40,6 +40,23 @@ func TestInterfacesHaveNamesThatTheKernelTakes(t *testing.T) {
 	}
 }
 
+func TestASocketHasAPathThatTheKernelTakes(t *testing.T) {
+	k := Keeper{Folder: "/" + strings.Repeat("f", 100)}
+	for tier, short := range map[spec.LinkKind]bool{spec.LinkSwitch: false, spec.LinkOVSDPDK: false, spec.LinkMemif: true, spec.LinkMacvlan: true} {
+		err := k.check(Port{Name: "p-1", Tier: tier, Parent: "p"})
+		if (err == nil) != short || err != nil && !strings.Contains(err.Error(), "give the node's ports a shorter folder") {
+			t.Errorf("%s: %v", tier, err)
+		}
+	}
+	o := Order{Holder: "h", Mount: "/" + strings.Repeat("m", 104), Port: Port{Name: "memif-1", Tier: spec.LinkMemif, Parent: MemoryParent}}
+	if err := o.Check(); err != nil {
+		t.Errorf("107 bytes: %v", err)
+	}
+	if o.Mount += "m"; o.Check() == nil {
+		t.Error("108 bytes are taken")
+	}
+}
+
 func TestMACsAreOfOneDeviceAndDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, holder := range []string{"a", "b", "ab"} {

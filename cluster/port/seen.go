@@ -40,29 +40,33 @@ func (p Port) Kind() string {
 	return kinds[p.Tier].inPod
 }
 
+// Seen is the port as its pod sees it.
+func (h Held) Seen() Seen {
+	s := Seen{
+		Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
+		Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
+	}
+	if h.Port.IsSocket() {
+		s.Socket, s.Listens = filepath.Join(h.Mount, SocketFile), h.Port.PodListens()
+	}
+	if h.Port.Driver != "" {
+		s.PCI = h.PCI
+	}
+	if h.Port.HasInterface() {
+		for _, a := range h.All() {
+			s.Addresses = append(s.Addresses, a.String())
+		}
+	}
+	return s
+}
+
 // seenBy are a pod's ports as it sees them.
 func seenBy(held []Held, pod string) []Seen {
 	list := []Seen{}
 	for _, h := range held {
-		if h.Pod.UID != pod {
-			continue
+		if h.Pod.UID == pod {
+			list = append(list, h.Seen())
 		}
-		s := Seen{
-			Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
-			Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
-		}
-		if h.Port.IsSocket() {
-			s.Socket, s.Listens = filepath.Join(h.Mount, SocketFile), h.Port.PodListens()
-		}
-		if h.Port.Driver != "" {
-			s.PCI = h.PCI
-		}
-		if h.Port.HasInterface() {
-			for _, a := range h.All() {
-				s.Addresses = append(s.Addresses, a.String())
-			}
-		}
-		list = append(list, s)
 	}
 	return list
 }

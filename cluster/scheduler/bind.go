@@ -46,22 +46,21 @@ func (p *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *co
 	return &fwk.PreBindPreFlightResult{AllowParallel: true}, nil
 }
 
-// PreBind looks a last time. Between Filter and here a pod may have waited for its devices and
+// PreBind looks again. Between Filter and here a pod may have waited for its devices and
 // volumes, and the node's figures may be gone: then it goes back to the queue, and nothing is lost.
 func (p *Plugin) PreBind(_ context.Context, state fwk.CycleState, _ *corev1.Pod, node string) *fwk.Status {
 	c, err := cycleOf(state)
 	if err != nil {
 		return nil
 	}
-	if answer := p.still(c, node); !answer.Suits() {
-		return refusal(&answer, c)
-	}
-	return nil
+	_, status := p.still(c, node)
+	return status
 }
 
-// Bind looks whether the pod's devices are its own, and binds a pod with a wish. What the node
-// promised goes with the binding: the API server writes both or none, and the scheduler needs no right
-// to change pods.
+// Bind looks whether the pod's devices are its own, and binds a pod with a wish. The devices may take
+// seconds, so it looks a last time at the figures: what it promises is what they are then. The promise
+// goes with the binding: the API server writes both or none, and the scheduler needs no right to change
+// pods.
 func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
 	if err := p.ownDevices(ctx, pod); err != nil {
 		return fwk.AsStatus(fmt.Errorf("%s/%s on node %s: %w", pod.Namespace, pod.Name, node, err))
@@ -70,8 +69,11 @@ func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod
 	if err != nil {
 		return fwk.NewStatus(fwk.Skip) // no wish: the default binder's
 	}
-	answer := p.still(c, node)
-	promise, err := json.Marshal(promiseOf(&answer))
+	answer, status := p.still(c, node)
+	if status != nil {
+		return status
+	}
+	promise, err := json.Marshal(promiseOf(answer))
 	if err != nil {
 		return fwk.AsStatus(err)
 	}
@@ -90,13 +92,18 @@ func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod
 }
 
 // still asks the node again, outside of the scheduling cycle, where its snapshot must not be
-// read: its labels are those that the informer has, and its ports were reserved.
-func (p *Plugin) still(c *cycle, node string) figure.Answer {
+// read: its labels are those that the informer has, and its ports were reserved. The status is nil if it
+// still suits.
+func (p *Plugin) still(c *cycle, node string) (*figure.Answer, *fwk.Status) {
 	asked := figure.Node{Name: node}
 	if known, err := p.handle.SharedInformerFactory().Core().V1().Nodes().Lister().Get(node); err == nil {
 		asked.Labels = known.Labels
 	}
-	return p.fresh(c).Ask(asked)
+	answer := p.fresh(c).Ask(asked)
+	if !answer.Suits() {
+		return &answer, refusal(&answer, c)
+	}
+	return &answer, nil
 }
 
 // fresh is the cycle's question at this time.

@@ -124,7 +124,7 @@ func seen(ctx context.Context, lister resourcelisters.ResourceClaimLister, claim
 // shared is a device of the claim that another claim has, too, without a share of its own in it.
 func shared(claim *resourcev1.ResourceClaim, all []*resourcev1.ResourceClaim) (device string, other *resourcev1.ResourceClaim) {
 	mine := map[string]bool{}
-	for name := range devicesOf(claim) {
+	for name := range DevicesOf(claim) {
 		mine[name] = true
 	}
 	if len(mine) == 0 {
@@ -134,7 +134,7 @@ func shared(claim *resourcev1.ResourceClaim, all []*resourcev1.ResourceClaim) (d
 		if other.UID == claim.UID {
 			continue
 		}
-		for name := range devicesOf(other) {
+		for name := range DevicesOf(other) {
 			if mine[name] {
 				return name, other
 			}
@@ -143,8 +143,8 @@ func shared(claim *resourcev1.ResourceClaim, all []*resourcev1.ResourceClaim) (d
 	return "", nil
 }
 
-// devicesOf are the devices that a claim has for itself.
-func devicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
+// DevicesOf are the devices that a claim has for itself, each as DRIVER/POOL/DEVICE.
+func DevicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		if claim.Status.Allocation == nil {
 			return

@@ -8,8 +8,9 @@
 //	PostFilter  tells which nodes came nearest, where none suits
 //	Score       prefers the slowest tier that holds, so that the faster stay free
 //	Reserve     looks again, and remembers the tier until the pod is bound
-//	PreBind     looks a last time: a figure that is gone by then sends the pod back to the queue
-//	Bind        binds, and in the same call writes what the node promised onto the pod
+//	PreBind     looks again: a figure that is gone by then sends the pod back to the queue
+//	Bind        looks at the pod's devices and a last time at the figures, binds, and in the same call
+//	            writes what the node promised onto the pod
 //
 // A pod that found no node waits in the queue until a figure, a node, a label or a freed port may
 // help it: the framework's hints tell of all but the figures (hint.go), which the plugin watches

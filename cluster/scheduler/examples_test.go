@@ -17,6 +17,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/dynamic-resource-allocation/cel"
 	"sigs.k8s.io/yaml"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
@@ -66,6 +67,8 @@ func example(t *testing.T, file string, document []byte) {
 		t.Fatalf("%s: %v", file, err)
 	}
 	switch object := into.(type) {
+	case *resourcev1.ResourceClaimTemplate:
+		chooses(t, file, object.Spec.Spec)
 	case *corev1.Pod:
 		if len(object.Spec.ResourceClaims) > 0 || object.Annotations["k8s.v1.cni.cncf.io/networks"] != "" {
 			return // it asks for a port, which may be all
@@ -93,6 +96,25 @@ type attachment struct {
 	Spec              struct {
 		Config string `json:"config"`
 	} `json:"spec"`
+}
+
+// chooses fails for an expression that the scheduler would refuse.
+func chooses(t *testing.T, file string, spec resourcev1.ResourceClaimSpec) {
+	t.Helper()
+	var selectors []resourcev1.DeviceSelector
+	for _, r := range spec.Devices.Requests {
+		if r.Exactly != nil {
+			selectors = append(selectors, r.Exactly.Selectors...)
+		}
+		for _, alternative := range r.FirstAvailable {
+			selectors = append(selectors, alternative.Selectors...)
+		}
+	}
+	for _, s := range selectors {
+		if compiled := cel.GetCompiler(cel.Features{}).CompileCELExpression(s.CEL.Expression, cel.Options{}); compiled.Error != nil {
+			t.Errorf("%s: %s: %v", file, s.CEL.Expression, compiled.Error)
+		}
+	}
 }
 
 func wished(t *testing.T, file, name string, annotations map[string]string) {

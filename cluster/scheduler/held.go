@@ -72,10 +72,10 @@ func sameDevices(before, after *resourcev1.ResourceClaim) bool {
 		return false
 	}
 	had := map[string]bool{}
-	for name := range devicesOf(before) {
+	for name := range DevicesOf(before) {
 		had[name] = true
 	}
-	for name := range devicesOf(after) {
+	for name := range DevicesOf(after) {
 		if !had[name] {
 			return false
 		}

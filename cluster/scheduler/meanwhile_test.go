@@ -42,7 +42,7 @@ func (p plane) takenMeanwhile(t *testing.T) {
 			gate := p.behindGate(t)
 			p.fastPorts(t, "w0", 2)
 			p.measure(t, "w0", figureOf("sriov", "", 50))
-			if err := p.claim(t.Context(), "other"); err != nil {
+			if err := p.claim(t.Context(), "other", onePort); err != nil {
 				t.Fatal(err)
 			}
 			if err := ask(t.Context(), "asks"); err != nil {

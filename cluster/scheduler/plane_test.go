@@ -34,6 +34,7 @@ func TestPlacing(t *testing.T) {
 		return err
 	})
 	t.Run("the API server holds figures to their definition", p.definition)
+	t.Run("what is double and lost is counted", p.countsFates)
 	p.StartScheduler(t)
 	for _, one := range []struct {
 		name string
@@ -53,6 +54,7 @@ func TestPlacing(t *testing.T) {
 		{"ports are counted, freed, and never given twice", p.ports},
 		{"a scheduler that is killed gives no port twice", p.killed},
 		{"devices: never one in two claims", p.devices},
+		{"a claim's first alternative, on a fast node", p.alternatives},
 		{"a device that somebody takes meanwhile", p.takenMeanwhile},
 		{"claims, figures and a node that go in mid-bind", p.vanishing},
 		{"what goes wrong at each step", p.steps},

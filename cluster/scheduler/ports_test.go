@@ -1,8 +1,6 @@
 package scheduler_test
 
 import (
-	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"nines.dev/nines/cluster/scheduler/controltest"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -109,7 +106,8 @@ func (p plane) killed(t *testing.T) {
 		_, err := p.MakePod(t.Context(), "p"+strconv.Itoa(i), thesis("800"))
 		return err
 	})
-	p.settle(t, pods, ports, nil)
+	each := func(string) int { return ports / 3 }
+	p.settle(t, pods, ports, each)
 	// Half of the ports are freed: those who wait get them, and no more than that.
 	freed := 0
 	for _, pod := range p.pods(t) {
@@ -118,7 +116,7 @@ func (p plane) killed(t *testing.T) {
 			freed++
 		}
 	}
-	p.settle(t, pods-freed, ports, nil)
+	p.settle(t, pods-freed, ports, each)
 }
 
 // flood makes things from several clients at once, and kills the scheduler meanwhile.
@@ -172,52 +170,4 @@ func (p plane) bound(t *testing.T) int {
 		}
 	}
 	return n
-}
-
-// settle waits until as many pods are bound as there is room for, and all others are refused with
-// a reason; and fails at once when a node has more than its part.
-func (p plane) settle(t *testing.T, pods, room int, ofNode func(node string) int) {
-	t.Helper()
-	controltest.Eventually(t, fmt.Sprintf("%d of %d pods are bound", room, pods), func(ctx context.Context) error {
-		each := map[string]int{}
-		for _, pod := range p.pods(t) {
-			if pod.Spec.NodeName != "" {
-				each[pod.Spec.NodeName]++
-			}
-		}
-		for node, n := range each {
-			most := room / 3
-			if ofNode != nil {
-				most = ofNode(node)
-			}
-			if n > most {
-				p.eachDeviceOnce(t) // or which it is in
-				t.Fatalf("node %s has %d pods for %d ports", node, n, most)
-			}
-		}
-		return p.settled(ctx, pods, room)
-	})
-	bound := min(room, pods)
-	t.Logf("bound %d, refused %d, double 0, lost 0", bound, pods-bound)
-}
-
-// settled tells what is missing until as many pods are bound as there is room for, and all others
-// are refused.
-func (p plane) settled(ctx context.Context, pods, room int) error {
-	list, err := p.Kube.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	var bound, refused int
-	for _, pod := range list.Items {
-		if pod.Spec.NodeName != "" {
-			bound++
-		} else if controltest.Why(&pod) != "" {
-			refused++
-		}
-	}
-	if bound != min(room, pods) || bound+refused != pods {
-		return fmt.Errorf("%d are bound, %d refused", bound, refused)
-	}
-	return nil
 }

@@ -2,17 +2,26 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"nines.dev/nines/cluster/figure"
 )
 
 // PreScore leaves the scores to others where this plugin would give each node the same: the pod
-// has no wish, and no node is known to be fast.
-func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
-	if _, err := cycleOf(state); err == nil || !p.figures.empty() {
+// has no wish, and no node is known to be fast. It does so, too, for a pod without a wish whose claim has
+// alternatives: Kubernetes prefers nodes by these, and a fast port is on a fast node.
+func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
+	if _, err := cycleOf(state); err == nil {
+		return nil
+	}
+	if p.claimsAlternatives(pod) {
+		return fwk.NewStatus(fwk.Skip)
+	}
+	if !p.figures.empty() {
 		return nil
 	}
 	for _, info := range nodes {
@@ -22,6 +31,23 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *corev1.Pod
 		}
 	}
 	return fwk.NewStatus(fwk.Skip)
+}
+
+// claimsAlternatives tells whether a claim of the pod says which device it likes best (firstAvailable). One that
+// cannot be read says nothing.
+func (p *Plugin) claimsAlternatives(pod *corev1.Pod) bool {
+	if len(pod.Spec.ResourceClaims) == 0 {
+		return false
+	}
+	lister := p.handle.SharedInformerFactory().Resource().V1().ResourceClaims().Lister()
+	names, err := claimsOf(pod, lister)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		claim, err := lister.ResourceClaims(pod.Namespace).Get(name)
+		return err == nil && slices.ContainsFunc(claim.Spec.Devices.Requests, func(r resourcev1.DeviceRequest) bool { return len(r.FirstAvailable) > 0 })
+	})
 }
 
 // Score prefers, for a pod without a wish, nodes without anything fast; and for one with a wish

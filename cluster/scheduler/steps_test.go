@@ -122,7 +122,7 @@ func (p plane) faultAt(t *testing.T, fault sceneFault, point scenePoint) (reache
 		if must {
 			return fmt.Errorf("not among %v", gate.Steps())
 		}
-		return p.settled(ctx, scenePods, sceneDevices)
+		return p.settled(ctx, scenePods, sceneDevices, oneEach)
 	})
 	if fault.mend != nil {
 		fault.mend(t)
@@ -130,7 +130,7 @@ func (p plane) faultAt(t *testing.T, fault sceneFault, point scenePoint) (reache
 	if fault.keepsClaims {
 		p.settle(t, scenePods, sceneDevices, oneEach)
 	} else {
-		p.decided(t)
+		p.decided(t, scenePods, oneEach)
 	}
 	p.eachDeviceOnce(t)
 	return reached

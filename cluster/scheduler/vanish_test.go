@@ -71,9 +71,17 @@ func TestAFigureThatVanishesBeforeBinding(t *testing.T) {
 			t.Fatalf("%s: PreBind while the figure is there: %v", name, status)
 		}
 		c.vanish(p)
-		status := p.PreBind(t.Context(), state, pod, "n")
-		if status.Code() != fwk.Unschedulable || !strings.Contains(status.Message(), c.reason) {
-			t.Errorf("%s: PreBind: %v, want a reason with %q", name, status, c.reason)
+		for step, status := range map[string]*fwk.Status{
+			"PreBind": p.PreBind(t.Context(), state, pod, "n"),
+			// It may be gone only by then: Bind looks at the pod's devices first.
+			"Bind": p.Bind(t.Context(), state, pod, "n"),
+		} {
+			if status.Code() != fwk.Unschedulable || !strings.Contains(status.Message(), c.reason) {
+				t.Errorf("%s: %s: %v, want a reason with %q", name, step, status, c.reason)
+			}
+		}
+		if calls := cluster.Actions(); len(calls) > 0 {
+			t.Errorf("%s: the API server was called by %v", name, calls)
 		}
 		p.Unreserve(t.Context(), state, pod, "n")
 		p.now, h.woken = time.Now, nil

@@ -474,3 +474,19 @@ func TestSysctlsOfAnInterfaceComeBack(t *testing.T) {
 		t.Error("a setting that the kernel has no more was made")
 	}
 }
+
+func TestAnInterfaceIsOfTheFunctionNearestToIt(t *testing.T) {
+	b := fakeBus(t)
+	for name, target := range map[string]string{
+		"eth0": "../../devices/pci0000:00/0000:00:03.0/" + port + "/net/eth0",
+		"eth1": "../../devices/pci0000:00/0000:00:04.0/virtio2/net/eth1",
+		"br0":  "../../devices/virtual/net/br0",
+	} {
+		link(t, b, netRoot+"/"+name, target)
+	}
+	for name, want := range map[string]string{"eth0": port, "eth1": "0000:00:04.0", "br0": "", "eth9": ""} {
+		if got := b.AddressOf(name); got != want {
+			t.Errorf("%s is of %q, not %q", name, got, want)
+		}
+	}
+}

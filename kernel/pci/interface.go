@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 
@@ -17,6 +19,28 @@ import (
 // Interface is the kernel's interface of a function, in our network namespace; empty
 // if it has none there.
 func (b Bus) Interface(address string) string { return interfaceOf(b.tree(), address) }
+
+// AddressOf is the address of the function that an interface of our network namespace is of; empty if it is of
+// none, or not there.
+func (b Bus) AddressOf(name string) string {
+	target, _ := b.tree().ReadLink(netRoot + "/" + name) // what is not there has no address in it
+	return AddressIn(target)
+}
+
+// addressPattern is domain:bus:device.function, as in /sys/bus/pci/devices.
+var addressPattern = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+// AddressIn is that of the function nearest to what a link in sysfs leads to, such as
+// ../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0; empty for none.
+func AddressIn(target string) string {
+	address := ""
+	for part := range strings.SplitSeq(target, "/") {
+		if addressPattern.MatchString(part) {
+			address = part
+		}
+	}
+	return address
+}
 
 // AwaitInterface waits until the kernel's driver has made an interface of a function,
 // and udev, where it runs, has named it.

@@ -54,11 +54,15 @@ func (s *Site) Socket(l plan.Link, e plan.Endpoint) (string, error) {
 // maxSocketPath is the longest path that fits sun_path with its final zero, unix(7).
 const maxSocketPath = len(unix.RawSockaddrUnix{}.Path) - 1
 
-// CheckSocketPath returns an error for a path that is too long.
+// CheckSocketPath returns an error for a path that is too long for a lab's socket.
 func CheckSocketPath(path string) error {
+	return CheckPath(path, "set NINES_STATE_DIR to a shorter folder, or shorten the lab's name")
+}
+
+// CheckPath returns an error for a path that is too long for a socket. The remedy says how it gets shorter.
+func CheckPath(path, remedy string) error {
 	if len(path) > maxSocketPath {
-		return exit.Wrongf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); set NINES_STATE_DIR to a shorter folder, or shorten the lab's name",
-			path, len(path), maxSocketPath)
+		return exit.Wrongf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); %s", path, len(path), maxSocketPath, remedy)
 	}
 	return nil
 }

@@ -47,6 +47,8 @@ type echo struct {
 	engine *jitter.Engine
 	from   netip.Addr
 	timer  *time.Timer
+	// done ends what watches over the node while the echo lasts.
+	done func()
 }
 
 // startEcho reflects what comes to a UDP port from the device to an address. The engine sleeps on

@@ -48,8 +48,10 @@ func (m Meter) Measure(ctx context.Context, to Peer, load measure.Load) (measure
 	if err != nil {
 		return measure.Trial{}, err
 	}
-	defer m.release(context.WithoutCancel(ctx), to)
 	record, err := m.run(ctx, to.Address, port, load)
+	if ended := m.release(context.WithoutCancel(ctx), to); ended != nil {
+		err = ended // whatever came back until then
+	}
 	if err != nil {
 		return measure.Trial{}, fmt.Errorf("measure the way to node %s: %w", to.Node, err)
 	}
@@ -80,7 +82,7 @@ func (m Meter) ask(ctx context.Context, to Peer, load measure.Load) (int, error)
 		return 0, fmt.Errorf("ask node %s for an echo: %w; open TCP port %d between the nodes", to.Node, err, m.AgentPort)
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(answer.Body, 4096))
+	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
 		return 0, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
 	}
@@ -102,18 +104,29 @@ func (m Meter) ask(ctx context.Context, to Peer, load measure.Load) (int, error)
 // connection that stays open would wake both nodes.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// release gives an echo back. A peer that does not hear of it ends the echo by itself.
-func (m Meter) release(ctx context.Context, to Peer) {
+// release gives an echo back. It is an error if the peer has ended it before. A peer that does not hear of
+// it ends the echo by itself.
+func (m Meter) release(ctx context.Context, to Peer) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	call, err := http.NewRequestWithContext(ctx, http.MethodDelete, m.url(to), nil)
 	if err != nil {
-		return
+		return err
 	}
-	if answer, err := direct.Do(call); err == nil {
-		_ = answer.Body.Close()
+	answer, err := direct.Do(call)
+	if err != nil {
+		return nil //nolint:nilerr // the trial is over, and the peer ends the echo by itself
 	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusGone {
+		return nil
+	}
+	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	return errors.Join(err, errors.New(strings.TrimSpace(string(said))))
 }
+
+// mostAnswer is more than a peer has to say, in bytes.
+const mostAnswer = 4096
 
 func (m Meter) url(to Peer) string {
 	return "http://" + netip.AddrPortFrom(to.Address, m.AgentPort).String() + Path

@@ -82,7 +82,7 @@ func TestPart(t *testing.T) {
 		server := &Server{
 			Engine: path, Port: echoPort, Slot: measure.NewSlot(), Answered: func(string) {},
 			Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return two, nil }},
-			Fit:    func(context.Context, string, measure.Load) error { return nil },
+			Fit:    func(ctx context.Context, _ string, _ measure.Load) (context.Context, error) { return ctx, nil },
 		}
 		listener, err := net.Listen("tcp", netip.AddrPortFrom(two[1].Address, agentPort).String())
 		if err != nil {

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,9 +68,10 @@ type Server struct {
 	Slot *measure.Slot
 	// Agents are those who may ask.
 	Agents *Directory
-	// Fit says what stands against being measured by a node now. If nothing does, it takes the cost.
-	// It is called with the slot taken.
-	Fit func(ctx context.Context, from string, load measure.Load) error
+	// Fit says what stands against being measured by a node now. If nothing does, it takes the cost, and
+	// the context that it returns ends with ctx, or when something comes that does: the echo ends, too. It
+	// is called with the slot taken.
+	Fit func(ctx context.Context, from string, load measure.Load) (context.Context, error)
 	// Answered is called with "granted" or why not, for counting.
 	Answered func(result string)
 
@@ -91,9 +93,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.lock.Lock()
 		own := s.now != nil && s.now.from == from
 		s.lock.Unlock()
-		if own {
-			s.Close()
+		if !own {
+			http.Error(w, "the echo has ended: a pod came to the node that asks to be alone, or the trial took too long", http.StatusGone)
+			return
 		}
+		s.Close()
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		w.Header().Set("Allow", "POST, DELETE")
@@ -136,23 +140,39 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		refuse(http.StatusConflict, "taken", "this node measures, or is measured by another; try again later")
 		return
 	}
-	if err := s.Fit(r.Context(), who, asked.load()); err != nil {
+	// An echo outlives the call that starts it, but not one whose caller leaves without the answer.
+	life, done := context.WithCancel(context.WithoutCancel(r.Context()))
+	stays := context.AfterFunc(r.Context(), done)
+	fit, err := s.Fit(life, who, asked.load())
+	if !stays() && err == nil {
+		err = r.Context().Err()
+	}
+	if err != nil {
+		done()
 		s.Slot.Give()
 		refuse(http.StatusConflict, "unfit", err.Error())
 		return
 	}
 	started, err := startEcho(s.Engine, from, s.Port, int(asked.FrameBytes))
 	if err != nil {
+		done()
 		s.Slot.Give()
 		slog.Error("echo", "for", who, "error", err)
 		refuse(http.StatusInternalServerError, "failed", err.Error())
 		return
 	}
+	started.done = done
 	s.lock.Lock()
 	s.now = started
 	// Whoever asked may be gone without a word.
 	started.timer = time.AfterFunc(asked.load().RoundTrip()+drain+margin, func() { s.end(started) })
 	s.lock.Unlock()
+	context.AfterFunc(fit, func() {
+		if why := context.Cause(fit); !errors.Is(why, context.Canceled) {
+			slog.Info("the echo is ended", "for", who, "reason", why)
+		}
+		s.end(started)
+	})
 	s.Answered("granted")
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(granted{s.Port}); err != nil {
@@ -198,6 +218,7 @@ func (s *Server) end(e *echo) {
 	if !last {
 		return
 	}
+	e.done()
 	if err := e.engine.End(); err != nil {
 		slog.Error("echo", "error", err)
 	}

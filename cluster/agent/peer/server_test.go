@@ -30,6 +30,8 @@ type served struct {
 	results []string
 	charged []measure.Load
 	unfit   error
+	// disturb has something come that stands against the echo.
+	disturb context.CancelCauseFunc
 }
 
 func serve(t *testing.T, agents ...Peer) *served {
@@ -38,9 +40,10 @@ func serve(t *testing.T, agents ...Peer) *served {
 	s.Server = &Server{
 		Slot: measure.NewSlot(), Answered: func(result string) { s.results = append(s.results, result) },
 		Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return agents, nil }},
-		Fit: func(_ context.Context, _ string, load measure.Load) error {
+		Fit: func(ctx context.Context, _ string, load measure.Load) (fit context.Context, _ error) {
 			s.charged = append(s.charged, load)
-			return s.unfit
+			fit, s.disturb = context.WithCancelCause(ctx)
+			return fit, s.unfit
 		},
 	}
 	server := httptest.NewServer(s)
@@ -151,6 +154,25 @@ func TestAnEchoEndsWithoutAWordOfItsPeer(t *testing.T) {
 	defer cancel()
 	if err := s.Slot.Take(ctx); err != nil {
 		t.Error("the slot was kept for a minute")
+	}
+}
+
+// TestAnEchoEndsWhenItDisturbs: the peer is told when it gives the echo back.
+func TestAnEchoEndsWhenItDisturbs(t *testing.T) {
+	s := serve(t, here)
+	s.Engine = engine(t)
+	s.Port = listen(t).LocalAddr().(*net.UDPAddr).Port
+	if status, text := s.ask(t, http.MethodPost, some); status != http.StatusOK {
+		t.Fatalf("%d %q", status, text)
+	}
+	s.disturb(errors.New("pod a/b asked to be alone"))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.Slot.Take(ctx); err != nil {
+		t.Fatal("the slot was kept for a minute")
+	}
+	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusGone || !strings.Contains(text, "a pod came") {
+		t.Errorf("%d %q", status, text)
 	}
 }
 

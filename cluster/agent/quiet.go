@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"nines.dev/nines/cluster/agent/measure"
+)
+
+// obstacle is why a trial does not take place, or was ended: a word for counting, and a sentence.
+type obstacle struct{ kind, text string }
+
+func (o *obstacle) Error() string { return o.text }
+
+// quietly makes a trial if nothing on the node stands against it, and ends it when a pod comes that asks
+// to be alone. Of such a trial nothing counts but its cost.
+func (a *Agent) quietly(ctx context.Context, cost func() error, trial func(context.Context) error) (*obstacle, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	quiet, why := a.quiet(ctx, cost)
+	if why != nil {
+		return why, nil
+	}
+	err := trial(quiet)
+	if errors.As(context.Cause(quiet), &why) {
+		return why, nil
+	}
+	return nil, err
+}
+
+// quiet says what on the node stands against a trial now. If nothing does, the trial's cost is taken. The
+// context ends with ctx, or when a pod comes that asks to be alone: its cause is then an obstacle.
+func (a *Agent) quiet(ctx context.Context, cost func() error) (context.Context, *obstacle) {
+	quiet, end := context.WithCancelCause(ctx)
+	if why := a.guard(quiet, end); why != nil {
+		return nil, why
+	}
+	idle, err := measure.Idle(quiet, time.Second)
+	if why := new(obstacle); errors.As(context.Cause(quiet), &why) {
+		return nil, why
+	}
+	if err != nil {
+		return nil, &obstacle{"unknown", err.Error()}
+	}
+	if busy := measure.Busy(idle, a.Idle); busy != "" {
+		return nil, &obstacle{"busy", busy}
+	}
+	if err := cost(); err != nil {
+		return nil, &obstacle{"budget", err.Error()}
+	}
+	return quiet, nil
+}
+
+// guard says which pod on the node no trial may disturb. If there is none, it ends the context when one
+// comes. Without knowing who is there, or who comes, a trial might disturb somebody.
+func (a *Agent) guard(ctx context.Context, end context.CancelCauseFunc) *obstacle {
+	there, err := a.pods(ctx)
+	if err != nil {
+		return &obstacle{"unknown", err.Error()}
+	}
+	if why := isolated(there.Items); why != nil {
+		return why
+	}
+	since := a.ofNode()
+	since.ResourceVersion = there.ResourceVersion
+	coming, err := a.Kube.CoreV1().Pods("").Watch(ctx, since)
+	if err != nil {
+		return &obstacle{"unknown", fmt.Sprintf("watch the node's pods: %v", err)}
+	}
+	go func() {
+		defer coming.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case event := <-coming.ResultChan():
+				if why := arrival(event); why != nil {
+					end(why)
+					return
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// arrival is what an event of a pod has against a trial. A watch that has ended gives one without a pod.
+func arrival(event watch.Event) *obstacle {
+	pod, is := event.Object.(*v1.Pod)
+	switch {
+	case !is:
+		return &obstacle{"unknown", "the API server does not tell any more which pods come to the node"}
+	case event.Type == watch.Deleted:
+		return nil
+	}
+	return isolated([]v1.Pod{*pod})
+}
+
+// isolated is nil if a trial disturbs none of the pods.
+func isolated(pods []v1.Pod) *obstacle {
+	if p := measure.Disturbs(pods); p != nil {
+		return &obstacle{"isolation", fmt.Sprintf("pod %s/%s asked to be alone", p.Namespace, p.Name)}
+	}
+	return nil
+}
+
+// pods are those on this node.
+func (a *Agent) pods(ctx context.Context) (*v1.PodList, error) {
+	list, err := a.Kube.CoreV1().Pods("").List(ctx, a.ofNode())
+	if err != nil {
+		return nil, fmt.Errorf("list the node's pods: %w", err)
+	}
+	return list, nil
+}
+
+func (a *Agent) ofNode() metav1.ListOptions {
+	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", a.Node).String()}
+}
