@@ -89,7 +89,7 @@ func (o ovs) port(ctx context.Context, bridge, name, mark string) (ovsdb.Row, er
 func (o ovs) bridge(ctx context.Context, name string) (ovsdb.Row, error) {
 	row, err := o.row(ctx, "Bridge", named(name), "datapath_type")
 	if err == nil && row == nil {
-		err = fmt.Errorf("Open vSwitch has no bridge %s", name)
+		err = fmt.Errorf("no bridge %s in Open vSwitch", name)
 	}
 	return row, err
 }
