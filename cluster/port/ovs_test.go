@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -86,6 +88,7 @@ func TestPodsHavePortsOfOpenVSwitch(t *testing.T) {
 	engines := map[string]*labtest.Engine{}
 	for i, name := range []string{"tx", "rx"} {
 		o := order(i + 1)
+		t.Cleanup(func() { _ = unix.Unmount(k.SocketFolder(o.Port), unix.MNT_DETACH) }) // where the test has failed
 		for range 2 {
 			if _, err := k.Take(t.Context(), o); err != nil {
 				t.Fatal(err)
