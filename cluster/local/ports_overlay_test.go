@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,15 +84,21 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 	}
 	killDrivers(t)
 	c.gone("east", "west", "on-the-overlay")
-	if left := nbctl("--bare", "--columns=name", "list", "Logical_Switch_Port"); left != "" {
-		t.Errorf("OVN still has the ports %q", left)
-	}
-	for _, node := range []string{"n1", "n2"} {
-		if left := c.inNode(node, true, "ovs-vsctl", "list-ports", "br-int"); strings.Contains(left, "np") {
-			t.Errorf("Open vSwitch of %s still has the ports %q", node, left)
+	eventually(t, "OVN and Open vSwitch are as before", func(context.Context) error {
+		left := nbctl("--bare", "--columns=name", "list", "Logical_Switch_Port")
+		for _, node := range []string{"n1", "n2"} {
+			for port := range strings.FieldsSeq(c.inNode(node, true, "ovs-vsctl", "list-ports", "br-int")) {
+				if strings.HasPrefix(port, "np") {
+					left += " " + node + "/" + port
+				}
+			}
 		}
-	}
-	c.kubectl("delete", "--filename", repositoryFile("examples/cluster/manifests/ports-overlay.yaml"))
+		if left != "" {
+			return fmt.Errorf("%w: they still have %s", errNotYet, left)
+		}
+		return nil
+	})
+	c.kubectl("delete", "--ignore-not-found", "--filename", repositoryFile("examples/cluster/manifests/ports-overlay.yaml"))
 }
 
 // overlayInterface is the template of an example's.
