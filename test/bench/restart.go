@@ -44,10 +44,11 @@ func benchRestart(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	// What is unpacked of the image goes with the folder.
+	before := os.Getenv("NINES_CACHE_DIR")
 	if err := os.Setenv("NINES_CACHE_DIR", dir); err != nil {
 		return nil, err
 	}
-	defer os.Unsetenv("NINES_CACHE_DIR")
+	defer func() { err = errors.Join(err, os.Setenv("NINES_CACHE_DIR", before)) }()
 	rootfs := filepath.Join(dir, "empty.tar")
 	for _, of := range []struct {
 		runtime string
