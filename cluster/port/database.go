@@ -136,9 +136,17 @@ func identity(row ovsdb.Row) string {
 	return id.GoUUID
 }
 
-// having is true for rows whose column of references has that row.
-func having(column, id string) []ovsdb.Condition {
-	return []ovsdb.Condition{ovsdb.NewCondition(column, ovsdb.ConditionIncludes, reference(id))}
+// changePorts changes which ports the switches of a table have.
+func changePorts(table string, where []ovsdb.Condition, how ovsdb.Mutator, port string) ovsdb.Operation {
+	return ovsdb.Operation{Op: ovsdb.OperationMutate, Table: table, Where: where, Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("ports", how, reference(port))}}
+}
+
+// takeOut takes a port out of whichever switch of a table has it. The database forgets it then.
+func takeOut(table string) func(port string) ovsdb.Operation {
+	return func(port string) ovsdb.Operation {
+		having := []ovsdb.Condition{ovsdb.NewCondition("ports", ovsdb.ConditionIncludes, reference(port))}
+		return changePorts(table, having, ovsdb.MutateOperationDelete, port)
+	}
 }
 
 func named(name string) []ovsdb.Condition {

@@ -158,7 +158,7 @@ func forgottenLogical(ctx context.Context, s site, held []Held) error {
 	}
 	return errors.Join(
 		withOVN(ctx, s.Port.Northbound, func(ctx context.Context, o ovn) error {
-			return o.forgotten(ctx, "Logical_Switch_Port", at.mark(s), names, removeLogical)
+			return o.forgotten(ctx, "Logical_Switch_Port", at.mark(s), names, takeOut(logicalSwitches))
 		}),
 		forgottenOVS(ctx, s, held))
 }
@@ -221,6 +221,9 @@ func (o ovs) chassis(ctx context.Context) (c chassis, err error) {
 	return c, nil
 }
 
+// logicalSwitches is the table of what has logical ports.
+const logicalSwitches = "Logical_Switch"
+
 // ovn is a conversation with the northbound database (ovn-nb(5)).
 type ovn struct{ database }
 
@@ -237,7 +240,7 @@ func (o ovn) port(ctx context.Context, name, mark string) (ovsdb.Row, error) {
 
 // logicalSwitch is the row of a logical switch. OVN lets several have one name.
 func (o ovn) logicalSwitch(ctx context.Context, name string) (id string, err error) {
-	rows, err := o.rows(ctx, "Logical_Switch", named(name), "_uuid")
+	rows, err := o.rows(ctx, logicalSwitches, named(name), "_uuid")
 	switch {
 	case err != nil:
 		return "", err
@@ -264,7 +267,7 @@ func (o ovn) add(ctx context.Context, logicalSwitch, name, mark, address string)
 		ovsdb.Operation{Op: ovsdb.OperationInsert, Table: "Logical_Switch_Port", UUIDName: "port", Row: ovsdb.Row{
 			"name": name, "addresses": only, "port_security": only, "external_ids": marked(mark),
 		}},
-		ofLogicalSwitches([]ovsdb.Condition{ovsdb.NewCondition("_uuid", ovsdb.ConditionEqual, ovsdb.UUID{GoUUID: id})}, ovsdb.MutateOperationInsert, "port"),
+		changePorts(logicalSwitches, []ovsdb.Condition{ovsdb.NewCondition("_uuid", ovsdb.ConditionEqual, ovsdb.UUID{GoUUID: id})}, ovsdb.MutateOperationInsert, "port"),
 	)
 	return err
 }
@@ -275,16 +278,6 @@ func (o ovn) remove(ctx context.Context, name, mark string) error {
 	if err != nil || row == nil {
 		return err
 	}
-	_, err = o.transact(ctx, removeLogical(identity(row)))
+	_, err = o.transact(ctx, takeOut(logicalSwitches)(identity(row)))
 	return err
-}
-
-// removeLogical removes a port from whichever logical switch has it.
-func removeLogical(id string) ovsdb.Operation {
-	return ofLogicalSwitches(having("ports", id), ovsdb.MutateOperationDelete, id)
-}
-
-// ofLogicalSwitches changes which ports logical switches have.
-func ofLogicalSwitches(where []ovsdb.Condition, how ovsdb.Mutator, port string) ovsdb.Operation {
-	return ovsdb.Operation{Op: ovsdb.OperationMutate, Table: "Logical_Switch", Where: where, Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("ports", how, reference(port))}}
 }

@@ -71,6 +71,9 @@ func (s site) inOVS(ctx context.Context, o ovs, bridge string, device ovsdb.Row)
 	return s.journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, o.add(ctx, bridge, s.mark, device) })
 }
 
+// bridges is the table of what has ports.
+const bridges = "Bridge"
+
 // ovs is a conversation with the database of an Open vSwitch (ovs-vswitchd.conf.db(5)).
 type ovs struct{ database }
 
@@ -87,7 +90,7 @@ func (o ovs) port(ctx context.Context, bridge, name, mark string) (ovsdb.Row, er
 
 // bridge is the row of a bridge.
 func (o ovs) bridge(ctx context.Context, name string) (ovsdb.Row, error) {
-	row, err := o.row(ctx, "Bridge", named(name), "datapath_type")
+	row, err := o.row(ctx, bridges, named(name), "datapath_type")
 	if err == nil && row == nil {
 		err = fmt.Errorf("no bridge %s in Open vSwitch", name)
 	}
@@ -109,7 +112,7 @@ func (o ovs) add(ctx context.Context, bridge, mark string, device ovsdb.Row) err
 		ovsdb.Operation{Op: ovsdb.OperationInsert, Table: "Port", UUIDName: "port", Row: ovsdb.Row{
 			"name": name, "interfaces": ovsdb.UUID{GoUUID: "device"}, "external_ids": marked(mark),
 		}},
-		ofBridge(named(bridge), ovsdb.MutateOperationInsert, "port"),
+		changePorts(bridges, named(bridge), ovsdb.MutateOperationInsert, "port"),
 	)
 	return err
 }
@@ -129,24 +132,14 @@ func (o ovs) remove(ctx context.Context, bridge, name, mark string) error {
 	if err != nil || row == nil {
 		return err
 	}
-	_, err = o.transact(ctx, removePort(identity(row)))
+	_, err = o.transact(ctx, takeOut(bridges)(identity(row)))
 	return err
-}
-
-// removePort removes a port from whichever bridge has it.
-func removePort(id string) ovsdb.Operation {
-	return ofBridge(having("ports", id), ovsdb.MutateOperationDelete, id)
-}
-
-// ofBridge changes which ports bridges have.
-func ofBridge(where []ovsdb.Condition, how ovsdb.Mutator, port string) ovsdb.Operation {
-	return ovsdb.Operation{Op: ovsdb.OperationMutate, Table: "Bridge", Where: where, Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("ports", how, reference(port))}}
 }
 
 // forgottenOVS removes ports that an earlier boot has left, as their records are gone.
 func forgottenOVS(ctx context.Context, s site, held []Held) error {
 	return withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
-		return o.forgotten(ctx, "Port", s.mark, nodeNames(held), removePort)
+		return o.forgotten(ctx, "Port", s.mark, nodeNames(held), takeOut(bridges))
 	})
 }
 
