@@ -116,7 +116,7 @@ func TestOnlyWhatIsCertainlyLeftIsTaken(t *testing.T) {
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || (held != nil) != c.taken {
 			t.Errorf("%+v: %v, %v", c, held, err)
 		}
-		if c.err == unreadable && err != nil && !strings.Contains(err.Error(), p.Again) {
+		if errors.Is(c.err, unreadable) && err != nil && !strings.Contains(err.Error(), p.Again) {
 			t.Errorf("it does not say what to do: %v", err)
 		}
 		if held != nil {
