@@ -412,7 +412,8 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 			}
 			faults, err := lab.Faults()
 			// The kernel takes up to a second to say that the device is up again (net/core/link_watch.c).
-			for until := time.Now().Add(20 * time.Second); err == nil && len(faults) > 2 && time.Now().Before(until); faults, err = lab.Faults() {
+			isDown := func(f Fault) bool { return strings.HasSuffix(f.Problem, " is down") }
+			for until := time.Now().Add(20 * time.Second); err == nil && slices.ContainsFunc(faults, isDown) && time.Now().Before(until); faults, err = lab.Faults() {
 				time.Sleep(20 * time.Millisecond)
 			}
 			// A device that goes down also forgets its neighbours.
