@@ -161,7 +161,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, remedy) {
 	device := view.Find(i.Name)
 	want := link.End{
-		Interface: &i, Free: changesItself(n), XDP: usesXDP(c.plan, n, i), Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
+		Interface: &i, Free: changesItself(n), XDP: i.Device != nil, Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
 	}
 	if what := l.ImpairmentOf(e); what != nil && what.By == spec.ImpairByNetem {
 		want.Impaired = &what.Impairment
@@ -202,28 +202,6 @@ func setsIPv6(n plan.Node) bool {
 		}
 	}
 	return false
-}
-
-// usesXDP is true for an interface that an engine receives by AF_XDP sockets, whose program stays there
-// for as long as its port is open.
-func usesXDP(p *plan.Plan, n plan.Node, i plan.Interface) bool {
-	if i.Device != nil {
-		return true
-	}
-	if n.App != nil && n.App.Backend == spec.BackendXDP {
-		return true
-	}
-	t := p.Traffic
-	if t == nil {
-		return false
-	}
-	return slices.ContainsFunc([]plan.Port{t.From, t.To}, func(end plan.Port) bool {
-		backend := end.Backend
-		if backend == "" {
-			backend = t.Stream.Backend
-		}
-		return end.Node == n.Name && end.Interface == i.Name && backend == spec.BackendXDP
-	})
 }
 
 // setOn is what was recorded of a device when it was set up.

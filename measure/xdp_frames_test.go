@@ -52,3 +52,21 @@ traffic: {from: "a:eth", to: "b:eth", rate_pps: 3000, burst: 32, %s, warmup: 50m
 		})
 	}
 }
+
+// TestBackendsShareALab: the program of the engine's own XDP port comes and goes with the streams, and is
+// nobody else's.
+func TestBackendsShareALab(t *testing.T) {
+	labtest.Root(t)
+	experiment, writer := prepare(t, "backends", `
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{kind: bridge, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 300, warmup: 50ms, duration: 250ms, drain: 1s}
+sweep: {traffic.backend: [raw, xdp, udp]}
+`)
+	for _, trial := range finish(t, experiment, writer).Summary.Trials {
+		if reasons := strings.Join(trial.Reasons, "; "); trial.RxPackets == 0 || strings.Contains(reasons, "XDP program") {
+			t.Errorf("trial %s, %v: received %d of %d packets: %s", trial.ID, trial.Variables, trial.RxPackets, trial.TxPackets, reasons)
+		}
+	}
+}

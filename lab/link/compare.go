@@ -15,6 +15,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
+// engineProgram is the XDP program of the engine's own AF_XDP ports (engine/port/filter.bpf.c). It comes and
+// goes with the streams of a measurement, several of which share a lab, so no plan of a lab says where it is.
+const engineProgram = "nines_redirect"
+
 // End is what is planned of a device besides its name, addresses and MTU.
 type End struct {
 	// Interface is the node's; nil for an end in the fabric.
@@ -27,7 +31,7 @@ type End struct {
 	// Free is true where the experiment itself may change queueing disciplines, offloads and programs,
 	// by commands or scripts in the node.
 	Free bool
-	// XDP is true where a program of an engine or a switch may be attached.
+	// XDP is true where a program of DPDK or of a switch may be attached.
 	XDP bool
 	// OwnIPv6 is true where the file itself turns IPv6 on or off, by a sysctl.
 	OwnIPv6 bool
@@ -59,7 +63,7 @@ func (s *Seen) Differences(want End) []Difference {
 	if problem := s.compareQdiscs(want); problem != "" {
 		add(RepairDevice, "%s", problem)
 	}
-	if s.XDP != nil && !want.XDP && !want.Free {
+	if s.XDP != nil && s.XDP.Name != engineProgram && !want.XDP && !want.Free {
 		add(RepairDevice, "has the XDP program %s attached (id %d), and none is planned", s.XDP.Name, s.XDP.ID)
 	}
 	if macvlan, is := s.link.(*netlink.Macvlan); want.Macvlan && (!is || macvlan.Mode != netlink.MACVLAN_MODE_BRIDGE) {
