@@ -105,9 +105,18 @@ func (c *cluster) livesThrough(t *testing.T, name string, seconds int, step step
 			}
 			return err
 		})
-		if n := sleepers(t, seconds); n != 1 {
-			t.Errorf("%d of its processes run", n)
-		}
+		// A container counts as running a moment before its process is the program that it is to be.
+		eventually(t, "its process runs", func(context.Context) error {
+			switch n := sleepers(t, seconds); n {
+			case 1:
+				return nil
+			case 0:
+				return errNotYet
+			default:
+				t.Fatalf("%d of its processes run", n)
+				return nil
+			}
+		})
 		if err := pods.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
