@@ -18,7 +18,7 @@ var roundTripLinks = []spec.LinkKind{spec.LinkVeth, spec.LinkBridge, spec.LinkMa
 // benchRoundTrip compares the round trip through a reflecting node with sockperf's ping-pong on the
 // same link and CPUs, with every end blocking: at the rate of sockperf's, which sends the next
 // message when the last one is back, and at a fixed rate, at which sockperf's client spins until the
-// next is due where ours sleeps.
+// next is due, and ours for the last 50 µs before it.
 func benchRoundTrip(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	if err := installed("sockperf"); err != nil {
 		return nil, err
