@@ -11,7 +11,7 @@ import (
 // them, in both IP versions. The nodes talk over IPv4, which both have.
 func TestMixedFamiliesAndOnLinkHops(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, `name: tbmixed
+	lab := up(t, `name: tbaddress
 topology:
   nodes:
     a: {routes: [{to: 10.9.0.1/32, interface: x}, {to: 10.77.0.0/16, via: 10.9.0.1}]}

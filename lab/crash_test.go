@@ -66,10 +66,19 @@ var killedKinds = map[string]map[string]bool{}
 
 func newCrasher(t *testing.T) *crasher {
 	t.Helper()
+	return newCrasherNamed(t, "tbcrash")
+}
+
+// newCrasherNamed has labs of another name, for another file of tests: see labtest.PartVariable.
+func newCrasherNamed(t *testing.T, lab string) *crasher {
+	t.Helper()
 	labtest.Root(t)
 	lxc(t)
-	return newCrasherOf(t, wholeLab, changedLab)
+	return newCrasherOf(t, named(wholeLab, lab), named(changedLab, lab))
 }
+
+// named is the text of wholeLab, or of one made from it, with another name.
+func named(text, lab string) string { return strings.Replace(text, "name: tbcrash\n", "name: "+lab+"\n", 1) }
 
 func newCrasherOf(t *testing.T, whole, changed string) *crasher {
 	t.Helper()

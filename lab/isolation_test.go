@@ -113,7 +113,7 @@ func TestANodeTakesNoMoreHugepagesThanItsLimit(t *testing.T) {
 	if err := os.WriteFile(numbers, []byte(strconv.Itoa(was+8)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(pairLab("tbhuge", ""), "b: {runtime: netns}", "b: {runtime: netns, hugepage_limit: 6MiB}", 1)
+	text := strings.Replace(pairLab("tbisohuge", ""), "b: {runtime: netns}", "b: {runtime: netns, hugepage_limit: 6MiB}", 1)
 	lab := up(t, text)
 	self, err := os.Executable()
 	if err != nil {

@@ -48,7 +48,7 @@ func TestNodesKnowEachOthersNames(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
 	dnsmasq(t)
-	lab := up(t, managedLab("tbnames", "{mac: pos}"))
+	lab := up(t, managedLab("tbmgmtnames", "{mac: pos}"))
 	p := lab.Plan()
 	for _, n := range p.Nodes {
 		for _, name := range p.NamesFor(n.Name) {

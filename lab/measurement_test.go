@@ -114,7 +114,7 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	var busy *BusyError
 	for what, text := range map[string]string{
 		"name":   pairLab("tbkept", "prefix: other\n"),
-		"prefix": pairLab("tbother", "prefix: "+p.Prefix+"\n"),
+		"prefix": pairLab("tbmeasother", "prefix: "+p.Prefix+"\n"),
 	} {
 		if err := upError(t, text); !errors.As(err, &busy) || busy.PID != os.Getpid() || !strings.Contains(err.Error(), "--set name=") {
 			t.Errorf("Up of another lab with its %s = %v", what, err)
@@ -307,7 +307,7 @@ func TestUpRemovesAnOrphan(t *testing.T) {
 // removes, and then that of a living one, which Down keeps.
 func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 	labtest.Root(t)
-	text := pairLab("tbdead", "")
+	text := pairLab("tbmeasdead", "")
 	p := planOf(t, text)
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
@@ -319,7 +319,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 		owner owner
 		stays bool
 	}{
-		{"dead", owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}, false},
+		{"dead", owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}, false},
 		{"alive", m.owner, true},
 	} {
 		// A lab of the measurement, whose lock is then released, so that it only has to be taken
@@ -331,7 +331,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 		if err := errors.Join(lab.held.free(), writeJSON(measurementFile(), c.owner)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Down(context.Background(), "tbdead"); err != nil {
+		if _, err := Down(context.Background(), "tbmeasdead"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(measurementFile()); (err == nil) != c.stays {
@@ -339,7 +339,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 		}
 	}
 	// DownAll finds the file of a dead measurement even where no lab is up.
-	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}
+	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}
 	if err := writeJSON(measurementFile(), gone); err != nil {
 		t.Fatal(err)
 	}

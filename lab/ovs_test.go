@@ -210,9 +210,8 @@ func TestADeadOVSIsTold(t *testing.T) {
 func TestDownAfterUpWithOVSWasKilled(t *testing.T) {
 	needOVS(t, "ovs")
 	needOVS(t, "ovs-dpdk")
-	c := newCrasher(t)
 	text := `
-name: tbcrash
+name: tbcrashovs
 topology:
   nodes: {a: {runtime: netns}, b: {runtime: netns}}
   links:
@@ -220,13 +219,11 @@ topology:
     - {name: dpdk, kind: ovs-dpdk, endpoints: ["a:d", "b:d"]}
 dpdk: {hugepages: none}
 `
-	c.prefix = planOf(t, text).Prefix
-	if err := os.WriteFile(c.whole, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	labtest.Root(t)
+	c := newCrasherOf(t, text, text)
 	// Each seventh point: the tests of the whole lab go through every point of the same code.
 	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrash")
+		c.run(0, "down", "tbcrashovs")
 		c.gone("up killed at " + said)
 	})
 }

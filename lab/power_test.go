@@ -350,20 +350,20 @@ func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
 	password := passwordFile(t)
-	text := wholeLab + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
+	text := named(wholeLab, "tbcrashpow") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
 	c := newCrasherOf(t, text, text)
 	c.furtherKinds = true
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrash")
+		c.run(0, "down", "tbcrashpow")
 		c.gone("up of a lab with power killed at " + said)
 	})
 	if !labtest.Long() {
 		return // a reset is a restart, whose kill points others test
 	}
-	c.killed(5, []string{"up", c.whole}, []string{"power", "tbcrash", "b", "c", "reset"}, func(_ int, _ bool, said string) {
-		c.run(0, "power", "tbcrash", "b", "c", "reset")
-		c.run(0, "check", "tbcrash")
-		c.run(0, "down", "tbcrash")
+	c.killed(5, []string{"up", c.whole}, []string{"power", "tbcrashpow", "b", "c", "reset"}, func(_ int, _ bool, said string) {
+		c.run(0, "power", "tbcrashpow", "b", "c", "reset")
+		c.run(0, "check", "tbcrashpow")
+		c.run(0, "down", "tbcrashpow")
 		c.gone("power reset killed, and done again, " + said)
 	})
 }

@@ -31,7 +31,7 @@ func TestALabThatCannotBeReadIsUp(t *testing.T) {
 	if _, err := Up(context.Background(), UpOptions{Plan: planOf(t, text)}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("another of that name: %v", err)
 	}
-	other := planOf(t, "name: tbother\ntopology: {nodes: {a: {}}}\n")
+	other := planOf(t, "name: tbunheard\ntopology: {nodes: {a: {}}}\n")
 	other.Isolation = spec.IsolationPartition
 	if err := vacant(other); err == nil || !strings.Contains(err.Error(), lab.state.plan()) {
 		t.Errorf("another that isolates: %v", err)

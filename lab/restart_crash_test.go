@@ -8,14 +8,14 @@ import (
 )
 
 // watchedLab is wholeLab with a node that is watched.
-var watchedLab = strings.Replace(wholeLab, "b: {runtime: netns, app", "b: {runtime: netns, restart: on-failure, healthcheck: {exec: [\"true\"]}, app", 1)
+var watchedLab = strings.Replace(named(wholeLab, "tbcrashre"), "b: {runtime: netns, app", "b: {runtime: netns, restart: on-failure, healthcheck: {exec: [\"true\"]}, app", 1)
 
 // At whatever point of a restart nines was killed, down undoes all of it.
 func TestDownAfterRestartWasKilledAtEveryPoint(t *testing.T) {
-	c := newCrasher(t)
+	c := newCrasherNamed(t, "tbcrashre")
 	before := settings(t)
 	c.killed(1, []string{"up", c.whole}, []string{"restart", "a", "b", "c"}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrash")
+		c.run(0, "down", "tbcrashre")
 		c.gone("restart killed at " + said)
 	})
 	unchanged(t, before)
@@ -23,24 +23,24 @@ func TestDownAfterRestartWasKilledAtEveryPoint(t *testing.T) {
 
 // The next restart of the same nodes finishes what was cut off, and the lab is as planned.
 func TestRestartAfterRestartWasKilled(t *testing.T) {
-	c := newCrasher(t)
+	c := newCrasherNamed(t, "tbcrashre")
 	c.killed(3, []string{"up", c.whole}, []string{"restart", "a", "b", "c"}, func(_ int, _ bool, said string) {
 		c.run(0, "restart", "a", "b", "c")
-		c.run(0, "check", "tbcrash") // its exit code says if something is not as planned
-		c.run(0, "down", "tbcrash")
+		c.run(0, "check", "tbcrashre") // its exit code says if something is not as planned
+		c.run(0, "down", "tbcrashre")
 		c.gone("restart killed and done again, " + said)
 	})
 }
 
 // A stop that was cut off is finished by the next one, and the start of what it left.
 func TestStartAfterStopWasKilled(t *testing.T) {
-	c := newCrasher(t)
+	c := newCrasherNamed(t, "tbcrashre")
 	c.killed(3, []string{"up", c.whole}, []string{"stop", "a", "b", "c"}, func(_ int, _ bool, said string) {
 		c.run(0, "stop", "a", "b", "c")
-		c.run(0, "check", "tbcrash")
+		c.run(0, "check", "tbcrashre")
 		c.run(0, "start", "a", "b", "c")
-		c.run(0, "check", "tbcrash")
-		c.run(0, "down", "tbcrash")
+		c.run(0, "check", "tbcrashre")
+		c.run(0, "down", "tbcrashre")
 		c.gone("stop killed, " + said)
 	})
 }
@@ -52,7 +52,7 @@ func TestDownAfterUpOfAWatchedLabWasKilled(t *testing.T) {
 	c := newCrasherOf(t, watchedLab, watchedLab)
 	c.furtherKinds = true
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrash")
+		c.run(0, "down", "tbcrashre")
 		c.gone("up of a watched lab killed at " + said)
 	})
 }

@@ -157,7 +157,7 @@ func TestAnOVNSwitchThatDiesIsTold(t *testing.T) {
 func TestDownAfterUpWithTunnelsWasKilled(t *testing.T) {
 	needTunnel(t, spec.LinkOVN)
 	text := `
-name: tbcrash
+name: tbcrashtun
 topology:
   nodes: {a: {runtime: netns}, b: {runtime: netns}}
   links:
@@ -168,7 +168,7 @@ topology:
 	c.furtherKinds = true
 	// Each seventh point: the tests of the whole lab go through every point of the same code.
 	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrash")
+		c.run(0, "down", "tbcrashtun")
 		c.gone("up killed at " + said)
 	})
 }

@@ -53,7 +53,7 @@ func (c *crasher) finish(lab, what string, code int, said string) {
 // TestDownWithoutDescriptorsForgetsNothing takes a lab down with ever more file descriptors, so
 // that one step after the other lacks one.
 func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
-	c := newCrasher(t)
+	c := newCrasherNamed(t, "tbcrashun")
 	labtest.Require(t, "prlimit", available("prlimit"))
 	c.run(0, "up", c.whole)
 	failed := 0
@@ -61,14 +61,14 @@ func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
 		if limit == 200 {
 			t.Fatal("200 file descriptors are too few for down")
 		}
-		code, said := c.try(nil, "prlimit", "--nofile="+strconv.Itoa(limit), c.binary, "down", "tbcrash")
+		code, said := c.try(nil, "prlimit", "--nofile="+strconv.Itoa(limit), c.binary, "down", "tbcrashun")
 		if code == 0 {
 			c.gone(fmt.Sprintf("down with at most %d files", limit))
 			break
 		}
 		failed++
 		if labtest.Long() {
-			c.finish("tbcrash", fmt.Sprintf("down with at most %d files", limit), code, said)
+			c.finish("tbcrashun", fmt.Sprintf("down with at most %d files", limit), code, said)
 			c.run(0, "up", c.whole)
 		}
 	}
@@ -79,7 +79,7 @@ func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
 
 // TestDownGoesOnAfterErrors lets every step of undo fail, then in the long form each alone.
 func TestDownGoesOnAfterErrors(t *testing.T) {
-	newCrasher(t).undoneAfterErrors("tbcrash", 20)
+	newCrasherNamed(t, "tbcrashun").undoneAfterErrors("tbcrashun", 20)
 }
 
 // TestDownOfOtherLabsGoesOnAfterErrors is the same for what that lab has not: containers of OCI images,
@@ -203,7 +203,7 @@ topology:
 // TestDownNeedsNoRoom takes a lab down whose container has filled the disk with the labs' state.
 // The file's host_teardown, which ends at its first failure, can write and does its work.
 func TestDownNeedsNoRoom(t *testing.T) {
-	c := newCrasher(t)
+	c := newCrasherNamed(t, "tbcrashun")
 	made := filepath.Join(t.TempDir(), "made")
 	text, err := os.ReadFile(c.whole)
 	if err != nil {
@@ -240,9 +240,9 @@ scripts:
 	if code, said := c.try(nil, c.binary, "exec", "c", "--", "dd", "if=/dev/zero", "of=/fill", "bs=1M"); code == 0 || !strings.Contains(said, "No space left") {
 		t.Fatalf("the container did not fill the disk: exit code %d, %s", code, said)
 	}
-	if code, said := c.try(nil, c.binary, "down", "tbcrash"); code != 0 {
+	if code, said := c.try(nil, c.binary, "down", "tbcrashun"); code != 0 {
 		t.Errorf("down on a full disk: exit code %d, %s", code, said)
-		c.run(0, "down", "tbcrash")
+		c.run(0, "down", "tbcrashun")
 	}
 	c.gone("down on a full disk")
 	if _, err := os.Stat(made); err == nil {

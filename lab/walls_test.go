@@ -160,7 +160,7 @@ var forbidden = []struct{ what, script, says string }{
 
 func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 	forRuntimes(t, func(t *testing.T, runtime string) {
-		lab := up(t, walledLab(t, "tbkept"+runtime, runtime))
+		lab := up(t, walledLab(t, "tbwallkept"+runtime, runtime))
 		run := func(node, script string) (string, error) {
 			cmd, err := lab.Command(context.Background(), node, []string{"sh", "-c", script}, ExecOptions{})
 			if err != nil {
@@ -196,7 +196,7 @@ func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
-	lab := up(t, walledLab(t, "tbrefused", "lxc"))
+	lab := up(t, walledLab(t, "tbwallrefused", "lxc"))
 	force := []string{"umount", "-f", "/tmp"}
 	attach := append([]string{"-P", filepath.Join(lab.state.dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
 	byLXC, _ := exec.Command("lxc-attach", attach...).CombinedOutput()

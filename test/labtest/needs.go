@@ -11,6 +11,10 @@ import (
 // it, as when one test is run by hand, none is put off to another pass.
 const PassVariable = "NINES_PASS"
 
+// PartVariable is set by test/passes to "1" or "2" in each of the two processes that share the tests of a
+// large package. They run side by side: no name of a lab is in both.
+const PartVariable = "NINES_PART"
+
 // The passes in which the tests of this host run. Each runs what the one before has
 // skipped for want of what it has.
 const (

@@ -13,12 +13,13 @@ import (
 // turn is this process's right to build labs. What a lab has on the host is named after
 // the lab, so labs of different names live side by side. Those of one package have the same names
 // in each of its processes, also in those of another checkout: such take turns, test by
-// test. And tests that rearrange a host wait until no other is under way.
+// test. A large package is tested in two parts, which have different names. And tests that rearrange a host wait until no other is under way.
 var turn struct {
 	sync.Mutex
-	tests         int // that run
-	kind          kind
-	package_, all *os.File
+	tests int // that run
+	kind  kind
+	parts []*os.File // of the package
+	all   *os.File
 }
 
 // kind is how a turn is taken.
@@ -36,8 +37,12 @@ func takeTurn(t testing.TB, wanted kind) {
 	turn.Lock()
 	defer turn.Unlock()
 	if turn.tests == 0 {
-		turn.package_ = lockFile(t, packageName())
-		lock(t, turn.package_, syscall.LOCK_EX)
+		turn.parts = nil
+		for _, part := range parts() {
+			file := lockFile(t, packageName()+part)
+			lock(t, file, syscall.LOCK_EX)
+			turn.parts = append(turn.parts, file)
+		}
 		turn.all, turn.kind = lockFile(t, ""), 0
 	}
 	turn.tests++
@@ -46,7 +51,9 @@ func takeTurn(t testing.TB, wanted kind) {
 		defer turn.Unlock()
 		if turn.tests--; turn.tests == 0 {
 			_ = turn.all.Close()
-			_ = turn.package_.Close()
+			for _, file := range turn.parts {
+				_ = file.Close()
+			}
 		}
 	})
 	if turn.kind == alone || turn.kind == wanted {
@@ -62,6 +69,15 @@ func takeTurn(t testing.TB, wanted kind) {
 	lock(t, gate, syscall.LOCK_EX)
 	lock(t, turn.all, int(wanted))
 	turn.kind = wanted
+}
+
+// parts are those of the package's tests that this process may run, which are all of them unless
+// PartVariable names one. Who takes both takes them in one order.
+func parts() []string {
+	if part := os.Getenv(PartVariable); part != "" {
+		return []string{"-" + part}
+	}
+	return []string{"-1", "-2"}
 }
 
 // packageName is the package's folder below the repository, in which its tests run.

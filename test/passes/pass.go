@@ -43,15 +43,12 @@ type work struct {
 	in     *testPackage
 	record *record
 	pass   string
+	part   string // of a large package: see parted
 	tests  []string
 }
 
-// fail notes a test that has failed.
-func (w work) fail(test string) {
-	if !slices.Contains(w.record.Failed[w.pass], test) {
-		w.record.Failed[w.pass] = append(w.record.Failed[w.pass], test)
-	}
-}
+// name is what its duration is kept by.
+func (w work) name() string { return w.pass + w.part }
 
 // errFailed is told when tests have failed; what they said is among the events.
 var errFailed = errors.New("tests have failed")
@@ -124,15 +121,18 @@ func (p *pass) chosenOf(w work) []work {
 	if len(w.tests) == 0 {
 		return nil
 	}
-	return []work{w}
+	return w.parted()
 }
 
 // all does the work of packages side by side, what takes longest first, or has the most
 // tests where that is not known yet.
 func (p *pass) all(ctx context.Context, packages []work, atOnce int) error {
 	slices.SortStableFunc(packages, func(a, b work) int {
-		return cmp.Or(cmp.Compare(b.record.Seconds[b.pass], a.record.Seconds[a.pass]), cmp.Compare(len(b.tests), len(a.tests)))
+		return cmp.Or(cmp.Compare(b.record.Seconds[b.name()], a.record.Seconds[a.name()]), cmp.Compare(len(b.tests), len(a.tests)))
 	})
+	for _, w := range packages {
+		delete(w.record.Failed, w.pass)
+	}
 	places, ended := make(chan struct{}, atOnce), sync.WaitGroup{}
 	var mu sync.Mutex
 	var failures []error
@@ -155,18 +155,23 @@ func (p *pass) all(ctx context.Context, packages []work, atOnce int) error {
 }
 
 // patience is how long the tests of one package may take.
-const patience = 40 * time.Minute
+func patience() time.Duration {
+	if labtest.Long() {
+		return 80 * time.Minute
+	}
+	return 40 * time.Minute
+}
 
 // one runs the work of one package, tells its events, and notes what its tests need.
 func (p *pass) one(ctx context.Context, w work) error {
-	env := append(slices.Clone(p.env), labtest.PassVariable+"="+w.pass)
+	env := append(slices.Clone(p.env), labtest.PassVariable+"="+w.pass, labtest.PartVariable+"="+w.part)
 	wrapper := p.wrapper
 	if w.pass == labtest.PassPure {
 		// What is missing here is there in another pass.
 		wrapper, env = nobody(), append(env, "NINES_REQUIRE=")
 	}
 	args := slices.Concat(wrapper, []string{"env"}, env,
-		[]string{w.in.binary(), "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + patience.String()})
+		[]string{w.in.binary(), "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + patience().String()})
 	if len(w.tests) > 0 {
 		args = append(args, "-test.run", "^("+strings.Join(w.tests, "|")+")$")
 	} else if p.chosen.String() != "" {
@@ -200,24 +205,24 @@ func (p *pass) one(ctx context.Context, w work) error {
 		_ = to.Close()
 		ended <- err
 	}()
-	delete(w.record.Failed, w.pass)
 	if w.pass == labtest.PassPure && !p.again {
 		w.record.Skipped = map[string][]string{}
 	}
-	var lost []string
+	var lost, failures []string
 	reader := events.Reader{Tell: func(r events.Result) {
-		delete(w.record.Skipped, r.Name)
+		var reasons []string
 		for _, output := range r.Skips {
 			said := reason(output)
-			w.record.Skipped[r.Name] = append(w.record.Skipped[r.Name], said)
+			reasons = append(reasons, said)
 			if isLost(w.pass, said) && p.require {
 				lost = append(lost, r.Name+": "+said)
-				w.fail(r.Name)
+				failures = append(failures, r.Name)
 			}
 		}
 		if r.Action == "fail" {
-			w.fail(r.Name)
+			failures = append(failures, r.Name)
 		}
+		w.record.skipped(r.Name, reasons)
 	}}
 	failed, err := p.relay(from, &reader)
 	exit := <-ended
@@ -226,16 +231,18 @@ func (p *pass) one(ctx context.Context, w work) error {
 		p.say(event{"output", w.in.ImportPath, "", exit.Error() + "\n"}, event{"fail", w.in.ImportPath, "", ""})
 		failed = true
 	}
-	if !p.again {
-		w.record.Seconds[w.pass] = time.Since(begin).Seconds()
-	}
 	if len(lost) > 0 {
 		p.tell(w.in.ImportPath, lost)
 		failed = true
 	}
-	if failed && len(w.record.Failed[w.pass]) == 0 {
-		w.fail(".*") // it was none of them
+	if failed && len(failures) == 0 {
+		failures = []string{".*"} // it was none of them
 	}
+	took := time.Since(begin)
+	if p.again {
+		took = 0
+	}
+	w.record.ended(w, failures, took)
 	p.mu.Lock()
 	p.failed = p.failed || failed
 	p.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,43 @@ type skipRecorder struct {
 func (r *skipRecorder) Skip(words ...any) {
 	r.said = fmt.Sprint(words...)
 	runtime.Goexit()
+}
+
+// The tests of a large package are shared, and those of a file stay together.
+func TestALargePackageHasTwoParts(t *testing.T) {
+	in := &testPackage{Dir: t.TempDir(), TestGoFiles: []string{"b_test.go", "a_test.go", "c_test.go"}}
+	var all []string
+	for _, file := range in.TestGoFiles {
+		text := "package x\n"
+		for i := range 50 {
+			all = append(all, fmt.Sprintf("Test%s%d", file[:1], i))
+			text += "\nfunc " + all[len(all)-1] + "(t *testing.T) {}\n"
+		}
+		if err := os.WriteFile(filepath.Join(in.Dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := work{in: in, pass: labtest.PassRoot, tests: all}.parted()
+	if len(parts) != 2 || parts[0].part == parts[1].part || parts[0].name() == parts[1].name() {
+		t.Fatalf("%d parts: %+v", len(parts), parts)
+	}
+	if len(parts[0].tests) != 100 || slices.Index(parts[0].tests, "Testc0") >= 0 {
+		t.Errorf("the first part is %v", parts[0].tests)
+	}
+	both := slices.Concat(parts[0].tests, parts[1].tests)
+	slices.Sort(both)
+	slices.Sort(all)
+	if !slices.Equal(both, all) {
+		t.Errorf("both parts are %v", both)
+	}
+	for _, whole := range []work{
+		{in: in, pass: labtest.PassQuiet, tests: all},
+		{in: in, pass: labtest.PassRoot, tests: all[:large]},
+	} {
+		if parts := whole.parted(); len(parts) != 1 || parts[0].part != "" {
+			t.Errorf("%d tests in the pass %s have %d parts", len(whole.tests), whole.pass, len(parts))
+		}
+	}
 }
 
 // TestEveryTestRunsInOnePass runs the passes over a small module, and again after one

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"nines.dev/nines/test/labtest"
 )
@@ -19,10 +21,36 @@ type record struct {
 	Binary string
 	// Skipped has, by test, what it or one of its subtests said when it was last skipped.
 	Skipped map[string][]string
-	// Seconds is how long the package took, by pass.
+	// Seconds is how long the package took, by pass and part.
 	Seconds map[string]float64
 	// Failed are the tests that failed, by pass.
 	Failed map[string][]string
+
+	mu sync.Mutex // two parts of a package may run at a time
+}
+
+// skipped keeps what a test said when it was skipped, which may be nothing.
+func (r *record) skipped(test string, said []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.Skipped, test)
+	if len(said) > 0 {
+		r.Skipped[test] = said
+	}
+}
+
+// ended keeps which tests have failed, and how long it took unless that is 0.
+func (r *record) ended(w work, failed []string, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, test := range failed {
+		if !slices.Contains(r.Failed[w.pass], test) {
+			r.Failed[w.pass] = append(r.Failed[w.pass], test)
+		}
+	}
+	if took > 0 {
+		r.Seconds[w.name()] = took.Seconds()
+	}
 }
 
 func (p *testPackage) recordFile() string { return filepath.Join(folder, p.name()+".json") }
@@ -45,6 +73,8 @@ func (p *testPackage) readRecord() (*record, bool, error) {
 }
 
 func (p *testPackage) writeRecord(r *record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	text, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
 		return err
