@@ -78,7 +78,9 @@ func newCrasherNamed(t *testing.T, lab string) *crasher {
 }
 
 // named is the text of wholeLab, or of one made from it, with another name.
-func named(text, lab string) string { return strings.Replace(text, "name: tbcrash\n", "name: "+lab+"\n", 1) }
+func named(text, lab string) string {
+	return strings.Replace(text, "name: tbcrash\n", "name: "+lab+"\n", 1)
+}
 
 func newCrasherOf(t *testing.T, whole, changed string) *crasher {
 	t.Helper()
