@@ -22,6 +22,9 @@ func TestASwitchThatIsKilledInATrialIsNamed(t *testing.T) {
 	} {
 		for _, backend := range []string{"raw", "dpdk, wait: spin, io: batch"} {
 			t.Run(kind+"/"+strings.Split(backend, ",")[0], func(t *testing.T) {
+				if kind != "switch" || backend != "raw" {
+					labtest.LongForm(t)
+				}
 				for _, program := range programs {
 					labtest.Built(t, program)
 				}
