@@ -25,7 +25,12 @@ who has the others, and which figures are missing.
 The cluster is that of KUBECONFIG or --kubeconfig, or else the one of 'nines cluster up'.`,
 		Example: `  nines cluster explain cell-site
   nines cluster explain cell-site -n radio --format json`,
-		Args: cobra.ExactArgs(1),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Wrongf("name one pod, as in: %s cell-site", c.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "table" && format != "json" {
 				return exit.Wrongf("--format %q is not known: table or json", format)
