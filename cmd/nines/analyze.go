@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal/command"
 )
 
 // analyzeCall holds the options of nines analyze.
@@ -68,7 +69,7 @@ are not a pair.`,
 	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
 	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
 	c.Flags().StringVar(&call.without, "without", "", "files not to write, such as latency-ts (default: none)")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -107,7 +108,7 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 			complain(errOut, "%s is damaged: %s", c.Path, c.Damage)
 		}
 	}
-	return printAs(out, k.format, summary, writeAnalysis)
+	return command.PrintAs(out, k.format, summary, writeAnalysis)
 }
 
 func cancelled(ctx context.Context, err error) error {

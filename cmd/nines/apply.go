@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal/command"
 )
 
 // applyCall holds the options of nines apply.
@@ -43,7 +44,7 @@ gain and lose endpoints while the others stay connected.`,
 	}
 	call.flags(c)
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would change, and change nothing")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -70,7 +71,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 			return err
 		}
 	}
-	return printAs(out, a.format, changes, writeChanges)
+	return command.PrintAs(out, a.format, changes, writeChanges)
 }
 
 func writeChanges(out io.Writer, c lab.Changes) error {

@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -38,13 +39,13 @@ nines run checks a lab in the same way after each trial.`,
 			if err != nil {
 				return err
 			}
-			if err := printAs(c.OutOrStdout(), format, parts, writeChecked); err != nil {
+			if err := command.PrintAs(c.OutOrStdout(), format, parts, writeChecked); err != nil {
 				return err
 			}
 			return notAsPlanned(running.Name(), parts)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 

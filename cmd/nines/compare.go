@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
+	"nines.dev/nines/terminal/command"
 )
 
 func newCompareCommand() *cobra.Command {
@@ -44,7 +45,7 @@ only if the interval does not contain 1. A single repeat has no interval.
 			return report.WriteComparison(c.OutOrStdout(), comparison)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	c.Flags().StringVar(&by, "by", "", "compare two values of a variable in one result: kind=bridge,veth")
 	return c
 }

@@ -5,6 +5,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host/doctor"
+	"nines.dev/nines/terminal/command"
 )
 
 // doctorCall holds the options of nines doctor.
@@ -48,7 +49,7 @@ that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warni
 				return err
 			}
 			if call.format == "json" {
-				err = writeJSON(c.OutOrStdout(), report)
+				err = command.WriteJSON(c.OutOrStdout(), report)
 			} else {
 				err = report.Write(c.OutOrStdout())
 			}
@@ -61,7 +62,7 @@ that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warni
 	c.Flags().StringVar(&call.file, "for", "", "judge the machine for this experiment file")
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.host, "host", "", "a recording or an inventory, from 'nines host' (default: this machine)")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 

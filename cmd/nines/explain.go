@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal/command"
 )
 
 // explainCall holds the options of nines explain.
@@ -74,7 +75,7 @@ the same. docs/explain.md lists all causes.`,
 	c.Flags().StringVar(&call.trial, "trial", "", "the trial, such as 0003 (default: the traced one with the slowest packet)")
 	c.Flags().IntVar(&call.worst, "worst", 5, "show this many of the slowest packets")
 	c.Flags().StringVar(&call.packet, "packet", "", "show the packet with this id instead of the slowest")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -104,7 +105,7 @@ func (k explainCall) run(out, errOut io.Writer) error {
 	if shown.Causes.Packets, err = k.packets(shown.Causes.Packets, id); err != nil {
 		return err
 	}
-	return printAs(out, k.format, shown, explain.WriteTable)
+	return command.PrintAs(out, k.format, shown, explain.WriteTable)
 }
 
 // choose finds the trial to explain, and the other traced trials.

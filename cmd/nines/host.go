@@ -5,6 +5,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal/command"
 )
 
 func newHostCommand() *cobra.Command {
@@ -41,12 +42,12 @@ namespace of its own; that needs root.`,
 				inv.SetFeatures(probed)
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), inv)
+				return command.WriteJSON(c.OutOrStdout(), inv)
 			}
 			return inv.Write(c.OutOrStdout())
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	c.Flags().BoolVar(&probe, "probe", false, "also test features that can only be found by trying (needs root)")
 	c.Flags().StringVar(&record, "record", "", "write the raw data to this file, without host names and addresses")
 	return c

@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/image"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newImageCommand() *cobra.Command {
@@ -52,10 +53,10 @@ layers take, and its digest.`,
 			if err != nil {
 				return err
 			}
-			return printAs(c.OutOrStdout(), format, append([]image.Entry{}, list...), writeImages)
+			return command.PrintAs(c.OutOrStdout(), format, append([]image.Entry{}, list...), writeImages)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newInspectCommand() *cobra.Command {
@@ -49,7 +50,7 @@ they know a node as NODE.LAB.`,
 			if err != nil {
 				return err
 			}
-			return printAs(c.OutOrStdout(), format, in, writeInspection)
+			return command.PrintAs(c.OutOrStdout(), format, in, writeInspection)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "table, json, ssh, ansible or hosts")

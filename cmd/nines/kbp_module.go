@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/busypoll/kbp"
+	"nines.dev/nines/terminal/command"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -115,12 +116,12 @@ func newKbpModuleStatusCommand() *cobra.Command {
 				return err
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), status)
+				return command.WriteJSON(c.OutOrStdout(), status)
 			}
 			return status.Write(c.OutOrStdout())
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 

@@ -23,6 +23,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal/command"
 )
 
 // kbpStartCall holds the options of nines kbp start.
@@ -108,7 +109,7 @@ state, also after a crash. When the container ends, polling ends too.`,
 	f.BoolVar(&call.adaptive, "adaptive", false, "sleep for longer and longer while no packets arrive")
 	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, and so the longest wait of the first packet after a pause; 1us to 10ms")
 	f.BoolVar(&call.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -272,7 +273,7 @@ func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return printAs(out, k.format, record, writeKbpStarted)
+	return command.PrintAs(out, k.format, record, writeKbpStarted)
 }
 
 func (k *kbpStartCall) dry(ctx context.Context, out io.Writer, ns *netns.Namespace, program string, request busypoll.Request) error {
@@ -285,7 +286,7 @@ func (k *kbpStartCall) dry(ctx context.Context, out io.Writer, ns *netns.Namespa
 		return err
 	}
 	if k.format == "json" {
-		return writeJSON(out, run)
+		return command.WriteJSON(out, run)
 	}
 	return writeLines(out, slices.Concat([]string{fmt.Sprintf("by %s: %s", run.Mechanism, run.Why)}, run.Steps, kbpNotes(run)))
 }

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newKbpStatusCommand() *cobra.Command {
@@ -47,11 +48,11 @@ offers.`,
 			return err
 		}
 		if format == "json" {
-			return writeJSON(c.OutOrStdout(), map[string]any{"sessions": list})
+			return command.WriteJSON(c.OutOrStdout(), map[string]any{"sessions": list})
 		}
 		return writeKbpStatus(c.OutOrStdout(), list)
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	c.Flags().DurationVar(&over, "over", 500*time.Millisecond, "how long to watch each")
 	c.Flags().BoolVar(&features, "features", false, "show which mechanisms the running kernel offers")
 	return c
@@ -90,7 +91,7 @@ func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busy
 
 func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
 	if format == "json" {
-		return writeJSON(out, f)
+		return command.WriteJSON(out, f)
 	}
 	t := &terminal.Table{}
 	for _, row := range []struct {

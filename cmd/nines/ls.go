@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newListCommand() *cobra.Command {
@@ -30,12 +31,12 @@ succeed, and FAULTS what has died or differs from the plan: nines check lists it
 				return err
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), append([]lab.Status{}, labs...))
+				return command.WriteJSON(c.OutOrStdout(), append([]lab.Status{}, labs...))
 			}
 			return writeLabs(c.OutOrStdout(), labs)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal/command"
 )
 
 // planCall holds the options of nines plan.
@@ -58,7 +59,7 @@ keys of a result folder's plan.json.`,
 				return err
 			}
 			if call.format == "json" {
-				return writeJSON(c.OutOrStdout(), planOutput{p, findings})
+				return command.WriteJSON(c.OutOrStdout(), planOutput{p, findings})
 			}
 			if err := p.Write(c.OutOrStdout()); err != nil {
 				return err
@@ -69,7 +70,7 @@ keys of a result folder's plan.json.`,
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.host, "host", "", "an inventory, from 'nines host --format json' (default: this machine)")
 	c.Flags().IntVar(&call.run, "run", 1, "which run of the sweep, from 1")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/power"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 // powerStatus is the word that asks for the state and changes nothing.
@@ -52,7 +53,7 @@ section also lets clients of IPMI and Redfish do the same: docs/power.md.`,
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args[:len(args)-1], args[len(args)-1])
 		},
 	}
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -109,7 +110,7 @@ func (p *powerCall) run(ctx context.Context, out, progress io.Writer, names []st
 		list = append(list, reached(running, powered{State: state, Problem: problems[node]}))
 	}
 	if p.format == "json" || word == powerStatus {
-		err = printAs(out, p.format, list, writePowered)
+		err = command.PrintAs(out, p.format, list, writePowered)
 	} else if len(failures) == 0 {
 		_, err = fmt.Fprintf(out, "power %s of %s, in %s\n", word, strings.Join(nodes, ", "), time.Since(begun).Round(time.Millisecond))
 	}

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newReportCommand() *cobra.Command {
@@ -92,7 +93,7 @@ The folder is enough, so a result from another machine shows the same.`,
 			return report.WriteTails(c.OutOrStdout(), tails)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	c.Flags().StringVar(&out, "out", "", "also write the page to this file")
 	c.Flags().BoolVar(&tail, "tail", false, "estimate a percentile that too few packets reach")
 	c.Flags().Float64Var(&percentile, "percentile", 99.99999, "the percentile for --tail")

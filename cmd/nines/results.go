@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal/command"
 )
 
 // resultsCall holds the options that all verbs below nines results share.
@@ -101,7 +102,7 @@ if the index is damaged or belongs to another version of nines.`,
 			return call.reindex(c.Context(), format, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 
@@ -132,7 +133,7 @@ func (r *resultsCall) reindex(ctx context.Context, format string, stdout, stderr
 		return err
 	}
 	if format == "json" {
-		return writeJSON(stdout, done)
+		return command.WriteJSON(stdout, done)
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %d results read, %d forgotten, %d left out\n", location, done.Read, done.Removed, len(done.Skipped))
 	return err

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newResultsListCommand(call *resultsCall) *cobra.Command {
@@ -57,10 +58,10 @@ a key is enough ("kind" for "links.*.kind").`,
 			if err != nil {
 				return err
 			}
-			return printAs(c.OutOrStdout(), format, list, writeResults)
+			return command.PrintAs(c.OutOrStdout(), format, list, writeResults)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	c.Flags().StringVar(&filter.Name, "name", "", "only experiments with this name; * and ? match as in a shell")
 	c.Flags().StringArrayVar(&variables, "var", nil, "only results with a trial where KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&verdict, "verdict", "", "only results with a trial of this verdict: clean, noisy or invalid")

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newResultsShowCommand(call *resultsCall) *cobra.Command {
@@ -50,10 +51,10 @@ by its folder below --out, or by its key in the index.
 			if err != nil {
 				return err
 			}
-			return printAs(c.OutOrStdout(), format, shown, writeShown)
+			return command.PrintAs(c.OutOrStdout(), format, shown, writeShown)
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 

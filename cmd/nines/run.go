@@ -20,6 +20,7 @@ import (
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 // runCall holds the options of nines run.
@@ -79,7 +80,7 @@ are results: the exit code is 0.`,
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
 	c.Flags().StringVar(&call.resume, "resume", "", "continue the result in this folder, whose run was cut off")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
 	return c
 }
@@ -265,7 +266,7 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	}
 	written = errors.Join(written, writer.Close())
 	if r.format == "json" {
-		return errors.Join(writeJSON(stdout, withSearches{writer.Summary(), writer.Searches()}), written)
+		return errors.Join(command.WriteJSON(stdout, withSearches{writer.Summary(), writer.Searches()}), written)
 	}
 	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{Searches: writer.Searches()})
 	if err == nil && written == nil {

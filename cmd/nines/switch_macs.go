@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newSwitchMACsCommand(call *switchCall) *cobra.Command {
@@ -31,10 +32,10 @@ func newSwitchMACsCommand(call *switchCall) *cobra.Command {
 			slices.SortFunc(macs, func(a, b client.MAC) int {
 				return cmp.Or(cmp.Compare(a.VLAN, b.VLAN), cmp.Compare(a.MAC, b.MAC))
 			})
-			return printAs(c.OutOrStdout(), call.format, macs, writeMACs)
+			return command.PrintAs(c.OutOrStdout(), call.format, macs, writeMACs)
 		},
 	}
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newSwitchShowCommand(call *switchCall) *cobra.Command {
@@ -40,10 +41,10 @@ func (call *switchCall) reader(verb, short string, write func(io.Writer, client.
 			if err != nil {
 				return err
 			}
-			return printAs(c.OutOrStdout(), call.format, stats, write)
+			return command.PrintAs(c.OutOrStdout(), call.format, stats, write)
 		},
 	}
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal/command"
 )
 
 func newTraceCommand() *cobra.Command {
@@ -50,7 +51,7 @@ func (t *traceCall) flags(c *cobra.Command, cpus, threshold string, least time.D
 	c.Flags().IntVar(&t.worst, "worst", 200, "keep the events of this many of the longest")
 	c.Flags().StringVar(&t.buffer, "buffer", "4MiB", "memory per CPU for its latest events")
 	c.Flags().StringVar(&t.out, "out", "results", "the folder of all results; '' writes no result")
-	formatFlag(c, &t.format)
+	command.FormatFlag(c, &t.format)
 }
 
 // checked checks the options, and reads the inventory.
@@ -101,7 +102,7 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 		}
 	}
 	if t.format == "json" {
-		return writeJSON(out, r)
+		return command.WriteJSON(out, r)
 	}
 	if err := errors.Join(table(out), r.WriteCauses(out, all.Ranking)); err != nil {
 		return err

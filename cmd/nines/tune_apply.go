@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/terminal/command"
 )
 
 // tuneApplyCall holds the options of nines tune apply.
@@ -54,7 +55,7 @@ tuning, fails and names the one that holds the host.`,
 	c.Flags().BoolVar(&call.write, "write", false, "also write the boot parameters to the boot loader's files")
 	c.Flags().StringVar(&call.root, "root", "", "with --write: use this copy of the boot loader's files, and change no setting")
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be set, and set nothing")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -105,7 +106,7 @@ func (t *tuneApplyCall) apply(ctx context.Context, out, progress io.Writer) erro
 		}
 	}
 	if t.format == "json" {
-		return writeJSON(out, done)
+		return command.WriteJSON(out, done)
 	}
 	return writeApplied(out, done, t.root)
 }

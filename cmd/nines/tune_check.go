@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/jitter"
+	"nines.dev/nines/terminal/command"
 )
 
 // tuneCheckCall holds the options of nines tune check.
@@ -54,7 +55,7 @@ at least a tenth less. Otherwise the result is "no clear difference".
 	}
 	c.Flags().StringVar(&call.cpus, "cpus", "", "the CPUs to measure (default: the tuned ones)")
 	c.Flags().DurationVar(&call.duration, "duration", 2*time.Minute, "how long to measure, 1s at least")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	return c
 }
 
@@ -135,7 +136,7 @@ func (t *tuneCheckCall) report(out io.Writer, check jitter.Check, status tune.St
 		done.Before, done.Comparison = before, jitter.Compare(*before, check)
 	}
 	if t.format == "json" {
-		return writeJSON(out, done)
+		return command.WriteJSON(out, done)
 	}
 	if err := check.Write(out); err != nil {
 		return err

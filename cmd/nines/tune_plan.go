@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/terminal/command"
 )
 
 func newTunePlanCommand() *cobra.Command {
@@ -36,13 +37,13 @@ and what the running kernel does not support. The command changes nothing.
 			}
 			p := tune.MakePlan(inv, request, current)
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), p)
+				return command.WriteJSON(c.OutOrStdout(), p)
 			}
 			return p.Write(c.OutOrStdout())
 		},
 	}
 	call.flags(c)
 	c.Flags().StringVar(&call.host, "host", "", "an inventory, from 'nines host --format json' (default: this machine)")
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal/command"
 )
 
 func newTuneStatusCommand() *cobra.Command {
@@ -25,12 +26,12 @@ and which wait for a reboot. The command changes nothing.`,
 				return err
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), status)
+				return command.WriteJSON(c.OutOrStdout(), status)
 			}
 			return status.Write(c.OutOrStdout())
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 

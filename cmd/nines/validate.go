@@ -5,6 +5,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal/command"
 )
 
 // validated is the JSON output for one file.
@@ -43,7 +44,7 @@ can run the experiment.`,
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }
 
@@ -70,7 +71,7 @@ func validate(c *cobra.Command, paths, sets []string, format string) error {
 		all = append(all, one)
 	}
 	if format == "json" {
-		if err := writeJSON(c.OutOrStdout(), all); err != nil {
+		if err := command.WriteJSON(c.OutOrStdout(), all); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 	"nines.dev/nines/vm/image"
 	"nines.dev/nines/vm/vlab"
 )
@@ -73,7 +74,7 @@ version is shown for those that are downloaded.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			kernels := image.Store{Dir: image.DefaultDir()}.Kernels()
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), kernels)
+				return command.WriteJSON(c.OutOrStdout(), kernels)
 			}
 			t := &terminal.Table{}
 			t.Row("KERNEL", "PACKAGE", "DEBIAN", "FETCHED")
@@ -83,6 +84,6 @@ version is shown for those that are downloaded.`,
 			return t.Write(c.OutOrStdout(), terminal.Style{})
 		},
 	}
-	formatFlag(c, &format)
+	command.FormatFlag(c, &format)
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal/command"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/vlab"
 )
@@ -54,7 +55,7 @@ works on such hardware. Its timings mean nothing, and the verdicts say so too.`,
 	c.Flags().BoolVar(&flags.keep, "keep", false, "open a shell in the laboratory after the experiment")
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results, on this host")
-	formatFlag(c, &call.format)
+	command.FormatFlag(c, &call.format)
 	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
 	return c
 }

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,7 @@ import (
 
 	"nines.dev/nines/cluster/explain"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -32,9 +31,6 @@ The cluster is that of KUBECONFIG or --kubeconfig, or else the one of 'nines clu
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "table" && format != "json" {
-				return exit.Wrongf("--format %q is not known: table or json", format)
-			}
 			if kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 				s, err := session(name)
 				if err != nil {
@@ -55,21 +51,14 @@ The cluster is that of KUBECONFIG or --kubeconfig, or else the one of 'nines clu
 			if err != nil {
 				return err
 			}
-			report := explain.Of(cluster)
-			if format == "json" {
-				encoder := json.NewEncoder(terminal.JSON(c.OutOrStdout()))
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(report)
-			}
-			if err := report.Write(c.OutOrStdout()); err != nil {
-				return fmt.Errorf("write the report: %w", err)
-			}
-			return nil
+			return command.PrintAs(c.OutOrStdout(), format, explain.Of(cluster), func(out io.Writer, report explain.Report) error {
+				return report.Write(out)
+			})
 		},
 	}
 	nameFlag(c, &name)
 	c.Flags().StringVarP(&namespace, "namespace", "n", "default", "the pod's namespace")
 	c.Flags().StringVar(&kubeconfig, "kubeconfig", "", "the kubeconfig of the cluster")
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	command.FormatFlag(c, &format)
 	return c
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -9,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/cluster/local"
-	"nines.dev/nines/exit"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/terminal/command"
 )
 
 func newStatusCommand() *cobra.Command {
@@ -28,23 +27,17 @@ often they were started, and where their logs are.`,
 			if err != nil {
 				return err
 			}
-			if format != "table" && format != "json" {
-				return exit.Wrongf("--format %q is not known: table or json", format)
-			}
 			status, err := s.Status(c.Context())
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				encoder := json.NewEncoder(terminal.JSON(c.OutOrStdout()))
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(status)
-			}
-			return writeStatus(c.OutOrStdout(), s, status)
+			return command.PrintAs(c.OutOrStdout(), format, status, func(out io.Writer, status *local.Status) error {
+				return writeStatus(out, s, status)
+			})
 		},
 	}
 	nameFlag(c, &name)
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	command.FormatFlag(c, &format)
 	return c
 }
 

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// formatFlag gives a verb the flag --format, and refuses other formats before the verb runs.
-func formatFlag(c *cobra.Command, format *string) {
+// FormatFlag gives a verb the flag --format, and refuses other formats before the verb runs.
+func FormatFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVar(format, "format", "table", "table or json")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if *format != "table" && *format != "json" {
@@ -21,16 +21,16 @@ func formatFlag(c *cobra.Command, format *string) {
 	}
 }
 
-// printAs prints a value as JSON, or as the table that the function writes.
-func printAs[T any](out io.Writer, format string, value T, table func(io.Writer, T) error) error {
+// PrintAs prints a value as JSON, or as the table that the function writes.
+func PrintAs[T any](out io.Writer, format string, value T, table func(io.Writer, T) error) error {
 	if format == "json" {
-		return writeJSON(out, value)
+		return WriteJSON(out, value)
 	}
 	return table(out, value)
 }
 
-// writeJSON prints a value as JSON in the common format of the verbs.
-func writeJSON(out io.Writer, value any) error {
+// WriteJSON prints a value as JSON in the common format of the verbs.
+func WriteJSON(out io.Writer, value any) error {
 	e := json.NewEncoder(terminal.JSON(out))
 	e.SetIndent("", "  ")
 	return e.Encode(value)
