@@ -199,7 +199,7 @@ test-fresh:
 
 .PHONY: bench
 ## bench: measure beside the peers, print a table and write bench.json; BENCH=latency for one group
-bench: setup-bench $(if $(BENCH),$(if $(filter cluster,$(BENCH)),setup-cluster),setup-cluster)
+bench: setup-bench $(if $(BENCH),$(if $(filter cluster ports,$(BENCH)),setup-cluster),setup-cluster)
 	@$(MAKE) build
 	@$(MAKE) -C engine ../bin/nines-engine-bench
 	$(GO) build -o build/bench ./test/bench

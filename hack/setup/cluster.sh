@@ -58,7 +58,7 @@ build_containerd() {
 	mkdir "$1/cni"
 	"${go[@]}" build -ldflags "-s -w -X $module/version.Version=$version" -o "$1/" \
 		$module/cmd/{containerd,containerd-shim-runc-v2,ctr}
-	"${go[@]}" build -ldflags '-s -w' -o "$1/cni/" $plugins/main/{bridge,loopback} $plugins/ipam/{host-local,static}
+	"${go[@]}" build -ldflags '-s -w' -o "$1/cni/" $plugins/main/{bridge,loopback,macvlan} $plugins/ipam/{host-local,static}
 	cd "$root"
 }
 

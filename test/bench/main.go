@@ -37,6 +37,7 @@ var benchmarks = []benchmark{
 	{"tracing", benchTracing},
 	{"analyze", benchAnalyze},
 	{"cluster", benchCluster},
+	{"ports", benchPorts},
 }
 
 // missingPeer is a program to compare with, which is not installed.
