@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/engine/client"
@@ -47,7 +49,7 @@ func (b *builder) startRemoteEngine(ctx context.Context, n plan.Node, r node.Rem
 // useAddresses replaces endpoints by the addresses that their pods have: a plan cannot know them.
 func (l *Lab) useAddresses(port *client.Port) error {
 	for _, address := range []*string{&port.LocalIP, &port.PeerIP} {
-		name, _, isEndpoint := strings.Cut(*address, ":")
+		name, iface, isEndpoint := strings.Cut(*address, ":")
 		n := findNode(l.plan, name)
 		if !isEndpoint || n == nil || !n.Remote() {
 			continue
@@ -56,18 +58,24 @@ func (l *Lab) useAddresses(port *client.Port) error {
 		if err != nil {
 			return err
 		}
-		*address = pod.Address
+		if *address, err = pod.AddressOf(iface); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// remoteDevices is the interface of a pod, as far as it is known without asking the cluster.
+// remoteDevices are the interfaces of a pod, as far as they are known without asking the cluster.
 func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 	pod, err := l.place("").Pod(n.Name)
 	if err != nil {
 		return nil, err
 	}
-	return []link.Device{{Name: spec.PodInterface, State: "unknown", Addresses: []string{pod.Address}}}, nil
+	devices := []link.Device{{Name: spec.PodInterface, State: "unknown", Addresses: []string{pod.Address}}}
+	for _, name := range slices.Sorted(maps.Keys(pod.Ports)) {
+		devices = append(devices, link.Device{Name: name, State: "unknown", Addresses: []string{pod.Ports[name].Address}})
+	}
+	return devices, nil
 }
 
 // Remotes says of each node on a cluster where it runs, for the notes of a result.

@@ -192,6 +192,11 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	case d.End.IsHardware():
 		moveSteps(add, l)
 		return
+	case d.Claimed:
+		for _, e := range l.Endpoints {
+			add("link %s: the pod of %s claims %s of its node", l.Name, e.Node, e.Interface)
+		}
+		return
 	case d.Remote:
 		add("link %s: nothing to make, as the cluster's network joins all its pods", l.Name)
 		return

@@ -16,6 +16,15 @@ type Pod struct {
 	Host string `json:"host,omitempty"`
 	// Latency is what it asks nines' scheduler for.
 	Latency string `json:"latency,omitempty"`
+	// Ports are the interfaces that it claims of its node.
+	Ports []PodPort `json:"ports,omitempty"`
+}
+
+// PodPort is an interface that a pod claims: of a link, by the DeviceClass of its kind.
+type PodPort struct {
+	Link      string `json:"link"`
+	Interface string `json:"interface"`
+	Class     string `json:"class"`
 }
 
 // Remote is true for a node on a cluster: nothing of it is on this host but what stands for it.
@@ -80,7 +89,13 @@ func (n *node) podResult() *Pod {
 	if !n.remote() {
 		return nil
 	}
-	return &Pod{CPUs: n.spec.CPUs, Host: n.spec.Host, Latency: n.spec.Latency}
+	p := &Pod{CPUs: n.spec.CPUs, Host: n.spec.Host, Latency: n.spec.Latency}
+	for _, e := range n.endpoints {
+		if e.link.kind.Descriptor().Claimed {
+			p.Ports = append(p.Ports, PodPort{Link: e.link.name, Interface: e.name, Class: e.link.spec.Class})
+		}
+	}
+	return p
 }
 
 // explainRemote says who decides what the plan does not.
@@ -92,6 +107,11 @@ func (n *node) explainRemote() {
 		n.because("on a node of the cluster where nines' scheduler finds %q measured", n.spec.Latency)
 	default:
 		n.because("on a node that the cluster's scheduler chooses")
+	}
+	for _, e := range n.endpoints {
+		if e.link.kind.Descriptor().Claimed {
+			n.because("%s is a port that it claims of that node, of the class %s", e.name, e.link.spec.Class)
+		}
 	}
 	if n.spec.CPUs > 0 {
 		n.because("%s of that node for itself, where its kubelet gives whole CPUs (static CPU manager)", terminal.Count(n.spec.CPUs, "CPU"))

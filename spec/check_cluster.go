@@ -67,7 +67,9 @@ func (c *checker) remoteLinks() {
 			case !c.isRemote(endpoint):
 				c.fail(fmt.Sprintf("%q is on this host, and a %s link joins pods of a cluster", endpoint, link.Kind), "",
 					"give its node runtime: pod, or the link another kind", at...)
-			case iface != PodInterface:
+			case d.Claimed && iface == PodInterface:
+				c.fail(fmt.Sprintf("%s of a pod is on the cluster's own network", PodInterface), "", fmt.Sprintf("choose another name, such as %q", name+":fast0"), at...)
+			case !d.Claimed && iface != PodInterface:
 				c.fail(fmt.Sprintf("the interface of a pod is %s, not %s", PodInterface, clip(iface)), "", fmt.Sprintf("write %q", name+":"+PodInterface), at...)
 			}
 		}

@@ -55,6 +55,12 @@ func (c *checker) linkOfKind(link *Link, at []string) {
 	if link.Parent != "" && !takes("parent")(link.Kind.Descriptor()) {
 		c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "remove it, or write kind: "+listedKinds(takes("parent")), under(at, "parent")...)
 	}
+	switch claims := takes("class")(link.Kind.Descriptor()); {
+	case link.Class != "" && !claims:
+		c.fail(fmt.Sprintf("a %s link has no class", link.Kind), "", "remove it, or write kind: "+listedKinds(takes("class")), under(at, "class")...)
+	case link.Class == "" && claims:
+		c.fail(fmt.Sprintf("a %s link needs the class of the ports that its pods claim", link.Kind), "", "add class, such as class: macvlan.nines.dev; kubectl get deviceclasses lists those of the cluster", at...)
+	}
 	if slices.Contains(reservedInterfaces, link.Parent) {
 		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)
 	}

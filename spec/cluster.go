@@ -32,7 +32,7 @@ const (
 // PodImage is the image of a pod where the file names none. The nodes of `nines cluster up` have it.
 const PodImage = "nines.local/engine:1"
 
-// PodInterface is the only interface of a pod, as all common network plugins name it.
+// PodInterface is a pod's interface on the cluster's own network, as all common network plugins name it.
 const PodInterface = "eth0"
 
 // defaultCluster is the cluster of a file that does not say which.

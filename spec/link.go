@@ -22,6 +22,8 @@ type Link struct {
 	ImpairFrom map[string]*Impairment `yaml:"impair_from,omitempty" json:"impair_from,omitempty"`
 	// Parent is the host's interface under a macvlan (default: a new private one).
 	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`
+	// Class is the DeviceClass that pods claim a port of (default: the link kind has none).
+	Class string `yaml:"class,omitempty" json:"class,omitempty"`
 	// Switch sets up the program between the endpoints, where the kind has one.
 	Switch *Switch `yaml:"switch,omitempty" json:"switch,omitempty"`
 	// SRIOV sets up the virtual functions of a link of kind sriov.

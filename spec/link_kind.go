@@ -41,6 +41,9 @@ type LinkDescriptor struct {
 	// no others.
 	Remote bool
 
+	// Claimed is true for a remote kind whose ends are no pod's by themselves: each pod claims one.
+	Claimed bool
+
 	// Program is the program between the endpoints; nil: none.
 	Program *LinkProgram
 	// AnyEnds is true for a kind that errors offer where another joins too few ends, or no virtual machines.

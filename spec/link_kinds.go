@@ -18,6 +18,7 @@ const (
 	LinkSRIOV       LinkKind = "sriov"
 	LinkPassthrough LinkKind = "passthrough"
 	LinkPodNetwork  LinkKind = "pod-network"
+	LinkPodPort     LinkKind = "pod-port"
 )
 
 // ManagementKind is the kind of the link that is the management network.
@@ -134,5 +135,9 @@ var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkPodNetwork, Doc: "the network between pods, as their cluster has made it", Between: "the cluster's network",
 		End: EndPod, DPDK: DPDKNone, Remote: true, Colour: "#57606a",
+	},
+	{
+		Kind: LinkPodPort, Doc: "interfaces that pods claim of their nodes, by a DeviceClass", Between: "the network that the ports are of",
+		End: EndPod, DPDK: DPDKNone, Remote: true, Claimed: true, Keys: []string{"class"}, Colour: "#8a5a00",
 	},
 }

@@ -50,6 +50,8 @@ const (
 	prefixForm            = "a lower-case letter, then letters, digits and '-', at most 8 characters"
 	linkNamePattern       = `^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`
 	linkNameForm          = "a lower-case letter, then letters, digits and '-', at most 32"
+	deviceClassPattern    = `^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`
+	deviceClassForm       = "lower-case letters, digits, '.' and '-', at most 253, as Kubernetes names objects"
 	interfacePattern      = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
 	interfaceForm         = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
 	endpointPattern       = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
@@ -235,6 +237,7 @@ var rules = map[string]rule{
 	"Link.mtu":         {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
 	"Link.rx":          endpointKeys,
 	"Link.impair_from": endpointKeys,
+	"Link.class":       {pattern: deviceClassPattern, form: deviceClassForm},
 	"Link.parent":      {pattern: interfacePattern, form: interfaceForm},
 
 	"Impairment.delay":        {byDefault: "0s", least: "0s", most: "60s"},

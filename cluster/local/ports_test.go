@@ -48,6 +48,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("a", "b")
 	})
 	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
+	t.Run("AnExperiment", func(t *testing.T) { c.anExperiment(t) })
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
 	t.Run("OverMemory", func(t *testing.T) { c.overMemory(t) })
 	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {

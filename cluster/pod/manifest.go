@@ -47,6 +47,10 @@ func Manifest(o node.PodOrder) *v1.Pod {
 	if o.Host != "" {
 		pod.Spec.Affinity = onHost(o.Host)
 	}
+	if len(o.Ports) > 0 {
+		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: claimInPod, ResourceClaimName: new(claimName(o))}}
+		pod.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: claimInPod}}
+	}
 	return pod
 }
 

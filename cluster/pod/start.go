@@ -41,11 +41,18 @@ func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
 	case err != nil:
 		return node.Pod{}, fmt.Errorf("make pod %s/%s at %s: %w", o.Namespace, o.Name, c.config.Host, err)
 	}
+	p := node.Pod{PodPlace: o.PodPlace, UID: string(made.UID)}
+	if err := c.claim(ctx, o, made); err != nil {
+		return p, err
+	}
 	running, err := c.await(ctx, made)
 	if err != nil {
-		return node.Pod{}, fmt.Errorf("pod %s/%s: %w", o.Namespace, o.Name, err)
+		return p, fmt.Errorf("pod %s/%s: %w", o.Namespace, o.Name, err)
 	}
-	p := node.Pod{PodPlace: o.PodPlace, UID: string(running.UID), Address: running.Status.PodIP, Host: running.Spec.NodeName}
+	p.Address, p.Host = running.Status.PodIP, running.Spec.NodeName
+	if p.Ports, err = c.awaitPorts(ctx, o); err != nil {
+		return p, fmt.Errorf("pod %s/%s: %w", o.Namespace, o.Name, err)
+	}
 	return p, c.learnHost(ctx, o, &p)
 }
 

@@ -62,6 +62,7 @@ var kinds = map[spec.LinkKind]Kind{
 	spec.LinkSRIOV:       {Make: makeSRIOV},
 	spec.LinkPassthrough: {Make: makePassthrough},
 	spec.LinkPodNetwork:  {Make: makePodNetwork, Incremental: true},
+	spec.LinkPodPort:     {Make: makePodNetwork, Incremental: true},
 }
 
 // Of returns how links of a kind are made; an empty Kind for an unknown one.

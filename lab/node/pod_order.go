@@ -42,6 +42,8 @@ type PodOrder struct {
 	Latency   string            `json:"latency,omitempty"`
 	Image     string            `json:"image"`
 	Env       map[string]string `json:"env,omitempty"`
+	// Ports are the interfaces that it claims of its node.
+	Ports []plan.PodPort `json:"ports,omitempty"`
 	// CPUs and MemoryBytes are what it has for itself; 0 shares.
 	CPUs        int   `json:"cpus,omitempty"`
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
@@ -65,9 +67,28 @@ type Pod struct {
 	PodPlace
 	UID     string `json:"uid"`
 	Address string `json:"address"`
+	// Ports are those that it has claimed, by interface.
+	Ports map[string]ClaimedPort `json:"ports,omitempty"`
 	// Host is the cluster's node that it runs on, and Kernel that node's, if the API server tells.
 	Host   string `json:"host"`
 	Kernel string `json:"kernel,omitempty"`
+}
+
+// ClaimedPort is what a pod got by a claim: its IPv4 address, and which device that is of which driver.
+type ClaimedPort struct {
+	Address string `json:"address"`
+	Device  string `json:"device"`
+}
+
+// AddressOf is the address of an interface: that of the pod itself, or of a port that it has claimed.
+func (p Pod) AddressOf(name string) (string, error) {
+	if name == spec.PodInterface {
+		return p.Address, nil
+	}
+	if port, claimed := p.Ports[name]; claimed {
+		return port.Address, nil
+	}
+	return "", fmt.Errorf("pod %s/%s has no interface %s", p.Namespace, p.Name, name)
 }
 
 // Pod reads what is known of a node's pod.
@@ -98,7 +119,7 @@ func (p Place) order(n plan.Node) (PodOrder, error) {
 		PodPlace: place,
 		Labels:   map[string]string{PodLabToken: p.Journal.Header.Token, podLabLabel: p.Plan.Name, podNode: n.Name},
 		Host:     n.Pod.Host, Selector: c.Selector, Scheduler: c.Scheduler, Latency: n.Pod.Latency,
-		Image: c.Image, Env: n.Env, CPUs: n.Pod.CPUs, MemoryBytes: n.MemoryBytes,
+		Image: c.Image, Env: n.Env, Ports: n.Pod.Ports, CPUs: n.Pod.CPUs, MemoryBytes: n.MemoryBytes,
 	}
 	if c.Clock == spec.ClockShared {
 		if order.BootID, err = boot.ID(); err != nil {

@@ -1,0 +1,90 @@
+package local_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// anExperiment runs the example that users have, over the cluster's network and over ports that its pods claim,
+// and once more over those of an overlay.
+//
+//	host ── nines run ── API server ── n1 ── pod client ── macvlan, OVN ── pod server ── n2
+func (c *cluster) anExperiment(t *testing.T) {
+	nines, err := node.Program("nines")
+	labtest.Require(t, "nines (make build)", err == nil)
+	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
+	t.Cleanup(func() { _ = exec.Command(nines, "down", "pods-tiers").Run() })
+	run := func(arguments ...string) []result.Details {
+		t.Helper()
+		dir := t.TempDir()
+		out, err := exec.Command(nines, append([]string{"run", repositoryFile("examples/cluster/pods-tiers.yaml"), "--out", dir,
+			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=500ms"}, arguments...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("nines run %q: %v: %s", arguments, err, out)
+		}
+		r, err := result.Open(filepath.Join(dir, "latest"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []result.Details
+		for _, trial := range r.Summary.Trials {
+			if isBroken(trial) {
+				t.Errorf("trial %+v", trial)
+			}
+			details, err := r.TrialFolder(trial.ID).Details()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, details)
+		}
+		return all
+	}
+	trials := run()
+	if len(trials) != 2 {
+		t.Fatalf("%d trials", len(trials))
+	}
+	for _, trial := range trials {
+		c.hasPorts(t, trial, "macvlan-eth0-", "10.77.0.")
+	}
+	trials = run("--set", "tier=macvlan", "--set", "links.fast.class=ovn.nines.dev")
+	if len(trials) != 1 {
+		t.Fatalf("%d trials over the overlay", len(trials))
+	}
+	c.hasPorts(t, trials[0], "ovn-lan-", "10.88.0.")
+
+	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-tiers.yaml"), "--set", "tier=macvlan", "--set", "links.fast.class=none.nines.dev").CombinedOutput()
+	if exitCode(err) != 2 || !strings.Contains(string(out), "no DeviceClass none.nines.dev") {
+		t.Errorf("a class that the cluster has not: %v: %s", err, out)
+	}
+	eventually(t, "the claims have gone with their pods", func(ctx context.Context) error {
+		claims, err := c.client().ResourceV1().ResourceClaims("default").List(ctx, metav1.ListOptions{LabelSelector: "nines.dev/lab"})
+		if err == nil && len(claims.Items) > 0 {
+			err = fmt.Errorf("%w: %d are left", errNotYet, len(claims.Items))
+		}
+		return err
+	})
+}
+
+// hasPorts fails unless a trial says which ports its pods had.
+func (c *cluster) hasPorts(t *testing.T, trial result.Details, port, address string) {
+	t.Helper()
+	found := 0
+	for _, device := range trial.Devices {
+		if strings.Contains(device.Values["port"], "/"+port) && strings.HasPrefix(device.Values["address"], address) {
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("the trial's devices are %+v", trial.Devices)
+	}
+}

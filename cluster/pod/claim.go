@@ -1,0 +1,160 @@
+package pod
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"nines.dev/nines/cluster/dra"
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// claimInPod is the name of the only claim of a pod.
+const claimInPod = "ports"
+
+// toldPatience bounds the wait until the driver has written into a claim what its pod got: it does so when
+// the pod runs already.
+const toldPatience = 30 * time.Second
+
+// claimName has the lab's token in it: a pod gets no claim that somebody else has made.
+func claimName(o node.PodOrder) string { return o.Name + "-" + o.Token() }
+
+// requestOf names the request for a port of an order. Interfaces have names that a request may not have.
+func requestOf(i int) string { return fmt.Sprint("port", i) }
+
+// ClaimOf is the claim of a pod's ports. The pod is its owner, so the cluster deletes it with the pod. It is
+// pure.
+func ClaimOf(o node.PodOrder, pod *v1.Pod) (*resourcev1.ResourceClaim, error) {
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{
+		Name: claimName(o), Namespace: o.Namespace, Labels: o.Labels,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID, Controller: new(true), BlockOwnerDeletion: new(true),
+		}},
+	}}
+	devices := &claim.Spec.Devices
+	for i, p := range o.Ports {
+		parameters, err := json.Marshal(dra.PortConfig{APIVersion: dra.ConfigVersion, Kind: dra.ConfigKind, Interface: p.Interface})
+		if err != nil {
+			return nil, err
+		}
+		devices.Requests = append(devices.Requests, resourcev1.DeviceRequest{
+			Name: requestOf(i), Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: p.Class},
+		})
+		devices.Config = append(devices.Config, resourcev1.DeviceClaimConfiguration{
+			Requests: []string{requestOf(i)},
+			DeviceConfiguration: resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{
+				Driver: dra.DriverName, Parameters: runtime.RawExtension{Raw: parameters},
+			}},
+		})
+	}
+	return claim, nil
+}
+
+// claim makes the claim of a pod that has been made, and waits for it.
+func (c *Client) claim(ctx context.Context, o node.PodOrder, pod *v1.Pod) error {
+	if len(o.Ports) == 0 {
+		return nil
+	}
+	claim, err := ClaimOf(o, pod)
+	if err != nil {
+		return err
+	}
+	for _, p := range o.Ports {
+		_, err := c.kube.ResourceV1().DeviceClasses().Get(ctx, p.Class, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return exit.Wrongf("link %s: the cluster has no DeviceClass %s; kubectl get deviceclasses lists those that it has", p.Link, p.Class)
+		}
+	}
+	_, err = c.kube.ResourceV1().ResourceClaims(o.Namespace).Create(ctx, claim, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return exit.Wrongf("%w; for links of pods' ports nines needs the rights to create and get resourceclaims in the namespace", err)
+	case err != nil:
+		return fmt.Errorf("make claim %s/%s at %s: %w", o.Namespace, claim.Name, c.config.Host, err)
+	}
+	return nil
+}
+
+// awaitPorts returns what a running pod has got, by interface.
+func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]node.ClaimedPort, error) {
+	if len(o.Ports) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, toldPatience)
+	defer cancel()
+	for {
+		claim, err := c.kube.ResourceV1().ResourceClaims(o.Namespace).Get(ctx, claimName(o), metav1.GetOptions{})
+		var ports map[string]node.ClaimedPort
+		if err == nil {
+			ports, err = portsIn(claim, o.Ports)
+		}
+		if err == nil || ctx.Err() == nil && !errors.As(err, new(*untoldError)) && !transient(err) {
+			return ports, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func transient(err error) bool {
+	return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || !errors.As(err, new(apierrors.APIStatus))
+}
+
+// untoldError is a port of which the claim does not say the address.
+type untoldError struct{ port plan.PodPort }
+
+func (e *untoldError) Error() string {
+	return fmt.Sprintf("link %s: the driver of class %s gave %s no IPv4 address; give its ports some (addresses in ports.yaml)", e.port.Link, e.port.Class, e.port.Interface)
+}
+
+// portsIn reads from a claim's status what each port is. It is pure.
+func portsIn(claim *resourcev1.ResourceClaim, ports []plan.PodPort) (map[string]node.ClaimedPort, error) {
+	found := map[string]node.ClaimedPort{}
+	for i, p := range ports {
+		port := portOf(claim, requestOf(i))
+		if port.Address == "" {
+			return nil, &untoldError{p}
+		}
+		found[p.Interface] = port
+	}
+	return found, nil
+}
+
+// portOf is what was allocated for a request, with its first IPv4 address if the claim says one.
+func portOf(claim *resourcev1.ResourceClaim, request string) node.ClaimedPort {
+	if claim.Status.Allocation == nil {
+		return node.ClaimedPort{}
+	}
+	results := claim.Status.Allocation.Devices.Results
+	i := slices.IndexFunc(results, func(r resourcev1.DeviceRequestAllocationResult) bool { return r.Request == request })
+	if i < 0 {
+		return node.ClaimedPort{}
+	}
+	for _, d := range claim.Status.Devices {
+		if d.Driver != results[i].Driver || d.Pool != results[i].Pool || d.Device != results[i].Device || d.NetworkData == nil {
+			continue
+		}
+		for _, text := range d.NetworkData.IPs {
+			if address, err := netip.ParsePrefix(text); err == nil && address.Addr().Is4() {
+				return node.ClaimedPort{Address: address.Addr().String(), Device: strings.Join([]string{d.Driver, d.Pool, d.Device}, "/")}
+			}
+		}
+	}
+	return node.ClaimedPort{}
+}

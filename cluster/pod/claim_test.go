@@ -1,0 +1,71 @@
+package pod
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"nines.dev/nines/plan"
+)
+
+var twoPorts = []plan.PodPort{{Link: "fast", Interface: "fast0", Class: "macvlan.nines.dev"}, {Link: "far", Interface: "far.1", Class: "ovn.nines.dev"}}
+
+// TestAClaimGoesWithItsPod: the cluster deletes what has lost its owner.
+func TestAClaimGoesWithItsPod(t *testing.T) {
+	o := order()
+	if pod := Manifest(o); len(pod.Spec.ResourceClaims) > 0 || len(pod.Spec.Containers[0].Resources.Claims) > 0 {
+		t.Error("a pod without ports has a claim")
+	}
+	o.Ports = twoPorts
+	pod := Manifest(o)
+	pod.UID = "u1"
+	claim, err := ClaimOf(o, pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(claim.OwnerReferences) != 1 || claim.OwnerReferences[0].UID != "u1" || claim.OwnerReferences[0].Kind != "Pod" {
+		t.Errorf("its owners are %+v", claim.OwnerReferences)
+	}
+	asked := pod.Spec.ResourceClaims
+	if len(asked) != 1 || *asked[0].ResourceClaimName != claim.Name || !strings.Contains(claim.Name, o.Token()) || pod.Spec.Containers[0].Resources.Claims[0].Name != asked[0].Name {
+		t.Errorf("the pod asks for %+v, and the claim is %s", asked, claim.Name)
+	}
+	for i, r := range claim.Spec.Devices.Requests {
+		config := claim.Spec.Devices.Config[i]
+		if r.Exactly.DeviceClassName != twoPorts[i].Class || config.Requests[0] != r.Name || !strings.Contains(string(config.Opaque.Parameters.Raw), `"interface":"`+twoPorts[i].Interface+`"`) {
+			t.Errorf("request %d is %+v, %s", i, r, config.Opaque.Parameters.Raw)
+		}
+	}
+}
+
+// TestWhatAPodGot reads it from the claim, whichever driver wrote that.
+func TestWhatAPodGot(t *testing.T) {
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	untold := func(what, link string) {
+		t.Helper()
+		_, err := portsIn(claim, twoPorts)
+		if said := (*untoldError)(nil); !errors.As(err, &said) || said.port.Link != link {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	untold("nothing is allocated", "fast")
+	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: "port1", Driver: "ports.nines.dev", Pool: "n1", Device: "ovn-lan-1"},
+		{Request: "port0", Driver: "dra.net", Pool: "n1", Device: "eth1"},
+	}}}
+	untold("no driver has said anything", "fast")
+	claim.Status.Devices = []resourcev1.AllocatedDeviceStatus{
+		{Driver: "ports.nines.dev", Pool: "n1", Device: "ovn-lan-1", NetworkData: &resourcev1.NetworkDeviceData{InterfaceName: "far.1", IPs: []string{"fd00::9/64"}}},
+		{Driver: "dra.net", Pool: "n1", Device: "eth1", NetworkData: &resourcev1.NetworkDeviceData{InterfaceName: "fast0", IPs: []string{"fd00::1/64", "10.7.0.11/24"}}},
+		{Driver: "ports.nines.dev", Pool: "n2", Device: "ovn-lan-1", NetworkData: &resourcev1.NetworkDeviceData{IPs: []string{"10.9.0.99/24"}}},
+	}
+	untold("one port has no IPv4 address", "far")
+	claim.Status.Devices[0].NetworkData.IPs = []string{"10.9.0.12/24"}
+	ports, err := portsIn(claim, twoPorts)
+	if err != nil || ports["fast0"].Address != "10.7.0.11" || ports["fast0"].Device != "dra.net/n1/eth1" || ports["far.1"].Address != "10.9.0.12" {
+		t.Errorf("the ports are %+v, %v", ports, err)
+	}
+}
