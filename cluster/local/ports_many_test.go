@@ -114,7 +114,7 @@ func (c *cluster) eachPortOnce(t *testing.T) {
 	}
 }
 
-// killDrivers kills the driver on every node, as kill -9 does. Kubernetes starts them again.
+// killDrivers kills the driver on every node of this cluster, as kill -9 does. Kubernetes starts them again.
 func killDrivers(t *testing.T) {
 	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -123,6 +123,10 @@ func killDrivers(t *testing.T) {
 	}
 	for _, path := range processes {
 		if text, _ := os.ReadFile(path); !bytes.Equal(text, []byte("/nines/nines-cluster\x00ports\x00")) {
+			continue
+		}
+		// Another cluster on this host has drivers, too.
+		if group, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cgroup")); !bytes.Contains(group, []byte("/nines-kube-"+clusterName+"/")) {
 			continue
 		}
 		var pid int

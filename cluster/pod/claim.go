@@ -1,9 +1,9 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -95,32 +95,31 @@ func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]no
 	}
 	ctx, cancel := context.WithTimeout(ctx, toldPatience)
 	defer cancel()
+	var untold error
 	for {
 		claim, err := c.kube.ResourceV1().ResourceClaims(o.Namespace).Get(ctx, claimName(o), metav1.GetOptions{})
-		var ports map[string]node.ClaimedPort
 		if err == nil {
-			ports, err = portsIn(claim, o.Ports)
-		}
-		if err == nil || ctx.Err() == nil && !errors.As(err, new(*untoldError)) && !transient(err) {
-			return ports, err
+			var ports map[string]node.ClaimedPort
+			if ports, untold = portsIn(claim, o.Ports); untold == nil {
+				return ports, nil
+			}
+		} else if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+			return nil, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return nil, cmp.Or(untold, err)
 		case <-time.After(pollEvery):
 		}
 	}
-}
-
-func transient(err error) bool {
-	return apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || !errors.As(err, new(apierrors.APIStatus))
 }
 
 // untoldError is a port of which the claim does not say the address.
 type untoldError struct{ port plan.PodPort }
 
 func (e *untoldError) Error() string {
-	return fmt.Sprintf("link %s: the driver of class %s gave %s no IPv4 address; give its ports some (addresses in ports.yaml)", e.port.Link, e.port.Class, e.port.Interface)
+	return fmt.Sprintf("link %s: the driver of class %s has not said which IPv4 address %s has; give its ports some (addresses in ports.yaml), and see whether the driver runs (kubectl describe pod)",
+		e.port.Link, e.port.Class, e.port.Interface)
 }
 
 // portsIn reads from a claim's status what each port is. It is pure.
