@@ -38,7 +38,7 @@ func (c *cluster) anExperiment(t *testing.T) {
 		}
 		var all []result.Details
 		for _, trial := range r.Summary.Trials {
-			if isBroken(trial) {
+			if trial.RxPackets == 0 { // a busy host makes it invalid, with packets
 				t.Errorf("trial %+v", trial)
 			}
 			details, err := r.TrialFolder(trial.ID).Details()

@@ -46,7 +46,9 @@ func ClaimOf(o node.PodOrder, pod *v1.Pod) (*resourcev1.ResourceClaim, error) {
 	}}
 	devices := &claim.Spec.Devices
 	for i, p := range o.Ports {
-		parameters, err := json.Marshal(dra.PortConfig{APIVersion: dra.ConfigVersion, Kind: dra.ConfigKind, Interface: p.Interface})
+		// A map, whose keys are sorted as the API server sorts them: with others, whoever applies the claim's
+		// status changes its allocation, too, and is refused.
+		parameters, err := json.Marshal(map[string]string{"apiVersion": dra.ConfigVersion, "kind": dra.ConfigKind, "interface": p.Interface})
 		if err != nil {
 			return nil, err
 		}
