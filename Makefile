@@ -165,7 +165,7 @@ test-quiet: build
 test-vm: test-compile
 	@rm -f build/vm/table.txt
 	@nice -n 5 $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
-		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=50m; \
+		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=$(if $(NINES_LONG),100m,50m); \
 		status=$$?; cat build/vm/table.txt; exit $$status
 # What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
 # need not wait.

@@ -69,7 +69,7 @@ func newCrasher(t *testing.T) *crasher {
 	return newCrasherNamed(t, "tbcrash")
 }
 
-// newCrasherNamed has labs of another name, for another file of tests: see labtest.PartVariable.
+// newCrasherNamed has labs of another name, for which no other file's tests wait.
 func newCrasherNamed(t *testing.T, lab string) *crasher {
 	t.Helper()
 	labtest.Root(t)

@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
 )
 
 // planOf plans an experiment for this host.
@@ -23,6 +24,7 @@ func planOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan 
 	if err != nil {
 		t.Fatal(err)
 	}
+	labtest.Named(t, p.Prefix)
 	return p
 }
 

@@ -12,7 +12,7 @@ import (
 const PassVariable = "NINES_PASS"
 
 // PartVariable is set by test/passes to "1" or "2" in each of the two processes that share the tests of a
-// large package. They run side by side: no name of a lab is in both.
+// large package. They run side by side, and take turns at a name of a lab that both have (Named).
 const PartVariable = "NINES_PART"
 
 // The passes in which the tests of this host run. Each runs what the one before has

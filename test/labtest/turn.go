@@ -13,7 +13,7 @@ import (
 // turn is this process's right to build labs. What a lab has on the host is named after
 // the lab, so labs of different names live side by side. Those of one package have the same names
 // in each of its processes, also in those of another checkout: such take turns, test by
-// test. A large package is tested in two parts, which have different names. And tests that rearrange a host wait until no other is under way.
+// test. A large package is tested in two parts, which take turns by name (Named). And tests that rearrange a host wait until no other is under way.
 var turn struct {
 	sync.Mutex
 	tests int // that run

@@ -14,7 +14,7 @@ import (
 const large = 120
 
 // parted shares the tests of a large package that need root between two processes. Those of a file stay
-// together, as they may build labs of one name.
+// together, as they often build labs of one name, for which they would wait (labtest.Named).
 func (w work) parted() []work {
 	if w.pass != labtest.PassRoot || len(w.tests) <= large {
 		return []work{w}
