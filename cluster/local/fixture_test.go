@@ -38,6 +38,7 @@ type cluster struct {
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	labtest.Root(t)
+	labtest.Named(t, clusterName)
 	folder := programs(t)
 	c := &cluster{t: t, program: filepath.Join(folder, "nines-cluster"), session: local.Session{Root: os.Getenv("NINES_STATE_DIR"), Name: clusterName}}
 	_, _, err := local.Check()
