@@ -21,6 +21,8 @@ type kind struct {
 	take func(context.Context, site, *Held) error
 	// device makes the port's device in a pod's namespace; nil for sockets.
 	device func(context.Context, site, *netns.Namespace) (netlink.Link, error)
+	// ready finishes the pod's device once it is up; nil where nothing is left to do.
+	ready func(site, *netns.Namespace) error
 	// restore makes anew what others have taken away of a port that is held; nil if nobody can.
 	restore func(context.Context, site, *Held) error
 	// await waits until packets pass, where a device alone does not say so; nil elsewhere.
@@ -33,6 +35,8 @@ type kind struct {
 	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, overlay for those
 	// of OVN's by it, and function for virtual functions of a card.
 	inSwitch, inOVS, overlay, function bool
+	// named is true where the parent is a name that the user chooses, and nothing that a node has.
+	named bool
 	// podListens is true for sockets that a pod makes, shared for those that several pods use.
 	podListens, shared bool
 }
@@ -40,7 +44,10 @@ type kind struct {
 var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
 	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface"},
-	spec.LinkSRIOV:   {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
+	spec.LinkXDP: {
+		parent: "a switch of XDP programs (any name)", device: addXDP, ready: readyXDP, restore: restoreXDP, inPod: "interface", named: true,
+	},
+	spec.LinkSRIOV: {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
 	spec.LinkOVN: {
 		parent: "a logical switch of OVN", take: takeLogical, device: addOverlay, restore: restoreLogical,
 		await: awaitOverlay, forgotten: forgottenLogical, inPod: "interface", inOVS: true, overlay: true,
@@ -70,6 +77,8 @@ type site struct {
 	journal *journal.Journal
 	// sockets is the folder of its sockets.
 	sockets string
+	// keeper has the port and those beside it.
+	keeper Keeper
 	// mark tells this keeper's ports from those of others, where names do not.
 	mark string
 }

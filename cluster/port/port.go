@@ -20,7 +20,8 @@ type Port struct {
 	Name string `json:"name"`
 	// Tier is the link kind of nines that it is like; figures of the tier are the port's.
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is what it is made on: a network card, a bridge or a logical switch; SwitchParent or MemoryParent.
+	// Parent is what it is made on: a network card, a bridge or a logical switch; the name of a switch of XDP
+	// programs, which has the ports of that name; SwitchParent or MemoryParent.
 	Parent string `json:"parent"`
 	// Socket is the control socket of the switch, or that of Open vSwitch's database; empty for others.
 	Socket string `json:"socket,omitempty"`
@@ -58,7 +59,9 @@ func (p Port) InOVS() bool { return kinds[p.Tier].inOVS }
 func (p Port) InOverlay() bool { return kinds[p.Tier].overlay }
 
 // OnDevice is true for a port that is made on a network device of the node, its parent.
-func (p Port) OnDevice() bool { return kinds[p.Tier].device != nil && !p.InOverlay() }
+func (p Port) OnDevice() bool {
+	return kinds[p.Tier].device != nil && !p.InOverlay() && !kinds[p.Tier].named
+}
 
 // NeedsClaim is true for a port that only a claim gives: what it is depends on more than CNI and device
 // plugins are told.
