@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -104,7 +102,7 @@ func (s *Service) sweep(ctx context.Context) {
 	inv := *s.Driver.inventory.Load()
 	err := errors.Join(
 		s.Driver.Keeper.Sweep(ctx), // where the switch is not there yet, its start is followed by another
-		s.Driver.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports))))
+		s.Driver.Keeper.Forgotten(ctx, inv.all()))
 	if err != nil && ctx.Err() == nil {
 		slog.Warn("check the ports", "error", err)
 	}
@@ -216,8 +214,8 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 	if now := string(text); err != nil || now == s.last {
 		return err
 	}
-	for _, parent := range missing {
-		slog.Warn("ports are left out, as the node has no such device", "parent", parent)
+	for _, lacks := range missing {
+		slog.Warn("ports are left out, as the node lacks what they need", "lacks", lacks)
 	}
 	err = helper.PublishResources(ctx, resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{s.Driver.Node: pool}})
 	if err == nil {

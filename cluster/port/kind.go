@@ -35,8 +35,10 @@ type kind struct {
 	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, overlay for those
 	// of OVN's by it, and function for virtual functions of a card.
 	inSwitch, inOVS, overlay, function bool
-	// named is true where the parent is a name that the user chooses, and nothing that a node has.
+	// named is true where the parent is a name that the user chooses, and nothing that a node has. Then needs
+	// are the features of a host without which there are no such ports.
 	named bool
+	needs []string
 	// podListens is true for sockets that a pod makes, shared for those that several pods use.
 	podListens, shared bool
 }
@@ -45,7 +47,8 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
 	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface"},
 	spec.LinkXDP: {
-		parent: "a switch of XDP programs (any name)", device: addXDP, ready: readyXDP, restore: restoreXDP, inPod: "interface", named: true,
+		parent: "a switch of XDP programs (any name)", device: addXDP, ready: readyXDP, restore: restoreXDP, inPod: "interface",
+		named: true, needs: spec.LinkXDP.Descriptor().Needs,
 	},
 	spec.LinkSRIOV: {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
 	spec.LinkOVN: {
