@@ -19,7 +19,7 @@ const Domain = "nines.dev/"
 // scheduler takes the first that suits, so the fast ones stay free for who needs them. A port is left out
 // if the node has not its parent, or a feature that it needs; missing are those.
 func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (pool resourceslice.Pool, missing []string) {
-	functions := functionsOf(node)
+	functions := functionsOf(node, false)
 	cards := map[string]host.NIC{}
 	for _, nic := range node.NICs {
 		cards[nic.Name] = nic
@@ -91,12 +91,12 @@ type function struct {
 
 func functionOf(p port.Port) function { return function{p.Parent, p.Function} }
 
-// functionsOf are the PCI addresses of a node's virtual functions that nobody uses, or pods.
-func functionsOf(node *host.Inventory) map[function]string {
+// functionsOf are the PCI addresses of a node's virtual functions: all, or those that nobody uses but pods.
+func functionsOf(node *host.Inventory, all bool) map[function]string {
 	addresses := map[function]string{}
 	for _, f := range node.Functions {
 		for _, vf := range f.VFs {
-			if vf.UsedBy == "" || vf.Lab == port.FunctionUser {
+			if all || vf.UsedBy == "" || vf.Lab == port.FunctionUser {
 				addresses[function{f.Interface, vf.Index}] = vf.Address
 			}
 		}
@@ -141,12 +141,7 @@ func device(p port.Port, card host.NIC, function string, l Latency) resource.Dev
 			attributes[deviceattribute.StandardDeviceAttributeNUMANode] = number(int64(card.NUMANode))
 		}
 	}
-	for name, ns := range l.Ns {
-		attributes[resource.QualifiedName(Domain+name)] = number(ns)
-	}
-	if l.Verdict != "" {
-		attributes[Domain+"verdict"] = text(l.Verdict)
-	}
+	l.tell(attributes)
 	return resource.Device{Name: p.Name, Attributes: attributes}
 }
 
