@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,25 +51,22 @@ type asked struct {
 func (k known) attributes(of asked, typeOf func(name string) string) map[resource.QualifiedName]resource.DeviceAttribute {
 	told := map[resource.QualifiedName]resource.DeviceAttribute{}
 	var name string
-	var tier spec.LinkKind
+	var tier, virtual spec.LinkKind
 	for f, address := range functionsOf(k.node, true) {
 		if of.PCI != "" && address == of.PCI {
-			name, tier = f.card, spec.LinkSRIOV
+			name, tier = f.card, port.FunctionTier
 		}
 	}
 	for _, nic := range k.node.NICs {
 		switch {
 		case tier != "":
 		case of.PCI != "" && nic.PCIAddress == of.PCI:
-			name, tier = nic.Name, spec.LinkPassthrough
+			name, tier = nic.Name, port.CardTier
 		case of.PCI == "" && (nic.Name == of.Name || !k.has(of.Name) && nic.MAC != "" && nic.MAC == of.MAC):
-			name = nic.Name
-			if kind := spec.LinkKind(typeOf(name)); kind == spec.LinkMacvlan {
-				tier = kind
-			}
+			name, virtual = nic.Name, port.TierOfType(typeOf(nic.Name))
 		}
 	}
-	if tier != "" {
+	if tier = cmp.Or(tier, virtual); tier != "" {
 		told[Domain+"tier"] = text(string(tier))
 		k.latencies[string(tier)].tell(told)
 	}

@@ -74,6 +74,21 @@ func tierNames() string {
 	return strings.Join(list, ", ")
 }
 
+// Tiers of interfaces that somebody gives to pods whole: of a card, of a virtual function, and of a device of the
+// kernel's type.
+const (
+	CardTier     = spec.LinkPassthrough
+	FunctionTier = spec.LinkSRIOV
+)
+
+// TierOfType is empty for a type of which nothing is measured.
+func TierOfType(kernels string) spec.LinkKind {
+	if kind := spec.LinkKind(kernels); kind == spec.LinkMacvlan {
+		return kind
+	}
+	return ""
+}
+
 // site is where one port is made.
 type site struct {
 	Order
