@@ -18,7 +18,7 @@ links:
 - {parent: counted, mbit: 1000}
 `
 
-// overXDP has pods of one node reach each other by XDP programs, also those that came while no driver ran.
+// overXDP has pods of one node reach each other by XDP programs, also one that another driver's process gave its port.
 //
 //	one: net1 ── [XDP] ─┬─ [XDP] ── net1 :other
 //	late: net1 ── [XDP] ┘
@@ -27,6 +27,7 @@ func (c *cluster) overXDP(t *testing.T) {
 	c.reaches(t, "one", "other", "net1")
 	node := c.nodeOf("one")
 	killDrivers(t)
+	c.kubectl("--namespace", "nines", "rollout", "status", "daemonset/nines-ports", "--timeout=180s")
 	c.withPort("late", node, "xdp-interface")
 	c.reaches(t, "one", "late", "net1")
 	c.reaches(t, "late", "other", "net1")
