@@ -16,16 +16,17 @@ import (
 const Domain = "nines.dev/"
 
 // Pool is the pool of a node's ports: those on which something was measured to be slow come first. The
-// scheduler takes the first that suits, so the fast ones stay free for who needs them. A port whose
-// parent the node has not is left out; missing are those parents.
+// scheduler takes the first that suits, so the fast ones stay free for who needs them. A port is left out
+// if the node has not its parent, or a feature that it needs; missing are those.
 func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (pool resourceslice.Pool, missing []string) {
-	functions := functionsOf(node)
+	functions := functionsOf(node, false)
 	cards := map[string]host.NIC{}
 	for _, nic := range node.NICs {
 		cards[nic.Name] = nic
 	}
-	var ports []port.Port
-	for _, p := range inv.Ports {
+	var offers []offer
+	for _, o := range inv.offers() {
+		p := o.Port
 		_, there := cards[p.Parent]
 		there = there || !p.OnDevice()
 		lacks := p.Parent
@@ -33,28 +34,45 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 			_, there = functions[functionOf(p)]
 			lacks = "virtual functions of " + p.Parent
 		}
+		for _, need := range p.Needs() {
+			if node.Feature(need).State == host.StateNo {
+				there, lacks = false, need
+			}
+		}
+		if there && p.Mbit > 0 && o.share == nil && inv.bandwidth(p, cards) == 0 {
+			there, lacks = false, "a known bandwidth of "+p.Parent+" (links in the file of ports)"
+		}
 		switch {
 		case there:
-			ports = append(ports, p)
+			offers = append(offers, o)
 		case !slices.Contains(missing, lacks):
 			missing = append(missing, lacks)
 		}
 	}
 	slices.Sort(missing)
-	slices.SortFunc(ports, func(a, b port.Port) int {
+	slices.SortFunc(offers, func(a, b offer) int {
 		return cmp.Or(
 			-cmp.Compare(slowness(latencies[string(a.Tier)]), slowness(latencies[string(b.Tier)])),
 			cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Parent, b.Parent),
 			cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
-	for chunk := range slices.Chunk(ports, resource.ResourceSliceMaxDevices) {
+	most := resource.ResourceSliceMaxDevices
+	if sets := inv.counters(offers, cards); len(sets) > 0 {
+		for chunk := range slices.Chunk(sets, resource.ResourceSliceMaxCounterSets) {
+			pool.Slices = append(pool.Slices, resourceslice.Slice{SharedCounters: chunk})
+		}
+		most = resource.ResourceSliceMaxDevicesWithAdvancedFeatures
+	}
+	for chunk := range slices.Chunk(offers, most) {
 		slice := resourceslice.Slice{}
-		for _, p := range chunk {
+		for _, o := range chunk {
 			var card host.NIC
-			if p.OnDevice() {
-				card = cards[p.Parent]
+			if o.OnDevice() {
+				card = cards[o.Parent]
 			}
-			slice.Devices = append(slice.Devices, device(p, card, functions[functionOf(p)], latencies[string(p.Tier)]))
+			d := device(o.Port, card, functions[functionOf(o.Port)], latencies[string(o.Tier)])
+			o.count(&d)
+			slice.Devices = append(slice.Devices, d)
 		}
 		pool.Slices = append(pool.Slices, slice)
 	}
@@ -73,12 +91,12 @@ type function struct {
 
 func functionOf(p port.Port) function { return function{p.Parent, p.Function} }
 
-// functionsOf are the PCI addresses of a node's virtual functions that nobody uses, or pods.
-func functionsOf(node *host.Inventory) map[function]string {
+// functionsOf are the PCI addresses of a node's virtual functions: all, or those that nobody uses but pods.
+func functionsOf(node *host.Inventory, all bool) map[function]string {
 	addresses := map[function]string{}
 	for _, f := range node.Functions {
 		for _, vf := range f.VFs {
-			if vf.UsedBy == "" || vf.Lab == port.FunctionUser {
+			if all || vf.UsedBy == "" || vf.Lab == port.FunctionUser {
 				addresses[function{f.Interface, vf.Index}] = vf.Address
 			}
 		}
@@ -123,12 +141,7 @@ func device(p port.Port, card host.NIC, function string, l Latency) resource.Dev
 			attributes[deviceattribute.StandardDeviceAttributeNUMANode] = number(int64(card.NUMANode))
 		}
 	}
-	for name, ns := range l.Ns {
-		attributes[resource.QualifiedName(Domain+name)] = number(ns)
-	}
-	if l.Verdict != "" {
-		attributes[Domain+"verdict"] = text(l.Verdict)
-	}
+	l.tell(attributes)
 	return resource.Device{Name: p.Name, Attributes: attributes}
 }
 

@@ -122,6 +122,21 @@ func TestALogicalSwitchIsNoCard(t *testing.T) {
 	}
 }
 
+func TestPortsThatTheKernelCannotMakeAreLeftOut(t *testing.T) {
+	inv, err := inventory(t, "ports: [{tier: xdp, parent: fast, count: 2}, {tier: memif, count: 1}]", "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &host.Inventory{}
+	if pool, missing := Pool(inv, node, nil); len(missing) > 0 || len(pool.Slices[0].Devices) != 3 {
+		t.Errorf("%+v, missing %v", pool, missing)
+	}
+	node.Features = []host.Feature{{Name: host.FeatureXDPVeth, State: host.StateNo}}
+	if pool, missing := Pool(inv, node, nil); len(missing) != 1 || missing[0] != host.FeatureXDPVeth || len(pool.Slices[0].Devices) != 1 {
+		t.Errorf("%+v, missing %v", pool, missing)
+	}
+}
+
 func TestPortsOfACardThatIsNotThereAreLeftOut(t *testing.T) {
 	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth9, count: 300}, {tier: bridge, parent: br0, count: 300}]", "n1")
 	if err != nil {

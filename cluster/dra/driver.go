@@ -1,6 +1,7 @@
 package dra
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,12 +131,20 @@ func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, held [
 		return result
 	}
 	for i, h := range held {
-		result.Devices = append(result.Devices, kubeletplugin.Device{
-			Requests: []string{h.Request}, PoolName: poolOf(claim, i), DeviceName: h.Port.Name, CDIDeviceIDs: []string{deviceID(h.Order)},
-		})
+		device := kubeletplugin.Device{
+			Requests: []string{h.Request}, PoolName: poolOf(claim, i), DeviceName: deviceOf(h), CDIDeviceIDs: []string{deviceID(h.Order)},
+		}
+		if h.Share != "" {
+			id := types.UID(h.Share)
+			device.ShareID = &id
+		}
+		result.Devices = append(result.Devices, device)
 	}
 	return result
 }
+
+// deviceOf is the device of the cluster that a port is of.
+func deviceOf(h port.Held) string { return cmp.Or(h.Device, h.Port.Name) }
 
 // poolOf is the pool of a claim's device of ours.
 func poolOf(claim *resource.ResourceClaim, number int) string {

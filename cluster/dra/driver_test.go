@@ -3,6 +3,7 @@ package dra
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	cdi "tags.cncf.io/container-device-interface/specs-go"
 
 	resource "k8s.io/api/resource/v1"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -54,11 +56,29 @@ func says(c *resource.ResourceClaim, parameters string, requests ...string) *res
 	return c
 }
 
+// administers has a claim administer its devices.
+func administers(c *resource.ResourceClaim) *resource.ResourceClaim {
+	yes := true
+	for i := range c.Status.Allocation.Devices.Results {
+		c.Status.Allocation.Devices.Results[i].AdminAccess = &yes
+	}
+	return c
+}
+
+// sharing gives a claim shares of its devices, by their IDs, with a bandwidth.
+func sharing(c *resource.ResourceClaim, mbit int64, ids ...types.UID) *resource.ResourceClaim {
+	for i, id := range ids {
+		c.Status.Allocation.Devices.Results[i].ShareID = &id
+		c.Status.Allocation.Devices.Results[i].ConsumedCapacity = map[resource.QualifiedName]quantity.Quantity{capacityMbit: amount(mbit)}
+	}
+	return c
+}
+
 const head = `"apiVersion":"ports.nines.dev/v1alpha1","kind":"PortConfig"`
 
 func ports(t *testing.T) Inventory {
 	t.Helper()
-	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}, {tier: sriov, parent: eth1, count: 1, driver: vfio-pci}, {tier: memif, count: 1}]", "n1")
+	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}, {tier: sriov, parent: eth1, count: 1, driver: vfio-pci}, {tier: memif, count: 1}, {tier: bridge, parent: br0, count: 2, addresses: 10.1.0.1/24, shared: {mbit: 1000}}]", "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +134,6 @@ func TestTheClaimOutranksItsClass(t *testing.T) {
 }
 
 func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
-	yes := true
 	for words, c := range map[string]*resource.ResourceClaim{
 		"has no port macvlan-eth0-9 any more":  claim("a", "p", "r=macvlan-eth0-9"),
 		"a port of macvlan is: give each pod":  claim("a", "", "r=macvlan-eth0-1"),
@@ -127,14 +146,70 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 		"have the pod find it in a shorter":    says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/`+strings.Repeat("m", 105)+`"}`),
 		"kernel takes 107 (unix(7))":           claim("a", "p", strings.Repeat("r", 100)+"=switch-1"),
 		"the pod has another port as net1":     says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
-		"admin access gives nothing": func() *resource.ResourceClaim {
-			c := claim("a", "p", "r=switch-1")
-			c.Status.Allocation.Devices.Results[0].AdminAccess = &yes
-			return c
-		}(),
+		"one of sriov has no room":             administers(claim("a", "p", "r=sriov-eth1-1")),
+		"one of memif has no room":             administers(claim("a", "p", "r=memif-1")),
+		"the scheduler has given no share of":  claim("a", "p", "r=bridge-br0"),
 	} {
 		if orders, err := Orders(c, ports(t), nil); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v, %v, which does not say %q", orders, err, words)
+		}
+	}
+}
+
+// TestSharesOfADeviceArePortsOfTheirOwn, each with an address that no other has.
+func TestSharesOfADeviceArePortsOfTheirOwn(t *testing.T) {
+	const first, second, third = "11111111-2222-4333-8444-555555555555", "21111111-2222-4333-8444-555555555555", "31111111-2222-4333-8444-555555555555"
+	d := newDriver(t)
+	a := sharing(claim("a", "p", "x=bridge-br0"), 300, first)
+	for range 2 {
+		r := d.prepare(t, a)["a"]
+		if r.Err != nil || r.Devices[0].DeviceName != "bridge-br0" || string(*r.Devices[0].ShareID) != first {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if r := d.prepare(t, sharing(claim("b", "q", "x=bridge-br0"), 700, second))["b"]; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if r := d.prepare(t, sharing(claim("c", "r", "x=bridge-br0"), 1, third))["c"]; r.Err == nil || !strings.Contains(r.Err.Error(), "all its 2 addresses are held") {
+		t.Errorf("a third: %+v", r)
+	}
+	held, err := d.Keeper.Held()
+	if err != nil || len(held) != 2 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	for i, want := range []string{"bridge-br0-111111112222 10.1.0.1/24 300", "bridge-br0-211111112222 10.1.0.2/24 700"} {
+		if s := held[i].Seen(); fmt.Sprint(s.Port, " ", s.Addresses[0], " ", s.Mbit) != want {
+			t.Errorf("it sees %+v, not %s", s, want)
+		}
+	}
+	if _, err := d.UnprepareResourceClaims(t.Context(), []kubeletplugin.NamespacedObject{{UID: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.prepare(t, sharing(claim("c", "r", "x=bridge-br0"), 1, third))["c"]; r.Err != nil {
+		t.Errorf("a third, with one gone: %v", r.Err)
+	}
+}
+
+// TestWhoAdministersAPortGetsOneBesideIt, and takes it from nobody.
+func TestWhoAdministersAPortGetsOneBesideIt(t *testing.T) {
+	d := newDriver(t)
+	admin := administers(claim("m", "meter", "x=macvlan-eth0-1", "y=bridge-br0"))
+	for range 2 {
+		results := d.prepare(t, claim("a", "p", "x=macvlan-eth0-1"), admin)
+		if results["a"].Err != nil || results["m"].Err != nil || results["m"].Devices[0].DeviceName != "macvlan-eth0-1" || results["m"].Devices[1].DeviceName != "bridge-br0" {
+			t.Fatalf("%+v", results)
+		}
+	}
+	held, err := d.Keeper.Held()
+	if err != nil || len(held) != 3 {
+		t.Fatalf("%+v, %v", held, err)
+	}
+	for _, h := range held {
+		if h.Holder == "m" && (len(h.All()) > 0 || !strings.HasPrefix(h.Port.Name, "own-") || h.Interface == "") {
+			t.Errorf("who administers has %+v", h)
+		}
+		if h.Holder == "a" && h.Port.Name != "macvlan-eth0-1" {
+			t.Errorf("who has the port has %+v", h)
 		}
 	}
 }

@@ -126,12 +126,9 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		if result.Driver != DriverName {
 			continue
 		}
-		p, known := inv.Ports[result.Device]
-		if !known {
-			return nil, fmt.Errorf("this node has no port %s any more: its file of ports was changed; delete the pod, so that it gets another", result.Device)
-		}
-		if result.AdminAccess != nil && *result.AdminAccess {
-			return nil, fmt.Errorf("port %s: admin access gives nothing that could be put into a pod; ask without it", result.Device)
+		p, err := inv.portOf(claim, result, held, orders)
+		if err != nil {
+			return nil, err
 		}
 		config, err := configOf(claim, result.Request)
 		if err != nil {
@@ -139,6 +136,12 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		}
 		o := port.Order{
 			Holder: string(claim.UID), Pod: pod, Claim: claimName(claim), Request: result.Request, Port: p, MAC: config.MAC,
+		}
+		if p.Name != result.Device {
+			o.Device = result.Device
+		}
+		if result.ShareID != nil {
+			o.Share = string(*result.ShareID)
 		}
 		if p.IsShared() {
 			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
@@ -165,6 +168,36 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		orders = append(orders, o)
 	}
 	return orders, nil
+}
+
+// portOf is the port that an allocation is of. more are the orders of the same claim before it.
+func (all Inventory) portOf(claim *resource.ResourceClaim, result resource.DeviceRequestAllocationResult, held []port.Held, more []port.Order) (port.Port, error) {
+	share, isShare := all.Shares[result.Device]
+	p, known := all.Ports[result.Device]
+	switch {
+	case !known && !isShare:
+		return p, fmt.Errorf("this node has no port %s any more: its file of ports was changed; delete the pod, so that it gets another", result.Device)
+	case result.AdminAccess != nil && *result.AdminAccess:
+		if isShare {
+			p = share.Base
+		}
+		return beside(claim, result, p)
+	case isShare:
+		return share.part(result, held, more)
+	}
+	return p, nil
+}
+
+// beside is what a claim with admin access gets of a device: a port like it, for measuring. Whoever has the
+// device keeps it.
+func beside(claim *resource.ResourceClaim, result resource.DeviceRequestAllocationResult, p port.Port) (port.Port, error) {
+	if p.IsFunction() || p.IsShared() {
+		return p, fmt.Errorf("port %s: admin access takes a port from nobody, and one of %s has no room for another user: ask without adminAccess, for a port of your own",
+			result.Device, p.Tier)
+	}
+	p.Name = port.NameFor(strings.Join([]string{string(claim.UID), result.Request, result.Device}, "/"))
+	p.Addresses, p.Mbit, p.PPS = nil, 0, 0
+	return p, nil
 }
 
 // podOf is the pod that a claim is for; nothing for one that several pods share.

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	listers "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 	"k8s.io/dynamic-resource-allocation/resourceslice"
@@ -41,6 +41,8 @@ type Service struct {
 	Switch string
 	// Kubelet is the kubelet's folder, and Runtime the socket by which the container runtime serves NRI.
 	Kubelet, Runtime string
+	// Dranet is the socket by which dranet asks what is known of its devices; empty for none.
+	Dranet string
 
 	steady Steady
 	// node is what was read of the host last, at a time.
@@ -51,6 +53,11 @@ type Service struct {
 	last     string
 	// looked is when the switches of others were looked at last, and what they said.
 	looked map[string]looked
+	// others has the slices of the node, offered what was said last of what they offer, and known what dranet is
+	// told.
+	others  listers.ResourceSliceLister
+	offered string
+	known   atomic.Pointer[known]
 }
 
 // lookAgain is how often the file of ports and the switch are looked at, and readAgain how often the
@@ -94,8 +101,14 @@ func (s *Service) Run(ctx context.Context) error {
 		Sandboxes{Keeper: s.Driver.Keeper, Attached: s.attached}.Serve(ctx, s.Runtime)
 	}()
 	defer func() { <-served }()
-	s.follow(ctx, helper)
-	return nil
+	if s.Dranet != "" {
+		wait, err := s.serveDranet(ctx)
+		if err != nil {
+			return err
+		}
+		defer wait()
+	}
+	return s.follow(ctx, helper)
 }
 
 // sweep removes what killed calls and earlier boots have left, and makes anew what others have removed. Claims
@@ -104,7 +117,7 @@ func (s *Service) sweep(ctx context.Context) {
 	inv := *s.Driver.inventory.Load()
 	err := errors.Join(
 		s.Driver.Keeper.Sweep(ctx), // where the switch is not there yet, its start is followed by another
-		s.Driver.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports))))
+		s.Driver.Keeper.Forgotten(ctx, inv.all()))
 	if err != nil && ctx.Err() == nil {
 		slog.Warn("check the ports", "error", err)
 	}
@@ -119,7 +132,15 @@ func (s *Service) attached(ctx context.Context, held []port.Held) error {
 }
 
 // follow publishes what the node has, whenever it changes.
-func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) {
+func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) error {
+	lister, others, err := s.watchOthers(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	s.others = lister
 	cards, figures := discovery.Links(ctx), s.figures(ctx)
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -130,7 +151,7 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) {
 			err = s.publish(ctx, helper)
 		}
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 		if now := fmt.Sprint(err); err != nil && now != said {
 			slog.Error("publish the ports", "error", err)
@@ -138,9 +159,10 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) {
 		said = fmt.Sprint(err)
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-cards:
 			s.node = nil
+		case <-others:
 		case <-figures:
 		case <-tick.C:
 		}
@@ -210,14 +232,19 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 	if err == nil {
 		latencies = Latencies(object.Figures, time.Now(), s.steady)
 	}
-	inv := s.serving(ctx, *s.Driver.inventory.Load())
+	whole := *s.Driver.inventory.Load()
+	s.known.Store(&known{node: s.node, inv: whole, latencies: latencies})
+	inv, err := s.without(s.serving(ctx, whole))
+	if err != nil {
+		return err
+	}
 	pool, missing := Pool(inv, s.node, latencies)
 	text, err := json.Marshal(pool)
 	if now := string(text); err != nil || now == s.last {
 		return err
 	}
-	for _, parent := range missing {
-		slog.Warn("ports are left out, as the node has no such device", "parent", parent)
+	for _, lacks := range missing {
+		slog.Warn("ports are left out, as the node lacks what they need", "lacks", lacks)
 	}
 	err = helper.PublishResources(ctx, resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{s.Driver.Node: pool}})
 	if err == nil {

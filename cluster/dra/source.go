@@ -3,6 +3,7 @@ package dra
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,26 @@ type Source struct {
 	Northbound string `json:"northbound,omitempty"`
 	// CPUs are where a switch polls; none is wherever the kernel has it run.
 	CPUs []int `json:"cpus,omitempty"`
+	// Mbit is what each port takes of its parent's bandwidth, in Mbit/s; 0 if nobody counts that.
+	Mbit int64 `json:"mbit,omitempty"`
+	// Shared makes one device of all ports. Each claim says how much of that it takes, and Count is how many
+	// may have some of it.
+	Shared *Capacity `json:"shared,omitempty"`
+}
+
+// Link is what the ports of a parent may take of it together.
+type Link struct {
+	Parent string `json:"parent"`
+	// Mbit is in Mbit/s; a card that no link names has its speed.
+	Mbit int64 `json:"mbit"`
+	// Nodes have it; none named is all.
+	Nodes []string `json:"nodes,omitempty"`
+}
+
+// Sources is what a file of ports says.
+type Sources struct {
+	Ports []Source `json:"ports"`
+	Links []Link   `json:"links,omitempty"`
 }
 
 // MaxPorts is how many ports one source may have on a node: more than any card has functions.
@@ -48,41 +69,57 @@ const MaxPorts = 1024
 type Inventory struct {
 	// Ports by their names.
 	Ports map[string]port.Port
+	// Shares by the names of their devices.
+	Shares map[string]Share
+	// Links has what the ports of a parent may take together, in Mbit/s, where the file says so.
+	Links map[string]int64
 	// Switch is true if some of them are of the node's switch, which polls on CPUs.
 	Switch bool
 	CPUs   []int
 }
 
 // ReadSources reads a file of ports.
-func ReadSources(text []byte) ([]Source, error) {
-	var file struct {
-		Ports []Source `json:"ports"`
-	}
+func ReadSources(text []byte) (file Sources, err error) {
 	if err := yaml.UnmarshalStrict(text, &file); err != nil {
-		return nil, exit.Wrongf("the file of ports: %w", err)
+		return file, exit.Wrongf("the file of ports: %w", err)
 	}
-	return file.Ports, nil
+	return file, nil
 }
 
 // InventoryOf is what a node has by the sources. socket is the control socket of its switch.
-func InventoryOf(sources []Source, node, socket string) (Inventory, error) {
-	all := Inventory{Ports: map[string]port.Port{}}
-	for i, s := range sources {
-		if len(s.Nodes) > 0 && !slices.Contains(s.Nodes, node) {
+func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
+	all := Inventory{Ports: map[string]port.Port{}, Shares: map[string]Share{}, Links: map[string]int64{}}
+	for i, l := range sources.Links {
+		if !has(l.Nodes, node) {
+			continue
+		}
+		if _, twice := all.Links[l.Parent]; twice || l.Parent == "" || l.Mbit < 1 {
+			return all, exit.Wrongf("the file of ports, link %d: give each parent once, with 1 Mbit/s or more (%q, %d)", i+1, l.Parent, l.Mbit)
+		}
+		all.Links[l.Parent] = l.Mbit
+	}
+	for i, s := range sources.Ports {
+		if !has(s.Nodes, node) {
 			continue
 		}
 		if err := all.add(s, socket); err != nil {
 			return all, exit.Wrongf("the file of ports, entry %d: %w", i+1, err)
 		}
 	}
+	if err := all.checkLinks(); err != nil {
+		return all, exit.Wrongf("the file of ports: %w", err)
+	}
 	return all, nil
 }
+
+// has tells whether a node is among those that are named; none named is all.
+func has(nodes []string, node string) bool { return len(nodes) == 0 || slices.Contains(nodes, node) }
 
 func (all *Inventory) add(s Source, socket string) error {
 	if s.Count < 1 || s.Count > MaxPorts {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
-	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver}
+	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver, Mbit: s.Mbit}
 	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !base.InOVS() && s.Parent != "" {
 		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory no parent: leave them out", s.Tier)
 	}
@@ -116,6 +153,9 @@ func (all *Inventory) add(s Source, socket string) error {
 		base.Parent, base.Socket = port.SwitchParent, socket
 		all.Switch, all.CPUs = true, s.CPUs
 	}
+	if s.Shared != nil {
+		return all.addShare(s, base)
+	}
 	address := s.Addresses.Addr()
 	for i := range s.Count {
 		p := base
@@ -133,7 +173,7 @@ func (all *Inventory) add(s Source, socket string) error {
 		if err := p.Check(); err != nil {
 			return err
 		}
-		if _, twice := all.Ports[p.Name]; twice {
+		if all.knows(p.Name) {
 			return fmt.Errorf("there is a port %s already: give the ports of %s in one entry", p.Name, s.Parent)
 		}
 		all.Ports[p.Name] = p
@@ -143,11 +183,25 @@ func (all *Inventory) add(s Source, socket string) error {
 
 // without is what is left to give without some of the ports.
 func (all Inventory) without(some func(port.Port) bool) Inventory {
-	rest := Inventory{Ports: map[string]port.Port{}}
-	for name, p := range all.Ports {
-		if !some(p) {
-			rest.Ports[name] = p
-		}
-	}
+	rest := all
+	rest.Ports, rest.Shares = maps.Clone(all.Ports), maps.Clone(all.Shares)
+	maps.DeleteFunc(rest.Ports, func(_ string, p port.Port) bool { return some(p) })
+	maps.DeleteFunc(rest.Shares, func(_ string, s Share) bool { return some(s.Base) })
 	return rest
+}
+
+// knows tells whether a device has a name already.
+func (all Inventory) knows(name string) bool {
+	_, port := all.Ports[name]
+	_, share := all.Shares[name]
+	return port || share
+}
+
+// all are the ports, and what those of each share are like.
+func (all Inventory) all() []port.Port {
+	list := slices.Collect(maps.Values(all.Ports))
+	for _, s := range all.Shares {
+		list = append(list, s.Base)
+	}
+	return list
 }

@@ -56,6 +56,10 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 		p.Northbound != "tcp:10.0.0.1:6641" || p.MTU != port.OverlayMTU || p.Addresses[0].String() != "10.9.0.1/24" {
 		t.Errorf("of OVN: %+v, %v", overlay, err)
 	}
+	joined, err := inventory(t, "ports: [{tier: xdp, parent: fast, count: 2, addresses: 10.9.0.1/24}]", "n1")
+	if p := joined.Ports["xdp-fast-2"]; err != nil || p.Parent != "fast" || p.Addresses[0].String() != "10.9.0.2/24" || p.OnDevice() {
+		t.Errorf("of XDP programs: %+v, %v", joined, err)
+	}
 	functions, err := inventory(t, "ports: [{tier: sriov, parent: eth0, count: 2, vlan: 7}]", "n1")
 	if p := functions.Ports["sriov-eth0-2"]; err != nil || p.Function != 1 || p.VLAN != 7 {
 		t.Errorf("of functions: %+v, %v", functions, err)
@@ -68,27 +72,38 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 
 func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 	for text, words := range map[string]string{
-		"ports: [{tier: macvlan, parent: eth0}]":                                                                   "give 1 to 1024",
-		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                 "a larger network",
-		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                  "adresses",
-		"ports: [{tier: macvlan, count: 1}]":                                                                       "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                        "choose one of bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch",
-		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                              "one switch",
-		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                           "no parent",
-		"ports: [{tier: ovs-dpdk, count: 1}]":                                                                      "a bridge of Open vSwitch",
-		"ports: [{tier: switch, count: 1, database: /x}]":                                                          "only Open vSwitch has one",
-		"ports: [{tier: ovn, count: 1}]":                                                                           "the name of a logical switch of OVN",
-		"ports: [{tier: ovn, parent: lan, count: 1, northbound: 10.0.0.1}]":                                        "or tcp:HOST:6641",
-		"ports: [{tier: macvlan, parent: eth0, count: 1, northbound: unix:/x}]":                                    "only OVN has such a database",
-		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                              "leave the mtu out",
-		"ports: [{tier: sriov, parent: eth0, count: 1, vlan: 4095}]":                                               "one of 1 to 4094",
-		"ports: [{tier: sriov, parent: eth0, count: 1, driver: uio_pci_generic}]":                                  "may have vfio-pci",
-		"ports: [{tier: sriov, parent: eth0, count: 1, driver: vfio-pci, mtu: 9000}]":                              "leave them out",
-		"ports: [{tier: macvlan, parent: eth0, count: 1, vlan: 7}]":                                                "only virtual functions of a card",
-		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                              "only a switch has cpus",
-		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                              "only a switch has cpus",
-		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                "in one entry",
-		"ports: [{tier: macvlan, parent: eth.0, count: 1}, {tier: macvlan, parent: eth-0, count: 1, mtu: 100000}]": "MTU of 100000",
+		"ports: [{tier: macvlan, parent: eth0}]":                                                                                    "give 1 to 1024",
+		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                                  "a larger network",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                                   "adresses",
+		"ports: [{tier: macvlan, count: 1}]":                                                                                        "give the name of a network card",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                                         "choose one of bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch, xdp",
+		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                                               "one switch",
+		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                                            "no parent",
+		"ports: [{tier: sriov, parent: eth0, count: 1, shared: {mbit: 1}}]":                                                         "leave shared out",
+		"ports: [{tier: bridge, parent: br0, count: 1, shared: {}}]":                                                                "as mbit or pps or both",
+		"ports: [{tier: bridge, parent: br0, count: 1, mbit: 5, shared: {pps: 1}}]":                                                 "leave mbit out",
+		"ports: [{tier: bridge, parent: br0, count: 3, addresses: 10.0.0.2/30, shared: {pps: 1}}]":                                  "a larger network",
+		"ports: [{tier: bridge, parent: br0, count: 1, shared: {pps: 1}}, {tier: bridge, parent: br0, count: 1, shared: {pps: 1}}]": "in one entry",
+		"ports: [{tier: bridge, parent: br0, count: 1, mbit: 5}, {tier: macvlan, parent: br0, count: 1, shared: {mbit: 5}}]":        "use one of them",
+		"ports: [{tier: bridge, parent: br0, count: 1, mbit: -5}]":                                                                  "give 1 or more",
+		"{links: [{parent: br0, mbit: 4}], ports: [{tier: bridge, parent: br0, count: 1, mbit: 5}]}":                                "together have 4",
+		"{links: [{parent: br0}], ports: []}":                                                                                       "with 1 Mbit/s or more",
+		"ports: [{tier: bridge, parent: br.0, count: 1, mbit: 5}, {tier: macvlan, parent: br-0, count: 1, mbit: 5}]":                "alike in Kubernetes' names",
+		"ports: [{tier: xdp, count: 1}]":                                                                                            "the name of a switch of XDP programs",
+		"ports: [{tier: ovs-dpdk, count: 1}]":                                                                                       "a bridge of Open vSwitch",
+		"ports: [{tier: switch, count: 1, database: /x}]":                                                                           "only Open vSwitch has one",
+		"ports: [{tier: ovn, count: 1}]":                                                                                            "the name of a logical switch of OVN",
+		"ports: [{tier: ovn, parent: lan, count: 1, northbound: 10.0.0.1}]":                                                         "or tcp:HOST:6641",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, northbound: unix:/x}]":                                                     "only OVN has such a database",
+		"ports: [{tier: memif, count: 1, mtu: 9000}]":                                                                               "leave the mtu out",
+		"ports: [{tier: sriov, parent: eth0, count: 1, vlan: 4095}]":                                                                "one of 1 to 4094",
+		"ports: [{tier: sriov, parent: eth0, count: 1, driver: uio_pci_generic}]":                                                   "may have vfio-pci",
+		"ports: [{tier: sriov, parent: eth0, count: 1, driver: vfio-pci, mtu: 9000}]":                                               "leave them out",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, vlan: 7}]":                                                                 "only virtual functions of a card",
+		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                                               "only a switch has cpus",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                                               "only a switch has cpus",
+		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                                 "in one entry",
+		"ports: [{tier: macvlan, parent: eth.0, count: 1}, {tier: macvlan, parent: eth-0, count: 1, mtu: 100000}]":                  "MTU of 100000",
 	} {
 		_, err := inventory(t, text, "n1")
 		if err == nil || !strings.Contains(err.Error(), words) || exit.Code(err) != exit.Wrong {
@@ -99,6 +114,7 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 
 func FuzzSources(f *testing.F) {
 	f.Add([]byte(example))
+	f.Add([]byte("{links: [{parent: br0, mbit: 4}], ports: [{tier: bridge, parent: br0, count: 1, mbit: 4}, {tier: switch, count: 2, shared: {pps: 5}}]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		sources, err := ReadSources(text)
 		if err != nil {
@@ -111,6 +127,11 @@ func FuzzSources(f *testing.F) {
 		for name, p := range all.Ports {
 			if p.Name != name || p.Check() != nil {
 				t.Errorf("%s: %+v passes", name, p)
+			}
+		}
+		for name, s := range all.Shares {
+			if s.Base.Name != name || s.named("00000000-0000").Check() != nil || s.Count < 1 {
+				t.Errorf("%s: %+v passes", name, s)
 			}
 		}
 	})

@@ -21,7 +21,10 @@ func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []po
 	}
 	status := apply.ResourceClaimStatus()
 	for _, h := range held {
-		device := apply.AllocatedDeviceStatus().WithDriver(DriverName).WithPool(node).WithDevice(h.Port.Name)
+		device := apply.AllocatedDeviceStatus().WithDriver(DriverName).WithPool(node).WithDevice(deviceOf(h))
+		if h.Share != "" {
+			device.WithShareID(h.Share)
+		}
 		if h.Port.HasInterface() {
 			network := apply.NetworkDeviceData().WithInterfaceName(h.Interface).WithHardwareAddress(h.MAC)
 			for _, a := range h.All() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
@@ -34,6 +35,10 @@ type Request struct {
 	// Count is of how many devices; 0 for all that suit.
 	Count     int64    `json:"count,omitempty"`
 	Selectors []string `json:"selectors,omitempty"`
+	// Capacity is what it wants each device to have, or its part of one.
+	Capacity map[string]string `json:"capacity,omitempty"`
+	// Admin is true if it takes no device from others.
+	Admin bool `json:"adminAccess,omitempty"`
 	// Allocated are the devices that it has got.
 	Allocated []Allocated `json:"allocated,omitempty"`
 	// Problem is why it cannot be told what nodes have for it.
@@ -48,6 +53,8 @@ type Allocated struct {
 	Node   string `json:"node,omitempty"`
 	Driver string `json:"driver"`
 	Device string `json:"device"`
+	// Consumed is its part of a device that several share.
+	Consumed map[string]string `json:"consumed,omitempty"`
 }
 
 // claims explains the pod's claims.
@@ -96,19 +103,37 @@ func (c Cluster) claim(name, object string, have stock) Claim {
 // requestsOf are what a claim asks for, with each alternative.
 func requestsOf(claim *resourcev1.ResourceClaim) []Request {
 	var all []Request
-	add := func(name, class string, mode resourcev1.DeviceAllocationMode, count int64, selectors []resourcev1.DeviceSelector) {
-		if mode == resourcev1.DeviceAllocationModeAll {
-			count = 0
+	add := func(name string, e resourcev1.DeviceSubRequest, admin bool) {
+		r := Request{Name: name, Class: e.DeviceClassName, Count: e.Count, Selectors: expressions(e.Selectors), Admin: admin}
+		if e.AllocationMode == resourcev1.DeviceAllocationModeAll {
+			r.Count = 0
 		}
-		all = append(all, Request{Name: name, Class: class, Count: count, Selectors: expressions(selectors)})
+		if e.Capacity != nil {
+			r.Capacity = texts(e.Capacity.Requests)
+		}
+		all = append(all, r)
 	}
 	for _, r := range claim.Spec.Devices.Requests {
 		if e := r.Exactly; e != nil {
-			add(r.Name, e.DeviceClassName, e.AllocationMode, e.Count, e.Selectors)
+			add(r.Name, resourcev1.DeviceSubRequest{
+				DeviceClassName: e.DeviceClassName, AllocationMode: e.AllocationMode, Count: e.Count, Selectors: e.Selectors, Capacity: e.Capacity,
+			}, e.AdminAccess != nil && *e.AdminAccess)
 		}
 		for _, e := range r.FirstAvailable {
-			add(r.Name+"/"+e.Name, e.DeviceClassName, e.AllocationMode, e.Count, e.Selectors)
+			add(r.Name+"/"+e.Name, e, false)
 		}
+	}
+	return all
+}
+
+// texts are amounts as Kubernetes writes them.
+func texts(amounts map[resourcev1.QualifiedName]resource.Quantity) map[string]string {
+	var all map[string]string
+	for name, amount := range amounts {
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[string(name)] = amount.String()
 	}
 	return all
 }

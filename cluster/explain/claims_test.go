@@ -9,7 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -133,6 +135,75 @@ there is none of this name: make it, or give the pod another
 	if want := `{"node":"n1","devices":4,"taken":2,"takenBy":["claim default/of-nobody","default/a"],"suit":0,` +
 		`"unsuited":[{"selector":"device.attributes[\"nines.dev\"].?p9999Ns.orValue(1000000000) \u003c= 100000","lacks":{"nines.dev/p9999Ns":1},"other":1}]}`; err != nil || string(text) != want {
 		t.Errorf("as JSON it is\n%s, %v", text, err)
+	}
+}
+
+// TestWhatIsShortIsTold: of a device that several share, and of what devices draw from together.
+func TestWhatIsShortIsTold(t *testing.T) {
+	amounts := func(mbit string) map[resourcev1.QualifiedName]resource.Quantity {
+		return map[resourcev1.QualifiedName]resource.Quantity{"nines.dev/mbit": resource.MustParse(mbit)}
+	}
+	yes, gone := true, "of-p"
+	n1, n2 := offers("n1", "bridge", 0), offers("n2", "macvlan", 0, 0, 0)
+	half := resource.MustParse("500")
+	n1.Spec.Devices[0].AllowMultipleAllocations = &yes
+	n1.Spec.Devices[0].Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{
+		"nines.dev/mbit": {Value: resource.MustParse("1k"), RequestPolicy: &resourcev1.CapacityRequestPolicy{Default: &half}},
+	}
+	sets := offers("n2", "macvlan")
+	sets.Spec.SharedCounters = []resourcev1.CounterSet{{Name: "link-eth0", Counters: map[string]resourcev1.Counter{"mbit": {Value: resource.MustParse("1000")}}}}
+	for i := range n2.Spec.Devices {
+		d := &n2.Spec.Devices[i]
+		d.Capacity = map[resourcev1.QualifiedName]resourcev1.DeviceCapacity{"nines.dev/mbit": {Value: resource.MustParse("600")}}
+		d.ConsumesCounters = []resourcev1.DeviceCounterConsumption{{CounterSet: "link-eth0", Counters: map[string]resourcev1.Counter{"mbit": {Value: resource.MustParse("600")}}}}
+	}
+	for what, wanted := range map[string]struct {
+		request resourcev1.ExactDeviceRequest
+		says    string
+	}{
+		"a part": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amounts("400")}}, `with 400 nines.dev/mbit
+node devices taken suit what stands in the way
+n2 3 1 0 1 taken by default/b; 2 take 600 mbit of link-eth0, of which 400 of 1k is free: the rest has default/b
+n1 1 0 0 1 takes 400 nines.dev/mbit of bridge-1, of which 300 of 1k is free: the rest has default/a`},
+		"the default": {resourcev1.ExactDeviceRequest{}, `n1 1 0 0 1 takes 500 nines.dev/mbit of bridge-1, of which`},
+		"too much": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amounts("700")}}, "2 with 600 of nines.dev/mbit, and the request is for 700"},
+		"what none has": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{
+			"nines.dev/pps": half,
+		}}}, "1 without nines.dev/pps"},
+		"to administer": {resourcev1.ExactDeviceRequest{AdminAccess: &yes}, `with admin access: it takes no device from others
+node devices taken suit what stands in the way
+n2 3 0 3
+n1 1 0 1`},
+	} {
+		p := pod(nil, "1")
+		p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "net", ResourceClaimName: &gone}}
+		wanted.request.DeviceClassName, wanted.request.Count = "any", 1
+		report := Of(Cluster{Now: now, Pod: p, Nodes: []corev1.Node{node("n1"), node("n2")}, Devices: Devices{
+			Classes: []resourcev1.DeviceClass{{ObjectMeta: metav1.ObjectMeta{Name: "any"}}},
+			Slices:  []resourcev1.ResourceSlice{n1, n2, sets},
+			Claims: []resourcev1.ResourceClaim{
+				claim(gone, func(c *resourcev1.ResourceClaim) {
+					c.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &wanted.request}}
+				}),
+				claim("of-a", func(c *resourcev1.ResourceClaim) {
+					has(c, "r", "n1", "bridge-1", "a")
+					c.Status.Allocation.Devices.Results[0].ShareID = new(types.UID)
+					c.Status.Allocation.Devices.Results[0].ConsumedCapacity = amounts("700")
+				}),
+				claim("of-b", func(c *resourcev1.ResourceClaim) { has(c, "r", "n2", "macvlan-2", "b") }),
+				claim("of-m", func(c *resourcev1.ResourceClaim) {
+					has(c, "r", "n2", "macvlan-1", "meter")
+					c.Status.Allocation.Devices.Results[0].AdminAccess = &yes
+				}),
+			},
+		}})
+		var out bytes.Buffer
+		if err := report.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(wanted.says), " ")) {
+			t.Errorf("%s: it says\n%s", what, out.String())
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type Supply struct {
 	Suit    int      `json:"suit"`
 	// Unsuited says of the others which selectors of the request leave them out.
 	Unsuited []Unsuited `json:"unsuited,omitempty"`
+	// Short says what too little is left of, for devices that would suit.
+	Short []Shortage `json:"short,omitempty"`
 }
 
 // Unsuited are devices that a selector leaves out. Each Lacks attributes that it asks for, counted by their
@@ -42,17 +44,23 @@ type stock struct {
 	// taken has the pods with a device, by its name.
 	taken   map[string][]string
 	classes map[string]*resourcev1.DeviceClass
+	// parts are those that claims have of a device that several share, by its name, and counters what is left of
+	// those that devices of a pool draw from, by POOL/SET.
+	parts    map[string]*left
+	counters map[string]*left
 }
 
 // device is a device of a node.
 type device struct {
 	// name is DRIVER/POOL/DEVICE.
 	name, driver, node string
+	// pool is DRIVER/POOL.
+	pool string
 	*resourcev1.Device
 }
 
 func stockOf(from Devices) stock {
-	s := stock{taken: map[string][]string{}, classes: map[string]*resourcev1.DeviceClass{}}
+	s := stock{taken: map[string][]string{}, classes: map[string]*resourcev1.DeviceClass{}, parts: map[string]*left{}, counters: map[string]*left{}}
 	for i := range from.Classes {
 		s.classes[from.Classes[i].Name] = &from.Classes[i]
 	}
@@ -68,13 +76,16 @@ func stockOf(from Devices) stock {
 		if slice.Spec.Pool.Generation < newest[pool(slice)] {
 			continue
 		}
+		for _, set := range slice.Spec.SharedCounters {
+			s.counters[pool(slice)+"/"+set.Name] = leftOf(set.Counters)
+		}
 		node := ""
 		if slice.Spec.NodeName != nil {
 			node = *slice.Spec.NodeName
 		}
 		for j := range slice.Spec.Devices {
 			d := &slice.Spec.Devices[j]
-			s.devices = append(s.devices, device{name: pool(slice) + "/" + d.Name, driver: slice.Spec.Driver, node: node, Device: d})
+			s.devices = append(s.devices, device{name: pool(slice) + "/" + d.Name, driver: slice.Spec.Driver, node: node, pool: pool(slice), Device: d})
 		}
 	}
 	for i := range from.Claims {
@@ -82,6 +93,7 @@ func stockOf(from Devices) stock {
 			s.taken[name] = append(s.taken[name], holders(&from.Claims[i])...)
 		}
 	}
+	s.count(from.Claims)
 	return s
 }
 
@@ -103,7 +115,7 @@ func (s stock) allocated(claim *resourcev1.ResourceClaim, request string) (list 
 		if r.Request != request {
 			continue
 		}
-		one := Allocated{Driver: r.Driver, Device: r.Device}
+		one := Allocated{Driver: r.Driver, Device: r.Device, Consumed: texts(r.ConsumedCapacity)}
 		name := r.Driver + "/" + r.Pool + "/" + r.Device
 		if at := slices.IndexFunc(s.devices, func(d device) bool { return d.name == name }); at >= 0 {
 			one.Node = s.devices[at].node
@@ -141,7 +153,13 @@ func (s stock) explain(r *Request, nodes []corev1.Node) {
 		if rows[d.node] == nil {
 			rows[d.node] = &Supply{Node: d.node}
 		}
-		rows[d.node].add(d, wanted, s.taken[d.name])
+		takenBy := s.taken[d.name]
+		if r.Admin {
+			takenBy = nil
+		}
+		if rows[d.node].add(d, wanted, takenBy) {
+			rows[d.node].weigh(s.shortages(d, r))
+		}
 	}
 	for _, row := range rows {
 		slices.Sort(row.TakenBy)
@@ -153,13 +171,13 @@ func (s stock) explain(r *Request, nodes []corev1.Node) {
 	})
 }
 
-// add counts a device of the request's class.
-func (row *Supply) add(d device, wanted []selector, takenBy []string) {
+// add counts a device of the request's class, and tells whether its attributes suit and nobody has it.
+func (row *Supply) add(d device, wanted []selector, takenBy []string) bool {
 	row.Devices++
 	if len(takenBy) > 0 {
 		row.Taken++
 		row.TakenBy = append(row.TakenBy, takenBy...)
-		return
+		return false
 	}
 	suits := true
 	for _, s := range wanted {
@@ -168,9 +186,7 @@ func (row *Supply) add(d device, wanted []selector, takenBy []string) {
 			row.leaveOut(d, s)
 		}
 	}
-	if suits {
-		row.Suit++
-	}
+	return suits
 }
 
 // leaveOut counts a device that a selector leaves out.

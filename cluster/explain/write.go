@@ -138,8 +138,18 @@ func (r *Request) write(out io.Writer) error {
 	for _, s := range r.Selectors {
 		fmt.Fprintf(out, "  where %s\n", terminal.Plain(s))
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Capacity)) {
+		fmt.Fprintf(out, "  with %s %s\n", r.Capacity[name], name)
+	}
+	if r.Admin {
+		fmt.Fprintln(out, "  with admin access: it takes no device from others")
+	}
 	for _, a := range r.Allocated {
-		fmt.Fprintf(out, "  it has %s%s\n", a.Device, of(a.Node))
+		part := ""
+		for _, name := range slices.Sorted(maps.Keys(a.Consumed)) {
+			part += ", " + a.Consumed[name] + " " + name
+		}
+		fmt.Fprintf(out, "  it has %s%s%s\n", a.Device, of(a.Node), part)
 	}
 	if r.Problem != "" {
 		fmt.Fprintf(out, "  %s\n", terminal.PlainLines(r.Problem))
@@ -177,12 +187,7 @@ func (n *Supply) words(selectors []string) string {
 	}
 	var parts []string
 	if n.Taken > 0 {
-		by := n.TakenBy[:min(len(n.TakenBy), mostPods)]
-		part := fmt.Sprintf("%d taken by %s", n.Taken, strings.Join(by, ", "))
-		if more := len(n.TakenBy) - len(by); more > 0 {
-			part += fmt.Sprintf(" and %d more", more)
-		}
-		parts = append(parts, part)
+		parts = append(parts, fmt.Sprintf("%d taken by %s", n.Taken, some(n.TakenBy)))
 	}
 	for _, u := range n.Unsuited {
 		by := ""
@@ -195,6 +200,9 @@ func (n *Supply) words(selectors []string) string {
 		if u.Other > 0 {
 			parts = append(parts, fmt.Sprintf("%s%d with other values", by, u.Other))
 		}
+	}
+	for _, s := range n.Short {
+		parts = append(parts, s.words())
 	}
 	return strings.Join(parts, "; ")
 }

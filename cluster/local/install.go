@@ -74,7 +74,7 @@ func readPorts(path string, layout Layout) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(sources) == 0 {
+	if len(sources.Ports) == 0 {
 		return nil, exit.Wrongf("it has no ports; docs/cluster-ports.md says how to write it")
 	}
 	var names []string
@@ -84,12 +84,25 @@ func readPorts(path string, layout Layout) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for i, s := range sources {
-		for _, n := range s.Nodes {
-			if !slices.Contains(names, n) {
-				return nil, exit.Wrongf("entry %d: this cluster has no node %s; it has %s", i+1, n, strings.Join(names, ", "))
-			}
+	for i, s := range sources.Ports {
+		if err := known(s.Nodes, names); err != nil {
+			return nil, exit.Wrongf("entry %d: %w", i+1, err)
+		}
+	}
+	for i, l := range sources.Links {
+		if err := known(l.Nodes, names); err != nil {
+			return nil, exit.Wrongf("link %d: %w", i+1, err)
 		}
 	}
 	return text, nil
+}
+
+// known fails if a node is not one of the cluster's.
+func known(nodes, names []string) error {
+	for _, n := range nodes {
+		if !slices.Contains(names, n) {
+			return fmt.Errorf("this cluster has no node %s; it has %s", n, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ const overlayPorts = `
   - {tier: ovn, parent: lan, count: 2, nodes: [n2], addresses: 10.88.0.21/24, northbound: "tcp:%[1]s:6641"}
 `
 
-// withOverlay is a file of ports with those of an overlay, too.
+// withOverlay is a file of ports with those of an overlay, and those that are counted, too.
 func withOverlay(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -27,7 +27,8 @@ func withOverlay(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "ports.yaml")
-	if err := os.WriteFile(path, fmt.Appendf(text, overlayPorts, central(t)), 0o600); err != nil {
+	text = append(fmt.Appendf(text, overlayPorts, central(t)), countedPorts...)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -47,6 +47,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.reaches(t, "a", "b", "fast0")
 		c.gone("a", "b")
 	})
+	t.Run("OverXDP", func(t *testing.T) { c.overXDP(t) })
 	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
 	t.Run("AnExperiment", func(t *testing.T) { c.anExperiment(t) })
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
@@ -71,6 +72,11 @@ func TestPodsHavePorts(t *testing.T) {
 		c.event("sender", "PortAttached")
 	})
 	t.Run("ByLatency", func(t *testing.T) { c.byLatency(t) })
+	t.Run("ByBandwidth", func(t *testing.T) { c.byBandwidth(t) })
+	t.Run("BesideAnother", func(t *testing.T) {
+		c.gone("one", "other", "late")
+		c.beside(t)
+	})
 	t.Run("Killed", func(t *testing.T) {
 		c.roundOfPods(t, "k", 12)
 		c.whole(t)

@@ -96,6 +96,9 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	if err == nil {
 		err = s.configure(ctx, pod, device)
 	}
+	if ready := kinds[held.Port.Tier].ready; err == nil && ready != nil {
+		err = ready(s, pod)
+	}
 	if err == nil {
 		held.Namespace, held.Cookie = path, cookie
 		held.Size = device.Attrs().MTU

@@ -53,6 +53,9 @@ func (p Port) Available(ctx context.Context) error {
 		_, _, err := p.function()
 		return err
 	}
+	if !p.OnDevice() {
+		return nil
+	}
 	if _, err := netlink.LinkByName(p.Parent); err != nil {
 		return fmt.Errorf("the node has no %s (%s): %w", p.Parent, kinds[p.Tier].parent, err)
 	}

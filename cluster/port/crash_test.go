@@ -32,6 +32,8 @@ func killedOrder(tier spec.LinkKind, overlay string) Order {
 	switch tier {
 	case spec.LinkMemif:
 		o.Port, o.Interface, o.Mount = Port{Name: "memif-1", Tier: tier, Parent: MemoryParent}, "", "/run/x"
+	case spec.LinkXDP:
+		o.Port = Port{Name: "xdp-1", Tier: tier, Parent: "fast"}
 	case spec.LinkOVN:
 		o.Port = Port{Name: "ovn-1", Tier: tier, Parent: "lan", Socket: databaseIn(overlay), Northbound: northboundIn(overlay)}
 	}
@@ -71,9 +73,9 @@ func TestAPortIsKilledAtEveryPoint(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build it with fault points: %v: %s", err, out)
 	}
-	for _, tier := range []spec.LinkKind{spec.LinkMacvlan, spec.LinkMemif} {
+	for tier, device := range map[spec.LinkKind]string{spec.LinkMacvlan: "net1 macvlan", spec.LinkXDP: "net1 veth", spec.LinkMemif: ""} {
 		t.Run(string(tier), func(t *testing.T) {
-			newMachine(t).killedAtEveryPoint(t, program, killedOrder(tier, ""), "net1 macvlan")
+			newMachine(t).killedAtEveryPoint(t, program, killedOrder(tier, ""), device)
 		})
 	}
 	t.Run(string(spec.LinkOVN), func(t *testing.T) {

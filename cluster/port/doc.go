@@ -1,7 +1,7 @@
 // Package port makes the ports that a node gives to pods, and takes them back.
 //
 // A port is one of a fixed number that a node has of a tier: a macvlan device on a card, an end of a
-// veth pair on a bridge or on a logical switch of OVN, a vhost-user socket of the node's switch, a folder
+// veth pair on a bridge, on a logical switch of OVN or in a switch of XDP programs, a vhost-user socket of the node's switch, a folder
 // for memif's sockets. A holder, which is a claim or a container, takes it; nobody else gets it until the
 // holder has given it back.
 //

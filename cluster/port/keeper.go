@@ -147,7 +147,7 @@ func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 }
 
 func (k Keeper) site(o Order, j *journal.Journal) site {
-	return site{Order: o, journal: j, sockets: k.SocketFolder(o.Port), mark: k.Folder}
+	return site{Order: o, journal: j, sockets: k.SocketFolder(o.Port), keeper: k, mark: k.Folder}
 }
 
 // clear removes what a killed Take, or an earlier boot, has left of a port, and returns who holds it;

@@ -157,6 +157,7 @@ func TestAPortIsTakenAttachedAndGivenBack(t *testing.T) {
 	for _, p := range []Port{
 		{Name: "m-1", Tier: spec.LinkMacvlan, Parent: "card"},
 		{Name: "b-1", Tier: spec.LinkBridge, Parent: "br", MTU: 1300},
+		{Name: "x-1", Tier: spec.LinkXDP, Parent: "fast", MTU: 3000},
 	} {
 		t.Run(string(p.Tier), func(t *testing.T) {
 			n, pod := newMachine(t), namespace(t)

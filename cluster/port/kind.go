@@ -21,6 +21,8 @@ type kind struct {
 	take func(context.Context, site, *Held) error
 	// device makes the port's device in a pod's namespace; nil for sockets.
 	device func(context.Context, site, *netns.Namespace) (netlink.Link, error)
+	// ready finishes the pod's device once it is up; nil where nothing is left to do.
+	ready func(site, *netns.Namespace) error
 	// restore makes anew what others have taken away of a port that is held; nil if nobody can.
 	restore func(context.Context, site, *Held) error
 	// await waits until packets pass, where a device alone does not say so; nil elsewhere.
@@ -33,6 +35,10 @@ type kind struct {
 	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, overlay for those
 	// of OVN's by it, and function for virtual functions of a card.
 	inSwitch, inOVS, overlay, function bool
+	// named is true where the parent is a name that the user chooses, and nothing that a node has. Then needs
+	// are the features of a host without which there are no such ports.
+	named bool
+	needs []string
 	// podListens is true for sockets that a pod makes, shared for those that several pods use.
 	podListens, shared bool
 }
@@ -40,7 +46,11 @@ type kind struct {
 var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
 	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface"},
-	spec.LinkSRIOV:   {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
+	spec.LinkXDP: {
+		parent: "a switch of XDP programs (any name)", device: addXDP, ready: readyXDP, restore: restoreXDP, inPod: "interface",
+		named: true, needs: spec.LinkXDP.Descriptor().Needs,
+	},
+	spec.LinkSRIOV: {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
 	spec.LinkOVN: {
 		parent: "a logical switch of OVN", take: takeLogical, device: addOverlay, restore: restoreLogical,
 		await: awaitOverlay, forgotten: forgottenLogical, inPod: "interface", inOVS: true, overlay: true,
@@ -64,12 +74,29 @@ func tierNames() string {
 	return strings.Join(list, ", ")
 }
 
+// Tiers of interfaces that somebody gives to pods whole: of a card, of a virtual function, and of a device of the
+// kernel's type.
+const (
+	CardTier     = spec.LinkPassthrough
+	FunctionTier = spec.LinkSRIOV
+)
+
+// TierOfType is empty for a type of which nothing is measured.
+func TierOfType(kernels string) spec.LinkKind {
+	if kind := spec.LinkKind(kernels); kind == spec.LinkMacvlan {
+		return kind
+	}
+	return ""
+}
+
 // site is where one port is made.
 type site struct {
 	Order
 	journal *journal.Journal
 	// sockets is the folder of its sockets.
 	sockets string
+	// keeper has the port and those beside it.
+	keeper Keeper
 	// mark tells this keeper's ports from those of others, where names do not.
 	mark string
 }

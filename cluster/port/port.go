@@ -20,7 +20,8 @@ type Port struct {
 	Name string `json:"name"`
 	// Tier is the link kind of nines that it is like; figures of the tier are the port's.
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is what it is made on: a network card, a bridge or a logical switch; SwitchParent or MemoryParent.
+	// Parent is what it is made on: a network card, a bridge or a logical switch; the name of a switch of XDP
+	// programs, which has the ports of that name; SwitchParent or MemoryParent.
 	Parent string `json:"parent"`
 	// Socket is the control socket of the switch, or that of Open vSwitch's database; empty for others.
 	Socket string `json:"socket,omitempty"`
@@ -37,6 +38,9 @@ type Port struct {
 	Driver spec.ProgramDriver `json:"driver,omitempty"`
 	// Addresses are those of whoever has the port and asks for no others.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	// Mbit and PPS are what it is promised of its parent, in Mbit/s and packets per second; 0 for no promise.
+	Mbit int64 `json:"mbit,omitempty"`
+	PPS  int64 `json:"pps,omitempty"`
 }
 
 // IsSocket is true for a port that is a folder with a socket, and no device.
@@ -58,7 +62,12 @@ func (p Port) InOVS() bool { return kinds[p.Tier].inOVS }
 func (p Port) InOverlay() bool { return kinds[p.Tier].overlay }
 
 // OnDevice is true for a port that is made on a network device of the node, its parent.
-func (p Port) OnDevice() bool { return kinds[p.Tier].device != nil && !p.InOverlay() }
+func (p Port) OnDevice() bool {
+	return kinds[p.Tier].device != nil && !p.InOverlay() && !kinds[p.Tier].named
+}
+
+// Needs are features of a host without which it has no such ports.
+func (p Port) Needs() []string { return kinds[p.Tier].needs }
 
 // NeedsClaim is true for a port that only a claim gives: what it is depends on more than CNI and device
 // plugins are told.
@@ -74,20 +83,27 @@ func (p Port) Place() string {
 
 // NumberedName is the name of one of the ports of the same tier and parent, which have numbers from 1: a DNS
 // label.
-func (p Port) NumberedName(number int) string {
-	name := string(p.Tier)
-	if !p.InSwitch() && !p.IsShared() {
-		name += "-" + strings.Trim(strings.Map(func(r rune) rune {
-			switch {
-			case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-				return r
-			case r >= 'A' && r <= 'Z':
-				return r - 'A' + 'a'
-			}
-			return '-'
-		}, p.Parent), "-")
+func (p Port) NumberedName(number int) string { return fmt.Sprintf("%s-%d", p.GroupName(), number) }
+
+// GroupName is the name of all ports of the same tier and parent.
+func (p Port) GroupName() string {
+	if p.InSwitch() || p.IsShared() {
+		return string(p.Tier)
 	}
-	return fmt.Sprintf("%s-%d", name, number)
+	return string(p.Tier) + "-" + p.ParentLabel()
+}
+
+// ParentLabel is the parent's name as a DNS label has it. Those of different parents may be the same.
+func (p Port) ParentLabel() string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, p.Parent), "-")
 }
 
 // FunctionOf is the number of the virtual function, from 0, that a port of that name is.
@@ -118,6 +134,10 @@ type Order struct {
 	Holder string `json:"holder"`
 	Pod    Pod    `json:"pod,omitzero"`
 	Port   Port   `json:"port"`
+	// Device is that of the cluster which the port is of, where it has another name: several have it, with the
+	// ID Share of this one's part, or with none where it only administers the device.
+	Device string `json:"device,omitempty"`
+	Share  string `json:"share,omitempty"`
 	// Claim and Request say what it was asked for by; empty where there are no claims.
 	Claim   string `json:"claim,omitempty"`
 	Request string `json:"request,omitempty"`

@@ -30,6 +30,9 @@ type Seen struct {
 	PCI string `json:"pci,omitempty"`
 	MAC string `json:"mac"`
 	MTU int    `json:"mtu,omitempty"`
+	// Mbit and PPS are what the port is promised of its link, in Mbit/s and packets per second.
+	Mbit int64 `json:"mbit,omitempty"`
+	PPS  int64 `json:"pps,omitempty"`
 }
 
 // Kind says what a port is in a pod.
@@ -44,7 +47,7 @@ func (p Port) Kind() string {
 func (h Held) Seen() Seen {
 	s := Seen{
 		Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
-		Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU,
+		Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU, Mbit: h.Port.Mbit, PPS: h.Port.PPS,
 	}
 	if h.Port.IsSocket() {
 		s.Socket, s.Listens = filepath.Join(h.Mount, SocketFile), h.Port.PodListens()

@@ -67,7 +67,7 @@ func (s site) openInSwitch(ctx context.Context, socket string) error {
 
 // frameBytes is the longest frame: the MTU, a head and an FCS.
 func (s site) frameBytes() int {
-	const standardMTU, headBytes = 1500, 18
+	const headBytes = 18
 	if s.Port.MTU == 0 {
 		return standardMTU + headBytes
 	}

@@ -143,13 +143,19 @@ func shared(claim *resourcev1.ResourceClaim, all []*resourcev1.ResourceClaim) (d
 	return "", nil
 }
 
+// AllocatedTo are the devices that a claim has for itself, or a share of, but not those that it only
+// administers.
+func AllocatedTo(claim *resourcev1.ResourceClaim) []resourcev1.DeviceRequestAllocationResult {
+	if claim.Status.Allocation == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(claim.Status.Allocation.Devices.Results), administers)
+}
+
 // DevicesOf are the devices that a claim has for itself, each as DRIVER/POOL/DEVICE.
 func DevicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
 	return func(yield func(string) bool) {
-		if claim.Status.Allocation == nil {
-			return
-		}
-		for _, result := range claim.Status.Allocation.Devices.Results {
+		for _, result := range AllocatedTo(claim) {
 			if isAlone(result) && !yield(result.Driver+"/"+result.Pool+"/"+result.Device) {
 				return
 			}
@@ -160,7 +166,11 @@ func DevicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
 // isAlone tells whether a claim has the device for itself: it does not only administer it, nor has it a
 // share of it.
 func isAlone(r resourcev1.DeviceRequestAllocationResult) bool {
-	return (r.AdminAccess == nil || !*r.AdminAccess) && r.ShareID == nil
+	return !administers(r) && r.ShareID == nil
+}
+
+func administers(r resourcev1.DeviceRequestAllocationResult) bool {
+	return r.AdminAccess != nil && *r.AdminAccess
 }
 
 // giveBack takes the claim's allocation back, unless another pod has it as well. What another claim has

@@ -57,7 +57,7 @@ func example(t *testing.T, file string, document []byte) {
 		t.Fatalf("%s: %v", file, err)
 	}
 	into := map[string]any{
-		"Pod": &corev1.Pod{}, "Deployment": &appsv1.Deployment{}, "NodeLatency": &v1alpha1.NodeLatency{},
+		"Namespace": &corev1.Namespace{}, "Pod": &corev1.Pod{}, "Deployment": &appsv1.Deployment{}, "NodeLatency": &v1alpha1.NodeLatency{},
 		"ResourceClaim": &resourcev1.ResourceClaim{}, "ResourceClaimTemplate": &resourcev1.ResourceClaimTemplate{}, "NetworkAttachmentDefinition": &attachment{},
 	}[kind.Kind]
 	if into == nil {

@@ -8,6 +8,7 @@
 #                                 nines-kube-…   Kubernetes' own programs in one
 #                                 nines-cluster-… what makes clusters, and runs in them
 #                                 beside-…       what others have on a cluster, for the long tests
+#                                 dranet-…       a driver that gives interfaces to pods, for the same
 #                                 set-…          one of each, as bin/cluster
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -96,6 +97,12 @@ build_beside() {
 	cd "$root"
 }
 
+build_dranet() {
+	cd cluster/dranet
+	"${go[@]}" build -ldflags '-s -w' -o "$1/" sigs.k8s.io/dranet/cmd/dranet
+	cd "$root"
+}
+
 join() {
 	local part
 	for part in "${parts[@]}"; do
@@ -120,12 +127,14 @@ build "${parts[3]}" build_cluster
 if [ -n "${NINES_LONG:-}" ]; then
 	parts+=("$(key beside cluster/beside/go.mod cluster/beside/go.sum)")
 	build "${parts[-1]}" build_beside
+	parts+=("$(key dranet cluster/dranet/go.mod cluster/dranet/go.sum)")
+	build "${parts[-1]}" build_dranet
 fi
 set=set-$(printf '%s\n' "${parts[@]}" | sha256sum | cut -c1-16)
 build "$set" join
 
 # What no checkout has used for longest goes.
-for name in containerd multus nines-kube nines-cluster beside set; do
+for name in containerd multus nines-kube nines-cluster beside dranet set; do
 	find "$cache" -maxdepth 1 -name "$name-[0-9a-f]*" -printf '%T@ %p\n' | sort -rn | tail -n "+$((keep + 1))" |
 		cut -d' ' -f2- | xargs -r rm -rf
 done

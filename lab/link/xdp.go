@@ -119,9 +119,7 @@ func (s *Site) learningSwitch(f *fabric, endpoints []plan.Endpoint, ports []netl
 			if err != nil {
 				return err
 			}
-			var key [8]byte
-			copy(key[:], mac)
-			if err := addresses.Put(key, index); err != nil {
+			if err := addresses.Put(addressKey(mac), index); err != nil {
 				return fmt.Errorf("add address %s to the switch: %w", mac, err)
 			}
 		}
@@ -132,6 +130,12 @@ func (s *Site) learningSwitch(f *fabric, endpoints []plan.Endpoint, ports []netl
 		}
 		return nil
 	})
+}
+
+// addressKey is an address as the switch looks it up.
+func addressKey(mac net.HardwareAddr) (key [8]byte) {
+	copy(key[:], mac)
+	return key
 }
 
 func load(name string, change func(*ebpf.CollectionSpec)) (*ebpf.Collection, error) {

@@ -14,6 +14,7 @@ type portsCall struct {
 	givenPorts
 	runtime string
 	cdi     string
+	dranet  string
 }
 
 func newPortsCommand() *cobra.Command {
@@ -37,6 +38,7 @@ nines-engine, which runs beside it as the DaemonSet nines-switch.`,
 	call.givenPorts.flags(c)
 	f.StringVar(&call.runtime, "nri", "/run/nri/nri.sock", "the socket by which the container runtime serves NRI")
 	f.StringVar(&call.cdi, "cdi", "/run/cdi", "the folder in which the container runtime looks for devices (CDI)")
+	f.StringVar(&call.dranet, "dranet", dra.DranetSocket, "the socket by which dranet asks what is known of its interfaces; empty for none")
 	return c
 }
 
@@ -55,6 +57,7 @@ func (p portsCall) run(ctx context.Context) error {
 	service := &dra.Service{
 		Driver: &dra.Driver{Node: p.node, Keeper: keeper, CDI: p.cdi, Exists: dra.ExistsIn(kube)},
 		Kube:   kube, Objects: objects, Sources: p.sources, Switch: p.control, Kubelet: p.kubelet, Runtime: p.runtime,
+		Dranet: p.dranet,
 	}
 	return service.Run(ctx)
 }

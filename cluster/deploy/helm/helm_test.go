@@ -390,6 +390,8 @@ func TestValuesThatAreWrongAreRefused(t *testing.T) {
 		"imagePullPolicy": {"imagePullPolicy": "Sometimes"},
 		"/ports/ports":    {"ports": map[string]any{"enabled": true}},
 		"tier":            {"ports": map[string]any{"ports": []any{map[string]any{"tier": "warp", "count": 1}}}},
+		"shared":          {"ports": map[string]any{"ports": []any{map[string]any{"tier": "switch", "count": 1, "shared": map[string]any{}}}}},
+		"links":           {"ports": map[string]any{"links": []any{map[string]any{"parent": "br0", "mbit": 0}}}},
 	} {
 		if _, err := render(t, "nines", values); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v: %v", values, err)

@@ -79,7 +79,7 @@ func portsConfigMap() []byte {
 kind: ConfigMap
 metadata: {name: nines-ports, namespace: {{ .Release.Namespace }}}
 data:
-  ports.yaml: {{ dict "ports" .Values.ports.ports | toJson | quote }}
+  ports.yaml: {{ with .Values.ports }}{{ ternary (dict "ports" .ports) (dict "ports" .ports "links" .links) (empty .links) | toJson | quote }}{{ end }}
 `)
 }
 

@@ -9,9 +9,13 @@
  * The map gets all nodes' addresses when the link is made, so the switch knows them
  * when a trial begins. An entry is written only if it changes, so that ports do not
  * contend for its cache line.
+ *
+ * A switch of strangers, such as pods, does not learn: each port has the address that
+ * it was made with, so that nobody draws the packets of another to himself.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <stdbool.h>
 #include <bpf/bpf_helpers.h>
 
 /* Indexes of switch_counters: frames by what was done with them. */
@@ -43,6 +47,9 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } switch_counters SEC(".maps");
+
+/* Set before the program is loaded: no port's address is learnt. */
+const volatile bool switch_fixed;
 
 static __always_inline void switch__count(__u32 which)
 {
@@ -92,7 +99,8 @@ int learning_switch(struct xdp_md *ctx)
 		switch__count(COUNT_DROPPED);
 		return XDP_DROP;
 	}
-	switch__learn(eth, in);
+	if (!switch_fixed)
+		switch__learn(eth, in);
 	if (eth->h_dest[0] & 1)
 		return switch__flood();
 	key = switch__address(eth->h_dest);
