@@ -23,8 +23,8 @@ import (
 )
 
 // ociRuntime starts containers of OCI images by a driver, from a bundle that nines writes: the
-// container is the same with each of them. No registry takes part, and no daemon but those of the
-// driver, which end with the container.
+// container is the same with each of them. No daemon takes part but those of the driver, which end with
+// the container, and the host's own where that has to fetch the image (keeper).
 //
 //	image ─▸ unpacked, read-only ─┐
 //	                              overlay ─▸ container ─▸ joins the node's network
@@ -32,7 +32,11 @@ import (
 type ociRuntime struct{ Process }
 
 func (ociRuntime) StartStep(n plan.Node) string {
-	return fmt.Sprintf("unpack the image %s and start a container of it with %s in the node's network", n.Image.Name, n.OCI.Driver)
+	unpack := "unpack the image " + n.Image.Name
+	if fetchedFrom(n) != nil {
+		unpack = fmt.Sprintf("fetch the image %s with %s, unless that has it, unpack it,", n.Image.Name, n.OCI.Driver)
+	}
+	return fmt.Sprintf("%s and start a container of it with %s in the node's network", unpack, n.OCI.Driver)
 }
 
 // Check checks that the driver and the image are there.
