@@ -117,12 +117,18 @@ func (c *cluster) eachPortOnce(t *testing.T) {
 // killDrivers kills the driver on every node, as kill -9 does. Kubernetes starts them again.
 func killDrivers(t *testing.T) {
 	t.Helper()
+	killPrograms(t, "ports")
+}
+
+// killPrograms kills what pods of a DaemonSet run of nines.
+func killPrograms(t *testing.T, command string) {
+	t.Helper()
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range processes {
-		if text, _ := os.ReadFile(path); !bytes.Equal(text, []byte("/nines/nines-cluster\x00ports\x00")) {
+		if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("/nines/nines-cluster\x00"+command+"\x00")) {
 			continue
 		}
 		var pid int

@@ -16,7 +16,10 @@ import (
 	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/agent/peer"
+	"nines.dev/nines/cluster/agent/tend"
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
 )
 
@@ -36,6 +39,8 @@ type agentCall struct {
 	echoPort  uint16
 	onBroken  string
 	every     time.Duration
+	// held records which pod has which port, and resources is a socket of the kubelet's.
+	held, resources string
 }
 
 // What may be done when a pod's wish is no longer met.
@@ -54,6 +59,10 @@ and publish it as a NodeLatency object, labels, a condition and metrics. Also pu
 the node has (for Node Feature Discovery, if the cluster has it) and the findings of nines
 doctor as a node condition. A trial waits until the node is quiet. The agent skips it while a
 pod that asked to be alone is on the node, or when the day's budget is spent.
+
+A pod with CPUs of its own can ask by nines.dev/isolation that nothing else uses them, and a
+pod with ports by nines.dev/rx for another way to receive. The agent does it, tells the pod by
+an event, and undoes it when the pod ends.
 
 If a pod's wish is no longer met, the agent measures again, then sends the pod an event.
 With --on-broken evict it also evicts the pod if another node meets the wish.`,
@@ -79,6 +88,8 @@ With --on-broken evict it also evicts the pod if another node meets the wish.`,
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
 	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish is no longer met: warn (an event), or evict as well")
 	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the least time between two evictions from this node")
+	f.StringVar(&call.held, "ports-folder", port.Folder, "the folder that records which pod has which port")
+	f.StringVar(&call.resources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "the socket at which the kubelet tells which CPUs pods have for themselves")
 	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
 	return c
 }
@@ -98,6 +109,10 @@ func (a agentCall) run(ctx context.Context) error {
 		return err
 	}
 	program, err := node.Program("nines")
+	if err != nil {
+		return err
+	}
+	poller, err := node.Program("nines-poller")
 	if err != nil {
 		return err
 	}
@@ -135,7 +150,16 @@ func (a agentCall) run(ctx context.Context) error {
 	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	tended := make(chan struct{})
+	go func() {
+		defer close(tended)
+		pods := tend.Service{
+			Node: a.node, Kube: kube, Root: lab.Root(), Ports: port.Keeper{Folder: a.held}, Kubelet: a.resources, Poller: poller,
+		}
+		pods.Run(ctx)
+	}()
 	err = running.Run(ctx)
+	<-tended
 	if stopped := errors.Join(server.Close(), <-served); !errors.Is(stopped, http.ErrServerClosed) {
 		err = errors.Join(err, stopped)
 	}
