@@ -82,7 +82,7 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 	if got := c.address("west", "net1"); !strings.HasPrefix(got, "10.88.0.2") {
 		t.Errorf("west has the address %s", got)
 	}
-	killDrivers(t)
+	c.killDrivers()
 	c.gone("east", "west", "on-the-overlay")
 	eventually(t, "OVN and Open vSwitch are as before", func(context.Context) error {
 		left := nbctl("--bare", "--columns=name", "list", "Logical_Switch_Port")

@@ -48,7 +48,9 @@ const tellAgain = 30 * time.Minute
 // mostText is the longest message of an event (validation of k8s.io/kubernetes/pkg/apis/core, 1024 bytes).
 const mostText = 1000
 
-func (t *told) give(pod *v1.Pod, a About, text string) { t.tell(pod, a, v1.EventTypeNormal, a.Given, text) }
+func (t *told) give(pod *v1.Pod, a About, text string) {
+	t.tell(pod, a, v1.EventTypeNormal, a.Given, text)
+}
 
 func (t *told) refuse(pod *v1.Pod, a About, text string) {
 	t.tell(pod, a, v1.EventTypeWarning, a.Refused, text)

@@ -63,7 +63,9 @@ func (s *Service) Run(ctx context.Context) {
 	s.told.to = events.NewRecorder(scheme.Scheme, v1.EventSource{Component: "nines-agent", Host: s.Node})
 	s.refused = map[types.UID]attempt{}
 
-	onNode := func(o *metav1.ListOptions) { o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", s.Node).String() }
+	onNode := func(o *metav1.ListOptions) {
+		o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", s.Node).String()
+	}
 	factory := informers.NewSharedInformerFactoryWithOptions(s.Kube, 0, informers.WithTweakListOptions(onNode))
 	pods := factory.Core().V1().Pods()
 	changed := make(chan struct{}, 1)
