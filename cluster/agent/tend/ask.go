@@ -108,28 +108,25 @@ func (d *Decision) receive(f Found) {
 		refuse("the pod has no interface that is a port of nines: give it one by a claim, or by Multus and the CNI plugin nines")
 		return
 	}
-	needsCPUs := d.Receive == spec.ReceiveAwake || d.Receive == spec.ReceiveBusyPoll
-	if needsCPUs && len(f.Own) == 0 {
-		refuse("its threads need CPUs of the pod, and %s", noOwnCPUs)
-		return
-	}
-	if d.Receive == spec.ReceiveAwake { // it is the CPUs' matter
-		return
-	}
 	var left []string
 	for _, i := range f.Interfaces {
-		if i.NAPI {
+		switch {
+		case d.Receive == spec.ReceiveAwake: // it is the CPUs' matter
+		case i.NAPI:
 			d.Interfaces = append(d.Interfaces, i.Name)
-		} else {
+		default:
 			left = append(left, fmt.Sprintf("%s (%s)", i.Name, i.Tier))
 		}
 	}
 	why := strings.Join(left, ", ") + " receives by the card that it shares with others"
-	if len(d.Interfaces) == 0 {
+	needsCPUs := d.Receive == spec.ReceiveAwake || d.Receive == spec.ReceiveBusyPoll
+	switch {
+	case len(left) > 0 && len(d.Interfaces) == 0:
 		refuse("%s: take a port of the tier bridge, ovn or sriov", why)
-		return
-	}
-	if len(left) > 0 {
+	case needsCPUs && len(f.Own) == 0:
+		d.Interfaces = nil
+		refuse("its threads need CPUs of the pod, and %s", noOwnCPUs)
+	case len(left) > 0:
 		d.Left = why + ", and stays as it is"
 	}
 }

@@ -19,7 +19,9 @@ import (
 func (s *Service) isolate(ctx context.Context, found []Found, decisions []Decision) error {
 	kept := isolate.Kept{
 		Tasks: union(decisions, func(d Decision) bool { return d.Isolation != "" }),
-		Quiet: union(decisions, func(d Decision) bool { return d.Isolation == spec.IsolationIsolated }),
+	}
+	if hostThreads() { // else the settings of interrupts are another machine's
+		kept.Quiet = union(decisions, func(d Decision) bool { return d.Isolation == spec.IsolationIsolated })
 	}
 	err := s.keep(ctx, kept)
 	for _, d := range decisions {
@@ -100,6 +102,9 @@ func isolated(d Decision, s isolate.State) string {
 	text := fmt.Sprintf("isolation %s: other programs of the node and movable kernel threads keep off %s", d.Isolation, cpus)
 	if d.Isolation == spec.IsolationPartition {
 		return text
+	}
+	if !hostThreads() {
+		return text + "; interrupts, workqueues and packets of devices stay, as the node shares its kernel with the machine that it is on"
 	}
 	text += fmt.Sprintf(", and so do interrupts (%d moved), workqueues and packets of the node's devices (%s)",
 		s.Interrupts, terminal.Count(s.Settings, "setting"))
