@@ -73,15 +73,19 @@ func (s *Service) keep(ctx context.Context, kept isolate.Kept) error {
 			return err
 		}
 	}
+	first := s.keptAt.IsZero()
 	s.keptAt = time.Time{} // until it is done
 	state, err := apart.Keep(ctx, kept, others, func(note string) { slog.Warn("keep CPUs apart", "note", note) })
 	if err != nil {
 		return err
 	}
+	if !same || first {
+		s.state = state // else it differs by kernel threads that come and go
+	}
 	if !same {
 		slog.Info("kept apart", "tasks", kept.Tasks.String(), "interrupts", kept.Quiet.String())
 	}
-	s.kept, s.keptAt, s.state = kept, time.Now(), state
+	s.kept, s.keptAt = kept, time.Now()
 	return nil
 }
 

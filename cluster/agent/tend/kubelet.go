@@ -28,7 +28,7 @@ func ownCPUs(ctx context.Context, socket string) (map[podName]tasks.Set, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // its answer is whole by then
 	answer, err := kubelet.NewPodResourcesListerClient(conn).List(ctx, &kubelet.ListPodResourcesRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("ask the kubelet at %s which CPUs pods have for themselves: %w", socket, err)

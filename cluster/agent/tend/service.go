@@ -2,6 +2,7 @@ package tend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -132,10 +133,7 @@ func (s *Service) Look(ctx context.Context, pods []*v1.Pod) error {
 	for _, f := range found {
 		decisions = append(decisions, Decide(f))
 	}
-	if err := s.isolate(ctx, found, decisions); err != nil {
-		return err
-	}
-	return s.receive(ctx, found, decisions, pods)
+	return errors.Join(s.isolate(ctx, found, decisions), s.receive(ctx, found, decisions, pods))
 }
 
 // interfacesOf are a pod's ports that are interfaces in it by now.
