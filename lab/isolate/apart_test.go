@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/test/labtest"
@@ -165,5 +167,40 @@ func TestOtherTasksKeepOff(t *testing.T) {
 	if mask() != whole.String() {
 		t.Errorf("at the end it may use %s", mask())
 	}
+	h.nothingLeft()
+}
+
+// TestAfterABootCPUsAreKeptApartAnew: what an earlier boot has left says nothing of the settings now.
+func TestAfterABootCPUsAreKeptApartAnew(t *testing.T) {
+	h := newApartHost(t)
+	h.keep(Kept{Tasks: tasks.Set{1}, Quiet: tasks.Set{1}}, "d d 0,2-3 0")
+	now, err := boot.ID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(h.apart.Root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), now, "00000000-0000-0000-0000-000000000000")), 0o600)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The boot has reset them, and somebody has set one since.
+	for name, text := range map[string]string{
+		"sys/devices/virtual/workqueue/cpumask": "f", "proc/irq/default_smp_affinity": "f",
+		"proc/irq/9/smp_affinity_list": "0-3", "proc/irq/34/smp_affinity_list": "2",
+	} {
+		if err := os.WriteFile(filepath.Join(h.apart.Host, name), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.keep(Kept{Tasks: tasks.Set{2}, Quiet: tasks.Set{2}}, "b b 0-1,3 0")
+	h.keep(Kept{}, "f f 0-3 2")
 	h.nothingLeft()
 }
