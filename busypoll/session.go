@@ -139,6 +139,8 @@ type Begin struct {
 	User    string
 	Program string
 	Request Request
+	// Groups are those of Site.
+	Groups []string
 }
 
 // Start sets a session up. If a session of that name was interrupted, is of an earlier
@@ -171,7 +173,7 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 		if err := s.write(record); err != nil {
 			return err
 		}
-		site := Site{Journal: held.Journal, Namespace: ns, Watch: true, Program: b.Program, Dir: s.dir(), Name: pollerName, Features: Probe()}
+		site := Site{Journal: held.Journal, Namespace: ns, Watch: true, Program: b.Program, Dir: s.dir(), Name: pollerName, Groups: b.Groups, Features: Probe()}
 		if record.Running, err = site.Start(ctx, b.Request); err != nil {
 			return err
 		}

@@ -65,6 +65,9 @@ static int device__add(int sysfs, const char *name, const char *interrupted)
 	device->packets = openat(sysfs, path, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof path, "class/net/%s/gro_flush_timeout", name);
 	device->flush = openat(sysfs, path, O_RDWR | O_CLOEXEC);
+	/* The runtimes of containers mount /sys read-only, which makes it so for the namespace. */
+	if (device->flush < 0 && errno == EROFS)
+		device->flush = openat(sysfs, path, O_RDONLY | O_CLOEXEC);
 	if (device->packets < 0 || device->flush < 0)
 		return -1;
 	length = pread(device->flush, device->polled, sizeof device->polled - 1, 0);
@@ -73,6 +76,11 @@ static int device__add(int sysfs, const char *name, const char *interrupted)
 	device->polled[length] = '\0';
 	device->polled[strcspn(device->polled, "\n")] = '\0';
 	device->interrupted = interrupted;
+	if (strcmp(device->interrupted, device->polled) != 0 &&
+	    (fcntl(device->flush, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+		errno = EROFS; /* it is to be written */
+		return -1;
+	}
 	devices_used++;
 	return 0;
 }

@@ -16,7 +16,10 @@
 #define _GNU_SOURCE
 #include "ring.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <linux/io_uring.h>
 #include <linux/time_types.h>
 #include <stdio.h>
@@ -79,16 +82,66 @@ static pid_t ring__read_thread(int fd)
 	return tid;
 }
 
+/* Tells whether a thread of this process is a ring's, by its name (io_uring/sqpoll.c). */
+static bool ring__is_thread(const char *tid)
+{
+	char path[64];
+	char name[32];
+	FILE *comm;
+	bool is;
+
+	if (snprintf(path, sizeof path, "/proc/self/task/%s/comm", tid) >= (int)sizeof path)
+		return false;
+	comm = fopen(path, "re");
+	if (comm == NULL)
+		return false;
+	is = fgets(name, sizeof name, comm) != NULL && strncmp(name, "iou-sqp-", 8) == 0;
+	fclose(comm);
+	return is;
+}
+
+/* Tells whether a thread may run on one CPU only. */
+static bool ring__is_on(pid_t tid, int cpu)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(tid, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1 &&
+	       CPU_ISSET(cpu, &set);
+}
+
+/* Finds the thread on a CPU among this process's own: each ring has one CPU. */
+static pid_t ring__find_thread(int cpu)
+{
+	DIR *threads = opendir("/proc/self/task");
+	struct dirent *entry;
+	pid_t found = -1;
+
+	if (threads == NULL)
+		return -1;
+	while (found < 0 && (entry = readdir(threads)) != NULL)
+		if (ring__is_thread(entry->d_name) &&
+		    ring__is_on((pid_t)strtol(entry->d_name, NULL, 10), cpu))
+			found = (pid_t)strtol(entry->d_name, NULL, 10);
+	closedir(threads);
+	return found;
+}
+
 /* The thread's id. Before the thread first runs, the kernel reports its creator's (task_pid
- * in io_uring/sqpoll.c); on a busy CPU that takes a while. */
-static pid_t ring__thread(int fd)
+ * in io_uring/sqpoll.c); on a busy CPU that takes a while. It reports the id that the thread
+ * has for the host: in a namespace of process ids it has another. */
+static pid_t ring__thread(int fd, int cpu)
 {
 	for (int tries = 0; tries < 10000; tries++) {
 		pid_t tid = ring__read_thread(fd);
+		char text[16];
 
 		if (tid <= 0)
 			return -1;
-		if (tid != gettid())
+		snprintf(text, sizeof text, "%d", (int)tid);
+		if (tid != gettid() && ring__is_thread(text))
+			return tid;
+		tid = ring__find_thread(cpu);
+		if (tid > 0)
 			return tid;
 		usleep(1000);
 	}
@@ -137,7 +190,7 @@ int ring__start(struct ring *ring, const struct share *share, unsigned idle_ms)
 	failed = ring__map(ring, &parameters);
 	if (failed == 0)
 		failed = ring__register(ring->fd, share);
-	ring->tid = ring__thread(ring->fd);
+	ring->tid = ring__thread(ring->fd, share->cpu);
 	if (failed == 0 && ring->tid < 0)
 		failed = -ESRCH;
 	if (failed == 0 && thread__schedule(ring->tid, share->scheduling) < 0)

@@ -17,6 +17,8 @@ import (
 type Between struct {
 	Meter  peer.Meter
 	Agents *peer.Directory
+	// Probes makes ports of the networks of pods that span nodes; nil for none.
+	Probes *peer.Probes
 	// Most is how many nodes are asked in a round.
 	Most int
 }
@@ -39,6 +41,10 @@ func (a *Agent) between(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	networks, err := a.Between.Probes.Networks(ctx)
+	if err != nil {
+		slog.Error("networks of pods", "error", err) // the nodes' own is measured all the same
+	}
 	order := peer.Order(a.Node, agents, a.asked)
 	valid := validFor(len(order), a.Between.Most, a.Interval)
 	for _, to := range order[:min(len(order), a.Between.Most)] {
@@ -47,14 +53,33 @@ func (a *Agent) between(ctx context.Context) error {
 		}
 		// Whatever comes of it: one that does not answer must not keep the others from their turn.
 		a.asked[to.Node] = time.Now()
-		if _, err := a.roundTrip(ctx, to, valid); err != nil {
-			slog.Error("measure", "error", err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		for _, over := range overs(networks) {
+			if _, err := a.roundTrip(ctx, to, over, valid); err != nil {
+				slog.Error("measure", "error", err)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
 	}
 	return nil
+}
+
+// overs are the ways to another node: over the nodes' own network, which is nil, and over those of pods.
+func overs(networks []peer.Network) []*peer.Network {
+	all := []*peer.Network{nil}
+	for i := range networks {
+		all = append(all, &networks[i])
+	}
+	return all
+}
+
+// tierOf is the tier of a way to another node.
+func tierOf(over *peer.Network) string {
+	if over == nil {
+		return measure.NodeNetwork
+	}
+	return string(over.Tier)
 }
 
 // validFor is for how long a figure of one of so many nodes is good: three times the time until it
@@ -65,16 +90,18 @@ func validFor(nodes, most int, interval time.Duration) time.Duration {
 }
 
 // roundTrip measures the way to a node, if both are fit for it. It is true if the trial counts.
-func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, valid time.Duration) (bool, error) {
+func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network, valid time.Duration) (bool, error) {
+	tier := tierOf(over)
 	for try := 1; ; try++ {
-		trial, why, err := a.tryRoundTrip(ctx, to)
+		trial, why, err := a.tryRoundTrip(ctx, to, over)
 		var refused *peer.RefusedError
+		var absent *peer.AbsentError
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		case why != nil:
-			a.Metrics.skipped.WithLabelValues(measure.NodeNetwork, why.kind).Inc()
-			slog.Info("not measured now", "tier", measure.NodeNetwork, "to", to.Node, "reason", why.text)
+			a.Metrics.skipped.WithLabelValues(tier, why.kind).Inc()
+			slog.Info("not measured now", "tier", tier, "to", to.Node, "reason", why.text)
 			return false, nil
 		case errors.As(err, &refused) && try < tries:
 			select {
@@ -83,21 +110,24 @@ func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, valid time.Duration
 			}
 			continue
 		case refused != nil:
-			a.Metrics.skipped.WithLabelValues(measure.NodeNetwork, "refused").Inc()
-			slog.Info("not measured now", "tier", measure.NodeNetwork, "to", to.Node, "reason", refused.Error())
+			a.Metrics.skipped.WithLabelValues(tier, "refused").Inc()
+			slog.Info("not measured now", "tier", tier, "to", to.Node, "reason", refused.Error())
+			return false, nil
+		case errors.As(err, &absent):
+			slog.Info("not measured", "tier", tier, "to", to.Node, "reason", absent.Error())
 			return false, nil
 		case err != nil:
-			a.Metrics.trials.WithLabelValues(measure.NodeNetwork, "failed").Inc()
+			a.Metrics.trials.WithLabelValues(tier, "failed").Inc()
 			return false, err
 		}
-		a.Metrics.trials.WithLabelValues(measure.NodeNetwork, string(trial.Verdict)).Inc()
+		a.Metrics.trials.WithLabelValues(tier, string(trial.Verdict)).Inc()
 		trial.Valid = valid
 		a.window.Add(trial)
 		return trial.Verdict != result.Invalid, nil
 	}
 }
 
-func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer) (measure.Trial, *obstacle, error) {
+func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Network) (measure.Trial, *obstacle, error) {
 	if err := a.Slot.Take(ctx); err != nil {
 		return measure.Trial{}, nil, err
 	}
@@ -106,10 +136,10 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer) (measure.Trial, 
 	why, err := a.quietly(ctx,
 		func() error { return a.account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load) },
 		func(ctx context.Context) (err error) {
-			trial, err = a.Between.Meter.Measure(ctx, to, a.Load)
+			trial, err = a.Between.Meter.Measure(ctx, to, over, a.Load)
 			return err
 		})
-	if refused := new(peer.RefusedError); errors.As(err, &refused) {
+	if errors.As(err, new(*peer.RefusedError)) || errors.As(err, new(*peer.AbsentError)) {
 		a.account.GiveBack()
 	}
 	return trial, why, err

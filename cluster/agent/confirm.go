@@ -103,8 +103,17 @@ func (a *Agent) again(ctx context.Context, way measure.Way, offered []measure.Ti
 		measured, _, err := a.within(ctx, offered[at])
 		return measured, err
 	}
-	if way.Tier != measure.NodeNetwork || a.Between == nil {
+	if a.Between == nil {
 		return false, nil
+	}
+	var over *peer.Network
+	if way.Tier != measure.NodeNetwork {
+		networks, err := a.Between.Probes.Networks(ctx)
+		at := slices.IndexFunc(networks, func(n peer.Network) bool { return string(n.Tier) == way.Tier })
+		if at < 0 || err != nil {
+			return false, err // a figure of somebody else's, or of a network that is gone
+		}
+		over = &networks[at]
 	}
 	agents, err := a.Between.Agents.Peers(ctx, a.Interval)
 	if err != nil {
@@ -114,5 +123,5 @@ func (a *Agent) again(ctx context.Context, way measure.Way, offered []measure.Ti
 	if !found {
 		return false, fmt.Errorf("node %s has no agent that is ready", way.Peer)
 	}
-	return a.roundTrip(ctx, to, validFor(len(peer.Order(a.Node, agents, nil)), max(a.Between.Most, 1), a.Interval))
+	return a.roundTrip(ctx, to, over, validFor(len(peer.Order(a.Node, agents, nil)), max(a.Between.Most, 1), a.Interval))
 }

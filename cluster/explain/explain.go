@@ -21,7 +21,9 @@ type Cluster struct {
 	Pods      []corev1.Pod
 	Latencies []v1alpha1.NodeLatency
 	Devices   Devices
-	Now       time.Time
+	// Events are the pod's.
+	Events []corev1.Event
+	Now    time.Time
 }
 
 // Report is the explanation.
@@ -38,6 +40,8 @@ type Report struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	// Claims are the pod's, of ports and other devices.
 	Claims []Claim `json:"claims,omitempty"`
+	// Asked is what it asks of its node beside, by annotations.
+	Asked []Asked `json:"asked,omitempty"`
 	Nodes  []Row   `json:"nodes"`
 }
 
@@ -75,7 +79,7 @@ func Of(c Cluster) Report {
 			r.Scheduler = condition.Message
 		}
 	}
-	r.Claims = c.claims()
+	r.Claims, r.Asked = c.claims(), c.asked()
 	w, err := wish.Of(c.Pod.Annotations)
 	if err != nil {
 		r.Wrong = err.Error()

@@ -8,9 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"nines.dev/nines/cluster/agent/tend"
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/exit"
 )
@@ -36,7 +38,20 @@ func Read(ctx context.Context, config *rest.Config, namespace, pod string) (Clus
 	if err == nil && (len(of.Spec.ResourceClaims) > 0 || of.Status.ExtendedResourceClaimStatus != nil) {
 		c.Devices, err = readDevices(ctx, kube)
 	}
+	if err == nil && (tend.AsksIsolation(of) || tend.AsksReceive(of)) {
+		c.Events, err = readEvents(ctx, kube, of)
+	}
 	return c, err
+}
+
+// readEvents reads what a pod was told.
+func readEvents(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod) ([]corev1.Event, error) {
+	of := fields.OneTermEqualSelector("involvedObject.name", pod.Name).String()
+	list, err := kube.CoreV1().Events(pod.Namespace).List(ctx, metav1.ListOptions{FieldSelector: of})
+	if err != nil {
+		return nil, fmt.Errorf("list the events of pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return list.Items, nil
 }
 
 // readDevices reads what claims are about.

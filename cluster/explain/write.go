@@ -40,6 +40,9 @@ func (r *Report) Write(out io.Writer) error {
 			err = r.Claims[i].write(out)
 		}
 	}
+	for _, a := range r.Asked {
+		a.write(out, r.Node)
+	}
 	return err
 }
 
@@ -66,6 +69,8 @@ func (r *Report) writeNodes(out io.Writer) error {
 	}
 	return table.Write(out, terminal.StyleOf(out))
 }
+
+func secondsOf(count int64) time.Duration { return time.Duration(count) * time.Second }
 
 func (r *Report) promised() string {
 	switch p := r.Promise; {
@@ -99,7 +104,7 @@ func (row *Row) cells(bound string) []any {
 	value, bounds, age := terminal.None, terminal.None, terminal.None
 	if row.Percentile != "" {
 		value = fmt.Sprintf("p%s %s", row.Percentile, terminal.Duration(row.ValueNs))
-		age = figure.Age(time.Duration(row.AgeSeconds) * time.Second)
+		age = figure.Age(secondsOf(row.AgeSeconds))
 		if row.BoundNs > 0 {
 			bounds = terminal.Duration(row.BoundNs)
 		}

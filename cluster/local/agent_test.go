@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,7 +28,11 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 	c := newCluster(t)
 	archive := filepath.Join(t.TempDir(), "scheduler.tar")
 	c.must("image", "scheduler", archive)
-	c.must("up", "--nodes", "2", "--agent", "--image", archive, "--name", clusterName)
+	ports := filepath.Join(t.TempDir(), "ports.yaml")
+	if err := os.WriteFile(ports, []byte("ports: [{tier: macvlan, parent: eth0, count: 1}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.must("up", "--nodes", "2", "--agent", "--ports", ports, "--image", archive, "--name", clusterName)
 	c.must("kubectl", "--name", clusterName, "--", "apply", "--server-side", "--filename", repositoryFile("cluster/agent/discovery/testdata/nodefeature-crd.yaml"))
 	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
 		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","20s","--duration","1s","--rate","200","--tiers","veth"]}]`)
@@ -68,21 +73,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 		})
 	})
 	t.Run("TheWayBetweenTheNodes", func(t *testing.T) {
-		// One of the two agents measures it, and the other sends its packets back.
-		eventually(t, "a figure of the way", func(context.Context) error {
-			out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", "-o",
-				`jsonpath={range .items[*]}{.metadata.name}{range .figures[?(@.tier=="node-network")]} {.peer} {.way} {.verdict} {.count}{end}{"\n"}{end}`)
-			if err != nil {
-				return fmt.Errorf("%w: %s", err, out)
-			}
-			for line := range strings.Lines(out) {
-				f := strings.Fields(line)
-				if len(f) == 5 && f[0] != f[1] && f[2] == "RoundTrip" && f[3] != "Invalid" && f[4] != "0" {
-					return nil
-				}
-			}
-			return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
-		})
+		c.figureOfTheWay("node-network")
 		c.wishes("to-n2", "p50 < 10s; to: n2; tier: node-network")
 		eventually(t, "the pod is placed", func(context.Context) error {
 			pod := c.pod("to-n2")
@@ -91,6 +82,25 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			}
 			return nil
 		})
+	})
+	t.Run("TheWayOverTheNetworkOfPods", func(t *testing.T) {
+		c.figureOfTheWay("macvlan")
+		c.wishes("over-macvlan", "p50 < 10s; to: n1; tier: macvlan")
+		eventually(t, "the pod is placed", func(context.Context) error {
+			pod := c.pod("over-macvlan")
+			if pod.Spec.NodeName != "n2" || !strings.Contains(pod.Annotations["nines.dev/placed"], `"tier":"macvlan"`) {
+				return fmt.Errorf("%w: on %q, %v", errNotYet, pod.Spec.NodeName, pod.Annotations)
+			}
+			return nil
+		})
+		for _, node := range []string{"n1", "n2"} {
+			eventually(t, "the ports of trials are gone", func(context.Context) error {
+				if left := c.onNode(node, "ls", "-A", "/run/nines/ports"); left != ".switch" {
+					return fmt.Errorf("%w: %q", errNotYet, left)
+				}
+				return nil
+			})
+		}
 	})
 	t.Run("TheNodeSaysThatItHolds", func(t *testing.T) {
 		eventually(t, "the condition", func(ctx context.Context) error {
@@ -134,6 +144,26 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			}
 			return nil
 		})
+	})
+}
+
+// figureOfTheWay waits for a figure of a tier between the nodes. One of the two agents measures it, and the
+// other sends its packets back.
+func (c *cluster) figureOfTheWay(tier string) {
+	c.t.Helper()
+	eventually(c.t, "a figure of the way over "+tier, func(context.Context) error {
+		out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", "-o",
+			`jsonpath={range .items[*]}{.metadata.name}{range .figures[?(@.tier=="`+tier+`")]} {.peer} {.way} {.verdict} {.count}{end}{"\n"}{end}`)
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		for line := range strings.Lines(out) {
+			f := strings.Fields(line)
+			if len(f) == 5 && f[0] != f[1] && f[2] == "RoundTrip" && f[3] != "Invalid" && f[4] != "0" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
 	})
 }
 

@@ -22,8 +22,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// clusterName is that of the clusters of these tests.
-const clusterName = "nines-test"
+// clusterName is that of the clusters of these tests: of each part its own, as they may run side by side.
+var clusterName = strings.TrimSuffix("nines-test-"+os.Getenv(labtest.PartVariable), "-")
 
 // cluster is a cluster that tests make, change and remove by the program nines-cluster.
 type cluster struct {

@@ -66,7 +66,7 @@ func (p Programs) agentImage() image.Image {
 		Files: []image.File{
 			{Path: "nines/nines", Source: p.Nines}, {Path: "nines/nines-cluster", Source: p.cluster()},
 			{Path: "nines/nines-engine", Source: p.Engine}, {Path: "nines/nines-init", Source: p.Init},
-			{Path: "nines/nines-cni", Source: filepath.Join(p.Folder, "nines-cni")},
+			{Path: "nines/nines-poller", Source: p.Poller}, {Path: "nines/nines-cni", Source: filepath.Join(p.Folder, "nines-cni")},
 			{Path: "tmp/"}, {Path: "run/"}, {Path: "root/"},
 		},
 	}

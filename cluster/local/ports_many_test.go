@@ -56,7 +56,7 @@ func (c *cluster) roundOfPods(t *testing.T, prefix string, count int) (times []t
 		c.withPort(pods[i], []string{"n1", "n2"}[i%2], fastInterface)
 		switch i {
 		case 2, 8:
-			killDrivers(t)
+			c.killDrivers()
 		case 4:
 			c.kill(t, "n1", "kubelet")
 		case 6:
@@ -78,7 +78,7 @@ func (c *cluster) roundOfPods(t *testing.T, prefix string, count int) (times []t
 		times = append(times, readyAfter(pod))
 	}
 	c.eachPortOnce(t)
-	killDrivers(t)
+	c.killDrivers()
 	c.gone(pods...)
 	return times
 }
@@ -114,27 +114,40 @@ func (c *cluster) eachPortOnce(t *testing.T) {
 	}
 }
 
-// killDrivers kills the driver on every node of this cluster, as kill -9 does. Kubernetes starts them again.
-func killDrivers(t *testing.T) {
-	t.Helper()
+// killDrivers kills the driver on every node, as kill -9 does. Kubernetes starts them again.
+func (c *cluster) killDrivers() {
+	c.t.Helper()
+	c.killPrograms("ports")
+}
+
+// killPrograms kills what pods of a DaemonSet run of nines, which have their nodes' process IDs.
+func (c *cluster) killPrograms(command string) {
+	c.t.Helper()
+	nodes := map[string]bool{}
+	for _, part := range c.status(c.t).Parts {
+		nodes[processIDs(part.PID)] = true
+	}
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	for _, path := range processes {
-		if text, _ := os.ReadFile(path); !bytes.Equal(text, []byte("/nines/nines-cluster\x00ports\x00")) {
-			continue
-		}
-		// Another cluster on this host has drivers, too.
-		if group, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cgroup")); !bytes.Contains(group, []byte("/nines-kube-"+clusterName+"/")) {
+		if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("/nines/nines-cluster\x00"+command+"\x00")) {
 			continue
 		}
 		var pid int
 		if _, err := fmt.Sscanf(path, "/proc/%d/cmdline", &pid); err != nil {
-			t.Fatal(err)
+			c.t.Fatal(err)
 		}
-		if process, err := os.FindProcess(pid); err == nil {
+		// Those of another cluster beside this one are left alone.
+		if process, err := os.FindProcess(pid); err == nil && nodes[processIDs(pid)] {
 			_ = process.Kill() // it may have ended
 		}
 	}
+}
+
+// processIDs names the namespace of process IDs that a process is in; empty if it is gone.
+func processIDs(pid int) string {
+	name, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	return name
 }

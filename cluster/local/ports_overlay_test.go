@@ -83,7 +83,8 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 	if got := c.address("west", "net1"); !strings.HasPrefix(got, "10.88.0.2") {
 		t.Errorf("west has the address %s", got)
 	}
-	killDrivers(t)
+	c.measuredOverTheOverlay()
+	c.killDrivers()
 	c.gone("east", "west", "on-the-overlay")
 	eventually(t, "OVN and Open vSwitch are as before", func(context.Context) error {
 		left := nbctl("--bare", "--columns=name", "list", "Logical_Switch_Port")
@@ -100,6 +101,18 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 		return nil
 	})
 	c.kubectl("delete", "--ignore-not-found", "--filename", repositoryFile("examples/cluster/manifests/ports-overlay.yaml"))
+}
+
+// measuredOverTheOverlay has the agents measure the way between the nodes over the logical switch, by ports of
+// their own, and takes them down again.
+func (c *cluster) measuredOverTheOverlay() {
+	c.t.Helper()
+	c.kubectl("apply", "--server-side", "--force-conflicts", "--kustomize", repositoryFile("cluster/deploy/agent"))
+	c.kubectl("--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
+		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--tiers=","--idle","0","--interval","15s","--duration","1s","--rate","200"]}]`)
+	c.figureOfTheWay("ovn")
+	c.kubectl("--namespace", "nines", "delete", "daemonset", "nines-agent")
+	c.kubectl("delete", "nodelatencies", "--all")
 }
 
 // overlayInterface is the template of an example's.

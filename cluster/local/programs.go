@@ -20,8 +20,8 @@ type Programs struct {
 	Init string
 	// Engine is nines-engine, for the image of experiments' pods; empty where it is not built.
 	Engine string
-	// Nines is for the agent's image; empty without an agent.
-	Nines string
+	// Nines and Poller are for the agent's image; empty without an agent.
+	Nines, Poller string
 }
 
 // FolderVariable names another folder of the cluster's programs than that of the running program,
@@ -73,7 +73,7 @@ func (p Programs) has(name string) error {
 
 // findAgent finds what the agent's image has.
 func (p *Programs) findAgent() error {
-	for name, path := range map[string]*string{"nines": &p.Nines, "nines-engine": &p.Engine} {
+	for name, path := range map[string]*string{"nines": &p.Nines, "nines-engine": &p.Engine, "nines-poller": &p.Poller} {
 		var err error
 		if *path, err = node.Program(name); err != nil {
 			return err

@@ -39,21 +39,25 @@ type kind struct {
 	// are the features of a host without which there are no such ports.
 	named bool
 	needs []string
+	// napi is true for devices that receive by NAPI instances of their own, and not by a card's.
+	napi bool
+	// spans is true for ports that reach those of the same parent's name on other nodes.
+	spans bool
 	// podListens is true for sockets that a pod makes, shared for those that several pods use.
 	podListens, shared bool
 }
 
 var kinds = map[spec.LinkKind]kind{
-	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface"},
-	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface"},
+	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface", spans: true},
+	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface", napi: true},
 	spec.LinkXDP: {
 		parent: "a switch of XDP programs (any name)", device: addXDP, ready: readyXDP, restore: restoreXDP, inPod: "interface",
-		named: true, needs: spec.LinkXDP.Descriptor().Needs,
+		named: true, napi: true, needs: spec.LinkXDP.Descriptor().Needs,
 	},
-	spec.LinkSRIOV: {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true},
+	spec.LinkSRIOV: {parent: "a network card", take: takeFunction, device: moveFunction, inPod: "interface", function: true, napi: true},
 	spec.LinkOVN: {
 		parent: "a logical switch of OVN", take: takeLogical, device: addOverlay, restore: restoreLogical,
-		await: awaitOverlay, forgotten: forgottenLogical, inPod: "interface", inOVS: true, overlay: true,
+		await: awaitOverlay, forgotten: forgottenLogical, inPod: "interface", inOVS: true, overlay: true, napi: true, spans: true,
 	},
 	spec.LinkSwitch: {parent: "a switch of nines", take: takeVhost, restore: restoreVhost, inPod: "vhost-user", inSwitch: true},
 	spec.LinkMemif:  {parent: "the node's memory", take: takeMemory, restore: restoreMemory, inPod: "memif", podListens: true, shared: true},

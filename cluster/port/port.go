@@ -76,6 +76,12 @@ func (p Port) NeedsClaim() bool { return p.PodListens() || p.InOVS() || p.Driver
 // HasInterface is true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
 
+// Spans is true for a port that reaches those of the same tier and parent on other nodes.
+func (p Port) Spans() bool { return kinds[p.Tier].spans }
+
+// HasNAPI is true for an interface that receives by NAPI instances of its own.
+func (p Port) HasNAPI() bool { return p.HasInterface() && kinds[p.Tier].napi }
+
 // Place is what a port is made on, and how that is reached: the same for all ports of a parent.
 func (p Port) Place() string {
 	return strings.Join([]string{string(p.Tier), p.Parent, p.Socket, p.Northbound}, " ")

@@ -97,6 +97,19 @@ func Held(ledgerPath string) map[string]bool {
 	return held
 }
 
+// Before is what an entry's file held before the entry, and is to hold again: what was below it may have
+// been undone since.
+func Before(entry journal.Entry) string {
+	if entry.Target != "" {
+		for _, l := range load(entry.Target).Files[settingOf(entry.Step).key()] {
+			if l.Owner == entry.Token {
+				return l.Old
+			}
+		}
+	}
+	return entry.Old
+}
+
 // Covering names who has set an entry's file since and still holds it; empty if there is
 // none.
 func Covering(entry journal.Entry) string {

@@ -83,13 +83,16 @@ func hasMade(j *journal.Journal, step journal.Step) bool {
 }
 
 // holder names a journal's owner for messages. nines tune, the sessions of nines kbp, "kbp/NAME", and
-// clusters, "cluster/NAME", have no prefix.
+// clusters, "cluster/NAME", have no prefix, nor has what an agent keeps apart for pods, "apart/NAME".
 func holder(h journal.Header) string {
 	if session, found := strings.CutPrefix(h.Lab, "kbp/"); found {
 		return fmt.Sprintf("session %q of nines kbp", session)
 	}
 	if cluster, found := strings.CutPrefix(h.Lab, "cluster/"); found {
 		return fmt.Sprintf("cluster %q", cluster)
+	}
+	if strings.HasPrefix(h.Lab, "apart/") {
+		return "nines' agent, for pods of this Kubernetes node,"
 	}
 	if h.Prefix == "" {
 		return "nines tune apply"

@@ -114,7 +114,7 @@ type Cleared struct {
 
 // Clear takes the account's CPUs from threads that may still use them: with alsoKernel from
 // kernel threads, as far as the kernel allows, and from user threads that were bound to
-// some CPUs, because the change of a control group resets such a binding. It leaves threads
+// some CPUs, because the change of a control group resets such a binding. It leaves user threads
 // that are not in the account: they belong to a lab, or started after the account was
 // written.
 func Clear(path string, alsoKernel bool) (Cleared, error) {
@@ -127,10 +127,18 @@ func Clear(path string, alsoKernel bool) (Cleared, error) {
 	if err != nil {
 		return done, err
 	}
+	byID := map[int]Thread{}
+	for _, t := range threads {
+		byID[t.ID] = t
+	}
 	for _, t := range threads {
 		was, known := b.masks[identity{t.ID, t.StartTicks}]
 		if t.Kernel {
 			if !alsoKernel || !t.CPUs.Meets(b.off) {
+				continue
+			}
+			// One that started meanwhile gets its CPUs back by whoever started it, or keeps them.
+			if _, restorable := b.inherited(t, byID); !restorable {
 				continue
 			}
 			want := t.CPUs.Minus(b.off)

@@ -340,3 +340,36 @@ func TestTasksMoveAndComeBack(t *testing.T) {
 		from, to = to, from
 	}
 }
+
+// TestAnAccountTakesOtherCPUs: of two who want a CPU each, the first goes first.
+func TestAnAccountTakesOtherCPUs(t *testing.T) {
+	twoCPUs(t)
+	parent, child := sleeper(t)
+	for _, thread := range []Thread{parent, child} {
+		allow(t, thread, "0-1")
+	}
+	path := filepath.Join(t.TempDir(), "account.json")
+	ours := func(thread Thread) bool { return thread.ID == parent.ID || thread.ID == child.ID }
+	take := func(taken Set, want string) {
+		t.Helper()
+		if err := Retake(path, taken, ours, func(note string) { t.Error(note) }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Clear(path, false); err != nil {
+			t.Fatal(err)
+		}
+		for _, thread := range []Thread{parent, child} {
+			if got := now(t, thread); got != want {
+				t.Errorf("with %s taken, thread %d may use %s, not %s", taken, thread.ID, got, want)
+			}
+		}
+	}
+	take(Set{1}, "0")
+	take(Set{0}, "1")
+	take(Set{1}, "0")
+	take(nil, "0-1")
+	take(Set{1}, "0")
+	if notes := restore(t, path); len(notes) > 0 || now(t, parent) != "0-1" || now(t, child) != "0-1" {
+		t.Errorf("at the end they may use %s and %s; %q", now(t, parent), now(t, child), notes)
+	}
+}

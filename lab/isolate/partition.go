@@ -70,16 +70,15 @@ func (l *Lab) Prepare(ctx context.Context) error {
 		return err
 	}
 	taken := tasks.Set(l.Plan.IsolatedCPUs)
-	step := journal.Step{Kind: KindThreads, Path: l.accountPath()}
-	err = l.Journal.Make(step, func() (journal.Learnt, error) {
-		return journal.Learnt{}, tasks.Write(step.Path, taken, l.Plan.QuietCPUs)
+	err = recordThreads(l.Journal, l.accountPath(), func() error {
+		return tasks.Write(l.accountPath(), taken, l.Plan.QuietCPUs)
 	})
 	if err != nil {
 		return err
 	}
 	if l.Plan.Isolation == spec.IsolationIsolated {
-		applier := tune.Applier{Journal: l.Journal, Ledger: l.ledger()}
-		made, err := applier.Apply(ctx, Settings(Away{"/", l.offLimits(), l.hostCPUs(), setting.Held(l.ledger())}))
+		away := Away{Root: "/", Off: l.offLimits(), Housekeeping: l.hostCPUs(), Held: setting.Held(l.ledger())}
+		made, err := keepOff(ctx, l.Journal, l.ledger(), away)
 		if err != nil {
 			return err
 		}
@@ -92,6 +91,17 @@ func (l *Lab) Prepare(ctx context.Context) error {
 		return l.prepareV1(h, taken)
 	}
 	return l.prepareV2(h, taken)
+}
+
+// recordThreads writes the account of threads as a step of a journal.
+func recordThreads(j *journal.Journal, account string, write func() error) error {
+	step := journal.Step{Kind: KindThreads, Path: account}
+	return j.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, write() })
+}
+
+// keepOff makes the settings that keep other work off CPUs, as steps of a journal.
+func keepOff(ctx context.Context, j *journal.Journal, ledger string, away Away) ([]tune.Result, error) {
+	return tune.Applier{Journal: j, Ledger: ledger}.Apply(ctx, Settings(away))
 }
 
 // prepared is true if the journal has the record of threads, the first step of Prepare.

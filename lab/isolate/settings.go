@@ -62,6 +62,8 @@ type Away struct {
 	// Held are files that somebody has set, who may restore their old values: they are among the
 	// settings even if they keep off the CPUs already, so that they stay as they are.
 	Held map[string]bool
+	// Was is what files held before settings that these replace; nil where they replace none.
+	Was map[string]string
 }
 
 // Settings are those that keep workqueues, interrupts and the packets of the host's own devices off
@@ -83,10 +85,13 @@ func (c *collector) path(parts ...string) string {
 	return filepath.Join(append([]string{c.Root}, parts...)...)
 }
 
-// text reads a file; ok is false for one that does not exist or cannot be read, which gets no
+// text reads a file, or what it held before; ok is false for one that does not exist or cannot be read, which gets no
 // setting.
 func (c *collector) text(path string) (string, bool) {
 	text, err := os.ReadFile(path)
+	if was, known := c.Was[path]; known && err == nil {
+		return strings.TrimSpace(was), true
+	}
 	return strings.TrimSpace(string(text)), err == nil
 }
 

@@ -112,7 +112,12 @@ type Engine struct {
 }
 
 // StartEngine starts the program and exchanges greetings.
-func StartEngine(path string) (*Engine, error) {
+func StartEngine(path string) (*Engine, error) { return startEngine(path, 0) }
+
+// StartEngineApart starts it in a network namespace of its own, which ends with it.
+func StartEngineApart(path string) (*Engine, error) { return startEngine(path, syscall.CLONE_NEWNET) }
+
+func startEngine(path string, namespaces uintptr) (*Engine, error) {
 	e := &Engine{cmd: exec.Command(path)}
 	input, err := e.cmd.StdinPipe()
 	if err != nil {
@@ -124,7 +129,7 @@ func StartEngine(path string) (*Engine, error) {
 	}
 	e.cmd.Stderr = &e.said
 	// A Ctrl-C in the terminal must reach nines only; the engine ends when its input closes.
-	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: namespaces}
 	if err := e.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
 	}

@@ -102,7 +102,7 @@ const WarmUp = 500 * time.Millisecond
 
 // Experiment is the file of a tier's trial. Nodes a and b stand for two pods of one node. Where
 // the kernel carries the packets, their programs block on a socket, as those of most pods do; where
-// one polls, they poll.
+// one polls, they poll, in ordinary memory: the node's hugepages are for its pods, and the kubelet counts them.
 func Experiment(t Tier, l Load) string {
 	backend, wait := "udp", "block"
 	if t.Polling {
@@ -110,6 +110,9 @@ func Experiment(t Tier, l Load) string {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "name: %s\n", experimentName)
+	if t.Polling {
+		text.WriteString("dpdk: {hugepages: none}\n")
+	}
 	text.WriteString("topology:\n  nodes: {a: {}, b: {}}\n")
 	fmt.Fprintf(&text, "  links: [{kind: %s, endpoints: [\"a:eth0\", \"b:eth0\"]}]\n", t.Kind)
 	fmt.Fprintf(&text, "traffic: {from: \"a:eth0\", to: \"b:eth0\", backend: %s, wait: %s, rate_pps: %d, frame_bytes: %d, warmup: %s, duration: %s}\n",

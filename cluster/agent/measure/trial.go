@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -60,7 +61,7 @@ func (r Runner) Run(ctx context.Context, t Tier, l Load) (Trial, error) {
 		return Trial{}, ctx.Err()
 	}
 	if err != nil {
-		return Trial{}, fmt.Errorf("measure %s: nines run: %w: %s", t.Name(), err, lastLine(string(output)))
+		return Trial{}, fmt.Errorf("measure %s: nines run: %w: %s", t.Name(), err, reason(string(output)))
 	}
 	trial, err := Read(filepath.Join(results, "latest"))
 	if err != nil {
@@ -90,7 +91,13 @@ func Read(folder string) (Trial, error) {
 	return Trial{At: time.Now(), Verdict: measured.Verdict, Reasons: measured.Reasons, Latency: histograms.Latency}, nil
 }
 
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+// reason is why nines ended, of what it printed: after its error it may say how to go on.
+func reason(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	for _, line := range slices.Backward(lines) {
+		if said, is := strings.CutPrefix(line, "nines: "); is {
+			return said
+		}
+	}
 	return lines[len(lines)-1]
 }

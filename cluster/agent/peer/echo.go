@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -47,8 +48,19 @@ type echo struct {
 	engine *jitter.Engine
 	from   netip.Addr
 	timer  *time.Timer
+	// back gives the port back over which it is; nil on the nodes' own network.
+	back func() error
 	// done ends what watches over the node while the echo lasts.
 	done func()
+}
+
+// end ends the engine, and gives its port back.
+func (e *echo) end() error {
+	err := e.engine.End()
+	if e.back != nil {
+		err = errors.Join(err, e.back())
+	}
+	return err
 }
 
 // startEcho reflects what comes to a UDP port from the device to an address. The engine sleeps on
@@ -62,13 +74,30 @@ func startEcho(program string, to netip.Addr, port, frameBytes int) (*echo, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err = engine.Open(portOf(by, netip.Addr{}, port, frameBytes)); err == nil {
-		err = engine.Serve(client.Serve{Role: "reflect", Ports: []string{portName}, CPU: -1})
+	e := &echo{engine: engine, from: to}
+	return e, e.reflect(by, port, frameBytes)
+}
+
+// startEchoOver reflects what comes over a network of pods. The echo is for the node with an address.
+func startEchoOver(ctx context.Context, program string, probes *Probes, n Network, from, address netip.Addr, port, frameBytes int) (*echo, error) {
+	made, err := probes.start(ctx, program, n, address)
+	if err != nil {
+		return nil, err
+	}
+	e := &echo{engine: made.engine, from: from, back: made.back}
+	return e, e.reflect(way{probeInterface, address}, port, frameBytes)
+}
+
+// reflect has the engine send back what comes by a way, or ends it.
+func (e *echo) reflect(by way, port, frameBytes int) error {
+	_, err := e.engine.Open(portOf(by, netip.Addr{}, port, frameBytes))
+	if err == nil {
+		err = e.engine.Serve(client.Serve{Role: "reflect", Ports: []string{portName}, CPU: -1})
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("send packets back on UDP port %d: %w", port, err), engine.End())
+		return errors.Join(fmt.Errorf("send packets back on UDP port %d: %w", port, err), e.end())
 	}
-	return &echo{engine: engine, from: to}, nil
+	return nil
 }
 
 // portOf is the engine's port; peer is the zero address for one that only answers.

@@ -26,6 +26,8 @@ type Meter struct {
 	Engine string
 	// AgentPort is the TCP port of the agents.
 	AgentPort uint16
+	// Probes makes ports of networks of pods; nil for none.
+	Probes *Probes
 }
 
 // RefusedError is a peer's answer that it cannot be measured now.
@@ -42,62 +44,77 @@ const (
 	margin = 5 * time.Second
 )
 
-// Measure measures the round trip to a node.
-func (m Meter) Measure(ctx context.Context, to Peer, load measure.Load) (measure.Trial, error) {
-	port, err := m.ask(ctx, to, load)
+// Measure measures the round trip to a node: over a network of pods, or that of the nodes where over is nil.
+func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure.Load) (measure.Trial, error) {
+	tier, own := measure.NodeNetwork, netip.Addr{}
+	if over != nil {
+		tier, own = string(over.Tier), Address(m.Probes.Node, netip.Addr{})
+	}
+	echo, err := m.ask(ctx, to, request{load.RatePPS, load.FrameBytes, int64(load.Duration), over, own})
 	if err != nil {
 		return measure.Trial{}, err
 	}
-	record, err := m.run(ctx, to.Address, port, load)
+	record, err := m.run(ctx, over, own, echo, load)
 	if ended := m.release(context.WithoutCancel(ctx), to); ended != nil {
 		err = ended // whatever came back until then
 	}
 	if err != nil {
-		return measure.Trial{}, fmt.Errorf("measure the way to node %s: %w", to.Node, err)
+		return measure.Trial{}, fmt.Errorf("measure the way to node %s over %s: %w", to.Node, tier, err)
 	}
 	if record.Trial.RxPackets == 0 {
-		return measure.Trial{}, fmt.Errorf("measure the way to node %s: it answers, but of %d packets to %s none came back: open UDP port %d between the nodes",
-			to.Node, record.Trial.TxPackets, netip.AddrPortFrom(to.Address, uint16(port)), port)
+		remedy := fmt.Sprintf("open UDP port %d between the nodes", echo.Port)
+		if over != nil {
+			remedy = fmt.Sprintf("do the ports of %s on both nodes reach each other?", over)
+		}
+		return measure.Trial{}, fmt.Errorf("measure the way to node %s over %s: it answers, but of %d packets to %s none came back: %s",
+			to.Node, tier, record.Trial.TxPackets, netip.AddrPortFrom(echo.Address, uint16(echo.Port)), remedy)
 	}
 	return measure.Trial{
-		Tier: measure.NodeNetwork, Peer: to.Node, Load: load, At: time.Now(),
+		Tier: tier, Peer: to.Node, Load: load, At: time.Now(),
 		Verdict: record.Trial.Verdict, Reasons: record.Trial.Reasons, Latency: record.Histograms.Latency,
 	}, nil
 }
 
-// ask asks a peer for an echo, and returns its UDP port.
-func (m Meter) ask(ctx context.Context, to Peer, load measure.Load) (int, error) {
+// ask asks a peer for an echo.
+func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	body, err := json.Marshal(request{load.RatePPS, load.FrameBytes, int64(load.Duration)})
+	body, err := json.Marshal(asked)
 	if err != nil {
-		return 0, err
+		return given, err
 	}
 	call, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url(to), bytes.NewReader(body))
 	if err != nil {
-		return 0, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
+		return given, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
 	}
 	answer, err := direct.Do(call)
 	if err != nil {
-		return 0, fmt.Errorf("ask node %s for an echo: %w; open TCP port %d between the nodes", to.Node, err, m.AgentPort)
+		return given, fmt.Errorf("ask node %s for an echo: %w; open TCP port %d between the nodes", to.Node, err, m.AgentPort)
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return 0, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
+		return given, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:
+	case http.StatusNotFound:
+		if asked.Over != nil {
+			return given, &AbsentError{Network: *asked.Over, Node: to.Node}
+		}
+		return given, fmt.Errorf("ask node %s for an echo: %s", to.Node, answer.Status)
 	case http.StatusConflict, http.StatusServiceUnavailable:
-		return 0, &RefusedError{to.Node, strings.TrimSpace(string(said))}
+		return given, &RefusedError{to.Node, strings.TrimSpace(string(said))}
 	default:
-		return 0, fmt.Errorf("ask node %s for an echo: %s: %s", to.Node, answer.Status, strings.TrimSpace(string(said)))
+		return given, fmt.Errorf("ask node %s for an echo: %s: %s", to.Node, answer.Status, strings.TrimSpace(string(said)))
 	}
-	var given granted
 	if err := json.Unmarshal(said, &given); err != nil || given.Port < 1 || given.Port > 65535 {
-		return 0, fmt.Errorf("ask node %s for an echo: its answer %q names no port", to.Node, said)
+		return given, fmt.Errorf("ask node %s for an echo: its answer %q names no port", to.Node, said)
 	}
-	return given.Port, nil
+	if !given.Address.IsValid() {
+		given.Address = to.Address
+	}
+	return given, nil
 }
 
 // direct calls agents. What is measured is the way between the nodes, so no proxy is asked; and a
@@ -132,19 +149,35 @@ func (m Meter) url(to Peer) string {
 	return "http://" + netip.AddrPortFrom(to.Address, m.AgentPort).String() + Path
 }
 
-// run sends packets and takes them back, by one engine. Its thread sleeps between them, as a program
-// that waits for an answer does.
-func (m Meter) run(ctx context.Context, to netip.Addr, port int, load measure.Load) (record result.Record, err error) {
+// start starts the engine of a trial, with the way by which it sends.
+func (m Meter) start(ctx context.Context, over *Network, own, to netip.Addr) (*jitter.Engine, way, func() error, error) {
+	if over != nil {
+		made, err := m.Probes.start(ctx, m.Engine, *over, own)
+		if err != nil {
+			return nil, way{}, nil, err
+		}
+		return made.engine, way{probeInterface, own}, made.end, nil
+	}
 	by, err := wayTo(to)
 	if err != nil {
-		return record, err
+		return nil, by, nil, err
 	}
 	engine, err := jitter.StartEngine(m.Engine)
 	if err != nil {
+		return nil, by, nil, err
+	}
+	return engine, by, engine.End, nil
+}
+
+// run sends packets and takes them back, by one engine. Its thread sleeps between them, as a program
+// that waits for an answer does.
+func (m Meter) run(ctx context.Context, over *Network, own netip.Addr, echo granted, load measure.Load) (record result.Record, err error) {
+	engine, by, end, err := m.start(ctx, over, own, echo.Address)
+	if err != nil {
 		return record, err
 	}
-	defer func() { err = errors.Join(err, engine.End()) }()
-	if _, err := engine.Open(portOf(by, to, port, int(load.FrameBytes))); err != nil {
+	defer func() { err = errors.Join(err, end()) }()
+	if _, err := engine.Open(portOf(by, echo.Address, echo.Port, int(load.FrameBytes))); err != nil {
 		return record, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = engine.Abort() })()

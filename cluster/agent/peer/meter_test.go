@@ -19,8 +19,10 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/cluster/agent/measure"
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -53,6 +55,12 @@ func TestARoundTripBetweenTwoNodes(t *testing.T) {
 		Count uint64
 		Least int64
 		Again string
+		// Over is the trial over a network of pods, Absent what is said of one that the peer has not.
+		Over   measure.Trial
+		Passed uint64
+		Absent string
+		// Left are the ports that both ends still have then.
+		Left int
 	}
 	if err := json.Unmarshal([]byte(said), &got); err != nil {
 		t.Fatalf("n1 said %q: %v", said, err)
@@ -67,6 +75,24 @@ func TestARoundTripBetweenTwoNodes(t *testing.T) {
 	if got.Again != "" {
 		t.Errorf("the echo was not given back: %s", got.Again)
 	}
+	if got.Over.Tier != "macvlan" || got.Over.Peer != "n2" || got.Passed == 0 { // how many in time, a busy host decides
+		t.Errorf("over macvlan %d packets passed: %+v", got.Passed, got.Over)
+	}
+	if got.Absent != "node n2 has no ports of macvlan on other" || got.Left != 0 {
+		t.Errorf("of a network that the peer has not: %q; ports left: %d", got.Absent, got.Left)
+	}
+}
+
+// probesOf makes ports on the card of a node, and on another parent that only n1 has.
+func probesOf(t *testing.T, node string) *Probes {
+	return &Probes{Node: node, Keeper: port.Keeper{Folder: t.TempDir(), Note: func(text string) { fmt.Fprintln(os.Stderr, text) }},
+		Ports: func() ([]port.Port, error) {
+			ports := []port.Port{{Name: "macvlan-eth0-1", Tier: spec.LinkMacvlan, Parent: "eth0"}}
+			if node == "n1" {
+				ports = append(ports, port.Port{Name: "macvlan-other-1", Tier: spec.LinkMacvlan, Parent: "other"})
+			}
+			return ports, nil
+		}}
 }
 
 // TestPart is one of the two nodes, in a process of its own.
@@ -80,7 +106,7 @@ func TestPart(t *testing.T) {
 	path = strings.TrimSpace(path)
 	if os.Getenv(partVariable) == "n2" {
 		server := &Server{
-			Engine: path, Port: echoPort, Slot: measure.NewSlot(), Answered: func(string) {},
+			Node: "n2", Probes: probesOf(t, "n2"), Engine: path, Port: echoPort, Slot: measure.NewSlot(), Answered: func(string) {},
 			Agents: &Directory{Find: func(context.Context) ([]Peer, error) { return two, nil }},
 			Fit:    func(ctx context.Context, _ string, _ measure.Load) (context.Context, error) { return ctx, nil },
 		}
@@ -96,19 +122,38 @@ func TestPart(t *testing.T) {
 		server.Close()
 		return
 	}
-	meter := Meter{Engine: path, AgentPort: agentPort}
+	meter := Meter{Engine: path, AgentPort: agentPort, Probes: probesOf(t, "n1")}
 	load := measure.Load{RatePPS: 200, FrameBytes: 64, Duration: time.Second}
-	trial, err := meter.Measure(context.Background(), two[1], load)
+	trial, err := meter.Measure(context.Background(), two[1], nil, load)
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := map[string]any{"Count": trial.Latency.Count(), "Least": trial.Latency.Ranked(1), "Again": ""}
 	// The peer is free again at once.
-	if _, err := meter.Measure(context.Background(), two[1], load); err != nil {
+	if _, err := meter.Measure(context.Background(), two[1], nil, load); err != nil {
 		said["Again"] = err.Error()
 	}
 	trial.Latency = nil
 	said["Trial"] = trial
+	networks, err := meter.Probes.Networks(context.Background())
+	if err != nil || len(networks) != 1 {
+		t.Fatalf("n1 has the networks %v, %v", networks, err)
+	}
+	over, err := meter.Measure(context.Background(), two[1], &networks[0], load)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said["Passed"] = over.Latency.Count()
+	over.Latency = nil
+	said["Over"] = over
+	if _, err := meter.Measure(context.Background(), two[1], &Network{Tier: spec.LinkMacvlan, Parent: "other"}, load); err != nil {
+		said["Absent"] = err.Error()
+	}
+	held, err := meter.Probes.Keeper.Held()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said["Left"] = len(held)
 	text, err := json.Marshal(said)
 	if err != nil {
 		t.Fatal(err)

@@ -22,10 +22,23 @@ type request struct {
 	RatePPS    int64 `json:"rate_pps"`
 	FrameBytes int64 `json:"frame_bytes"`
 	DurationNs int64 `json:"duration_ns"`
+	// Over is the network of pods by which they come, and From their sender's address there; nil for the
+	// nodes' own network.
+	Over *Network   `json:"over,omitempty"`
+	From netip.Addr `json:"from,omitzero"`
 }
 
 func (r request) load() measure.Load {
 	return measure.Load{RatePPS: r.RatePPS, FrameBytes: r.FrameBytes, Duration: time.Duration(r.DurationNs)}
+}
+
+// lasts is how long an echo lasts that nobody ends: the other end has to make its port, too.
+func (r request) lasts() time.Duration {
+	length := r.load().RoundTrip() + drain + margin
+	if r.Over != nil {
+		length += passes
+	}
+	return length
 }
 
 // wrong is what is wrong with it; empty if nothing is.
@@ -34,6 +47,9 @@ func (r request) wrong() string {
 		r.DurationNs < 1 || r.DurationNs > int64(mostDuration) {
 		return fmt.Sprintf("an echo is for 1 to %d packets a second, of 64 to %d bytes, for at most %s", mostRatePPS, mostFrameBytes, mostDuration)
 	}
+	if (r.Over != nil) != r.From.IsValid() || r.From.IsValid() && !r.From.Is4() {
+		return "an echo over a network of pods is for an IPv4 address there, and no other is"
+	}
 	return ""
 }
 
@@ -41,6 +57,8 @@ func (r request) wrong() string {
 type granted struct {
 	// Port is the UDP port of the echo.
 	Port int `json:"port"`
+	// Address is that of the echo on a network of pods; the agent's own elsewhere.
+	Address netip.Addr `json:"address,omitzero"`
 }
 
 const (
@@ -72,6 +90,9 @@ type Server struct {
 	// the context that it returns ends with ctx, or when something comes that does: the echo ends, too. It
 	// is called with the slot taken.
 	Fit func(ctx context.Context, from string, load measure.Load) (context.Context, error)
+	// Node is this node's name, and Probes makes its ports of networks of pods; nil for none.
+	Node   string
+	Probes *Probes
 	// Answered is called with "granted" or why not, for counting.
 	Answered func(result string)
 
@@ -153,7 +174,13 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		refuse(http.StatusConflict, "unfit", err.Error())
 		return
 	}
-	started, err := startEcho(s.Engine, from, s.Port, int(asked.FrameBytes))
+	started, address, err := s.echo(r.Context(), asked, from)
+	if absent := new(AbsentError); errors.As(err, &absent) {
+		done()
+		s.Slot.Give()
+		refuse(http.StatusNotFound, "absent", err.Error())
+		return
+	}
 	if err != nil {
 		done()
 		s.Slot.Give()
@@ -165,7 +192,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	s.lock.Lock()
 	s.now = started
 	// Whoever asked may be gone without a word.
-	started.timer = time.AfterFunc(asked.load().RoundTrip()+drain+margin, func() { s.end(started) })
+	started.timer = time.AfterFunc(asked.lasts(), func() { s.end(started) })
 	s.lock.Unlock()
 	context.AfterFunc(fit, func() {
 		if why := context.Cause(fit); !errors.Is(why, context.Canceled) {
@@ -175,9 +202,23 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	})
 	s.Answered("granted")
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(granted{s.Port}); err != nil {
+	if err := json.NewEncoder(w).Encode(granted{s.Port, address}); err != nil {
 		s.end(started) // nobody knows of it
 	}
+}
+
+// echo starts what was asked for, and returns its address on a network of pods.
+func (s *Server) echo(ctx context.Context, asked request, from netip.Addr) (started *echo, address netip.Addr, err error) {
+	if asked.Over == nil {
+		started, err = startEcho(s.Engine, from, s.Port, int(asked.FrameBytes))
+		return started, address, err
+	}
+	if s.Probes == nil {
+		return nil, address, &AbsentError{Network: *asked.Over}
+	}
+	address = Address(s.Node, asked.From)
+	started, err = startEchoOver(ctx, s.Engine, s.Probes, *asked.Over, from, address, s.Port, int(asked.FrameBytes))
+	return started, address, err
 }
 
 // agentAt is the node whose agent has an address; empty if none has.
@@ -219,7 +260,7 @@ func (s *Server) end(e *echo) {
 		return
 	}
 	e.done()
-	if err := e.engine.End(); err != nil {
+	if err := e.end(); err != nil {
 		slog.Error("echo", "error", err)
 	}
 	s.Slot.Give()

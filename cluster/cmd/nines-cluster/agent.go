@@ -5,9 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +21,11 @@ import (
 	"nines.dev/nines/cluster/agent/discovery"
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/agent/peer"
+	"nines.dev/nines/cluster/agent/tend"
+	"nines.dev/nines/cluster/dra"
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
 )
 
@@ -36,6 +45,10 @@ type agentCall struct {
 	echoPort  uint16
 	onBroken  string
 	every     time.Duration
+	// held records which pod has which port, and resources is a socket of the kubelet's.
+	held, resources string
+	// sources is the file that says which ports nodes have.
+	sources string
 }
 
 // What may be done when a pod's wish is no longer met.
@@ -54,6 +67,10 @@ and publish it as a NodeLatency object, labels, a condition and metrics. Also pu
 the node has (for Node Feature Discovery, if the cluster has it) and the findings of nines
 doctor as a node condition. A trial waits until the node is quiet. The agent skips it while a
 pod that asked to be alone is on the node, or when the day's budget is spent.
+
+A pod with CPUs of its own can ask by nines.dev/isolation that nothing else uses them, and a
+pod with ports by nines.dev/rx for another way to receive. The agent does it, tells the pod by
+an event, and undoes it when the pod ends.
 
 If a pod's wish is no longer met, the agent measures again, then sends the pod an event.
 With --on-broken evict it also evicts the pod if another node meets the wish.`,
@@ -79,6 +96,9 @@ With --on-broken evict it also evicts the pod if another node meets the wish.`,
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
 	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish is no longer met: warn (an event), or evict as well")
 	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the least time between two evictions from this node")
+	f.StringVar(&call.sources, "ports", "/etc/nines/ports.yaml", "the file that says which ports nodes have: networks of these are measured between nodes, if the file is there")
+	f.StringVar(&call.held, "ports-folder", port.Folder, "the folder that records which pod has which port")
+	f.StringVar(&call.resources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "the socket at which the kubelet tells which CPUs pods have for themselves")
 	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
 	return c
 }
@@ -98,6 +118,10 @@ func (a agentCall) run(ctx context.Context) error {
 		return err
 	}
 	program, err := node.Program("nines")
+	if err != nil {
+		return err
+	}
+	poller, err := node.Program("nines-poller")
 	if err != nil {
 		return err
 	}
@@ -124,7 +148,7 @@ func (a agentCall) run(ctx context.Context) error {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", metrics.Handler())
-	echoes, err := a.between(running, uint16(listener.Addr().(*net.TCPAddr).Port))
+	echoes, err := a.between(ctx, running, uint16(listener.Addr().(*net.TCPAddr).Port))
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -135,7 +159,16 @@ func (a agentCall) run(ctx context.Context) error {
 	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	tended := make(chan struct{})
+	go func() {
+		defer close(tended)
+		pods := tend.Service{
+			Node: a.node, Kube: kube, Root: lab.Root(), Ports: port.Keeper{Folder: a.held}, Kubelet: a.resources, Poller: poller,
+		}
+		pods.Run(ctx)
+	}()
 	err = running.Run(ctx)
+	<-tended
 	if stopped := errors.Join(server.Close(), <-served); !errors.Is(stopped, http.ErrServerClosed) {
 		err = errors.Join(err, stopped)
 	}
@@ -144,7 +177,7 @@ func (a agentCall) run(ctx context.Context) error {
 
 // between has the agent measure the ways to other nodes, and returns what answers their agents; nil
 // for neither.
-func (a agentCall) between(running *agent.Agent, agentPort uint16) (*peer.Server, error) {
+func (a agentCall) between(ctx context.Context, running *agent.Agent, agentPort uint16) (*peer.Server, error) {
 	if a.peers == 0 {
 		return nil, nil
 	}
@@ -153,10 +186,43 @@ func (a agentCall) between(running *agent.Agent, agentPort uint16) (*peer.Server
 		return nil, err
 	}
 	agents := &peer.Directory{Find: func(ctx context.Context) ([]peer.Peer, error) { return peer.Find(ctx, running.Kube, a.namespace) }}
-	running.Between = &agent.Between{Meter: peer.Meter{Engine: engine, AgentPort: agentPort}, Agents: agents, Most: a.peers}
+	probes := &peer.Probes{Node: a.node, Keeper: port.Keeper{Folder: a.held, Note: func(text string) { slog.Warn(text) }}, Ports: a.ports}
+	if err := probes.Clear(ctx); err != nil {
+		slog.Warn("give back what an agent before has left", "error", err) // a database may not answer yet
+	}
+	running.Between = &agent.Between{
+		Meter: peer.Meter{Engine: engine, AgentPort: agentPort, Probes: probes}, Agents: agents, Most: a.peers, Probes: probes,
+	}
 	return &peer.Server{
-		Engine: engine, Port: int(a.echoPort), Slot: running.Slot, Agents: agents, Fit: running.FitFor, Answered: running.Metrics.Answered,
+		Node: a.node, Probes: probes, Engine: engine, Port: int(a.echoPort), Slot: running.Slot, Agents: agents, Fit: running.FitFor, Answered: running.Metrics.Answered,
 	}, nil
+}
+
+// ports are a port of each network that the file of ports gives the node; none without a file.
+func (a agentCall) ports() ([]port.Port, error) {
+	text, err := os.ReadFile(a.sources)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the file of ports: %w", err)
+	}
+	sources, err := dra.ReadSources(text)
+	if err != nil {
+		return nil, err
+	}
+	inventory, err := dra.InventoryOf(sources, a.node, filepath.Join(a.held, port.SwitchSocket))
+	if err != nil {
+		return nil, err
+	}
+	var list []port.Port
+	for _, name := range slices.Sorted(maps.Keys(inventory.Ports)) {
+		p := inventory.Ports[name]
+		if !slices.ContainsFunc(list, func(other port.Port) bool { return other.Place() == p.Place() }) {
+			list = append(list, p)
+		}
+	}
+	return list, nil
 }
 
 // access is how the API server is reached: as a file says, or as a pod is told.

@@ -1,0 +1,132 @@
+package tend
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/kernel/tasks"
+)
+
+// errNotOnNode says that the agent sees only its own processes.
+var errNotOnNode = errors.New("the agent does not see the node's processes: its pod needs hostPID: true, and to be privileged")
+
+// onNode is nil if the node's processes are seen, with the names of their control groups.
+func onNode() error {
+	if os.Getpid() == 1 {
+		return errNotOnNode
+	}
+	groups, err := os.ReadFile("/proc/1/cgroup")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotOnNode, err)
+	}
+	// So is a group shown that is not below one's own (cgroup_namespaces(7)).
+	if strings.Contains(string(groups), ":/..") {
+		return errNotOnNode
+	}
+	return nil
+}
+
+// podStarters are the programs that start containers, by the beginnings of their names. What a process may
+// run on is inherited: a pod that is started by one of them must not inherit that it keeps off CPUs, which
+// may be its own.
+var podStarters = []string{"kubelet", "containerd", "crio", "conmon", "dockerd", "cri-dockerd", "runc", "crun"}
+
+// podsGroup is in the names of all control groups of pods, with either of the kubelet's drivers.
+const podsGroup = "kubepods"
+
+// includes says which of the threads keep off CPUs that pods have for themselves: all but those in pods,
+// which the kubelet keeps off, and those that start pods, with their ancestors.
+func includes() (func(tasks.Thread) bool, error) {
+	all, err := tasks.All()
+	if err != nil {
+		return nil, err
+	}
+	parents, starts := map[int]int{}, map[int]bool{1: true}
+	for _, t := range all {
+		parents[t.Process] = t.Parent
+	}
+	for _, t := range all {
+		// The kernel cuts names to 15 characters, and kubelet may be one of several programs in one.
+		starter := slices.ContainsFunc(podStarters, func(name string) bool { return strings.HasPrefix(t.Name, name) })
+		if t.ID == t.Process && !t.Kernel && (starter || isKubelet(t.Process)) {
+			for p := t.Process; p > 0 && !starts[p]; p = parents[p] {
+				starts[p] = true
+			}
+		}
+	}
+	return func(t tasks.Thread) bool {
+		if t.Kernel {
+			return true
+		}
+		if starts[t.Process] {
+			return false
+		}
+		groups, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(t.Process), "cgroup"))
+		return err == nil && !strings.Contains(string(groups), podsGroup)
+	}, nil
+}
+
+// isKubelet is true for a process that is called with the kubelet's name, or as a part of another program.
+func isKubelet(pid int) bool {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	words := strings.SplitN(string(text), "\x00", 3)
+	return err == nil && slices.ContainsFunc(words[:min(len(words), 2)], func(w string) bool { return filepath.Base(w) == "kubelet" })
+}
+
+// hostThreads is true where kernel threads have the IDs that the kernel tells of them: in the first
+// namespace of process IDs (PROC_PID_INIT_INO in include/linux/proc_ns.h).
+func hostThreads() bool {
+	const first = "pid:[4026531836]"
+	now, err := os.Readlink("/proc/self/ns/pid")
+	return err == nil && now == first
+}
+
+// cpuSetOf is the file by which a process joins the cpuset of the pod with a network namespace: that of a
+// container of it which runs on the CPUs only.
+func cpuSetOf(pod *netns.Namespace, own tasks.Set) (string, error) {
+	inode, err := pod.Inode()
+	if err != nil {
+		return "", err
+	}
+	found := 0
+	err = proc.Each(func(id proc.Identity) error {
+		if found == 0 && id.NetInode() == inode && runsOn(id.PID, own) {
+			found = id.PID
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if found == 0 {
+		return "", fmt.Errorf("no process of the pod runs on its CPUs %s yet", own)
+	}
+	return cgroup.FileOf(found, "cpuset", "cgroup.procs")
+}
+
+func runsOn(pid int, own tasks.Set) bool {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(pid, &set) != nil {
+		return false
+	}
+	some := false
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			if !slices.Contains(own, cpu) {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
+}

@@ -1,0 +1,66 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"nines.dev/nines/cluster/agent/tend"
+	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/terminal"
+)
+
+// Asked is what a pod asks of its node by an annotation, and what the node's agent says of it.
+type Asked struct {
+	Annotation string `json:"annotation"`
+	Value      string `json:"value"`
+	// Given is true for what the pod has; Says is the agent's last word of it, and empty before the first.
+	Given bool   `json:"given"`
+	Says  string `json:"says,omitempty"`
+	// AgeSeconds is how long ago that was.
+	AgeSeconds int64 `json:"ageSeconds,omitempty"`
+}
+
+// asked are the annotations of the pod that its node's agent acts upon.
+func (c Cluster) asked() []Asked {
+	var all []Asked
+	for _, topic := range tend.Topics() {
+		value := c.Pod.Annotations[topic.Key]
+		if value == "" {
+			continue
+		}
+		a := Asked{Annotation: topic.Key, Value: value}
+		var last *corev1.Event
+		for i := range c.Events {
+			e := &c.Events[i]
+			ours := e.InvolvedObject.UID == c.Pod.UID && slices.Contains([]string{topic.Given, topic.Refused, topic.Ended}, e.Reason)
+			if ours && (last == nil || e.LastTimestamp.After(last.LastTimestamp.Time)) {
+				last = e
+			}
+		}
+		if last != nil {
+			a.Given, a.Says = last.Reason == topic.Given, last.Message
+			a.AgeSeconds = int64(c.Now.Sub(last.LastTimestamp.Time).Seconds())
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func (a Asked) write(out io.Writer, node string) {
+	fmt.Fprintf(out, "\n%s: %s\n", a.Annotation, terminal.Plain(a.Value))
+	switch {
+	case a.Says != "":
+		word := "not given"
+		if a.Given {
+			word = "given"
+		}
+		fmt.Fprintf(out, "  %s: %s (said %s)\n", word, terminal.PlainLines(a.Says), figure.Age(secondsOf(a.AgeSeconds)))
+	case node == "":
+		fmt.Fprintln(out, "  the pod has no node yet")
+	default:
+		fmt.Fprintf(out, "  the agent of node %s has said nothing of it in the last hour: does it run (kubectl --namespace nines get pods)?\n", node)
+	}
+}
