@@ -166,7 +166,7 @@ node devices taken suit what stands in the way
 n2 3 1 0 1 taken by default/b; 2 take 600 mbit of link-eth0, of which 400 of 1k is free: the rest has default/b
 n1 1 0 0 1 takes 400 nines.dev/mbit of bridge-1, of which 300 of 1k is free: the rest has default/a`},
 		"the default": {resourcev1.ExactDeviceRequest{}, `n1 1 0 0 1 takes 500 nines.dev/mbit of bridge-1, of which`},
-		"too much": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amounts("700")}}, "2 with 600 of nines.dev/mbit, and the request is for 700"},
+		"too much":    {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amounts("700")}}, "2 with 600 of nines.dev/mbit, and the request is for 700"},
 		"what none has": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{
 			"nines.dev/pps": half,
 		}}}, "1 without nines.dev/pps"},

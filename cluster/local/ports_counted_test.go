@@ -26,7 +26,7 @@ func (c *cluster) overXDP(t *testing.T) {
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-xdp.yaml"))
 	c.reaches(t, "one", "other", "net1")
 	node := c.nodeOf("one")
-	killDrivers(t)
+	c.killDrivers()
 	c.kubectl("--namespace", "nines", "rollout", "status", "daemonset/nines-ports", "--timeout=180s")
 	c.withPort("late", node, "xdp-interface")
 	c.reaches(t, "one", "late", "net1")
