@@ -132,7 +132,7 @@ func (s *Site) learningSwitch(f *fabric, endpoints []plan.Endpoint, ports []netl
 	})
 }
 
-// addressKey is an address as the switch looks it up.
+// addressKey is a MAC address as programs look it up: its bytes in memory order, then zeros.
 func addressKey(mac net.HardwareAddr) (key [8]byte) {
 	copy(key[:], mac)
 	return key
