@@ -3,43 +3,63 @@ package dra
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	apply "k8s.io/client-go/applyconfigurations/resource/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 
 	"nines.dev/nines/cluster/port"
 )
 
 // Tell writes into the status of a claim what its pod got of this driver, for people: kubectl describe
 // resourceclaim. held are the claim's ports, of a node.
+//
+// It updates the claim, and does not apply to it: for that the API server sorts the keys of the claim's
+// parameters, takes those that were not sorted for a changed allocation, and refuses.
 func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []port.Held) error {
 	if len(held) == 0 {
 		return nil
 	}
-	status := apply.ResourceClaimStatus()
-	for _, h := range held {
-		device := apply.AllocatedDeviceStatus().WithDriver(DriverName).WithPool(node).WithDevice(deviceOf(h))
-		if h.Share != "" {
-			device.WithShareID(h.Share)
-		}
-		if h.Port.HasInterface() {
-			network := apply.NetworkDeviceData().WithInterfaceName(h.Interface).WithHardwareAddress(h.MAC)
-			for _, a := range h.All() {
-				network.WithIPs(a.String())
-			}
-			device.WithNetworkData(network)
-		}
-		status.WithDevices(device)
-	}
 	namespace, name, _ := strings.Cut(held[0].Claim, "/")
-	// With its UID, so that one of the same name, made anew, is left alone.
-	claim := apply.ResourceClaim(name, namespace).WithUID(types.UID(held[0].Holder)).WithStatus(status)
-	_, err := kube.ResourceV1().ResourceClaims(namespace).ApplyStatus(ctx, claim, metav1.ApplyOptions{FieldManager: DriverName, Force: true})
+	claims := kube.ResourceV1().ResourceClaims(namespace)
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		claim, err := claims.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if claim.UID != types.UID(held[0].Holder) {
+			return fmt.Errorf("it was made anew")
+		}
+		claim.Status.Devices = slices.DeleteFunc(claim.Status.Devices, func(d resource.AllocatedDeviceStatus) bool {
+			return d.Driver == DriverName && d.Pool == node
+		})
+		for _, h := range held {
+			claim.Status.Devices = append(claim.Status.Devices, statusOf(node, h))
+		}
+		_, err = claims.UpdateStatus(ctx, claim, metav1.UpdateOptions{FieldManager: DriverName})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("write into claim %s what it has got: %w", held[0].Claim, err)
 	}
 	return nil
+}
+
+// statusOf is a port as a claim's status has it.
+func statusOf(node string, h port.Held) resource.AllocatedDeviceStatus {
+	device := resource.AllocatedDeviceStatus{Driver: DriverName, Pool: node, Device: deviceOf(h)}
+	if h.Share != "" {
+		device.ShareID = &h.Share
+	}
+	if h.Port.HasInterface() {
+		device.NetworkData = &resource.NetworkDeviceData{InterfaceName: h.Interface, HardwareAddress: h.MAC}
+		for _, a := range h.All() {
+			device.NetworkData.IPs = append(device.NetworkData.IPs, a.String())
+		}
+	}
+	return device
 }

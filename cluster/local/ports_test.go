@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"nines.dev/nines/cluster/local"
 	"nines.dev/nines/engine/client"
@@ -67,6 +68,7 @@ func TestPodsHavePorts(t *testing.T) {
 			return fmt.Errorf("%w: %s", errNotYet, log)
 		})
 	})
+	t.Run("AClaimWithItsKeysInAnyOrder", func(t *testing.T) { c.anyOrder(t) })
 	t.Run("ThePodIsToldWhatItGot", func(t *testing.T) {
 		c.event("with-interface", "PortAttached")
 		c.event("sender", "PortAttached")
@@ -128,24 +130,28 @@ const fastInterface = "fast-interface"
 // withPort makes a pod on a node with an interface by a template.
 func (c *cluster) withPort(name, node, template string) {
 	c.t.Helper()
-	zero := int64(0)
-	pod := &v1.Pod{
+	pod := podWithClaim(name, node, v1.PodResourceClaim{Name: "net", ResourceClaimTemplateName: &template})
+	eventually(c.t, "make pod "+name, func(ctx context.Context) error {
+		_, err := c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// podWithClaim is a pod for a node, whose container uses its claim, which is called net.
+func podWithClaim(name, node string, claim v1.PodResourceClaim) *v1.Pod {
+	return &v1.Pod{
 		// It is not to start in the moment in which no driver runs.
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"required-plugins.noderesource.dev": "[nines-ports]"}},
 		Spec: v1.PodSpec{
 			NodeSelector:                  map[string]string{"kubernetes.io/hostname": node},
-			TerminationGracePeriodSeconds: &zero,
-			ResourceClaims:                []v1.PodResourceClaim{{Name: "net", ResourceClaimTemplateName: &template}},
+			TerminationGracePeriodSeconds: new(int64(0)),
+			ResourceClaims:                []v1.PodResourceClaim{claim},
 			Containers: []v1.Container{{
 				Name: "it", Image: local.BusyboxImage, ImagePullPolicy: v1.PullNever, Command: []string{"sleep", "100000"},
 				Resources: v1.ResourceRequirements{Claims: []v1.ResourceClaim{{Name: "net"}}},
 			}},
 		},
 	}
-	eventually(c.t, "make pod "+name, func(ctx context.Context) error {
-		_, err := c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
-		return err
-	})
 }
 
 // address is that of an interface of a pod, without the network's length.
@@ -261,4 +267,32 @@ func (c *cluster) packetsPass(t *testing.T, from, to, sends, receives string) {
 	if sent, arrived := labtest.OneWay(t, engines["tx"].Client, engines["rx"].Client); sent == 0 || arrived != sent {
 		t.Errorf("%d of %d packets arrived", arrived, sent)
 	}
+}
+
+// anyOrder has a claim as a program may write it: the API server keeps the order of its parameters' keys.
+func (c *cluster) anyOrder(t *testing.T) {
+	claims := c.client().ResourceV1().ResourceClaims("default")
+	claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "any-order"}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+		Requests: []resourcev1.DeviceRequest{{Name: "fast", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "macvlan.nines.dev"}}},
+		Config: []resourcev1.DeviceClaimConfiguration{{DeviceConfiguration: resourcev1.DeviceConfiguration{Opaque: &resourcev1.OpaqueDeviceConfiguration{
+			Driver: "ports.nines.dev", Parameters: runtime.RawExtension{Raw: []byte(`{"kind":"PortConfig","interface":"fast0","apiVersion":"ports.nines.dev/v1alpha1"}`)},
+		}}}},
+	}}}
+	if _, err := claims.Create(t.Context(), claim, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	pod := podWithClaim("any-order", "n1", v1.PodResourceClaim{Name: "net", ResourceClaimName: &claim.Name})
+	if _, err := c.client().CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.running("any-order")
+	eventually(t, "the claim says what its pod got", func(ctx context.Context) error {
+		now, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
+		if err == nil && (len(now.Status.Devices) != 1 || now.Status.Devices[0].NetworkData.InterfaceName != "fast0") {
+			err = fmt.Errorf("%w: %+v", errNotYet, now.Status.Devices)
+		}
+		return err
+	})
+	c.gone("any-order")
+	c.kubectl("delete", "resourceclaim", "any-order")
 }

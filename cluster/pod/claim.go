@@ -46,8 +46,8 @@ func ClaimOf(o node.PodOrder, pod *v1.Pod) (*resourcev1.ResourceClaim, error) {
 	}}
 	devices := &claim.Spec.Devices
 	for i, p := range o.Ports {
-		// A map, whose keys are sorted as the API server sorts them: with others, whoever applies the claim's
-		// status changes its allocation, too, and is refused.
+		// A map, whose keys are sorted as the API server sorts them: with others, a driver that applies the
+		// claim's status (dranet) changes its allocation, too, and is refused.
 		parameters, err := json.Marshal(map[string]string{"apiVersion": dra.ConfigVersion, "kind": dra.ConfigKind, "interface": p.Interface})
 		if err != nil {
 			return nil, err
