@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/local"
+	"nines.dev/nines/cluster/local/inside"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -33,8 +34,7 @@ const withoutOurs = `!("nines.dev/ports" in attributes) && (!("dra.net/type" in 
 func TestDranetHasOurFigures(t *testing.T) {
 	labtest.LongForm(t)
 	c := newCluster(t)
-	program := filepath.Join(os.Getenv(local.FolderVariable), "dranet")
-	_, err := os.Stat(program)
+	_, err := os.Stat(filepath.Join(programs(t), "dranet"))
 	labtest.Require(t, "dranet (NINES_LONG=1 make setup-cluster)", err == nil)
 	file := filepath.Join(t.TempDir(), "ports.yaml")
 	if err := os.WriteFile(file, []byte(besideDranet), 0o600); err != nil {
@@ -43,7 +43,7 @@ func TestDranetHasOurFigures(t *testing.T) {
 	c.must("up", "--nodes", "1", "--ports", file, "--name", clusterName)
 	ip := func(arguments ...string) { c.inNode("n1", true, append([]string{"ip", "link"}, arguments...)...) }
 	for _, name := range []string{"card", "below"} {
-		ip("add", name, "type", "dummy")
+		ip("add", name, "type", "bridge")
 		ip("set", name, "up")
 	}
 	ip("add", "link", "below", "name", "mac0", "type", "macvlan", "mode", "bridge")
@@ -58,7 +58,7 @@ func TestDranetHasOurFigures(t *testing.T) {
 	c.template("fast-dranet", "dranet", `device.attributes["nines.dev"].?p9999Ns.orValue(1000000000) <= 100000`)
 	c.template("ours", "macvlan.nines.dev")
 
-	stop := c.dranet(program, withoutOurs)
+	stop := c.dranet(withoutOurs)
 	c.publishes("dra.net", "mac0", func(d resourcev1.Device) error {
 		tier, p := d.Attributes["nines.dev/tier"], d.Attributes["nines.dev/p9999Ns"]
 		if tier.StringValue == nil || *tier.StringValue != "macvlan" || p.IntValue == nil || *p.IntValue != 50_000 {
@@ -76,7 +76,7 @@ func TestDranetHasOurFigures(t *testing.T) {
 	for pod, device := range map[string]string{"theirs": "mac0", "ours": "net1"} {
 		c.kubectl("exec", pod, "--", "ip", "link", "show", device)
 	}
-	c.explains("theirs", "it has mac0 of node n1")
+	c.explains("theirs", "it has mac0") // dranet does not publish what is in a pod
 	c.gone("theirs", "ours")
 	eventually(t, "the node has its interface back", func(context.Context) error {
 		return exec.Command("nsenter", "--target", fmt.Sprint(c.nodePID("n1")), "--net", "--", "ip", "link", "show", "mac0").Run()
@@ -84,11 +84,11 @@ func TestDranetHasOurFigures(t *testing.T) {
 
 	// Without the filter, dranet offers what our ports are made on: we do not.
 	stop()
-	stop = c.dranet(program, "true")
+	stop = c.dranet("true")
 	c.publishes("dra.net", "card", nil)
 	c.publishesNot(dra.DriverName, "macvlan-card-1")
 	stop()
-	stop = c.dranet(program, withoutOurs)
+	stop = c.dranet(withoutOurs)
 	c.publishesNot("dra.net", "card")
 	c.publishes(dra.DriverName, "macvlan-card-1", nil)
 	stop()
@@ -96,21 +96,18 @@ func TestDranetHasOurFigures(t *testing.T) {
 }
 
 // dranet runs dranet on n1 until it is stopped.
-func (c *cluster) dranet(program, filter string) (stop func()) {
+func (c *cluster) dranet(filter string) (stop func()) {
 	c.t.Helper()
 	access := regexp.MustCompile(`server: .*`).ReplaceAllString(c.kubectl("config", "view", "--raw", "--flatten"), "server: https://"+local.APIService.String())
-	file := filepath.Join(c.t.TempDir(), "access")
-	if err := os.WriteFile(file, []byte(access), 0o600); err != nil {
-		c.t.Fatal(err)
-	}
-	log, err := os.Create(file + ".log")
+	c.inNode("n1", true, "sh", "-c", `umask 077; echo "$1" > /run/dranet.access`, "sh", access)
+	log, err := os.Create(filepath.Join(c.t.TempDir(), "dranet.log"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	// Its first process in the node is the shell, which then is dranet.
 	command := exec.Command("nsenter", "--target", fmt.Sprint(c.nodePID("n1")), "--mount", "--net", "--pid", "--",
-		"sh", "-c", `echo $$ > /run/dranet.pid; exec "$0" "$@"`, program, "--v=2",
-		"--kubeconfig", file, "--hostname-override", "n1", "--cloud-provider-hint", "webhook", "--webhook-url", "unix://"+dra.DranetSocket, "--filter", filter)
+		"sh", "-c", `echo $$ > /run/dranet.pid; exec "$0" "$@"`, filepath.Join(inside.Programs, "dranet"), "--v=2",
+		"--kubeconfig", "/run/dranet.access", "--hostname-override", "n1", "--cloud-provider-hint", "webhook", "--webhook-url", "unix://"+dra.DranetSocket, "--filter", filter)
 	command.Stdout, command.Stderr = log, log
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
