@@ -14,7 +14,7 @@ export GIT_CONFIG_KEY_0 := safe.directory
 export GIT_CONFIG_VALUE_0 := *
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c measure/trace/bpf/*.bpf.c)
+BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c lab/link/tc/*.bpf.c measure/trace/bpf/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:.c=.o)
 # The kernel's <asm/types.h> is in the multiarch folder, which -target bpf does not search.
 BPF_CFLAGS := -O2 -g -Wall -Werror -target bpf -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)

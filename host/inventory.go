@@ -36,6 +36,9 @@ type Inventory struct {
 	NICs []NIC `json:"nics"`
 	// Networks are those in ManagementRange that the host has routes to, in the kernel's order.
 	Networks []Network `json:"networks,omitempty"`
+	// Uplinks are interfaces that the experiment asks for by name, to put its management network on. They are
+	// not read otherwise, as they have the machine's addresses.
+	Uplinks []Uplink `json:"uplinks,omitempty"`
 	// PCIDevices are the network devices that programs can drive: those bound to
 	// vfio-pci or to a UIO driver.
 	PCIDevices []PCIDevice `json:"pci_devices,omitempty"`

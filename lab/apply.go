@@ -291,6 +291,8 @@ func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 			return slices.Contains(c.Logins, e.Node)
 		case e.Kind == process.Kind && e.Name == engineStep:
 			return slices.Contains(c.RestartedApps, e.Node)
+		case e.Kind == link.KindUplinkAddress:
+			return slices.Contains(c.RemovedEndpoints, e.Node+":"+spec.ManagementInterface)
 		case e.Kind == link.KindLink && e.Node != "":
 			return slices.ContainsFunc(l.endpointsOf(e), func(name string) bool {
 				return slices.Contains(c.RemovedEndpoints, name)

@@ -115,6 +115,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		name string
 		run  func(context.Context, work) error
 	}{
+		{"asking whether the nodes' addresses are free", b.probeAddresses},
 		{"making the folders of sockets", b.makeSockets},
 		{"making the folders of scripts", b.makeScriptFolders},
 		{"writing the names of nodes", b.writeNames},

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // checkManagement checks that the host has what a management network needs.
@@ -25,15 +29,84 @@ func checkManagement(p *plan.Plan) error {
 	return errors.Join(checkAccess(p), link.CheckManagement(m))
 }
 
-// managedAlike is true if another lab's management network overlaps that of a plan. That lab may not
-// have got as far as a route.
-func managedAlike(theirs, p *plan.Plan) bool {
+// WithUplinks returns an inventory that includes the interfaces of this host which experiments put their
+// management networks on, as far as they are there.
+func WithUplinks(inv *host.Inventory, experiments ...*spec.Experiment) (*host.Inventory, error) {
+	given := *inv
+	for _, e := range experiments {
+		if e.Management == nil || e.Management.Uplink == "" || given.Uplink(e.Management.Uplink) != nil {
+			continue
+		}
+		found, err := link.ReadUplink(e.Management.Uplink)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			given.Uplinks = append(slices.Clone(given.Uplinks), *found)
+		}
+	}
+	return &given, nil
+}
+
+// managedAlike says what of a plan's management network another lab has in its own; empty for nothing. That
+// lab may not have got as far as a route.
+func managedAlike(theirs, p *plan.Plan) string {
 	if theirs.Management == nil || p.Management == nil {
-		return false
+		return ""
+	}
+	if theirs.Management.Shared() && p.Management.Shared() {
+		for _, n := range p.Nodes {
+			for _, other := range theirs.Nodes {
+				a, b := managed(p, n), managed(theirs, other)
+				if a == nil || b == nil || theirs.Management.Uplink.Name != p.Management.Uplink.Name {
+					continue
+				}
+				if a.MAC == b.MAC {
+					return "the MAC address " + a.MAC
+				}
+				if same(a.Addresses, b.Addresses) {
+					return "the address " + strings.Join(a.Addresses, " ")
+				}
+			}
+		}
+		return ""
 	}
 	a, errA := netip.ParsePrefix(theirs.Management.Subnet)
 	b, errB := netip.ParsePrefix(p.Management.Subnet)
-	return errA == nil && errB == nil && a.Overlaps(b)
+	if errA == nil && errB == nil && a.Overlaps(b) {
+		return "the subnet " + p.Management.Subnet
+	}
+	return ""
+}
+
+// managed is a node's interface on the management network; nil where it has none.
+func managed(p *plan.Plan, n plan.Node) *plan.Interface {
+	for i := range n.Interfaces {
+		if n.Interfaces[i].Link == p.Management.Link {
+			return &n.Interfaces[i]
+		}
+	}
+	return nil
+}
+
+// probeAddresses asks the network that the nodes will share with others whether their addresses are free.
+func (b *builder) probeAddresses(ctx context.Context, w work) error {
+	m := b.plan.Management
+	if m == nil || !m.Shared() {
+		return nil
+	}
+	asked := map[netip.Addr]string{}
+	for _, l := range w.links {
+		for _, e := range l.endpoints {
+			if address, err := netip.ParseAddr(b.plan.ManagementAddress(e.Node)); err == nil && l.Management {
+				asked[address] = e.Node
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	return link.ProbeAddresses(ctx, m, asked)
 }
 
 // writeNames writes what the nodes know of each other's names. A node that is there when another comes
@@ -72,6 +145,8 @@ func (l *Lab) hostEndFault() (*Fault, error) {
 		problem = "is gone"
 	case device.State == stateDown:
 		problem = "is down"
+	case m.Shared():
+		return l.uplinkFault()
 	case !slices.ContainsFunc(device.Addresses, func(has string) bool { return samePrefix(has, m.HostAddress()) }):
 		problem = "has lost its address " + m.HostAddress()
 	default:
@@ -83,10 +158,34 @@ func (l *Lab) hostEndFault() (*Fault, error) {
 	}, nil
 }
 
+// uplinkFault is what is wrong with the host's interface that the nodes share; nil if nothing is.
+func (l *Lab) uplinkFault() (*Fault, error) {
+	m := l.plan.Management
+	header, err := journal.ReadHeader(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	problems, err := link.UplinkDifferences(l.plan, link.UplinkToken(header))
+	if len(problems) == 0 || err != nil {
+		return nil, err
+	}
+	f := linkFault(m.Link, fmt.Sprintf("this host's interface %s, which the management network is on: %s", m.Uplink.Name, strings.Join(problems, ", ")))
+	return &f, nil
+}
+
 // managementSteps are the steps of a management network besides those of any bridge.
 func managementSteps(add func(string, ...any), p *plan.Plan) {
 	m := p.Management
-	add("link %s: veth pair %s in the fabric and %s on the host, with the address %s", m.Link, m.Port, m.Device, m.HostAddress())
+	switch {
+	case !m.Shared():
+		add("link %s: veth pair %s in the fabric and %s on the host, with the address %s", m.Link, m.Port, m.Device, m.HostAddress())
+	case m.Uplink.Bridge:
+		add("link %s: veth pair %s in the fabric and %s on the host, a port of %s", m.Link, m.Port, m.Device, m.Uplink.Name)
+	default:
+		add("link %s: veth pair %s in the fabric and %s on the host", m.Link, m.Port, m.Device)
+		add("link %s: clsact at %s, if it has none, and programs there that pass on what is for the nodes", m.Link, m.Uplink.Name)
+		add("link %s: %s also receives for the MAC addresses of the nodes", m.Link, m.Uplink.Name)
+	}
 	for _, n := range p.Nodes {
 		if logsIn(p, n) {
 			add("node %s: make its own key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))

@@ -230,9 +230,9 @@ func vacant(plans ...*plan.Plan) error {
 			case other.Prefix == p.Prefix:
 				return exit.Wrongf("lab %q would begin its names with %q, and so does lab %q, which is up; set another prefix in the file, or nines down %s",
 					p.Name, p.Prefix, other.Name, other.Name)
-			case err == nil && managedAlike(theirs, p):
-				return exit.Wrongf("the management network of lab %q would have the subnet %s, and that of lab %q, which is up, overlaps it; plan again where nines chose it, else name another (--set management.subnet=10.200.0.0/24)",
-					p.Name, p.Management.Subnet, other.Name)
+			case err == nil && managedAlike(theirs, p) != "":
+				return exit.Wrongf("the management network of lab %q would have %s, and that of lab %q, which is up, has it, too; plan again where nines chose it, else name another (--set management.%s)",
+					p.Name, managedAlike(theirs, p), other.Name, map[bool]string{true: "addresses=FIRST-LAST", false: "subnet=10.200.0.0/24"}[p.Management.Shared()])
 			case err == nil && plan.Partitions(theirs.Isolation) && plan.Partitions(p.Isolation):
 				return fmt.Errorf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, and only one lab can; nines down %s, or --set isolation=affinity",
 					p.Name, p.Isolation, other.Name, other.Name)

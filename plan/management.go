@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"nines.dev/nines/spec"
 )
@@ -15,6 +17,7 @@ import (
 //	node: mgmt ────────────────veth──────┘
 //
 // The bridge is in the fabric, where no firewall, bridge filter or network manager of the host meets it.
+// A shared network has the same bridge. There Device has no address and leads to Uplink, which keeps its own.
 type Management struct {
 	Mode spec.ManagementMode `json:"mode"`
 	// Link is the name of its link in Links.
@@ -25,6 +28,8 @@ type Management struct {
 	// Device is the interface in the host's own network namespace, with the address Address.
 	Device string `json:"device"`
 	MAC    string `json:"mac"`
+	// Uplink is the interface of the host that a shared network is on; nil for a private one.
+	Uplink *Uplink `json:"uplink,omitempty"`
 	// Subnet is the network, such as 172.16.142.0/24, and Address the host's address on it, without a
 	// prefix length.
 	Subnet  string `json:"subnet"`
@@ -36,6 +41,18 @@ type Management struct {
 	// Why gives a sentence for each choice.
 	Why []string `json:"why"`
 }
+
+// Uplink is an interface of the host with a management network on it.
+type Uplink struct {
+	Name string `json:"name"`
+	MAC  string `json:"mac"`
+	// Bridge is true for a bridge of the kernel's, which Device is then a port of. At any other, programs
+	// pass on what is for the nodes.
+	Bridge bool `json:"bridge,omitempty"`
+}
+
+// Shared is true for a network on an interface of the host.
+func (m *Management) Shared() bool { return m.Uplink != nil }
 
 // HostAddress is the host's address with the prefix length: 172.16.142.1/24.
 func (m *Management) HostAddress() string { return onSubnet(m.Subnet, m.Address) }
@@ -59,7 +76,11 @@ func onSubnet(subnet, address string) string {
 // management is a management network in the making.
 type management struct {
 	Management
+	link   *link
 	subnet netip.Prefix
+	// first is the address of the first node, and number its number by pos.
+	first  netip.Addr
+	number int
 	// ends are the nodes' interfaces, in the order of the nodes.
 	ends []*endpoint
 }
@@ -87,26 +108,30 @@ func (w *work) planManagement() error {
 	if asked == nil {
 		return nil
 	}
-	if asked.Mode == spec.ManagementShared {
-		return at(&Conflict{"management", "it cannot be put on an interface of the host yet", "write mode: private"}, []string{"management", "mode"})
-	}
 	m := &management{Management: Management{
-		Mode: spec.ManagementPrivate, Link: spec.ManagementLink, SSHKeys: asked.SSHKeys, Why: []string{},
+		Mode: cmp.Or(asked.Mode, spec.ManagementPrivate), Link: spec.ManagementLink, SSHKeys: asked.SSHKeys, Why: []string{},
 	}}
 	w.nameManagement(m)
 	if len(m.ends) > maxManaged {
 		return at(&Conflict{"management", fmt.Sprintf("%d nodes, and one bridge joins them all", len(m.ends)), fmt.Sprintf("at most %d nodes, or take management away", maxManaged)}, []string{"management"})
 	}
+	w.managed = m
+	if m.Mode == spec.ManagementShared {
+		if err := w.planShared(m, asked); err != nil {
+			return err
+		}
+		return w.manageNodes(m, asked.MAC)
+	}
 	if err := w.chooseSubnet(m, asked.Subnet); err != nil {
 		return err
 	}
 	m.Address = numbered(m.subnet, hostNumber).String()
+	m.first, m.number = numbered(m.subnet, firstNodeNumber), firstNodeNumber
 	m.MAC = hashedMAC(w.prefix, spec.ManagementLink, ".")
 	if asked.DNS {
 		m.Server = lastAddress(m.subnet).Prev().String()
 		m.because("dnsmasq at %s answers for the nodes' names and gives out the addresses by DHCP", m.Server)
 	}
-	w.managed = m
 	return w.manageNodes(m, asked.MAC)
 }
 
@@ -128,6 +153,7 @@ func (w *work) nameManagement(m *management) {
 	m.Port = w.deviceName(taken, "mgmt-up", "management", "port")
 	m.Device = w.deviceName(taken, "mgmt", "management", "host")
 	l := &link{name: spec.ManagementLink, kind: spec.ManagementKind, spec: &spec.Link{}, mtu: defaultMTU, device: m.Bridge}
+	m.link = l
 	for i, n := range w.nodes {
 		if n.remote() {
 			continue
@@ -142,11 +168,10 @@ func (w *work) nameManagement(m *management) {
 
 // manageNodes gives the nodes their addresses.
 func (w *work) manageNodes(m *management, by spec.ManagementMAC) error {
+	address := m.first
 	for i, e := range m.ends {
-		number := firstNodeNumber + i
-		address := numbered(m.subnet, number)
 		if by == spec.ManagementMACPos {
-			mac, err := PosMAC(netip.MustParseAddr(m.Address), number)
+			mac, err := PosMAC(netip.MustParseAddr(m.Address), m.number+i)
 			if err != nil {
 				return at(&Conflict{"management", err.Error(), "write mac: plan"}, []string{"management", "mac"})
 			}
@@ -154,13 +179,20 @@ func (w *work) manageNodes(m *management, by spec.ManagementMAC) error {
 		} else {
 			e.mac = hashedMAC(w.prefix, spec.ManagementLink, e.String())
 		}
+		if m.Shared() && strings.EqualFold(e.mac, m.Uplink.MAC) {
+			return at(&Conflict{"management", fmt.Sprintf("node %s would have the MAC address of %s, %s", e.node.name, m.Uplink.Name, e.mac), "write mac: plan"}, []string{"management", "mac"})
+		}
 		e.addresses = []netip.Prefix{netip.PrefixFrom(address, m.subnet.Bits())}
+		address = address.Next()
 	}
 	if by == spec.ManagementMACPos {
 		m.because("MAC addresses by the scheme of pos: 52:54:00, the third octet of %s in hexadecimal, 00, and the node's number from %d, which is also the end of its address", m.Address, firstNodeNumber)
 	}
 	return nil
 }
+
+// maxPosNumber is the highest of pos: 255 would be the end of a broadcast address.
+const maxPosNumber = 254
 
 // PosMAC is the MAC address of a machine at the testbed pos: 52:54:00, the third octet of its host's
 // IPv4 address, 00, and the machine's number, from 2, as Daichendt's thesis has it (Lightweight low-latency virtual networking, 5.2.1). pos
@@ -170,9 +202,8 @@ func PosMAC(hostAddress netip.Addr, number int) (string, error) {
 	if !hostAddress.Is4() {
 		return "", fmt.Errorf("pos MAC addresses need an IPv4 address, and %s is not one", hostAddress)
 	}
-	// 255 would be the end of a broadcast address, 1 is the host.
-	if number < firstNodeNumber || number > 254 {
-		return "", fmt.Errorf("the MAC addresses of pos have the numbers %d to 254, and there is none for %d", firstNodeNumber, number)
+	if number < firstNodeNumber || number > maxPosNumber {
+		return "", fmt.Errorf("the MAC addresses of pos have the numbers %d to %d, and there is none for %d", firstNodeNumber, maxPosNumber, number)
 	}
 	return fmt.Sprintf("52:54:00:%02x:00:%02x", hostAddress.As4()[2], number), nil
 }
@@ -180,7 +211,7 @@ func PosMAC(hostAddress netip.Addr, number int) (string, error) {
 // managementLink is the network as a link of the plan.
 func (w *work) managementLink() Link {
 	m := w.managed
-	out := Link{Name: m.Link, Kind: spec.ManagementKind, Management: true, MTU: defaultMTU, Device: m.Bridge, Endpoints: []Endpoint{}}
+	out := Link{Name: m.Link, Kind: spec.ManagementKind, Management: true, MTU: m.link.mtu, Device: m.Bridge, Endpoints: []Endpoint{}}
 	for _, e := range m.ends {
 		out.Endpoints = append(out.Endpoints, Endpoint{Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.guest()})
 	}

@@ -85,6 +85,12 @@ func (w *work) routeInto(m *management, subnet netip.Prefix) *host.Network {
 	return &w.inv.Networks[i]
 }
 
+// numberOf is an IPv4 address as a number.
+func numberOf(a netip.Addr) uint32 {
+	raw := a.As4()
+	return binary.BigEndian.Uint32(raw[:])
+}
+
 // numbered is an address of a subnet by its number, from the subnet's own.
 func numbered(subnet netip.Prefix, number int) netip.Addr {
 	raw := subnet.Addr().As4()

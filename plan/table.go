@@ -54,7 +54,11 @@ func (p *Plan) Write(out io.Writer) error {
 	_ = t.Write(&b, terminal.Style{}) // a buffer takes everything
 	p.writeHugepages(&b)
 	if m := p.Management; m != nil {
-		fmt.Fprintf(&b, "\nmanagement: %s, this host is %s by its interface %s%s\n", m.Subnet, m.Address, m.Device, prefixed(", names and DHCP at ", m.Server))
+		device := m.Device
+		if m.Shared() {
+			device = m.Uplink.Name + ", which the nodes share"
+		}
+		fmt.Fprintf(&b, "\nmanagement: %s, this host is %s by its interface %s%s\n", m.Subnet, m.Address, device, prefixed(", names and DHCP at ", m.Server))
 	}
 	if t := p.Traffic; t != nil {
 		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))

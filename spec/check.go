@@ -40,6 +40,9 @@ func fillIn(e *Experiment, root *node) {
 	if e.Scripts == nil && e.HasScripts() {
 		e.Scripts = defaultHostScripts()
 	}
+	if m := e.Management; m != nil && m.Mode == ManagementShared && root.get("management").get("dns") == nil {
+		m.DNS = false
+	}
 	engine := Traffic{Backend: BackendUDP, IO: IOSingle, Wait: WaitBlock}
 	if t := e.Traffic; t != nil {
 		given := root.get("traffic")

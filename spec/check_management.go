@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 )
 
 // The lengths of a management network's prefix: a host, a server of names and a node have to fit, and
@@ -31,16 +32,70 @@ func checkSubnet(text string) error {
 	return nil
 }
 
+// checkAddressRange refuses what cannot be the addresses of nodes.
+func checkAddressRange(text string) error {
+	_, _, err := parseAddressRange(text)
+	return err
+}
+
+// parseAddressRange reads the first and the last address of a range.
+func parseAddressRange(text string) (first, last netip.Addr, err error) {
+	from, to, _ := strings.Cut(text, "-")
+	for _, one := range []struct {
+		text    string
+		address *netip.Addr
+	}{{from, &first}, {to, &last}} {
+		*one.address, err = netip.ParseAddr(one.text)
+		switch {
+		case err != nil || !one.address.Is4():
+			return first, last, fmt.Errorf("%q is not an IPv4 address", clip(one.text))
+		case one.address.IsLoopback(), one.address.IsMulticast(), one.address.As4()[0] == 0, one.address.As4()[0] >= 240:
+			return first, last, fmt.Errorf("%s is not an address of a machine", one.text)
+		}
+	}
+	if last.Less(first) {
+		return first, last, fmt.Errorf("%s is before %s", last, first)
+	}
+	return first, last, nil
+}
+
+// AddressRange is the first and the last address of Addresses; false where there are none.
+func (m *Management) AddressRange() (first, last netip.Addr, has bool) {
+	first, last, err := parseAddressRange(m.Addresses)
+	return first, last, err == nil
+}
+
+// uplink checks the keys that only one of the modes takes.
+func (c *checker) uplink(m *Management) {
+	if m.Mode != ManagementShared {
+		for _, key := range []string{"uplink", "addresses"} {
+			if c.root.get("management").get(key) != nil {
+				c.failKey("a private management network is on no interface of the host, and has a subnet of its own", "", "write mode: shared, or take the key away", "management", key)
+			}
+		}
+		return
+	}
+	if m.Uplink == "" {
+		c.fail("a shared management network is on an interface of the host, and the file does not say on which", "", "write uplink: and its name; ip -br address lists them", "management", "mode")
+	}
+	if m.Subnet != "" {
+		c.failKey("the network is the one that the uplink is on", "", "take the key away; addresses: says which of its addresses the nodes get", "management", "subnet")
+	}
+	if m.DNS {
+		c.fail("a server of the lab's would answer others on the network that the uplink is on", "false", "take the key away; the nodes know each other by /etc/hosts", "management", "dns")
+	}
+	if m.Addresses == "" && m.MAC != ManagementMACPos {
+		c.fail("nines does not choose addresses on a network that others are on", `a range, such as "172.16.142.2-172.16.142.20"`, "ask who runs the network for addresses that it gives to nobody else, and write them as addresses:", "management", "mode")
+	}
+}
+
 // management checks the management network, and that nothing else has its names.
 func (c *checker) management() {
 	m := c.e.Management
 	if m == nil {
 		return
 	}
-	if m.Mode == ManagementShared {
-		c.fail("a management network cannot be put on an interface of the host yet: the host may be reached over it, so nines would have to restore it after any crash", string(ManagementPrivate),
-			"write mode: private; from elsewhere, log in through the host: ssh -J HOST root@ADDRESS", "management", "mode")
-	}
+	c.uplink(m)
 	for _, name := range c.e.remotes(c.nodeNames()) {
 		c.fail(fmt.Sprintf("%q is a pod, whose network is its cluster's, so it cannot join the management network of this host", name), "", "take management away, or give the node another runtime",
 			"topology", "nodes", name)

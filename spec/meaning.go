@@ -148,6 +148,12 @@ func (m *Management) line() string {
 	if m.Subnet != "" {
 		text += ", " + m.Subnet
 	}
+	if m.Uplink != "" {
+		text += ", on " + m.Uplink
+	}
+	if m.Addresses != "" {
+		text += ", " + m.Addresses
+	}
 	text += ", mac " + string(m.MAC)
 	if m.DNS {
 		text += ", dns"

@@ -35,6 +35,9 @@ func TestMeaningOfAManagementNetwork(t *testing.T) {
 		", management: {dns: false, mac: pos}":   "private, mac pos",
 		", management: {ssh_keys: [/etc/k.pub]}": "private, mac plan, dns, keys of /etc/k.pub",
 		", management: {subnet: 10.0.0.0/24}":    "private, 10.0.0.0/24, mac plan, dns",
+		", management: {mode: shared, uplink: eth0, mac: pos}":                                "shared, on eth0, mac pos",
+		", management: {mode: shared, uplink: br0, addresses: 10.0.0.5-10.0.0.9}":             "shared, on br0, 10.0.0.5-10.0.0.9, mac plan",
+		", management: {mode: shared, uplink: br0, addresses: 10.0.0.5-10.0.0.5, dns: false}": "shared, on br0, 10.0.0.5-10.0.0.5, mac plan",
 	} {
 		m, err := mustLoad(t, "{name: lab, topology: {nodes: {a: }}"+text+"}").Meaning()
 		if err != nil || m.Management != want {

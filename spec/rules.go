@@ -169,11 +169,13 @@ var rules = map[string]rule{
 	"Cluster.image":      {byDefault: defaultCluster().Image, pattern: imagePattern, form: "the name of an image, without spaces, at most 255 characters"},
 	"Cluster.clock":      {byDefault: string(defaultCluster().Clock)},
 
-	"Management.mode":     {byDefault: string(ManagementPrivate)},
-	"Management.subnet":   {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},
-	"Management.mac":      {byDefault: string(ManagementMACPlan)},
-	"Management.ssh_keys": {maxItems: 100, pattern: hostPathPattern, form: hostPathForm},
-	"Management.dns":      {byDefault: "true"},
+	"Management.mode":      {byDefault: string(ManagementPrivate)},
+	"Management.subnet":    {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},
+	"Management.uplink":    {pattern: interfacePattern, form: interfaceForm},
+	"Management.addresses": {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}-[0-9]{1,3}(\.[0-9]{1,3}){3}$`, check: checkAddressRange, form: `the first and the last address, such as "172.16.142.2-172.16.142.20"`},
+	"Management.mac":       {byDefault: string(ManagementMACPlan)},
+	"Management.ssh_keys":  {maxItems: 100, pattern: hostPathPattern, form: hostPathForm},
+	"Management.dns":       {byDefault: "true"},
 
 	"Disturbance.kind":   {required: true},
 	"Disturbance.cpu":    {least: "0", most: "4095"},

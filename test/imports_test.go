@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/agent", "vm/boot", "vm/image", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
-	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
+	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "fault"}),
 
 	"programs/nines-guest": {"vm/agent", "vm/boot"},
 	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan", "script/relay"},

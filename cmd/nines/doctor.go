@@ -85,5 +85,10 @@ func (d doctorCall) report() (*doctor.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.host == "" {
+		if inv, err = withUplinks(inv, runs); err != nil {
+			return nil, err
+		}
+	}
 	return doctor.JudgeFile(inv, runs)
 }

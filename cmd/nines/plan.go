@@ -107,7 +107,9 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	run := runs[p.run-1]
 	exp := run.Experiment
 	if p.host == "" {
-		inv = lab.WithOwnCPUs(inv, exp.Name)
+		if inv, err = withUplinks(lab.WithOwnCPUs(inv, exp.Name), []spec.Run{run}); err != nil {
+			return nil, nil, err
+		}
 	}
 	made, err := plan.Make(exp, inv)
 	if err != nil {
@@ -146,4 +148,13 @@ func (p planCall) inventory() (*host.Inventory, error) {
 		return nil, exit.Wrongf("--host %s: %w", p.host, err)
 	}
 	return inv, nil
+}
+
+// withUplinks adds to this host's inventory the interfaces that runs put their management networks on.
+func withUplinks(inv *host.Inventory, runs []spec.Run) (*host.Inventory, error) {
+	var experiments []*spec.Experiment
+	for _, run := range runs {
+		experiments = append(experiments, run.Experiment)
+	}
+	return lab.WithUplinks(inv, experiments...)
 }

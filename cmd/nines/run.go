@@ -194,6 +194,13 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	runs, err := file.Runs()
+	if err != nil {
+		return err
+	}
+	if inventory, err = withUplinks(inventory, runs); err != nil {
+		return err
+	}
 	experiment, err := measure.Prepare(file, inventory)
 	if err != nil {
 		return err

@@ -132,6 +132,11 @@ func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
 	if err != nil {
 		return tunedExperiment{}, err
 	}
+	if t.host == "" {
+		if inv, err = withUplinks(inv, runs); err != nil {
+			return tunedExperiment{}, err
+		}
+	}
 	var made tunedExperiment
 	var refused error
 	for _, run := range runs {

@@ -26,7 +26,7 @@ func makeBridge(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoi
 			return err
 		}
 		if l.Management {
-			if err := s.joinHost(f, l, bridge); err != nil {
+			if err := s.joinHost(f, l, bridge, endpoints); err != nil {
 				return err
 			}
 		}

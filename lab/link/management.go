@@ -22,11 +22,28 @@ import (
 //	ip -n FABRIC addr add SERVER dev BRIDGE
 //	ip addr add ADDRESS dev DEVICE; ip link set DEVICE up
 //
-// The pair goes with the fabric's namespace, and its address and route with the pair.
-func (s *Site) joinHost(f *fabric, l plan.Link, bridge netlink.Link) error {
+// The pair goes with the fabric's namespace, and its address and route with the pair. On a shared network it
+// has none, and leads on to the uplink.
+func (s *Site) joinHost(f *fabric, l plan.Link, bridge netlink.Link, endpoints []plan.Endpoint) error {
 	m := s.Plan.Management
-	if _, err := f.LinkByName(m.Port); err == nil {
-		return nil // other nodes join
+	if _, err := f.LinkByName(m.Port); err != nil {
+		if err := s.addHostPair(f, l, bridge); err != nil {
+			return err
+		}
+	}
+	if m.Shared() {
+		return s.shareUplink(l, endpoints)
+	}
+	return nil
+}
+
+// addHostPair makes the pair between the bridge and the host.
+func (s *Site) addHostPair(f *fabric, l plan.Link, bridge netlink.Link) error {
+	m := s.Plan.Management
+	if m.Shared() {
+		if err := onHost(func(handle *netlink.Handle) error { _, err := checkUplink(handle, m); return err }); err != nil {
+			return err
+		}
 	}
 	if err := addAddress(f.Handle, bridge, m.ServerAddress()); err != nil {
 		return err
@@ -64,6 +81,9 @@ func (s *Site) joinHost(f *fabric, l plan.Link, bridge netlink.Link) error {
 		// The host reaches the nodes, and is no router for them.
 		if err := netns.WriteSysctl("net/ipv4/conf/"+m.Device+"/forwarding", "0"); err != nil {
 			return err
+		}
+		if m.Shared() {
+			return nil
 		}
 		if err := addAddress(handle, device, m.HostAddress()); err != nil {
 			return err
@@ -107,10 +127,13 @@ func addAddress(handle *netlink.Handle, device netlink.Link, text string) error 
 }
 
 // CheckManagement refuses a management network that would take packets from a network that the host
-// has a route to, whatever the plan knew of the host.
+// has a route to, whatever the plan knew of the host; and a shared one whose uplink is not as planned.
 func CheckManagement(m *plan.Management) error {
 	if m == nil {
 		return nil
+	}
+	if m.Shared() {
+		return checkShared(m)
 	}
 	subnet, err := netip.ParsePrefix(m.Subnet)
 	if err != nil {

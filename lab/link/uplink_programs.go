@@ -1,0 +1,360 @@
+package link
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strconv"
+
+	"github.com/cilium/ebpf"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/fault"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/ledger"
+	"nines.dev/nines/kernel/netns"
+)
+
+// uplinkPrograms are the programs of a shared management network; `make build` compiles them from their
+// source in the same folder.
+//
+//go:embed tc
+var uplinkPrograms embed.FS
+
+// KindUplink is the use of an interface of the host, Name, by the lab's management network: programs with
+// the name Token at its hooks for traffic control. The interface has the index Old in the network
+// namespace that is found by Path and Cookie. Value is the lab's journal, and Target the ledger of those
+// who use the hooks. Undo removes the programs, and the hooks with their last use if nines has made them.
+var KindUplink = journal.Register("uplink", journal.Undo{Step: leaveUplink})
+
+// UplinkLedger is the file in which the labs of a host record which of them use an interface's hooks.
+const UplinkLedger = "/run/nines/uplinks.json"
+
+// uplinkUses is the content of the ledger: by namespace and interface.
+type uplinkUses struct {
+	Uplinks map[string]*uplinkUse `json:"uplinks"`
+}
+
+type uplinkUse struct {
+	// Made is true if nines has made the hooks.
+	Made bool `json:"made"`
+	// Labs are the journals of those that use them.
+	Labs map[string]bool `json:"labs"`
+}
+
+// Empty is true if no lab uses an interface.
+func (u *uplinkUses) Empty() bool { return len(u.Uplinks) == 0 }
+
+func (u *uplinkUses) of(step journal.Step) (key string, use *uplinkUse) {
+	key = fmt.Sprintf("%d/%s", step.Cookie, step.Old)
+	if use = u.Uplinks[key]; use == nil {
+		use = &uplinkUse{Labs: map[string]bool{}}
+	}
+	return key, use
+}
+
+// UplinkToken is the name of a lab's programs, for the journal of that header.
+func UplinkToken(h journal.Header) string { return h.Token + ":.uplink" }
+
+// hooked is where a program is.
+type hooked struct {
+	name   string
+	device netlink.Link
+	hook   uint32
+}
+
+// uplinkHooks are where the programs of a shared network are. Those at the uplink come last: from then on
+// frames leave it for the pair.
+func uplinkHooks(uplink, device netlink.Link) []hooked {
+	return []hooked{
+		{"from_nodes", device, netlink.HANDLE_MIN_INGRESS},
+		{"from_host", uplink, netlink.HANDLE_MIN_EGRESS},
+		{"from_segment", uplink, netlink.HANDLE_MIN_INGRESS},
+	}
+}
+
+// putPrograms puts the programs at the uplink and the pair's end, for the nodes of the plan, and takes
+// away those of other nodes.
+func (s *Site) putPrograms(handle *netlink.Handle, step journal.Step, uplink, device netlink.Link) error {
+	step.Kind, step.Token, step.Value, step.Target = KindUplink, UplinkToken(s.Journal.Header), s.Journal.Path(), UplinkLedger
+	objects, err := loadUplink(uplink.Attrs().Index, device.Attrs().Index, uplink.Attrs().HardwareAddr, nodeAddresses(s.Plan))
+	if err != nil {
+		return err
+	}
+	defer objects.Close()
+	put := func() error {
+		uses := &uplinkUses{}
+		return ledger.File{Path: step.Target, Mode: 0o600}.Change(uses, func(save func() error) error {
+			if err := makeHooks(handle, device); err != nil {
+				return err
+			}
+			if err := useHooks(handle, step, uplink, uses, save); err != nil {
+				return err
+			}
+			for _, h := range uplinkHooks(uplink, device) {
+				if err := h.put(handle, objects.Programs[h.name], step.Token); err != nil {
+					return err
+				}
+				fault.Point("at a hook of the uplink", h.name)
+			}
+			return nil
+		})
+	}
+	for _, e := range s.Journal.Entries() {
+		if e.Kind == KindUplink && e.Old == step.Old && e.Cookie == step.Cookie {
+			return put() // for other nodes
+		}
+	}
+	return s.Journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, put() })
+}
+
+// useHooks records the lab's use of the uplink's hooks, and makes them where there are none.
+func useHooks(handle *netlink.Handle, step journal.Step, uplink netlink.Link, uses *uplinkUses, save func() error) error {
+	has, err := hasHooks(handle, uplink)
+	if err != nil {
+		return err
+	}
+	key, use := uses.of(step)
+	use.Made = use.Made || !has
+	use.Labs[step.Value] = true
+	if uses.Uplinks == nil {
+		uses.Uplinks = map[string]*uplinkUse{}
+	}
+	uses.Uplinks[key] = use
+	if err := save(); err != nil || has {
+		return err
+	}
+	fault.Point("before the uplink has hooks")
+	return makeHooks(handle, uplink)
+}
+
+// makeHooks makes a device's hooks, if it has none: tc qdisc add dev DEVICE clsact
+func makeHooks(handle *netlink.Handle, device netlink.Link) error {
+	hooks := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
+		LinkIndex: device.Attrs().Index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT,
+	}}
+	err := handle.QdiscAdd(hooks)
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	if isAbsent(err) || isUnsupported(err) {
+		return missingHooks("the kernel has no queueing discipline clsact", err)
+	}
+	return err
+}
+
+// hasHooks is true for a device with the hooks. The older ingress is in their place, and has only one.
+func hasHooks(handle *netlink.Handle, device netlink.Link) (bool, error) {
+	list, err := handle.QdiscList(device)
+	if err != nil {
+		return false, fmt.Errorf("list the queueing disciplines of %s: %w", device.Attrs().Name, err)
+	}
+	for _, q := range list {
+		switch q.Type() {
+		case "clsact":
+			return true, nil
+		case "ingress":
+			return false, exit.Wrongf("%s has the queueing discipline ingress, in the place of clsact, which the management network needs; find out who uses it (tc filter show dev %s ingress), and have that use clsact, which does the same and more",
+				device.Attrs().Name, device.Attrs().Name)
+		}
+	}
+	return false, nil
+}
+
+// ours are the lab's programs at a hook.
+func (h hooked) ours(handle *netlink.Handle, token string) ([]*netlink.BpfFilter, error) {
+	list, err := handle.FilterList(h.device, h.hook)
+	if err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) { // EINVAL: it has no hooks
+		return nil, fmt.Errorf("list the programs at %s: %w", h.device.Attrs().Name, err)
+	}
+	var found []*netlink.BpfFilter
+	for _, f := range list {
+		if program, is := f.(*netlink.BpfFilter); is && program.Name == token {
+			found = append(found, program)
+		}
+	}
+	return found, nil
+}
+
+// put puts a program at a hook, before all others there, and then takes away those that the lab had:
+//
+//	tc filter add dev DEVICE HOOK bpf direct-action object tc/uplink.bpf.o name TOKEN
+func (h hooked) put(handle *netlink.Handle, program *ebpf.Program, token string) error {
+	before, err := h.ours(handle, token)
+	if err != nil {
+		return err
+	}
+	// Without a priority, the kernel takes one that comes before the others (tcf_auto_prio in
+	// net/sched/cls_api.c).
+	filter := &netlink.BpfFilter{
+		FilterAttrs: netlink.FilterAttrs{LinkIndex: h.device.Attrs().Index, Parent: h.hook, Protocol: unix.ETH_P_ALL},
+		Fd:          program.FD(), Name: token, DirectAction: true,
+	}
+	if err := handle.FilterAdd(filter); err != nil {
+		err = fmt.Errorf("put the program %s at %s: %w", h.name, h.device.Attrs().Name, err)
+		if isAbsent(err) || isUnsupported(err) {
+			return missingHooks("the kernel takes no BPF programs there", err)
+		}
+		return err
+	}
+	return remove(handle, before)
+}
+
+func remove(handle *netlink.Handle, programs []*netlink.BpfFilter) error {
+	for _, program := range programs {
+		program.Fd = -1
+		if err := handle.FilterDel(program); err != nil && !isAbsent(err) {
+			return fmt.Errorf("remove a program of nines: %w", err)
+		}
+	}
+	return nil
+}
+
+// lostPrograms are those of a lab that are not at their hooks.
+func lostPrograms(handle *netlink.Handle, uplink, device netlink.Link, token string) ([]hooked, error) {
+	var lost []hooked
+	for _, h := range uplinkHooks(uplink, device) {
+		found, err := h.ours(handle, token)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			lost = append(lost, h)
+		}
+	}
+	return lost, nil
+}
+
+func leaveUplink(_ context.Context, u journal.Undoing) error {
+	uses := &uplinkUses{}
+	return ledger.File{Path: u.Target, Mode: 0o600}.Change(uses, func(save func() error) error {
+		key, use := uses.of(u.Step)
+		delete(use.Labs, u.Value)
+		err := withUplink(u, func(handle *netlink.Handle, uplink netlink.Link) error {
+			left := 0
+			// At the pair's end they go with the pair.
+			for _, h := range uplinkHooks(uplink, nil)[1:] {
+				ours, err := h.ours(handle, u.Token)
+				if err == nil {
+					err = remove(handle, ours)
+				}
+				if err != nil {
+					return err
+				}
+				fault.Point("after removing a program of the uplink", h.name)
+				others, err := handle.FilterList(uplink, h.hook)
+				if err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) {
+					return err
+				}
+				left += len(others)
+			}
+			if !use.Made || len(use.Labs) > 0 {
+				return nil
+			}
+			if left > 0 {
+				u.Notef("the queueing discipline clsact of %s is left, as others have put programs there since", u.Name)
+				return nil
+			}
+			return removeHooks(handle, uplink)
+		})
+		if err != nil {
+			return err
+		}
+		if len(use.Labs) == 0 {
+			delete(uses.Uplinks, key)
+		}
+		return save()
+	})
+}
+
+func removeHooks(handle *netlink.Handle, uplink netlink.Link) error {
+	list, err := handle.QdiscList(uplink)
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		if q.Type() != "clsact" {
+			continue
+		}
+		if err := handle.QdiscDel(q); err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("remove clsact of %s: %w", uplink.Attrs().Name, err)
+		}
+	}
+	return nil
+}
+
+// loadUplink loads the programs for an uplink, the pair's end and the nodes.
+func loadUplink(uplink, device int, uplinkMAC net.HardwareAddr, nodes []net.HardwareAddr) (*ebpf.Collection, error) {
+	text, err := uplinkPrograms.ReadFile("tc/uplink.bpf.o")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("this nines was built without its BPF programs; build it with make build")
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the programs of an uplink: %w", err)
+	}
+	for name, value := range map[string]any{"uplink_index": uint32(uplink), "nodes_index": uint32(device), "uplink_address": addressKey(uplinkMAC)} {
+		if err := spec.Variables[name].Set(value); err != nil {
+			return nil, fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	for _, mac := range nodes {
+		spec.Maps["node_addresses"].Contents = append(spec.Maps["node_addresses"].Contents, ebpf.MapKV{Key: addressKey(mac), Value: uint32(1)})
+	}
+	objects, err := ebpf.NewCollection(spec)
+	if err != nil {
+		return nil, missingHooks("the kernel does not load the programs of an uplink", err)
+	}
+	return objects, nil
+}
+
+// addressKey is a MAC address as the programs have it: its bytes in memory order, then zero.
+func addressKey(mac net.HardwareAddr) [8]byte {
+	var key [8]byte
+	copy(key[:], mac)
+	return key
+}
+
+func missingHooks(reason string, err error) error {
+	return &exit.MissingError{
+		Capability: "management: {mode: shared}", Reason: reason, Err: err,
+		Remedy: "use a kernel with CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF and CONFIG_BPF_SYSCALL, as Debian's is; or write uplink: with a bridge; or mode: private",
+	}
+}
+
+// tryHooks tries, in a network namespace of its own, what a shared network needs of the kernel.
+func tryHooks() error {
+	ns, err := netns.New()
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	handle, err := ns.Netlink()
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	loopback, err := handle.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	index := loopback.Attrs().Index
+	objects, err := loadUplink(index, index, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer objects.Close()
+	if err := makeHooks(handle, loopback); err != nil {
+		return err
+	}
+	return hooked{"from_segment", loopback, netlink.HANDLE_MIN_INGRESS}.put(handle, objects.Programs["from_segment"], "nines-try-"+strconv.Itoa(index))
+}

@@ -1,0 +1,611 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/ledger"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/test/labtest"
+)
+
+// site is a host with an interface on a network of others, each a network namespace:
+//
+//	host: up0 10.77.0.1/24, fd77::1/64 ──veth── net0 10.77.0.254/24: far, with the site's dnsmasq
+//
+// nines runs in the host's.
+type site struct {
+	t         *testing.T
+	host, far string
+	binary    string
+	dir       string
+	uplink    string
+}
+
+// newSite makes a site, whose namespaces begin with name.
+func newSite(t *testing.T, name string) *site {
+	t.Helper()
+	labtest.Root(t)
+	s := &site{t: t, host: name + "-host", far: name + "-far", dir: t.TempDir(), uplink: "up0"}
+	for _, ns := range []string{s.host, s.far} {
+		s.ip("netns", "add", ns)
+		t.Cleanup(func() { s.ip("netns", "del", ns) })
+	}
+	s.ip("-n", s.host, "link", "add", s.uplink, "mtu", "1400", "type", "veth", "peer", "name", "net0", "netns", s.far)
+	s.ip("-n", s.far, "link", "set", "net0", "mtu", "1400")
+	s.ip("-n", s.host, "addr", "add", "10.77.0.1/24", "dev", s.uplink)
+	s.ip("-n", s.host, "addr", "add", "fd77::1/64", "dev", s.uplink, "nodad")
+	s.ip("-n", s.far, "addr", "add", "10.77.0.254/24", "dev", "net0")
+	s.ip("-n", s.far, "addr", "add", "fd77::fe/64", "dev", "net0", "nodad")
+	for ns, device := range map[string]string{s.host: s.uplink, s.far: "net0"} {
+		s.ip("-n", ns, "link", "set", "lo", "up")
+		s.ip("-n", ns, "link", "set", device, "up")
+	}
+	s.ip("-n", s.host, "route", "add", "default", "via", "10.77.0.254", "dev", s.uplink, "proto", "static", "metric", "77")
+	s.ip("-n", s.host, "route", "add", "10.88.0.0/16", "via", "10.77.0.254", "table", "77")
+	s.ip("-n", s.host, "-6", "route", "add", "default", "via", "fd77::fe", "dev", s.uplink, "metric", "78")
+	return s
+}
+
+// withNines has the nines that is tested, of a build with tags.
+func (s *site) withNines(tags ...string) *site {
+	s.t.Helper()
+	s.binary = labtest.Nines(s.t, tags...)
+	return s
+}
+
+func (s *site) ip(arguments ...string) {
+	s.t.Helper()
+	if out, err := exec.Command("ip", arguments...).CombinedOutput(); err != nil {
+		s.t.Fatalf("ip %s: %v: %s", strings.Join(arguments, " "), err, out)
+	}
+}
+
+// within is a command in a namespace that sees the same files, as ip netns exec does not.
+func (s *site) within(ns string, argv ...string) *exec.Cmd {
+	return exec.Command("nsenter", append([]string{"--net=/run/netns/" + ns, "--"}, argv...)...)
+}
+
+// in runs a command in a namespace, which must succeed.
+func (s *site) in(ns string, argv ...string) string {
+	s.t.Helper()
+	out, err := s.within(ns, argv...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s: %v: %v: %s", ns, argv, err, out)
+	}
+	return string(out)
+}
+
+// nines runs nines on the host, which must succeed.
+func (s *site) nines(arguments ...string) string {
+	s.t.Helper()
+	return s.in(s.host, append([]string{s.binary}, arguments...)...)
+}
+
+// refused runs nines on the host, which must fail with an exit code.
+func (s *site) refused(code int, arguments ...string) string {
+	s.t.Helper()
+	out, err := s.within(s.host, append([]string{s.binary}, arguments...)...).CombinedOutput()
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || failed.ExitCode() != code {
+		s.t.Errorf("nines %s: %v, want exit code %d: %s", strings.Join(arguments, " "), err, code, out)
+	}
+	return string(out)
+}
+
+// up brings a lab up, and takes it down with the test.
+func (s *site) up(name, text string) (file string) {
+	s.t.Helper()
+	file = s.file(name, text)
+	s.t.Cleanup(func() {
+		if out, err := s.within(s.host, s.binary, "down", name).CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
+			s.t.Errorf("down %s: %v: %s", name, err, out)
+		}
+	})
+	s.nines("up", file)
+	return file
+}
+
+func (s *site) file(name, text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name+".yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// state is all that a lab may change of the host.
+func (s *site) state() string {
+	s.t.Helper()
+	var all strings.Builder
+	for _, argv := range [][]string{
+		{"ip", "-d", "link", "show"}, {"ip", "addr"}, {"ip", "route", "show", "table", "all"}, {"ip", "-6", "route", "show", "table", "all"}, {"ip", "rule"},
+	} {
+		fmt.Fprintf(&all, "%v\n%s\n", argv, s.in(s.host, argv...))
+	}
+	return all.String() + s.atUplink()
+}
+
+// atUplink is what a lab puts at the uplink.
+func (s *site) atUplink() string {
+	s.t.Helper()
+	var all strings.Builder
+	for _, argv := range [][]string{{"tc", "qdisc", "show", "dev", s.uplink}, {"tc", "filter", "show", "dev", s.uplink, "ingress"}, {"tc", "filter", "show", "dev", s.uplink, "egress"}} {
+		fmt.Fprintf(&all, "%v\n%s\n", argv, s.in(s.host, argv...))
+	}
+	// The kernel joins groups of IPv6 in its own time.
+	addresses := strings.Split(s.in(s.host, "bridge", "fdb", "show", "dev", s.uplink), "\n")
+	fmt.Fprintf(&all, "addresses\n%s\n", slices.DeleteFunc(addresses, func(line string) bool { return strings.HasPrefix(line, "33:33") }))
+	for line := range strings.Lines(s.in(s.host, "ip", "-d", "link", "show", s.uplink)) {
+		if _, after, has := strings.Cut(line, "promiscuity "); has {
+			fmt.Fprintf(&all, "promiscuity %s\n", strings.Fields(after)[0])
+		}
+	}
+	return all.String()
+}
+
+// asBefore fails the test if the host is not as it was, or the ledger still has an interface of it.
+func (s *site) asBefore(what, before string) {
+	s.t.Helper()
+	if now := s.state(); now != before {
+		s.t.Errorf("%s: the host was\n%s\nand is\n%s", what, before, now)
+	}
+	uses := map[string]any{}
+	if err := (ledger.File{Path: link.UplinkLedger}).Read(&uses); err != nil || strings.Contains(fmt.Sprint(uses), os.Getenv("NINES_STATE_DIR")+"/") {
+		s.t.Errorf("%s: the ledger has %v, %v", what, uses, err)
+	}
+}
+
+// steady sends packets between the host and far until the returned function is called, which fails the
+// test if one was lost.
+func (s *site) steady() (stop func()) {
+	s.t.Helper()
+	cmd := exec.Command("nsenter", "--net=/run/netns/"+s.host, "--", "ping", "-n", "-q", "-i", "0.05", "-W", "10", "10.77.0.254")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		s.t.Helper()
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		_ = cmd.Wait()
+		if !strings.Contains(out.String(), " 0% packet loss") || strings.Contains(out.String(), "duplicates") {
+			s.t.Errorf("the host's own packets: %s", out.String())
+		}
+	}
+}
+
+// dhcp starts the site's server of addresses, which knows machines by their MAC addresses.
+func (s *site) dhcp(known map[string]string) {
+	s.t.Helper()
+	dnsmasq(s.t)
+	argv := []string{
+		"dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=net0", "--bind-interfaces", "--user=root",
+		"--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(s.dir, "leases"), "--pid-file=" + filepath.Join(s.dir, "dnsmasq.pid"), "--dhcp-range=10.77.0.100,10.77.0.120,255.255.255.0,1h",
+	}
+	for mac, address := range known {
+		argv = append(argv, "--dhcp-host="+mac+","+address)
+	}
+	cmd := s.within(s.far, argv...)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+}
+
+// sharedLab has two nodes on the site's network beside a measured link.
+func sharedLab(name, management string) string {
+	return fmt.Sprintf(`name: %s
+topology:
+  nodes: {a: {runtime: netns}, b: {runtime: lxc}}
+  links: [{name: v, kind: veth, endpoints: ["a:x", "b:x"]}]
+management: %s
+`, name, management)
+}
+
+// ping is a packet there and back, and exactly one.
+func pinged(t *testing.T, what, out string) {
+	t.Helper()
+	if !strings.Contains(out, " 0% packet loss") || strings.Contains(out, "DUP") || strings.Contains(out, "duplicates") {
+		t.Errorf("%s: %s", what, out)
+	}
+}
+
+// TestASharedNetworkIsTheSites: nodes, host and others reach each other as if the nodes were at the same
+// switch, nodes get what the site's own server of addresses has for them, and no other answers there.
+func TestASharedNetworkIsTheSites(t *testing.T) {
+	lxc(t)
+	sshServer(t)
+	s := newSite(t, "tbsite").withNines()
+	s.dhcp(map[string]string{"52:54:00:00:00:03": "10.77.0.3"})
+	before, stop := s.state(), s.steady()
+	file := s.up("tbshared", sharedLab("tbshared", "{mode: shared, uplink: up0, mac: pos}"))
+	if out := s.nines("plan", file); !strings.Contains(out, "management: 10.77.0.0/24, this host is 10.77.0.1 by its interface up0, which the nodes share") {
+		t.Errorf("the plan: %s", out)
+	}
+	for node, others := range map[string][]string{"a": {"10.77.0.1", "10.77.0.254", "b.mgmt"}, "b": {"10.77.0.1", "10.77.0.254", "a.mgmt"}} {
+		for _, other := range others {
+			pinged(t, node+" to "+other, s.nines("exec", "--lab", "tbshared", node, "--", "ping", "-c3", "-W5", other))
+		}
+	}
+	for _, node := range []string{"10.77.0.2", "10.77.0.3"} {
+		pinged(t, "far to "+node, s.in(s.far, "ping", "-c3", "-W5", node))
+		pinged(t, "the host to "+node, s.in(s.host, "ping", "-c3", "-W5", node))
+	}
+	if out := s.in(s.far, "ip", "neigh", "show", "10.77.0.2"); !strings.Contains(out, "52:54:00:00:00:02") {
+		t.Errorf("far knows node a as %s", out)
+	}
+	if out := s.nines("exec", "--lab", "tbshared", "b", "--", "udhcpc", "-i", "mgmt", "-n", "-q", "-f", "-s", "/bin/true"); !strings.Contains(out, "lease of 10.77.0.3 obtained from 10.77.0.254") {
+		t.Errorf("the site's server of addresses says: %s", out)
+	}
+	// Many large packets each way: to the host, to far, and through SSH from both.
+	const amount = "4000000"
+	for _, listener := range []struct{ ns, address string }{{s.host, "10.77.0.1:7777"}, {s.far, "10.77.0.254:7777"}} {
+		got := s.sink(listener.ns, listener.address)
+		host, port, _ := net.SplitHostPort(listener.address)
+		s.nines("exec", "--lab", "tbshared", "a", "--", "bash", "-c", "head -c "+amount+" /dev/zero >/dev/tcp/"+host+"/"+port)
+		if n := <-got; fmt.Sprint(n) != amount {
+			t.Errorf("%s received %d bytes of %s", listener.address, n, amount)
+		}
+	}
+	if out := s.nines("ssh", "--lab", "tbshared", "a", "--", "head -c "+amount+" /dev/zero"); fmt.Sprint(len(out)) != amount {
+		t.Errorf("by SSH %d bytes of %s came", len(out), amount)
+	}
+	config := s.file("ssh.config", s.nines("inspect", "tbshared", "--format", "ssh"))
+	if out := s.in(s.far, "ssh", "-F", config, "a.tbshared", "--", "head -c "+amount+" /dev/zero"); fmt.Sprint(len(out)) != amount {
+		t.Errorf("by SSH from another machine %d bytes of %s came", len(out), amount)
+	}
+	var inspected struct{ Links []LinkState }
+	if err := json.Unmarshal([]byte(s.nines("inspect", "tbshared", "--format", "json")), &inspected); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range inspected.Links {
+		if len(l.Programs) > 0 {
+			t.Errorf("link %s has the programs %+v", l.Name, l.Programs)
+		}
+	}
+	// A second lab beside it, whose groups reach the first's nodes exactly once.
+	s.up("tbshared2", sharedLab("tbshared2", "{mode: shared, uplink: up0, addresses: 10.77.0.50-10.77.0.51}"))
+	pinged(t, "a of the second to a of the first", s.nines("exec", "--lab", "tbshared2", "a", "--", "ping", "-c3", "-W5", "10.77.0.2"))
+	for _, address := range []string{"10.77.0.2", "10.77.0.50", "10.77.0.1", "10.77.0.254"} {
+		for _, lab := range []string{"tbshared", "tbshared2"} {
+			if lab == "tbshared2" && address == "10.77.0.50" {
+				continue
+			}
+			if out := s.nines("exec", "--lab", lab, "b", "--", "arping", "-b", "-c", "3", "-I", "mgmt", address); !strings.Contains(out, "Received 3 response") {
+				t.Errorf("b of %s asks three times who has %s: %s", lab, address, out)
+			}
+		}
+	}
+	if out := s.refused(exit.Wrong, "up", s.file("tbshared3", sharedLab("tbshared3", "{mode: shared, uplink: up0, addresses: 10.77.0.51-10.77.0.60}"))); !strings.Contains(out, "10.77.0.51/24") || !strings.Contains(out, "tbshared2") {
+		t.Errorf("a third lab with an address of the second: %s", out)
+	}
+	s.nines("down", "tbshared")
+	pinged(t, "the second, without the first", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.50"))
+	s.nines("down", "tbshared2")
+	stop()
+	s.asBefore("down", before)
+}
+
+// sink counts what comes in by one connection.
+func (s *site) sink(ns, address string) <-chan int64 {
+	s.t.Helper()
+	opened, err := netns.Open("/run/netns/" + ns)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer opened.Close()
+	var listener net.Listener
+	err = opened.Do(func() (err error) {
+		listener, err = net.Listen("tcp4", address)
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got := make(chan int64, 1)
+	go func() {
+		defer listener.Close()
+		conn, err := listener.Accept()
+		if err != nil {
+			got <- -1
+			return
+		}
+		n, _ := io.Copy(io.Discard, conn)
+		_ = conn.Close()
+		got <- n
+	}()
+	return got
+}
+
+// TestASharedNetworkIsMended: what somebody takes from the uplink is told, and apply puts it back. So is
+// what is not the lab's, which stays.
+func TestASharedNetworkIsMended(t *testing.T) {
+	s := newSite(t, "tbsmend").withNines()
+	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "clsact")
+	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "action", "ok")
+	before, stop := s.state(), s.steady()
+	text := pairLab("tbsmend", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	file := s.up("tbsmend", text)
+	reaches := func(what string) {
+		t.Helper()
+		pinged(t, what, s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
+		pinged(t, what, s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
+	}
+	reaches("up")
+	if out := s.nines("check", "tbsmend"); strings.Contains(out, "up0") {
+		t.Errorf("a lab that is whole: %s", out)
+	}
+	mac := strings.Fields(s.in(s.far, "ip", "neigh", "show", "10.77.0.20"))[4]
+	for _, harm := range []struct {
+		argv []string
+		want string
+	}{
+		{[]string{"bridge", "fdb", "del", mac, "dev", s.uplink, "self"}, "no longer receives what is for " + mac},
+		{[]string{"ip", "link", "del", "tbsmend-mgmt"}, "tbsmend-mgmt, is gone"},
+		{[]string{"tc", "filter", "del", "dev", s.uplink, "egress"}, "the program from_host at up0 is gone"},
+		{[]string{"tc", "filter", "del", "dev", "tbsmend-mgmt", "ingress"}, "the program from_nodes at tbsmend-mgmt is gone"},
+	} {
+		s.in(s.host, harm.argv...)
+		if out := s.refused(exit.Failed, "check", "tbsmend"); !strings.Contains(out, harm.want) {
+			t.Errorf("after %v: %s", harm.argv, out)
+		}
+		s.nines("apply", file)
+		reaches(fmt.Sprintf("after %v, mended", harm.argv))
+	}
+	// Nodes come and go.
+	more := s.file("more", strings.Replace(text, "b: {runtime: netns}", "b: {runtime: netns}, c: {runtime: netns}", 1))
+	s.nines("apply", more)
+	pinged(t, "a node that came", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.22"))
+	s.nines("apply", file)
+	if out, err := s.within(s.far, "ping", "-c1", "-W1", "10.77.0.22").CombinedOutput(); err == nil {
+		t.Errorf("a node that went: %s", out)
+	}
+	reaches("after nodes came and went")
+	s.nines("restart", "--lab", "tbsmend", "a")
+	reaches("after a restart")
+	s.nines("down", "tbsmend")
+	stop()
+	s.asBefore("down", before)
+}
+
+// TestForeignProgramsAtTheUplinkStay: also those that came after nines' own.
+func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
+	s := newSite(t, "tbsforeign").withNines()
+	s.up("tbsforeign", pairLab("tbsforeign", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "egress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "action", "ok")
+	if out := s.nines("down", "tbsforeign"); !strings.Contains(out, "clsact of up0 is left") {
+		t.Errorf("down says: %s", out)
+	}
+	if out := s.in(s.host, "tc", "filter", "show", "dev", s.uplink, "egress"); !strings.Contains(out, "u32") || strings.Contains(out, "bpf") {
+		t.Errorf("left at the uplink: %s", out)
+	}
+}
+
+// TestAnAddressThatIsTakenIsRefused: somebody on the network has it.
+func TestAnAddressThatIsTakenIsRefused(t *testing.T) {
+	s := newSite(t, "tbstaken").withNines()
+	s.ip("-n", s.far, "addr", "add", "10.77.0.21/24", "dev", "net0")
+	before := s.state()
+	file := s.file("tbstaken", pairLab("tbstaken", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	out := s.refused(exit.Wrong, "up", file)
+	if !strings.Contains(out, "10.77.0.21, of node b, is in use by the machine with the MAC address") || strings.Contains(out, "of node a") {
+		t.Errorf("up says: %s", out)
+	}
+	s.asBefore("an address that is taken", before)
+	if left := leaks(t, "tbstaken", os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestASharedNetworkOnABridge: the pair is a port of the host's own bridge, which keeps its MAC address and
+// its MTU.
+func TestASharedNetworkOnABridge(t *testing.T) {
+	s := newSite(t, "tbsbridge").withNines()
+	s.ip("-n", s.host, "addr", "flush", "dev", s.uplink)
+	s.ip("-n", s.host, "link", "add", "br0", "type", "bridge")
+	s.ip("-n", s.host, "link", "set", s.uplink, "master", "br0")
+	s.ip("-n", s.host, "addr", "add", "10.77.0.1/24", "dev", "br0")
+	s.ip("-n", s.host, "link", "set", "br0", "up")
+	eventually(t, "the bridge forwards", func() bool {
+		return s.within(s.host, "ping", "-c1", "-W1", "10.77.0.254").Run() == nil
+	})
+	file := func(uplink string) string {
+		return s.file("tbsbridge", pairLab("tbsbridge", "management: {mode: shared, uplink: "+uplink+", addresses: 10.77.0.20-10.77.0.29}\n"))
+	}
+	if out := s.refused(exit.Lacks, "plan", file(s.uplink)); !strings.Contains(out, "it is a part of the bridge br0") || !strings.Contains(out, "write uplink: br0") {
+		t.Errorf("a port of a bridge: %s", out)
+	}
+	ofBridge := func() string { return s.in(s.host, "ip", "-br", "link", "show", "br0") }
+	before, was, stop := s.in(s.host, "bridge", "link"), ofBridge(), s.steady()
+	s.up("tbsbridge", pairLab("tbsbridge", "management: {mode: shared, uplink: br0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	pinged(t, "far to node a", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
+	pinged(t, "the host to node b", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
+	if now := ofBridge(); now != was {
+		t.Errorf("the bridge was %s and is %s", was, now)
+	}
+	s.ip("-n", s.host, "link", "set", "tbsbridge-mgmt", "nomaster")
+	if out := s.refused(exit.Failed, "check", "tbsbridge"); !strings.Contains(out, "tbsbridge-mgmt is no longer a port of it") {
+		t.Errorf("check: %s", out)
+	}
+	s.nines("apply", file("br0"))
+	pinged(t, "far to node a, mended", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
+	s.nines("down", "tbsbridge")
+	stop()
+	if now := s.in(s.host, "bridge", "link"); now != before || ofBridge() != was {
+		t.Errorf("the bridge's ports were %s and are %s", before, now)
+	}
+}
+
+// TestWhatCannotBeShared: it is refused before anything is made, with the reason.
+func TestWhatCannotBeShared(t *testing.T) {
+	s := newSite(t, "tbsno").withNines()
+	s.ip("-n", s.host, "link", "add", "link", s.uplink, "name", "mv0", "type", "macvlan", "mode", "bridge")
+	s.ip("-n", s.host, "link", "add", "idle0", "type", "veth", "peer", "name", "idle1")
+	s.ip("-n", s.host, "addr", "add", "10.78.0.1/24", "dev", "idle0")
+	for _, c := range []struct {
+		uplink, want string
+		before       []string
+	}{
+		{"none0", "none of that name", nil},
+		{"lo", "it is no Ethernet", nil},
+		{"mv0", "it is a macvlan", nil},
+		{"idle0", "it is down; ip link set idle0 up", nil},
+		{"idle0", "it has no carrier", []string{"ip", "link", "set", "idle0", "up"}},
+		{"idle1", "it has no IPv4 address", []string{"ip", "link", "set", "idle1", "up"}},
+	} {
+		if c.before != nil {
+			s.in(s.host, c.before...)
+		}
+		out := s.refused(exit.Lacks, "up", s.file("tbsno", pairLab("tbsno", "management: {mode: shared, uplink: "+c.uplink+", mac: pos}\n")))
+		if !strings.Contains(out, c.want) {
+			t.Errorf("uplink %s: %s", c.uplink, out)
+		}
+	}
+	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "ingress")
+	before := s.state()
+	out := s.refused(exit.Wrong, "up", s.file("tbsno", pairLab("tbsno", "management: {mode: shared, uplink: up0, mac: pos}\n")))
+	if !strings.Contains(out, "up0 has the queueing discipline ingress") {
+		t.Errorf("an uplink with ingress: %s", out)
+	}
+	s.asBefore("an uplink with ingress", before)
+}
+
+// TestNodesCannotHarmTheSitesNetwork: frames from other addresses, with a VLAN's tag, or to the addresses of
+// bridges do not leave a node.
+func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
+	s := newSite(t, "tbsharm").withNines()
+	s.up("tbsharm", pairLab("tbsharm", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	far, err := netns.Open("/run/netns/" + s.far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer far.Close()
+	own := strings.Fields(s.nines("exec", "--lab", "tbsharm", "a", "--", "cat", "/sys/class/net/mgmt/address"))
+	if len(own) != 1 {
+		// /sys is of the host's namespace in a netns node.
+		own = []string{strings.Fields(s.nines("exec", "--lab", "tbsharm", "a", "--", "ip", "-br", "link", "show", "mgmt"))[2]}
+	}
+	frame := func(to, from, kind, mark string) string {
+		return strings.ReplaceAll(to+from, ":", "") + kind + fmt.Sprintf("%x", mark+strings.Repeat(".", 60-len(mark)))
+	}
+	send := func(frames ...string) {
+		t.Helper()
+		script := "import socket,sys\ns=socket.socket(socket.AF_PACKET,socket.SOCK_RAW)\ns.bind(('mgmt',0))\nfor f in sys.argv[1:]: s.send(bytes.fromhex(f))\n"
+		s.nines(append([]string{"exec", "--lab", "tbsharm", "a", "--", "python3", "-c", script}, frames...)...)
+	}
+	const broadcast = "ff:ff:ff:ff:ff:ff"
+	capture := s.within(s.far, "timeout", "60", "tcpdump", "-i", "net0", "-c", "2", "-A", "-l", "--immediate-mode", "ether proto 0x88b5 or ether proto 0x8100 or ether dst 01:80:c2:00:00:00")
+	var seen bytes.Buffer
+	capture.Stdout, capture.Stderr = &seen, &seen
+	if err := capture.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "tcpdump listens", func() bool { return strings.Contains(seen.String(), "listening on") })
+	send(frame(broadcast, own[0], "88b5", "FIRST"),
+		frame(broadcast, "02:00:00:00:00:99", "88b5", "STRANGER"),
+		frame(broadcast, own[0], "8100000588b5", "TAGGED"),
+		frame("01:80:c2:00:00:00", own[0], "0026424203", "SPANNING"),
+		frame(broadcast, own[0], "88b5", "LAST"))
+	if err := capture.Wait(); err != nil {
+		t.Fatalf("tcpdump: %v: %s", err, seen.String())
+	}
+	for mark, want := range map[string]bool{"FIRST": true, "LAST": true, "STRANGER": false, "TAGGED": false, "SPANNING": false} {
+		if strings.Contains(seen.String(), mark) != want {
+			t.Errorf("%s came through: %v, want %v: %s", mark, !want, want, seen.String())
+		}
+	}
+}
+
+// TestDownAfterASharedLabWasKilled: at each kind of step, when it comes up, changes, and goes. The host never
+// loses a packet, and in the end everything is as before.
+func TestDownAfterASharedLabWasKilled(t *testing.T) {
+	s := newSite(t, "tbscrash").withNines("faultpoint")
+	text := pairLab("tbscrash", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	changed := strings.Replace(text, "b: {runtime: netns}}", "b: {runtime: netns}, c: {runtime: netns}}", 1)
+	wrapper := filepath.Join(s.dir, "nines-on-the-host")
+	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nexec nsenter --net=/run/netns/"+s.host+" -- "+s.binary+" \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := &crasher{
+		t: t, binary: wrapper, whole: s.file("tbscrash", text), changed: s.file("changed", changed),
+		stateDir: os.Getenv("NINES_STATE_DIR"), prefix: "tbscrash", furtherKinds: true,
+	}
+	before, stop := s.state(), s.steady()
+	gone := func(what string) {
+		t.Helper()
+		c.gone(what)
+		s.asBefore(what, before)
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
+		if !killed && s.state() == before {
+			t.Fatal("the lab is up, and the host is as before")
+		}
+		c.run(0, "down", "tbscrash")
+		gone("up killed at " + said)
+	})
+	c.killed(1, []string{"up", c.whole}, []string{"down", "tbscrash"}, func(_ int, killed bool, said string) {
+		if killed {
+			c.run(0, "down", "tbscrash")
+		}
+		gone("down killed at " + said)
+	})
+	c.killed(1, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
+		c.run(0, "down", "tbscrash")
+		gone("apply killed at " + said)
+	})
+	stop()
+}
+
+// TestASharedLabIsTakenDownFromElsewhere: the uplink is found where it was, also by a nines in another
+// network namespace; and a host that is gone keeps nobody from taking the lab down.
+func TestASharedLabIsTakenDownFromElsewhere(t *testing.T) {
+	s := newSite(t, "tbselse").withNines()
+	before := s.atUplink()
+	text := pairLab("tbselse", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	s.up("tbselse", text)
+	s.ip("-n", s.host, "link", "set", s.uplink, "down")
+	s.ip("-n", s.host, "link", "set", s.uplink, "name", "renamed0")
+	if _, err := Down(context.Background(), "tbselse"); err != nil {
+		t.Error(err)
+	}
+	s.ip("-n", s.host, "link", "set", "renamed0", "name", s.uplink)
+	if now := s.atUplink(); now != before {
+		t.Errorf("at the uplink was\n%s\nand is\n%s", before, now)
+	}
+	s.ip("-n", s.host, "link", "set", s.uplink, "up")
+	eventually(t, "the uplink has a carrier", func() bool {
+		return s.within(s.host, "ping", "-c1", "-W1", "10.77.0.254").Run() == nil
+	})
+	s.up("tbselse", text)
+	s.ip("-n", s.host, "link", "del", s.uplink)
+	if out := s.refused(exit.Failed, "check", "tbselse"); !strings.Contains(out, "up0, which the management network is on: is gone") {
+		t.Errorf("check without the uplink: %s", out)
+	}
+	s.nines("down", "tbselse")
+	if left := leaks(t, "tbselse", os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
