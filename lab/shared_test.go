@@ -36,11 +36,11 @@ type site struct {
 	uplink    string
 }
 
-// newSite makes a site, whose namespaces begin with name.
+// newSite makes a site. Its name is in those of its namespaces.
 func newSite(t *testing.T, name string) *site {
 	t.Helper()
 	labtest.Root(t)
-	s := &site{t: t, host: name + "-host", far: name + "-far", dir: t.TempDir(), uplink: "up0"}
+	s := &site{t: t, host: "site-" + name + "-host", far: "site-" + name + "-far", dir: t.TempDir(), uplink: "up0"}
 	for _, ns := range []string{s.host, s.far} {
 		s.ip("netns", "add", ns)
 		t.Cleanup(func() { s.ip("netns", "del", ns) })
@@ -58,6 +58,7 @@ func newSite(t *testing.T, name string) *site {
 	s.ip("-n", s.host, "route", "add", "default", "via", "10.77.0.254", "dev", s.uplink, "proto", "static", "metric", "77")
 	s.ip("-n", s.host, "route", "add", "10.88.0.0/16", "via", "10.77.0.254", "table", "77")
 	s.ip("-n", s.host, "-6", "route", "add", "default", "via", "fd77::fe", "dev", s.uplink, "metric", "78")
+	eventually(t, "the host's addresses are settled", func() bool { return !strings.Contains(s.in(s.host, "ip", "addr"), "tentative") })
 	return s
 }
 
@@ -235,7 +236,7 @@ func pinged(t *testing.T, what, out string) {
 func TestASharedNetworkIsTheSites(t *testing.T) {
 	lxc(t)
 	sshServer(t)
-	s := newSite(t, "tbsite").withNines()
+	s := newSite(t, "whole").withNines()
 	s.dhcp(map[string]string{"52:54:00:00:00:03": "10.77.0.3"})
 	before, stop := s.state(), s.steady()
 	file := s.up("tbshared", sharedLab("tbshared", "{mode: shared, uplink: up0, mac: pos}"))
@@ -274,11 +275,16 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	if out := s.in(s.far, "ssh", "-F", config, "a.tbshared", "--", "head -c "+amount+" /dev/zero"); fmt.Sprint(len(out)) != amount {
 		t.Errorf("by SSH from another machine %d bytes of %s came", len(out), amount)
 	}
-	var inspected struct{ Links []LinkState }
+	var inspected struct {
+		LinkList []LinkState `json:"link_list"`
+	}
 	if err := json.Unmarshal([]byte(s.nines("inspect", "tbshared", "--format", "json")), &inspected); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range inspected.Links {
+	if len(inspected.LinkList) != 2 {
+		t.Errorf("the links are %+v", inspected.LinkList)
+	}
+	for _, l := range inspected.LinkList {
 		if len(l.Programs) > 0 {
 			t.Errorf("link %s has the programs %+v", l.Name, l.Programs)
 		}
@@ -340,11 +346,11 @@ func (s *site) sink(ns, address string) <-chan int64 {
 // TestASharedNetworkIsMended: what somebody takes from the uplink is told, and apply puts it back. So is
 // what is not the lab's, which stays.
 func TestASharedNetworkIsMended(t *testing.T) {
-	s := newSite(t, "tbsmend").withNines()
+	s := newSite(t, "mend").withNines()
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "clsact")
-	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "action", "ok")
+	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
 	before, stop := s.state(), s.steady()
-	text := pairLab("tbsmend", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	text := pairLab("tbsmend", "prefix: tbsmend\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
 	file := s.up("tbsmend", text)
 	reaches := func(what string) {
 		t.Helper()
@@ -390,9 +396,9 @@ func TestASharedNetworkIsMended(t *testing.T) {
 
 // TestForeignProgramsAtTheUplinkStay: also those that came after nines' own.
 func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
-	s := newSite(t, "tbsforeign").withNines()
-	s.up("tbsforeign", pairLab("tbsforeign", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
-	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "egress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "action", "ok")
+	s := newSite(t, "foreign").withNines()
+	s.up("tbsforeign", pairLab("tbsforeign", "prefix: tbsforeign\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "egress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
 	if out := s.nines("down", "tbsforeign"); !strings.Contains(out, "clsact of up0 is left") {
 		t.Errorf("down says: %s", out)
 	}
@@ -403,10 +409,10 @@ func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
 
 // TestAnAddressThatIsTakenIsRefused: somebody on the network has it.
 func TestAnAddressThatIsTakenIsRefused(t *testing.T) {
-	s := newSite(t, "tbstaken").withNines()
+	s := newSite(t, "taken").withNines()
 	s.ip("-n", s.far, "addr", "add", "10.77.0.21/24", "dev", "net0")
 	before := s.state()
-	file := s.file("tbstaken", pairLab("tbstaken", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	file := s.file("tbstaken", pairLab("tbstaken", "prefix: tbstaken\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	out := s.refused(exit.Wrong, "up", file)
 	if !strings.Contains(out, "10.77.0.21, of node b, is in use by the machine with the MAC address") || strings.Contains(out, "of node a") {
 		t.Errorf("up says: %s", out)
@@ -420,7 +426,7 @@ func TestAnAddressThatIsTakenIsRefused(t *testing.T) {
 // TestASharedNetworkOnABridge: the pair is a port of the host's own bridge, which keeps its MAC address and
 // its MTU.
 func TestASharedNetworkOnABridge(t *testing.T) {
-	s := newSite(t, "tbsbridge").withNines()
+	s := newSite(t, "bridge").withNines()
 	s.ip("-n", s.host, "addr", "flush", "dev", s.uplink)
 	s.ip("-n", s.host, "link", "add", "br0", "type", "bridge")
 	s.ip("-n", s.host, "link", "set", s.uplink, "master", "br0")
@@ -430,26 +436,26 @@ func TestASharedNetworkOnABridge(t *testing.T) {
 		return s.within(s.host, "ping", "-c1", "-W1", "10.77.0.254").Run() == nil
 	})
 	file := func(uplink string) string {
-		return s.file("tbsbridge", pairLab("tbsbridge", "management: {mode: shared, uplink: "+uplink+", addresses: 10.77.0.20-10.77.0.29}\n"))
+		return s.file("tbsbr", pairLab("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: "+uplink+", addresses: 10.77.0.20-10.77.0.29}\n"))
 	}
 	if out := s.refused(exit.Lacks, "plan", file(s.uplink)); !strings.Contains(out, "it is a part of the bridge br0") || !strings.Contains(out, "write uplink: br0") {
 		t.Errorf("a port of a bridge: %s", out)
 	}
 	ofBridge := func() string { return s.in(s.host, "ip", "-br", "link", "show", "br0") }
 	before, was, stop := s.in(s.host, "bridge", "link"), ofBridge(), s.steady()
-	s.up("tbsbridge", pairLab("tbsbridge", "management: {mode: shared, uplink: br0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s.up("tbsbr", pairLab("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: br0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	pinged(t, "far to node a", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
 	pinged(t, "the host to node b", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
 	if now := ofBridge(); now != was {
 		t.Errorf("the bridge was %s and is %s", was, now)
 	}
-	s.ip("-n", s.host, "link", "set", "tbsbridge-mgmt", "nomaster")
-	if out := s.refused(exit.Failed, "check", "tbsbridge"); !strings.Contains(out, "tbsbridge-mgmt is no longer a port of it") {
+	s.ip("-n", s.host, "link", "set", "tbsbr-mgmt", "nomaster")
+	if out := s.refused(exit.Failed, "check", "tbsbr"); !strings.Contains(out, "tbsbr-mgmt is no longer a port of it") {
 		t.Errorf("check: %s", out)
 	}
 	s.nines("apply", file("br0"))
 	pinged(t, "far to node a, mended", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
-	s.nines("down", "tbsbridge")
+	s.nines("down", "tbsbr")
 	stop()
 	if now := s.in(s.host, "bridge", "link"); now != before || ofBridge() != was {
 		t.Errorf("the bridge's ports were %s and are %s", before, now)
@@ -458,7 +464,7 @@ func TestASharedNetworkOnABridge(t *testing.T) {
 
 // TestWhatCannotBeShared: it is refused before anything is made, with the reason.
 func TestWhatCannotBeShared(t *testing.T) {
-	s := newSite(t, "tbsno").withNines()
+	s := newSite(t, "no").withNines()
 	s.ip("-n", s.host, "link", "add", "link", s.uplink, "name", "mv0", "type", "macvlan", "mode", "bridge")
 	s.ip("-n", s.host, "link", "add", "idle0", "type", "veth", "peer", "name", "idle1")
 	s.ip("-n", s.host, "addr", "add", "10.78.0.1/24", "dev", "idle0")
@@ -476,14 +482,14 @@ func TestWhatCannotBeShared(t *testing.T) {
 		if c.before != nil {
 			s.in(s.host, c.before...)
 		}
-		out := s.refused(exit.Lacks, "up", s.file("tbsno", pairLab("tbsno", "management: {mode: shared, uplink: "+c.uplink+", mac: pos}\n")))
+		out := s.refused(exit.Lacks, "up", s.file("tbsno", pairLab("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: "+c.uplink+", mac: pos}\n")))
 		if !strings.Contains(out, c.want) {
 			t.Errorf("uplink %s: %s", c.uplink, out)
 		}
 	}
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "ingress")
 	before := s.state()
-	out := s.refused(exit.Wrong, "up", s.file("tbsno", pairLab("tbsno", "management: {mode: shared, uplink: up0, mac: pos}\n")))
+	out := s.refused(exit.Wrong, "up", s.file("tbsno", pairLab("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: up0, mac: pos}\n")))
 	if !strings.Contains(out, "up0 has the queueing discipline ingress") {
 		t.Errorf("an uplink with ingress: %s", out)
 	}
@@ -493,8 +499,8 @@ func TestWhatCannotBeShared(t *testing.T) {
 // TestNodesCannotHarmTheSitesNetwork: frames from other addresses, with a VLAN's tag, or to the addresses of
 // bridges do not leave a node.
 func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
-	s := newSite(t, "tbsharm").withNines()
-	s.up("tbsharm", pairLab("tbsharm", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s := newSite(t, "harm").withNines()
+	s.up("tbsharm", pairLab("tbsharm", "prefix: tbsharm\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	far, err := netns.Open("/run/netns/" + s.far)
 	if err != nil {
 		t.Fatal(err)
@@ -539,8 +545,8 @@ func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
 // TestDownAfterASharedLabWasKilled: at each kind of step, when it comes up, changes, and goes. The host never
 // loses a packet, and in the end everything is as before.
 func TestDownAfterASharedLabWasKilled(t *testing.T) {
-	s := newSite(t, "tbscrash").withNines("faultpoint")
-	text := pairLab("tbscrash", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	s := newSite(t, "crash").withNines("faultpoint")
+	text := pairLab("tbscrash", "prefix: tbscrash\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
 	changed := strings.Replace(text, "b: {runtime: netns}}", "b: {runtime: netns}, c: {runtime: netns}}", 1)
 	wrapper := filepath.Join(s.dir, "nines-on-the-host")
 	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nexec nsenter --net=/run/netns/"+s.host+" -- "+s.binary+" \"$@\"\n"), 0o700); err != nil {
@@ -582,20 +588,22 @@ func TestDownAfterASharedLabWasKilled(t *testing.T) {
 // TestASharedLabIsTakenDownFromElsewhere: the uplink is found where it was, also by a nines in another
 // network namespace; and a host that is gone keeps nobody from taking the lab down.
 func TestASharedLabIsTakenDownFromElsewhere(t *testing.T) {
-	s := newSite(t, "tbselse").withNines()
+	s := newSite(t, "else").withNines()
 	before := s.atUplink()
-	text := pairLab("tbselse", "management: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	text := pairLab("tbselse", "prefix: tbselse\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
 	s.up("tbselse", text)
 	s.ip("-n", s.host, "link", "set", s.uplink, "down")
 	s.ip("-n", s.host, "link", "set", s.uplink, "name", "renamed0")
+	s.ip("-n", s.host, "link", "set", "renamed0", "up")
 	if _, err := Down(context.Background(), "tbselse"); err != nil {
 		t.Error(err)
 	}
+	s.ip("-n", s.host, "link", "set", "renamed0", "down")
 	s.ip("-n", s.host, "link", "set", "renamed0", "name", s.uplink)
+	s.ip("-n", s.host, "link", "set", s.uplink, "up")
 	if now := s.atUplink(); now != before {
 		t.Errorf("at the uplink was\n%s\nand is\n%s", before, now)
 	}
-	s.ip("-n", s.host, "link", "set", s.uplink, "up")
 	eventually(t, "the uplink has a carrier", func() bool {
 		return s.within(s.host, "ping", "-c1", "-W1", "10.77.0.254").Run() == nil
 	})

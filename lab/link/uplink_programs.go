@@ -167,11 +167,20 @@ func hasHooks(handle *netlink.Handle, device netlink.Link) (bool, error) {
 	return false, nil
 }
 
-// ours are the lab's programs at a hook.
-func (h hooked) ours(handle *netlink.Handle, token string) ([]*netlink.BpfFilter, error) {
+// filters are all at a hook.
+func (h hooked) filters(handle *netlink.Handle) ([]netlink.Filter, error) {
 	list, err := handle.FilterList(h.device, h.hook)
 	if err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) { // EINVAL: it has no hooks
 		return nil, fmt.Errorf("list the programs at %s: %w", h.device.Attrs().Name, err)
+	}
+	return list, nil
+}
+
+// ours are the lab's programs at a hook.
+func (h hooked) ours(handle *netlink.Handle, token string) ([]*netlink.BpfFilter, error) {
+	list, err := h.filters(handle)
+	if err != nil {
+		return nil, err
 	}
 	var found []*netlink.BpfFilter
 	for _, f := range list {
@@ -190,20 +199,42 @@ func (h hooked) put(handle *netlink.Handle, program *ebpf.Program, token string)
 	if err != nil {
 		return err
 	}
-	// Without a priority, the kernel takes one that comes before the others (tcf_auto_prio in
-	// net/sched/cls_api.c).
+	priority, err := h.first(handle)
+	if err != nil {
+		return err
+	}
 	filter := &netlink.BpfFilter{
-		FilterAttrs: netlink.FilterAttrs{LinkIndex: h.device.Attrs().Index, Parent: h.hook, Protocol: unix.ETH_P_ALL},
+		FilterAttrs: netlink.FilterAttrs{LinkIndex: h.device.Attrs().Index, Parent: h.hook, Protocol: unix.ETH_P_ALL, Priority: priority},
 		Fd:          program.FD(), Name: token, DirectAction: true,
 	}
 	if err := handle.FilterAdd(filter); err != nil {
 		err = fmt.Errorf("put the program %s at %s: %w", h.name, h.device.Attrs().Name, err)
-		if isAbsent(err) || isUnsupported(err) {
+		switch {
+		case isAbsent(err) || isUnsupported(err):
 			return missingHooks("the kernel takes no BPF programs there", err)
+		case errors.Is(err, unix.EINVAL) && priority == 1:
+			return exit.Wrongf("%w: somebody's filter of another kind has the priority 1 there, so that nothing comes before it; give it a larger one (tc filter show dev %s)", err, h.device.Attrs().Name)
 		}
 		return err
 	}
 	return remove(handle, before)
+}
+
+// usualPriority is that of a program where there is no other, with room for others before it.
+const usualPriority = 100
+
+// first is a priority before all that are at a hook. With the same, a program of BPF comes before those that
+// are there (cls_bpf_change in net/sched/cls_bpf.c).
+func (h hooked) first(handle *netlink.Handle) (uint16, error) {
+	list, err := h.filters(handle)
+	if err != nil {
+		return 0, err
+	}
+	first := uint16(usualPriority + 1)
+	for _, f := range list {
+		first = min(first, f.Attrs().Priority)
+	}
+	return max(first-1, 1), nil
 }
 
 func remove(handle *netlink.Handle, programs []*netlink.BpfFilter) error {
@@ -248,8 +279,8 @@ func leaveUplink(_ context.Context, u journal.Undoing) error {
 					return err
 				}
 				fault.Point("after removing a program of the uplink", h.name)
-				others, err := handle.FilterList(uplink, h.hook)
-				if err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) {
+				others, err := h.filters(handle)
+				if err != nil {
 					return err
 				}
 				left += len(others)

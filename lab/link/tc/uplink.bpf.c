@@ -45,8 +45,9 @@ struct frame {
 	int for_group, for_bridge;
 };
 
-/* The addresses that end at a bridge are these five octets and 00 to 0f. */
-static const unsigned char bridge_group[ETH_ALEN - 1] = {0x01, 0x80, 0xc2, 0x00, 0x00};
+/* Those that end at a bridge, 01:80:c2:00:00:00 to 0f, as they are in a number of a little-endian machine. */
+#define BRIDGE_GROUP 0x0000c28001ULL
+#define BRIDGE_GROUP_MASK 0xf0ffffffffffULL
 
 static __always_inline int frame__parse(struct __sk_buff *skb, struct frame *f)
 {
@@ -61,7 +62,7 @@ static __always_inline int frame__parse(struct __sk_buff *skb, struct frame *f)
 	__builtin_memcpy(&f->to, eth.h_dest, ETH_ALEN);
 	__builtin_memcpy(&f->from, eth.h_source, ETH_ALEN);
 	f->for_group = eth.h_dest[0] & 1;
-	f->for_bridge = !__builtin_memcmp(eth.h_dest, bridge_group, sizeof(bridge_group)) && (eth.h_dest[5] & 0xf0) == 0;
+	f->for_bridge = (f->to & BRIDGE_GROUP_MASK) == BRIDGE_GROUP;
 	return 0;
 }
 
