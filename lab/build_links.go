@@ -75,6 +75,11 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 		nodeName, _, _ := strings.Cut(name, ":")
 		touched[nodeName] = true
 	}
+	if slices.ContainsFunc(links, func(l plan.Link) bool { return l.Management }) {
+		if err := link.AwaitHostEnd(ctx, b.plan.Management); err != nil {
+			return err
+		}
+	}
 	var holders []link.Holder
 	for _, n := range b.plan.Nodes {
 		if touched[n.Name] {

@@ -43,6 +43,9 @@ func tryPlan(t testing.TB, text string, change func(*host.Inventory)) (*plan.Pla
 	if err != nil {
 		t.Fatal(err)
 	}
+	if inventory, err = WithUplinks(inventory, experiment); err != nil {
+		t.Fatal(err)
+	}
 	change(inventory)
 	return plan.Make(experiment, inventory)
 }

@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/plan"
 )
 
 // readyTimeout bounds the wait for devices to become operational; the kernel's worker needs
@@ -24,31 +25,52 @@ const readyTimeout = 30 * time.Second
 // operational a moment later: only then does its queue stop dropping packets (dev_activate in
 // net/sched/sch_generic.c), and a bridge enables its port.
 func AwaitReady(ctx context.Context, h Holder) error {
+	return inside(h, func(_ *netns.Namespace, handle *netlink.Handle) error {
+		return await(ctx, handle, "lo", notReady)
+	})
+}
+
+// AwaitHostEnd does the same for the host's end of a management network.
+func AwaitHostEnd(ctx context.Context, m *plan.Management) error {
+	return onHost(func(handle *netlink.Handle) error {
+		return await(ctx, handle, m.Device, func(handle *netlink.Handle) (string, error) {
+			device, err := handle.LinkByName(m.Device)
+			if err != nil {
+				return "", fmt.Errorf("find %s: %w", m.Device, err)
+			}
+			if isReady(device) {
+				return "", nil
+			}
+			return m.Device, nil
+		})
+	})
+}
+
+// await returns when no device is left that waiting names. The device up is set up, and is.
+func await(ctx context.Context, handle *netlink.Handle, up string, waiting func(*netlink.Handle) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	return inside(h, func(_ *netns.Namespace, handle *netlink.Handle) error {
-		for pause := 200 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
-			waiting, err := notReady(handle)
-			if err != nil {
-				return err
-			}
-			if waiting == "" {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return notInTime(handle, waiting, ctx.Err())
-			case <-time.After(pause):
-			}
-		}
-		// The worker changes the state first and tells the bridge after, both under the lock that
-		// this call takes: when it returns, the bridge knows.
-		loopback, err := handle.LinkByName("lo")
+	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		name, err := waiting(handle)
 		if err != nil {
-			return fmt.Errorf("find lo: %w", err)
+			return err
 		}
-		return handle.LinkSetUp(loopback)
-	})
+		if name == "" {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return notInTime(handle, name, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+	// The worker changes the state first and tells the bridge after, both under the lock that
+	// this call takes: when it returns, the bridge knows.
+	device, err := handle.LinkByName(up)
+	if err != nil {
+		return fmt.Errorf("find %s: %w", up, err)
+	}
+	return handle.LinkSetUp(device)
 }
 
 // notInTime says why a device is not ready; a hardware device has no carrier from the other end of
