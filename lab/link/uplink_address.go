@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/cilium/ebpf"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
@@ -16,8 +17,9 @@ import (
 )
 
 // KindUplinkAddress is a MAC address of a node, Value, that an interface of the host, Name, also receives
-// for. The interface is found as that of KindUplink. A card that can tell only a few addresses from the
-// rest then receives everything.
+// for. The interface, and the programs there, are found as those of KindUplink. A card that can tell only a
+// few addresses from the rest then receives everything. Undo takes the address from the programs, too:
+// another machine may get it.
 var KindUplinkAddress = journal.Register("uplink address", journal.Undo{Step: forgetAddress})
 
 // receiveFor lets the uplink receive what is for the nodes of endpoints:
@@ -37,7 +39,7 @@ func (s *Site) receiveFor(handle *netlink.Handle, step journal.Step, uplink netl
 		if err != nil {
 			return err
 		}
-		step.Kind, step.Node, step.Value = KindUplinkAddress, e.Node, mac.String()
+		step.Kind, step.Node, step.Value, step.Token = KindUplinkAddress, e.Node, mac.String(), UplinkToken(s.Journal.Header)
 		mine := slices.ContainsFunc(s.Journal.Entries(), func(other journal.Entry) bool {
 			return other.Kind == step.Kind && other.Value == step.Value && other.Old == step.Old && other.Cookie == step.Cookie
 		})
@@ -98,6 +100,54 @@ func forgetAddress(_ context.Context, u journal.Undoing) error {
 		if err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("let %s no longer receive for %s: %w", u.Name, u.Value, err)
 		}
+		for _, h := range uplinkHooks(uplink, nil)[1:] {
+			programs, err := h.ours(handle, u.Token)
+			if err != nil {
+				return err
+			}
+			for _, program := range programs {
+				if err := takeAddress(ebpf.ProgramID(program.Id), mac); err != nil {
+					return fmt.Errorf("take %s from the program at %s: %w", mac, u.Name, err)
+				}
+			}
+		}
 		return nil
 	})
+}
+
+// takeAddress takes a node's address from a program, and those that share its map.
+func takeAddress(id ebpf.ProgramID, mac net.HardwareAddr) error {
+	program, err := ebpf.NewProgramFromID(id)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	info, err := program.Info()
+	if err != nil {
+		return err
+	}
+	maps, _ := info.MapIDs()
+	for _, id := range maps {
+		addresses, err := ebpf.NewMapFromID(id)
+		if err != nil {
+			return err
+		}
+		if addresses.Type() == ebpf.Hash {
+			err = addresses.Delete(addressKey(mac))
+		}
+		if err = errors.Join(ignoreNoKey(err), addresses.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ignoreNoKey(err error) error {
+	if errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil
+	}
+	return err
 }
