@@ -335,7 +335,9 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	s := newSite(t, "whole").withNines()
 	s.dhcp(map[string]string{"52:54:00:00:00:03": "10.77.0.3"})
 	before, stop := s.state(), s.steady("tcp")
-	file := s.up("tbshared", sharedLab("tbshared", "{mode: shared, uplink: up0, mac: pos}"))
+	password := s.file("password", "of-the-site-1234")
+	file := s.up("tbshared", sharedLab("tbshared", "{mode: shared, uplink: up0, mac: pos}")+
+		"power: {protocols: [redfish], address: management, redfish_scheme: http, user: admin, password_file: "+password+"}\n")
 	if out := s.nines("plan", file); !strings.Contains(out, "management: 10.77.0.0/24, this host is 10.77.0.1 by its interface up0, which the nodes share") {
 		t.Errorf("the plan: %s", out)
 	}
@@ -370,6 +372,10 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	config := s.file("ssh.config", s.nines("inspect", "tbshared", "--format", "ssh"))
 	if out := s.in(s.far, "ssh", "-F", config, "a.tbshared", "--", "head -c "+amount+" /dev/zero"); fmt.Sprint(len(out)) != amount {
 		t.Errorf("by SSH from another machine %d bytes of %s came", len(out), amount)
+	}
+	const system = "http://10.77.0.1:8443/redfish/v1/Systems/a"
+	if out := s.in(s.far, "curl", "-sS", "--max-time", "20", "-u", "admin:of-the-site-1234", system); !strings.Contains(out, `"PowerState": "On"`) && !strings.Contains(out, `"PowerState":"On"`) {
+		t.Errorf("power control says to another machine: %s", out)
 	}
 	var inspected struct {
 		LinkList []LinkState `json:"link_list"`
