@@ -28,8 +28,8 @@ func TestLabSharedNetworkOnACard(t *testing.T) {
 	sh(t, "ip", "-n", far, "link", "set", "eth1", "up")
 	sh(t, "ip", "addr", "add", "10.77.0.1/24", "dev", "eth0")
 	sh(t, "ip", "link", "set", "eth0", "up")
-	eventually(t, "the cable carries", func() bool {
-		return exec.Command("ping", "-c1", "-W1", "10.77.0.254").Run() == nil
+	eventually(t, "the cable carries, and the addresses are settled", func() bool {
+		return exec.Command("ping", "-c1", "-W1", "10.77.0.254").Run() == nil && !strings.Contains(sh(t, "ip", "addr", "show", "eth0"), "tentative")
 	})
 	atCard := func() string {
 		return sh(t, "ip", "addr", "show", "eth0") + sh(t, "ip", "route", "show", "dev", "eth0") + sh(t, "tc", "qdisc", "show", "dev", "eth0") +

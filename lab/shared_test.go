@@ -4,214 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/netns"
-	"nines.dev/nines/lab/link"
 	"nines.dev/nines/test/labtest"
 )
-
-// site is a host with an interface on a network of others, each a network namespace:
-//
-//	host: up0 10.77.0.1/24, fd77::1/64 ──veth── net0 10.77.0.254/24: far, with the site's dnsmasq
-//
-// nines runs in the host's.
-type site struct {
-	t         *testing.T
-	host, far string
-	binary    string
-	dir       string
-	uplink    string
-}
-
-// newSite makes a site. Its name is in those of its namespaces.
-func newSite(t *testing.T, name string) *site {
-	t.Helper()
-	labtest.Root(t)
-	s := &site{t: t, host: "site-" + name + "-host", far: "site-" + name + "-far", dir: t.TempDir(), uplink: "up0"}
-	for _, ns := range []string{s.host, s.far} {
-		s.ip("netns", "add", ns)
-		t.Cleanup(func() { s.ip("netns", "del", ns) })
-	}
-	s.ip("-n", s.host, "link", "add", s.uplink, "mtu", "1400", "type", "veth", "peer", "name", "net0", "netns", s.far)
-	s.ip("-n", s.far, "link", "set", "net0", "mtu", "1400")
-	s.ip("-n", s.host, "addr", "add", "10.77.0.1/24", "dev", s.uplink)
-	s.ip("-n", s.host, "addr", "add", "fd77::1/64", "dev", s.uplink, "nodad")
-	s.ip("-n", s.far, "addr", "add", "10.77.0.254/24", "dev", "net0")
-	s.ip("-n", s.far, "addr", "add", "fd77::fe/64", "dev", "net0", "nodad")
-	for ns, device := range map[string]string{s.host: s.uplink, s.far: "net0"} {
-		s.ip("-n", ns, "link", "set", "lo", "up")
-		s.ip("-n", ns, "link", "set", device, "up")
-	}
-	s.ip("-n", s.host, "route", "add", "default", "via", "10.77.0.254", "dev", s.uplink, "proto", "static", "metric", "77")
-	s.ip("-n", s.host, "route", "add", "10.88.0.0/16", "via", "10.77.0.254", "table", "77")
-	s.ip("-n", s.host, "-6", "route", "add", "default", "via", "fd77::fe", "dev", s.uplink, "metric", "78")
-	eventually(t, "the host's addresses are settled", func() bool { return !strings.Contains(s.in(s.host, "ip", "addr"), "tentative") })
-	return s
-}
-
-// withNines has the nines that is tested, of a build with tags.
-func (s *site) withNines(tags ...string) *site {
-	s.t.Helper()
-	s.binary = labtest.Nines(s.t, tags...)
-	return s
-}
-
-func (s *site) ip(arguments ...string) {
-	s.t.Helper()
-	if out, err := exec.Command("ip", arguments...).CombinedOutput(); err != nil {
-		s.t.Fatalf("ip %s: %v: %s", strings.Join(arguments, " "), err, out)
-	}
-}
-
-// within is a command in a namespace that sees the same files, as ip netns exec does not.
-func (s *site) within(ns string, argv ...string) *exec.Cmd {
-	return exec.Command("nsenter", append([]string{"--net=/run/netns/" + ns, "--"}, argv...)...)
-}
-
-// in runs a command in a namespace, which must succeed.
-func (s *site) in(ns string, argv ...string) string {
-	s.t.Helper()
-	out, err := s.within(ns, argv...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("%s: %v: %v: %s", ns, argv, err, out)
-	}
-	return string(out)
-}
-
-// nines runs nines on the host, which must succeed.
-func (s *site) nines(arguments ...string) string {
-	s.t.Helper()
-	return s.in(s.host, append([]string{s.binary}, arguments...)...)
-}
-
-// refused runs nines on the host, which must fail with an exit code.
-func (s *site) refused(code int, arguments ...string) string {
-	s.t.Helper()
-	out, err := s.within(s.host, append([]string{s.binary}, arguments...)...).CombinedOutput()
-	var failed *exec.ExitError
-	if !errors.As(err, &failed) || failed.ExitCode() != code {
-		s.t.Errorf("nines %s: %v, want exit code %d: %s", strings.Join(arguments, " "), err, code, out)
-	}
-	return string(out)
-}
-
-// up brings a lab up, and takes it down with the test.
-func (s *site) up(name, text string) (file string) {
-	s.t.Helper()
-	file = s.file(name, text)
-	s.t.Cleanup(func() {
-		if out, err := s.within(s.host, s.binary, "down", name).CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
-			s.t.Errorf("down %s: %v: %s", name, err, out)
-		}
-	})
-	s.nines("up", file)
-	return file
-}
-
-func (s *site) file(name, text string) string {
-	s.t.Helper()
-	path := filepath.Join(s.dir, name+".yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	return path
-}
-
-// state is all that a lab may change of the host.
-func (s *site) state() string {
-	s.t.Helper()
-	var all strings.Builder
-	for _, argv := range [][]string{
-		{"ip", "-d", "link", "show"}, {"ip", "addr"}, {"ip", "route", "show", "table", "all"}, {"ip", "-6", "route", "show", "table", "all"}, {"ip", "rule"},
-	} {
-		fmt.Fprintf(&all, "%v\n%s\n", argv, s.in(s.host, argv...))
-	}
-	return all.String() + s.atUplink()
-}
-
-// atUplink is what a lab puts at the uplink.
-func (s *site) atUplink() string {
-	s.t.Helper()
-	var all strings.Builder
-	for _, argv := range [][]string{{"tc", "qdisc", "show", "dev", s.uplink}, {"tc", "filter", "show", "dev", s.uplink, "ingress"}, {"tc", "filter", "show", "dev", s.uplink, "egress"}} {
-		fmt.Fprintf(&all, "%v\n%s\n", argv, s.in(s.host, argv...))
-	}
-	// The kernel joins groups of IPv6 in its own time.
-	addresses := strings.Split(s.in(s.host, "bridge", "fdb", "show", "dev", s.uplink), "\n")
-	fmt.Fprintf(&all, "addresses\n%s\n", slices.DeleteFunc(addresses, func(line string) bool { return strings.HasPrefix(line, "33:33") }))
-	for line := range strings.Lines(s.in(s.host, "ip", "-d", "link", "show", s.uplink)) {
-		if _, after, has := strings.Cut(line, "promiscuity "); has {
-			fmt.Fprintf(&all, "promiscuity %s\n", strings.Fields(after)[0])
-		}
-	}
-	return all.String()
-}
-
-// asBefore fails the test if the host is not as it was, or the ledger still has an interface of it.
-func (s *site) asBefore(what, before string) {
-	s.t.Helper()
-	if now := s.state(); now != before {
-		s.t.Errorf("%s: the host was\n%s\nand is\n%s", what, before, now)
-	}
-	uses := map[string]any{}
-	if err := (ledger.File{Path: link.UplinkLedger}).Read(&uses); err != nil || strings.Contains(fmt.Sprint(uses), os.Getenv("NINES_STATE_DIR")+"/") {
-		s.t.Errorf("%s: the ledger has %v, %v", what, uses, err)
-	}
-}
-
-// steady sends packets between the host and far until the returned function is called, which fails the
-// test if one was lost.
-func (s *site) steady() (stop func()) {
-	s.t.Helper()
-	cmd := exec.Command("nsenter", "--net=/run/netns/"+s.host, "--", "ping", "-n", "-q", "-i", "0.05", "-W", "10", "10.77.0.254")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	return func() {
-		s.t.Helper()
-		_ = cmd.Process.Signal(syscall.SIGINT)
-		_ = cmd.Wait()
-		if !strings.Contains(out.String(), " 0% packet loss") || strings.Contains(out.String(), "duplicates") {
-			s.t.Errorf("the host's own packets: %s", out.String())
-		}
-	}
-}
-
-// dhcp starts the site's server of addresses, which knows machines by their MAC addresses.
-func (s *site) dhcp(known map[string]string) {
-	s.t.Helper()
-	dnsmasq(s.t)
-	argv := []string{
-		"dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=net0", "--bind-interfaces", "--user=root",
-		"--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(s.dir, "leases"), "--pid-file=" + filepath.Join(s.dir, "dnsmasq.pid"), "--dhcp-range=10.77.0.100,10.77.0.120,255.255.255.0,1h",
-	}
-	for mac, address := range known {
-		argv = append(argv, "--dhcp-host="+mac+","+address)
-	}
-	cmd := s.within(s.far, argv...)
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-}
 
 // sharedLab has two nodes on the site's network beside a measured link.
 func sharedLab(name, management string) string {
@@ -223,7 +26,7 @@ management: %s
 `, name, management)
 }
 
-// ping is a packet there and back, and exactly one.
+// pinged fails the test unless each packet of a ping came back, once.
 func pinged(t *testing.T, what, out string) {
 	t.Helper()
 	if !strings.Contains(out, " 0% packet loss") || strings.Contains(out, "DUP") || strings.Contains(out, "duplicates") {
@@ -238,8 +41,10 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	sshServer(t)
 	s := newSite(t, "whole").withNines()
 	s.dhcp(map[string]string{"52:54:00:00:00:03": "10.77.0.3"})
-	before, stop := s.state(), s.steady()
-	file := s.up("tbshared", sharedLab("tbshared", "{mode: shared, uplink: up0, mac: pos}"))
+	before, stop := s.state(), s.steady("tcp")
+	password := s.file("password", "of-the-site-1234")
+	file := s.up("tbshared", sharedLab("tbshared", "{mode: shared, uplink: up0, mac: pos}")+
+		"power: {protocols: [redfish], address: management, redfish_scheme: http, user: admin, password_file: "+password+"}\n")
 	if out := s.nines("plan", file); !strings.Contains(out, "management: 10.77.0.0/24, this host is 10.77.0.1 by its interface up0, which the nodes share") {
 		t.Errorf("the plan: %s", out)
 	}
@@ -274,6 +79,10 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	config := s.file("ssh.config", s.nines("inspect", "tbshared", "--format", "ssh"))
 	if out := s.in(s.far, "ssh", "-F", config, "a.tbshared", "--", "head -c "+amount+" /dev/zero"); fmt.Sprint(len(out)) != amount {
 		t.Errorf("by SSH from another machine %d bytes of %s came", len(out), amount)
+	}
+	const system = "http://10.77.0.1:8443/redfish/v1/Systems/a"
+	if out := s.in(s.far, "curl", "-sS", "--max-time", "20", "-u", "admin:of-the-site-1234", system); !strings.Contains(out, `"PowerState": "On"`) && !strings.Contains(out, `"PowerState":"On"`) {
+		t.Errorf("power control says to another machine: %s", out)
 	}
 	var inspected struct {
 		LinkList []LinkState `json:"link_list"`
@@ -312,44 +121,13 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	s.asBefore("down", before)
 }
 
-// sink counts what comes in by one connection.
-func (s *site) sink(ns, address string) <-chan int64 {
-	s.t.Helper()
-	opened, err := netns.Open("/run/netns/" + ns)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer opened.Close()
-	var listener net.Listener
-	err = opened.Do(func() (err error) {
-		listener, err = net.Listen("tcp4", address)
-		return err
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	got := make(chan int64, 1)
-	go func() {
-		defer listener.Close()
-		conn, err := listener.Accept()
-		if err != nil {
-			got <- -1
-			return
-		}
-		n, _ := io.Copy(io.Discard, conn)
-		_ = conn.Close()
-		got <- n
-	}()
-	return got
-}
-
 // TestASharedNetworkIsMended: what somebody takes from the uplink is told, and apply puts it back. So is
 // what is not the lab's, which stays.
 func TestASharedNetworkIsMended(t *testing.T) {
 	s := newSite(t, "mend").withNines()
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "clsact")
 	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
-	before, stop := s.state(), s.steady()
+	before, stop := s.state(), s.steady("udp")
 	text := pairLab("tbsmend", "prefix: tbsmend\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
 	file := s.up("tbsmend", text)
 	reaches := func(what string) {
@@ -402,7 +180,7 @@ func TestASharedNetworkIsMended(t *testing.T) {
 // TestForeignProgramsAtTheUplinkStay: also those that came after nines' own.
 func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
 	s := newSite(t, "foreign").withNines()
-	s.up("tbsforeign", pairLab("tbsforeign", "prefix: tbsforeign\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s.up("tbsforeign", pairLab("tbsforeign", "prefix: tbsfor\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "egress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
 	if out := s.nines("down", "tbsforeign"); !strings.Contains(out, "clsact of up0 is left") {
 		t.Errorf("down says: %s", out)
@@ -447,7 +225,7 @@ func TestASharedNetworkOnABridge(t *testing.T) {
 		t.Errorf("a port of a bridge: %s", out)
 	}
 	ofBridge := func() string { return s.in(s.host, "ip", "-br", "link", "show", "br0") }
-	before, was, stop := s.in(s.host, "bridge", "link"), ofBridge(), s.steady()
+	before, was, stop := s.in(s.host, "bridge", "link"), ofBridge(), s.steady("udp")
 	s.up("tbsbr", pairLab("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: br0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	pinged(t, "far to node a", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
 	pinged(t, "the host to node b", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
@@ -547,8 +325,8 @@ func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
 	}
 }
 
-// TestDownAfterASharedLabWasKilled: at each kind of step, when it comes up, changes, and goes. The host never
-// loses a packet, and in the end everything is as before.
+// TestDownAfterASharedLabWasKilled: at each kind of step, when it comes up, changes, and goes. The host keeps
+// its connection, and in the end everything is as before.
 func TestDownAfterASharedLabWasKilled(t *testing.T) {
 	s := newSite(t, "crash").withNines("faultpoint")
 	text := "name: tbscrash\nprefix: tbscrash\ntopology: {nodes: {a: }}\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"
@@ -561,7 +339,7 @@ func TestDownAfterASharedLabWasKilled(t *testing.T) {
 		t: t, binary: wrapper, whole: s.file("tbscrash", text), changed: s.file("changed", changed),
 		stateDir: os.Getenv("NINES_STATE_DIR"), prefix: "tbscrash", furtherKinds: true,
 	}
-	before, stop := s.state(), s.steady()
+	before, stop := s.state(), s.steady("tcp")
 	gone := func(what string) {
 		t.Helper()
 		c.gone(what)

@@ -33,32 +33,6 @@ var uplinkPrograms embed.FS
 // who use the hooks. Undo removes the programs, and the hooks with their last use if nines has made them.
 var KindUplink = journal.Register("uplink", journal.Undo{Step: leaveUplink})
 
-// UplinkLedger is the file in which the labs of a host record which of them use an interface's hooks.
-const UplinkLedger = "/run/nines/uplinks.json"
-
-// uplinkUses is the content of the ledger: by namespace and interface.
-type uplinkUses struct {
-	Uplinks map[string]*uplinkUse `json:"uplinks"`
-}
-
-type uplinkUse struct {
-	// Made is true if nines has made the hooks.
-	Made bool `json:"made"`
-	// Labs are the journals of those that use them.
-	Labs map[string]bool `json:"labs"`
-}
-
-// Empty is true if no lab uses an interface.
-func (u *uplinkUses) Empty() bool { return len(u.Uplinks) == 0 }
-
-func (u *uplinkUses) of(step journal.Step) (key string, use *uplinkUse) {
-	key = fmt.Sprintf("%d/%s", step.Cookie, step.Old)
-	if use = u.Uplinks[key]; use == nil {
-		use = &uplinkUse{Labs: map[string]bool{}}
-	}
-	return key, use
-}
-
 // UplinkToken is the name of a lab's programs, for the journal of that header.
 func UplinkToken(h journal.Header) string { return h.Token + ":.uplink" }
 
@@ -112,59 +86,6 @@ func (s *Site) putPrograms(handle *netlink.Handle, step journal.Step, uplink, de
 		}
 	}
 	return s.Journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, put() })
-}
-
-// useHooks records the lab's use of the uplink's hooks, and makes them where there are none.
-func useHooks(handle *netlink.Handle, step journal.Step, uplink netlink.Link, uses *uplinkUses, save func() error) error {
-	has, err := hasHooks(handle, uplink)
-	if err != nil {
-		return err
-	}
-	key, use := uses.of(step)
-	use.Made = use.Made || !has
-	use.Labs[step.Value] = true
-	if uses.Uplinks == nil {
-		uses.Uplinks = map[string]*uplinkUse{}
-	}
-	uses.Uplinks[key] = use
-	if err := save(); err != nil || has {
-		return err
-	}
-	fault.Point("before the uplink has hooks")
-	return makeHooks(handle, uplink)
-}
-
-// makeHooks makes a device's hooks, if it has none: tc qdisc add dev DEVICE clsact
-func makeHooks(handle *netlink.Handle, device netlink.Link) error {
-	hooks := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
-		LinkIndex: device.Attrs().Index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT,
-	}}
-	err := handle.QdiscAdd(hooks)
-	if errors.Is(err, unix.EEXIST) {
-		return nil
-	}
-	if isAbsent(err) || isUnsupported(err) {
-		return missingHooks("the kernel has no queueing discipline clsact", err)
-	}
-	return err
-}
-
-// hasHooks is true for a device with the hooks. The older ingress is in their place, and has only one.
-func hasHooks(handle *netlink.Handle, device netlink.Link) (bool, error) {
-	list, err := handle.QdiscList(device)
-	if err != nil {
-		return false, fmt.Errorf("list the queueing disciplines of %s: %w", device.Attrs().Name, err)
-	}
-	for _, q := range list {
-		switch q.Type() {
-		case "clsact":
-			return true, nil
-		case "ingress":
-			return false, exit.Wrongf("%s has the queueing discipline ingress, in the place of clsact, which the management network needs; find out who uses it (tc filter show dev %s ingress), and have that use clsact, which does the same and more",
-				device.Attrs().Name, device.Attrs().Name)
-		}
-	}
-	return false, nil
 }
 
 // filters are all at a hook.
@@ -304,22 +225,6 @@ func leaveUplink(_ context.Context, u journal.Undoing) error {
 	})
 }
 
-func removeHooks(handle *netlink.Handle, uplink netlink.Link) error {
-	list, err := handle.QdiscList(uplink)
-	if err != nil {
-		return err
-	}
-	for _, q := range list {
-		if q.Type() != "clsact" {
-			continue
-		}
-		if err := handle.QdiscDel(q); err != nil && !isAbsent(err) && !errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("remove clsact of %s: %w", uplink.Attrs().Name, err)
-		}
-	}
-	return nil
-}
-
 // loadUplink loads the programs for an uplink, the pair's end and the nodes.
 func loadUplink(uplink, device int, uplinkMAC net.HardwareAddr, nodes []net.HardwareAddr) (*ebpf.Collection, error) {
 	text, err := uplinkPrograms.ReadFile("tc/uplink.bpf.o")
@@ -346,6 +251,13 @@ func loadUplink(uplink, device int, uplinkMAC net.HardwareAddr, nodes []net.Hard
 		return nil, missingHooks("the kernel does not load the programs of an uplink", err)
 	}
 	return objects, nil
+}
+
+// addressKey is a MAC address as the programs have it: its bytes in memory order, then zero.
+func addressKey(mac net.HardwareAddr) [8]byte {
+	var key [8]byte
+	copy(key[:], mac)
+	return key
 }
 
 func missingHooks(reason string, err error) error {

@@ -46,7 +46,7 @@ struct frame {
 };
 
 /* Those that end at a bridge, 01:80:c2:00:00:00 to 0f, as they are in a number of a little-endian machine. */
-#define BRIDGE_GROUP 0x0000c28001ULL
+#define BRIDGE_GROUP	  0x0000c28001ULL
 #define BRIDGE_GROUP_MASK 0xf0ffffffffffULL
 
 static __always_inline int frame__parse(struct __sk_buff *skb, struct frame *f)
