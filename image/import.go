@@ -58,6 +58,8 @@ func read(n spec.ImageName) (img v1.Image, err error) {
 		img, err = openArchive(n.Path, n.Name)
 	case spec.ImageRootfs:
 		img, err = ofRootfs(n.Path, v1.Config{})
+	case spec.ImageReference:
+		err = errors.New("it is in a registry, from which nines does not import")
 	case spec.ImageStored:
 		err = errors.New("it is in the store already")
 	}

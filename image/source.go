@@ -3,10 +3,13 @@ package image
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,9 +72,11 @@ func openForm(n spec.ImageName) (*source, error) {
 		return sourceIn(n, found)
 	case spec.ImageRootfs:
 		return openRootfs(n.Path)
+	case spec.ImageReference:
+		return nil, errors.New("it is in a registry, which only drivers of oci nodes reach")
 	case spec.ImageStored:
 	}
-	return nil, fmt.Errorf("it is a name in the store")
+	return nil, errors.New("it is a name in the store")
 }
 
 // openLayout opens the image of a layout that runs on this host.
@@ -153,16 +158,23 @@ func sourceIn(n spec.ImageName, found v1.Image) (*source, error) {
 
 // sourceOf describes an image with a manifest.
 func sourceOf(found v1.Image) (*source, error) {
+	s, err := undigested(found)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := found.Digest()
+	s.digest = digest.Hex
+	return s, err
+}
+
+// undigested describes an image but for its digest.
+func undigested(found v1.Image) (*source, error) {
 	config, err := found.ConfigFile()
 	if err != nil {
 		return nil, err
 	}
 	if config.Architecture != "" && config.Architecture != runtime.GOARCH {
 		return nil, fmt.Errorf("it is for %s, and this host is %s", config.Architecture, runtime.GOARCH)
-	}
-	digest, err := found.Digest()
-	if err != nil {
-		return nil, err
 	}
 	layers, err := found.Layers()
 	if err != nil {
@@ -171,7 +183,7 @@ func sourceOf(found v1.Image) (*source, error) {
 	if len(layers) != len(config.RootFS.DiffIDs) {
 		return nil, fmt.Errorf("it has %d layers, and its configuration names %d", len(layers), len(config.RootFS.DiffIDs))
 	}
-	s := &source{digest: digest.Hex, config: config.Config}
+	s := &source{config: config.Config}
 	for i, l := range layers {
 		// The layer's own DiffID may be computed of what is there, and would always match.
 		s.layers = append(s.layers, part{open: func() (io.ReadCloser, error) { return openLayer(l) }, digest: config.RootFS.DiffIDs[i].Hex})
@@ -209,6 +221,22 @@ func (s *source) unpack(folder string) error {
 		}
 	}
 	return nil
+}
+
+// write unpacks the image into an empty folder: its root file system, and what runs in it.
+func (s *source) write(dir string) error {
+	root := filepath.Join(dir, rootFolder)
+	if err := os.Mkdir(root, 0o755); err != nil {
+		return err
+	}
+	if err := s.unpack(root); err != nil {
+		return err
+	}
+	config, err := json.Marshal(s.config)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, configFile), config, 0o644)
 }
 
 func (p part) apply(folder string, g *growth) error {

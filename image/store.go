@@ -139,18 +139,7 @@ func (s Store) unpackSource(ctx context.Context, from *source, text string) (*Un
 	}
 	dir, err := s.folder(unpackedFolder).Whole(ctx, digestName(from.digest), func(_ context.Context, dir string) error {
 		s.progress("unpacking the image %s, once", text)
-		root := filepath.Join(dir, rootFolder)
-		if err := os.Mkdir(root, 0o755); err != nil {
-			return err
-		}
-		if err := from.unpack(root); err != nil {
-			return err
-		}
-		config, err := json.Marshal(from.config)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, configFile), config, 0o644)
+		return from.write(dir)
 	})
 	if err != nil {
 		return nil, err

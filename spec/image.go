@@ -43,6 +43,8 @@ const (
 	ImageArchive ImageForm = "docker-archive"
 	// ImageRootfs is a root file system as a tar file, plain or compressed by gzip, xz or zstd.
 	ImageRootfs ImageForm = "rootfs"
+	// ImageReference is an image in a registry, or one that a driver has under such a name.
+	ImageReference ImageForm = "reference"
 	// ImageStored is an image that nines image has made or imported.
 	ImageStored ImageForm = ""
 )
@@ -50,16 +52,17 @@ const (
 // ImageName is a parsed image of a node.
 type ImageName struct {
 	Form ImageForm
-	// Path is absolute; empty for a stored image.
+	// Path is absolute; empty for a stored image and a reference.
 	Path string
-	// Name is a stored image's, or that of one of several in a layout or an archive; empty for the only one.
+	// Name is a stored image's, the whole reference, or that of one of several in a layout or an archive;
+	// empty for the only one.
 	Name string
 }
 
 var storedName = regexp.MustCompile(namePattern)
 
 // ParseImage parses the image of a node: "oci:/srv/frr", "oci:/srv/images:frr",
-// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", or "frr".
+// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "registry.example/frr:10", or "frr".
 func ParseImage(text string) (ImageName, error) {
 	form, rest, found := strings.Cut(text, ":")
 	switch ImageForm(form) {
@@ -74,7 +77,10 @@ func ParseImage(text string) (ImageName, error) {
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
 			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive: or rootfs: before the path", clip(text))
 		}
-		return ImageName{}, fmt.Errorf("%q is a registry reference, and nines does not download from registries; download it (skopeo copy docker://%[1]s oci:FOLDER), then import it (nines image import oci:FOLDER NAME)", clip(text))
+		if reference.MatchString(text) {
+			return ImageName{Form: ImageReference, Name: text}, nil
+		}
+		return ImageName{}, notAnImage(text)
 	}
 	n := ImageName{Form: ImageForm(form), Path: rest}
 	if n.Form != ImageRootfs {
@@ -102,7 +108,7 @@ func checkImagePath(form, file string) error {
 // String is the text that ParseImage takes.
 func (n ImageName) String() string {
 	switch {
-	case n.Form == ImageStored:
+	case n.Form == ImageStored || n.Form == ImageReference:
 		return n.Name
 	case n.Name == "":
 		return string(n.Form) + ":" + n.Path

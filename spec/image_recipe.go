@@ -42,7 +42,7 @@ func checkImageBase(text string) error {
 	if file, is := strings.CutPrefix(text, definitionPrefix); is {
 		return checkImagePath(definitionPrefix, file)
 	}
-	return checkImage(text)
+	return baseReference(text)
 }
 
 // definitionPrefix is before the path of a definition file of distrobuilder.

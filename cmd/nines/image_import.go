@@ -69,6 +69,9 @@ func fromHere(text string) (spec.ImageName, error) {
 	if err == nil && n.Form == spec.ImageStored {
 		return n, exit.Wrongf("%q does not say which form the image has; write oci:FOLDER, docker-archive:FILE or rootfs:FILE", text)
 	}
+	if err == nil && n.Form == spec.ImageReference {
+		return n, exit.Wrongf("%q is an image in a registry, from which nines does not import; skopeo copy docker://%[1]s oci:FOLDER fetches it, nines image import oci:FOLDER NAME imports that", text)
+	}
 	if err != nil {
 		return n, exit.Wrongf("%w", err)
 	}

@@ -27,6 +27,9 @@ func checkImage(n plan.Node) error {
 		}
 		return images(nil).Check(r[0].From)
 	}
+	if k := fetchedFrom(n); k != nil {
+		return checkKeeper(n, k)
+	}
 	return images(nil).Check(n.Image.Name)
 }
 
@@ -35,7 +38,7 @@ func checkImage(n plan.Node) error {
 // another.
 func (p Place) imageOf(ctx context.Context, n plan.Node, kept string) (*image.Unpacked, error) {
 	if !p.Again {
-		return p.unpackedImage(ctx, n.Image)
+		return p.unpackedImage(ctx, n)
 	}
 	before, err := readImage(kept)
 	if err != nil {
@@ -45,7 +48,7 @@ func (p Place) imageOf(ctx context.Context, n plan.Node, kept string) (*image.Un
 		return before, nil
 	}
 	// Somebody has removed it while the node was stopped.
-	now, err := p.unpackedImage(ctx, n.Image)
+	now, err := p.unpackedImage(ctx, n)
 	if err == nil && now.Digest != before.Digest {
 		err = exit.Wrongf("%s is a different image now, and the node's files are changes to the previous one, sha256:%.12s; import that one again, or rebuild the node: remove it from the file, run nines apply, add it again, run nines apply",
 			n.Image.Name, before.Digest)
@@ -53,10 +56,13 @@ func (p Place) imageOf(ctx context.Context, n plan.Node, kept string) (*image.Un
 	return now, err
 }
 
-// unpackedImage builds the node's image, where the file has a recipe for it, and unpacks it; the
-// store has the results of the last time.
-func (p Place) unpackedImage(ctx context.Context, of *plan.Image) (*image.Unpacked, error) {
-	store := images(p.Progress)
+// unpackedImage builds the node's image, where the file has a recipe for it, or has the driver fetch
+// it, and unpacks it; the store has the results of the last time.
+func (p Place) unpackedImage(ctx context.Context, n plan.Node) (*image.Unpacked, error) {
+	store, of := images(p.Progress), n.Image
+	if k := fetchedFrom(n); k != nil {
+		return p.fetchedImage(ctx, n, k)
+	}
 	if len(of.Recipes) == 0 {
 		return store.Unpack(ctx, of.Name)
 	}

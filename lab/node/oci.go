@@ -32,7 +32,11 @@ import (
 type ociRuntime struct{ Process }
 
 func (ociRuntime) StartStep(n plan.Node) string {
-	return fmt.Sprintf("unpack the image %s and start a container of it with %s in the node's network", n.Image.Name, n.OCI.Driver)
+	unpack := "unpack the image " + n.Image.Name
+	if fetchedFrom(n) != nil {
+		unpack = fmt.Sprintf("fetch the image %s with %s, unless that has it, unpack it,", n.Image.Name, n.OCI.Driver)
+	}
+	return fmt.Sprintf("%s and start a container of it with %s in the node's network", unpack, n.OCI.Driver)
 }
 
 // Check checks that the driver and the image are there.

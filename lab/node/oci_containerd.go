@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // containerdSocket is in the enclosure, where paths are short.
@@ -47,4 +48,59 @@ func (m managed) byContainerd(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return readPID(m.pidFile())
+}
+
+// containerdImages is the store of the host's containerd, or of that at CONTAINERD_ADDRESS, in the
+// namespace of ctr or that of CONTAINERD_NAMESPACE.
+type containerdImages struct{}
+
+// containerdHosts is where containerd's own documents put the settings of registries (hosts.md).
+const containerdHosts = "/etc/containerd/certs.d"
+
+// ctr is a call of containerd's command line, which would wait ten seconds for a daemon.
+func ctr(arguments ...string) driverCommand {
+	return append(fetchCommand("ctr", "--connect-timeout", "3s"), arguments...)
+}
+
+func (containerdImages) reach(ctx context.Context) error {
+	_, err := ctr("version").output(ctx)
+	return err
+}
+
+func (containerdImages) find(ctx context.Context, name string) (*keptImage, error) {
+	said, err := ctr("images", "ls", "name=="+strconv.Quote(name)).output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// A line of titles, and then one of the image: its name, its type and its digest.
+	for _, line := range strings.Split(said, "\n")[1:] {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == name {
+			return keptAs("ctr images ls", name, fields[2], fields[2])
+		}
+	}
+	return nil, nil
+}
+
+// pull leaves out what ctr images pull does next, and what nines does not need: unpacking.
+func (containerdImages) pull(name string) []string {
+	if isDir(containerdHosts) {
+		return ctr("content", "fetch", "--hosts-dir", containerdHosts, name)
+	}
+	return ctr("content", "fetch", name)
+}
+
+// save writes what the name means, as ctr knows images by their names only.
+func (k containerdImages) save(ctx context.Context, of *keptImage, file string) error {
+	if _, err := ctr("images", "export", file, of.name).output(ctx); err != nil {
+		return err
+	}
+	now, err := k.find(ctx, of.name)
+	if err == nil && (now == nil || now.digest != of.digest) {
+		err = fmt.Errorf("the image %s was changed in containerd while nines read it; try again", of.name)
+	}
+	return err
+}
+
+func (containerdImages) settings() string {
+	return "ctr takes only whole names, as docker.io/library/debian:12; " + containerdHosts
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 )
 
 // dockerSocket is in the enclosure, where paths are short.
@@ -56,3 +57,54 @@ func (m managed) emptyArchive() (string, error) {
 	}
 	return file.Name(), errors.Join(tar.NewWriter(file).Close(), file.Close())
 }
+
+// dockerImages is the store of the host's Docker, or of the one that DOCKER_HOST or docker's context
+// names. The daemon fetches by its own settings; what docker login writes is the user's.
+type dockerImages struct{}
+
+func (dockerImages) reach(ctx context.Context) error {
+	_, err := fetchCommand("docker", "version", "--format", "{{.Server.Version}}").output(ctx)
+	return err
+}
+
+func (dockerImages) find(ctx context.Context, name string) (*keptImage, error) {
+	said, err := fetchCommand("docker", "image", "inspect", "--format", "{{.Id}} {{join .RepoDigests \" \"}}", name).output(ctx)
+	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such image") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(said)
+	if len(words) == 0 {
+		return nil, errors.New("docker image inspect says nothing")
+	}
+	return keptAs("docker image inspect", name, words[0], repositoryDigest(name, words[1:], words[0]))
+}
+
+// repositoryDigest is the digest of an image in the repository of its name, of those that docker lists
+// ("frr@sha256:…") where it is in several; other if it is in none, as one that was built here.
+func repositoryDigest(name string, listed []string, other string) string {
+	repository, _, _ := strings.Cut(name, "@")
+	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
+		repository = repository[:colon]
+	}
+	for _, digest := range listed {
+		if found, is := strings.CutPrefix(digest, repository+"@"); is {
+			return found
+		}
+	}
+	if len(listed) > 0 {
+		_, other, _ = strings.Cut(listed[0], "@")
+	}
+	return other
+}
+
+func (dockerImages) pull(name string) []string { return []string{"docker", "pull", name} }
+
+func (dockerImages) save(ctx context.Context, of *keptImage, file string) error {
+	_, err := fetchCommand("docker", "save", "--output", file, of.id).output(ctx)
+	return err
+}
+
+func (dockerImages) settings() string { return "docker login, /etc/docker/daemon.json" }

@@ -27,14 +27,16 @@ type ociDriver struct {
 	// manage makes and starts a container by a manager (oci_manager.go), and returns its first
 	// process. Nil for a driver with runc's command line, which nines calls itself.
 	manage func(managed, context.Context) (int, error)
+	// images is its store of images; nil for a driver without one.
+	images keeper
 }
 
 var ociDrivers = map[spec.OCIDriver]ociDriver{
 	spec.DriverRunc:       {programs: []string{"runc"}, install: "runc"},
 	spec.DriverCrun:       {programs: []string{"crun"}, install: "crun"},
-	spec.DriverPodman:     {programs: []string{"podman", "conmon"}, install: "podman", manage: managed.byPodman},
-	spec.DriverContainerd: {programs: []string{"containerd", "containerd-shim-runc-v2", "ctr"}, install: "containerd", manage: managed.byContainerd},
-	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io", manage: managed.byDocker},
+	spec.DriverPodman:     {programs: []string{"podman", "conmon"}, install: "podman", manage: managed.byPodman, images: podmanImages{}},
+	spec.DriverContainerd: {programs: []string{"containerd", "containerd-shim-runc-v2", "ctr"}, install: "containerd", manage: managed.byContainerd, images: containerdImages{}},
+	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io", manage: managed.byDocker, images: dockerImages{}},
 }
 
 // checkDriver checks that the host has a driver, and a runtime below it.

@@ -2,9 +2,12 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
+	"strings"
 )
 
 // podmanSettings are all settings of podman (containers.conf(5)); conmon, which watches the
@@ -34,3 +37,35 @@ func (m managed) byPodman(ctx context.Context) (int, error) {
 	}
 	return readPID(m.pidFile())
 }
+
+// podmanImages is podman's own store. Its settings are in containers-registries.conf(5), and in what
+// podman login writes.
+type podmanImages struct{}
+
+// reach has nobody to reach: podman has no daemon.
+func (podmanImages) reach(context.Context) error { return nil }
+
+func (podmanImages) find(ctx context.Context, name string) (*keptImage, error) {
+	_, err := fetchCommand("podman", "image", "exists", name).output(ctx)
+	if status := new(exec.ExitError); errors.As(err, &status) && status.ExitCode() == 1 { // podman-image-exists(1)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	said, err := fetchCommand("podman", "image", "inspect", "--format", "{{.Id}} {{.Digest}}", name).output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, digest, _ := strings.Cut(said, " ")
+	return keptAs("podman image inspect", name, id, digest)
+}
+
+func (podmanImages) pull(name string) []string { return []string{"podman", "pull", name} }
+
+func (podmanImages) save(ctx context.Context, of *keptImage, file string) error {
+	_, err := fetchCommand("podman", "save", "--quiet", "--format", "docker-archive", "--output", file, of.id).output(ctx)
+	return err
+}
+
+func (podmanImages) settings() string { return "podman login, /etc/containers/registries.conf" }
