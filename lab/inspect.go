@@ -48,10 +48,12 @@ type NodeState struct {
 	CPUs        []int         `json:"cpus"`
 	MemoryBytes int64         `json:"memory_bytes"`
 	Interfaces  []link.Device `json:"interfaces"`
-	App         *AppState     `json:"app,omitempty"`
+	// Image is the image that the node was made of; nil for a node without one.
+	Image *NodeImage `json:"image,omitempty"`
+	App   *AppState  `json:"app,omitempty"`
 	// Health is what the lab's watcher says of the node; nil for a node that is not watched.
 	Health *NodeHealth `json:"health,omitempty"`
-	// Problem is why the node's devices could not be read.
+	// Problem is why the node's devices, or its image, could not be read.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -209,6 +211,10 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 		} else {
 			s.Interfaces = devices
 		}
+	}
+	var err error
+	if s.Image, err = l.imageOf(n); err != nil && s.Problem == "" {
+		s.Problem = err.Error()
 	}
 	if n.App != nil {
 		s.App = l.inspectApp(ctx, n, s.Alive)

@@ -45,6 +45,8 @@ type bench struct {
 	lab       *lab.Lab
 	labID     string
 	isolation *result.Isolation
+	// images are those of the lab's nodes.
+	images    []result.NodeImage
 	tuning    *result.Tuning
 	generator *traffic.Generator
 	streamID  string
@@ -77,6 +79,9 @@ func (b *bench) set(ctx context.Context, r run) error {
 		}
 		b.lab, b.labID, b.unset = built, l, false
 		if b.isolation, err = isolationOf(built); err != nil {
+			return err
+		}
+		if b.images, err = imagesOf(built); err != nil {
 			return err
 		}
 		if b.tuning, err = tuningOf(built); err != nil {
@@ -174,7 +179,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o := observation{
-		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
+		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, images: b.images, tuning: b.tuning, realTime: b.realTime,
 	}
 	events, err := b.prepareEvents(ctx, r.plan)
 	if err != nil {

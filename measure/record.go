@@ -24,6 +24,8 @@ type observation struct {
 	fromCPU int
 	// isolation is the isolation in force; nil if the degree asks for nothing.
 	isolation *result.Isolation
+	// images are those that nodes were made of.
+	images []result.NodeImage
 	// tuning is the host settings that were changed; nil if nothing was requested.
 	tuning *result.Tuning
 	// untuned is what others have changed of it since; empty if nothing.
@@ -141,6 +143,7 @@ func details(o observation, measured time.Duration) result.Details {
 		Programs:     o.programs,
 		Receive:      o.receive,
 		Isolation:    o.isolation,
+		Images:       o.images,
 		Tuning:       o.tuning,
 		Disturbances: o.disturbances,
 		Impairments:  o.impairments,

@@ -45,7 +45,7 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
 		Details: result.Details{
 			Role: "scripts", DurationNs: time.Since(begun).Nanoseconds(), StartedUnixNs: begun.UnixNano(),
-			Isolation: b.isolation, Tuning: b.tuning,
+			Isolation: b.isolation, Images: b.images, Tuning: b.tuning,
 		},
 		Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()},
 	}

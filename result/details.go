@@ -52,6 +52,8 @@ type Details struct {
 	Programs []ProgramDelay `json:"programs,omitempty"`
 	// Isolation is what kept everything else off the nodes' CPUs; nil: not recorded.
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Images are the images that nodes were made of.
+	Images []NodeImage `json:"images,omitempty"`
 	// Tuning is the host settings that were changed; nil: none was requested.
 	Tuning *Tuning `json:"tuning,omitempty"`
 	// Disturbances are the deliberate ones, and what they did.
@@ -69,6 +71,14 @@ type Details struct {
 	Notes []string `json:"notes,omitempty"`
 	// Devices are the network's devices and their settings, because those change what is measured.
 	Devices []Device `json:"devices,omitempty"`
+}
+
+// NodeImage is the image that a node was made of.
+type NodeImage struct {
+	Node string `json:"node"`
+	// Image is as in the experiment file, and Digest says which image that was ("sha256:…").
+	Image  string `json:"image"`
+	Digest string `json:"digest"`
 }
 
 // Recording says how much of a trial packets.parquet holds. Packets missing there still count in

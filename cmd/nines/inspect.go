@@ -25,7 +25,7 @@ func newInspectCommand() *cobra.Command {
 		Short: "Show the current state of a lab",
 		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
 which of them are dead, stopped, healthy, or were started again; links with their
-counters and programs; the engines; how the lab's CPUs are isolated; and device settings
+counters and programs; the engines; nodes' images; how the lab's CPUs are isolated; and device settings
 that affect the measurement.
 
 With a management network, --format ssh prints an ssh_config for all nodes that people can
@@ -101,6 +101,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
+	writeNodeImages(out, in.NodeList)
 	writeIsolation(out, in.Isolation)
 	writeReceived(out, in.Received)
 	writeApps(out, in)
@@ -108,6 +109,14 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
+}
+
+func writeNodeImages(out io.Writer, nodes []lab.NodeState) {
+	for _, n := range nodes {
+		if n.Image != nil {
+			fmt.Fprintf(out, "\n%s: image %s, %s\n", n.Name, terminal.Plain(n.Image.Image), n.Image.Digest)
+		}
+	}
 }
 
 func writeDisturbances(out io.Writer, in *lab.Inspection) {

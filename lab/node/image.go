@@ -92,3 +92,26 @@ func readImage(file string) (*image.Unpacked, error) {
 	}
 	return &of, nil
 }
+
+// ofImage is a runtime whose nodes can be of an image; it says where they keep which.
+type ofImage interface {
+	imageFile(p Place, n plan.Node) string
+}
+
+func (ociRuntime) imageFile(p Place, n plan.Node) string { return p.bundle(n).imageFile() }
+func (lxcRuntime) imageFile(p Place, n plan.Node) string { return p.lxcImageFile(n) }
+func (vmRuntime) imageFile(p Place, n plan.Node) string  { return p.vmImageFile(n) }
+
+// ImageDigest is the digest of the image that a node was made of, in hexadecimal; empty for a node
+// without an image.
+func (p Place) ImageDigest(n plan.Node) (string, error) {
+	r, can := RuntimeOf(n).(ofImage)
+	if !can || n.Image == nil {
+		return "", nil
+	}
+	of, err := readImage(r.imageFile(p, n))
+	if err != nil {
+		return "", fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return of.Digest, nil
+}

@@ -3,7 +3,9 @@ package node
 import (
 	"archive/tar"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 )
@@ -68,18 +70,19 @@ func (dockerImages) reach(ctx context.Context) error {
 }
 
 func (dockerImages) find(ctx context.Context, name string) (*keptImage, error) {
-	said, err := fetchCommand("docker", "image", "inspect", "--format", "{{.Id}} {{join .RepoDigests \" \"}}", name).output(ctx)
+	said, err := fetchCommand("docker", "image", "inspect", "--format", "{{.Id}} {{json .RepoDigests}}", name).output(ctx)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such image") {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	words := strings.Fields(said)
-	if len(words) == 0 {
-		return nil, errors.New("docker image inspect says nothing")
+	id, list, _ := strings.Cut(said, " ")
+	var digests []string
+	if err := json.Unmarshal([]byte(list), &digests); err != nil {
+		return nil, fmt.Errorf("docker image inspect says %.200q: %w", said, err)
 	}
-	return keptAs("docker image inspect", name, words[0], repositoryDigest(name, words[1:], words[0]))
+	return keptAs("docker image inspect", name, id, repositoryDigest(name, digests, id))
 }
 
 // repositoryDigest is the digest of an image in the repository of its name, of those that docker lists

@@ -109,13 +109,18 @@ func (p Place) rootDisk(ctx context.Context, n plan.Node) (string, error) {
 	if err := os.MkdirAll(p.machineFolder(n.Name), 0o700); err != nil {
 		return "", err
 	}
-	kept := filepath.Join(p.machineFolder(n.Name), "image.json")
+	kept := p.vmImageFile(n)
 	unpacked, err := p.imageOf(ctx, n, kept)
 	if err != nil {
 		return "", err
 	}
 	disk, err := images(p.Progress).Disk(ctx, unpacked)
 	return disk, errors.Join(err, keepImage(kept, unpacked))
+}
+
+// vmImageFile says which image a machine's disk is of.
+func (p Place) vmImageFile(n plan.Node) string {
+	return filepath.Join(p.machineFolder(n.Name), "image.json")
 }
 
 // vmFiles returns a machine's files and what this host offers it.
