@@ -226,7 +226,7 @@ func writeLXC(ctx context.Context, path, root string) error {
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return err
 	}
-	err := pack(ctx, filepath.Join(path, "meta.tar.xz"), func(out io.Writer) error {
+	err := pack(ctx, filepath.Join(path, lxcMetadataFile), func(out io.Writer) error {
 		archive := tar.NewWriter(out)
 		for _, file := range lxcMetadata() {
 			err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file.name, Size: int64(len(file.text)), Mode: 0o644})
@@ -242,5 +242,5 @@ func writeLXC(ctx context.Context, path, root string) error {
 	if err != nil {
 		return err
 	}
-	return packRoot(ctx, root, filepath.Join(path, "rootfs.tar.xz"))
+	return packRoot(ctx, root, filepath.Join(path, lxcRootFile))
 }

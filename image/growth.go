@@ -64,7 +64,11 @@ func bytesOf(n spec.ImageName, found v1.Image) (int64, error) {
 	if n.Form == spec.ImageLayout {
 		return layoutBytes(n.Path, found)
 	}
-	info, err := os.Stat(n.Path)
+	path := n.Path
+	if n.Form == spec.ImageLXC {
+		path = filepath.Join(path, lxcRootFile)
+	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return 0, err
 	}

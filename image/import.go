@@ -58,6 +58,11 @@ func read(n spec.ImageName) (img v1.Image, err error) {
 		img, err = openArchive(n.Path, n.Name)
 	case spec.ImageRootfs:
 		img, err = ofRootfs(n.Path, v1.Config{})
+	case spec.ImageLXC:
+		var pair *lxcPair
+		if pair, err = openLXC(n.Path); err == nil {
+			img, err = pair.image()
+		}
 	case spec.ImageReference:
 		err = errors.New("it is in a registry, from which nines does not import")
 	case spec.ImageStored:

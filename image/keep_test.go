@@ -118,9 +118,6 @@ func TestAnImageLeavesAsItCame(t *testing.T) {
 			t.Errorf("%s is not the same twice: %s", f.Format, out)
 		}
 		from := spec.ImageName{Form: spec.ImageForm(f.Format), Path: written[0]}
-		if f.Format == FormatLXC {
-			from = spec.ImageName{Form: spec.ImageRootfs, Path: filepath.Join(written[0], "rootfs.tar.xz")}
-		}
 		again := string(f.Format) + "-again"
 		if _, err := s.Import(context.Background(), from, again, false); err != nil {
 			t.Fatalf("%s: import: %v", f.Format, err)

@@ -72,6 +72,12 @@ func openForm(n spec.ImageName) (*source, error) {
 		return sourceIn(n, found)
 	case spec.ImageRootfs:
 		return openRootfs(n.Path)
+	case spec.ImageLXC:
+		found, err := openLXC(n.Path)
+		if err != nil {
+			return nil, err
+		}
+		return found.source()
 	case spec.ImageReference:
 		return nil, errors.New("it is in a registry, which only drivers of oci nodes reach")
 	case spec.ImageStored:

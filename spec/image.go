@@ -43,6 +43,8 @@ const (
 	ImageArchive ImageForm = "docker-archive"
 	// ImageRootfs is a root file system as a tar file, plain or compressed by gzip, xz or zstd.
 	ImageRootfs ImageForm = "rootfs"
+	// ImageLXC is a folder with the two files of an image of LXC, as distrobuilder makes them.
+	ImageLXC ImageForm = "lxc"
 	// ImageReference is an image in a registry, or one that a driver has under such a name.
 	ImageReference ImageForm = "reference"
 	// ImageStored is an image that nines image has made or imported.
@@ -62,11 +64,12 @@ type ImageName struct {
 var storedName = regexp.MustCompile(namePattern)
 
 // ParseImage parses the image of a node: "oci:/srv/frr", "oci:/srv/images:frr",
-// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "registry.example/frr:10", or "frr".
+// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "lxc:/srv/debian",
+// "registry.example/frr:10", or "frr".
 func ParseImage(text string) (ImageName, error) {
 	form, rest, found := strings.Cut(text, ":")
 	switch ImageForm(form) {
-	case ImageLayout, ImageArchive, ImageRootfs:
+	case ImageLayout, ImageArchive, ImageRootfs, ImageLXC:
 	default:
 		if !found && storedName.MatchString(text) {
 			return ImageName{Name: text}, nil
@@ -75,7 +78,7 @@ func ParseImage(text string) (ImageName, error) {
 			return ImageName{}, fmt.Errorf("%q is a base for images, not an image; use it as from: of an image in the section images", clip(text))
 		}
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
-			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive: or rootfs: before the path", clip(text))
+			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive:, rootfs: or lxc: before the path", clip(text))
 		}
 		if reference.MatchString(text) {
 			return ImageName{Form: ImageReference, Name: text}, nil
@@ -83,7 +86,7 @@ func ParseImage(text string) (ImageName, error) {
 		return ImageName{}, notAnImage(text)
 	}
 	n := ImageName{Form: ImageForm(form), Path: rest}
-	if n.Form != ImageRootfs {
+	if n.Form == ImageLayout || n.Form == ImageArchive {
 		n.Path, n.Name, _ = strings.Cut(rest, ":")
 	}
 	if err := checkImagePath(form+":", n.Path); err != nil {

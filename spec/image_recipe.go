@@ -33,7 +33,7 @@ type ImageFile struct {
 // ImageReleases are the releases of Debian of which images are built.
 var ImageReleases = []string{"bookworm", "trixie"}
 
-const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE or distrobuilder:FILE with an absolute path"
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE, lxc:FOLDER or distrobuilder:FILE with an absolute path"
 
 func checkImageBase(text string) error {
 	if slices.Contains(ImageReleases, text) {

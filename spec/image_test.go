@@ -5,6 +5,8 @@ import (
 	"testing"
 )
 
+var someDigest = strings.Repeat("0a", 32)
+
 func TestImagesAreNamed(t *testing.T) {
 	for text, want := range map[string]ImageName{
 		"frr":                                 {Name: "frr"},
@@ -13,6 +15,12 @@ func TestImagesAreNamed(t *testing.T) {
 		"docker-archive:/srv/frr.tar":         {Form: ImageArchive, Path: "/srv/frr.tar"},
 		"docker-archive:/srv/a.tar:frr:lates": {Form: ImageArchive, Path: "/srv/a.tar", Name: "frr:lates"},
 		"rootfs:/srv/a:b.tar.xz":              {Form: ImageRootfs, Path: "/srv/a:b.tar.xz"},
+		"lxc:/srv/debian":                     {Form: ImageLXC, Path: "/srv/debian"},
+		"debian:12":                           {Form: ImageReference, Name: "debian:12"},
+		"registry.example:5000/frr":           {Form: ImageReference, Name: "registry.example:5000/frr"},
+		"[::1]:5000/a/b_c:10-x":               {Form: ImageReference, Name: "[::1]:5000/a/b_c:10-x"},
+		"localhost/frr":                       {Form: ImageReference, Name: "localhost/frr"},
+		"quay.io/frr@sha256:" + someDigest:    {Form: ImageReference, Name: "quay.io/frr@sha256:" + someDigest},
 	} {
 		got, err := ParseImage(text)
 		if err != nil || got != want {
@@ -23,14 +31,16 @@ func TestImagesAreNamed(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"docker.io/library/debian:12": "skopeo copy",
-		"debian:12":                   "skopeo copy",
-		"/srv/frr":                    "oci:, docker-archive: or rootfs:",
-		"oci:srv":                     "absolute path",
-		"oci:":                        "absolute path",
-		"oci:/srv/../etc":             `write "/etc"`,
-		"rootfs:/":                    "the host's root folder",
-		"Frr":                         "registry",
+		"docker://debian:12":    `begins with docker://; write only debian:12`,
+		"-debian:12":            "neither the name of an image",
+		"debian:12 ":            "neither the name of an image",
+		"registry.example//frr": "neither the name of an image",
+		"/srv/frr":              "oci:, docker-archive:, rootfs: or lxc:",
+		"oci:srv":               "absolute path",
+		"oci:":                  "absolute path",
+		"oci:/srv/../etc":       `write "/etc"`,
+		"rootfs:/":              "the host's root folder",
+		"Frr":                   "neither the name of an image that nines has nor one in a registry",
 	} {
 		if got, err := ParseImage(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", text, got, err)
@@ -46,7 +56,9 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 		"runtime: lxc, image: frr, driver: podman":            "lxc nodes have no driver",
 		"runtime: oci, image: frr, rootfs: {kind: debian}":    "the files of an oci node are its image's",
 		"runtime: oci, image: frr, init: nines, command: [x]": "starts nothing",
-		"runtime: oci, image: debian:12":                      "nines image import",
+		"runtime: oci, image: debian:12":                      "the driver runc cannot reach one",
+		"runtime: oci, image: debian:12, driver: crun":        "write driver: podman, docker or containerd; or fetch and import it: skopeo copy docker://debian:12",
+		"runtime: lxc, image: quay.io/frr":                    "lxc nodes cannot reach; ",
 		"runtime: oci, image: frr, command: [\"\"]":           "the program's name is empty",
 		"runtime: oci, image: frr, driver: rkt":               "containerd",
 	} {
@@ -55,7 +67,7 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 			t.Errorf("%s: %v", keys, err)
 		}
 	}
-	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "not an absolute path", "distrobuilder:/": "not an image"} {
+	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "not an absolute path", "distrobuilder:/": "not an image", "debian:12": "nines builds without one; fetch and import it"} {
 		_, err := experimentOf("name: x\nimages: {i: {from: \"" + from + "\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from %s: %v", from, err)

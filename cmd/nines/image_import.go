@@ -21,13 +21,14 @@ func newImageImportCommand() *cobra.Command {
 
   oci:FOLDER[:NAME]              a folder in the OCI's image layout; NAME chooses one of several
   docker-archive:FILE[:NAME:TAG] written by docker save or podman save
-  rootfs:FILE                    a root file system, tar, plain or compressed by gzip, xz or zstd:
-                                 the rootfs.tar.xz of distrobuilder, for one
+  rootfs:FILE                    a root file system, tar, plain or compressed by gzip, xz or zstd
+  lxc:FOLDER                     meta.tar.xz and rootfs.tar.xz, as distrobuilder build-lxc makes them
 
 skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 		Example: `  nines image import oci:/srv/images/frr frr
   nines image import docker-archive:frr.tar frr --replace
-  nines image import rootfs:rootfs.tar.xz debian`,
+  nines image import rootfs:rootfs.tar.xz debian
+  distrobuilder build-lxc debian.yaml ./made && nines image import lxc:made debian`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return exit.Wrongf("'%s' takes a source, such as oci:/srv/frr, and a name", c.CommandPath())
@@ -67,7 +68,7 @@ func fromHere(text string) (spec.ImageName, error) {
 	}
 	n, err := spec.ParseImage(text)
 	if err == nil && n.Form == spec.ImageStored {
-		return n, exit.Wrongf("%q does not say which form the image has; write oci:FOLDER, docker-archive:FILE or rootfs:FILE", text)
+		return n, exit.Wrongf("%q does not say which form the image has; write oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER", text)
 	}
 	if err == nil && n.Form == spec.ImageReference {
 		return n, exit.Wrongf("%q is an image in a registry, from which nines does not import; skopeo copy docker://%[1]s oci:FOLDER fetches it, nines image import oci:FOLDER NAME imports that", text)
