@@ -47,8 +47,8 @@ func openLXC(folder string) (*lxcPair, error) {
 	if !found {
 		return nil, fmt.Errorf("%s has no file config; the metadata of an image of LXC has one", lxcMetadataFile)
 	}
-	if arch := lxcArchitecture(config); arch != "" && arch != runtime.GOARCH && arch != lxcArchitectures[runtime.GOARCH] {
-		return nil, exit.Wrongf("it is for %s, and this host is %s", arch, runtime.GOARCH)
+	if machine := lxcMachines[lxcArchitecture(config)]; machine != "" && machine != runtime.GOARCH {
+		return nil, fmt.Errorf("it is for %s, and this host is %s", machine, runtime.GOARCH)
 	}
 	templates, _ := relevant(metadata, "templates")
 	var names []string
@@ -123,6 +123,13 @@ func relevant(metadata map[string]archived, name string) (text string, found boo
 	}
 	file, found := metadata[name]
 	return file.text, found
+}
+
+// lxcMachines are the machines that LXC's names of architectures mean (lxc_config_parse_arch in its
+// confile_utils.c). distrobuilder writes linux64, which any of 64 bits is.
+var lxcMachines = map[string]string{
+	"amd64": "amd64", "x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64", "i386": "386", "i586": "386", "i686": "386", "x86": "386",
+	"arm": "arm", "armel": "arm", "armhf": "arm", "armv7l": "arm", "ppc64le": "ppc64le", "ppc64el": "ppc64le", "riscv64": "riscv64", "s390x": "s390x",
 }
 
 // lxcArchitecture is the architecture in a container's configuration; empty if it names none.
