@@ -152,7 +152,8 @@ func proxies(environment []string) []string {
 // prepare gives the tree what a program needs while it runs, where the tree lacks it.
 func (b building) prepare() (undo func() error, err error) {
 	var made []string
-	undo = func() error { return b.remove(made) }
+	giveBack := func() error { return nil }
+	undo = func() error { return errors.Join(giveBack(), b.remove(made)) }
 	folder := func(name string) (string, error) {
 		path, err := securejoin.SecureJoin(b.tree, name)
 		if err != nil {
@@ -204,6 +205,9 @@ func (b building) prepare() (undo func() error, err error) {
 			return undo, err
 		}
 		if err := write(resolver, text); err != nil {
+			return undo, err
+		}
+		if giveBack, err = b.lendResolver(text); err != nil {
 			return undo, err
 		}
 	}

@@ -103,6 +103,45 @@ func TestALinkOfResolvedLeadsToTheHostsServers(t *testing.T) {
 	}
 }
 
+// TestATreeWithoutServersHasTheHostsMeanwhile: its own file is as before afterwards, unless a program has
+// changed it. One with a server stays as it is.
+func TestATreeWithoutServersHasTheHostsMeanwhile(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	want, err := os.ReadFile("/etc/resolv.conf")
+	labtest.Require(t, "a DNS server in /etc/resolv.conf", err == nil && namesServer(want))
+	for _, test := range []struct{ has, meanwhile, put, after string }{
+		{"", string(want), "", ""},
+		{"# none\nsearch example\n", string(want), "", "# none\nsearch example\n"},
+		{"nameserver 192.0.2.1\n", "nameserver 192.0.2.1\n", "", "nameserver 192.0.2.1\n"},
+		{"", string(want), "nameserver 192.0.2.2\n", "nameserver 192.0.2.2\n"},
+	} {
+		b := building{tree: t.TempDir(), epoch: time.Unix(0, 0)}
+		path := filepath.Join(b.tree, "etc/resolv.conf")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(test.has), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		undo, err := b.prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != test.meanwhile {
+			t.Errorf("%q: meanwhile it has %q, %v", test.has, text, err)
+		}
+		if test.put != "" {
+			if err := os.WriteFile(path, []byte(test.put), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := undo(); err != nil {
+			t.Error(err)
+		}
+		info, err := os.Stat(path)
+		if text, _ := os.ReadFile(path); err != nil || string(text) != test.after || info.Mode().Perm() != 0o755 {
+			t.Errorf("%q: afterwards it has %q, %v", test.has, text, err)
+		}
+	}
+}
+
 // TestABuildTakesTheHostsProxies, of its environment and of its apt.
 func TestABuildTakesTheHostsProxies(t *testing.T) {
 	got := proxies([]string{"HOME=/root", "http_proxy=http://p:3128", "NO_PROXY=a,b", "PROXY=x", "https_proxy"})

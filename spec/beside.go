@@ -53,6 +53,9 @@ func (f *File) locate(e *Experiment) {
 		}
 	}
 	for _, image := range e.Images {
+		if file := image.Definition(); file != "" {
+			image.From = definitionPrefix + f.beside(file)
+		}
 		image.Script = f.beside(image.Script)
 		for i := range image.Files {
 			image.Files[i].Source = f.beside(image.Files[i].Source)

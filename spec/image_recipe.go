@@ -2,6 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,17 +35,22 @@ type ImageFile struct {
 // ImageReleases are the releases of Debian of which images are built.
 var ImageReleases = []string{"bookworm", "trixie"}
 
-const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE, lxc:FOLDER or distrobuilder:FILE with an absolute path"
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE, lxc:FOLDER with an absolute path, or distrobuilder:FILE"
 
 func checkImageBase(text string) error {
 	if slices.Contains(ImageReleases, text) {
 		return nil
 	}
 	if file, is := strings.CutPrefix(text, definitionPrefix); is {
+		if hostPathText.MatchString(file) && !path.IsAbs(file) {
+			return nil // beside the experiment file
+		}
 		return checkImagePath(definitionPrefix, file)
 	}
 	return baseReference(text)
 }
+
+var hostPathText = regexp.MustCompile(hostPathPattern)
 
 // definitionPrefix is before the path of a definition file of distrobuilder.
 const definitionPrefix = "distrobuilder:"

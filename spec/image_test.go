@@ -67,11 +67,18 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 			t.Errorf("%s: %v", keys, err)
 		}
 	}
-	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "not an absolute path", "distrobuilder:/": "not an image", "debian:12": "nines builds without one; fetch and import it"} {
+	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "", "distrobuilder:~/made.yaml": "not an absolute path", "distrobuilder:": "not an absolute path", "distrobuilder:/": "not an image", "debian:12": "nines builds without one; fetch and import it"} {
 		_, err := experimentOf("name: x\nimages: {i: {from: \"" + from + "\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from %s: %v", from, err)
 		}
+	}
+	beside, err := Load("/srv/lab.yaml", []byte("name: x\nimages: {i: {from: \"distrobuilder:made/deb.yaml\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := beside.Experiment(); err != nil || e.Images["i"].Definition() != "/srv/made/deb.yaml" {
+		t.Errorf("the definition beside the file is %+v: %v", e, err)
 	}
 	e, err := experimentOf("name: x\ntopology: {nodes: {a: {runtime: oci, image: frr, command: [sleep, 1]}}}\n")
 	if err != nil {

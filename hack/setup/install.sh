@@ -9,6 +9,8 @@
 set -eu
 
 here=$(dirname "$0")
+# shellcheck source=/dev/null
+suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}") || suite=
 
 # wanted prints the packages of the groups, without those whose command is there; one
 # that must have a version as PACKAGE>=VERSION.
@@ -23,6 +25,7 @@ wanted() {
 			case $condition in
 			unless) command -v "$value" >/dev/null || echo "$package" ;;
 			atleast) echo "$package>=$value" ;;
+			in) [ "$value" != "$suite" ] || echo "$package" ;;
 			*) echo "$package" ;;
 			esac
 		done <"$here/packages.txt"

@@ -36,7 +36,7 @@ var ociDrivers = map[spec.OCIDriver]ociDriver{
 	spec.DriverCrun:       {programs: []string{"crun"}, install: "crun"},
 	spec.DriverPodman:     {programs: []string{"podman", "conmon"}, install: "podman", manage: managed.byPodman, images: podmanImages{}},
 	spec.DriverContainerd: {programs: []string{"containerd", "containerd-shim-runc-v2", "ctr"}, install: "containerd", manage: managed.byContainerd, images: containerdImages{}},
-	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io", manage: managed.byDocker, images: dockerImages{}},
+	spec.DriverDocker:     {programs: []string{"dockerd", "docker", "containerd", "containerd-shim-runc-v2"}, install: "docker.io (and docker-cli in Debian 13)", manage: managed.byDocker, images: dockerImages{}},
 }
 
 // checkDriver checks that the host has a driver, and a runtime below it.
