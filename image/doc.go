@@ -3,6 +3,7 @@
 // them in a folder by their digest and by the names that users give.
 //
 // What is kept is made under a temporary name, below a lock, and renamed when it is complete: two
-// builds of the same image wait for each other, and the rest of a killed one is never used. No
-// registry is asked. Unpacking needs root, as images have files of many users.
+// builds of the same image wait for each other, and the rest of a killed one is never used. It asks no
+// registry: drivers of containers do, and hand over what they have fetched (Fetched). Unpacking needs
+// root, as images have files of many users.
 package image

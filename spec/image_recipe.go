@@ -35,7 +35,7 @@ type ImageFile struct {
 // ImageReleases are the releases of Debian of which images are built.
 var ImageReleases = []string{"bookworm", "trixie"}
 
-const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE, lxc:FOLDER with an absolute path, or distrobuilder:FILE"
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER with an absolute path, or distrobuilder:FILE"
 
 func checkImageBase(text string) error {
 	if slices.Contains(ImageReleases, text) {

@@ -23,8 +23,8 @@ import (
 )
 
 // ociRuntime starts containers of OCI images by a driver, from a bundle that nines writes: the
-// container is the same with each of them. No registry takes part, and no daemon but those of the
-// driver, which end with the container.
+// container is the same with each of them. No daemon takes part but those of the driver, which end with
+// the container, and the host's own where that has to fetch the image (keeper).
 //
 //	image ─▸ unpacked, read-only ─┐
 //	                              overlay ─▸ container ─▸ joins the node's network
