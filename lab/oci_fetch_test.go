@@ -15,7 +15,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -160,8 +159,9 @@ func TestADriverFetchesAnImage(t *testing.T) {
 				server.Close()
 			}
 			out := t.TempDir()
-			h.does("run", file, "--out", out)
-			if got := imagesIn(t, out); len(got) != 1 || got[0].Node != "b" || got[0].Image != reference || !strings.HasPrefix(got[0].Digest, "sha256:") {
+			h.does("run", "../examples/images/registry.yaml", "--out", out, "--set", "name="+name, "--set", "topology.nodes.dut.image="+reference,
+				"--set", "topology.nodes.dut.driver="+driver, "--set", "repeat=1", "--set", "traffic.warmup=20ms", "--set", "traffic.duration=100ms")
+			if got := imagesIn(t, out); len(got) != 1 || got[0].Node != "dut" || got[0].Image != reference || !strings.HasPrefix(got[0].Digest, "sha256:") {
 				t.Errorf("the result has the images %+v", got)
 			}
 		})
@@ -188,13 +188,13 @@ func manifestDigest(t *testing.T, image string) string {
 }
 
 // imagesIn are the images of the nodes in the only trial of a result below a folder.
-func imagesIn(t *testing.T, out string) []result.NodeImage {
+func imagesIn(t *testing.T, out string) []NodeImage {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(out, "*", "*", "trials", "0001", "details.json"))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no trial in %s: %v", out, err)
 	}
-	var details result.Details
+	var details struct{ Images []NodeImage }
 	if err := json.Unmarshal([]byte(readText(t, found[0])), &details); err != nil {
 		t.Fatal(err)
 	}

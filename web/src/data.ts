@@ -126,6 +126,12 @@ export interface Isolation {
   notes?: string[];
 }
 
+export interface NodeImage {
+  node: string;
+  image: string;
+  digest: string;
+}
+
 export interface TuningSetting {
   name: string;
   value: string;
@@ -292,6 +298,7 @@ export interface Details {
   recording?: Recording;
   programs?: ProgramDelay[];
   isolation?: Isolation;
+  images?: NodeImage[];
   tuning?: Tuning;
   disturbances?: Disturbance[];
   impairments?: Impairment[];
