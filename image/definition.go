@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"nines.dev/nines/exit"
 )
@@ -40,5 +41,28 @@ func buildDefinition(ctx context.Context, dir, file string) (tree string, err er
 	if err := runToEnd(cmd, distrobuilder+" build-dir "+file); err != nil {
 		return "", err
 	}
-	return tree, nil
+	return tree, forgetHostName(tree)
+}
+
+// forgetHostName removes this host's name from a tree, into which debootstrap copies it: the image would
+// be another one on each host.
+func forgetHostName(tree string) error {
+	self, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	const file = "etc/hostname"
+	if info, err := root.Lstat(file); err != nil || !info.Mode().IsRegular() {
+		return ignoreAbsent(err)
+	}
+	text, err := root.ReadFile(file)
+	if err == nil && strings.TrimSpace(string(text)) == self {
+		err = root.Remove(file)
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,6 +66,27 @@ func TestAnImageOfADefinitionOfDistrobuilder(t *testing.T) {
 	}
 	if next, err := s.Build(context.Background(), "made", r, false); err != nil || next.Recipe == entry.Recipe {
 		t.Errorf("another definition is the same recipe: %v", err)
+	}
+}
+
+// TestADefinitionForgetsThisHost: debootstrap writes the host's name into what it makes.
+func TestADefinitionForgetsThisHost(t *testing.T) {
+	self, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, stays := range map[string]bool{self: false, self + "x": true} {
+		tree := t.TempDir()
+		path := filepath.Join(tree, "etc/hostname")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(name+"\n"), 0o644), forgetHostName(tree)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(path); (err == nil) != stays {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := forgetHostName(t.TempDir()); err != nil {
+		t.Error(err)
 	}
 }
 
