@@ -159,7 +159,7 @@ func TestADriverFetchesAnImage(t *testing.T) {
 				server.Close()
 			}
 			out := t.TempDir()
-			h.does("run", "../examples/images/registry.yaml", "--out", out, "--set", "name="+name, "--set", "topology.nodes.dut.image="+reference,
+			h.does("run", filepath.Join(labtest.Repository(), "examples/images/registry.yaml"), "--out", out, "--set", "name="+name, "--set", "topology.nodes.dut.image="+reference,
 				"--set", "topology.nodes.dut.driver="+driver, "--set", "repeat=1", "--set", "traffic.warmup=20ms", "--set", "traffic.duration=100ms")
 			if got := imagesIn(t, out); len(got) != 1 || got[0].Node != "dut" || got[0].Image != reference || !strings.HasPrefix(got[0].Digest, "sha256:") {
 				t.Errorf("the result has the images %+v", got)
