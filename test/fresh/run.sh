@@ -11,6 +11,8 @@
 #
 #   test/fresh/run.sh [bookworm] [trixie]     default: both
 #
+# In Debian 13 it also tests what only that has: distrobuilder and, in the long form, its container managers.
+#
 # In Debian 12 everything runs as root, in Debian 13 as a user with sudo. Mirrors,
 # proxies and certificates are those of the machine it runs on. Needs root, mmdebstrap
 # and the network; leaves no mount, process or namespace, and in build/ only caches. The new
