@@ -145,3 +145,44 @@ func TestWhatIsNoImageOfLXC(t *testing.T) {
 		}
 	}
 }
+
+// FuzzTheMetadataOfAnImageOfLXC: whatever it is, it is read or refused, and what is to be written anew are
+// files of the root file system.
+func FuzzTheMetadataOfAnImageOfLXC(f *testing.F) {
+	var good bytes.Buffer
+	archive := tar.NewWriter(&good)
+	for name, text := range map[string]string{"config": "lxc.arch = linux64\n", "templates": "/etc/hostname\n../x\n"} {
+		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o644}); err != nil {
+			f.Fatal(err)
+		}
+		if _, err := archive.Write([]byte(text)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good.Bytes())
+	f.Add(gzipMagic)
+	dir := f.TempDir()
+	root := layerOf(f, append(lower[:3:3], entry{"etc/hostname", "LXC_NAME\n"})...)
+	if err := os.WriteFile(filepath.Join(dir, lxcRootFile), root, 0o600); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, metadata []byte) {
+		if bytes.HasPrefix(metadata, xzMagic) {
+			return // another program reads it
+		}
+		if err := os.WriteFile(filepath.Join(dir, lxcMetadataFile), metadata, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pair, err := openLXC(dir)
+		if err != nil || len(pair.written) == 0 {
+			return
+		}
+		layer := tar.NewReader(bytes.NewReader(pair.written))
+		if header, err := layer.Next(); err != nil || header.Name != "etc/hostname" {
+			t.Errorf("it has %v, %v", header, err)
+		}
+	})
+}

@@ -138,7 +138,10 @@ func TestADriverFetchesAnImage(t *testing.T) {
 				t.Errorf("the dry run says %q", said)
 			}
 			for _, from := range []string{"the registry", "the driver"} {
-				h.does("up", file)
+				said := h.does("up", file)
+				if fetched := strings.Contains(said, driver+" has fetched the image "+reference); fetched != (from == "the registry") {
+					t.Errorf("from %s: it says %q", from, said)
+				}
 				if out := h.does("exec", "b", "--", "sh", "-c", "echo $COLOUR; cat /proc/1/cmdline | tr '\\0' ' '"); out != "red\nsleep 1000 " {
 					t.Errorf("the container says %q", out)
 				}
@@ -212,6 +215,31 @@ func TestPodmanResolvesAShortName(t *testing.T) {
 		t.Error("nothing tells which image it is")
 	}
 	h.does("down", "tbshort")
+}
+
+// TestAnImageIsNamedByItsDigest: it is that one, and two nodes of it are fetched once.
+func TestAnImageIsNamedByItsDigest(t *testing.T) {
+	for _, driver := range ociManagers {
+		t.Run(driver, func(t *testing.T) {
+			labtest.Root(t)
+			server := newImageServer(t)
+			digest := server.push(t, ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}}), "tools/box", "1")
+			h := newFetchingHost(t, driver, server.host)
+			name, reference := "tbdigest-"+driver, server.host+"/tools/box@"+digest
+			file := h.file(name, driver, reference)
+			text := strings.Replace(readText(t, file), "a: {}", fmt.Sprintf("a: {}\n    c: {runtime: oci, driver: %s, image: %q}", driver, reference), 1)
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if said := h.does("up", file); strings.Count(said, "has fetched") != 1 {
+				t.Errorf("it says %q", said)
+			}
+			if got := h.digestOf(name); got == "" || driver != "podman" && got != digest {
+				t.Errorf("its image is %q, want %q", got, digest)
+			}
+			h.does("down", name)
+		})
+	}
 }
 
 // TestAnImageThatCannotBeFetched: what the driver said, and what to do; and nothing of the lab is left.

@@ -23,21 +23,15 @@ type imageServer struct {
 	*httptest.Server
 	// host is its address with the port.
 	host string
-	// asked gets each request that the registry answers.
-	asked chan string
 	// holding, until it is closed, keeps those who ask for the content of images waiting.
 	holding chan struct{}
 }
 
 func newImageServer(t testing.TB) *imageServer {
 	t.Helper()
-	s := &imageServer{asked: make(chan string, 1000)}
+	s := &imageServer{}
 	answers := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case s.asked <- r.Method + " " + r.URL.Path:
-		default:
-		}
 		if s.holding != nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/") {
 			select {
 			case <-s.holding:

@@ -96,3 +96,22 @@ func experimentOf(text string) (*Experiment, error) {
 	}
 	return f.Experiment()
 }
+
+// FuzzImageName: what is an image's name is written as it was, and is no option of a program.
+func FuzzImageName(f *testing.F) {
+	for _, text := range []string{"frr", "oci:/srv/frr:a", "rootfs:/a:b", "lxc:/srv/x", "registry.example:5000/a/b:10", "debian@sha256:" + someDigest, "[::1]/a", "-x:1", "a:b c"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := ParseImage(text)
+		if err != nil {
+			return
+		}
+		if n.String() != text && n.String()+":" != text { // "oci:/srv/frr:" names the only one, too
+			t.Errorf("%q is %+v, and written as %q", text, n, n)
+		}
+		if n.Form == ImageReference && (strings.HasPrefix(text, "-") || strings.ContainsAny(text, " \n\x00")) {
+			t.Errorf("%q is %+v", text, n)
+		}
+	})
+}

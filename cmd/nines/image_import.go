@@ -52,8 +52,13 @@ skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 	return c
 }
 
+const importForms = "oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER"
+
 // fromHere parses a source whose path may begin at the current folder.
 func fromHere(text string) (spec.ImageName, error) {
+	if n, err := spec.ParseImage(text); err == nil && n.Form == spec.ImageReference {
+		return n, exit.Wrongf("%q does not say which form the image has; write %s; if it is in a registry, fetch it first: skopeo copy docker://%[1]s oci:FOLDER", text, importForms)
+	}
 	form, rest, found := strings.Cut(text, ":")
 	if found && rest != "" && !filepath.IsAbs(rest) {
 		path, name, named := strings.Cut(rest, ":")
@@ -68,10 +73,7 @@ func fromHere(text string) (spec.ImageName, error) {
 	}
 	n, err := spec.ParseImage(text)
 	if err == nil && n.Form == spec.ImageStored {
-		return n, exit.Wrongf("%q does not say which form the image has; write oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER", text)
-	}
-	if err == nil && n.Form == spec.ImageReference {
-		return n, exit.Wrongf("%q is an image in a registry, from which nines does not import; skopeo copy docker://%[1]s oci:FOLDER fetches it, nines image import oci:FOLDER NAME imports that", text)
+		return n, exit.Wrongf("%q does not say which form the image has; write %s", text, importForms)
 	}
 	if err != nil {
 		return n, exit.Wrongf("%w", err)

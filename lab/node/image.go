@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/image"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 func images(progress func(string)) image.Store {
@@ -30,7 +31,11 @@ func checkImage(n plan.Node) error {
 	if k := fetchedFrom(n); k != nil {
 		return checkKeeper(n, k)
 	}
-	return images(nil).Check(n.Image.Name)
+	err := images(nil).Check(n.Image.Name)
+	if parsed, _ := spec.ParseImage(n.Image.Name); err != nil && parsed.Form == spec.ImageStored && n.OCI != nil && n.OCI.Driver.Fetches() {
+		return exit.Wrongf("%w; if you mean an image in a registry, write its tag: %s:latest", err, n.Image.Name)
+	}
+	return err
 }
 
 // imageOf is the node's image, unpacked. A node that is started again keeps the image that it was made

@@ -92,6 +92,8 @@ func repositoryDigest(name string, listed []string, other string) string {
 	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
 		repository = repository[:colon]
 	}
+	// docker lists those of its own hub by their short names.
+	repository = strings.TrimPrefix(strings.TrimPrefix(repository, "docker.io/"), "library/")
 	for _, digest := range listed {
 		if found, is := strings.CutPrefix(digest, repository+"@"); is {
 			return found

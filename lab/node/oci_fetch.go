@@ -110,5 +110,8 @@ func (p Place) fetch(ctx context.Context, n plan.Node, k keeper) (*keptImage, er
 	if err == nil && kept == nil {
 		err = fmt.Errorf("%s says that it has fetched the image %s, and does not have it; look at it with %q", n.OCI.Driver, name, pull)
 	}
+	if err == nil {
+		p.Progress(fmt.Sprintf("%s has fetched the image %s, sha256:%.12s", n.OCI.Driver, name, kept.digest))
+	}
 	return kept, err
 }

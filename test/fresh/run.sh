@@ -11,6 +11,8 @@
 #
 #   test/fresh/run.sh [bookworm] [trixie]     default: both
 #
+# In Debian 13 it also tests what only that has: distrobuilder and, in the long form, its container managers.
+#
 # In Debian 12 everything runs as root, in Debian 13 as a user with sudo. Mirrors,
 # proxies and certificates are those of the machine it runs on. Needs root, mmdebstrap
 # and the network; leaves no mount, process or namespace, and in build/ only caches. The new
@@ -116,6 +118,7 @@ furnish() {
 	mount --bind "$cache/npm" "$rootfs$home/.npm"
 	compiled=$("$root/hack/go" env GOCACHE)
 	[ ! -d "$compiled" ] || mount --bind "$compiled" "$rootfs/srv"
+	mount --bind "${TMPDIR:-/tmp}" "$rootfs/media"
 	exec {building}>>"$root/build/lock" # which the new system does not see
 	git -c safe.directory='*' clone --quiet --no-local "$root" "$rootfs$home/nines"
 	chown -R "$uid:$gid" "$rootfs$home"
@@ -183,11 +186,12 @@ quickstart() {
 }
 
 # as_root runs the tests of a package with such names as root. Go compiles them as the user, whose caches
-# root's files would spoil. A test that is skipped was promised to run here.
+# root's files would spoil. They take turns with the tests of the machine outside, whose labs have the same
+# names: the locks for that are in its temporary folder. A test that is skipped was promised to run here.
 as_root() {
 	local package=$1 names=$2 out
 	inside "hack/go test -c -o build/as-root.test ./$package"
-	out=$(inside "cd $package && sudo env NINES_REQUIRE=all NINES_LIBEXEC=\$HOME/nines/bin \
+	out=$(inside "cd $package && sudo env TMPDIR=/media NINES_REQUIRE=all NINES_LIBEXEC=\$HOME/nines/bin \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ../build/as-root.test -test.v -test.run '$names'" 2>&1) ||
 		{ echo "$out"; return 1; }
 	if grep -E -- '--- SKIP' <<<"$out" || ! grep -q -- '--- PASS' <<<"$out"; then
@@ -212,7 +216,7 @@ whole_image() {
 # Nodes by this Debian's container managers, which are newer than those of the host. It needs the control groups
 # of the machine, and no daemon of it.
 containers() {
-	inside 'sudo hack/setup/apt.sh containerd docker-cli docker.io podman busybox-static'
+	inside 'sudo hack/setup/apt.sh containerd docker-cli docker.io podman busybox-static iputils-ping'
 	as_root lab 'TestAnOCINodeIsItsImage|TestAnOCINodesHugepagesAreLimited|TestAnOCINodeWithAStopSignal'
 }
 
