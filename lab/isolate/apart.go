@@ -260,8 +260,11 @@ func (a Apart) originals(numbers []int) map[string]string {
 			continue
 		}
 		for _, e := range j.Entries() {
-			if _, known := was[e.Path]; e.Kind == setting.Kind && !known {
-				was[e.Path] = setting.Before(e)
+			if _, known := was[e.Path]; e.Kind != setting.Kind || known {
+				continue
+			}
+			if old, held := setting.Before(e); held {
+				was[e.Path] = old
 			}
 		}
 	}
