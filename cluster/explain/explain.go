@@ -42,7 +42,7 @@ type Report struct {
 	Claims []Claim `json:"claims,omitempty"`
 	// Asked is what it asks of its node beside, by annotations.
 	Asked []Asked `json:"asked,omitempty"`
-	Nodes  []Row   `json:"nodes"`
+	Nodes []Row   `json:"nodes"`
 }
 
 // Row is one node.

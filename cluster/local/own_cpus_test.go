@@ -99,14 +99,14 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 		c.asBefore(t, before, every, other.Process.Pid)
 	})
 	t.Run("ItGoesWithThePod", func(t *testing.T) {
-		c.kubectl("annotate", "pod", "alone", "nines.dev/isolation=isolated", "nines.dev/rx=awake")
+		c.kubectl("annotate", "pod", "alone", "nines.dev/isolation=isolated", "nines.dev/rx=threaded")
 		eventually(t, "the pod is isolated again", func(context.Context) error {
 			if mask := onlyChildMask(t, other.Process.Pid); mask == every {
 				return errNotYet
 			}
 			return nil
 		})
-		c.explains("alone", "rx awake")
+		c.explains("alone", "rx threaded of net1")
 		c.killPrograms("agent")
 		c.gone("alone")
 		c.asBefore(t, before, every, other.Process.Pid)
