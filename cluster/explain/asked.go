@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"nines.dev/nines/cluster/agent/tend"
 	"nines.dev/nines/cluster/figure"
@@ -36,7 +37,7 @@ func (c Cluster) asked() []Asked {
 		for i := range c.Events {
 			e := &c.Events[i]
 			ours := e.InvolvedObject.UID == c.Pod.UID && slices.Contains([]string{topic.Given, topic.Refused, topic.Ended}, e.Reason)
-			if ours && (last == nil || e.LastTimestamp.After(last.LastTimestamp.Time)) {
+			if ours && (last == nil || later(e, last)) {
 				last = e
 			}
 		}
@@ -47,6 +48,16 @@ func (c Cluster) asked() []Asked {
 		all = append(all, a)
 	}
 	return all
+}
+
+// later tells whether an event is newer than another. Their times are whole seconds: of two in one second the
+// API server tells which is newer.
+func later(e, than *corev1.Event) bool {
+	if !e.LastTimestamp.Equal(&than.LastTimestamp) {
+		return e.LastTimestamp.After(than.LastTimestamp.Time)
+	}
+	order, err := resourceversion.CompareResourceVersion(e.ResourceVersion, than.ResourceVersion)
+	return err == nil && order > 0
 }
 
 func (a Asked) write(out io.Writer, node string) {

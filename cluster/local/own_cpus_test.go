@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,11 +64,11 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 		if now := settings(t); now != before {
 			t.Errorf("the host's settings were\n%s\nand are\n%s", before, now)
 		}
-		if mask := onlyChildMask(t, other.Process.Pid); mask == every || strings.Contains(mask, "1") {
-			t.Errorf("a process of the node may run on the CPUs %s", mask)
+		own := c.polls(t)
+		if mask := onlyChildMask(t, other.Process.Pid); mask == every || strings.Contains(mask, own) {
+			t.Errorf("a process of the node may run on the CPUs %s, and the pod has %s", mask, own)
 		}
-		c.polls(t)
-		c.explains("alone", "isolation isolated: other programs of the node and movable kernel threads keep off its CPU 1")
+		c.explains("alone", "isolation isolated: other programs of the node and movable kernel threads keep off its CPU ")
 		c.explains("alone", "rx busy_poll of net1")
 	})
 	t.Run("WhatCannotBeHadIsRefused", func(t *testing.T) {
@@ -98,14 +99,14 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 		c.asBefore(t, before, every, other.Process.Pid)
 	})
 	t.Run("ItGoesWithThePod", func(t *testing.T) {
-		c.kubectl("annotate", "pod", "alone", "nines.dev/isolation=isolated", "nines.dev/rx=awake")
+		c.kubectl("annotate", "pod", "alone", "nines.dev/isolation=isolated", "nines.dev/rx=threaded")
 		eventually(t, "the pod is isolated again", func(context.Context) error {
 			if mask := onlyChildMask(t, other.Process.Pid); mask == every {
 				return errNotYet
 			}
 			return nil
 		})
-		c.explains("alone", "rx awake")
+		c.explains("alone", "rx threaded of net1")
 		c.killPrograms("agent")
 		c.gone("alone")
 		c.asBefore(t, before, every, other.Process.Pid)
@@ -169,31 +170,38 @@ func (c *cluster) poller(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/root/run/nines/kbp/pod-%s/session.json", c.nodePID("n1"), pod.UID))
+	text, err := os.ReadFile(c.fileOf("n1", fmt.Sprintf("run/nines/kbp/pod-%s/session.json", pod.UID)))
 	if err != nil || json.Unmarshal(text, &session) != nil || !session.Done {
 		return 0
 	}
 	return session.Running.Poller.PID
 }
 
-// polls checks that the pod's port is polled on the pod's CPU, and that packets pass.
-func (c *cluster) polls(t *testing.T) {
+// fileOf is where the host has a file of a node.
+func (c *cluster) fileOf(node, path string) string {
+	return filepath.Join("/proc", fmt.Sprint(c.nodePID(node)), "root", path)
+}
+
+// polls checks that the pod's port is polled on a CPU of the pod's, which it returns, and that packets pass.
+func (c *cluster) polls(t *testing.T) (own string) {
 	t.Helper()
 	eventually(t, "the pod's port is polled", func(context.Context) error {
 		pid := c.poller(t)
 		if pid == 0 {
 			return errNotYet
 		}
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/root/proc/%d/status", c.nodePID("n1"), pid)) // none of one that has ended
-		status := string(text)
-		if !strings.Contains(status, "nines-poller") || !strings.Contains(status, "Cpus_allowed_list:\t1\n") {
-			return fmt.Errorf("%w: %s", errNotYet, status)
+		text, _ := os.ReadFile(c.fileOf("n1", fmt.Sprintf("proc/%d/status", pid))) // none of one that has ended
+		_, rest, _ := strings.Cut(string(text), "Cpus_allowed_list:\t")
+		own, _, _ = strings.Cut(rest, "\n")
+		if _, err := strconv.Atoi(own); err != nil || !strings.Contains(string(text), "nines-poller") {
+			return fmt.Errorf("%w: %s", errNotYet, text)
 		}
 		return nil
 	})
 	if out := c.inNode("n1", true, "ping", "-c", "3", "-i", "0.2", "-W", "5", c.address("alone", "net1")); !strings.Contains(out, " 0% packet loss") {
 		t.Errorf("ping: %s", out)
 	}
+	return own
 }
 
 // asBefore waits until nothing is left of what was done for pods.
@@ -208,7 +216,7 @@ func (c *cluster) asBefore(t *testing.T, before, mask string, other int) {
 		}
 		for _, folder := range []string{"apart", "kbp"} {
 			// A lock is left in the folder of sessions.
-			left, _ := filepath.Glob(fmt.Sprintf("/proc/%d/root/run/nines/%s/[a-z]*", c.nodePID("n1"), folder))
+			left, _ := filepath.Glob(c.fileOf("n1", filepath.Join("run/nines", folder, "[a-z]*")))
 			if len(left) > 0 {
 				return fmt.Errorf("%w: left is %q", errNotYet, left)
 			}

@@ -109,7 +109,7 @@ func (c *cluster) measuredOverTheOverlay() {
 	c.t.Helper()
 	c.kubectl("apply", "--server-side", "--force-conflicts", "--kustomize", repositoryFile("cluster/deploy/agent"))
 	c.kubectl("--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
-		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--tiers=","--idle","0","--interval","15s","--duration","1s","--rate","200"]}]`)
+		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--tiers=","--idle","0","--interval","5s","--duration","1s","--rate","200"]}]`)
 	c.figureOfTheWay("ovn")
 	c.kubectl("--namespace", "nines", "delete", "daemonset", "nines-agent")
 	c.kubectl("delete", "nodelatencies", "--all")

@@ -97,17 +97,15 @@ func Held(ledgerPath string) map[string]bool {
 	return held
 }
 
-// Before is what an entry's file held before the entry, and is to hold again: what was below it may have
-// been undone since.
-func Before(entry journal.Entry) string {
-	if entry.Target != "" {
-		for _, l := range load(entry.Target).Files[settingOf(entry.Step).key()] {
-			if l.Owner == entry.Token {
-				return l.Old
-			}
+// Before is what the file of an entry with a ledger held before the entry, and is to hold again. It is not
+// what the entry says if something below it was undone since. It is false once the entry itself was.
+func Before(entry journal.Entry) (string, bool) {
+	for _, l := range load(entry.Target).Files[settingOf(entry.Step).key()] {
+		if l.Owner == entry.Token {
+			return l.Old, true
 		}
 	}
-	return entry.Old
+	return "", false
 }
 
 // Covering names who has set an entry's file since and still holds it; empty if there is

@@ -136,20 +136,20 @@ func (a Apart) keepThreads(ctx context.Context, taken tasks.Set, note func(strin
 	account := filepath.Join(a.threads().Path(), AccountFile)
 	retake := func() error { return tasks.Retake(account, taken, a.Include, note) }
 	if held == nil {
-		if held, err = folder.Begin(a.threads()); err == nil {
-			err = recordThreads(held.Journal, account, retake)
+		if held, err = folder.Begin(a.threads()); err != nil {
+			return tasks.Cleared{}, err
 		}
-	} else {
+	}
+	if recorded(held.Journal) {
 		err = retake()
+	} else {
+		err = recordThreads(held.Journal, account, retake)
 	}
 	var cleared tasks.Cleared
 	if err == nil {
 		cleared, err = tasks.Clear(account, true)
 	}
-	if held != nil {
-		err = errors.Join(err, held.Close())
-	}
-	return cleared, err
+	return cleared, errors.Join(err, held.Close())
 }
 
 // keepSettings makes the settings for the CPUs, if they are not in force, and undoes those before.
@@ -184,6 +184,7 @@ func (a Apart) keepSettings(ctx context.Context, off, housekeeping tasks.Set, no
 			continue
 		}
 		if err == nil {
+			a.spoil(number)
 			err = held.Undo(ctx, note)
 		}
 		if err != nil {
@@ -191,6 +192,14 @@ func (a Apart) keepSettings(ctx context.Context, off, housekeeping tasks.Set, no
 		}
 	}
 	return s, nil
+}
+
+// spoil has nobody take settings for whole whose undo is killed. Without room on the disk they may be.
+func (a Apart) spoil(number int) {
+	if record, err := a.record(number); err == nil && record.Done {
+		record.Done = false
+		_ = replace.JSON(filepath.Join(a.settings(number).Path(), apartRecord), record, 0o600)
+	}
 }
 
 // begin makes settings in a folder of their own.
@@ -251,8 +260,11 @@ func (a Apart) originals(numbers []int) map[string]string {
 			continue
 		}
 		for _, e := range j.Entries() {
-			if _, known := was[e.Path]; e.Kind == setting.Kind && !known {
-				was[e.Path] = setting.Before(e)
+			if _, known := was[e.Path]; e.Kind != setting.Kind || known {
+				continue
+			}
+			if old, held := setting.Before(e); held {
+				was[e.Path] = old
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func newApartHost(t *testing.T) apartHost {
 	})
 	pid, state := cmd.Process.Pid, t.TempDir()
 	return apartHost{t: t, pid: pid, apart: Apart{
-		Root: state, Ledger: filepath.Join(state, "settings.json"),
+		Root: state, Ledger: filepath.Join(t.TempDir(), "settings.json"), // whose lock a killed process leaves
 		Include: func(of tasks.Thread) bool { return of.Process == pid },
 		Host: machine(t, map[string]string{
 			"sys/devices/virtual/workqueue/cpumask": "f",
@@ -60,6 +60,22 @@ func (h apartHost) files() string {
 		words = append(words, strings.TrimSpace(string(text)))
 	}
 	return strings.Join(words, " ")
+}
+
+// mask is the CPUs that the process may use.
+func (h apartHost) mask() tasks.Set {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(h.pid), "status"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "Cpus_allowed_list:\t")
+	list, _, _ = strings.Cut(list, "\n")
+	cpus, err := tasks.ParseSet(list)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return cpus
 }
 
 func (h apartHost) keep(kept Kept, want string) {
@@ -134,26 +150,13 @@ func TestKeepingApartGoesOnAfterAKill(t *testing.T) {
 // TestOtherTasksKeepOff has a real process on real CPUs.
 func TestOtherTasksKeepOff(t *testing.T) {
 	h := newApartHost(t)
-	mask := func() string {
-		t.Helper()
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(h.pid), "status"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, list, _ := strings.Cut(string(text), "Cpus_allowed_list:\t")
-		list, _, _ = strings.Cut(list, "\n")
-		return list
-	}
-	whole, err := tasks.ParseSet(mask())
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := h.mask()
 	labtest.Require(t, "two CPUs", len(whole) > 1)
 	last := whole[len(whole)-1:]
 	if _, err := h.apart.Keep(t.Context(), Kept{Tasks: last}, whole[:1], func(note string) { t.Error(note) }); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := mask(), whole.Minus(last).String(); got != want {
+	if got, want := h.mask(), whole.Minus(last); !got.Equal(want) {
 		t.Errorf("it may use %s, not %s", got, want)
 	}
 	// Who has the CPU for himself is not in the account, and stays.
@@ -164,8 +167,8 @@ func TestOtherTasksKeepOff(t *testing.T) {
 	if _, err := h.apart.Keep(t.Context(), Kept{}, nil, func(note string) { t.Error(note) }); err != nil {
 		t.Fatal(err)
 	}
-	if mask() != whole.String() {
-		t.Errorf("at the end it may use %s", mask())
+	if !h.mask().Equal(whole) {
+		t.Errorf("at the end it may use %s", h.mask())
 	}
 	h.nothingLeft()
 }

@@ -12,5 +12,8 @@
 // for the affinity of threads. State says what was in force, and docs/isolation.md what each part
 // does and costs.
 //
+// Apart does the part of it that is not a lab's: it keeps other work off CPUs that programs have which nines did
+// not start, such as the pods of a Kubernetes node.
+//
 // Needs root.
 package isolate

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"nines.dev/nines/host/tune"
@@ -105,13 +106,11 @@ func keepOff(ctx context.Context, j *journal.Journal, ledger string, away Away) 
 }
 
 // prepared is true if the journal has the record of threads, the first step of Prepare.
-func (l *Lab) prepared() bool {
-	for _, entry := range l.Journal.Entries() {
-		if entry.Kind == KindThreads {
-			return true
-		}
-	}
-	return false
+func (l *Lab) prepared() bool { return recorded(l.Journal) }
+
+// recorded is true if a journal has the record of threads.
+func recorded(j *journal.Journal) bool {
+	return slices.ContainsFunc(j.Entries(), func(e journal.Entry) bool { return e.Kind == KindThreads })
 }
 
 // offLimits are the CPUs that interrupts and kernel threads must not use.

@@ -46,6 +46,8 @@ func (s *Service) receive(ctx context.Context, found []Found, decisions []Decisi
 			s.told.refuse(pod, aboutReceive, d.ReceiveRefused)
 		case d.Receive == "" || d.Receive == spec.ReceiveInterrupt:
 			s.told.end(pod, aboutReceive)
+		case d.Receive == spec.ReceiveAwake && !hostThreads():
+			s.told.refuse(pod, aboutReceive, fmt.Sprintf("%s %s: the node shares its CPUs with the machine that it is on, which decides how they idle: give another", ReceiveKey, d.Receive))
 		default:
 			failures = append(failures, s.receiveBy(ctx, pod, d))
 		}
