@@ -253,13 +253,6 @@ func loadUplink(uplink, device int, uplinkMAC net.HardwareAddr, nodes []net.Hard
 	return objects, nil
 }
 
-// addressKey is a MAC address as the programs have it: its bytes in memory order, then zero.
-func addressKey(mac net.HardwareAddr) [8]byte {
-	var key [8]byte
-	copy(key[:], mac)
-	return key
-}
-
 func missingHooks(reason string, err error) error {
 	return &exit.MissingError{
 		Capability: "management: {mode: shared}", Reason: reason, Err: err,
