@@ -98,6 +98,7 @@ traffic: {from: "a:tx", to: "a:rx", rate_pps: 1000, backend: raw, warmup: 20ms, 
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
+	planOf(h.t, text) // which takes the lab's name from tests of other processes
 	return path
 }
 

@@ -191,7 +191,7 @@ quickstart() {
 as_root() {
 	local package=$1 names=$2 out
 	inside "hack/go test -c -o build/as-root.test ./$package"
-	out=$(inside "cd $package && sudo env TMPDIR=/media NINES_REQUIRE=all NINES_LIBEXEC=\$HOME/nines/bin \
+	out=$(inside "cd $package && sudo env TMPDIR=/media NINES_PART=fresh NINES_REQUIRE=all NINES_LIBEXEC=\$HOME/nines/bin \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ../build/as-root.test -test.v -test.run '$names'" 2>&1) ||
 		{ echo "$out"; return 1; }
 	if grep -E -- '--- SKIP' <<<"$out" || ! grep -q -- '--- PASS' <<<"$out"; then
