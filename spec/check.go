@@ -61,6 +61,9 @@ func fillIn(e *Experiment, root *node) {
 		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
+		if n.Rootfs != nil && n.Image != "" {
+			n.Rootfs.Kind = "" // the files are the image's; where this is written, a kind would be refused
+		}
 		if n.Runtime.Descriptor().Takes("driver") {
 			n.Driver, n.Init = cmp.Or(n.Driver, DriverRunc), cmp.Or(n.Init, InitOfImage)
 		}
