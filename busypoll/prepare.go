@@ -184,6 +184,14 @@ func (s Site) placeThreads(r Request, run *Running, i int, d device, before map[
 		run.step("place the threads of %s on CPUs %s", d.name, cpuList(r.CPUs))
 		return nil
 	}
+	if r.Scheduling == nil && len(r.CPUs) == 0 {
+		// They stay as the kernel made them, and need not be found: it does not tell a namespace of process
+		// IDs those of its threads.
+		if err := s.list(run); !errors.Is(err, napi.ErrNoFamily) && !errors.Is(err, napi.ErrNoNAPIGet) {
+			return err
+		}
+		return nil
+	}
 	threads, err := s.threadsOf(&run.Interfaces[i], before)
 	if err != nil {
 		return err
@@ -229,9 +237,6 @@ func (s Site) threadsOf(run *Interface, before map[int]string) (tids []int, err 
 }
 
 func (s Site) place(r Request, run *Running, i int, d device, tid int) error {
-	if r.Scheduling == nil && len(r.CPUs) == 0 {
-		return nil
-	}
 	now, err := napi.PlacementOf(tid)
 	if err != nil {
 		return err
