@@ -60,9 +60,15 @@ func TestAProgramThatEndsIsStartedAgain(t *testing.T) {
 	if s.Programs[0].Ended != "exit status 7" {
 		t.Errorf("it ended with %q", s.Programs[0].Ended)
 	}
-	text, err := os.ReadFile(Log(folder, "weak"))
-	if err != nil || strings.Count(string(text), "said") != 2 {
-		t.Errorf("its log: %q, %v", text, err)
+	// A program has a process ID before it has said anything.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(Log(folder, "weak"))
+		if err == nil && strings.Count(string(text), "said") == 2 {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("its log: %q, %v", text, err)
+		}
 	}
 	stop(t, s)
 }
