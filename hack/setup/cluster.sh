@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nines/cluster
-keep=5 # of each sort: a checkout may go back and forth
+keep=10 # of each sort: several checkouts may be under way, and what one uses is not to go
 # Minutes of compiling give way to what else runs: labs carry packets beside it in make test.
 go=(nice -n 10 "$root/hack/go")
 
