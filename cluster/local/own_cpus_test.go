@@ -45,6 +45,13 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 	for _, words := range []string{"link add br0 type bridge", "address add 10.66.0.1/24 dev br0", "link set br0 up"} {
 		c.inNode("n1", true, append([]string{"ip"}, strings.Fields(words)...)...)
 	}
+	// The kubelet takes a minute to try a claim again whose driver is not there yet.
+	eventually(t, "n1 offers its ports", func(context.Context) error {
+		if slices := c.kubectl("get", "resourceslices", "-o", "yaml"); !strings.Contains(slices, "bridge-br0-2") || !strings.Contains(slices, "macvlan-eth0-2") {
+			return fmt.Errorf("%w: %s", errNotYet, slices)
+		}
+		return nil
+	})
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/own-cpus.yaml"))
 	// One process of the node's that is in no pod.
 	other := exec.Command("nsenter", "--target", fmt.Sprint(c.nodePID("n1")), "--mount", "--pid", "--cgroup", "--", "sleep", "100000")
