@@ -14,6 +14,8 @@ import (
 	"time"
 
 	resource "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/host"
@@ -141,4 +143,50 @@ func TestWhatAnotherDriverOffersIsLeftOut(t *testing.T) {
 			t.Errorf("%s offers %v, and we still offer %s", one.slice.Spec.Driver, offered, got)
 		}
 	}
+}
+
+// TestWhatAnotherDriverBeginsToOfferIsTakenBack, and offered again when that is gone.
+func TestWhatAnotherDriverBeginsToOfferIsTakenBack(t *testing.T) {
+	inv, err := inventory(t, onCards, "n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kube := fake.NewClientset()
+	s := &Service{Driver: &Driver{Node: "n1"}, Kube: kube, node: withCards()}
+	lister, changed, err := s.watchOthers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.others = lister
+	slice := func(driver string) *resource.ResourceSlice {
+		node := "n1"
+		return &resource.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: driver}, Spec: resource.ResourceSliceSpec{
+			Driver: driver, NodeName: &node,
+			Devices: []resource.Device{{Name: "it", Attributes: map[resource.QualifiedName]resource.DeviceAttribute{"dra.net/ifName": text("eth1")}}},
+		}}
+	}
+	await := func(ports int) {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(time.Minute):
+			t.Fatal("nobody tells of the change")
+		}
+		if rest, err := s.without(inv); err != nil || len(rest.Ports) != ports {
+			t.Errorf("the node offers %v, %v", rest.Ports, err)
+		}
+	}
+	objects := kube.ResourceV1().ResourceSlices()
+	// Our own tell nothing new: the next to be told of is dranet's.
+	if _, err := objects.Create(t.Context(), slice(DriverName), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := objects.Create(t.Context(), slice("dra.net"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(2)
+	if err := objects.Delete(t.Context(), "dra.net", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(4)
 }
