@@ -41,6 +41,7 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 	for _, set := range []string{"nines-agent", "nines-ports"} {
 		c.kubectl("--namespace", "nines", "patch", "daemonset", set, "--type=json", "--patch",
 			`[{"op":"replace","path":"/spec/template/spec/containers/0/resources","value":{}}]`)
+		c.kubectl("--namespace", "nines", "rollout", "status", "daemonset/"+set, "--timeout=180s")
 	}
 	for _, words := range []string{"link add br0 type bridge", "address add 10.66.0.1/24 dev br0", "link set br0 up"} {
 		c.inNode("n1", true, append([]string{"ip"}, strings.Fields(words)...)...)
