@@ -209,7 +209,7 @@ images() {
 # A whole Debian by one of distrobuilder's definition files, from the mirror.
 whole_image() {
 	inside 'sudo hack/setup/apt.sh debootstrap'
-	inside "cp -r examples/images ../made && sed -i 's#http://deb.debian.org/debian#$(site Debian)#' ../made/distrobuilder/debian.yaml"
+	inside "cp -r examples/images ../made && sed -i 's#^  downloader:#  url: $(site Debian)\n&#' ../made/distrobuilder/debian.yaml"
 	inside 'sudo bin/nines image build ../made/distrobuilder.yaml && sudo bin/nines image rm debian'
 }
 
