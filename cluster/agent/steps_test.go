@@ -53,6 +53,7 @@ const labelVeth = "tier.nines.dev/veth"
 // measures, says what is true, and nothing of a trial stays on the host.
 func TestAnAgentKilledAtEachStep(t *testing.T) {
 	labtest.Root(t)
+	labtest.Named(t, "agent") // the name of what an agent runs
 	a := newRunning(t)
 	a.start()
 	a.tells(time.Now())

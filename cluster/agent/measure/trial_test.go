@@ -16,6 +16,7 @@ import (
 func TestATrialOfEachTier(t *testing.T) {
 	labtest.Root(t)
 	labtest.Hugepages(t)
+	labtest.Named(t, "agent") // the name of what an agent runs
 	program, err := node.Program("nines")
 	labtest.Require(t, "nines (make build)", err == nil)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
