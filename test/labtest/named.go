@@ -11,7 +11,7 @@ import (
 
 // namePatience is longer than any test has a lab. It ends, as who has the name may wait for what the test
 // has that asks for it: the hugepages, or not to be alone.
-const namePatience = 5 * time.Minute
+const namePatience = 15 * time.Minute
 
 // labs are the names of labs that this process has taken.
 var labs struct {
