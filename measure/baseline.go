@@ -69,9 +69,11 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 }
 
 // baselineOfPod is baselineOf for a generator on a cluster: a pod like the generator's, alone on its link,
-// sends to its own address, which no packet leaves.
+// sends to its own address, which no packet leaves. That is the one on the cluster's network, which every pod
+// has, also where the generator sends by a port that it claims.
 func baselineOfPod(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
-	name, end := p.Traffic.From.Node, run.Traffic.From
+	name := p.Traffic.From.Node
+	end := name + ":" + spec.PodInterface
 	stream := baselineStream(run)
 	stream.From, stream.To = end, end
 	asked := run.Topology.Nodes[name]

@@ -105,6 +105,9 @@ func (c ovsConfig) start() []string {
 	if c.DPDK != nil {
 		settings = append(settings, "other_config:dpdk-init=true",
 			"other_config:dpdk-extra="+quoteOVS(strings.Join(ovsEAL(*c.DPDK, c.HousekeepingCPU), " ")))
+		if c.ownBuffers() {
+			settings = append(settings, "other_config:per-port-memory=true")
+		}
 	}
 	if len(settings) == 0 {
 		return arguments
@@ -179,9 +182,32 @@ const ovsMinBuffers = 16384
 // and some hundred bytes of descriptors (struct dp_packet); rings and tables take a
 // dozen MiB besides. Measured: 64 MiB suffice for an MTU of 1500, 48 do not.
 func ovsLeastMemory(mtu int) int64 {
-	const ethernet, headroom, descriptors, others = 18, 128, 768, 12 << 20
+	return ovsMinBuffers*ovsBufferBytes(mtu) + ovsOtherBytes
+}
+
+const ovsOtherBytes = 12 << 20
+
+func ovsBufferBytes(mtu int) int64 {
+	const ethernet, headroom, descriptors = 18, 128, 768
 	data := (int64(mtu)+ethernet+headroom+1023)/1024*1024 + headroom
-	return ovsMinBuffers*(data+descriptors) + others
+	return data + descriptors
+}
+
+// ownBuffers is true where the memory is enough for each guest to have buffers of its own, which Open vSwitch
+// counts by the port's queues (dpdk_calculate_mbufs in lib/netdev-dpdk.c). Those that ports share are 262,144:
+// it asks for half as many, again and again, while DPDK says that the memory is not enough. But where the last
+// piece of memory has no room for a single buffer, DPDK says ENOBUFS, and the guest stays without.
+func (c ovsConfig) ownBuffers() bool {
+	const queueBuffers, burst = 2048, 32
+	guests := int64(0)
+	for _, p := range c.Ports {
+		if p.Socket != "" {
+			guests++
+		}
+	}
+	queues := int64(1 + len(c.PollCPUs) + 2) // received by; sent by the poll-mode threads, the main one, one more
+	each := (ovsMinBuffers + queues*queueBuffers + burst) * ovsBufferBytes(c.MTU)
+	return guests > 0 && guests*each+ovsOtherBytes <= c.DPDK.MemoryBytes
 }
 
 // quoteOVS writes a string as ovs-vsctl's values take it, in which spaces, commas and

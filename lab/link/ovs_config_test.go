@@ -22,6 +22,13 @@ func TestOVSIsToldBeforeItStarts(t *testing.T) {
 		"DPDK with hugepages": {ovsConfig{DPDK: huge, PollCPUs: []int{1}},
 			`--no-wait init -- set Open_vSwitch . other_config:pmd-cpu-mask=0x2 other_config:dpdk-init=true ` +
 				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --in-memory --single-file-segments --socket-mem=0,256 --no-pci --socket-limit=0,256 -l 0"`},
+		"DPDK with memory for each guest": {ovsConfig{DPDK: huge, MTU: 1500, PollCPUs: []int{1}, Ports: []ovsPort{{Socket: "a"}, {Socket: "b"}}},
+			`--no-wait init -- set Open_vSwitch . other_config:pmd-cpu-mask=0x2 other_config:dpdk-init=true ` +
+				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --in-memory --single-file-segments --socket-mem=0,256 --no-pci --socket-limit=0,256 -l 0" ` +
+				`other_config:per-port-memory=true`},
+		"DPDK without memory for each guest's long frames": {ovsConfig{DPDK: huge, MTU: 9000, PollCPUs: []int{1}, Ports: []ovsPort{{Socket: "a"}, {Socket: "b"}}},
+			`--no-wait init -- set Open_vSwitch . other_config:pmd-cpu-mask=0x2 other_config:dpdk-init=true ` +
+				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --in-memory --single-file-segments --socket-mem=0,256 --no-pci --socket-limit=0,256 -l 0"`},
 		"DPDK without": {ovsConfig{DPDK: small, PollCPUs: []int{1}, HousekeepingCPU: 3},
 			`--no-wait init -- set Open_vSwitch . other_config:pmd-cpu-mask=0x2 other_config:dpdk-init=true ` +
 				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --no-shconf --no-huge -m64 --no-pci --legacy-mem -l 3"`},

@@ -12,9 +12,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// guestsPatience bounds the wait for guests; Open vSwitch retries an absent one once a second, and on a host with
-// ten times its cores has been seen to take more than 20 s.
-const guestsPatience = time.Minute
+// guestsPatience bounds the wait for guests; Open vSwitch retries an absent one once a second.
+const guestsPatience = 20 * time.Second
 
 // awaitGuests returns when Open vSwitch forwards for all its guests, whose engines have opened
 // their ports by now. Open vSwitch does this in its main thread, which gets less CPU time once the
