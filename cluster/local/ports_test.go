@@ -79,10 +79,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("one", "other", "late")
 		c.beside(t)
 	})
-	t.Run("Killed", func(t *testing.T) {
-		c.roundOfPods(t, "k", 12)
-		c.whole(t)
-	})
+	c.whole(t)
 	c.gone("with-interface", "sender", "receiver", "left", "right")
 	c.kubectl("delete", "resourceclaim", "memory")
 	for _, node := range []string{"n1", "n2"} {
