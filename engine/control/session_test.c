@@ -157,11 +157,16 @@ static void test_a_loop_counts_every_packet(void **state)
 	struct fixture *f = *state;
 	expect(f, LOOP, "open", true);
 	expect(f, LOOP, "open", false);
-	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
+	json_t *o = NULL;
+	/* If the host takes the core away for as long as the trial lasts, nothing is sent. */
+	for (int i = 0; i < 20 && (!o || number(o, "tx_packets") < 10); i++) {
+		json_decref(o);
+		o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
 			     "\"rate_pps\":50000,\"warmup_ns\":10000000,\"duration_ns\":100000000,"
 			     "\"drain_ns\":1000000000,\"outliers\":10}");
+	}
 	assert_int_equal(number(o, "intended_packets"), 5000);
-	/* If the host takes the core away for long, the end of the trial is cut off. */
+	/* If it takes it away for a part of that, the end of the trial is cut off. */
 	assert_true(number(o, "tx_packets") <= 5000);
 	assert_int_equal(number(o, "tx_packets"), number(o, "rx_packets"));
 	assert_int_equal(number(o, "duplicate_packets"), 0);
