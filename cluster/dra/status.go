@@ -2,6 +2,7 @@ package dra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []po
 			return err
 		}
 		if claim.UID != types.UID(held[0].Holder) {
-			return fmt.Errorf("it was made anew")
+			return errors.New("it was made anew")
 		}
 		claim.Status.Devices = slices.DeleteFunc(claim.Status.Devices, func(d resource.AllocatedDeviceStatus) bool {
 			return d.Driver == DriverName && d.Pool == node

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestANameIsOneProcesss: a test of another process waits until the one that has the name has ended, and a
+// TestANameIsOfOneProcess: a test of another process waits until the one that has the name has ended, and a
 // subtest of the same process does not.
-func TestANameIsOneProcesss(t *testing.T) {
+func TestANameIsOfOneProcess(t *testing.T) {
 	Require(t, "root", os.Geteuid() == 0)
 	t.Setenv("TMPDIR", t.TempDir()) // locks of their own
 	ended := make(chan error, 1)
