@@ -102,8 +102,12 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 {
 	struct trial *t = turn->t;
 	uint64_t until = idle_until(turn, now);
-	if (turn->wait == PORT_SPIN || until <= now)
+	if (turn->wait == PORT_SPIN)
 		return;
+	if (until <= now) {
+		sleeper_stay_awake(&turn->sleeper);
+		return;
+	}
 	struct port *full = t->sender.held_count ? t->config.tx : NULL;
 	/* One that polls does so for a fixed time, so it is not used if a packet is due before that
 	 * ends. */

@@ -101,6 +101,15 @@ static void set_timer(struct sleeper *sleeper, uint64_t now_ns, uint64_t until_n
 	sleeper->timer_ns = until_ns;
 }
 
+void sleeper_stay_awake(struct sleeper *sleeper)
+{
+	static const struct itimerspec never;
+	if (sleeper->timer_ns == 0)
+		return;
+	timerfd_settime(sleeper->timer_fd, 0, &never, NULL);
+	sleeper->timer_ns = 0;
+}
+
 static int sleep_by_timer(struct sleeper *sleeper, uint64_t timeout_ns)
 {
 	struct epoll_event events[EVENTS_MAX];

@@ -5,7 +5,8 @@
  * The timeout of ppoll or epoll_pwait is a timer that the call sets and a packet cancels, and the
  * CPU's own timer is set anew before the thread runs. In a virtual machine that goes through the
  * hypervisor: half of a round trip took 28 instead of 24 us. The timerfd is set once for each time,
- * and stays set when a packet comes before.
+ * and stays set when a packet comes before. It is taken back only while the thread waits awake for
+ * its next packet, so that the interrupt does not come while that is sent.
  *
  * If a thread should poll before it sleeps (PORT_BUSY_POLL), and its socket knows the NAPI instance
  * that its packets come through, the sleep is an epoll_wait that polls that instance first
@@ -48,6 +49,10 @@ static inline bool sleeper_polls(const struct sleeper *sleeper)
 {
 	return sleeper->polled;
 }
+
+/* Takes a timer back that would still ring. A thread calls it if it stays awake until it sends: the
+ * timer of its last sleep was set for that very moment. */
+void sleeper_stay_awake(struct sleeper *sleeper);
 
 /* Like thread_sleep, but does not wait for room to send. A timed or polling one needs a timeout. */
 int sleeper_sleep(struct sleeper *sleeper, uint64_t timeout_ns);

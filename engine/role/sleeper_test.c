@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -117,6 +118,22 @@ static void test_a_packet_counts_more_than_the_time(void **state)
 	slept(sleeper, 1 * MS, 1);
 }
 
+/* What a thread that stays awake is spared: it never sees the timer itself. */
+static void test_a_timer_is_taken_back(void **state)
+{
+	struct sleeper *sleeper = *state;
+	struct itimerspec left;
+	arrive(packet_fd);
+	slept(sleeper, HOUR_NS, 1);
+	take(packet_fd);
+	sleeper_stay_awake(sleeper);
+	assert_int_equal(timerfd_gettime(sleeper->timer_fd, &left), 0);
+	assert_int_equal(left.it_value.tv_sec, 0);
+	assert_int_equal(left.it_value.tv_nsec, 0);
+	sleeper_stay_awake(sleeper); /* again, with none */
+	assert_true(slept(sleeper, 5 * MS, 0) >= 5 * MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +145,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_later_timer_delays_no_sleep, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_packet_counts_more_than_the_time, begin,
 						end),
+		cmocka_unit_test_setup_teardown(test_a_timer_is_taken_back, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
