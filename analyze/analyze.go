@@ -63,10 +63,10 @@ type Analysis struct {
 // together.
 func Analyze(ctx context.Context, o Options) (*Analysis, error) {
 	if o.Trim < 0 || o.Trim > maxOffset || o.Trim%time.Millisecond != 0 {
-		return nil, exit.Wrongf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)
+		return nil, exit.Wrongf("a trim of %v: use whole milliseconds, as in the files' names", o.Trim)
 	}
 	if o.Offset > maxOffset || o.Offset < -maxOffset {
-		return nil, exit.Wrongf("an offset of %v: no clocks are that far apart", o.Offset)
+		return nil, exit.Wrongf("an offset of %v: no two clocks are that far apart", o.Offset)
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
@@ -187,10 +187,10 @@ func (a *Analysis) open() error {
 		}
 	}
 	if ids > 0 && o.Key != MoonSniff {
-		return exit.Wrongf("an .mscap file has ids only, which the key %q does not read; leave --key away, or use --key moonsniff", o.Key)
+		return exit.Wrongf("an .mscap file has ids only, which the key %q does not read; remove --key, or use --key moonsniff", o.Key)
 	}
 	if o.MaskTTL && o.Key != Content {
-		return exit.Wrongf("the key %q has no TTL in it to mask; --mask-ttl goes with --key content", o.Key)
+		return exit.Wrongf("the key %q has no TTL in it to mask; --mask-ttl requires --key content", o.Key)
 	}
 	a.extract = &extractor{key: o.Key, maskTTL: o.MaskTTL, hash: newHasher()}
 	return nil
@@ -294,7 +294,7 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("read %s again: %w; has it changed meanwhile?", a.Options.Pre, err)
+			return fmt.Errorf("read %s again: %w; check whether it has changed", a.Options.Pre, err)
 		}
 		for len(wanted) > 0 && wanted[0].number-at < uint32(n) {
 			p := &batch[wanted[0].number-at]

@@ -47,7 +47,7 @@ type Evaluation struct {
 	// Latency has no empty buckets.
 	Latency []Bucket
 	// Percentiles are the PublishedPercentiles of all pairs; nil without a pair. Those of the first
-	// arrivals alone differ where packets arrived again.
+	// arrivals alone differ where packets arrived more than once.
 	Percentiles       []int64
 	Worst             []Worst
 	PreRate, PostRate []Second

@@ -37,7 +37,7 @@ func ParseKey(name string) (Key, error) {
 		}
 		names = append(names, string(k))
 	}
-	return "", fmt.Errorf("there is no key %q; there are %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown key %q; allowed: %s", name, strings.Join(names, ", "))
 }
 
 // wraps tells whether a key repeats after a while, because its id has 32 bits.

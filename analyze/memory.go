@@ -32,7 +32,7 @@ func (a *allowance) take(path string, packets int) error {
 	if a.available == 0 || a.packets.Add(-int64(packets)) >= 0 {
 		return nil
 	}
-	return exit.Lacksf("%s: the two captures need more memory than this host has to spare (%d MB were free, and a packet takes %d bytes); cut them with editcap -A and -B, and evaluate the parts, or evaluate them on a larger host",
+	return exit.Lacksf("%s: the two captures need more memory than this host has free (%d MB were free, and a packet takes %d bytes); cut them with editcap -A and -B, and evaluate the parts, or evaluate them on a larger host",
 		path, a.available>>20, packetBytes)
 }
 

@@ -36,12 +36,12 @@ func (a *Analysis) noPair() error {
 		}
 		return exit.Wrongf("no packet of %s has a key of kind %q; choose another one with --key.%s", which, o.Key, a.show())
 	case c.PostAmbiguous > 0 && c.PostAmbiguous+c.PostUnknown == keyedPost:
-		return exit.Wrongf("each key of %s that %s has too comes more than once in it, so that no packet can be told from others (%s ambiguous packets); choose another key with --key.%s",
+		return exit.Wrongf("each key of %s that %s has too occurs more than once in it, so that its packets cannot be distinguished (%s ambiguous packets); choose another key with --key.%s",
 			o.Pre, o.Post, terminal.Grouped(c.PreAmbiguous), a.show())
 	case c.Early+c.Late == 0:
-		remedy := "are they of the same run?"
+		remedy := "check that they are from the same run"
 		if o.Key == Content && !o.MaskTTL {
-			remedy += " If the packets pass a router, use --mask-ttl; if something changes them, use --key flow, nines or moonsniff, whichever id they carry."
+			remedy += " If the packets pass a router, use --mask-ttl; if they change on the way, use --key flow, nines or moonsniff, depending on the id that they carry."
 		}
 		return exit.Wrongf("%s and %s have no packet in common; %s%s", o.Pre, o.Post, remedy, a.show())
 	}
@@ -61,10 +61,10 @@ func (a *Analysis) clocksApart() string {
 	case least == 0 && most == 0:
 		return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture", o.Pre, o.Post)
 	case c.Early >= c.Late && median > -windowNs:
-		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v (median; %v to %v): the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v or more moves POST's times; it has to be known from elsewhere",
+		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v (median; %v to %v): the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v or more moves POST's times; you must know it from elsewhere",
 			terminal.Grouped(c.Early), terminal.Grouped(c.Early+c.Late), o.Post, o.Pre, duration(-median), duration(-most), duration(-least), o.Post, o.Pre, duration(-least))
 	}
-	return fmt.Sprintf("the same packets are in %s %v later than in %s (median; %v to %v), further apart than the 5 s within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times by as much; what is then measured is relative to that",
+	return fmt.Sprintf("the same packets are in %s %v later than in %s (median; %v to %v), further apart than the 5 s within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times by as much; the measurement is then relative to that",
 		o.Post, duration(median), o.Pre, duration(least), duration(most), duration(-median))
 }
 

@@ -69,7 +69,7 @@ func ParseFiles(list string) (map[File]bool, error) {
 			known = known || string(f) == name
 		}
 		if !known {
-			return nil, fmt.Errorf("there is no file %q; there are %v", name, Files())
+			return nil, fmt.Errorf("unknown file %q; allowed: %v", name, Files())
 		}
 		chosen[File(name)] = true
 	}

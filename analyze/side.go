@@ -120,7 +120,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		p := &batch[i]
 		s.length.see(p.Length)
 		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
-			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; take it out, with editcap -A and -B, or capture again", s.path, s.count+i+1, p.TimeNs/1e9)
+			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, s.count+i+1, p.TimeNs/1e9)
 		}
 		times[i] = p.TimeNs + l.offsetNs
 		link := interfaces[p.Interface].LinkType

@@ -28,7 +28,7 @@ type Summary struct {
 	// Latency is exact. It is that of each packet's first arrival, as in the result folder.
 	Latency result.Percentiles `json:"latency_ns"`
 	// AllArrivals is the exact latency of all pairs, as in the published files; nil if no packet
-	// arrived again, which makes it the same.
+	// arrived more than once, which makes it the same.
 	AllArrivals *result.Percentiles `json:"latency_of_all_arrivals_ns,omitempty"`
 	// Clocks is what can be said of them. Nothing is corrected by it.
 	Clocks    clock.Estimate `json:"clocks"`

@@ -149,7 +149,7 @@ func TestEachLatencyIsOfOnePopulation(t *testing.T) {
 	}
 	defer a.Close()
 	if s := a.Summary(); s.AllArrivals != nil || s.Latency.Count != s.Counts.Pairs {
-		t.Errorf("nothing arrived again: %+v, %+v", s.AllArrivals, s.Latency)
+		t.Errorf("nothing arrived more than once: %+v, %+v", s.AllArrivals, s.Latency)
 	}
 }
 

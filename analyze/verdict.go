@@ -39,7 +39,7 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 			s.Path, terminal.Grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
 	}
 	say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), a.Post.Path, a.Pre.Path)
-	say(c.PreAmbiguous > 0, "%s packets of %s have a key that others have too, and are left out", terminal.Grouped(c.PreAmbiguous), a.Pre.Path)
+	say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out", terminal.Grouped(c.PreAmbiguous), a.Pre.Path)
 	say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
 	early := fmt.Sprintf("%s packets are earlier in %s than in %s, and count as lost: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), a.Post.Path, a.Pre.Path)
 	if c.Early > c.Pairs {
@@ -52,7 +52,7 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 		say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies include it", duration(over), 100*driftShare, duration(median))
 	}
 	for _, step := range a.Clocks.Steps {
-		say(true, "from %v on the least latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-a.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
+		say(true, "from %v on the minimum latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-a.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
 	}
 	if len(reasons) > 0 {
 		return result.Noisy, reasons
@@ -63,9 +63,9 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 // Notes say how the pair was evaluated, and what captures cannot show.
 func (a *Analysis) Notes() []string {
 	notes := []string{
-		fmt.Sprintf("a pair of captures, %s and %s; packets are told apart by the key %q", a.Pre.Path, a.Post.Path, a.Options.Key),
-		"latency is from the time in the first capture: when packets were meant to be sent is not known, so that what held up the sender is not in it",
-		"captures do not tell what the hosts did meanwhile: the verdict is of the captures alone",
+		fmt.Sprintf("a pair of captures, %s and %s; packets are identified by the key %q", a.Pre.Path, a.Post.Path, a.Options.Key),
+		"latency is from the time in the first capture: the intended send times are not known, so delays of the sender are not included",
+		"captures do not show what the hosts did meanwhile: the verdict covers only the captures",
 	}
 	for _, s := range []Source{a.Pre, a.Post} {
 		coarse := s.Info.Resolution
@@ -87,10 +87,10 @@ func (a *Analysis) Notes() []string {
 		notes = append(notes, fmt.Sprintf("arrivals in the first %v are left out", a.Options.Trim))
 	}
 	if a.Options.Offset != 0 {
-		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as asked for", a.Options.Offset, a.Post.Path))
+		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as requested", a.Options.Offset, a.Post.Path))
 	}
 	if n := a.Counts.Again; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s packets arrived again: latency is that of each packet's first arrival, and in the published files that of all arrivals", terminal.Grouped(n)))
+		notes = append(notes, fmt.Sprintf("%s packets arrived more than once: latency is that of each packet's first arrival, and in the published files that of all arrivals", terminal.Grouped(n)))
 	}
 	if n := a.Counts.PreUnkeyed; n > 0 {
 		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Pre.Path))
@@ -99,7 +99,7 @@ func (a *Analysis) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Post.Path))
 	}
 	if a.pre.flows.tooFew {
-		notes = append(notes, fmt.Sprintf("there are more than %d flows, which are not told apart", maxFlows))
+		notes = append(notes, fmt.Sprintf("there are more than %d flows, which are not distinguished", maxFlows))
 	}
 	return notes
 }

@@ -25,7 +25,7 @@ const firstIdleState = "/sys/devices/system/cpu/cpu%d/cpuidle/state0/name"
 // otherwise by a thread on each that spins at SCHED_IDLE.
 func (s Site) keepAwake(ctx context.Context, r Request, run *Running) error {
 	if len(r.CPUs) == 0 {
-		return errors.New("rx: awake needs the CPUs that are to be kept awake")
+		return errors.New("rx: awake needs the CPUs to keep awake")
 	}
 	run.note("%s never saves power while it is kept awake", cpusText(r.CPUs))
 	if pollsIdle(r.CPUs) {

@@ -44,7 +44,7 @@ func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, 
 		switch {
 		case wanted != "" && wanted != spec.PollAuto && wanted != m.name:
 		case lack.None() && wanted == m.name:
-			return m.name, m.title + ", as was asked for", nil
+			return m.name, m.title + ", as requested", nil
 		case lack.None():
 			return m.name, strings.Join(append([]string{m.title}, missing...), "; no "), nil
 		default:
@@ -52,7 +52,7 @@ func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, 
 		}
 	}
 	if len(missing) == 0 {
-		return "", "", fmt.Errorf("there is no mechanism %q; there are auto, netlink, livepatch, io_uring and epoll", wanted)
+		return "", "", fmt.Errorf("unknown mechanism %q; allowed: auto, netlink, livepatch, io_uring, epoll", wanted)
 	}
 	remedy := "use a kernel of 6.13 or later, or rx: threaded or awake"
 	if wanted != "" && wanted != spec.PollAuto {

@@ -28,7 +28,7 @@ func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices 
 	for _, d := range devices {
 		if d.peer == nil {
 			return &exit.MissingError{
-				Capability: "busy polling", Reason: "epoll polls only veth: the poller needs a packet from the other end first, and that of interface " + d.name + " is not on this host",
+				Capability: "busy polling", Reason: "epoll polls only veth: the poller needs a first packet from the other end, and the other end of interface " + d.name + " is not on this host",
 				Remedy: "use a kernel with a better mechanism (Linux 6.13, or the module of nines kbp module), or rx: threaded or awake",
 			}
 		}

@@ -44,7 +44,7 @@ func init() {
 func instanceIndex(text string) (int, error) {
 	index, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, fmt.Errorf("there is no NAPI instance %q", text)
+		return 0, fmt.Errorf("NAPI instance %q does not exist", text)
 	}
 	return index, nil
 }

@@ -75,12 +75,12 @@ func selectLinks(all []netlink.Link, names []string) (links []netlink.Link, err 
 	for _, name := range names {
 		at := slices.IndexFunc(all, func(l netlink.Link) bool { return l.Attrs().Name == name })
 		if at < 0 {
-			return nil, exit.Wrongf("there is no interface %q; there are %s", name, interfacesText(all))
+			return nil, exit.Wrongf("interface %q does not exist; the interfaces are %s", name, interfacesText(all))
 		}
 		link := all[at]
 		switch {
 		case isLoopback(link):
-			return nil, exit.Wrongf("interface %q is the loopback, which no NAPI instance receives for; name another: there are %s", name, interfacesText(all))
+			return nil, exit.Wrongf("interface %q is the loopback, which has no NAPI instance; name another: %s", name, interfacesText(all))
 		case !isUp(link):
 			return nil, exit.Wrongf("interface %q is down, and has no NAPI instance; set it up first (ip link set %s up)", name, name)
 		}
@@ -95,7 +95,7 @@ func selectLinks(all []netlink.Link, names []string) (links []netlink.Link, err 
 		}
 	}
 	if len(links) == 0 {
-		return nil, exit.Wrongf("the namespace has no interface that is up and could be polled; there are %s", interfacesText(all))
+		return nil, exit.Wrongf("the namespace has no interface that is up and can be polled; its interfaces: %s", interfacesText(all))
 	}
 	return links, nil
 }

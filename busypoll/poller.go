@@ -118,7 +118,7 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 		r.Scheduling = &spec.Scheduling{Policy: spec.SchedulingIdle}
 	}
 	if r.Adaptive {
-		run.note("the polling threads are the kernel's, which never sleep: adaptive does nothing")
+		run.note("the polling threads are the kernel's, which never sleep: adaptive has no effect")
 	}
 	for i, d := range devices {
 		for _, instance := range run.Interfaces[i].NAPIs {
@@ -140,7 +140,7 @@ func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, device
 		return err
 	}
 	if r.Shared {
-		run.note("the polling threads share their CPUs, so interrupts stay on: softirqs receive what comes while others have them")
+		run.note("the polling threads share their CPUs, so interrupts stay on: softirqs receive packets while other threads have the CPUs")
 	} else if err := s.keepInterruptsOff(run, devices); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (s Site) useNAPI(run *Running, devices []device) error {
 				run.Interfaces[i].Changed["peer feature/"+name] = "0"
 			}
 		}
-		run.note("%s and its peer %s: TCP between them is cut into packets of the MTU's size while it is polled (no TSO), which costs bulk transfers", d.name, d.peer.name)
+		run.note("%s and its peer %s: TCP between them uses MTU-sized packets while polled (no TSO), which slows bulk transfers", d.name, d.peer.name)
 	}
 	return nil
 }

@@ -26,10 +26,10 @@ func Probe() Features {
 		f.Netlink, f.Suspend = Lack(err.Error()), Lack(err.Error())
 	default:
 		if !policy.BusyThreads() {
-			f.Netlink = "the kernel's napi-set takes no threaded: busy-poll (Linux 6.19)"
+			f.Netlink = "the kernel's napi-set does not support threaded: busy-poll (Linux 6.19)"
 		}
 		if !policy.Suspends() {
-			f.Suspend = "the kernel's napi-set takes no irq-suspend-timeout (Linux 6.13)"
+			f.Suspend = "the kernel's napi-set does not support irq-suspend-timeout (Linux 6.13)"
 		}
 	}
 	f.IOUring = probeIOUring()
@@ -74,7 +74,7 @@ func probeIOUring() Lack {
 	defer unix.Close(int(fd))
 	static := ioUringNAPI{BusyPollMicroseconds: 1, Parameter: ioUringTrackingStatic}
 	if _, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, fd, ioUringRegisterNAPI, uintptr(unsafe.Pointer(&static)), 1, 0, 0); errno != 0 {
-		return Lack(fmt.Sprintf("io_uring takes no static NAPI ids (Linux 6.13): %v", errno))
+		return Lack(fmt.Sprintf("io_uring does not support static NAPI ids (Linux 6.13): %v", errno))
 	}
 	return ""
 }
@@ -90,7 +90,7 @@ func probeEpoll() Lack {
 	defer unix.Close(fd)
 	var parameters [8]byte // struct epoll_params
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), epollGetParameters, uintptr(unsafe.Pointer(&parameters))); errno != 0 {
-		return Lack(fmt.Sprintf("epoll takes no busy poll parameters (Linux 6.9): %v", errno))
+		return Lack(fmt.Sprintf("epoll does not support busy poll parameters (Linux 6.9): %v", errno))
 	}
 	return ""
 }

@@ -45,14 +45,14 @@ type Record struct {
 }
 
 // ErrNoSession says that there is no session with a name.
-var ErrNoSession = errors.New("there is no such session of nines kbp")
+var ErrNoSession = errors.New("the session of nines kbp does not exist")
 
 var sessionNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 
 // CheckName refuses names that cannot be a folder's name.
 func CheckName(name string) error {
 	if !sessionNames.MatchString(name) {
-		return fmt.Errorf("%q cannot be the name of a session: letters, digits, dots, dashes and underscores, at most 63, and the first a letter or digit", name)
+		return fmt.Errorf("%q cannot be a session's name: use letters, digits, dots, dashes and underscores, at most 63, and the first a letter or digit", name)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (s Session) alone(record *Record, r Request) error {
 		}
 		for _, i := range its.Running.Interfaces {
 			if len(r.Interfaces) == 0 || slices.Contains(r.Interfaces, i.Name) {
-				return fmt.Errorf("interface %q of %s is in session %q already; nines kbp stop %s ends that", i.Name, record.Target, other.Name, other.Name)
+				return fmt.Errorf("interface %q of %s is already in session %q; nines kbp stop %s ends it", i.Name, record.Target, other.Name, other.Name)
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (s Session) standing() (refusal, err error) {
 // undo restores everything and removes the session.
 func (s Session) undo(ctx context.Context, held *folder.Held, note func(string)) error {
 	if err := held.Undo(ctx, note); err != nil {
-		return fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name)
+		return fmt.Errorf("restore what session %q changed: %w; run nines kbp stop %s again", s.Name, err, s.Name)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (s Site) Start(ctx context.Context, r Request) (*Running, error) {
 	case spec.ReceiveSuspend:
 		err = s.suspend(run, devices)
 	default:
-		err = fmt.Errorf("rx %q is nothing to set up", r.Receive)
+		err = fmt.Errorf("rx %q needs no setup", r.Receive)
 	}
 	return run, err
 }

@@ -50,7 +50,7 @@ func (run *Running) replaced(ns *netns.Namespace) (string, error) {
 		return "", err
 	}
 	if slices.ContainsFunc(statistics.Threads, func(t ThreadStatistics) bool { return t.State == StaleThread }) {
-		return "a NAPI instance was gone for a while because its device was set down, so polling was given up", nil
+		return "a NAPI instance was gone for a while because its device was set down, so polling ended", nil
 	}
 	return "", nil
 }

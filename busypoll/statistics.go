@@ -81,7 +81,7 @@ func ReadStatistics(path string) (*Statistics, error) {
 func parseStatistics(text []byte) (*Statistics, error) {
 	var raw rawStatistics
 	if _, err := binary.Decode(text, binary.NativeEndian, &raw); err != nil || raw.Magic != statisticsMagic {
-		return nil, errors.New("this is not a poller's statistics, or not of this version")
+		return nil, errors.New("these are not a poller's statistics of this version")
 	}
 	if raw.Threads > statisticsThreads {
 		return nil, fmt.Errorf("it has %d threads, and %d are the most", raw.Threads, statisticsThreads)

@@ -52,7 +52,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		return 0, exit.Wrongf("%q is not a container's name; write NAME, or RUNTIME:NAME such as docker:web", container)
 	}
 	if one && !slices.ContainsFunc(runtimes, func(r containerRuntime) bool { return r.name == wanted }) {
-		return 0, exit.Wrongf("%q: there is no container runtime %q; there are docker, podman, lxc and crictl", container, wanted)
+		return 0, exit.Wrongf("%q: unknown container runtime %q; allowed: docker, podman, lxc, crictl", container, wanted)
 	}
 	var asked []string
 	for _, r := range runtimes {
@@ -122,10 +122,10 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 	}
 	dir, name := filepath.Split(path)
 	if process, found := strings.CutSuffix(path, "/ns/net"); found && strings.HasPrefix(path, "/proc/") {
-		return nil, exit.Wrongf("there is no process %s; name one that runs in the container", filepath.Base(process))
+		return nil, exit.Wrongf("process %s does not exist; name one that runs in the container", filepath.Base(process))
 	}
 	if dir != namedNamespaces {
-		return nil, exit.Wrongf("there is no network namespace %s", path)
+		return nil, exit.Wrongf("network namespace %s does not exist", path)
 	}
 	names := []string{}
 	entries, _ := os.ReadDir(namedNamespaces) // the folder is missing before the first name
@@ -133,9 +133,9 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 		names = append(names, entry.Name())
 	}
 	if len(names) == 0 {
-		return nil, exit.Wrongf("there is no network namespace %q, and 'ip netns' lists no other; name a process in it by --pid", name)
+		return nil, exit.Wrongf("network namespace %q does not exist, and 'ip netns' lists no other; name a process in it by --pid", name)
 	}
-	return nil, exit.Wrongf("there is no network namespace %q; there are %s; if it has no name, name a process in it by --pid", name, strings.Join(names, ", "))
+	return nil, exit.Wrongf("network namespace %q does not exist; the named ones are %s; if it has no name, name a process in it by --pid", name, strings.Join(names, ", "))
 }
 
 // namedNamespaces is the folder of ip-netns(8) names.

@@ -65,9 +65,9 @@ func TestWhatARuntimeSaysIsTold(t *testing.T) {
 
 func TestANamespaceThatIsNotThereIsToldWithTheOthers(t *testing.T) {
 	for path, words := range map[string]string{
-		"/run/netns/nines-nosuch": `there is no network namespace "nines-nosuch"`,
-		"/proc/99999999/ns/net":   "there is no process 99999999",
-		"/nowhere/blue":           "there is no network namespace /nowhere/blue",
+		"/run/netns/nines-nosuch": `network namespace "nines-nosuch" does not exist`,
+		"/proc/99999999/ns/net":   "process 99999999 does not exist",
+		"/nowhere/blue":           "network namespace /nowhere/blue does not exist",
 	} {
 		if _, err := OpenNamespace(path); !wrongCall(err) || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v", path, err)

@@ -203,7 +203,7 @@ func wantedBy(needs []Need, name string) string {
 		}
 	}
 	if others > 0 {
-		return fmt.Sprintf("%s and %s want it", first, terminal.Count(others, "other"))
+		return fmt.Sprintf("%s and %s need it", first, terminal.Count(others, "other"))
 	}
-	return first + " wants it"
+	return first + " needs it"
 }

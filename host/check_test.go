@@ -81,7 +81,7 @@ func TestCheckBareHost(t *testing.T) {
 	if !errors.As(err, &missing) || missing.ExitCode() != exit.Lacks {
 		t.Fatalf("Missing gives %v", err)
 	}
-	if text := missing.Error(); text != "this host lacks xdp_native_veth: link fast and 1 other want it: needs Linux 4.19; "+
+	if text := missing.Error(); text != "this host lacks xdp_native_veth: link fast and 1 other need it: needs Linux 4.19; "+
 		"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL; without it links of kind veth and bridge work" {
 		t.Errorf("the first error is %q", text)
 	}

@@ -13,7 +13,7 @@ func Read() (*Inventory, error) {
 	t := &liveTree{dirTree: dirTree{"/"}}
 	inv, err := ReadTree(t)
 	if t.exhausted != nil {
-		return nil, fmt.Errorf("cannot look at the host: %w; raise the limit on open files (ulimit -n)", t.exhausted)
+		return nil, fmt.Errorf("cannot inspect the host: %w; raise the limit on open files (ulimit -n)", t.exhausted)
 	}
 	return inv, err
 }

@@ -57,9 +57,9 @@ func (r *Recording) Write(out io.Writer) error {
 }
 
 // writesOne is the remedy for a file that is not an inventory.
-const writesOne = "nines host --format json > FILE writes one, on the host that is meant"
+const writesOne = "nines host --format json > FILE writes one, on that host"
 
-func notInventory(err error) error { return fmt.Errorf("no inventory: %w; "+writesOne, err) }
+func notInventory(err error) error { return fmt.Errorf("not an inventory: %w;  "+writesOne, err) }
 
 // Load reads an inventory from JSON: host.json, or a recording, which it reads like a
 // machine.
@@ -80,21 +80,21 @@ func Load(data []byte) (*Inventory, error) {
 	case RecordingSchema:
 		r := &Recording{}
 		if err := json.Unmarshal(data, r); err != nil {
-			return nil, fmt.Errorf("no recording: %w", err)
+			return nil, fmt.Errorf("not a recording: %w", err)
 		}
 		return ReadTree(r)
 	}
-	return nil, fmt.Errorf("no inventory: the schema is %q, not %s or %s; "+writesOne, head.Schema, Schema, RecordingSchema)
+	return nil, fmt.Errorf("not an inventory: the schema is %q, not %s or %s;  "+writesOne, head.Schema, Schema, RecordingSchema)
 }
 
 // validate refuses an inventory that no reading could give.
 func (inv *Inventory) validate() error {
 	if len(inv.CPUs) == 0 || len(inv.NUMANodes) == 0 {
-		return fmt.Errorf("no inventory: a host has a CPU and a NUMA node")
+		return fmt.Errorf("not an inventory: it has no CPU or no NUMA node")
 	}
 	for i, c := range inv.CPUs {
 		if i > 0 && c.ID <= inv.CPUs[i-1].ID {
-			return fmt.Errorf("no inventory: the CPUs are not sorted by id")
+			return fmt.Errorf("not an inventory: the CPUs are not sorted by id")
 		}
 	}
 	return nil

@@ -219,7 +219,7 @@ func (s Store) built(name string) (Entry, error) {
 		return Entry{}, nil
 	}
 	if old.Recipe == "" {
-		return Entry{}, exit.Wrongf("the image %q was imported from %s, and would be replaced; nines image rm %[1]s removes it, or give the recipe another name", name, old.From)
+		return Entry{}, exit.Wrongf("the image %q was imported from %s, and would be replaced; remove it with nines image rm %[1]s, or give the recipe another name", name, old.From)
 	}
 	return old, nil
 }

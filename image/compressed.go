@@ -109,7 +109,7 @@ type zstdReader struct{ *zstd.Decoder }
 func (z zstdReader) Read(into []byte) (int, error) {
 	n, err := z.Decoder.Read(into)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
-		err = exit.Wrongf("it was compressed with --long, and wants more than %d MiB of memory; compress it again without", mostZstdWindow>>20)
+		err = exit.Wrongf("it was compressed with --long, and needs more than %d MiB of memory; recompress it without --long", mostZstdWindow>>20)
 	}
 	return n, err
 }
@@ -119,7 +119,7 @@ func openXZ(text io.Reader, done func() error) (io.ReadCloser, error) {
 	program, err := exec.LookPath("xz")
 	if err != nil {
 		return nil, errors.Join(&exit.MissingError{
-			Capability: "xz", Reason: "the image is compressed by xz, which is not there", Remedy: "apt-get install xz-utils",
+			Capability: "xz", Reason: "the image is compressed by xz, which is not installed", Remedy: "apt-get install xz-utils",
 		}, done())
 	}
 	cmd := exec.Command(program, "--decompress", "--stdout", "--threads=1", "--memlimit-decompress="+mostXZMemory)

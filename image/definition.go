@@ -20,7 +20,7 @@ func CheckDefinition(file string) error {
 	}
 	if _, err := exec.LookPath(distrobuilder); err != nil {
 		return &exit.MissingError{
-			Capability: distrobuilder, Reason: "there is no " + distrobuilder + ", which makes an image of " + file,
+			Capability: distrobuilder, Reason: "there is no " + distrobuilder + ", which builds the image from " + file,
 			Remedy: "apt-get install distrobuilder (Debian 13), or write from: bookworm or trixie",
 		}
 	}

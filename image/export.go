@@ -113,7 +113,7 @@ func (s Store) write(ctx context.Context, called string, img v1.Image, format Fo
 		return writeArchive(path, img, called)
 	case FormatRootfs, FormatLXC, FormatDisk:
 	default:
-		return exit.Wrongf("there is no format %q", format)
+		return exit.Wrongf("unknown format %q", format)
 	}
 	unpacked, err := s.Unpack(ctx, called)
 	if err != nil {
@@ -168,7 +168,7 @@ func writeTar(ctx context.Context, out io.Writer, root string, latest time.Time)
 func pack(ctx context.Context, path string, write func(io.Writer) error) error {
 	program, err := exec.LookPath("xz")
 	if err != nil {
-		return &exit.MissingError{Capability: "xz", Reason: "there is no xz", Remedy: "apt-get install xz-utils, or export another format"}
+		return &exit.MissingError{Capability: "xz", Reason: "xz is missing", Remedy: "apt-get install xz-utils, or export another format"}
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {

@@ -31,8 +31,7 @@ func (g *growth) check(grown int64) error {
 	if grown <= g.most {
 		return nil
 	}
-	return exit.Wrongf("it grows to more than %d MiB, %d times the size of its files; if it is wanted all the same, "+
-		"give it uncompressed and without sparse files: decompress a root file system with gzip, xz or zstd -d, "+
+	return exit.Wrongf("it grows to more than %d MiB, %d times the size of its files; to import it anyway, give it uncompressed and without sparse files: decompress a root file system with gzip, xz or zstd -d, "+
 		"load an image of layers into podman, and save it as docker-archive", g.most>>20, mostGrowth)
 }
 

@@ -40,11 +40,11 @@ func (s Store) Import(ctx context.Context, from spec.ImageName, name string, aga
 func (s Store) free(name string, again bool) error {
 	parsed, err := spec.ParseImage(name)
 	if err != nil || parsed.Form != spec.ImageStored {
-		return exit.Wrongf("%q cannot be the name of an image; use lower-case letters, digits and '-', at most 32", name)
+		return exit.Wrongf("%q cannot be an image's name; use lower-case letters, digits and '-', at most 32", name)
 	}
 	old, err := s.Named(name)
 	if err == nil && !again {
-		return exit.Wrongf("there is an image %q already, from %s; nines image rm %[1]s removes it, --replace replaces it", name, old.From)
+		return exit.Wrongf("image %q already exists, from %s; remove it with nines image rm %[1]s, or replace it with --replace", name, old.From)
 	}
 	return nil
 }
@@ -64,15 +64,15 @@ func read(n spec.ImageName) (img v1.Image, err error) {
 			img, err = pair.image()
 		}
 	case spec.ImageReference:
-		err = errors.New("it is in a registry, from which nines does not import")
+		err = errors.New("it is in a registry; nines cannot import from one")
 	case spec.ImageStored:
-		err = errors.New("it is in the store already")
+		err = errors.New("it is already in the store")
 	}
 	if err == nil {
 		_, err = sourceOf(img) // that it can be used here
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, exit.Wrongf("there is no image %s: %w", n, err)
+		return nil, exit.Wrongf("image %s does not exist: %w", n, err)
 	}
 	if err != nil {
 		return nil, exit.Wrongf("image %s: %w", n, err)

@@ -78,7 +78,7 @@ func (b building) runScript(ctx context.Context, script string) error {
 // install adds packages of Debian to a tree that has apt.
 func (b building) install(ctx context.Context, packages []string) error {
 	if info, err := os.Stat(filepath.Join(b.tree, "usr/bin/apt-get")); err != nil || info.IsDir() {
-		return exit.Wrongf("the image that the recipe begins with has no apt-get, which installs packages; add what it needs by files and script")
+		return exit.Wrongf("the recipe's base image has no apt-get to install packages; add files with files and script")
 	}
 	if err := b.run(ctx, "/usr/bin/apt-get", "update"); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (b building) remove(paths []string) error {
 			err = root.Remove(name)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failures = append(failures, fmt.Errorf("remove %s, which was in the image only while its programs ran: %w; leave its folder as it is", name, err))
+			failures = append(failures, fmt.Errorf("remove %s, which was in the image only while its programs ran: %w; do not change its folder", name, err))
 		}
 	}
 	return errors.Join(failures...)

@@ -47,7 +47,7 @@ func applyLayer(root string, text io.Reader, g *growth) error {
 			return l.setTimes()
 		}
 		if err != nil {
-			return fmt.Errorf("it is not a tar file that can be read: %w", err)
+			return fmt.Errorf("it is not a readable tar file: %w", err)
 		}
 		if err := l.apply(header, archive); err != nil {
 			return fmt.Errorf("%s in it: %w", printable(header.Name), err)
@@ -79,7 +79,7 @@ func (l *layer) apply(h *tar.Header, content io.Reader) error {
 	case strings.HasPrefix(base, whiteout):
 		hidden := strings.TrimPrefix(base, whiteout)
 		if hidden == "" || hidden == "." || hidden == ".." {
-			return errors.New("a whiteout of nothing")
+			return errors.New("a whiteout without a name")
 		}
 		return os.RemoveAll(filepath.Join(parent, hidden))
 	}

@@ -160,11 +160,11 @@ func TestNoLayerReachesOutOfItsRoot(t *testing.T) {
 func TestABadLayerIsRefused(t *testing.T) {
 	whole := layerOf(t, entry{"a", "some text"})
 	for name, text := range map[string][]byte{
-		"cut off":               whole[:520],
-		"a whiteout of nothing": layerOf(t, entry{"a/.wh.", ""}),
-		"a whiteout upwards":    layerOf(t, entry{"a/.wh...", ""}),
-		"the root is a file":    layerOf(t, entry{".", "->x"}),
-		"a link to nothing":     layerOf(t, entry{"a", "=>b"}),
+		"cut off":                   whole[:520],
+		"a whiteout without a name": layerOf(t, entry{"a/.wh.", ""}),
+		"a whiteout upwards":        layerOf(t, entry{"a/.wh...", ""}),
+		"the root is a file":        layerOf(t, entry{".", "->x"}),
+		"a link to nothing":         layerOf(t, entry{"a", "=>b"}),
 	} {
 		if err := applyLayer(t.TempDir(), bytes.NewReader(text), growthOf(0)); err == nil {
 			t.Errorf("%s: no error", name)

@@ -72,7 +72,7 @@ func (s Store) Remove(ctx context.Context, names ...string) error {
 }
 
 func unknown(name string) error {
-	return exit.Wrongf("there is no image %q; nines image ls lists those that are there", name)
+	return exit.Wrongf("image %q does not exist; nines image ls lists the images", name)
 }
 
 // own opens a folder of the store to remove things in it; it is nil if it is not there.

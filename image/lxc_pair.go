@@ -45,10 +45,10 @@ func openLXC(folder string) (*lxcPair, error) {
 	}
 	config, found := relevant(metadata, "config")
 	if !found {
-		return nil, fmt.Errorf("%s has no file config; the metadata of an image of LXC has one", lxcMetadataFile)
+		return nil, fmt.Errorf("%s has no file config, which LXC image metadata needs", lxcMetadataFile)
 	}
 	if machine := lxcMachines[lxcArchitecture(config)]; machine != "" && machine != runtime.GOARCH {
-		return nil, fmt.Errorf("it is for %s, and this host is %s", machine, runtime.GOARCH)
+		return nil, fmt.Errorf("it is for %s, but this host is %s", machine, runtime.GOARCH)
 	}
 	templates, _ := relevant(metadata, "templates")
 	var names []string
@@ -98,7 +98,7 @@ func filesIn(file string, wanted func(name string) bool) (map[string]archived, e
 			continue
 		}
 		if header.Size > mostText {
-			return nil, exit.Wrongf("%s has %d bytes, and is to be a text of at most %d", name, header.Size, mostText)
+			return nil, exit.Wrongf("%s has %d bytes, but may have at most %d", name, header.Size, mostText)
 		}
 		content, err := io.ReadAll(archive)
 		if err != nil {

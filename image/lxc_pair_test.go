@@ -135,10 +135,10 @@ func TestTheMetadataOfAnImageOfLXC(t *testing.T) {
 func TestWhatIsNoImageOfLXC(t *testing.T) {
 	without := t.TempDir()
 	for want, dir := range map[string]string{
-		"there is no image lxc:" + without: without,
-		"has no file config":               pairOf(t, map[string]string{"templates": ""}),
-		"it is for s390x":                  pairOf(t, map[string]string{"config": "lxc.include = x\nlxc.arch = s390x\n"}),
-		"is to be a text":                  pairOf(t, map[string]string{"config": strings.Repeat("#", mostText+1)}),
+		"image lxc:" + without + " does not exist": without,
+		"has no file config":                       pairOf(t, map[string]string{"templates": ""}),
+		"it is for s390x":                          pairOf(t, map[string]string{"config": "lxc.include = x\nlxc.arch = s390x\n"}),
+		"but may have at most":                     pairOf(t, map[string]string{"config": strings.Repeat("#", mostText+1)}),
 	} {
 		if _, err := open(spec.ImageName{Form: spec.ImageLXC, Path: dir}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

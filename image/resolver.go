@@ -70,7 +70,7 @@ func (b building) restore(name string, lent, old []byte) error {
 		err = root.WriteFile(name, old, 0)
 	}
 	if err != nil {
-		return fmt.Errorf("restore %s, which had the host's DNS servers while programs of the image ran: %w", name, err)
+		return fmt.Errorf("restore %s, which had the host's DNS servers during the build: %w", name, err)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func open(n spec.ImageName) (*source, error) {
 		return s, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, exit.Wrongf("there is no image %s: %w", n, err)
+		return nil, exit.Wrongf("image %s does not exist: %w", n, err)
 	}
 	return nil, exit.Wrongf("image %s: %w", n, err)
 }
@@ -79,7 +79,7 @@ func openForm(n spec.ImageName) (*source, error) {
 		}
 		return found.source()
 	case spec.ImageReference:
-		return nil, errors.New("it is in a registry, which only drivers of oci nodes reach")
+		return nil, errors.New("it is in a registry, which only drivers of oci nodes can reach")
 	case spec.ImageStored:
 	}
 	return nil, errors.New("it is a name in the store")
@@ -117,9 +117,9 @@ func choose(index v1.ImageIndex, wanted string) (v1.Image, error) {
 	}
 	switch {
 	case len(fitting) == 0 && len(platforms) > 0:
-		return nil, fmt.Errorf("it has images for %s only, and this host is linux/%s", strings.Join(slices.Compact(platforms), ", "), runtime.GOARCH)
+		return nil, fmt.Errorf("it has images only for %s, but this host is linux/%s", strings.Join(slices.Compact(platforms), ", "), runtime.GOARCH)
 	case len(fitting) == 0 && wanted != "":
-		return nil, fmt.Errorf("it has no image %q; it has %s", wanted, listed(names))
+		return nil, fmt.Errorf("it has no image %q; its images: %s", wanted, listed(names))
 	case len(fitting) == 0:
 		return nil, errors.New("it has no image")
 	case len(fitting) > 1:
@@ -180,7 +180,7 @@ func undigested(found v1.Image) (*source, error) {
 		return nil, err
 	}
 	if config.Architecture != "" && config.Architecture != runtime.GOARCH {
-		return nil, fmt.Errorf("it is for %s, and this host is %s", config.Architecture, runtime.GOARCH)
+		return nil, fmt.Errorf("it is for %s, but this host is %s", config.Architecture, runtime.GOARCH)
 	}
 	layers, err := found.Layers()
 	if err != nil {

@@ -176,7 +176,7 @@ func ownedBySelf(dir string) error {
 		return &fs.PathError{Op: "lstat", Path: dir, Err: err}
 	}
 	if os.Geteuid() == 0 && info.Uid != 0 {
-		return exit.Wrongf("%s was unpacked by user %d, and so the owners of its files are wrong; nines image rm --unpacked removes it, then try again", dir, info.Uid)
+		return exit.Wrongf("%s was unpacked by user %d, so the owners of its files are wrong; nines image rm --unpacked removes it, then try again", dir, info.Uid)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (s Store) Named(name string) (Entry, error) {
 	var entry Entry
 	text, err := os.ReadFile(s.nameFile(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return entry, exit.Wrongf("there is no image %q in %s; nines image ls lists those that are there, nines image build and import add more", name, s.Dir)
+		return entry, exit.Wrongf("image %q does not exist in %s; nines image ls lists the images, nines image build and import add more", name, s.Dir)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &entry)

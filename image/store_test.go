@@ -144,17 +144,17 @@ func TestAnImageThatCannotBeUsedIsRefused(t *testing.T) {
 	}
 	s := newStore(t)
 	for from, want := range map[string]string{
-		"oci:/nowhere":                 "there is no image",
-		"docker-archive:/nowhere":      "there is no image",
-		"rootfs:/nowhere":              "there is no image",
+		"oci:/nowhere":                 "does not exist",
+		"docker-archive:/nowhere":      "does not exist",
+		"rootfs:/nowhere":              "does not exist",
 		"frr":                          "nines image ls",
 		"docker-archive:" + text:       "image docker-archive:",
-		"rootfs:" + text:               "not a tar file",
+		"rootfs:" + text:               "not a readable tar file",
 		"rootfs:" + filepath.Dir(text): "packs a folder",
 		"oci:" + damaged:               "damaged",
 		"oci:" + layoutWith(t, map[string]v1.Image{"": foreign}):             "s390x",
 		"oci:" + layoutWith(t, map[string]v1.Image{"a": good, "b": foreign}): "their names",
-		"oci:" + layoutWith(t, map[string]v1.Image{"a": good}) + ":c":        `no image "c"; it has a`,
+		"oci:" + layoutWith(t, map[string]v1.Image{"a": good}) + ":c":        `no image "c"; its images: a`,
 	} {
 		if _, err := s.Unpack(context.Background(), from); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", from, err, want)

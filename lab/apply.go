@@ -29,7 +29,7 @@ type ApplyOptions struct {
 var errUnfinished = errors.New("the lab was not finished")
 
 // errWhole is a lab that has to be made again as a whole.
-var errWhole = errors.New("the lab is made again")
+var errWhole = errors.New("the lab is rebuilt")
 
 // rebuilds is true if all of the lab has to be made again: with another isolation, or one that others
 // have broken, every node would change its control groups, all links and names hang on the fabric, and
@@ -110,7 +110,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply rebuilds all of it, nines down %s removes it", aboutState(err), l.name)
+			return changes, fmt.Errorf("%w; the lab is now incomplete: nines apply rebuilds it, nines down %s removes it", aboutState(err), l.name)
 		}
 	}
 	return changes, writeFile(l.state.experiment(), options.Experiment)

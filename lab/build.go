@@ -115,7 +115,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		name string
 		run  func(context.Context, work) error
 	}{
-		{"asking whether the nodes' addresses are free", b.probeAddresses},
+		{"checking that the nodes' addresses are free", b.probeAddresses},
 		{"making the folders of sockets", b.makeSockets},
 		{"making the folders of scripts", b.makeScriptFolders},
 		{"writing the names of nodes", b.writeNames},
@@ -126,9 +126,9 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"starting virtual machines", b.bootGuests},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
-		{"starting the server of names", b.serveNames},
+		{"starting the DNS server", b.serveNames},
 		{"starting SSH servers", b.startSSH},
-		{"moving interrupts to CPUs beside their nodes", b.steer},
+		{"moving interrupts to the nodes' CPUs", b.steer},
 		{"setting up receive modes", b.receive},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},

@@ -59,7 +59,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 		return nil, err
 	}
 	if findNode(l.plan, nodeName).Remote() {
-		return nil, exit.Wrongf("%s:%s is a pod's, and this host does not see its packets; capture on the cluster's node", nodeName, interfaceName)
+		return nil, exit.Wrongf("%s:%s is a pod's, whose packets this host does not see; capture on the cluster's node", nodeName, interfaceName)
 	}
 	if findNode(l.plan, nodeName).Guest() {
 		return nil, exit.Wrongf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", nodeName, interfaceName)
@@ -85,11 +85,11 @@ func (l *Lab) bypassed(nodeName, interfaceName string) error {
 	if i := findInterface(l.plan, e); i == nil || inKernel(*i) {
 		return nil
 	}
-	remedy := "capture at the other end of a kernel link, or let kind: switch join it, which can mirror a port"
+	remedy := "capture at the other end of a kernel link, or use kind: switch, which can mirror a port"
 	if planned.HasEngine() {
 		remedy = fmt.Sprintf("nines switch mirror %s %s:%s -w FILE has the switch write them", planned.Name, nodeName, interfaceName)
 	}
-	return exit.Wrongf("%s:%s is opened by DPDK, and the kernel does not see its packets; %s", nodeName, interfaceName, remedy)
+	return exit.Wrongf("DPDK opens %s:%s, so the kernel does not see its packets; %s", nodeName, interfaceName, remedy)
 }
 
 func (c *Capture) open(lab, nodeName, interfaceName string) error {
@@ -103,7 +103,7 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 		for _, d := range devices {
 			names = append(names, d.Name)
 		}
-		return exit.Wrongf("node %q of lab %q has no interface %q; it has %s", nodeName, lab, interfaceName, strings.Join(names, ", "))
+		return exit.Wrongf("node %q of lab %q has no interface %q; its interfaces: %s", nodeName, lab, interfaceName, strings.Join(names, ", "))
 	}
 	device := devices[at]
 	// Protocol 0 until it is bound, so that it gets no packets of other interfaces.

@@ -132,7 +132,7 @@ func (l *Lab) nodeFault(n plan.Node) *Fault {
 	case r != nil && r.Network.PID != 0 && !again:
 		fault.Problem = fmt.Sprintf("node %s is dead: the process that holds its network has ended", n.Name)
 	case again && r.Unfinished:
-		fault.Problem = fmt.Sprintf("node %s is being stopped or started, or was left half-way; in that case nines restart %s finishes it", n.Name, n.Name)
+		fault.Problem = fmt.Sprintf("node %s is being stopped or started, or that was interrupted; in that case nines restart %s finishes it", n.Name, n.Name)
 	case l.Alive(n.Name), l.Stopped(n.Name):
 		return nil
 	}

@@ -287,7 +287,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		c.fail(err)
 	}
 	if filtered {
-		problems = append(problems, "its packets go through iptables, as somebody has turned net.bridge.bridge-nf-call-iptables on")
+		problems = append(problems, "its packets go through iptables, because net.bridge.bridge-nf-call-iptables was turned on")
 	}
 	if d.End.IsHardware() {
 		problems = append(problems, link.FunctionDifferences(c.plan, planned)...)

@@ -86,7 +86,7 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a sysctl of another kind", []string{"sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 6291455"}, node, "node a", "has the sysctl net.ipv4.tcp_rmem=4096 87380 6291455"},
 		{"a sysctl of the ipc namespace", words("nsenter --ipc --target %d sysctl -q -w kernel.msgmax=9001", lab.PID("a")), node, "node a", "has the sysctl kernel.msgmax=9001, and 9000 was set"},
 		{"IPv6", words("sysctl -q -w net.ipv6.conf.lan.disable_ipv6=0"), node, "interface a:lan", "has disable_ipv6=0, and 1 was set"},
-		{"an offload", words("ethtool -K lan tx on gso on"), node, "interface a:lan", "and it was set off"},
+		{"an offload", words("ethtool -K lan tx on gso on"), node, "interface a:lan", "but was set to off"},
 		{"a macvlan in another mode", words("ip link set dev m type macvlan mode vepa"), node, "interface a:m", "is no longer a macvlan in bridge mode"},
 
 		{"an end that is down", words("ip link set %s down", end("a", "lan")), fabric, "link lan", "is down"},

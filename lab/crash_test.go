@@ -110,7 +110,7 @@ func (c *crasher) run(n int, arguments ...string) (killed bool, output string) {
 		return true, out.String()
 	}
 	// A lab that was killed before it began to exist, or after it was removed, is not found.
-	if err != nil && !strings.Contains(out.String(), "there is no lab") {
+	if err != nil && !strings.Contains(out.String(), "does not exist") {
 		c.t.Fatalf("nines %s, fault %d: %v: %s", strings.Join(arguments, " "), n, err, out.String())
 	}
 	return false, out.String()
@@ -189,7 +189,7 @@ func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 
 func TestUpAgainAfterUpWasKilled(t *testing.T) {
 	c := newCrasher(t)
-	// Each tenth point: the same code removes what is left as in the test above.
+	// Each tenth point: the same code removes the rest as in the test above.
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
 		if killed {
 			c.run(0, "up", c.whole)

@@ -72,7 +72,7 @@ func fullState(err error) *StateError {
 type NotFoundError struct{ Name string }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no lab %q; nines ls lists those that are up", e.Name)
+	return fmt.Sprintf("lab %q does not exist; nines ls lists the labs", e.Name)
 }
 
 // ExitCode is 2: the command names something that does not exist.
@@ -95,7 +95,7 @@ func (e *BusyError) Error() string {
 		return fmt.Sprintf("process %d has been starting another lab for a while; wait for it, or end it", e.PID)
 	}
 	if e.Measuring != "" {
-		return fmt.Sprintf("lab %q is being measured by process %d since %s, for experiment %q; wait for it, or end it; a lab beside it needs another name (--set name=…)",
+		return fmt.Sprintf("lab %q is being measured by process %d since %s, for experiment %q; wait for it, or end it; another lab needs another name (--set name=…)",
 			e.Name, e.PID, e.Since.Format(time.DateTime), e.Measuring)
 	}
 	if e.PID == 0 {

@@ -122,5 +122,5 @@ func (l *Lab) node(name string) (plan.Node, *node.Running, error) {
 	for _, n := range l.plan.Nodes {
 		names = append(names, n.Name)
 	}
-	return plan.Node{}, nil, exit.Wrongf("lab %q has no node %q; it has %s", l.name, name, strings.Join(names, ", "))
+	return plan.Node{}, nil, exit.Wrongf("lab %q has no node %q; its nodes: %s", l.name, name, strings.Join(names, ", "))
 }

@@ -390,7 +390,7 @@ func TestLabHardwareAfterKill(t *testing.T) {
 						i--
 					}
 				}
-				if out, err := nines("down", "tbothers").CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
+				if out, err := nines("down", "tbothers").CombinedOutput(); err != nil && !strings.Contains(string(out), "does not exist") {
 					t.Fatalf("down after cycle %d: %v: %s", i, err, out)
 				}
 				if changes := before.changes(t); changes != "" {

@@ -64,7 +64,7 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 		_ = run.Process.Kill()
 		_ = run.Wait()
 		nines(exit.Done, "", "run", file)
-		nines(exit.Wrong, "there is no lab", "down", "tbisolated")
+		nines(exit.Wrong, "does not exist", "down", "tbisolated")
 		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
 			t.Errorf("%s: the host has changed:\n%s", degree, strings.Join(changes, "\n"))
 		}

@@ -302,7 +302,7 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 	}
 	run := func(arguments ...string) {
 		t.Helper()
-		if out, err := exec.Command(binary, arguments...).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("there is no lab")) {
+		if out, err := exec.Command(binary, arguments...).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("does not exist")) {
 			t.Fatalf("nines %v: %v: %s", arguments, err, out)
 		}
 	}

@@ -58,7 +58,7 @@ func Open(name string) (*Lab, error) {
 		return nil, fmt.Errorf("lab %q was not finished: %w; nines down %s removes it", name, err, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lab %q: %w; use the nines that made it, or nines down %s removes it", name, err, name)
+		return nil, fmt.Errorf("lab %q: %w; use the version that made it, or remove it with nines down %s", name, err, name)
 	}
 	l := &Lab{name: name, state: s, plan: p, restarts: &restartLog{}}
 	l.take(j)

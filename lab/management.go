@@ -115,7 +115,7 @@ func (b *builder) writeNames(context.Context, work) error {
 	place := b.place()
 	for _, n := range b.plan.Nodes {
 		if err := place.WriteNames(n); err != nil {
-			return fmt.Errorf("write the names that node %q knows: %w", n.Name, err)
+			return fmt.Errorf("write the hosts file of node %q: %w", n.Name, err)
 		}
 	}
 	return nil
@@ -183,12 +183,12 @@ func managementSteps(add func(string, ...any), p *plan.Plan) {
 		add("link %s: veth pair %s in the fabric and %s on the host, a port of %s", m.Link, m.Port, m.Device, m.Uplink.Name)
 	default:
 		add("link %s: veth pair %s in the fabric and %s on the host", m.Link, m.Port, m.Device)
-		add("link %s: clsact at %s, if it has none, and programs there that pass on what is for the nodes", m.Link, m.Uplink.Name)
+		add("link %s: clsact at %s, if it has none, and programs there that redirect the nodes' packets", m.Link, m.Uplink.Name)
 		add("link %s: %s also receives for the MAC addresses of the nodes", m.Link, m.Uplink.Name)
 	}
 	for _, n := range p.Nodes {
 		if logsIn(p, n) {
-			add("node %s: make its own key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))
+			add("node %s: make its host key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))
 		}
 	}
 	if m.Server != "" {

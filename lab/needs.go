@@ -172,7 +172,7 @@ func checkMounts(n plan.Node) error {
 			if source.IsDir() {
 				kind = "directory"
 			}
-			return exit.Wrongf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime %s sees; make it, or correct the node's mounts", n.Name, m.Target, kind, n.Runtime)
+			return exit.Wrongf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime %s uses; make it, or correct the node's mounts", n.Name, m.Target, kind, n.Runtime)
 		}
 	}
 	return nil

@@ -255,7 +255,7 @@ func TestAnImageThatCannotBeFetched(t *testing.T) {
 			file := h.file(name, driver, server.host+"/tools/absent:1")
 			code, said := h.run("up", file)
 			unknown := strings.Contains(strings.ToLower(said), "unknown") || strings.Contains(said, "not found")
-			if code != exit.Failed || !unknown || !strings.Contains(said, "nines takes the image that it fetched") {
+			if code != exit.Failed || !unknown || !strings.Contains(said, "nines uses the fetched image") {
 				t.Errorf("exit code %d: %s", code, said)
 			}
 			if left := leaks(t, planOf(t, readText(t, file)).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {

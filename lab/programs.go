@@ -92,7 +92,7 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 				fault += "; " + why
 			}
 		} else {
-			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, a fault)"
+			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, segmentation fault)"
 		}
 		faults = append(faults, Fault{
 			Of: p.Name + " of link " + p.Link, Part: "link " + p.Link, Problem: fault, remedy: remakeLink, target: p.Link,

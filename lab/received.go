@@ -292,7 +292,7 @@ func (l *Lab) readKernelThreads(r *receiveRecord) {
 	case err != nil:
 		r.Problem = err.Error()
 	case len(r.Threads) == 0 && r.Problem == "":
-		r.Problem = "its kernel threads are gone: somebody has turned threaded NAPI off"
+		r.Problem = "its kernel threads are gone: threaded NAPI was turned off"
 	}
 }
 

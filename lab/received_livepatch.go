@@ -33,7 +33,7 @@ func livepatchThreads(index int) (list []ReceiveThread, problem string, err erro
 		*list[at].Packets += i.Packets
 	}
 	if len(list) == 0 {
-		problem = "somebody has had the module " + kbp.Name + " leave it"
+		problem = "another program has had the module " + kbp.Name + " release it"
 	}
 	return list, problem, nil
 }

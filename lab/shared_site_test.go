@@ -110,7 +110,7 @@ func (s *site) up(name, text string) (file string) {
 	s.t.Helper()
 	file = s.file(name, text)
 	s.t.Cleanup(func() {
-		if out, err := s.within(s.host, s.binary, "down", name).CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
+		if out, err := s.within(s.host, s.binary, "down", name).CombinedOutput(); err != nil && !strings.Contains(string(out), "does not exist") {
 			s.t.Errorf("down %s: %v: %s", name, err, out)
 		}
 	})

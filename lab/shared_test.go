@@ -221,7 +221,7 @@ func TestASharedNetworkOnABridge(t *testing.T) {
 	file := func(uplink string) string {
 		return s.file("tbsbr", pairLab("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: "+uplink+", addresses: 10.77.0.20-10.77.0.29}\n"))
 	}
-	if out := s.refused(exit.Lacks, "plan", file(s.uplink)); !strings.Contains(out, "it is a part of the bridge br0") || !strings.Contains(out, "write uplink: br0") {
+	if out := s.refused(exit.Lacks, "plan", file(s.uplink)); !strings.Contains(out, "it is a port of the bridge br0") || !strings.Contains(out, "write uplink: br0") {
 		t.Errorf("a port of a bridge: %s", out)
 	}
 	ofBridge := func() string { return s.in(s.host, "ip", "-br", "link", "show", "br0") }
@@ -256,7 +256,7 @@ func TestWhatCannotBeShared(t *testing.T) {
 		before       []string
 	}{
 		{"none0", "none of that name", nil},
-		{"lo", "it is no Ethernet", nil},
+		{"lo", "it is not an Ethernet interface", nil},
 		{"mv0", "it is a macvlan", nil},
 		{"idle0", "it is down; ip link set idle0 up", nil},
 		{"idle0", "it has no carrier", []string{"ip", "link", "set", "idle0", "up"}},

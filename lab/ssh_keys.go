@@ -74,7 +74,7 @@ func readKeys(path string) (string, error) {
 		return "", errors.Unwrap(err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", errors.New("it is not a plain file; name a file of public keys, such as id_ed25519.pub")
+		return "", errors.New("it is not a regular file; name a file of public keys, such as id_ed25519.pub")
 	}
 	file, err := os.Open(path)
 	if err != nil {

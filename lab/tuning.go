@@ -60,7 +60,7 @@ func (b *builder) tuneHost(ctx context.Context) error {
 	}
 	profile, known := tune.BuiltIn(string(b.plan.Tuning))
 	if !known {
-		return fmt.Errorf("tuning: there is no profile %q", b.plan.Tuning)
+		return fmt.Errorf("tuning: unknown profile %q", b.plan.Tuning)
 	}
 	inv, err := host.Read()
 	if err != nil {

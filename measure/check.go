@@ -92,7 +92,7 @@ func (e *Experiment) LeftOut() error {
 	if left == 0 {
 		return nil
 	}
-	return exit.Lacksf("%d of the %d combinations were not measured, because this host lacks what they need", left, len(e.runs))
+	return exit.Lacksf("%d of the %d combinations were not measured, because this host lacks their requirements", left, len(e.runs))
 }
 
 // splitNeeds separates the needs of links and of drivers of containers from all others: a sweep can do

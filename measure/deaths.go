@@ -54,7 +54,7 @@ func (e *DeathsError) Error() string {
 		fmt.Fprintf(&text, "repeat %d: %s (%s)", d.Repeat, d.Reason, d.Fate)
 	}
 	if e.GaveUp {
-		fmt.Fprintf(&text, "\ngave up the rest after %d lost trials in a row", patience)
+		fmt.Fprintf(&text, "\ngave up after %d lost trials in a row", patience)
 	}
 	return text.String()
 }

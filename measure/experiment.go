@@ -76,7 +76,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	var lacking []error
 	for _, one := range runs {
 		if one.Experiment.Traffic == nil && !one.Experiment.RunsScripts() {
-			return nil, exit.Wrongf("%s: there is no traffic to measure; add a 'traffic:' section, give nodes scripts: {experiment: …}, or bring the lab up with 'nines up'", file.Name())
+			return nil, exit.Wrongf("%s: the file has no traffic to measure; add a 'traffic:' section, give nodes scripts: {experiment: …}, or bring the lab up with 'nines up'", file.Name())
 		}
 		r := run{variables: one.VariableMap(), spec: one.Experiment}
 		if one.Experiment.Traffic != nil {

@@ -94,7 +94,7 @@ func invalidity(e evidence) []string {
 		say("no packet was sent: the interface took none")
 	}
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
-		say("no packet arrived: look at the path with 'nines up' and 'nines capture'")
+		say("no packet arrived: inspect the path with 'nines up' and 'nines capture'")
 	}
 	if e.details.EarlyPackets > 0 {
 		say("%d packets arrived before they were sent: the time stamp counters of the CPUs disagree", e.details.EarlyPackets)
@@ -143,7 +143,7 @@ func disturbances(e evidence) []string {
 				gap.Thread, cpuOf(gap), round(wakes.MaxNs), wakes.Count)
 		}
 		if e.stopped(gap) {
-			say("%s: its %s thread stood still for %v at once, which is how %s takes a CPU back from real-time threads that never sleep, up to %v of each %v: tuning: realtime lifts it",
+			say("%s: its %s thread stood still for %v at once, which is how %s takes a CPU from real-time threads that never sleep, up to %v of each %v: tuning: realtime removes this limit",
 				gap.Thread, gap.Scheduling, round(gap.MaxNs), e.realTime.By, e.realTime.Stop, e.realTime.Period)
 		}
 	}
@@ -159,7 +159,7 @@ func disturbances(e evidence) []string {
 		}
 	}
 	for _, t := range starved(e.details.Receive) {
-		say("the polling thread %s had its CPU for %.1f %% of the time, so softirqs and timers received instead; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
+		say("the polling thread %s had its CPU for %.1f %% of the time, so softirqs and timers received instead; polling: {cpus: 1} gives it an exclusive CPU", t.Name, 100*t.CPUUse)
 	}
 	if e.untuned != "" {
 		reasons = append(reasons, e.untuned)
@@ -171,7 +171,7 @@ func disturbances(e evidence) []string {
 		say("the time stamp counter's rate moved by %.0f ppm", drift)
 	}
 	if e.details.InvalidPackets > 0 {
-		say("%d packets arrived damaged or were not of this trial", e.details.InvalidPackets)
+		say("%d packets arrived damaged or belong to another trial", e.details.InvalidPackets)
 	}
 	return reasons
 }

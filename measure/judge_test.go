@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 		{"an unusable clock", func(e *evidence) { e.details.TSC.Nonstop = false }, result.Invalid, "time stamp counter"},
 		{"clocks that disagree", func(e *evidence) { e.details.EarlyPackets = 2 }, result.Invalid, "2 packets arrived before"},
 		{"a switch that died", func(e *evidence) { e.faults = []lab.Fault{{Problem: "ovs-vswitchd of link l1 has died"}} }, result.Invalid, "ovs-vswitchd of link l1 has died"},
-		{"a host that others have tuned", func(e *evidence) { e.untuned = "others have changed the host's tuning: x" }, result.Noisy, "others have changed"},
+		{"a host that others have tuned", func(e *evidence) { e.untuned = "another program has changed the host's tuning: x" }, result.Noisy, "another program has changed"},
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
 		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: this affects the tail above p99.8"},

@@ -67,7 +67,7 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	}
 	if found.wrong != "" {
 		return r, &result.Skipped{Variables: r.variables, Reason: fmt.Sprintf(
-			"its rate is a part of the maximum, which was not found, since the trials at rate 0 were invalid, the last (maxima/%s): %s",
+			"its rate is a fraction of the maximum, which was not found, since the trials at rate 0 were invalid, the last (maxima/%s): %s",
 			found.id, found.wrong)}, nil
 	}
 	return r.settled(found), nil, nil

@@ -180,7 +180,7 @@ func TestHardwareThatTheHostLacksLeavesTheOthers(t *testing.T) {
 		}
 		return Prepare(file, inventory)
 	}
-	const wants = "wants virtual functions of a network card"
+	const wants = "needs virtual functions of a network card"
 	experiment, err := prepared("[sriov, veth]")
 	if err != nil {
 		t.Fatal(err)

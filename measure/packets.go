@@ -64,7 +64,7 @@ func keepRecording(rec *result.Record, opened *recording.Recording, recorded *tr
 	case !kept.Complete:
 		kept.Problems = append(kept.Problems, "there are no metrics, because the record of packets is not complete")
 	case kept.Packets > recording.MetricsMax:
-		kept.Problems = append(kept.Problems, fmt.Sprintf("there are no metrics, because they are computed of at most %d packets", recording.MetricsMax))
+		kept.Problems = append(kept.Problems, fmt.Sprintf("there are no metrics, because they support at most %d packets", recording.MetricsMax))
 	default:
 		rec.Metrics = opened.Metrics(flow)
 	}

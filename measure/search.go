@@ -285,5 +285,5 @@ func (e *Experiment) missingSizes(r run) string {
 	if len(missing) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no frames of %s bytes, where RFC 2544 section 9.1 wants all sizes, because the experiment file says so", strings.Join(missing, ", "))
+	return fmt.Sprintf("no frames of %s bytes, where RFC 2544 section 9.1 requires all sizes, because the experiment file says so", strings.Join(missing, ", "))
 }

@@ -61,7 +61,7 @@ func TestVirtualMachinesAreSaidNotToBeRecorded(t *testing.T) {
 		t.Errorf("of a forwarder: %s", said)
 	}
 	p.Traffic.From.Node = "dut"
-	if said := unseen(p, "dut"); !strings.Contains(said, "none is explained") {
+	if said := unseen(p, "dut"); !strings.Contains(said, "none can be explained") {
 		t.Errorf("of both ends: %s", said)
 	}
 }

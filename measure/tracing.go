@@ -184,7 +184,7 @@ func (t *tracer) addForwarders() {
 // unseen says what is unknown about packets because a node is a virtual machine.
 func unseen(p *plan.Plan, machine string) string {
 	if machine == p.Traffic.From.Node {
-		return machine + ", which sends and receives, is a virtual machine: its slow packets are not announced to this host, and none is explained"
+		return machine + ", which sends and receives, is a virtual machine: its slow packets are not announced to this host, so none can be explained"
 	}
 	return machine + " is a virtual machine: what kept a packet within it is not recorded from here, and stays unexplained"
 }

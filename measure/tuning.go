@@ -13,7 +13,7 @@ func untuned(l *lab.Lab) (string, error) {
 	if changed == nil || err != nil {
 		return "", err
 	}
-	return "others have changed the host's tuning: " + changed.Problem, nil
+	return "another program has changed the host's tuning: " + changed.Problem, nil
 }
 
 // tuningOf returns the part of a lab's host tuning that its results record.

@@ -95,7 +95,7 @@ func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 			place := "node " + n.name + ": addresses." + name
 			i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == name })
 			if i < 0 {
-				return at(&Conflict{place, "no link has the endpoint " + n.name + ":" + name, "put it on a link"}, n.steps("addresses", name))
+				return at(&Conflict{place, "no link has the endpoint " + n.name + ":" + name, "add it to a link"}, n.steps("addresses", name))
 			}
 			e := n.endpoints[i]
 			for _, text := range n.spec.Addresses[name] {
@@ -183,7 +183,7 @@ func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slot
 	const smallest = 30
 	hostBits := max(32-smallest, bits.Len(uint(addresses+1))) // with network and broadcast
 	if 32-hostBits < labRange.Bits() {
-		return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("wants %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
+		return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("needs %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
 			"use fewer flows, or flow_field: source_port"}, l.steps())
 	}
 	base := binary.BigEndian.Uint32(labRange.Addr().AsSlice())

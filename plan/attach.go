@@ -113,7 +113,7 @@ func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
 			arguments = address + pciFunction.ReplaceAllString(arguments, "")
 		}
 		e.device = &Device{Arguments: arguments, Kernel: e.device.Kernel}
-		e.node.because("DPDK opens %q as %s, as asked", arguments, e.name)
+		e.node.because("DPDK opens %q as %s, as the file asks", arguments, e.name)
 	}
 }
 

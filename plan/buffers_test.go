@@ -26,11 +26,11 @@ func TestEngineMemory(t *testing.T) {
 		{"long frames through slots of 16 KiB", spec.LinkVeth, 9018, spec.DPDK{}, 118, ""},
 		{"the least that a file may say", spec.LinkMemif, 1518, spec.DPDK{Memory: 32 * mebibyte}, 32, ""},
 		{"the longer queues of AF_XDP", spec.LinkVeth, 64, spec.DPDK{Memory: 32 * mebibyte, Driver: spec.DriverAFXDP}, 0,
-			"dpdk.memory: 32 MiB is too little for the buffers of node a, which takes 38 MiB for its ports and frames of 64 bytes; give it that or more (--set dpdk.memory=38MiB), or leave it out"},
+			"dpdk.memory: 32 MiB is too little for the buffers of node a, which needs 38 MiB for its ports and frames of 64 bytes; set at least that (--set dpdk.memory=38MiB), or remove it"},
 		{"too little for long frames", spec.LinkMemif, 9018, spec.DPDK{Memory: 64 * mebibyte}, 0, "(--set dpdk.memory=82MiB)"},
 		{"the longest frame of AF_XDP", spec.LinkVeth, 3392, spec.DPDK{Driver: spec.DriverAFXDP}, 64, ""},
 		{"a longer one", spec.LinkVeth, 3393, spec.DPDK{Driver: spec.DriverAFXDP}, 0,
-			"link l: DPDK opens a:x by net_af_xdp, which takes frames of at most 3392 bytes, and they have 3393; use af_packet (--set dpdk.driver=af_packet), or send smaller frames (--set traffic.frame_bytes=3392)"},
+			"link l: DPDK opens a:x by net_af_xdp, which supports frames of at most 3392 bytes, and they have 3393; use af_packet (--set dpdk.driver=af_packet), or send smaller frames (--set traffic.frame_bytes=3392)"},
 		{"a longer one for a device of the file's", spec.LinkVeth, 9000, spec.DPDK{Device: map[string]string{"a:x": "net_af_xdp1,iface=x"}}, 0,
 			"use net_af_packet in dpdk.device, or"},
 		{"slots of the file's", spec.LinkVeth, 64, spec.DPDK{Device: map[string]string{"a:x": "net_af_packet0,iface=x,framesz=16384"}}, 64, ""},
@@ -75,7 +75,7 @@ func TestMTUOfDevices(t *testing.T) {
 		exp := bypass(c.kind, false)
 		exp.Topology.Links[0].MTU, exp.DPDK = c.mtu, &spec.DPDK{Driver: c.driver}
 		_, err := Make(exp, bypassHost(4, 1))
-		if (err == nil) != c.fits || err != nil && !strings.Contains(err.Error(), "leave mtu out") {
+		if (err == nil) != c.fits || err != nil && !strings.Contains(err.Error(), "remove mtu") {
 			t.Errorf("%s with MTU %d by %s: %v", c.kind, c.mtu, c.driver, err)
 		}
 	}
@@ -89,9 +89,9 @@ func TestLessMemoryIsSuggestedWhereItIsEnough(t *testing.T) {
 		memory       spec.Size
 		want, absent string
 	}{
-		{64, 1 << 40, "take less (--set dpdk.memory=32MiB), or --set dpdk.hugepages=none", ""},
-		{9018, 1 << 40, "take less (--set dpdk.memory=82MiB), or --set dpdk.hugepages=none", ""},
-		{9018, 0, "--set dpdk.hugepages=none", "take less"},
+		{64, 1 << 40, "use less (--set dpdk.memory=32MiB), or --set dpdk.hugepages=none", ""},
+		{9018, 1 << 40, "use less (--set dpdk.memory=82MiB), or --set dpdk.hugepages=none", ""},
+		{9018, 0, "--set dpdk.hugepages=none", "use less"},
 	} {
 		exp, inv := bypass(spec.LinkMemif, false), bypassHost(3, 1)
 		exp.Traffic.FrameBytes, exp.DPDK = c.frameBytes, &spec.DPDK{Hugepages: spec.HugepagesReserve, Memory: c.memory}

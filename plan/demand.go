@@ -48,7 +48,7 @@ func (w *work) collectDemands() error {
 		}
 		switch {
 		case n.spec.CPUs < 0:
-			w.refuse(at(&Conflict{n.title(), fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}, n.steps("cpus")))
+			w.refuse(at(&Conflict{n.title(), fmt.Sprintf("cpus is %d", n.spec.CPUs), "write 0 or more"}, n.steps("cpus")))
 		case n.spec.CPUList != "" && n.spec.CPUs > 0:
 			w.refuse(at(&Conflict{n.title(), "it has both cpus and cpu_list", "give one of them"}, n.steps("cpu_list")))
 		case n.spec.CPUList != "":
@@ -63,8 +63,8 @@ func (w *work) collectDemands() error {
 			d.count = 1
 		}
 		if d.memoryNode >= 0 && w.numaNode(d.memoryNode) == nil {
-			w.refuse(at(&Impossible{fmt.Sprintf("node %s wants NUMA node %d", n.name, d.memoryNode),
-				fmt.Sprintf("the host has %s", terminal.Count(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}, n.steps("memory_node")))
+			w.refuse(at(&Impossible{fmt.Sprintf("node %s requests NUMA node %d", n.name, d.memoryNode),
+				fmt.Sprintf("the host has %s", terminal.Count(len(w.inv.NUMANodes), "NUMA node")), "remove memory_node to let nines choose"}, n.steps("memory_node")))
 			d.memoryNode = -1
 		}
 	}
@@ -94,7 +94,7 @@ func (w *work) refuseTooLarge() error {
 	if len(greedy) > 1 {
 		for _, n := range greedy {
 			w.refuse(at(&Impossible{w.cpuDemand(n), w.cpusThere(n) + ", 1 is kept for housekeeping",
-				fmt.Sprintf("ask for fewer, or let it share (--set %s.cpus=%d)", n.key(), boolToInt(n.demand.program))}, n.steps("cpus")))
+				fmt.Sprintf("request fewer, or let it share (--set %s.cpus=%d)", n.key(), boolToInt(n.demand.program))}, n.steps("cpus")))
 		}
 	} else if len(greedy) == 1 && len(w.refused) > 0 {
 		return w.assignCPUs() // its error says how many it could have
@@ -111,14 +111,14 @@ func (w *work) demandList(n *node, listed map[int]string) error {
 		return &Conflict{n.title() + ": cpu_list", err.Error(), ""}
 	}
 	if len(list) == 0 {
-		return &Conflict{n.title() + ": cpu_list", "it names no CPU", "leave it out and the plan chooses"}
+		return &Conflict{n.title() + ": cpu_list", "it names no CPU", "remove it to let nines choose"}
 	}
 	for _, id := range list {
 		if other, taken := listed[id]; taken {
 			return &Conflict{n.title() + ": cpu_list", fmt.Sprintf("CPU %d is in the list of %s", id, other), "a CPU belongs to one node or switch"}
 		}
 		listed[id] = n.title()
-		want := fmt.Sprintf("%s wants CPU %d", n.title(), id)
+		want := fmt.Sprintf("%s requests CPU %d", n.title(), id)
 		cpu, err := w.inv.CPU(id)
 		switch {
 		case err != nil:

@@ -84,7 +84,7 @@ func (w *work) pciNIC(e *endpoint) *host.NIC {
 // openPCI allows a node a PCI function, which must have a driver that leaves it to
 // programs.
 func (w *work) openPCI(n *node, e *endpoint, address string) error {
-	demand := fmt.Sprintf("%s wants the PCI device %s for DPDK", e, address)
+	demand := fmt.Sprintf("%s requests the PCI device %s for DPDK", e, address)
 	device := w.pciDevice(e)
 	if device == nil {
 		if j := slices.IndexFunc(w.inv.NICs, func(nic host.NIC) bool { return nic.PCIAddress == address }); j >= 0 {

@@ -40,12 +40,12 @@ func (w *work) disturb() error {
 		case s.Node != "":
 			n := w.byName[s.Node]
 			if n == nil {
-				return at(&Conflict{place, fmt.Sprintf("there is no node %q", s.Node), ""}, []string{"disturb", name})
+				return at(&Conflict{place, fmt.Sprintf("node %q does not exist", s.Node), ""}, []string{"disturb", name})
 			}
 			d.CPU, d.Why = n.disturbedCPU(), "the CPU of node "+s.Node
 		case s.CPU != nil:
 			if d.CPU, d.Why = *s.CPU, "named by cpu"; !slices.Contains(w.usable(), d.CPU) {
-				return at(&Impossible{fmt.Sprintf("%s: CPU %d shall be disturbed", place, d.CPU),
+				return at(&Impossible{fmt.Sprintf("%s: disturb CPU %d", place, d.CPU),
 					"this process may use " + cpulist.Format(w.usable()), "name one of them, or a node"}, []string{"disturb", name})
 			}
 		default:

@@ -51,7 +51,7 @@ func TestDisturbancesThatCannotBe(t *testing.T) {
 		degree spec.Isolation
 		want   string
 	}{
-		{"no such CPU", spec.Disturbance{Kind: spec.DisturbSpin, CPU: number(7)}, spec.IsolationAffinity, "disturb.it: CPU 7 shall be disturbed; this process may use 0-1"},
+		{"no such CPU", spec.Disturbance{Kind: spec.DisturbSpin, CPU: number(7)}, spec.IsolationAffinity, "disturb.it: disturb CPU 7; this process may use 0-1"},
 		{"a thread on an isolated CPU", spec.Disturbance{Kind: spec.DisturbSpin, Node: "dut"}, spec.IsolationIsolated, "disturb.it: CPU 1 is isolated"},
 		{"a softirq on an isolated CPU", spec.Disturbance{Kind: spec.DisturbSoftirq, Node: "dut"}, spec.IsolationIsolated, ""},
 	} {

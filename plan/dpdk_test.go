@@ -81,18 +81,18 @@ func withOVS(inv *host.Inventory) *host.Inventory {
 
 // TestLacking: missing hugepages are reported with numbers and a remedy.
 func TestLacking(t *testing.T) {
-	const ways = "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; --set dpdk.hugepages=none runs in ordinary memory, slower"
+	const ways = "--set dpdk.hugepages=reserve reserves what is missing and releases it at the end; --set dpdk.hugepages=none runs in ordinary memory, slower"
 	for _, c := range []struct {
 		name string
 		dpdk *spec.DPDK
 		want string
 	}{
 		{"enough", &spec.DPDK{Memory: 40 << 20}, ""},
-		{"too few", nil, "error: hugepages: node a, node b want 64 hugepages on NUMA node 0, of 2 MiB each, and 40 are free; " + ways},
-		{"a part of a page", &spec.DPDK{Memory: 40<<20 + 1}, "error: hugepages: node a, node b want 42 hugepages on NUMA node 0, of 2 MiB each, and 40 are free; " + ways},
+		{"too few", nil, "error: hugepages: node a, node b need 64 hugepages on NUMA node 0, of 2 MiB each, and 40 are free; " + ways},
+		{"a part of a page", &spec.DPDK{Memory: 40<<20 + 1}, "error: hugepages: node a, node b need 42 hugepages on NUMA node 0, of 2 MiB each, and 40 are free; " + ways},
 		{"reserved", &spec.DPDK{Hugepages: spec.HugepagesReserve}, ""},
-		{"more than there is memory", &spec.DPDK{Hugepages: spec.HugepagesReserve, Memory: 1 << 40}, "error: hugepages: node a, node b want 1048576 hugepages on NUMA node 0, " +
-			"of 2 MiB each, and 40 are free; the node has 1024 MiB of memory to reserve the rest from; take less (--set dpdk.memory=32MiB), " +
+		{"more than there is memory", &spec.DPDK{Hugepages: spec.HugepagesReserve, Memory: 1 << 40}, "error: hugepages: node a, node b need 1048576 hugepages on NUMA node 0, " +
+			"of 2 MiB each, and 40 are free; the node has 1024 MiB of memory to reserve the rest from; use less (--set dpdk.memory=32MiB), " +
 			"or --set dpdk.hugepages=none runs in ordinary memory, slower"},
 		{"none wanted", &spec.DPDK{Hugepages: spec.HugepagesNone}, ""},
 	} {
@@ -188,28 +188,28 @@ func TestRefuseBypass(t *testing.T) {
 			e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "a:z")
 		}, "link l: has 3 endpoints; memif joins two; use kind: bridge, xdp or switch"},
 		{"no hugepages", func(_ *spec.Experiment, inv *host.Inventory) { inv.Hugepages = nil },
-			"node a wants hugepages for DPDK; this kernel has no hugepages (CONFIG_HUGETLBFS); run it in ordinary memory (--set dpdk.hugepages=none)"},
+			"node a needs hugepages for DPDK; this kernel has no hugepages (CONFIG_HUGETLBFS); run it in ordinary memory (--set dpdk.hugepages=none)"},
 		{"a route over an interface of DPDK", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["a"].Routes = []spec.Route{{To: "default", Interface: "x"}}
-		}, "node a: route to default dev x: DPDK has a:x, and the kernel does not see it; leave it out: the engine needs no route"},
+		}, "node a: route to default dev x: DPDK has a:x, and the kernel does not see it; remove it: the engine needs no route"},
 		{"more CPUs than there are", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Kind, e.Topology.Links[0].Switch = spec.LinkSwitch, &spec.Switch{CPUs: 3}
-		}, "the switch of l wants 3 CPUs; the host has 3, 1 is kept for housekeeping; ask for fewer (--set links.l.switch.cpus=2)"},
+		}, "the switch of l requests 3 CPUs; the host has 3, 1 is kept for housekeeping; request fewer (--set links.l.switch.cpus=2)"},
 		{"a CPU twice", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Kind, e.Topology.Links[0].Switch = spec.LinkSwitch, &spec.Switch{CPUList: "1"}
 			e.Topology.Nodes["a"].CPUList = "1"
 		}, "the switch of l: cpu_list: CPU 1 is in the list of node a; a CPU belongs to one node or switch"},
 		{"an unknown PCI device", func(e *spec.Experiment, _ *host.Inventory) {
 			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0"}}
-		}, "a:x wants the PCI device 0000:01:00.0 for DPDK; the host has no such device; nines host lists those that DPDK can open"},
+		}, "a:x requests the PCI device 0000:01:00.0 for DPDK; the host has no such device; nines host lists those that DPDK can open"},
 		{"a PCI device of the kernel's", func(e *spec.Experiment, inv *host.Inventory) {
 			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0"}}
 			inv.NICs = []host.NIC{{Name: "eth0", Driver: "igb", PCIAddress: "0000:01:00.0"}}
-		}, "a:x wants the PCI device 0000:01:00.0 for DPDK; the kernel has it as eth0 (driver igb); dpdk-devbind.py --bind=vfio-pci 0000:01:00.0"},
+		}, "a:x requests the PCI device 0000:01:00.0 for DPDK; the kernel has it as eth0 (driver igb); dpdk-devbind.py --bind=vfio-pci 0000:01:00.0"},
 		{"the host's own uplink", func(e *spec.Experiment, inv *host.Inventory) {
 			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0"}}
 			inv.NICs = []host.NIC{{Name: "eth0", Driver: "igb", PCIAddress: "0000:01:00.0", State: "up"}}
-		}, "a:x wants the PCI device 0000:01:00.0 for DPDK; its interface eth0 is up (driver igb): the host uses it; choose another"},
+		}, "a:x requests the PCI device 0000:01:00.0 for DPDK; its interface eth0 is up (driver igb): the host uses it; choose another"},
 		{"a PCI device twice", func(e *spec.Experiment, inv *host.Inventory) {
 			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0", "a:y": "01:00.0"}}
 			inv.PCIDevices = []host.PCIDevice{{Address: "0000:01:00.0"}}

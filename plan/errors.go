@@ -11,7 +11,7 @@ import (
 
 // Impossible says which demand of the experiment this host cannot meet.
 type Impossible struct {
-	// Demand is who wants what: "node dut wants 4 CPUs".
+	// Demand is who wants what: "node dut requests 4 CPUs".
 	Demand string
 	// Reason is why it cannot: "the host has 2, …".
 	Reason string

@@ -27,14 +27,14 @@ func (a *assignment) finish() {
 		case slices.Contains(a.onKept, n):
 			n.cpus = a.housekeeping
 			n.engineCPU = n.cpus[len(n.cpus)-1]
-			n.because("CPUs are few: it runs on the housekeeping %s", cpuText(n.cpus))
+			n.because("too few CPUs: it runs on the housekeeping %s", cpuText(n.cpus))
 		case slices.Contains(a.sharing, n):
 			n.cpus = rest
 			if len(rest) == 0 {
 				n.cpus = a.housekeeping
 			}
 			n.engineCPU = n.cpus[slices.Index(a.sharing, n)%len(n.cpus)]
-			n.because("CPUs are few: it shares CPU %d with others that want one", n.engineCPU)
+			n.because("too few CPUs: it shares CPU %d with others that need one", n.engineCPU)
 		case n.demand.count > 0:
 			n.cpus, n.exclusive = a.placed[n], true
 			if slices.ContainsFunc(n.cpus, func(id int) bool { return slices.Contains(a.housekeeping, id) }) {
@@ -44,7 +44,7 @@ func (a *assignment) finish() {
 			a.explainOwn(n)
 		default:
 			n.cpus = a.housekeeping
-			n.because("it needs no CPU of its own: it shares the housekeeping %s", cpuText(n.cpus))
+			n.because("it needs no exclusive CPU: it shares the housekeeping %s", cpuText(n.cpus))
 		}
 	}
 	a.notes()
@@ -121,7 +121,7 @@ func (a *assignment) explainOwn(n *node) {
 	case len(d.list) > 0:
 		n.because("%s: named by cpu_list", list)
 	case d.explicit:
-		n.because("%s: %s of its own, as asked", list, terminal.Count(d.count, "CPU"))
+		n.because("%s: %s of its own, as the file asks", list, terminal.Count(d.count, "CPU"))
 	case d.program:
 		n.because("%s: one of its own, on which it polls", list)
 	default:
@@ -130,7 +130,7 @@ func (a *assignment) explainOwn(n *node) {
 	if d.engine {
 		n.engineCPU = a.engineOf(n.cpus)
 		if len(n.cpus) > 1 {
-			n.because("CPU %d runs the engine; CPU %d is for all else in the node", n.engineCPU, n.cpus[0])
+			n.because("CPU %d runs the engine; CPU %d is for everything else in the node", n.engineCPU, n.cpus[0])
 		}
 	}
 	var idle []int
@@ -191,11 +191,11 @@ func (a *assignment) notes() {
 		if len(a.placed) > 0 {
 			untouched = " Nodes with CPUs of their own are not affected."
 		}
-		w.note("CPUs are few: %s on the housekeeping %s, beside the host's own work, which delays packets at times.%s",
+		w.note("Too few CPUs: %s on the housekeeping %s, beside the host's own work, which delays packets at times.%s",
 			runs(a.onKept), cpuText(a.housekeeping), untouched)
 	}
 	if len(a.sharing) > 0 {
-		w.note("CPUs are few: %s share CPUs, so they wait for one another.", a.sharingText())
+		w.note("Too few CPUs: %s share CPUs, so they wait for one another.", a.sharingText())
 	}
 	for _, c := range a.cores {
 		a.noteSharedCore(c)
@@ -228,7 +228,7 @@ func (a *assignment) noteSharedCore(c *core) {
 	if poller {
 		slowed = "slow each other down, the more as one polls"
 	}
-	a.w.note("Cores are few: %s share a physical core (CPUs %s) and %s.", strings.Join(users, " and "), cpulist.Format(c.threads), slowed)
+	a.w.note("Too few cores: %s share a physical core (CPUs %s) and %s.", strings.Join(users, " and "), cpulist.Format(c.threads), slowed)
 }
 
 // noteCrossings says which links join CPUs of different NUMA nodes.

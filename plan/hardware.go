@@ -119,7 +119,7 @@ func (w *work) assignVFs(l *link, named bool) error {
 			Trust: s.Trust == nil || *s.Trust, SpoofCheck: s.SpoofCheck, RateMbit: int(int64(s.Rate) / 1_000_000), NUMANode: c.NUMANode,
 		}
 		if e.function.Address == "" {
-			return &Impossible{fmt.Sprintf("%s wants VF %d of %s", e, index, c.Name()), "the kernel does not say which address it will have (sriov_offset)",
+			return &Impossible{fmt.Sprintf("%s needs VF %d of %s", e, index, c.Name()), "the kernel does not say which address it will have (sriov_offset)",
 				fmt.Sprintf("make the functions first: echo %d > /sys/bus/pci/devices/%s/sriov_numvfs", index+1, c.Address)}
 		}
 		e.node.because("%s is VF %d of %s (%s)", e.name, index, c.Name(), e.function.Address)
@@ -129,13 +129,13 @@ func (w *work) assignVFs(l *link, named bool) error {
 
 // namedPort is a port that the file names, which must be able to have VFs.
 func (w *work) namedPort(l *link, name string) (*card, error) {
-	demand := fmt.Sprintf("link %s wants virtual functions of %s", l.name, name)
+	demand := fmt.Sprintf("link %s needs virtual functions of %s", l.name, name)
 	c := w.findCard(name)
 	if c == nil {
 		return nil, &Impossible{demand, "the host has no such card on its PCI bus", w.haveCards()}
 	}
 	if c.whole != nil {
-		return nil, at(&Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s is given to %s whole", name, c.whole), "name another port"}, l.steps("sriov", "ports"))
+		return nil, at(&Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s is used as a whole by %s", name, c.whole), "name another port"}, l.steps("sriov", "ports"))
 	}
 	if reason, remedy := cannotHaveVFs(c); reason != "" {
 		return nil, &Impossible{demand, reason, remedy}
@@ -163,13 +163,13 @@ func cannotHaveVFs(c *card) (reason, remedy string) {
 // cable, which is tested before it is used; with more it is unknown which belong together, so one
 // port's internal switch joins both functions.
 func (w *work) choosePorts(l *link) ([]*card, error) {
-	demand := fmt.Sprintf("link %s wants virtual functions of a network card", l.name)
+	demand := fmt.Sprintf("link %s needs virtual functions of a network card", l.name)
 	var usable []*card
 	reason, remedy := "the host has no network card on its PCI bus", "use kind: veth, or the laboratory: nines vlab run FILE"
 	for _, c := range w.cards {
 		if c.whole != nil {
 			if len(usable) == 0 {
-				reason, remedy = fmt.Sprintf("%s is given to %s whole", c.Name(), c.whole), "remove the passthrough link, or use kind: veth"
+				reason, remedy = fmt.Sprintf("%s is used as a whole by %s", c.Name(), c.whole), "remove the passthrough link, or use kind: veth"
 			}
 			continue
 		}
@@ -188,7 +188,7 @@ func (w *work) choosePorts(l *link) ([]*card, error) {
 		usable = quiet
 	}
 	if len(usable) == 2 && w.freeVF(usable[0]) >= 0 && w.freeVF(usable[1]) >= 0 {
-		w.noteOnce("Links of kind sriov lead from %s to %s, which are taken for the ends of one cable; sriov.ports names others.", usable[0].Name(), usable[1].Name())
+		w.noteOnce("Links of kind sriov lead from %s to %s, which are assumed to be the ends of one cable; choose others with sriov.ports.", usable[0].Name(), usable[1].Name())
 		return usable, nil
 	}
 	slices.SortStableFunc(usable, func(a, b *card) int {
@@ -197,7 +197,7 @@ func (w *work) choosePorts(l *link) ([]*card, error) {
 	if w.freeVFs(usable[0]) < 2 {
 		return nil, w.usedUp(l.endpoints[0], usable[0])
 	}
-	w.noteOnce("Link %s stays within %s, whose own switch joins its virtual functions; to go over a cable, name its two ports in sriov.ports.", l.name, usable[0].Name())
+	w.noteOnce("Link %s stays within %s, whose own switch joins its virtual functions; to use a cable, name its two ports in sriov.ports.", l.name, usable[0].Name())
 	return usable[:1], nil
 }
 
@@ -257,7 +257,7 @@ func (w *work) othersVF(c *card, index int) bool {
 
 // usedUp says that a port has no VF left.
 func (w *work) usedUp(e *endpoint, c *card) error {
-	demand := fmt.Sprintf("%s wants a virtual function of %s", e, c.Name())
+	demand := fmt.Sprintf("%s needs a virtual function of %s", e, c.Name())
 	ours := 0
 	var others []string
 	for i := range c.vfCount() {

@@ -17,7 +17,7 @@ func (w *work) assignWhole(l *link) error {
 	}
 	for i, e := range l.endpoints {
 		name := l.spec.Passthrough.Devices[i]
-		demand := fmt.Sprintf("%s wants the whole device %s", e, name)
+		demand := fmt.Sprintf("%s requests the whole device %s", e, name)
 		if c, vf := w.findVF(name); vf != nil {
 			if err := w.giveVF(e, c, vf, demand); err != nil {
 				return err
@@ -29,11 +29,11 @@ func (w *work) assignWhole(l *link) error {
 		case c == nil:
 			return &Impossible{demand, w.notOnBus(name), w.haveCards()}
 		case c.whole != nil:
-			return at(&Conflict{"link " + l.name + ": passthrough.devices", fmt.Sprintf("%s is given to %s already", name, c.whole), "a whole device has one endpoint"}, l.steps("passthrough", "devices"))
+			return at(&Conflict{"link " + l.name + ": passthrough.devices", fmt.Sprintf("%s is already used by %s", name, c.whole), "a whole device has one endpoint"}, l.steps("passthrough", "devices"))
 		case c.UsedBy != "" && !slices.Contains(programDrivers, c.Driver):
 			return &Impossible{demand, "it is used by " + c.UsedBy + ": the host would lose it", "choose another; virtual functions (kind: sriov) share a port with the host"}
 		case c.NumVFs > 0:
-			return &Impossible{demand, fmt.Sprintf("%s of it are made, which would go with it", terminal.Count(c.NumVFs, "virtual function")),
+			return &Impossible{demand, fmt.Sprintf("%s of it exist, and would be removed with it", terminal.Count(c.NumVFs, "virtual function")),
 				fmt.Sprintf("use kind: sriov, or echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs", c.Address)}
 		}
 		c.whole = e
@@ -64,7 +64,7 @@ func (w *work) findVF(name string) (*card, *host.VirtualFunction) {
 func (w *work) giveVF(e *endpoint, c *card, vf *host.VirtualFunction, demand string) error {
 	switch {
 	case c.given[vf.Index] != nil:
-		return at(&Conflict{"link " + e.link.name + ": passthrough.devices", fmt.Sprintf("%s is given to %s already", vf.Address, c.given[vf.Index]), "a device has one endpoint"}, e.link.steps("passthrough", "devices"))
+		return at(&Conflict{"link " + e.link.name + ": passthrough.devices", fmt.Sprintf("%s is already used by %s", vf.Address, c.given[vf.Index]), "a device has one endpoint"}, e.link.steps("passthrough", "devices"))
 	case w.othersVF(c, vf.Index) && !slices.Contains(programDrivers, vf.Driver):
 		return &Impossible{demand, "it is used by " + vf.UsedBy, "choose another"}
 	}
@@ -77,10 +77,10 @@ func (w *work) giveVF(e *endpoint, c *card, vf *host.VirtualFunction, demand str
 // notOnBus explains a name that no PCI function has.
 func (w *work) notOnBus(name string) string {
 	if slices.ContainsFunc(w.inv.NICs, func(n host.NIC) bool { return n.Name == name && n.Virtual }) {
-		return "it is an interface without hardware"
+		return "it is a virtual interface"
 	}
 	if slices.ContainsFunc(w.inv.NICs, func(n host.NIC) bool { return n.Name == name }) {
-		return "it sits on no PCI device"
+		return "it is not on a PCI device"
 	}
 	return "the host has no such card on its PCI bus"
 }
@@ -120,21 +120,21 @@ func (w *work) driveByKernel(e *endpoint) error {
 	if c == nil || !slices.Contains(programDrivers, c.Driver) {
 		return nil
 	}
-	return &Impossible{fmt.Sprintf("%s wants the interface of %s", e, c.Address), fmt.Sprintf("its driver is %s, which leaves it to programs", c.Driver),
+	return &Impossible{fmt.Sprintf("%s needs the interface of %s", e, c.Address), fmt.Sprintf("its driver is %s, which is for userspace programs", c.Driver),
 		"use the backend dpdk, or give it back to the kernel's driver: dpdk-devbind.py --bind=DRIVER " + c.Address}
 }
 
 // canDrive refuses a driver for programs that the host does not have, or that cannot drive the
 // function.
 func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
-	demand := fmt.Sprintf("%s wants %s for %s, by %s", e, e.function.Address, choose(e.node.guest(), "its virtual machine", "DPDK"), driver)
+	demand := fmt.Sprintf("%s needs %s for %s, by %s", e, e.function.Address, choose(e.node.guest(), "its virtual machine", "DPDK"), driver)
 	if f := w.inv.Feature(string(driver)); f.State == host.StateNo {
 		return &Impossible{demand, fmt.Sprintf("the kernel has no such driver (%s)", f.Detail),
 			choose(driver == spec.DriverVFIO, "use a kernel with CONFIG_VFIO_PCI", "use driver: vfio-pci")}
 	}
 	if driver != spec.DriverVFIO {
 		if w.inv.IOMMU.Translates {
-			return &Impossible{demand, "the IOMMU translates what devices address, and UIO does not tell it about the program's memory, so the device could reach none",
+			return &Impossible{demand, "the IOMMU translates device addresses, and UIO does not map the program's memory in it, so the device cannot access any memory",
 				"use driver: vfio-pci, or boot with iommu=pt"}
 		}
 		return nil
@@ -147,12 +147,12 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 		return &Impossible{demand, "the IOMMU is off or absent, so vfio cannot confine the device to its memory", remedy}
 	}
 	if w.inv.IOMMU.Groups == 0 && e.node.guest() {
-		return &Impossible{demand, "there is no IOMMU, and vfio's unsafe mode cannot translate a guest's addresses", "switch the IOMMU on: " + iommuParameter(w.inv)}
+		return &Impossible{demand, "the host has no IOMMU, and vfio's unsafe mode cannot translate a guest's addresses", "switch the IOMMU on: " + iommuParameter(w.inv)}
 	}
 	if c := w.findCard(e.function.Address); c != nil {
 		for _, other := range c.Companions {
 			if strings.HasSuffix(other, ")") { // it has a kernel driver
-				return &Impossible{demand, fmt.Sprintf("it shares its IOMMU group with %s, and a program gets all of a group or nothing", other),
+				return &Impossible{demand, fmt.Sprintf("it shares its IOMMU group with %s, and a program gets a whole group or nothing", other),
 					"put the card into another slot, or use driver: uio_pci_generic"}
 			}
 		}

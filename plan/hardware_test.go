@@ -79,9 +79,9 @@ func TestFunctions(t *testing.T) {
 		note    string
 	}{
 		{"two ports are a cable", func(*spec.Experiment, *host.Inventory) {}, spec.BackendUDP,
-			"a:x 0@p0=0000:01:10.0; b:x 0@p1=0000:02:10.0; b:y 1@p0=0000:01:10.2; c:x 1@p1=0000:02:10.2", "from p0 to p1, which are taken for the ends of one cable"},
+			"a:x 0@p0=0000:01:10.0; b:x 0@p1=0000:02:10.0; b:y 1@p0=0000:01:10.2; c:x 1@p1=0000:02:10.2", "from p0 to p1, which are assumed to be the ends of one cable"},
 		{"for DPDK", func(*spec.Experiment, *host.Inventory) {}, spec.BackendDPDK,
-			"a:x 0@p0=0000:01:10.0 vfio-pci; b:x 0@p1=0000:02:10.0 vfio-pci; b:y 1@p0=0000:01:10.2 vfio-pci; c:x 1@p1=0000:02:10.2 vfio-pci", "taken for the ends of one cable"},
+			"a:x 0@p0=0000:01:10.0 vfio-pci; b:x 0@p1=0000:02:10.0 vfio-pci; b:y 1@p0=0000:01:10.2 vfio-pci; c:x 1@p1=0000:02:10.2 vfio-pci", "assumed to be the ends of one cable"},
 		{"one port has a switch inside", func(_ *spec.Experiment, inv *host.Inventory) { inv.Functions = inv.Functions[:1] }, spec.BackendUDP,
 			"a:x 0@p0=0000:01:10.0; b:x 1@p0=0000:01:10.2; b:y 2@p0=0000:01:10.4; c:x 3@p0=0000:01:10.6", "stays within p0"},
 		{"the host's uplink is left alone", func(_ *spec.Experiment, inv *host.Inventory) { inv.Functions[0].Uplink = true }, spec.BackendUDP,
@@ -89,20 +89,20 @@ func TestFunctions(t *testing.T) {
 		{"ports are named, in the ends' order", func(exp *spec.Experiment, _ *host.Inventory) {
 			exp.Topology.Links[1].SRIOV = &spec.SRIOV{Ports: []string{"p1", "0000:01:00.0"}}
 		}, spec.BackendUDP,
-			"a:x 1@p0=0000:01:10.2; b:x 1@p1=0000:02:10.2; b:y 0@p1=0000:02:10.0; c:x 0@p0=0000:01:10.0", "taken for the ends of one cable"},
+			"a:x 1@p0=0000:01:10.2; b:x 1@p1=0000:02:10.2; b:y 0@p1=0000:02:10.0; c:x 0@p0=0000:01:10.0", "assumed to be the ends of one cable"},
 		{"what others have is not touched", func(_ *spec.Experiment, inv *host.Inventory) {
 			withVFs(&inv.Functions[0], 4)
 			inv.Functions[0].VFs[0].UsedBy = "the lab other"
 			inv.Functions[0].VFs[0].Lab = "other"
 			inv.Functions[0].VFs[2].UsedBy = "another network namespace"
 		}, spec.BackendUDP,
-			"a:x 1@p0=0000:01:10.1; b:x 0@p1=0000:02:10.0; b:y 3@p0=0000:01:10.3; c:x 1@p1=0000:02:10.2", "taken for the ends of one cable"},
+			"a:x 1@p0=0000:01:10.1; b:x 0@p1=0000:02:10.0; b:y 3@p0=0000:01:10.3; c:x 1@p1=0000:02:10.2", "assumed to be the ends of one cable"},
 		{"one's own stay", func(_ *spec.Experiment, inv *host.Inventory) {
 			withVFs(&inv.Functions[0], 7)
 			inv.Functions[0].VFs[0].UsedBy, inv.Functions[0].VFs[0].Lab = "the lab chain", "chain"
 			inv.Functions[0].VFs[1].UsedBy, inv.Functions[0].VFs[1].Lab = "the lab chain", "chain"
 		}, spec.BackendUDP,
-			"a:x 0@p0=0000:01:10.0; b:x 0@p1=0000:02:10.0; b:y 1@p0=0000:01:10.1; c:x 1@p1=0000:02:10.2", "taken for the ends of one cable"},
+			"a:x 0@p0=0000:01:10.0; b:x 0@p1=0000:02:10.0; b:y 1@p0=0000:01:10.1; c:x 1@p1=0000:02:10.2", "assumed to be the ends of one cable"},
 		{"beside the nodes' memory", func(exp *spec.Experiment, inv *host.Inventory) {
 			third := inv.Functions[0]
 			third.Address, third.Interface, third.NUMANode = "0000:03:00.0", "p2", 1
@@ -205,7 +205,7 @@ func TestFunctionsRefused(t *testing.T) {
 		backend spec.Backend
 		want    []string
 	}{
-		{"no card", onHost(func(inv *host.Inventory) { inv.Functions = nil }), "", []string{"link ab wants virtual functions of a network card", "no network card", "nines vlab run"}},
+		{"no card", onHost(func(inv *host.Inventory) { inv.Functions = nil }), "", []string{"link ab needs virtual functions of a network card", "no network card", "nines vlab run"}},
 		{"no SR-IOV", onHost(func(inv *host.Inventory) { inv.Functions[0].TotalVFs, inv.Functions[1].TotalVFs = 0, 0 }), "", []string{"it has no SR-IOV", "firmware", "passthrough"}},
 		{"an unknown port", ports("p7"), "", []string{"virtual functions of p7", "no such card", "it has p0 (0000:01:00.0), p1"}},
 		{"one port by two names", ports("p0", "0000:01:00.0"), "", []string{"link ab: sriov.ports", "one port"}},
@@ -214,8 +214,8 @@ func TestFunctionsRefused(t *testing.T) {
 		{"VFs used up", both(ports("p0"), onHost(func(inv *host.Inventory) {
 			withVFs(&inv.Functions[0], 2)
 			inv.Functions[0].VFs[1].UsedBy = "the lab other"
-		})), "", []string{"b:x wants a virtual function of p0", "it has 2 virtual functions, and the lab uses 1; others have 1 by the lab other", "the card can have 7, but the number can only change from 0"}},
-		{"IOMMU off", onHost(func(inv *host.Inventory) { inv.IOMMU.Groups = 0 }), spec.BackendDPDK, []string{"a:x wants 0000:01:10.0 for DPDK, by vfio-pci", "the IOMMU is off", "intel_iommu=on", "enable_unsafe_noiommu_mode", "igb_uio"}},
+		})), "", []string{"b:x needs a virtual function of p0", "it has 2 virtual functions, and the lab uses 1; others have 1 by the lab other", "the card can have 7, but the number can only change from 0"}},
+		{"IOMMU off", onHost(func(inv *host.Inventory) { inv.IOMMU.Groups = 0 }), spec.BackendDPDK, []string{"a:x needs 0000:01:10.0 for DPDK, by vfio-pci", "the IOMMU is off", "intel_iommu=on", "enable_unsafe_noiommu_mode", "igb_uio"}},
 		{"IOMMU off, AMD", onHost(func(inv *host.Inventory) { inv.IOMMU.Groups, inv.CPUs[0].Model = 0, "AMD EPYC 7551P" }), spec.BackendDPDK, []string{"amd_iommu"}},
 		{"no driver", func(exp *spec.Experiment, _ *host.Inventory) {
 			exp.Topology.Links[0].SRIOV = &spec.SRIOV{Driver: spec.DriverUIO}
@@ -227,17 +227,17 @@ func TestFunctionsRefused(t *testing.T) {
 		{"a VLAN that is taken", func(exp *spec.Experiment, inv *host.Inventory) {
 			exp.Topology.Links[0].SRIOV = &spec.SRIOV{VLAN: 401}
 			inv.Functions[1].VLANs = []int{401}
-		}, "", []string{"link ab wants VLAN 401; the host has a VLAN device of that number on p1", "leave vlan out"}},
-		{"the host's uplink, whole", both(pass("p0", "p1"), onHost(func(inv *host.Inventory) { inv.Functions[0].UsedBy = "the host, whose default route is by p0" })), "", []string{"a:x wants the whole device p0", "used by the host, whose default route is by p0", "choose another"}},
-		{"a device twice", pass("p0", "0000:01:00.0"), "", []string{"link ab: passthrough.devices", "given to a:x already"}},
-		{"an unknown device", pass("p0", "eth9"), "", []string{"b:x wants the whole device eth9", "no such card"}},
-		{"a device with VFs", both(pass("p0", "p1"), onHost(func(inv *host.Inventory) { withVFs(&inv.Functions[1], 2) })), "", []string{"2 virtual functions of it are made", "sriov_numvfs"}},
+		}, "", []string{"link ab requests VLAN 401; the host has a VLAN device of that number on p1", "remove vlan"}},
+		{"the host's uplink, whole", both(pass("p0", "p1"), onHost(func(inv *host.Inventory) { inv.Functions[0].UsedBy = "the host, whose default route is by p0" })), "", []string{"a:x requests the whole device p0", "used by the host, whose default route is by p0", "choose another"}},
+		{"a device twice", pass("p0", "0000:01:00.0"), "", []string{"link ab: passthrough.devices", "already used by a:x"}},
+		{"an unknown device", pass("p0", "eth9"), "", []string{"b:x requests the whole device eth9", "no such card"}},
+		{"a device with VFs", both(pass("p0", "p1"), onHost(func(inv *host.Inventory) { withVFs(&inv.Functions[1], 2) })), "", []string{"2 virtual functions of it exist", "sriov_numvfs"}},
 		{"a port that is given away whole", func(exp *spec.Experiment, _ *host.Inventory) {
 			exp.Topology.Links[0].Kind, exp.Topology.Links[0].Passthrough = spec.LinkPassthrough, &spec.Passthrough{Devices: []string{"p0", "p1"}}
 			exp.Topology.Links[1].SRIOV = &spec.SRIOV{Ports: []string{"p0"}}
-		}, "", []string{"link bc: sriov.ports", "p0 is given to a:x whole"}},
+		}, "", []string{"link bc: sriov.ports", "p0 is used as a whole by a:x"}},
 		{"a disk beside it", both(pass("p0", "p1"), onHost(func(inv *host.Inventory) { inv.Functions[1].Companions = []string{"0000:05:00.0 (nvme)"} })), spec.BackendDPDK, []string{"shares its IOMMU group with 0000:05:00.0 (nvme)"}},
-		{"an interface of vfio's", both(pass("0000:01:00.0", "p1"), onHost(func(inv *host.Inventory) { inv.Functions[0].Driver, inv.Functions[0].Interface = "vfio-pci", "" })), "", []string{"a:x wants the interface of 0000:01:00.0", "its driver is vfio-pci", "backend dpdk"}},
+		{"an interface of vfio's", both(pass("0000:01:00.0", "p1"), onHost(func(inv *host.Inventory) { inv.Functions[0].Driver, inv.Functions[0].Interface = "vfio-pci", "" })), "", []string{"a:x needs the interface of 0000:01:00.0", "its driver is vfio-pci", "backend dpdk"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			backend := c.backend

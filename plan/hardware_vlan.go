@@ -25,10 +25,10 @@ func (w *work) assignVLANs() error {
 		}
 		id := l.sriov().VLAN
 		if user := w.vlanUser(l, id); user != "" {
-			return at(hardwareOf(l, &Impossible{fmt.Sprintf("link %s wants VLAN %d", l.name, id), user, "leave vlan out and the plan chooses"}), l.steps("sriov", "vlan"))
+			return at(hardwareOf(l, &Impossible{fmt.Sprintf("link %s requests VLAN %d", l.name, id), user, "remove vlan to let nines choose"}), l.steps("sriov", "vlan"))
 		}
 		if other := taken[id]; other != "" {
-			w.note("Links %s and %s both have VLAN %d: only their ports keep them apart.", other, l.name, id)
+			w.note("Links %s and %s both have VLAN %d: only their ports separate them.", other, l.name, id)
 		}
 		taken[id] = l.name
 		l.setVLAN(id)
@@ -50,7 +50,7 @@ func (w *work) assignVLANs() error {
 			}
 		}
 		if !found {
-			return at(hardwareOf(l, &Impossible{"link " + l.name + " wants a VLAN of its own", "all are in use on its ports", "take something down, or use other ports"}), l.steps("sriov"))
+			return at(hardwareOf(l, &Impossible{"link " + l.name + " needs its own VLAN", "all VLANs are in use on its ports", "take a lab down, or use other ports"}), l.steps("sriov"))
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func (w *work) assignDPDK() error {
 			n.because("DPDK's memory on NUMA node %d", n.dpdk.MemoryNode)
 		}
 		if n.dpdk.Huge && w.pageBytes() == 0 {
-			return at(&Impossible{n.title() + " wants hugepages for DPDK", "this kernel has no hugepages (CONFIG_HUGETLBFS)",
+			return at(&Impossible{n.title() + " needs hugepages for DPDK", "this kernel has no hugepages (CONFIG_HUGETLBFS)",
 				"run it in ordinary memory (--set dpdk.hugepages=none)"}, n.steps())
 		}
 	}
@@ -75,9 +75,9 @@ func (w *work) engineMemory(n *node) (int64, error) {
 		return max(least, defaultEngineMemory), nil
 	}
 	if given := int64(w.exp.DPDK.Memory); given < least {
-		return 0, at(&Conflict{"dpdk.memory", fmt.Sprintf("%s is too little for the buffers of %s, which takes %s for its ports and frames of %d bytes",
+		return 0, at(&Conflict{"dpdk.memory", fmt.Sprintf("%s is too little for the buffers of %s, which needs %s for its ports and frames of %d bytes",
 			terminal.MiB(given), n.title(), terminal.MiB(least), w.frameBytes()),
-			fmt.Sprintf("give it that or more (--set dpdk.memory=%dMiB), or leave it out", least>>20)}, []string{"dpdk", "memory"})
+			fmt.Sprintf("set at least that (--set dpdk.memory=%dMiB), or remove it", least>>20)}, []string{"dpdk", "memory"})
 	}
 	return int64(w.exp.DPDK.Memory), nil
 }
@@ -89,8 +89,8 @@ func (w *work) checkFrames(n *node) error {
 			continue
 		}
 		if e.device.Driver == driverAFPacket && e.link.mtu > maxPacketMTU {
-			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which takes an MTU of at most %d, and it is %d", e, driverAFPacket, maxPacketMTU, e.link.mtu),
-				fmt.Sprintf("make it smaller (--set links.%s.mtu=%d), or leave mtu out", e.link.name, maxPacketMTU)}, e.link.steps("mtu"))
+			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which supports an MTU of at most %d, and it is %d", e, driverAFPacket, maxPacketMTU, e.link.mtu),
+				fmt.Sprintf("make it smaller (--set links.%s.mtu=%d), or remove mtu", e.link.name, maxPacketMTU)}, e.link.steps("mtu"))
 		}
 		if e.device.driver() != driverAFXDP {
 			continue
@@ -98,7 +98,7 @@ func (w *work) checkFrames(n *node) error {
 		// A macvlan has no native XDP: the kernel uses generic XDP, which has no such limit.
 		if e.device.Driver != "" && e.link.kind.Descriptor().End == spec.EndVeth && e.link.mtu > maxVethXDPMTU {
 			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, for which a veth's MTU is at most %d, and it is %d", e, driverAFXDP, maxVethXDPMTU, e.link.mtu),
-				"use af_packet (--set dpdk.driver=af_packet), or leave mtu out"}, e.link.steps("mtu"))
+				"use af_packet (--set dpdk.driver=af_packet), or remove mtu"}, e.link.steps("mtu"))
 		}
 		if w.frameBytes() <= maxAFXDPFrameBytes {
 			continue
@@ -107,7 +107,7 @@ func (w *work) checkFrames(n *node) error {
 		if e.device.Driver == "" {
 			remedy, key = "use net_af_packet in dpdk.device", []string{"dpdk", "device", e.String()}
 		}
-		return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which takes frames of at most %d bytes, and they have %d", e, driverAFXDP, maxAFXDPFrameBytes, w.frameBytes()),
+		return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which supports frames of at most %d bytes, and they have %d", e, driverAFXDP, maxAFXDPFrameBytes, w.frameBytes()),
 			fmt.Sprintf("%s, or send smaller frames (--set traffic.frame_bytes=%d)", remedy, maxAFXDPFrameBytes)}, key)
 	}
 	return nil
@@ -232,7 +232,7 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 		switch {
 		case p.Hugepages.Mode == spec.HugepagesAuto:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Problem: problem, Missing: missing * size,
-				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end" + p.ordinary("; ")})
+				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and releases it at the end" + p.ordinary("; ")})
 		case missing*size > memory:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Missing: missing*size - memory,
 				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, terminal.MiB(memory)),
@@ -260,7 +260,7 @@ func (p *Plan) takeLess() string {
 	if !slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.DPDK != nil && n.DPDK.MemoryBytes > least }) {
 		return ""
 	}
-	return fmt.Sprintf("take less (--set dpdk.memory=%dMiB)", least>>20)
+	return fmt.Sprintf("use less (--set dpdk.memory=%dMiB)", least>>20)
 }
 
 func wantText(who []string, pages int64) string {
@@ -268,5 +268,5 @@ func wantText(who []string, pages int64) string {
 	if len(who) > most {
 		who = append(slices.Clone(who[:most]), fmt.Sprintf("%d more", len(who)-most))
 	}
-	return fmt.Sprintf("%s %s %s", strings.Join(who, ", "), choose(len(who) == 1, "wants", "want"), terminal.Count(int(pages), "hugepage"))
+	return fmt.Sprintf("%s %s %s", strings.Join(who, ", "), choose(len(who) == 1, "needs", "need"), terminal.Count(int(pages), "hugepage"))
 }

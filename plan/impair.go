@@ -66,7 +66,7 @@ func (w *work) checkDrain() error {
 	if len(remedies) == 0 {
 		remedies = append(remedies, "give the links less delay")
 	}
-	return at(&Conflict{"traffic", fmt.Sprintf("the links on the path delay a packet by up to %v%s, but a trial waits only %v for its last packets, and would count them as lost",
+	return at(&Conflict{"traffic", fmt.Sprintf("the links on the path delay a packet by up to %v%s, but a trial waits only %v for its last packets, and would count later ones as lost",
 		longest, of, w.stream.Drain), strings.Join(remedies, ", or ")}, []string{"traffic", "drain"})
 }
 

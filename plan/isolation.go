@@ -54,10 +54,10 @@ func (w *work) spread() {
 			continue
 		}
 		n.cpus, n.exclusive, n.engineCPU = w.usable(), false, -1
-		n.why = []string{fmt.Sprintf("isolation is none: it runs on any of %s, as the scheduler likes", cpuText(n.cpus))}
+		n.why = []string{fmt.Sprintf("isolation is none: the scheduler places it on any of %s", cpuText(n.cpus))}
 		ignored = ignored || n.spec.CPUs > 0 || n.spec.CPUList != "" || n.spec.MemoryNode != nil
 	}
-	const none = "isolation is none: nothing is pinned, and nodes and engines share the CPUs with all else on the host"
+	const none = "isolation is none: nothing is pinned, and nodes and engines share the CPUs with everything else on the host"
 	if ignored {
 		w.note("%s; cpus, cpu_list and memory_node have no effect now.", none)
 	} else {
@@ -65,12 +65,12 @@ func (w *work) spread() {
 	}
 	for _, l := range w.links {
 		if l.program != nil && l.program.demand.count > 0 {
-			w.note("link %s: its program polls and is pinned: it keeps to %s.", l.name, cpuText(l.program.cpus))
+			w.note("link %s: its program polls and is pinned to %s.", l.name, cpuText(l.program.cpus))
 		}
 	}
 	for _, n := range w.nodes {
 		if n.pollers != nil {
-			w.note("%s: its polling threads are pinned: they keep to %s.", n.title(), cpuText(n.pollers.cpus))
+			w.note("%s: its polling threads are pinned to %s.", n.title(), cpuText(n.pollers.cpus))
 		}
 	}
 }
@@ -98,13 +98,13 @@ func (w *work) partition() error {
 	}
 	for _, n := range w.nodes {
 		if n.isolated && degree == spec.IsolationPartition {
-			n.because("no process of others runs there: a partition")
+			n.because("no other processes run there: a partition")
 		} else if n.isolated {
-			n.because("isolated: no process of others, load balancing, device interrupt or movable kernel thread there")
+			n.because("isolated: no other processes, load balancing, device interrupts or movable kernel threads there")
 		}
 	}
 	if len(without) > 0 {
-		w.note("isolation is %s, but CPUs are few: %s on %s with the host's own work, so %s not isolated; the others are.",
+		w.note("isolation is %s, but Too few CPUs: %s on %s with the host's own work, so %s not isolated; the others are.",
 			degree, runs(without), cpuText(without[0].cpus), choose(len(without) == 1, "it is", "they are"))
 	}
 	w.keepProgramsQuiet(degree)
@@ -167,7 +167,7 @@ func (w *work) keepProgramsQuiet(degree spec.Isolation) {
 			w.quiet = append(w.quiet, p.cpus...)
 			off = "; interrupts and kernel threads keep off it"
 		}
-		w.note("link %s: its program keeps to %s by affinity alone, as its other threads are on the housekeeping CPUs%s.", l.name, cpuText(p.cpus), off)
+		w.note("link %s: its program is kept on %s by affinity only, as its other threads are on the housekeeping CPUs%s.", l.name, cpuText(p.cpus), off)
 	}
 	slices.Sort(w.quiet)
 }
@@ -187,7 +187,7 @@ func (w *work) keepNodesQuiet(degree spec.Isolation) {
 			w.quiet = append(w.quiet, n.cpus...)
 			off = "; interrupts and kernel threads keep off it"
 		}
-		n.because("a %s node keeps to its CPUs by affinity alone, in no partition%s", n.spec.Runtime, off)
+		n.because("a %s node is kept on its CPUs by affinity only, without a partition%s", n.spec.Runtime, off)
 	}
 	slices.Sort(w.quiet)
 }
@@ -201,10 +201,10 @@ func (w *work) noteWhatStays() {
 		}
 	}
 	if len(ticking) > 0 {
-		w.note("The timer still ticks on %s, and RCU's callbacks run there: only the boot parameters nohz_full=%s and rcu_nocbs take them away (nines tune plan).",
+		w.note("The timer still ticks on %s, and RCU's callbacks run there: only the boot parameters nohz_full=%s and rcu_nocbs remove them (nines tune plan).",
 			cpuText(ticking), cpulist.Format(ticking))
 	}
-	w.note("What the kernel has one of for each CPU (ksoftirqd, migration, cpuhp, bound kworkers) stays on %s, and works where something on that CPU asks for it.", cpuText(w.isolated))
+	w.note("Per-CPU kernel threads (ksoftirqd, migration, cpuhp, bound kworkers) stay on %s, and run when something on that CPU needs them.", cpuText(w.isolated))
 }
 
 // limitHugepages decides how many hugepages each node may have: what the file says, or what its
@@ -224,9 +224,9 @@ func (w *work) limitHugepages() error {
 			if limit > 0 && limit < takes {
 				remedy := "raise it"
 				if limit >= max(w.leastMemory(n), leastEngineMemory) {
-					remedy += fmt.Sprintf(", or take less (--set dpdk.memory=%dMiB)", limit>>20)
+					remedy += fmt.Sprintf(", or use less (--set dpdk.memory=%dMiB)", limit>>20)
 				}
-				return at(&Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", terminal.MiB(limit), terminal.MiB(takes)), remedy}, n.steps("hugepage_limit"))
+				return at(&Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine needs %s", terminal.MiB(limit), terminal.MiB(takes)), remedy}, n.steps("hugepage_limit"))
 			}
 			if limit == 0 {
 				limit = takes

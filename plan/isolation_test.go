@@ -93,7 +93,7 @@ func TestAProgramOfALinkIsQuietAndNotIsolated(t *testing.T) {
 	if !slices.Equal(p.QuietCPUs, cpus) || slices.Contains(p.IsolatedCPUs, cpus[0]) {
 		t.Errorf("the switch is on %v; quiet %v, isolated %v", cpus, p.QuietCPUs, p.IsolatedCPUs)
 	}
-	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "by affinity alone") }) {
+	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "by affinity only") }) {
 		t.Errorf("no note says so: %q", p.Notes)
 	}
 }

@@ -52,10 +52,10 @@ type shortage struct {
 // assignCPUs goes down the ladder until all demands are met.
 func (w *work) assignCPUs() error {
 	if len(w.usable()) == 0 {
-		return &Impossible{"the lab wants a CPU", "this process may use none that is online", "widen its cpuset or affinity (taskset -p)"}
+		return &Impossible{"the lab needs a CPU", "this process may use none that is online", "widen its cpuset or affinity (taskset -p)"}
 	}
 	if len(w.inv.NUMANodes) == 0 {
-		return &Impossible{"the lab wants memory", "the inventory has no NUMA node", "a host has at least one: take the inventory again (nines host --format json)"}
+		return &Impossible{"the lab needs memory", "the inventory has no NUMA node", "a host has at least one: take the inventory again (nines host --format json)"}
 	}
 	var short *shortage
 	for _, r := range ladder {
@@ -242,7 +242,7 @@ func (w *work) placingOrder() []*node {
 
 // cpuDemand says how many CPUs a node wants.
 func (w *work) cpuDemand(n *node) string {
-	want := fmt.Sprintf("%s wants %s", n.title(), terminal.Count(n.demand.count, "CPU"))
+	want := fmt.Sprintf("%s requests %s", n.title(), terminal.Count(n.demand.count, "CPU"))
 	if n.demand.memoryNode >= 0 {
 		want += fmt.Sprintf(" on NUMA node %d", n.demand.memoryNode)
 	}
@@ -273,22 +273,22 @@ func (w *work) impossible(s *shortage) error {
 			continue
 		}
 		if len(parts) < named+2 {
-			parts = append(parts, fmt.Sprintf("%s wants %d", other.name, other.demand.count))
+			parts = append(parts, fmt.Sprintf("%s needs %d", other.name, other.demand.count))
 		} else {
 			more += other.demand.count
 		}
 	}
 	if more > 0 {
-		parts = append(parts, fmt.Sprintf("further nodes want %d", more))
+		parts = append(parts, fmt.Sprintf("further nodes need %d", more))
 	}
-	remedy := fmt.Sprintf("ask for fewer (--set %s.cpus=%d)", n.key(), s.free)
+	remedy := fmt.Sprintf("request fewer (--set %s.cpus=%d)", n.key(), s.free)
 	switch {
 	case s.free == 0 && d.program:
-		remedy = fmt.Sprintf("let it share (--set %s.cpus=1), ask for fewer elsewhere, or use a host with more CPUs", n.key())
+		remedy = fmt.Sprintf("let it share (--set %s.cpus=1), request fewer elsewhere, or use a host with more CPUs", n.key())
 	case s.free == 0:
-		remedy = fmt.Sprintf("let it share (--set %s.cpus=0), ask for fewer elsewhere, or use a host with more CPUs", n.key())
+		remedy = fmt.Sprintf("let it share (--set %s.cpus=0), request fewer elsewhere, or use a host with more CPUs", n.key())
 	case d.memoryNode >= 0:
-		remedy += ", or leave memory_node out"
+		remedy += ", or remove memory_node"
 	}
 	return at(&Impossible{w.cpuDemand(n), strings.Join(parts, ", "), remedy}, n.steps("cpus"))
 }

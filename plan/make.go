@@ -127,7 +127,7 @@ func (w *work) nodeResult(n *node) Node {
 		out.Restart = n.spec.Restart
 	}
 	if n.spec.Privileged {
-		out.Why = append(out.Why, "privileged, as asked: its processes may do what root on the host may")
+		out.Why = append(out.Why, "privileged, as the file asks: its processes have all rights of the host's root")
 	}
 	if out.VM != nil {
 		out.MemoryBytes = out.VM.MemoryBytes

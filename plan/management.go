@@ -113,7 +113,7 @@ func (w *work) planManagement() error {
 	}}
 	w.nameManagement(m)
 	if len(m.ends) > maxManaged {
-		return at(&Conflict{"management", fmt.Sprintf("%d nodes, and one bridge joins them all", len(m.ends)), fmt.Sprintf("at most %d nodes, or take management away", maxManaged)}, []string{"management"})
+		return at(&Conflict{"management", fmt.Sprintf("%d nodes, and one bridge joins them all", len(m.ends)), fmt.Sprintf("at most %d nodes, or remove management", maxManaged)}, []string{"management"})
 	}
 	w.managed = m
 	if m.Mode == spec.ManagementShared {
@@ -130,7 +130,7 @@ func (w *work) planManagement() error {
 	m.MAC = hashedMAC(w.prefix, spec.ManagementLink, ".")
 	if asked.DNS {
 		m.Server = lastAddress(m.subnet).Prev().String()
-		m.because("dnsmasq at %s answers for the nodes' names and gives out the addresses by DHCP", m.Server)
+		m.because("dnsmasq at %s serves the nodes' names by DNS and the addresses by DHCP", m.Server)
 	}
 	return w.manageNodes(m, asked.MAC)
 }
@@ -186,7 +186,7 @@ func (w *work) manageNodes(m *management, by spec.ManagementMAC) error {
 		address = address.Next()
 	}
 	if by == spec.ManagementMACPos {
-		m.because("MAC addresses by the scheme of pos: 52:54:00, the third octet of %s in hexadecimal, 00, and the node's number from %d, which is also the end of its address", m.Address, firstNodeNumber)
+		m.because("MAC addresses by the scheme of pos: 52:54:00, the third octet of %s in hexadecimal, 00, and the node's number from %d, which is also the last octet of its address", m.Address, firstNodeNumber)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func PosMAC(hostAddress netip.Addr, number int) (string, error) {
 		return "", fmt.Errorf("pos MAC addresses need an IPv4 address, and %s is not one", hostAddress)
 	}
 	if number < firstNodeNumber || number > maxPosNumber {
-		return "", fmt.Errorf("the MAC addresses of pos have the numbers %d to %d, and there is none for %d", firstNodeNumber, maxPosNumber, number)
+		return "", fmt.Errorf("the MAC addresses of pos have the numbers %d to %d, and %d is outside", firstNodeNumber, maxPosNumber, number)
 	}
 	return fmt.Sprintf("52:54:00:%02x:00:%02x", hostAddress.As4()[2], number), nil
 }

@@ -12,11 +12,11 @@ import (
 
 // planShared puts the management network on an interface of the host. The interface keeps its addresses.
 func (w *work) planShared(m *management, asked *spec.Management) error {
-	who := "management wants the interface " + asked.Uplink
+	who := "management requests the interface " + asked.Uplink
 	place := []string{"management", "uplink"}
 	u := w.inv.Uplink(asked.Uplink)
 	if u == nil {
-		return at(&Impossible{who, "the host has none of that name, or its inventory (--host) says nothing of it", "ip -br address lists them; make the plan on the host itself"}, place)
+		return at(&Impossible{who, "the host has no such interface, or its inventory (--host) lacks it", "ip -br address lists them; make the plan on the host itself"}, place)
 	}
 	if reason, remedy := Unshareable(u); reason != "" {
 		return at(&Impossible{who, reason, remedy}, place)
@@ -29,12 +29,12 @@ func (w *work) planShared(m *management, asked *spec.Management) error {
 	if err := w.chooseShared(m, u, asked); err != nil {
 		return err
 	}
-	how := "programs at it pass on what is for the nodes; its addresses and routes stay where they are"
+	how := "programs at it redirect the nodes' packets; its addresses and routes stay"
 	if m.Uplink.Bridge {
 		how = "a bridge, of which " + m.Device + " is a port"
 	}
 	m.because("on %s as the file asks: %s", u.Name, how)
-	m.because("no DNS and no DHCP of the lab's, as others are on that network: the nodes know each other by /etc/hosts")
+	m.because("no DNS and no DHCP by the lab, as the network is shared: the nodes resolve each other by /etc/hosts")
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (w *work) chooseShared(m *management, u *host.Uplink, asked *spec.Managemen
 	if !given {
 		if own[0].Addr().As4()[3] != hostNumber {
 			return wrong(`name free addresses, as addresses: "172.16.142.2-172.16.142.20"`,
-				"pos gives a host the address with %d at its end, and its machines those that follow; this host has %s", hostNumber, m.Address)
+				"pos gives a host the address that ends in %d, and its machines the next ones; this host has %s", hostNumber, m.Address)
 		}
 		first = own[0].Addr().Next()
 		last = first
@@ -79,7 +79,7 @@ func (w *work) chooseShared(m *management, u *host.Uplink, asked *spec.Managemen
 	}
 	for _, one := range append([]netip.Addr{m.subnet.Addr(), lastAddress(m.subnet)}, prefixAddresses(u.Addresses)...) {
 		if !one.Less(first) && !last.Less(one) {
-			return wrong("use others", "the nodes would have %s to %s, and %s is the host's own, or no machine's", first, last, one)
+			return wrong("use others", "the nodes would have %s to %s, and %s is the host's own, or not a host address", first, last, one)
 		}
 	}
 	if !m.subnet.Contains(last) {
@@ -105,21 +105,21 @@ func Unshareable(u *host.Uplink) (reason, remedy string) {
 	const another = "name another interface"
 	switch {
 	case !u.Ethernet:
-		return "it is no Ethernet", another
+		return "it is not an Ethernet interface", another
 	case u.Wireless:
-		return "an access point takes frames of one address from each station, and the nodes have their own", "use a cable, or mode: private"
+		return "an access point accepts frames from one address per station, and the nodes have their own", "use a cable, or mode: private"
 	case slices.Contains([]string{"macvlan", "macvtap", "ipvlan", "ipvtap"}, u.Kind):
-		return fmt.Sprintf("it is a %s, which gets frames for its own address only", u.Kind), "name the interface below it"
+		return fmt.Sprintf("it is a %s, which receives frames only for its own address", u.Kind), "name the interface below it"
 	case u.Kind == "openvswitch" || u.MasterKind == "openvswitch":
-		return "it belongs to Open vSwitch, which decides what passes there", "name a card or a bridge of the kernel's, or use mode: private"
+		return "it belongs to Open vSwitch, which decides what passes there", "name a card or a Linux bridge, or use mode: private"
 	case u.Master != "":
-		return fmt.Sprintf("it is a part of the %s %s, which takes its frames", strings.TrimSpace(u.MasterKind), u.Master), "write uplink: " + u.Master
+		return fmt.Sprintf("it is a port of the %s %s, which receives its frames", strings.TrimSpace(u.MasterKind), u.Master), "write uplink: " + u.Master
 	case !u.Up:
 		return "it is down", "ip link set " + u.Name + " up"
 	case !u.Carrier:
-		return "it has no carrier, so that nobody can be asked whether the nodes' addresses are free", "plug its cable in, or " + another
+		return "it has no carrier, so nines cannot check whether the nodes' addresses are free", "plug its cable in, or " + another
 	case u.LRO:
-		return "it puts received packets together (large-receive-offload), and those cannot be sent on", "ethtool -K " + u.Name + " lro off"
+		return "it merges received packets (large-receive-offload), which cannot be forwarded", "ethtool -K " + u.Name + " lro off"
 	case len(u.Addresses) == 0:
 		return "it has no IPv4 address", "give it one, or name the interface that has it"
 	}

@@ -21,13 +21,13 @@ func (w *work) chooseSubnet(m *management, asked string) error {
 			return at(&Conflict{"management", fmt.Sprintf("%q is not an IPv4 network", asked), `write it as "172.16.142.0/24"`}, place)
 		}
 		if have := 1 << (32 - subnet.Bits()); have < want {
-			return at(&Conflict{"management", fmt.Sprintf("%s has %d addresses, and %d nodes, the host and a server of names need %d", subnet, have, len(m.ends), want), "use a larger subnet"}, place)
+			return at(&Conflict{"management", fmt.Sprintf("%s has %d addresses, and %d nodes, the host and a DNS server need %d", subnet, have, len(m.ends), want), "use a larger subnet"}, place)
 		}
 		if other := w.measuredNetwork(subnet); other.IsValid() {
-			return at(&Conflict{"management", fmt.Sprintf("%s overlaps %s, a network of the lab's links", subnet, other), "use another subnet, or take the key away: nines chooses one"}, place)
+			return at(&Conflict{"management", fmt.Sprintf("%s overlaps %s, a network of the lab's links", subnet, other), "use another subnet, or remove the key: nines chooses one"}, place)
 		}
 		if taken := w.routeInto(m, subnet); taken != nil {
-			return at(&Conflict{"management", fmt.Sprintf("this host has a route to %s by %s, and the subnet %s would take packets from it", taken.Subnet, taken.Device, subnet), "use another subnet, or take the key away: nines chooses one"}, place)
+			return at(&Conflict{"management", fmt.Sprintf("this host has a route to %s by %s, and the subnet %s would take packets from it", taken.Subnet, taken.Device, subnet), "use another subnet, or remove the key: nines chooses one"}, place)
 		}
 		m.setSubnet(subnet, "as the file asks")
 		return nil
@@ -36,7 +36,7 @@ func (w *work) chooseSubnet(m *management, asked string) error {
 	for _, n := range w.inv.Networks {
 		// The lab is up: while it is, what else comes and goes does not move it.
 		if n.Device == m.Device && n.Subnet.Bits() == length && host.ManagementRange.Overlaps(n.Subnet) && !w.measuredNetwork(n.Subnet).IsValid() {
-			m.setSubnet(n.Subnet, "as the lab that is up has it")
+			m.setSubnet(n.Subnet, "as in the running lab")
 			return nil
 		}
 	}
@@ -48,11 +48,11 @@ func (w *work) chooseSubnet(m *management, asked string) error {
 		binary.BigEndian.PutUint32(raw[:], base+uint32((start+i)%count)<<(32-length))
 		subnet := netip.PrefixFrom(netip.AddrFrom4(raw), length)
 		if w.routeInto(m, subnet) == nil && !w.measuredNetwork(subnet).IsValid() {
-			m.setSubnet(subnet, fmt.Sprintf("a free one of %s, from a place that the hash of the prefix gives", host.ManagementRange))
+			m.setSubnet(subnet, fmt.Sprintf("a free one of %s, starting at the hash of the prefix", host.ManagementRange))
 			return nil
 		}
 	}
-	return at(&Impossible{"management wants a subnet of " + host.ManagementRange.String(), "this host has routes to all of them",
+	return at(&Impossible{"management needs a subnet of " + host.ManagementRange.String(), "this host has routes to all of them",
 		`name one that is free, as subnet: "10.200.0.0/24"`}, []string{"management"})
 }
 

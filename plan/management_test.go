@@ -141,7 +141,7 @@ func TestManagementIsRefused(t *testing.T) {
 		want       string
 	}{
 		"a subnet that the host has":       {managed(func(m *spec.Management) { m.Subnet = "172.16.142.128/25" }), inv, exit.Wrong, "this host has a route to 172.16.142.0/24 by eth0"},
-		"a subnet that is too small":       {managed(func(m *spec.Management) { m.Subnet = "10.9.9.0/30" }), inv, exit.Wrong, "has 4 addresses, and 2 nodes, the host and a server of names need 6"},
+		"a subnet that is too small":       {managed(func(m *spec.Management) { m.Subnet = "10.9.9.0/30" }), inv, exit.Wrong, "has 4 addresses, and 2 nodes, the host and a DNS server need 6"},
 		"a subnet of the measured network": {managed(func(m *spec.Management) { m.Subnet = "198.18.0.0/15" }), inv, exit.Wrong, "a network of the lab's links"},
 		"no subnet that is free":           {managed(nil), all, exit.Lacks, "this host has routes to all of them"},
 	} {

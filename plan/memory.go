@@ -48,13 +48,13 @@ func (n *node) memoryLimit() int64 {
 
 // tooMuchMemory refuses a limit, as the user wrote it.
 func (w *work) tooMuchMemory(n *node, where string, limit, total int64) error {
-	return at(&Impossible{fmt.Sprintf("%s wants %s of memory%s", n.title(), spec.Size(limit), where),
-		"there are " + terminal.MiB(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}, n.steps("memory"))
+	return at(&Impossible{fmt.Sprintf("%s requests %s of memory%s", n.title(), spec.Size(limit), where),
+		"there are " + terminal.MiB(total), fmt.Sprintf("use less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}, n.steps("memory"))
 }
 
 func (w *work) memoryFor(n *node) []int {
 	if id := n.demand.memoryNode; id >= 0 {
-		n.because("memory on NUMA node %d, as asked", id)
+		n.because("memory on NUMA node %d, as the file asks", id)
 		if numas := numaOf(w.inv, n.cpus); n.exclusive && !slices.Equal(numas, []int{id}) {
 			w.note("node %s has its memory on NUMA node %d and its CPUs on %s: each access crosses over.", n.name, id, numaText(numas))
 		}
@@ -75,7 +75,7 @@ func (w *work) memoryFor(n *node) []int {
 	}
 	nearest := w.nearestMemory(numas)
 	if n.exclusive && len(w.inv.NUMANodes) > 1 {
-		n.because("memory on NUMA node %d, as its CPUs' own has none", nearest)
+		n.because("memory on NUMA node %d, as their NUMA node has none", nearest)
 	}
 	return []int{nearest}
 }

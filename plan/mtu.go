@@ -34,7 +34,7 @@ func (w *work) sizeLinks() error {
 		}
 		if l.mtu < need {
 			return at(&Conflict{"link " + l.name, fmt.Sprintf("mtu %d is less than the %d of frames of %d bytes", l.mtu, need, w.stream.FrameBytes),
-				fmt.Sprintf("leave mtu out, or send frames of at most %d bytes", l.mtu+frameOverhead)}, l.steps("mtu"))
+				fmt.Sprintf("remove mtu, or send frames of at most %d bytes", l.mtu+frameOverhead)}, l.steps("mtu"))
 		}
 		if err := w.fitParent(l, need); err != nil {
 			w.refuse(at(err, l.steps("parent")))
@@ -49,20 +49,20 @@ func (w *work) fitParent(l *link, need int) error {
 	if l.spec.Parent == "" {
 		return nil
 	}
-	demand := fmt.Sprintf("link %s wants the parent %s", l.name, l.spec.Parent)
+	demand := fmt.Sprintf("link %s requests the parent %s", l.name, l.spec.Parent)
 	if !slices.Contains(l.kind.Descriptor().Keys, "parent") {
-		return &Conflict{"link " + l.name, fmt.Sprintf("kind %s takes no parent", l.kind), "use kind: macvlan, or leave parent out"}
+		return &Conflict{"link " + l.name, fmt.Sprintf("kind %s takes no parent", l.kind), "use kind: macvlan, or remove parent"}
 	}
 	nic := w.parentNIC(l)
 	if nic == nil {
 		return &Impossible{demand, "the host has no such interface",
-			"it has " + strings.Join(nicNames(w.inv), ", ") + "; or leave parent out for a private one"}
+			"it has " + strings.Join(nicNames(w.inv), ", ") + "; or remove parent for a private one"}
 	}
 	if nic.Name == "lo" {
-		return &Impossible{demand, "the kernel puts no macvlan on the loopback interface", "leave parent out for a private one"}
+		return &Impossible{demand, "the kernel does not allow a macvlan on the loopback interface", "remove parent for a private one"}
 	}
 	if nic.Wireless {
-		w.note("link %s is on the wireless %s: its nodes reach one another, but an access point drops frames from their addresses.", l.name, nic.Name)
+		w.note("link %s is on the wireless %s: its nodes reach each other, but an access point drops frames from their addresses.", l.name, nic.Name)
 	}
 	if nic.MTU == 0 || nic.MTU >= l.mtu {
 		return nil
@@ -71,7 +71,7 @@ func (w *work) fitParent(l *link, need int) error {
 		return &Impossible{demand, fmt.Sprintf("its MTU is %d and the link's %d", nic.MTU, l.mtu),
 			fmt.Sprintf("ip link set %s mtu %d", nic.Name, l.mtu)}
 	}
-	w.note("link %s has MTU %d, as its parent %s has no more.", l.name, nic.MTU, nic.Name)
+	w.note("link %s has MTU %d, as its parent %s does not support more.", l.name, nic.MTU, nic.Name)
 	l.mtu = nic.MTU
 	return nil
 }

@@ -49,8 +49,8 @@ func (w *work) choosePrefix() error {
 		return nil
 	}
 	if len(w.prefix) > maxPrefix || plainName(w.prefix) != strings.TrimRight(w.prefix, "-") {
-		return at(&Conflict{"prefix", fmt.Sprintf("%q does not begin names well", w.prefix),
-			fmt.Sprintf("use at most %d of the letters a-z, digits and hyphens, a letter or digit first", maxPrefix)}, []string{"prefix"})
+		return at(&Conflict{"prefix", fmt.Sprintf("%q cannot start a name", w.prefix),
+			fmt.Sprintf("use at most %d letters a-z, digits and hyphens, starting with a letter or digit", maxPrefix)}, []string{"prefix"})
 	}
 	return nil
 }

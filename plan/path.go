@@ -97,9 +97,9 @@ func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 			"give the far node app: {kind: reflect}"}
 	}
 	if len(stuck) == 0 {
-		return nil, &Conflict{place, "there is no way", "join them by links and by nodes with app: {kind: forward} or {kind: route}"}
+		return nil, &Conflict{place, "no path exists", "join them by links and by nodes with app: {kind: forward} or {kind: route}"}
 	}
-	return nil, &Conflict{place, "packets come no farther than " + strings.Join(stuck, ", "),
+	return nil, &Conflict{place, "packets reach only " + strings.Join(stuck, ", "),
 		"give that node app: {kind: forward} or {kind: route}, or end the traffic there"}
 }
 

@@ -102,19 +102,19 @@ func (n *node) podResult() *Pod {
 func (n *node) explainRemote() {
 	switch {
 	case n.spec.Host != "":
-		n.because("on the cluster's node %s, as asked", n.spec.Host)
+		n.because("on the cluster's node %s, as the file asks", n.spec.Host)
 	case n.spec.Latency != "":
-		n.because("on a node of the cluster where nines' scheduler finds %q measured", n.spec.Latency)
+		n.because("on a node of the cluster that was measured to meet %q, by nines' scheduler", n.spec.Latency)
 	default:
 		n.because("on a node that the cluster's scheduler chooses")
 	}
 	for _, e := range n.endpoints {
 		if e.link.kind.Descriptor().Claimed {
-			n.because("%s is a port that it claims of that node, of the class %s", e.name, e.link.spec.Class)
+			n.because("%s is a port of the class %s that it claims from that node", e.name, e.link.spec.Class)
 		}
 	}
 	if n.spec.CPUs > 0 {
-		n.because("%s of that node for itself, where its kubelet gives whole CPUs (static CPU manager)", terminal.Count(n.spec.CPUs, "CPU"))
+		n.because("%s of that node, exclusively if its kubelet has the static CPU manager", terminal.Count(n.spec.CPUs, "CPU"))
 	}
 }
 

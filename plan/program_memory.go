@@ -25,7 +25,7 @@ func (w *work) checkOrdinaryMemory(n *node) error {
 	if n.link == nil || !n.link.between().HugepagesOnly || w.mode() != spec.HugepagesNone {
 		return nil
 	}
-	return at(&Conflict{"link " + n.link.name, fmt.Sprintf("dpdk.hugepages is none, and %s keeps its packets in hugepages only", n.link.kind),
+	return at(&Conflict{"link " + n.link.name, fmt.Sprintf("dpdk.hugepages is none, and %s needs hugepages for its packets", n.link.kind),
 		"reserve them for the lab (--set dpdk.hugepages=reserve), or use kind: switch"}, []string{"dpdk", "hugepages"})
 }
 

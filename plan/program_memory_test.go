@@ -56,7 +56,7 @@ func TestHugepagesOfPrograms(t *testing.T) {
 func TestSnabbWithoutHugepages(t *testing.T) {
 	exp := bypass(spec.LinkSnabb, false)
 	exp.DPDK = &spec.DPDK{Hugepages: spec.HugepagesNone}
-	const want = "dpdk.hugepages is none, and snabb keeps its packets in hugepages only"
+	const want = "dpdk.hugepages is none, and snabb needs hugepages for its packets"
 	if _, err := Make(exp, bypassHost(4, 1)); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}

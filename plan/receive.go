@@ -44,7 +44,7 @@ func (w *work) findReceiveModes() error {
 				continue
 			}
 			if n.guest() || !e.kernel() || e.function.Driver != "" {
-				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "remove rx there"}, n.steps())
+				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets this host's kernel does not receive", e.rx, e), "remove rx there"}, n.steps())
 			}
 			polls = polls || e.rx.Polls()
 		}
@@ -102,7 +102,7 @@ func (w *work) keepAwake(n *node) {
 		cpus = []int{n.engineCPU}
 	}
 	n.receive.AwakeCPUs = cpus
-	n.because("rx: awake keeps %s from going idle, so that who waits there is woken at once; %s never %s power while the lab is up",
+	n.because("rx: awake keeps %s from going idle, so that waiting threads wake at once; %s never %s power while the lab is up",
 		cpuText(cpus), choose(len(cpus) == 1, "it", "they"), choose(len(cpus) == 1, "saves", "save"))
 	if n.demand.spin {
 		w.note("%s: its engine never sleeps, so rx: awake changes nothing there.", n.title())
@@ -131,7 +131,7 @@ func (w *work) placePolling(n *node) error {
 		return at(&Conflict{n.title(), fmt.Sprintf("its polling threads have priority %d, so nothing could stop them", highestPriority),
 			fmt.Sprintf("give them %d or less", highestPriority-1)}, n.steps("polling", "scheduling", "priority"))
 	}
-	where := choose(r.CPUsExclusive, "of their own", "shared with all else in the node")
+	where := choose(r.CPUsExclusive, "of their own", "shared with everything else in the node")
 	r.Threaded = p.Scheduling
 	if len(threaded) > 0 {
 		n.because("%s: received by kernel threads of its own on %s, %s", strings.Join(threaded, ", "), cpuText(r.CPUs), where)
@@ -187,7 +187,7 @@ func (w *work) judgePolling(n *node, busy []string) error {
 	switch {
 	case !r.CPUsExclusive && realTime:
 		return &Impossible{fmt.Sprintf("%s is polled as %s on %s, where the node itself runs", n.title(), r.Polling, cpuText(r.CPUs)),
-			"nothing else would run there", fmt.Sprintf(remedyOwnCPUs, n.name) + " on a host with more CPUs; or leave polling.scheduling out"}
+			"nothing else would run there", fmt.Sprintf(remedyOwnCPUs, n.name) + " on a host with more CPUs; or remove polling.scheduling"}
 	case realTime:
 		w.noteStop(n.pollers.title()+" polls", r.CPUs[0], r.Polling)
 	case r.CPUsExclusive:
@@ -196,7 +196,7 @@ func (w *work) judgePolling(n *node, busy []string) error {
 			fmt.Sprintf("its pollers would get next to nothing of it as %s", r.Polling),
 			fmt.Sprintf(remedyOwnCPUs, n.name) + " on a host with more CPUs; or let the engine sleep (wait: block)"}
 	default:
-		w.note("%s: its pollers share %s with the node, so they poll only while it does nothing, and hold up what wakes there; "+remedyOwnCPUs+".",
+		w.note("%s: its pollers share %s with the node, so they poll only while it is idle, and delay what wakes there; "+remedyOwnCPUs+".",
 			n.title(), cpuText(r.CPUs), n.name)
 	}
 	if len(busy) > len(r.CPUs) {
@@ -212,7 +212,7 @@ func (w *work) judgePolling(n *node, busy []string) error {
 
 // suspends notes that interrupts are suspended only for an application that polls by epoll.
 func (w *work) suspends(n *node, list []string) {
-	n.because("%s: its interrupts stay off while an application polls by epoll, and come back when that sleeps", strings.Join(list, ", "))
+	n.because("%s: its interrupts stay off while an application polls by epoll, and are enabled again when it sleeps", strings.Join(list, ", "))
 	if n.demand.engine && w.wait(n) != spec.WaitBusyPoll {
 		w.note("%s: rx: suspend is for applications that poll by epoll, and its engine waits by %s: with wait: busy_poll it does.", n.title(), w.wait(n))
 	}
@@ -231,7 +231,7 @@ func (w *work) keepPollersQuiet(degree spec.Isolation) {
 			w.quiet = append(w.quiet, p.cpus...)
 			off = "; interrupts and kernel threads keep off it"
 		}
-		p.because("they keep to %s by affinity alone, in no partition%s", cpuText(p.cpus), off)
+		p.because("they are kept on %s by affinity only, without a partition%s", cpuText(p.cpus), off)
 	}
 	slices.Sort(w.quiet)
 }

@@ -135,7 +135,7 @@ func TestPollersThatCannotBe(t *testing.T) {
 				n.Polling = &spec.Polling{Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}}
 			}, "nothing else would run there", 3},
 		{"beside an engine that never sleeps", "microvm", "receive-shared", func(n *spec.Node) { n.App.Wait = spec.WaitSpin }, "next to nothing of it", 3},
-		{"too few CPUs", "microvm", "receive-shared", func(n *spec.Node) { n.Polling = &spec.Polling{CPUs: 2} }, "the poller of dut wants 2", 3},
+		{"too few CPUs", "microvm", "receive-shared", func(n *spec.Node) { n.Polling = &spec.Polling{CPUs: 2} }, "the poller of dut requests 2", 3},
 		{"a priority that nothing stops", "epyc-7551p", "receive-isolated",
 			func(n *spec.Node) { n.Polling.Scheduling.Priority = 99 }, "98 or less", 2},
 		{"kernel threads whose guard could not come above them", "epyc-7551p", "receive-isolated",

@@ -42,39 +42,39 @@ func TestRefuse(t *testing.T) {
 		want   string
 	}{
 		{"too many CPUs", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUs = 4 }, 3,
-			"node dut wants 4 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer (--set nodes.dut.cpus=1)"},
+			"node dut requests 4 CPUs; the host has 2, 1 is kept for housekeeping; request fewer (--set nodes.dut.cpus=1)"},
 		{"a trial that ends before delayed packets arrive", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Delay: 3e8, Jitter: 1e8, Distribution: spec.DistributionUniform}
 			e.Topology.Links[1].ImpairFrom = map[string]*spec.Impairment{"dut:out": {Delay: 2e8}, "gen:rx": {Delay: 9e9}}
 		}, 2, "traffic: the links on the path delay a packet by up to 600ms, but a trial waits only 0s for its last packets, " +
-			"and would count them as lost; write traffic: {drain: 700ms} or more"},
+			"and would count later ones as lost; write traffic: {drain: 700ms} or more"},
 		{"a trial that ends before packets have left at the rate", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Delay: 1e8, Rate: 1e7, Limit: 10000}
 			e.Traffic.FrameBytes, e.Traffic.Drain = 1500, 5e8
 		}, 2, "traffic: the links on the path delay a packet by up to 12.1s (12s of it in a full queue), " +
-			"but a trial waits only 500ms for its last packets, and would count them as lost; write traffic: {drain: 12.2s} or more, " +
+			"but a trial waits only 500ms for its last packets, and would count later ones as lost; write traffic: {drain: 12.2s} or more, " +
 			"or give the links a smaller limit or a higher rate"},
 		{"a rate for which no trial waits long enough", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Rate: 1e-3, Limit: 1000000} // as a year, not an overflow
 		}, 2, "traffic: the links on the path delay a packet by up to 31536000s (31536000s of it in a full queue), " +
-			"but a trial waits only 0s for its last packets, and would count them as lost; give the links a smaller limit or a higher rate"},
+			"but a trial waits only 0s for its last packets, and would count later ones as lost; give the links a smaller limit or a higher rate"},
 		{"delays for which no trial waits long enough", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair, e.Topology.Links[1].Impair = &spec.Impairment{Delay: 4e10}, &spec.Impairment{Delay: 4e10}
 		}, 2, "traffic: the links on the path delay a packet by up to 80s, but a trial waits only 0s for its last packets, " +
-			"and would count them as lost; give the links less delay"},
+			"and would count later ones as lost; give the links less delay"},
 		{"too many together", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUs = 1, 1
-		}, 3, "node dut wants 1 CPU; the host has 2, 1 is kept for housekeeping, gen wants 1; " +
-			"let it share (--set nodes.dut.cpus=0), ask for fewer elsewhere, or use a host with more CPUs"},
+		}, 3, "node dut requests 1 CPU; the host has 2, 1 is kept for housekeeping, gen needs 1; " +
+			"let it share (--set nodes.dut.cpus=0), request fewer elsewhere, or use a host with more CPUs"},
 		{"a FIFO poller on shared CPUs", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
 			e.Traffic.Wait = spec.WaitSpin
-		}, 3, "node gen polls as fifo 1 on CPU 0, which it does not have for itself; nothing else would run there; " +
+		}, 3, "node gen polls as fifo 1 on CPU 0, which it does not have exclusively; nothing else would run there; " +
 			"give it a CPU of its own (--set nodes.gen.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness"},
 		{"a FIFO sender at an unlimited rate", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingRR, Priority: 1}
 			e.Traffic.RatePPS = 0
-		}, 3, "node gen polls as rr 1 on CPU 0, which it does not have for itself; nothing else would run there; " +
+		}, 3, "node gen polls as rr 1 on CPU 0, which it does not have exclusively; nothing else would run there; " +
 			"give it a CPU of its own (--set nodes.gen.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness"},
 		{"a poller that nothing stops", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 99}
@@ -84,20 +84,20 @@ func TestRefuse(t *testing.T) {
 			*inv = *loadHost(t, "epyc-7551p")
 			three := 3
 			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["dut"].MemoryNode = 9, &three
-		}, 3, "node dut wants 9 CPUs on NUMA node 3; the host has 32 usable of 64, that node 8, 1 is kept for housekeeping; " +
-			"ask for fewer (--set nodes.dut.cpus=8), or leave memory_node out"},
+		}, 3, "node dut requests 9 CPUs on NUMA node 3; the host has 32 usable of 64, that node 8, 1 is kept for housekeeping; " +
+			"request fewer (--set nodes.dut.cpus=8), or remove memory_node"},
 		{"no such NUMA node", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].MemoryNode = &memoryNode }, 3,
-			"node dut wants NUMA node 7; the host has 1 NUMA node; leave memory_node out and the plan chooses"},
+			"node dut requests NUMA node 7; the host has 1 NUMA node; remove memory_node to let nines choose"},
 		{"no such CPU", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUList = "1-2" }, 3,
-			"node dut wants CPU 2; the host has the CPUs 0-1; name others in cpu_list, or give cpus"},
+			"node dut requests CPU 2; the host has the CPUs 0-1; name others in cpu_list, or give cpus"},
 		{"offline CPU", func(e *spec.Experiment, inv *host.Inventory) {
 			*inv = *loadHost(t, "epyc-7551p")
 			e.Topology.Nodes["dut"].CPUList = "32"
-		}, 3, "node dut wants CPU 32; that CPU is offline; echo 1 > /sys/devices/system/cpu/cpu32/online"},
+		}, 3, "node dut requests CPU 32; that CPU is offline; echo 1 > /sys/devices/system/cpu/cpu32/online"},
 		{"CPU not allowed", func(e *spec.Experiment, inv *host.Inventory) {
 			inv.AllowedCPUs = []int{0}
 			e.Topology.Nodes["dut"].CPUList = "1"
-		}, 3, "node dut wants CPU 1; this process may only use 0; widen its cpuset or affinity (taskset -p)"},
+		}, 3, "node dut requests CPU 1; this process may only use 0; widen its cpuset or affinity (taskset -p)"},
 		{"a CPU twice", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["gen"].CPUList = "1", "0-1"
 		}, 2, "node gen: cpu_list: CPU 1 is in the list of node dut; a CPU belongs to one node or switch"},
@@ -105,30 +105,30 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["dut"].CPUs = "1", 1
 		}, 2, "node dut: it has both cpus and cpu_list; give one of them"},
 		{"memory", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].Memory = 1 << 40 }, 3,
-			"node dut wants 1TiB of memory on NUMA node 0; there are 24105 MiB; ask for less (--set nodes.dut.memory=24105MiB)"},
+			"node dut requests 1TiB of memory on NUMA node 0; there are 24105 MiB; use less (--set nodes.dut.memory=24105MiB)"},
 		{"MTU below the frame", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].MTU, e.Traffic.FrameBytes = 1000, 1518
-		}, 2, "link in: mtu 1000 is less than the 1500 of frames of 1518 bytes; leave mtu out, or send frames of at most 1018 bytes"},
+		}, 2, "link in: mtu 1000 is less than the 1500 of frames of 1518 bytes; remove mtu, or send frames of at most 1018 bytes"},
 		{"no such parent", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Kind, e.Topology.Links[0].Parent = spec.LinkMacvlan, "eth9"
-		}, 3, "link in wants the parent eth9; the host has no such interface; it has eth0, ifb0, ifb1; or leave parent out for a private one"},
+		}, 3, "link in requests the parent eth9; the host has no such interface; it has eth0, ifb0, ifb1; or remove parent for a private one"},
 		{"a parent with less MTU", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Kind, e.Topology.Links[0].Parent, e.Traffic.FrameBytes = spec.LinkMacvlan, "eth0", 1518
-		}, 3, "link in wants the parent eth0; its MTU is 1400 and the link's 1500; ip link set eth0 mtu 1500"},
+		}, 3, "link in requests the parent eth0; its MTU is 1400 and the link's 1500; ip link set eth0 mtu 1500"},
 		{"the loopback as parent", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Kind, e.Topology.Links[0].Parent = spec.LinkMacvlan, "lo"
-		}, 3, "link in wants the parent lo; the kernel puts no macvlan on the loopback interface; leave parent out for a private one"},
+		}, 3, "link in requests the parent lo; the kernel does not allow a macvlan on the loopback interface; remove parent for a private one"},
 		{"a parent without macvlan", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Parent = "eth0" }, 2,
-			"link in: kind veth takes no parent; use kind: macvlan, or leave parent out"},
+			"link in: kind veth takes no parent; use kind: macvlan, or remove parent"},
 		{"nothing forwards", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].App = nil }, 2,
-			"traffic from gen:tx to gen:rx: packets come no farther than dut:in; give that node app: {kind: forward} or {kind: route}, or end the traffic there"},
+			"traffic from gen:tx to gen:rx: packets reach only dut:in; give that node app: {kind: forward} or {kind: route}, or end the traffic there"},
 		{"no way at all", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].App.Kind = spec.AppRoute
 			e.Topology.Nodes["far"] = &spec.Node{}
 			e.Topology.Nodes["off"] = &spec.Node{}
 			e.Topology.Links = append(e.Topology.Links[:1], &spec.Link{Name: "off", Endpoints: []string{"off:a", "far:a"}})
 			e.Traffic.To = "far:a"
-		}, 2, "traffic from gen:tx to far:a: there is no way; join them by links and by nodes with app: {kind: forward} or {kind: route}"},
+		}, 2, "traffic from gen:tx to far:a: no path exists; join them by links and by nodes with app: {kind: forward} or {kind: route}"},
 		{"nothing reflects", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "gen:tx" }, 2,
 			"traffic from gen:tx to gen:tx: from and to are the same endpoint, and no node on the way reflects; give the far node app: {kind: reflect}"},
 		{"an end with an app", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "dut:in" }, 2,
@@ -145,11 +145,11 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "gen:third")
 		}, 2, "link in: has 3 endpoints; veth joins two; use kind: bridge, xdp or switch"},
 		{"an interface twice", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[1].Endpoints[0] = "dut:in" }, 2,
-			"link out: endpoint dut:in is on link in already; an interface is on one link"},
+			"link out: endpoint dut:in is on link in already; an interface belongs to one link"},
 		{"a long interface name", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Endpoints[0] = "gen:sixteen-letters-" }, 2,
 			"link in: the interface name of gen:sixteen-letters- has 16 characters; Linux takes at most 15"},
 		{"a long prefix", func(e *spec.Experiment, _ *host.Inventory) { e.Prefix = "ninebytes" }, 2,
-			`prefix: "ninebytes" does not begin names well; use at most 8 of the letters a-z, digits and hyphens, a letter or digit first`},
+			`prefix: "ninebytes" cannot start a name; use at most 8 letters a-z, digits and hyphens, starting with a letter or digit`},
 		{"an address twice", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}}
 			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.0.1/24"}}
@@ -162,22 +162,22 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}, "out": {"10.0.1.1/24", "fd00::1/64"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "10.7.0.0/16", Via: "10.0.1.1"}, {To: "default", Via: "10.9.0.1"}}
 		}, 2, "node gen: route to default via 10.9.0.1: no subnet of the node reaches 10.9.0.1; it has tx 10.0.0.0/24, rx 10.0.1.0/24; " +
-			"take a hop in one of its subnets, or list addresses so that it has one there"},
+			"use a hop in one of its subnets, or list addresses so that it has one there"},
 		{"a hop behind another interface", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}, "out": {"10.0.1.1/24"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.0.1.1", Interface: "tx"}}
 		}, 2, "node gen: route to default via 10.0.1.1 dev tx: no subnet of tx reaches 10.0.1.1; it has tx 10.0.0.0/24; " +
-			"take a hop in one of its subnets, or list addresses so that it has one there"},
+			"use a hop in one of its subnets, or list addresses so that it has one there"},
 		{"a hop that a later route reaches", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}, "out": {"10.0.1.1/24"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.9.0.1"}, {To: "10.9.0.1/32", Interface: "tx"}}
 		}, 2, "node gen: route to default via 10.9.0.1: no subnet of the node reaches 10.9.0.1; it has tx 10.0.0.0/24, rx 10.0.1.0/24; " +
-			"take a hop in one of its subnets, or list addresses so that it has one there"},
+			"use a hop in one of its subnets, or list addresses so that it has one there"},
 		{"an IPv6 hop in a node without IPv6", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"fd00::1/64"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "fd00::1"}}
 		}, 2, "node gen: route to default via fd00::1: no subnet of the node reaches fd00::1; it has none of that IP version; " +
-			"take a hop in one of its subnets, or list addresses so that it has one there"},
+			"use a hop in one of its subnets, or list addresses so that it has one there"},
 		{"an IPv6 route where IPv6 is off", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "fd00::/64", Interface: "tx"}}
 		}, 2, "node gen: route to fd00::/64 dev tx: IPv6 is off on gen:tx, which has no IPv6 address; list one for it in addresses"},
@@ -192,7 +192,7 @@ func TestRefuse(t *testing.T) {
 		{"a link-local hop on no link", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"fd00::2/64"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "fe80::1"}}
-		}, 2, "node gen: route to default via fe80::1: a link-local hop is on every link; add interface: to say which"},
+		}, 2, "node gen: route to default via fe80::1: a link-local hop exists on every link; add interface: to choose one"},
 		{"a full subnet", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/32"}}
 		}, 2, "link in: 10.0.0.1/32 has no room for the address of gen:tx; use a larger subnet, or list an address for every interface"},
@@ -231,22 +231,22 @@ func TestRefuseAllAtOnce(t *testing.T) {
 			dut.CPUs, gen.CPUs, gen.Memory = 200, 9, 900<<40
 			e.Topology.Links[1].Kind, e.Topology.Links[1].Parent = spec.LinkMacvlan, "eth9"
 		}, []string{
-			"topology.links.1.parent: link out wants the parent eth9; the host has no such interface; it has eth0, ifb0, ifb1; or leave parent out for a private one",
-			"topology.nodes.gen.memory: node gen wants 900TiB of memory on NUMA node 0; there are 24105 MiB; ask for less (--set nodes.gen.memory=24105MiB)",
-			"topology.nodes.dut.cpus: node dut wants 200 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer, or let it share (--set nodes.dut.cpus=0)",
-			"topology.nodes.gen.cpus: node gen wants 9 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer, or let it share (--set nodes.gen.cpus=0)",
+			"topology.links.1.parent: link out requests the parent eth9; the host has no such interface; it has eth0, ifb0, ifb1; or remove parent for a private one",
+			"topology.nodes.gen.memory: node gen requests 900TiB of memory on NUMA node 0; there are 24105 MiB; use less (--set nodes.gen.memory=24105MiB)",
+			"topology.nodes.dut.cpus: node dut requests 200 CPUs; the host has 2, 1 is kept for housekeeping; request fewer, or let it share (--set nodes.dut.cpus=0)",
+			"topology.nodes.gen.cpus: node gen requests 9 CPUs; the host has 2, 1 is kept for housekeeping; request fewer, or let it share (--set nodes.gen.cpus=0)",
 		}},
 		{"a list and CPUs", func(e *spec.Experiment) {
 			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUList = 4, "5"
 		}, []string{
-			"topology.nodes.gen.cpu_list: node gen wants CPU 5; the host has the CPUs 0-1; name others in cpu_list, or give cpus",
-			"topology.nodes.dut.cpus: node dut wants 4 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer (--set nodes.dut.cpus=1)",
+			"topology.nodes.gen.cpu_list: node gen requests CPU 5; the host has the CPUs 0-1; name others in cpu_list, or give cpus",
+			"topology.nodes.dut.cpus: node dut requests 4 CPUs; the host has 2, 1 is kept for housekeeping; request fewer (--set nodes.dut.cpus=1)",
 		}},
 		{"a NUMA node, and a poller that would have to share", func(e *spec.Experiment) {
 			e.Topology.Nodes["dut"].MemoryNode = &seven
 			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
 			e.Traffic.Wait = spec.WaitSpin
-		}, []string{"topology.nodes.dut.memory_node: node dut wants NUMA node 7; the host has 1 NUMA node; leave memory_node out and the plan chooses"}},
+		}, []string{"topology.nodes.dut.memory_node: node dut requests NUMA node 7; the host has 1 NUMA node; remove memory_node to let nines choose"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			exp := two()

@@ -74,11 +74,11 @@ func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) 
 	if r.Interface != "" {
 		i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == r.Interface })
 		if i < 0 {
-			return wrong("the node has no interface "+r.Interface, "put it on a link")
+			return wrong("the node has no interface "+r.Interface, "add it to a link")
 		}
 		e := n.endpoints[i]
 		if !e.kernel() {
-			return wrong("DPDK has "+e.String()+", and the kernel does not see it", "leave it out: the engine needs no route")
+			return wrong("DPDK has "+e.String()+", and the kernel does not see it", "remove it: the engine needs no route")
 		}
 		if to.Addr().Is6() && !e.speaks(to.Addr()) {
 			return wrong("IPv6 is off on "+e.String()+", which has no IPv6 address", "list one for it in addresses")
@@ -94,7 +94,7 @@ func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) 
 	}
 	if via.Is6() && via.IsLinkLocalUnicast() {
 		if r.Interface == "" {
-			return wrong("a link-local hop is on every link", "add interface: to say which")
+			return wrong("a link-local hop exists on every link", "add interface: to choose one")
 		}
 		return to, nil
 	}
@@ -117,7 +117,7 @@ func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) 
 		has = "it has none of that IP version"
 	}
 	return wrong(fmt.Sprintf("%s reaches %s; %s", what, via, has),
-		"take a hop in one of its subnets, or list addresses so that it has one there")
+		"use a hop in one of its subnets, or list addresses so that it has one there")
 }
 
 // routeWay is the end of a route as ip(8) writes it.

@@ -58,12 +58,12 @@ func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
 			fmt.Sprintf("give it %d or less, or cpus: 2", highestPriority-1)}, n.steps("scheduling", "priority"))
 	}
 	if !n.exclusive && w.spinnersOn(n.cpus) >= len(n.cpus) {
-		return &Impossible{fmt.Sprintf("%s polls as %s on %s, which it does not have for itself", n.title(), s, cpuText(n.cpus)),
+		return &Impossible{fmt.Sprintf("%s polls as %s on %s, which it does not have exclusively", n.title(), s, cpuText(n.cpus)),
 			"nothing else would run there", fmt.Sprintf("give it a CPU of its own (--set %s.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness", n.key())}
 	}
 	w.noteStop(n.title()+" polls", n.engineCPU, s)
 	if w.inv.Kernel.RealTime && s.Priority >= interruptPriority {
-		w.note("%s polls with priority %d, and this kernel's interrupt threads have %d: those of CPU %d never run.",
+		w.note("%s polls with priority %d, and this kernel's interrupt threads have %d: the interrupt threads of CPU %d never run.",
 			n.title(), s.Priority, interruptPriority, n.engineCPU)
 	}
 	return nil
@@ -90,7 +90,7 @@ func (w *work) noteStop(whoDoes string, cpu int, s *spec.Scheduling) {
 	lifts := fmt.Sprintf("tuning: realtime, or nines tune apply --cpus %d --profile realtime, lifts that", cpu)
 	switch stop.By {
 	case host.StopThrottling:
-		w.note("%s as %s, and RT throttling stops it for %v of each %v, whether or not others want CPU %d (kernel.sched_rt_runtime_us); %s.",
+		w.note("%s as %s, and RT throttling stops it for %v of each %v, whether or not other threads need CPU %d (kernel.sched_rt_runtime_us); %s.",
 			whoDoes, s, stop.Stop, stop.Period, cpu, lifts)
 	case host.StopFairServer:
 		w.note("%s as %s, and the kernel's fair server gives up to %v of each %v to ordinary threads that starve on CPU %d; isolation: isolated leaves few there; %s.",

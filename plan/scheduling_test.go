@@ -16,7 +16,7 @@ func TestSchedulingNotes(t *testing.T) {
 		change func(e *spec.Experiment, inv *host.Inventory)
 		want   string // "": nothing
 	}{
-		{"throttled", nil, "RT throttling stops it for 50ms of each 1s, whether or not others want CPU 1"},
+		{"throttled", nil, "RT throttling stops it for 50ms of each 1s, whether or not other threads need CPU 1"},
 		{"fair server", func(_ *spec.Experiment, inv *host.Inventory) { inv.Config = nil },
 			"the kernel's fair server gives up to 50ms of each 1s to ordinary threads that starve on CPU 1"},
 		{"lifted on the host", func(_ *spec.Experiment, inv *host.Inventory) {
@@ -29,7 +29,7 @@ func TestSchedulingNotes(t *testing.T) {
 			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
 		}, "node gen is scheduled as fifo 1 on CPU 0, so it runs there before everything else"},
 		{"interrupt threads", func(_ *spec.Experiment, inv *host.Inventory) { inv.Kernel.RealTime = true },
-			"node dut polls with priority 50, and this kernel's interrupt threads have 50: those of CPU 1 never run"},
+			"node dut polls with priority 50, and this kernel's interrupt threads have 50: the interrupt threads of CPU 1 never run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e, inv := two(), loadHost(t, "microvm")

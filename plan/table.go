@@ -14,9 +14,9 @@ import (
 
 // addressReasons explain how assignMACs and freeSubnet choose.
 var addressReasons = []string{
-	"a MAC is the hash of the lab's prefix, the link and the endpoint, made locally administered",
-	fmt.Sprintf("a link's subnet is a free one of %s, from a place that the hash of the prefix and the link gives", labRange),
-	"so both stay the same when other links come and go; what the file lists comes first",
+	"a MAC is a locally administered hash of the lab's prefix, the link and the endpoint",
+	fmt.Sprintf("a link's subnet is a free one of %s, starting at the hash of the prefix and the link", labRange),
+	"so both stay the same when other links are added or removed; the file's addresses take precedence",
 }
 
 // Write prints the plan: who gets which CPUs and memory, the links' addresses and

@@ -59,8 +59,8 @@ func (p *Plan) writeHugepages(out io.Writer) {
 }
 
 var modeText = map[spec.Hugepages]string{
-	spec.HugepagesAuto:    "of those that are free",
-	spec.HugepagesReserve: "reserved as far as they are missing",
+	spec.HugepagesAuto:    "of the free ones",
+	spec.HugepagesReserve: "missing ones are reserved",
 }
 
 // meetingText says where an endpoint attaches to its link.

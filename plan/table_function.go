@@ -37,7 +37,7 @@ func (p *Plan) writePorts(t *terminal.Table) {
 		return
 	}
 	t.Row()
-	t.Row("PORT", "PCI", "VFS", "GIVEN TO")
+	t.Row("PORT", "PCI", "VFS", "USED BY")
 	for _, port := range p.PhysicalFunctions {
 		var given []string
 		for _, l := range p.Links {

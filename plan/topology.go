@@ -147,7 +147,7 @@ func (w *work) buildLinks() error {
 				return at(err, l.steps("endpoints"))
 			}
 			if other, used := taken[text]; used {
-				return at(&Conflict{place, fmt.Sprintf("endpoint %s is on link %s already", text, other), "an interface is on one link"}, l.steps())
+				return at(&Conflict{place, fmt.Sprintf("endpoint %s is on link %s already", text, other), "an interface belongs to one link"}, l.steps())
 			}
 			taken[text] = l.name
 			e := &endpoint{node: n, name: name, link: l}

@@ -117,7 +117,7 @@ func (w *work) checkGuests() error {
 	for _, n := range w.nodes {
 		if n.guest() && len(n.endpoints)+boolToInt(n.managed) > maxGuestInterfaces {
 			return at(&Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
-				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}, n.steps())
+				fmt.Sprintf("at most %d: a guest's PCI bus has no more slots", maxGuestInterfaces)}, n.steps())
 		}
 	}
 	for _, l := range w.links {
@@ -127,13 +127,13 @@ func (w *work) checkGuests() error {
 			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", guests[0], l.kind), spec.UseAnyEnds()}, l.steps())
 		}
 		if d.JoinsTaps(len(guests)) {
-			return at(&Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", spec.UseAnyEnds()}, l.steps())
+			return at(&Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices need a link with a bridge or switch between them", spec.UseAnyEnds()}, l.steps())
 		}
 	}
 	if w.stream != nil {
 		from, to := w.path[0].node, w.path[len(w.path)-1].node
 		if from != to && (from.guest() || to.guest()) {
-			return at(&Conflict{"traffic", "one end is in a virtual machine, whose time stamp counter is not the other end's",
+			return at(&Conflict{"traffic", "one end is in a virtual machine, whose time stamp counter differs from the other end's",
 				"end the traffic in nodes of the host, or at two interfaces of the one machine"}, []string{"traffic"})
 		}
 	}

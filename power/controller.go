@@ -24,7 +24,7 @@ type Machines interface {
 const patience = 500 * time.Millisecond
 
 // ErrBusy is a node that does something else just now.
-var ErrBusy = errors.New("the node does something else just now; ask again when that is done")
+var ErrBusy = errors.New("the node is busy; try again later")
 
 // Controller does actions, one at a time to each node.
 type Controller struct {

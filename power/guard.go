@@ -85,7 +85,7 @@ func (g *Guard) Failed(from string, now time.Time) {
 	}
 	if now.Sub(g.said) >= pause {
 		g.said, g.lines = now, g.lines+1
-		g.say(fmt.Sprintf("wrong user or password from %s, the %s from there lately; %d in all", from, ordinal(s.failures), g.failures))
+		g.say(fmt.Sprintf("wrong user or password from %s, attempt %s from there recently; %d in total", from, ordinal(s.failures), g.failures))
 	}
 }
 

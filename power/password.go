@@ -33,7 +33,7 @@ func readPassword(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", errors.New("it is not there; make it, as with: (umask 077; openssl rand -hex 8 > FILE)")
+		return "", errors.New("it does not exist; create it: (umask 077; openssl rand -hex 8 > FILE)")
 	case errors.Is(err, syscall.ELOOP):
 		return "", errors.New("it is a symbolic link; name the file itself")
 	case err != nil:
@@ -47,11 +47,11 @@ func readPassword(path string) (string, error) {
 	owner, known := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular():
-		return "", errors.New("it is not a plain file")
+		return "", errors.New("it is not a regular file")
 	case info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("its mode is %04o, so that others may read it; use: chmod 600 %s", info.Mode().Perm(), path)
+		return "", fmt.Errorf("its mode %04o lets others read it; use: chmod 600 %s", info.Mode().Perm(), path)
 	case known && owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
-		return "", fmt.Errorf("user %d owns it, who can change it; use: chown root %s", owner.Uid, path)
+		return "", fmt.Errorf("user %d owns it and can change it; use: chown root %s", owner.Uid, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, 4096))
 	if err != nil {
@@ -65,7 +65,7 @@ func readPassword(path string) (string, error) {
 	case len(line) > MostPassword:
 		return "", fmt.Errorf("its first line has %d bytes, and IPMI 2.0 takes at most %d (22.30)", len(line), MostPassword)
 	case bytes.ContainsFunc(line, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", errors.New("its first line has a space or a character that is not ASCII, which clients write differently; use letters, digits and signs")
+		return "", errors.New("its first line has a space or a non-ASCII character, which clients encode differently; use letters, digits and symbols")
 	}
 	return string(line), nil
 }

@@ -42,7 +42,7 @@ func TestReadPassword(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"open": "chmod 600", "short": "7 bytes", "empty": "0 bytes", "long": "at most 20", "space": "ASCII", "umlaut": "ASCII",
-		"link": "symbolic link", "pipe": "not a plain file", "missing": "not there", ".": "plain file",
+		"link": "symbolic link", "pipe": "not a regular file", "missing": "does not exist", ".": "regular file",
 	} {
 		begun := time.Now()
 		_, err := ReadPassword(at(name))

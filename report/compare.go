@@ -113,7 +113,7 @@ func FindVariable(names []string, wanted string) (string, error) {
 	if len(names) == 0 {
 		return "", exit.Wrongf("no variable %q: the result has no sweep", wanted)
 	}
-	return "", exit.Wrongf("no single variable is called %q; the result varies %s", wanted, strings.Join(names, ", "))
+	return "", exit.Wrongf("no single variable %q; the result varies %s", wanted, strings.Join(names, ", "))
 }
 
 func contains(list []string, wanted string) bool {

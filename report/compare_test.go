@@ -93,7 +93,7 @@ func TestInvalidRepeatsAreCompared(t *testing.T) {
 		}
 		return table.String()
 	}
-	const words = "Where all repeats of a side are invalid"
+	const words = "If all repeats of a side are invalid"
 	if text := said(result.Invalid); !strings.Contains(text, words) {
 		t.Errorf("it says nothing of that:\n%s", text)
 	}

@@ -50,13 +50,13 @@ func WriteComparison(w io.Writer, c Comparison) error {
 		out.WriteString(terminal.Wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
 			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, terminal.Grouped(confidence.Draws)), 0, 0, s.Columns) + "\n")
 		if invalid {
-			out.WriteString(terminal.Wrap("Where all repeats of a side are invalid, its values are of these, and a difference means nothing.", 0, 0, s.Columns) + "\n")
+			out.WriteString(terminal.Wrap("If all repeats of a side are invalid, its values come from these, and a difference means nothing.", 0, 0, s.Columns) + "\n")
 		}
 		if few.N > 0 {
-			out.WriteString(terminal.Wrap("Intervals are narrower than their level promises: "+few.Caution()+".", 0, 0, s.Columns) + "\n")
+			out.WriteString(terminal.Wrap("Intervals are narrower than their nominal level: "+few.Caution()+".", 0, 0, s.Columns) + "\n")
 		}
 		if single {
-			out.WriteString(terminal.Wrap("Where a side has a single repeat there is no interval, and no difference can be distinguished from chance: set 'repeat' to 3 or more.", 0, 0, s.Columns) + "\n")
+			out.WriteString(terminal.Wrap("If a side has a single repeat, there is no interval, and a difference cannot be distinguished from chance: set 'repeat' to 3 or more.", 0, 0, s.Columns) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, out.String())

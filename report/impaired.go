@@ -41,7 +41,7 @@ func WriteImpaired(w io.Writer, r *result.Result) error {
 	for _, part := range []struct {
 		title string
 		list  purposes
-	}{{"impaired on purpose", impaired}, {"events", events}} {
+	}{{"deliberately impaired", impaired}, {"events", events}} {
 		if len(part.list.lines) == 0 {
 			continue
 		}

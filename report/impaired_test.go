@@ -27,7 +27,7 @@ func TestWhatWasDoneOnPurposeIsTold(t *testing.T) {
 	}{
 		{[]result.Record{trial(1, result.Details{})}, nil},
 		{[]result.Record{trial(1, result.Details{Impairments: impaired}), trial(2, result.Details{Impairments: impaired, Events: down})},
-			[]string{"impaired on purpose", "in packets from gen:tx: delay 1ms, loss 0.01 (2 trials)", "events", "in down at 5s for 200ms (1 trial)"}},
+			[]string{"deliberately impaired", "in packets from gen:tx: delay 1ms, loss 0.01 (2 trials)", "events", "in down at 5s for 200ms (1 trial)"}},
 	} {
 		var out bytes.Buffer
 		if err := WriteImpaired(&out, resultOf(t, test.trials...)); err != nil {

@@ -180,7 +180,7 @@ func firstTrials(r *result.Result, most int) *result.Result {
 			kept[t.ID] = true
 		}
 		cut.Summary.Trials = slices.DeleteFunc(slices.Clone(r.Summary.Trials), func(t result.Trial) bool { return !kept[t.ID] })
-		cut.Problems = append(slices.Clone(r.Problems), fmt.Sprintf("the page has the first %s of %s trials, as many as a browser can show; 'nines report' and 'nines export' have all",
+		cut.Problems = append(slices.Clone(r.Problems), fmt.Sprintf("the page has the first %s of %s trials, the most that a browser can show; 'nines report' and 'nines export' have all",
 			terminal.Grouped(float64(most)), terminal.Grouped(float64(len(shown)))))
 	}
 	cut.Baselines, cut.Maxima = r.Baselines[:min(len(r.Baselines), most)], r.Maxima[:min(len(r.Maxima), most)]

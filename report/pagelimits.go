@@ -91,6 +91,6 @@ func (p *pageData) leftOut(what []string) {
 // sayLeftOut makes what was left out a problem.
 func (p *pageData) sayLeftOut() {
 	for _, what := range slices.Sorted(maps.Keys(p.cut)) {
-		p.problem(fmt.Errorf("the page has not all %s of %s, which have more than a browser can show; the result's files have all", what, terminal.Count(p.cut[what], "trial")))
+		p.problem(fmt.Errorf("the page has not all %s of %s, more than a browser can show; the result's files have all", what, terminal.Count(p.cut[what], "trial")))
 	}
 }

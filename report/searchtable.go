@@ -144,7 +144,7 @@ func writeBetween(out *strings.Builder, s terminal.Style, groups []SearchGroup) 
 		}
 		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap(text, 0, 0, s.Columns)) + "\n")
 	case bounds:
-		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("low and high are the last bounds of a search, or the least and the greatest of its repeats", 0, 0, s.Columns)) + "\n")
+		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("low and high are the last bounds of a search, or minimum and maximum of its repeats", 0, 0, s.Columns)) + "\n")
 	}
 }
 
@@ -253,10 +253,10 @@ func byReason(deviations []string) []string {
 // writeCutSearches reports interrupted searches.
 func writeCutSearches(out *strings.Builder, s terminal.Style, cut []cutSearch) {
 	for _, c := range cut {
-		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "trial"))
+		what := fmt.Sprintf("search %s was interrupted after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "trial"))
 		if c.windows {
 			// Its windows are shown as they are.
-			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "window"))
+			what = fmt.Sprintf("the soak %s was interrupted after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "window"))
 		}
 		const head = "unfinished"
 		out.WriteString(s.Paint(terminal.Yellow, head) + "  " + terminal.Wrap(terminal.Plain(what), len(head)+2, len(head)+2, s.Columns) + "\n\n")
@@ -270,7 +270,7 @@ func shownTitle(trials []result.Trial) string {
 			return "All windows, by their medians"
 		}
 		if t.Search != "" {
-			return "Latency at parts of the result"
+			return "Latency at fractions of the result"
 		}
 	}
 	return "Trials"

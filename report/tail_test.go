@@ -97,7 +97,7 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 	if err := WriteTails(&out, tails); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"What is the 99.9999th percentile?", "p99.999 ", "extrapolated ×2.50", "refused  kind=short: it would take"} {
+	for _, line := range []string{"What is the 99.9999th percentile?", "p99.999 ", "extrapolated ×2.50", "refused  kind=short: this percentile needs"} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("the table lacks %q:\n%s", line, out.String())
 		}

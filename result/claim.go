@@ -11,7 +11,7 @@ import (
 type InUseError struct{ Dir string }
 
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("%s: a nines is writing this result; wait for its end, or end it with Ctrl-C", e.Dir)
+	return fmt.Sprintf("%s: another nines is writing this result; wait for its end, or stop it with Ctrl-C", e.Dir)
 }
 
 // Claim reserves an open result folder for the caller until it is closed: whoever writes a result

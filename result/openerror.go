@@ -94,5 +94,5 @@ func brokenJSON(dir, file string, raw []byte, err error) error {
 		where = fmt.Sprintf("%s:%d", file, 1+bytes.Count(raw[:offset], []byte("\n")))
 	}
 	return &OpenError{Dir: dir, Reason: where + " is damaged", Err: err,
-		Remedy: "the trials' own files below trials/ may still be whole"}
+		Remedy: "the files below trials/ may still be complete"}
 }

@@ -55,7 +55,7 @@ func readRowsOf[T any](content io.ReaderAt, size int64, schema string, visit fun
 		if problem := recover(); problem != nil && visiting {
 			panic(problem)
 		} else if problem != nil {
-			err = fmt.Errorf("its content makes no sense: %v", problem)
+			err = fmt.Errorf("its content is inconsistent: %v", problem)
 		}
 	}()
 	if err := checkFooter(content, size); err != nil {

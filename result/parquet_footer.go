@@ -40,19 +40,19 @@ const (
 	thriftUUID
 )
 
-var errFooter = errors.New("the description at its end is damaged")
+var errFooter = errors.New("the footer is damaged")
 
 // checkFooter refuses a file whose description says that it has more than it can have.
 func checkFooter(content io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < int64(len(parquetMagic)+len(end)) {
-		return fmt.Errorf("%d bytes are no Parquet file", size)
+		return fmt.Errorf("%d bytes are not a Parquet file", size)
 	}
 	if _, err := content.ReadAt(end[:], size-int64(len(end))); err != nil {
 		return err
 	}
 	if string(end[4:]) != parquetMagic {
-		return errors.New("it does not end as a Parquet file does: it may be cut off")
+		return errors.New("it has no Parquet footer: it may be truncated")
 	}
 	length := int64(binary.LittleEndian.Uint32(end[:]))
 	if length > mostFooterBytes || length > size-int64(len(parquetMagic)+len(end)) {

@@ -39,7 +39,7 @@ func readPlain(path string) ([]byte, error) {
 	}
 	refused := func(why string) error { return &fs.PathError{Op: "read", Path: path, Err: errors.New(why)} }
 	if !info.Mode().IsRegular() {
-		return nil, refused("it is not a plain file")
+		return nil, refused("it is not a regular file")
 	}
 	if info.Size() > LargestFile {
 		return nil, refused(fmt.Sprintf("it has %d bytes, too many for what nines writes", info.Size()))

@@ -116,7 +116,7 @@ func (r *Result) checkVariables() error {
 	}
 	if len(names) > MaxVariables {
 		return &OpenError{Dir: r.Dir, Reason: fmt.Sprintf("its trials differ in %d swept keys, and a result has at most %d", len(names), MaxVariables),
-			Remedy: "nines did not write it so; ask where it came from for the original"}
+			Remedy: "nines did not write this; get the original from its source"}
 	}
 	return nil
 }

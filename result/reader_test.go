@@ -179,7 +179,7 @@ func TestReadersRefuseWhatIsNoPlainFile(t *testing.T) {
 		_, outliers := folder.Outliers()
 		_, host := r.Host()
 		for _, err := range []error{hlog, outliers, host} {
-			if err == nil || !strings.Contains(err.Error(), "plain file") && !strings.Contains(err.Error(), "too many") {
+			if err == nil || !strings.Contains(err.Error(), "regular file") && !strings.Contains(err.Error(), "too many") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

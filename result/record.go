@@ -78,7 +78,7 @@ func (r *Record) check() error {
 			wrong = append(wrong, fmt.Errorf("the verdict %s has no reason", t.Verdict))
 		}
 	default:
-		wrong = append(wrong, fmt.Errorf("the verdict %q is none of clean, noisy, invalid", t.Verdict))
+		wrong = append(wrong, fmt.Errorf("unknown verdict %q; allowed: clean, noisy, invalid", t.Verdict))
 	}
 	if t.Repeat < 1 {
 		wrong = append(wrong, fmt.Errorf("repeat is %d, but is counted from 1", t.Repeat))

@@ -43,7 +43,7 @@ func TestRecordsThatBreakAnInvariantAreRefused(t *testing.T) {
 		want   string
 	}{
 		"sent is not received and lost": {func(r *Record) { r.Trial.LostPackets++ }, "do not add up"},
-		"no verdict":                    {func(r *Record) { r.Trial.Verdict = "" }, "none of clean"},
+		"no verdict":                    {func(r *Record) { r.Trial.Verdict = "" }, "unknown verdict"},
 		"noisy without a reason":        {func(r *Record) { r.Trial.Reasons = nil }, "has no reason"},
 		"repeat from 0":                 {func(r *Record) { r.Trial.Repeat = 0 }, "counted from 1"},
 		"a histogram is missing":        {func(r *Record) { r.Histograms.SendLag = nil }, "send_lag is missing"},

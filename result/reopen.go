@@ -30,7 +30,7 @@ func Reopen(dir string) (w *Writer, err error) {
 	for _, below := range []string{trialsDir, baselinesDir, maximaDir, ScriptsFolder} {
 		if info, err := inside.Lstat(below); err == nil && !info.IsDir() {
 			return nil, &OpenError{Dir: dir, Reason: below + " is not a folder, and nines follows no symbolic link in a result that it adds to",
-				Remedy: "put the folder itself in its place"}
+				Remedy: "replace the link by the folder itself"}
 		}
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

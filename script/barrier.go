@@ -27,7 +27,7 @@ func NewBarriers(participants []string) *Barriers {
 func (b *Barriers) Arrive(who, tag string) <-chan error {
 	answer := make(chan error, 1)
 	if !slices.Contains(b.participants, who) {
-		answer <- fmt.Errorf("node %s has no script in this phase, so it takes part in no barrier", who)
+		answer <- fmt.Errorf("node %s has no script in this phase, so it cannot take part in a barrier", who)
 		return answer
 	}
 	at := b.waiting[tag]

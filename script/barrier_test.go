@@ -72,7 +72,7 @@ func TestABarrierCountsEachOnce(t *testing.T) {
 	b := NewBarriers([]string{"a", "b"})
 	first := b.Arrive("a", "")
 	if open, err := answered(b.Arrive("a", "")); !open || err == nil {
-		t.Errorf("a is there twice: %v, %v", open, err)
+		t.Errorf("a is listed twice: %v, %v", open, err)
 	}
 	if open, err := answered(b.Arrive("x", "")); !open || err == nil {
 		t.Errorf("x has no script: %v, %v", open, err)

@@ -24,7 +24,7 @@ var commandName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 // NAME.stdout, NAME.stderr and NAME.status.
 func (p *Phase) start(node, name string, argv []string, dir string, env []string) error {
 	if !commandName.MatchString(name) {
-		return fmt.Errorf("%q cannot be a command's name: letters, digits, '_', '.' and '-', at most 64", name)
+		return fmt.Errorf("%q cannot be a command's name: use letters, digits, '_', '.' and '-', at most 64", name)
 	}
 	if len(argv) == 0 {
 		return fmt.Errorf("no command given for %s; write run %s -- COMMAND", name, name)
@@ -101,9 +101,9 @@ func (p *Phase) find(node, name string) (*command, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no command %s; no command was started with run", name)
+		return nil, fmt.Errorf("command %s does not exist; no command was started with run", name)
 	}
-	return nil, fmt.Errorf("there is no command %s; run has started %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("command %s does not exist; run has started %s", name, strings.Join(names, ", "))
 }
 
 // endCommands ends the commands that still run.

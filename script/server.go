@@ -224,7 +224,7 @@ func (p *Phase) answer(node string, r wire.Request, conn net.Conn, body *bufio.R
 	case wire.Kill, wire.Wait:
 		return p.await(node, r, conn)
 	}
-	return "", fmt.Errorf("unknown request %q: nines-script in the node is of another version than nines", r.Verb)
+	return "", fmt.Errorf("unknown request %q: nines-script in the node has another version than nines", r.Verb)
 }
 
 // sync waits at a barrier until it ends or the caller gives up.

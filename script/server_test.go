@@ -222,7 +222,7 @@ func TestRequests(t *testing.T) {
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "../n", Argv: []string{"true"}}, wrong: "command's name"},
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "n"}, wrong: "no command"},
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "n", Dir: dir, Argv: []string{"sh", "-c", "echo $WHAT; pwd; exit 4"}, Env: []string{"WHAT=env"}}},
-		{node: "b", request: wire.Request{Verb: wire.Wait, Name: "n"}, wrong: "no command n"},
+		{node: "b", request: wire.Request{Verb: wire.Wait, Name: "n"}, wrong: "command n does not exist"},
 		{node: "a", request: wire.Request{Verb: wire.Wait, Name: "n"}, value: "4"},
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "long", Argv: []string{"sleep", "1000"}}},
 		{node: "a", request: wire.Request{Verb: wire.Run, Name: "long", Argv: []string{"sleep", "1000"}}, wrong: "is already running"},
@@ -330,14 +330,14 @@ func TestCommandsAndUploadsShareALimit(t *testing.T) {
 		folder.named(strconv.Itoa(i))
 	}
 	run("second", "")
-	run("third", "9998 uploads already, the output of its commands included, and may have 10000")
+	run("third", "already has 9998 uploads, including the output of its commands; at most 10000 are allowed")
 	run("first", "")
 	for _, name := range []string{"x", "y", "x"} {
 		if err := folder.Upload(name, 1, strings.NewReader("x")); err != nil {
 			t.Errorf("upload %s: %v", name, err)
 		}
 	}
-	if err := folder.Upload("z", 1, strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "10000 uploads already") {
+	if err := folder.Upload("z", 1, strings.NewReader("x")); err == nil || !strings.Contains(err.Error(), "already has 10000 uploads") {
 		t.Errorf("one upload too many: %v", err)
 	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {

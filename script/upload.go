@@ -73,7 +73,7 @@ func uploadName(name string) error {
 	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == 0xfffd }):
 		return wrong("it has a control character or a backslash")
 	case path.Clean(name) != name || path.IsAbs(name):
-		return wrong("it is not the shortest form of a relative path")
+		return wrong("it is not a relative path in its shortest form")
 	}
 	steps := strings.Split(name, "/")
 	if len(steps) > deepestName {
@@ -81,7 +81,7 @@ func uploadName(name string) error {
 	}
 	for _, step := range steps {
 		if strings.HasPrefix(step, ".") || strings.HasPrefix(step, "-") {
-			return wrong("a part of it begins with a dot or a dash")
+			return wrong("one of its folders or its file begins with a dot or a dash")
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (f *Folder) room(names ...string) error {
 		}
 	}
 	if added > 0 && len(f.names)+added > mostUploads {
-		return fmt.Errorf("%s: the node has %d uploads already, the output of its commands included, and may have %d", names[0], len(f.names), mostUploads)
+		return fmt.Errorf("%s: the node already has %d uploads, including the output of its commands; at most %d are allowed", names[0], len(f.names), mostUploads)
 	}
 	return nil
 }

@@ -92,12 +92,12 @@ func (v *Variables) Get(node, key string, scope wire.Scope) (string, error) {
 		}
 	}
 	if hidden {
-		return "", fmt.Errorf("the sweep varies the variable %s, so it has a value in the experiment scripts only", key)
+		return "", fmt.Errorf("the sweep varies the variable %s, so it has a value only in experiment scripts", key)
 	}
 	if scope == wire.ScopeLoop {
 		return "", fmt.Errorf("the sweep does not vary a variable %s; write sweep: {variables.%s: […]}, or for this node alone {nodes.%s.variables.%s: […]}", key, key, node, key)
 	}
-	return "", fmt.Errorf("there is no %svariable %s for node %s; write it in the file's variables, or set it before",
+	return "", fmt.Errorf("node %[3]s has no %[1]svariable %[2]s; add it to the file's variables, or set it first",
 		map[bool]string{true: "global "}[scope == wire.ScopeGlobal], key, node)
 }
 
@@ -116,7 +116,7 @@ func (v *Variables) Set(node, key, value string, scope wire.Scope) error {
 	case scope == wire.ScopeLoop, v.isSwept(key), scope != wire.ScopeGlobal && v.swept[node][key]:
 		return fmt.Errorf("%s is varied by the sweep and cannot be set", key)
 	case !keyForm.MatchString(key):
-		return fmt.Errorf("%q cannot be a variable's name: letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
+		return fmt.Errorf("%q cannot be a variable's name: use letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'", key)
 	case len(value) > longestValue:
 		return fmt.Errorf("the value of %s has %d bytes; at most %d are allowed, use upload for more", key, len(value), longestValue)
 	case strings.ContainsRune(value, 0):

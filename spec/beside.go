@@ -10,7 +10,7 @@ var hostPath = rule{pattern: hostPathPattern, form: hostPathForm}
 
 const (
 	hostPathPattern = `^[^~\x00-\x1f][^\x00-\x1f]*$`
-	hostPathForm    = "a path, absolute or relative to the folder of the experiment file, and without ~, which is the shell's word for a home"
+	hostPathForm    = "a path, absolute or relative to the folder of the experiment file, and without ~, which only the shell expands"
 )
 
 // asked is the rule, of a key that has to be there.

@@ -32,7 +32,7 @@ func isCases(e entry) bool {
 func (d *sweepReader) cases(e entry, path string) (axis, [][]string) {
 	switch {
 	case slices.Contains(keysOf(reflect.TypeFor[Experiment]()), e.key.text):
-		d.fail(e.key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, disturb, tracing, dpdk and method", "")
+		d.fail(e.key, path, "this key cannot be swept", "isolation, tuning, trace, and keys of topology, traffic, disturb, tracing, dpdk and method", "")
 	case !matches(axisPattern, e.key.text):
 		d.fail(e.key, path, fmt.Sprintf("%q cannot name cases", clip(e.key.text)), axisForm, "")
 	case len(e.value.entries) == 0:
@@ -136,7 +136,7 @@ func (f *File) setCase(where, path, text string) (found bool, err error) {
 		f.root, f.sets = root, append(f.sets, strings.TrimPrefix(where, "--set "))
 		return true, nil
 	}
-	return true, &Error{File: where, Path: path, Problem: fmt.Sprintf("there is no case %q", clip(text)),
+	return true, &Error{File: where, Path: path, Problem: fmt.Sprintf("case %q does not exist", clip(text)),
 		Allowed: listedInOrder(names), Remedy: didYouMean(text, names)}
 }
 

@@ -89,8 +89,8 @@ func TestSetCases(t *testing.T) {
 
 func TestSetCaseRefuses(t *testing.T) {
 	for set, want := range map[string]string{
-		"driver=memi":         `--set driver=memi: driver: there is no case "memi"; did you mean "memif"? allowed: as it is, bridge udp, memif`,
-		"driver=":             `--set driver=: driver: there is no case ""; allowed: as it is, bridge udp, memif`,
+		"driver=memi":         `--set driver=memi: driver: case "memi" does not exist; did you mean "memif"? allowed: as it is, bridge udp, memif`,
+		"driver=":             `--set driver=: driver: case "" does not exist; allowed: as it is, bridge udp, memif`,
 		"links.wire.kind=xdp": `--set links.wire.kind=xdp: links.wire.kind: the sweep's "links.*.kind" would overwrite this; set links.*.kind itself, or take it out of the sweep: --set 'sweep.driver='`,
 	} {
 		f := mustLoad(t, casesLab)

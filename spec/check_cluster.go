@@ -33,12 +33,12 @@ func (c *checker) cluster() {
 		key, what string
 		given     bool
 	}{
-		{"isolation", "isolation moves the work of this host", c.e.Isolation == IsolationPartition || c.e.Isolation == IsolationIsolated},
+		{"isolation", "isolation moves work of this host", c.e.Isolation == IsolationPartition || c.e.Isolation == IsolationIsolated},
 		{"tuning", "tuning changes this host", c.e.Tuning != "" && c.e.Tuning != TuningNone},
 		{"trace", "trace records the kernel of this host", c.e.Trace},
 	} {
 		if one.given {
-			c.failKey(where+", and "+one.what, "", "remove "+one.key+"; for a pod's CPUs write cpus, and tune the cluster's nodes themselves", one.key)
+			c.failKey(where+", and "+one.what, "", "remove "+one.key+"; for a pod's CPUs write cpus, and tune the cluster's nodes directly", one.key)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func (c *checker) remoteLinks() {
 			given bool
 		}{{"mtu", link.MTU != 0}, {"rx", len(link.RX) > 0}} {
 			if one.given {
-				c.failKey(fmt.Sprintf("a %s link is as the cluster has made it, and has no %s to set", link.Kind, one.key), "", "remove it", under(linkSteps(i), one.key)...)
+				c.failKey(fmt.Sprintf("the cluster sets up a %s link, so %s cannot be set", link.Kind, one.key), "", "remove it", under(linkSteps(i), one.key)...)
 			}
 		}
 		for j, endpoint := range link.Endpoints {
@@ -81,7 +81,7 @@ func (c *checker) noRemotes(link *Link, i int) {
 	for j, endpoint := range link.Endpoints {
 		if c.isRemote(endpoint) {
 			c.fail(fmt.Sprintf("%q is a pod, which cannot join a %s link of this host", endpoint, link.Kind), listedKinds(joinsRemotes),
-				"choose this kind, which joins pods with one another", under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
+				"choose a kind that joins pods", under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
 		}
 	}
 }
@@ -96,16 +96,16 @@ func (c *checker) remoteTraffic(t *Traffic) {
 	}
 	c.remoteBackend(t.Backend, "traffic", "backend")
 	if t.Flows > 1 && t.FlowField == FlowSourceAddress {
-		c.fail("a cluster's network takes packets from a pod's own address only", string(FlowSourcePort), "", "traffic", "flow_field")
+		c.fail("a cluster's network accepts packets only from a pod's own address", string(FlowSourcePort), "", "traffic", "flow_field")
 	}
 	if t.Packets == PacketsRecord {
-		c.fail("the packets of an engine in a pod cannot be recorded: it sees none of this host's files", "", "remove packets", "traffic", "packets")
+		c.fail("the packets of an engine in a pod cannot be recorded: it cannot access this host's files", "", "remove packets", "traffic", "packets")
 	}
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
 	if from != to && c.e.Cluster.Clock != ClockShared {
-		c.fail(fmt.Sprintf("%q and %q may run on two machines, whose clocks differ by more than packets take, so the latency of one way cannot be told", from, to), "",
-			"measure the round trip: give from and to the same endpoint, and the other node app: {kind: reflect}; where the whole cluster is on this machine (nines cluster up), write cluster: {clock: shared}", "traffic")
+		c.fail(fmt.Sprintf("%q and %q may run on two machines, whose clocks differ by more than a packet's latency, so one-way latency cannot be measured", from, to), "",
+			"measure the round trip: give from and to the same endpoint, and the other node app: {kind: reflect}; if the whole cluster is on this machine (nines cluster up), write cluster: {clock: shared}", "traffic")
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *checker) remoteTraffic(t *Traffic) {
 // only the kernel in the pod knows.
 func (c *checker) remoteBackend(b Backend, at ...string) {
 	if b != BackendUDP && b != "" {
-		c.fail(fmt.Sprintf("an engine in a pod sends by UDP sockets, as %s would need rights on the cluster's machine and addresses of its network", b), string(BackendUDP),
+		c.fail(fmt.Sprintf("an engine in a pod sends by UDP sockets, because %s needs rights on the cluster's machine and addresses of its network", b), string(BackendUDP),
 			"write backend: udp", at...)
 	}
 }

@@ -43,7 +43,7 @@ func (c *checker) dpdk() {
 			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
 		case !used[endpoint]:
 			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(slices.Sorted(maps.Keys(used))),
-				"remove it, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
+				"remove it, or use backend: dpdk for the traffic or the app there; if a sweep varies the backend, write it in the case with dpdk", at...)
 		}
 		c.device(c.e.DPDK.Device[endpoint], at)
 	}

@@ -14,7 +14,7 @@ func (c *checker) disturbances() {
 		c.disturbed(d, at)
 		if d.Length > d.Period {
 			c.fail(fmt.Sprintf("each lasts %v, longer than the period of %v", d.Length, d.Period), "",
-				"write a longer period; equal to the length it disturbs all the time", under(at, "length")...)
+				"write a longer period; a period equal to the length disturbs all the time", under(at, "length")...)
 		}
 		if d.Scheduling != nil {
 			c.policy(d.Scheduling, under(at, "scheduling"))
@@ -29,14 +29,14 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 	case d.Node != "" && d.CPU != nil:
 		c.fail("node and cpu exclude each other", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
 	case d.Node != "" && n == nil:
-		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(slices.Sorted(maps.Keys(c.e.Topology.Nodes))),
+		c.fail(fmt.Sprintf("node %q does not exist", clip(d.Node)), listed(slices.Sorted(maps.Keys(c.e.Topology.Nodes))),
 			didYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
 	case n != nil && n.Runtime.Descriptor().Remote:
-		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a pod of its own, or remove this", under(at, "node")...)
+		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a separate pod, or remove this", under(at, "node")...)
 	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
 		c.fail("stop is for the engine of a node, outside of virtual machines", "",
 			"set node to one whose app is forward or reflect", at...)
 	case (d.Kind == DisturbIPI || d.Kind == DisturbTLB) && d.Node == "" && d.CPU == nil:
-		c.fail(fmt.Sprintf("%s needs a CPU to be aimed at", d.Kind), "", "write node: NAME or cpu: NUMBER", at...)
+		c.fail(fmt.Sprintf("%s needs a target CPU", d.Kind), "", "write node: NAME or cpu: NUMBER", at...)
 	}
 }

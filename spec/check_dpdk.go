@@ -15,11 +15,11 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 		return
 	}
 	if wait != WaitSpin {
-		c.fail(fmt.Sprintf("with the backend dpdk there is no wait: %s: its drivers poll, and nothing wakes a sleeper", wait),
+		c.fail(fmt.Sprintf("the backend dpdk does not support wait: %s: its drivers poll, and nothing wakes a sleeping thread", wait),
 			"spin", "remove wait", under(at, "wait")...)
 	}
 	if io != IOBatch {
-		c.fail(fmt.Sprintf("with the backend dpdk there is no io: %s: its drivers move bursts", io), "batch", "remove io; burst: 1 sends packets one by one", under(at, "io")...)
+		c.fail(fmt.Sprintf("the backend dpdk does not support io: %s: its drivers move bursts", io), "batch", "remove io; burst: 1 sends packets one by one", under(at, "io")...)
 	}
 }
 
@@ -62,7 +62,7 @@ func (c *checker) linkSwitch(link *Link, at []string) {
 	program := link.Kind.Descriptor().Program
 	if program == nil {
 		c.fail(fmt.Sprintf("a %s link has no program to set up", link.Kind), "on links of kind "+listedKinds(hasProgram),
-			"remove switch; where a sweep varies the kind, write it in the case that has the kind", at...)
+			"remove switch; if a sweep varies the kind, write it in the case with that kind", at...)
 		return
 	}
 	given := c.root.at(at)
@@ -123,9 +123,9 @@ func (c *checker) switchPorts(link *Link, at []string) {
 		for i, vlan := range port.Trunk {
 			switch {
 			case vlan == port.VLAN:
-				c.fail(fmt.Sprintf("VLAN %d cannot leave a port both with and without its tag", vlan), "", "keep it as vlan or in trunk", under(here, "trunk", strconv.Itoa(i))...)
+				c.fail(fmt.Sprintf("VLAN %d cannot leave a port both tagged and untagged", vlan), "", "keep it as vlan or in trunk", under(here, "trunk", strconv.Itoa(i))...)
 			case seen[vlan]:
-				c.fail(fmt.Sprintf("VLAN %d is in the list twice", vlan), "", "keep it once", under(here, "trunk", strconv.Itoa(i))...)
+				c.fail(fmt.Sprintf("VLAN %d is listed twice", vlan), "", "keep it once", under(here, "trunk", strconv.Itoa(i))...)
 			}
 			seen[vlan] = true
 		}
@@ -143,7 +143,7 @@ func (c *checker) staticMAC(endpoint string, port *SwitchPort, text string, behi
 	mac, _ := net.ParseMAC(text) // the decoder has checked its form
 	switch {
 	case mac[0]&1 != 0: // the group bit, IEEE 802-2014, 8.2.2
-		c.fail(fmt.Sprintf("%s is the address of a group, not of an interface", text), "unicast addresses, with an even first byte", "", at...)
+		c.fail(fmt.Sprintf("%s is a group address, not an interface's", text), "unicast addresses, with an even first byte", "", at...)
 		return
 	case mac.String() == "00:00:00:00:00:00":
 		c.fail("no interface has this address", "unicast addresses", "", at...)

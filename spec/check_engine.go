@@ -42,7 +42,7 @@ func (c *checker) flows(t *Traffic) {
 		c.fail(fmt.Sprintf("%d flows are too many for the backend udp, which has a socket for each", t.Flows),
 			fmt.Sprintf("1 to %d with backend: udp", maxUDPFlows), "use backend: raw, ring or xdp, or fewer flows", "traffic", "flows")
 	case t.FlowField == FlowSourcePort && t.Flows > maxSourcePortFlows:
-		c.fail(fmt.Sprintf("%d flows are too many to tell apart by source ports, which count up from %d", t.Flows, EnginePort),
+		c.fail(fmt.Sprintf("%d flows are too many for distinct source ports, which count up from %d", t.Flows, EnginePort),
 			fmt.Sprintf("1 to %d with flow_field: source_port", maxSourcePortFlows), "use flow_field: source_address, or fewer flows", "traffic", "flows")
 	}
 }
@@ -52,7 +52,7 @@ func (c *checker) flows(t *Traffic) {
 func (c *checker) recording(t *Traffic) {
 	packets := t.PacketsPerSecond() * time.Duration(t.Duration).Seconds()
 	if t.Packets == PacketsRecord && packets > maxRecorded {
-		c.fail(fmt.Sprintf("a trial of %.3g packets is too long to record each", packets),
+		c.fail(fmt.Sprintf("a trial of %.3g packets is too long to record every packet", packets),
 			fmt.Sprintf("at most %d packets", uint64(maxRecorded)), "shorten the duration, or lower the rate", "traffic", "packets")
 	}
 }

@@ -55,22 +55,22 @@ func (c *checker) cut(event *Event, at []string) {
 	i := slices.Index(names, event.Link)
 	switch {
 	case event.Link == "":
-		c.fail("it does not say what happens", "", "write link: NAME and down: TIME, or node: NAME and restart: true", at...)
+		c.fail("the event has no action", "", "write link: NAME and down: TIME, or node: NAME and restart: true", at...)
 		return
 	case i < 0:
-		c.fail(fmt.Sprintf("there is no link %q", clip(event.Link)), listedInOrder(names), didYouMean(event.Link, names), under(at, "link")...)
+		c.fail(fmt.Sprintf("link %q does not exist", clip(event.Link)), listedInOrder(names), didYouMean(event.Link, names), under(at, "link")...)
 		return
 	}
 	link := c.e.Topology.Links[i]
 	if kind := link.Kind; !kind.Descriptor().CanBeCut() {
-		c.fail(fmt.Sprintf("a %s link cannot be taken down: its ends are in the nodes, which would lose their routes and neighbours with it", kind),
+		c.fail(fmt.Sprintf("a %s link cannot be taken down: its ends are in the nodes, which would lose their routes and neighbours", kind),
 			"links of kind "+listedKinds((*LinkDescriptor).CanBeCut), "use kind: switch, xdp or bridge", under(at, "link")...)
 	}
 	if program := link.Kind.Descriptor().ProgramOf(link.Impaired()); program == nil || !program.IsEngine {
 		c.withoutCarrier(link, under(at, "link"))
 	}
 	if event.Down == 0 {
-		c.fail("it does not say for how long", "", "write down: TIME, such as 200ms", at...)
+		c.fail("the event has no duration", "", "write down: TIME, such as 200ms", at...)
 	}
 }
 
@@ -80,13 +80,13 @@ func (c *checker) restarted(event *Event, at []string) {
 	node := c.e.Topology.Nodes[event.Node]
 	switch {
 	case event.Node == "":
-		c.fail("it does not say which node is restarted", listedInOrder(names), "write node: NAME", at...)
+		c.fail("the event names no node to restart", listedInOrder(names), "write node: NAME", at...)
 		return
 	case node == nil:
-		c.fail(fmt.Sprintf("there is no node %q", clip(event.Node)), listedInOrder(names), didYouMean(event.Node, names), under(at, "node")...)
+		c.fail(fmt.Sprintf("node %q does not exist", clip(event.Node)), listedInOrder(names), didYouMean(event.Node, names), under(at, "node")...)
 		return
 	case !event.Restart:
-		c.fail("it does not say what happens to the node", "", "write restart: true", at...)
+		c.fail("the event has no action for the node", "", "write restart: true", at...)
 	}
 	if d := node.Runtime.Descriptor(); !d.Restarts() {
 		c.fail(fmt.Sprintf("a node of runtime %s cannot be restarted", d.Name), "nodes with runtime: "+strings.Join(runtimesThatTake("restart"), ", "), "remove the event, or use another runtime", under(at, "node")...)
@@ -108,7 +108,7 @@ func (c *checker) withoutCarrier(link *Link, at []string) {
 	}
 	for _, endpoint := range link.Endpoints {
 		if backend := c.engineAt(endpoint); backend != "" && backend != BackendUDP {
-			c.fail(fmt.Sprintf("with the backend %s the engine at %q keeps its packets while the link has no carrier, so none would be lost", backend, endpoint),
+			c.fail(fmt.Sprintf("with the backend %s the engine at %q keeps its packets while the link has no carrier, so no packet would be lost", backend, endpoint),
 				"the backend udp", "use it (backend: udp), or kind: switch, whose ports keep their carrier", at...)
 		}
 	}

@@ -32,11 +32,11 @@ func (c *checker) sriov(link *Link, at []string) {
 	}
 	if !takes("sriov")(link.Kind.Descriptor()) {
 		c.failKey(fmt.Sprintf("a %s link has no virtual functions to set up", link.Kind), "on links of kind "+listedKinds(takes("sriov")),
-			"remove sriov; where a sweep varies the kind, write it in the case that has the kind", under(at, "sriov")...)
+			"remove sriov; if a sweep varies the kind, write it in the case with that kind", under(at, "sriov")...)
 		return
 	}
 	if n := len(s.Ports); n > maxSRIOVPorts {
-		c.fail(fmt.Sprintf("%d ports", n), "two that a cable joins, or one", "", under(at, "sriov", "ports")...)
+		c.fail(fmt.Sprintf("%d ports", n), "two ports joined by a cable, or one port", "", under(at, "sriov", "ports")...)
 	}
 	if len(s.Ports) == maxSRIOVPorts && sameDevice(s.Ports[0], s.Ports[1]) {
 		c.fail(fmt.Sprintf("%q twice: no cable joins a port to itself", s.Ports[1]), "",
@@ -49,13 +49,13 @@ func (c *checker) passthrough(link *Link, at []string, owner map[string]string) 
 	p, can := link.Passthrough, takes("passthrough")(link.Kind.Descriptor())
 	switch {
 	case p == nil && can:
-		c.fail("the link does not say which devices it takes", "", "write passthrough: {devices: [enp1s0f0, enp1s0f1]}, one for each endpoint", at...)
+		c.fail("the link names no devices", "", "write passthrough: {devices: [enp1s0f0, enp1s0f1]}, one for each endpoint", at...)
 		return
 	case p == nil:
 		return
 	case !can:
-		c.failKey(fmt.Sprintf("a %s link takes no whole devices", link.Kind), "on links of kind "+listedKinds(takes("passthrough")),
-			"remove passthrough; where a sweep varies the kind, write it in the case that has the kind", under(at, "passthrough")...)
+		c.failKey(fmt.Sprintf("a %s link does not support whole devices", link.Kind), "on links of kind "+listedKinds(takes("passthrough")),
+			"remove passthrough; if a sweep varies the kind, write it in the case with that kind", under(at, "passthrough")...)
 		return
 	}
 	if n := len(p.Devices); n != len(link.Endpoints) {
@@ -64,7 +64,7 @@ func (c *checker) passthrough(link *Link, at []string, owner map[string]string) 
 	for i, device := range p.Devices {
 		key := strings.ToLower(device)
 		if other, taken := owner[key]; taken {
-			c.fail(fmt.Sprintf("%q is given to the link %q already", device, other), "", "a whole device has one endpoint; virtual functions (kind: sriov) share a port",
+			c.fail(fmt.Sprintf("%q is already used by the link %q", device, other), "", "a whole device has one endpoint; virtual functions (kind: sriov) share a port",
 				under(at, "passthrough", "devices", strconv.Itoa(i))...)
 			continue
 		}
@@ -96,15 +96,15 @@ func (c *checker) sharedPorts(owner map[string]string) {
 		at := under(linkSteps(i), "sriov")
 		for j, port := range link.SRIOV.Ports {
 			if other, taken := owner[strings.ToLower(port)]; taken {
-				c.fail(fmt.Sprintf("%q is given to the link %q whole", port, other), "", "name another port", under(at, "ports", strconv.Itoa(j))...)
+				c.fail(fmt.Sprintf("%q is used as a whole by the link %q", port, other), "", "name another port", under(at, "ports", strconv.Itoa(j))...)
 			}
 			if link.SRIOV.VLAN == 0 {
 				continue
 			}
 			key := fmt.Sprint(strings.ToLower(port), " ", link.SRIOV.VLAN)
 			if other, taken := vlans[key]; taken && other != link.Name {
-				c.fail(fmt.Sprintf("VLAN %d of %q is that of the link %q: their packets would mix", link.SRIOV.VLAN, port, other), "",
-					"give each link its own, or leave vlan out and the plan does", under(at, "vlan")...)
+				c.fail(fmt.Sprintf("VLAN %d of %q is also the VLAN of the link %q: their packets would mix", link.SRIOV.VLAN, port, other), "",
+					"give each link its own, or remove vlan to let nines choose", under(at, "vlan")...)
 				break
 			}
 			vlans[key] = link.Name

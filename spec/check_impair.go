@@ -39,8 +39,8 @@ func (c *checker) impairments() {
 func (c *checker) impairable(link *Link, at []string) bool {
 	d := link.Kind.Descriptor()
 	if d.ImpairBy == ImpairByNothing {
-		c.fail(fmt.Sprintf("a %s link cannot be impaired: nines has nothing between its ends that could hold packets", link.Kind),
-			"links of kind "+listedKinds(canBeImpaired), "use kind: switch, which takes the same ends; where a sweep varies the kind, write impair in the cases that can have it", at...)
+		c.fail(fmt.Sprintf("a %s link cannot be impaired: nothing between its ends can hold packets", link.Kind),
+			"links of kind "+listedKinds(canBeImpaired), "use kind: switch, which takes the same ends; if a sweep varies the kind, write impair in the cases whose kind supports it", at...)
 		return false
 	}
 	if d.ImpairBy == ImpairByHop && len(link.Endpoints) > maxSwitchPorts {
@@ -55,7 +55,7 @@ func (c *checker) impairable(link *Link, at []string) bool {
 			continue
 		}
 		if n.Runtime.Descriptor().Guest {
-			c.fail(fmt.Sprintf("%q is in a virtual machine, and nines cannot reach into it to impair the end of a %s link", endpoint, link.Kind), "",
+			c.fail(fmt.Sprintf("%q is in a virtual machine, where nines cannot impair the end of a %s link", endpoint, link.Kind), "",
 				"use kind: switch, which impairs between the ends", at...)
 			ok = false
 		}
@@ -83,11 +83,11 @@ func (c *checker) engineAt(endpoint string) Backend {
 // impairment checks one impairment.
 func (c *checker) impairment(link *Link, i *Impairment, at []string) {
 	if least := Duration(float64(i.Jitter) * i.Distribution.Below()); i.Delay < least {
-		c.fail(fmt.Sprintf("a jitter of %v (%s) reaches %v below the delay, which is %v: packets cannot arrive before they were sent", i.Jitter, i.Distribution, least, i.Delay),
+		c.fail(fmt.Sprintf("a jitter of %v (%s) reaches %v below the delay, which is %v: packets cannot arrive before they are sent", i.Jitter, i.Distribution, least, i.Delay),
 			"", fmt.Sprintf("write delay: %v or more, or less jitter", least), under(at, "jitter")...)
 	}
 	if i.Reorder > 0 && i.Delay == 0 && i.Rate == 0 {
-		c.fail("without a delay or a rate no packet waits that another could overtake", "", "give it a delay or a rate, too", under(at, "reorder")...)
+		c.fail("without a delay or a rate no packet waits, so none can be overtaken", "", "also set a delay or a rate", under(at, "reorder")...)
 	}
 	if link.Kind.Descriptor().ImpairBy == ImpairByNetem {
 		c.netem(i, at)
@@ -108,11 +108,11 @@ func (c *checker) netem(i *Impairment, at []string) {
 		time Duration
 	}{{"delay", i.Delay}, {"jitter", i.Jitter}} {
 		if time.Duration(one.time)%time.Microsecond != 0 {
-			c.fail(fmt.Sprintf("netem takes whole microseconds, and this is %v", one.time), "", "round it, or "+instead, under(at, one.key)...)
+			c.fail(fmt.Sprintf("netem supports whole microseconds only, and this is %v", one.time), "", "round it, or "+instead, under(at, one.key)...)
 		}
 	}
 	if most := Duration(2 * time.Second); i.Jitter > most {
-		c.fail(fmt.Sprintf("netem's jitter is a signed 32-bit number of nanoseconds, and %v is more than it holds", i.Jitter), fmt.Sprintf("at most %v", most), instead, under(at, "jitter")...)
+		c.fail(fmt.Sprintf("netem's jitter is a signed 32-bit number of nanoseconds, and %v exceeds it", i.Jitter), fmt.Sprintf("at most %v", most), instead, under(at, "jitter")...)
 	}
 	if i.Rate > 0 && i.Rate < 8 {
 		c.fail(fmt.Sprintf("netem counts its rate in bytes a second, and %v is less than one", i.Rate), "at least 8bit/s", "", under(at, "rate")...)

@@ -62,7 +62,7 @@ func (c *checker) linkOfKind(link *Link, at []string) {
 		c.fail(fmt.Sprintf("a %s link needs the class of the ports that its pods claim", link.Kind), "", "add class, such as class: macvlan.nines.dev; kubectl get deviceclasses lists those of the cluster", at...)
 	}
 	if slices.Contains(reservedInterfaces, link.Parent) {
-		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)
+		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or remove the key for a private one", under(at, "parent")...)
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *checker) endpoint(endpoint string, link int, at []string) {
 	name, iface := splitEndpoint(endpoint)
 	if c.e.Topology.Nodes[name] == nil {
 		names := c.nodeNames()
-		c.fail(fmt.Sprintf("there is no node %q", name), listed(names), didYouMean(name, names), at...)
+		c.fail(fmt.Sprintf("node %q does not exist", name), listed(names), didYouMean(name, names), at...)
 		return
 	}
 	if slices.Contains(reservedInterfaces, iface) {

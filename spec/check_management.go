@@ -25,9 +25,9 @@ func checkSubnet(text string) error {
 	case prefix != prefix.Masked():
 		return fmt.Errorf("%s has bits beyond its prefix length; the network is %s", text, prefix.Masked())
 	case prefix.Bits() < shortestManagement || prefix.Bits() > longestManagement:
-		return fmt.Errorf("a /%d is not of a length from /%d to /%d", prefix.Bits(), shortestManagement, longestManagement)
+		return fmt.Errorf("a /%d is outside /%d to /%d", prefix.Bits(), shortestManagement, longestManagement)
 	case prefix.Addr().IsLoopback(), prefix.Addr().IsMulticast(), prefix.Addr().IsLinkLocalUnicast(), prefix.Addr().As4()[0] == 0, prefix.Addr().As4()[0] >= 240:
-		return fmt.Errorf("%s has no addresses of machines", text)
+		return fmt.Errorf("%s has no host addresses", text)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func parseAddressRange(text string) (first, last netip.Addr, err error) {
 		case err != nil || !one.address.Is4():
 			return first, last, fmt.Errorf("%q is not an IPv4 address", clip(one.text))
 		case one.address.IsLoopback(), one.address.IsMulticast(), one.address.As4()[0] == 0, one.address.As4()[0] >= 240:
-			return first, last, fmt.Errorf("%s is not an address of a machine", one.text)
+			return first, last, fmt.Errorf("%s is not a host address", one.text)
 		}
 	}
 	if last.Less(first) {
@@ -70,22 +70,22 @@ func (c *checker) uplink(m *Management) {
 	if m.Mode != ManagementShared {
 		for _, key := range []string{"uplink", "addresses"} {
 			if c.root.get("management").get(key) != nil {
-				c.failKey("a private management network is on no interface of the host, and has a subnet of its own", "", "write mode: shared, or take the key away", "management", key)
+				c.failKey("a private management network uses no interface of the host, and has its own subnet", "", "write mode: shared, or remove the key", "management", key)
 			}
 		}
 		return
 	}
 	if m.Uplink == "" {
-		c.fail("a shared management network is on an interface of the host, and the file does not say on which", "", "write uplink: and its name; ip -br address lists them", "management", "mode")
+		c.fail("a shared management network needs an interface of the host, and the file names none", "", "write uplink: and its name; ip -br address lists them", "management", "mode")
 	}
 	if m.Subnet != "" {
-		c.failKey("the network is the one that the uplink is on", "", "take the key away; addresses: says which of its addresses the nodes get", "management", "subnet")
+		c.failKey("a shared network uses the uplink's subnet", "", "remove the key; addresses: selects the nodes' addresses in it", "management", "subnet")
 	}
 	if m.DNS {
-		c.fail("a server of the lab's would answer others on the network that the uplink is on", "false", "take the key away; the nodes know each other by /etc/hosts", "management", "dns")
+		c.fail("the lab's server would also answer other machines on the uplink's network", "false", "remove the key; the nodes resolve each other by /etc/hosts", "management", "dns")
 	}
 	if m.Addresses == "" && m.MAC != ManagementMACPos {
-		c.fail("nines does not choose addresses on a network that others are on", `a range, such as "172.16.142.2-172.16.142.20"`, "ask who runs the network for addresses that it gives to nobody else, and write them as addresses:", "management", "mode")
+		c.fail("nines does not choose addresses on a shared network", `a range, such as "172.16.142.2-172.16.142.20"`, "ask the network's administrator for free addresses, and write them as addresses:", "management", "mode")
 	}
 }
 
@@ -97,16 +97,16 @@ func (c *checker) management() {
 	}
 	c.uplink(m)
 	for _, name := range c.e.remotes(c.nodeNames()) {
-		c.fail(fmt.Sprintf("%q is a pod, whose network is its cluster's, so it cannot join the management network of this host", name), "", "take management away, or give the node another runtime",
+		c.fail(fmt.Sprintf("%q is a pod, whose network is its cluster's, so it cannot join the management network of this host", name), "", "remove management, or give the node another runtime",
 			"topology", "nodes", name)
 	}
 	for i, link := range c.e.Topology.Links {
 		if link.Name == ManagementLink {
-			c.fail(fmt.Sprintf("%q is the name of the management network", ManagementLink), "", "name the link otherwise", under(linkSteps(i), "name")...)
+			c.fail(fmt.Sprintf("%q is the name of the management network", ManagementLink), "", "rename the link", under(linkSteps(i), "name")...)
 		}
 		for j, endpoint := range link.Endpoints {
 			if _, iface := splitEndpoint(endpoint); iface == ManagementInterface {
-				c.fail(fmt.Sprintf("%q is each node's interface on the management network", ManagementInterface), "", "name this interface otherwise",
+				c.fail(fmt.Sprintf("%q is each node's interface on the management network", ManagementInterface), "", "rename this interface",
 					under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
 			}
 		}

@@ -37,7 +37,7 @@ func (c *checker) method(m *Method) {
 	for _, e := range given.entries {
 		key := e.key.text
 		if key != "kind" && !slices.Contains(d.Keys, key) {
-			c.failKey(fmt.Sprintf("the method %s has no use for it", m.Kind), listedInOrder(d.Keys), kindsWith(key), "method", key)
+			c.failKey(fmt.Sprintf("the method %s does not use it", m.Kind), listedInOrder(d.Keys), kindsWith(key), "method", key)
 		}
 	}
 	for _, key := range d.Required {
@@ -46,7 +46,7 @@ func (c *checker) method(m *Method) {
 		}
 	}
 	if c.e.Traffic == nil && !m.Plain() {
-		c.fail("there is no traffic to measure", "", "add a traffic: section, or remove the method", "method")
+		c.fail("the file has no traffic to measure", "", "add a traffic: section, or remove the method", "method")
 	}
 	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
@@ -79,7 +79,7 @@ func (c *checker) unique(key string, count int, text func(int) string) {
 	seen := map[string]bool{}
 	for i := range count {
 		if seen[text(i)] {
-			c.fail(fmt.Sprintf("%q is there twice", clip(text(i))), "", "keep one of the two", "method", key, strconv.Itoa(i))
+			c.fail(fmt.Sprintf("%q is listed twice", clip(text(i))), "", "keep one of the two", "method", key, strconv.Itoa(i))
 		}
 		seen[text(i)] = true
 	}
@@ -101,13 +101,13 @@ func (c *checker) noRateInSearch(rates []string) {
 	kind := c.e.Method.Kind
 	bounds := "bound it by method.min_rate_pps and method.max_rate_pps"
 	if kind == MethodY1564 {
-		bounds = "give the service's by method.committed_pps"
+		bounds = "set the service's rate with method.committed_pps"
 	}
 	for _, key := range rates {
 		c.failKey(fmt.Sprintf("the method %s finds the rates itself", kind), "", "remove it; "+bounds, "traffic", key)
 	}
 	if c.root.get("traffic").get("duration") != nil {
-		c.failKey(fmt.Sprintf("the method %s has durations of its own", kind), "", "remove it; method.trial sets another, and method.quick short ones", "traffic", "duration")
+		c.failKey(fmt.Sprintf("the method %s has its own durations", kind), "", "remove it; method.trial sets another, and method.quick short ones", "traffic", "duration")
 	}
 }
 

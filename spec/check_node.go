@@ -64,7 +64,7 @@ func (c *checker) rootfs(n *Node, at []string) {
 		c.fail("only a debian root file system has a release", "", "remove it, or write kind: debian", under(at, "rootfs", "release")...)
 	}
 	if n.Rootfs.Init == InitSystemd {
-		c.fail("there is no systemd in a minimal root file system", "", "write kind: debian, or init: nines", under(at, "rootfs", "init")...)
+		c.fail("a minimal root file system has no systemd", "", "write kind: debian, or init: nines", under(at, "rootfs", "init")...)
 	}
 }
 
@@ -181,7 +181,7 @@ func ParseCPUList(text string) ([]int, error) {
 	slices.Sort(cpus)
 	for i := 1; i < len(cpus); i++ {
 		if cpus[i] == cpus[i-1] {
-			return nil, fmt.Errorf("CPU %d is in the list twice", cpus[i])
+			return nil, fmt.Errorf("CPU %d is listed twice", cpus[i])
 		}
 	}
 	return cpus, nil

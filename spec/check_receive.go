@@ -46,7 +46,7 @@ func (c *checker) nodeReceive(name string, n *Node, at []string) {
 	if n.RX != "" && n.RX != ReceiveInterrupt {
 		here := under(at, "rx")
 		if len(c.interfaces[name]) == 0 {
-			c.fail(fmt.Sprintf("%q has no interface to receive from", name), "", "join the node to a link, or remove rx", here...)
+			c.fail(fmt.Sprintf("%q has no interface", name), "", "join the node to a link, or remove rx", here...)
 		}
 		for _, iface := range c.interfaces[name] {
 			endpoint := name + ":" + iface
@@ -78,14 +78,14 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), others,
 			"remove rx, or use another backend; "+inCaseOf("the backend"), at...)
 	case way.needsNAPI() && !link.Kind.Descriptor().End.HasNAPI():
-		c.fail(fmt.Sprintf("%q is a %s, which has no NAPI of its own: its packets are received with its parent's", endpoint, link.Kind),
+		c.fail(fmt.Sprintf("%q is a %s, which has no NAPI instance: its parent receives its packets", endpoint, link.Kind),
 			"interrupt, awake", "use kind: veth or bridge, or rx: awake; "+inCaseOf("the kind"), at...)
 	}
 }
 
 // inCaseOf is the remedy for a key that only some runs of a sweep have.
 func inCaseOf(what string) string {
-	return fmt.Sprintf("where a sweep varies %s, write it in the case that has it", what)
+	return fmt.Sprintf("if a sweep varies %s, write it in the case with that value", what)
 }
 
 // pastKernel is true for an endpoint whose packets certainly bypass the kernel: one of DPDK, unless
@@ -113,7 +113,7 @@ func (c *checker) pollers(n *Node, at []string) {
 	own := cpuList(n.CPUList)
 	if i := slices.IndexFunc(cpuList(p.CPUList), func(cpu int) bool { return slices.Contains(own, cpu) }); i >= 0 {
 		c.fail(fmt.Sprintf("CPU %d is in the node's own cpu_list too", cpuList(p.CPUList)[i]), "",
-			"take it out of one; without cpus and cpu_list the threads share the node's", under(at, "cpu_list")...)
+			"remove it from one; without cpus and cpu_list the threads share the node's CPUs", under(at, "cpu_list")...)
 	}
 	if p.Scheduling != nil {
 		c.policy(p.Scheduling, under(at, "scheduling"))

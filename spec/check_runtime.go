@@ -9,7 +9,7 @@ import (
 )
 
 // inCase is the remedy for a key that only some of the runtimes in a sweep have.
-const inCase = "where a sweep varies the runtime, write it in the case that has it"
+const inCase = "if a sweep varies the runtime, write it in the case with that runtime"
 
 // otherwise describes a node without one of these keys.
 var otherwise = map[string]string{
@@ -63,7 +63,7 @@ func (c *checker) vmLinks() {
 			}
 		}
 		if d.JoinsTaps(guests) {
-			c.fail("both ends of a "+string(link.Kind)+" link are in virtual machines, whose tap devices something has to join", "", UseAnyEnds(), at...)
+			c.fail("both ends of a "+string(link.Kind)+" link are in virtual machines, whose tap devices need a link with a bridge or switch between them", "", UseAnyEnds(), at...)
 		}
 	}
 }
@@ -79,6 +79,6 @@ func (c *checker) vmTraffic(t *Traffic) {
 	if from == to || !c.isGuest(t.From) && !c.isGuest(t.To) {
 		return
 	}
-	c.fail("one end of the traffic is in a virtual machine, whose time stamp counter is not the other end's", "",
+	c.fail("one end of the traffic is in a virtual machine, whose time stamp counter differs from the other end's", "",
 		"end the traffic in a node of the host at both sides and let the machine forward or reflect it, or at two interfaces of the one machine", "traffic")
 }

@@ -18,8 +18,8 @@ func (c *checker) scheduling(name string, n *Node, at []string) {
 	at = under(at, "scheduling")
 	c.policy(s, at)
 	if !c.schedules(name, n) {
-		c.fail("nines starts nothing in the node that could have it", "",
-			"remove scheduling; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
+		c.fail("nines starts no process in the node that could use it", "",
+			"remove scheduling; the kernel's own forwarding (route) runs in interrupts, which have no scheduling policy", at...)
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *checker) scripts() {
 		}
 	}
 	if c.e.Trace && c.e.Traffic == nil && c.e.RunsScripts() {
-		c.fail("there is no traffic to trace", "", "add a traffic: section, or remove trace", "trace")
+		c.fail("the file has no traffic to trace", "", "add a traffic: section, or remove trace", "trace")
 	}
 }
 
@@ -51,6 +51,6 @@ func (c *checker) script(s Script, at ...string) {
 	case strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		c.fail(fmt.Sprintf("%q cannot be a script's path", clip(text)), "a path, or a text of several lines", "", at...)
 	case strings.HasPrefix(text, "#!"):
-		c.fail("the script has only an interpreter line", "a path, or a text of several lines", "write it with |, a line each", at...)
+		c.fail("the script has only an interpreter line", "a path, or a text of several lines", "write it with |, one line each", at...)
 	}
 }

@@ -61,7 +61,7 @@ func (c *checker) trafficEnd(key, endpoint string) bool {
 	}
 	name, _ := splitEndpoint(endpoint)
 	if app := c.e.Topology.Nodes[name].App; app != nil && app.Kind.HasEngine() {
-		c.fail(fmt.Sprintf("%q runs the app %s, which takes the packets of its interfaces", name, app.Kind), "", "let the traffic begin and end at a node without it", "traffic", key)
+		c.fail(fmt.Sprintf("%q runs the app %s, which takes the packets of its interfaces", name, app.Kind), "", "let the traffic start and end at a node without an app", "traffic", key)
 		return false
 	}
 	return true
@@ -69,7 +69,7 @@ func (c *checker) trafficEnd(key, endpoint string) bool {
 
 func (c *checker) noRoute(t *Traffic) {
 	if t.From == t.To {
-		c.fail(fmt.Sprintf("nothing sends the packets back to %q", t.From), "", "give the node at the other side app: {kind: reflect}, or another endpoint as to", "traffic", "to")
+		c.fail(fmt.Sprintf("no node returns the packets to %q", t.From), "", "give the node at the other side app: {kind: reflect}, or another endpoint as to", "traffic", "to")
 		return
 	}
 	c.fail(fmt.Sprintf("no links and forwarding nodes lead from %q to %q", t.From, t.To), "",

@@ -88,7 +88,7 @@ func (f *File) Set(expression string) error {
 		return err
 	}
 	if goal.adds && value == nil {
-		return &Error{File: where, Path: path, Problem: "there is no such node to remove", Allowed: listed(namesOf(f.root.get("topology").get("nodes")))}
+		return &Error{File: where, Path: path, Problem: "the node to remove does not exist", Allowed: listed(namesOf(f.root.get("topology").get("nodes")))}
 	}
 	root, err := f.withoutSwept(where, path, goal)
 	if err != nil {

@@ -48,13 +48,13 @@ var linkKinds = []LinkDescriptor{
 		Needs: []string{"macvlan"}, Colour: "#a0528a",
 	},
 	{
-		Kind: LinkXDP, Doc: "veth pairs that XDP programs join", Between: "XDP programs",
+		Kind: LinkXDP, Doc: "veth pairs joined by XDP programs", Between: "XDP programs",
 		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByHop, AnyEnds: true,
 		Needs: []string{"veth", "xdp_native_veth"}, Colour: "#b34700",
 	},
 
 	{
-		Kind: LinkVXLAN, Doc: "a VXLAN tunnel between the bridges of two hosts", Between: "two bridges of the kernel, and a tunnel",
+		Kind: LinkVXLAN, Doc: "a VXLAN tunnel between the bridges of two hosts", Between: "two Linux bridges, and a tunnel",
 		Pair: true, End: EndVeth, InFabric: true, Device: "bridge", MostMTU: mostTunnelMTU,
 		Needs: []string{"veth", "bridge", "vxlan"}, Colour: "#00618a",
 	},
@@ -105,19 +105,19 @@ var linkKinds = []LinkDescriptor{
 		Needs: []string{"ovs-dpdk"}, Colour: "#a3333d",
 	},
 	{
-		Kind: LinkOVN, Doc: "a logical switch of OVN over two hosts, which a Geneve tunnel joins", Between: "two ovs-vswitchd, and a tunnel",
+		Kind: LinkOVN, Doc: "an OVN logical switch over two hosts, joined by a Geneve tunnel", Between: "two ovs-vswitchd, and a tunnel",
 		Pair: true, End: EndVeth, InFabric: true, MostMTU: mostTunnelMTU,
 		Program: &LinkProgram{Opens: "AF_PACKET"},
 		Needs:   []string{"veth", "ovs-vswitchd", "ovn-controller"}, Colour: "#7d3c5a",
 	},
 	{
-		Kind: LinkVPP, Doc: "FD.io's VPP, where it is installed", Between: "vpp",
+		Kind: LinkVPP, Doc: "FD.io's VPP, if it is installed", Between: "vpp",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
 		Program: &LinkProgram{Opens: "AF_PACKET", Memory: vppMemory, EachNUMANode: true},
 		Needs:   []string{"vpp"}, Colour: "#8a5a00",
 	},
 	{
-		Kind: LinkSnabb, Doc: "Snabb's bridge, where it is installed", Between: "snabb",
+		Kind: LinkSnabb, Doc: "Snabb's bridge, if it is installed", Between: "snabb",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
 		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, Memory: snabbMemory, HugepagesOnly: true},
 		Needs:   []string{"snabb"}, Colour: "#8a5a00",
@@ -128,16 +128,16 @@ var linkKinds = []LinkDescriptor{
 		Pair: true, End: EndFunction, Guest: GuestFunction, Keys: []string{"sriov"}, Colour: "#57606a",
 	},
 	{
-		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "whatever is outside the host",
+		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "what is outside the host",
 		Pair: true, End: EndDevice, Guest: GuestFunction, Keys: []string{"passthrough"}, Colour: "#57606a",
 	},
 
 	{
-		Kind: LinkPodNetwork, Doc: "the network between pods, as their cluster has made it", Between: "the cluster's network",
+		Kind: LinkPodNetwork, Doc: "the cluster's network between pods", Between: "the cluster's network",
 		End: EndPod, DPDK: DPDKNone, Remote: true, Colour: "#57606a",
 	},
 	{
-		Kind: LinkPodPort, Doc: "interfaces that pods claim of their nodes, by a DeviceClass", Between: "the network that the ports are of",
+		Kind: LinkPodPort, Doc: "interfaces that pods claim from their nodes, by a DeviceClass", Between: "the network that the ports are of",
 		End: EndPod, DPDK: DPDKNone, Remote: true, Claimed: true, Keys: []string{"class"}, Colour: "#8a5a00",
 	},
 }

@@ -211,7 +211,7 @@ func (p *parser) mapping(n *yaml.Node, out *node, depth int) {
 		}
 		k.tag = "!!str" // a node may be called 1, or true
 		if first, twice := line[k.text]; twice {
-			p.fail(n.Content[i], fmt.Sprintf("the key %q is here twice; first in line %d", clip(k.text), first), "keep one of them")
+			p.fail(n.Content[i], fmt.Sprintf("the key %q is listed twice; first in line %d", clip(k.text), first), "keep one of them")
 			continue
 		}
 		line[k.text] = max(key.Line, 1)

@@ -197,7 +197,7 @@ func (w *walker) walkMap(t reflect.Type, n *node, segments []segment, steps []st
 			w.found.places = append(w.found.places, under(steps, key))
 			return nil // a whole node
 		}
-		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names)}
+		return &pathError{fmt.Sprintf("node %q does not exist", clip(key)), listed(names), didYouMean(key, names)}
 	}
 	return w.walk(t.Elem(), value, rest, append(steps, key), wild)
 }
@@ -240,7 +240,7 @@ func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment,
 		return nil
 	}
 	if chosen < 0 {
-		return &pathError{fmt.Sprintf("there is no entry %q", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names)}
+		return &pathError{fmt.Sprintf("entry %q does not exist", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names)}
 	}
 	return w.walk(t.Elem(), n.items[chosen], rest, append(steps, strconv.Itoa(chosen)), wild)
 }

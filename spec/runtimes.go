@@ -13,7 +13,7 @@ const (
 // runtimes lists every runtime; the first is the default.
 var runtimes = []RuntimeDescriptor{
 	{
-		Name: RuntimeNetns, Doc: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
+		Name: RuntimeNetns, Doc: "its own network, mount, pid, uts and ipc namespaces on the host's file system",
 		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged", "restart"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
 	},
 	{
@@ -24,21 +24,21 @@ var runtimes = []RuntimeDescriptor{
 	{
 		// Only the lab's interfaces are in a network namespace, as they would otherwise mix with
 		// the host's.
-		Name: RuntimeHost, Doc: "the bare host: its files, processes and users, with interfaces of its own",
+		Name: RuntimeHost, Doc: "the bare host: its files, processes and users, with its own interfaces",
 		Refusals: map[string]Refusal{
 			"memory":         {Problem: "a host node has no control group that could limit its memory"},
 			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
-			"mounts":         {Problem: "a host node sees the host's files as they are"},
-			"privileged":     {Problem: "processes of a host node may do all that root may, anyway"},
+			"mounts":         {Problem: "a host node uses the host's files unchanged"},
+			"privileged":     {Problem: "processes of a host node already have all of root's rights"},
 			"restart":        {"a host node is the host itself, which nines cannot stop or start", "end and start the program itself, or use runtime: netns"},
 		},
 	},
 	{
-		Name: RuntimeVM, Doc: "a virtual machine of QEMU with a kernel of its own",
+		Name: RuntimeVM, Doc: "a QEMU virtual machine with its own kernel",
 		Keys: []string{"memory", "restart", "vm", "image"},
 		Refusals: map[string]Refusal{
-			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
-			"mounts":         {"a virtual machine sees none of the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
+			"hugepage_limit": {"a virtual machine uses exactly its memory, so it needs no limit", "remove it, and write memory"},
+			"mounts":         {"a virtual machine cannot access the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
 			"rootfs":         {"a vm node has a small file system of its own, in memory", "write image for the files of an image"},
 		},
@@ -58,18 +58,18 @@ var runtimes = []RuntimeDescriptor{
 		Name: RuntimePod, Doc: "a pod on a Kubernetes cluster",
 		Keys: []string{"memory", "host", "latency"},
 		Refusals: map[string]Refusal{
-			"cpu_list":    {"the kubelet chooses a pod's CPUs", "write cpus: N; with its static CPU manager the pod has them for itself"},
+			"cpu_list":    {"the kubelet chooses a pod's CPUs", "write cpus: N; with the static CPU manager the pod gets them exclusively"},
 			"memory_node": {"the kubelet chooses where a pod's memory is", "remove memory_node"},
-			"scheduling":  {"an engine in a pod has no right to change its policy", "remove scheduling"},
-			"rx":          {"the interface of a pod is the cluster's, as is the way it is received", "remove rx"},
-			"polling":     {"the interface of a pod is the cluster's, and no thread of nines polls it", "remove polling"},
-			"sysctls":     {"the sysctls of a pod are the cluster's", "remove sysctls"},
+			"scheduling":  {"an engine in a pod may not change its policy", "remove scheduling"},
+			"rx":          {"the cluster controls a pod's interface and how it receives", "remove rx"},
+			"polling":     {"the cluster controls a pod's interface, so nines cannot poll it", "remove polling"},
+			"sysctls":     {"the cluster controls a pod's sysctls", "remove sysctls"},
 			"addresses":   {"a pod gets its address from the cluster", "remove addresses"},
 			"routes":      {"a pod gets its routes from the cluster", "remove routes"},
 			"scripts":     {"scripts cannot run in a pod: nines' socket on this host cannot be reached from there", "run them in a netns, lxc, oci or host node"},
 			"variables":   {Problem: "variables are for scripts, which cannot run in a pod"},
-			"mounts":      {"a pod sees none of this host's files", "put what it needs into the image of cluster"},
-			"privileged":  {"nines makes pods without any privilege", "remove privileged"},
+			"mounts":      {"a pod cannot access this host's files", "put what it needs into the image of cluster"},
+			"privileged":  {"nines creates pods without privileges", "remove privileged"},
 			"restart":     {"the network of a pod belongs to its cluster, and ends with the pod", "use nines apply, which starts a new pod for one that has ended"},
 		},
 		OwnRoot: true, Remote: true,

@@ -139,7 +139,7 @@ func TestWrongScriptsAreRefused(t *testing.T) {
 		"a variable's name":  {node(`variables: {"a b": 1}`, ""), "variable's name"},
 		"a variable's value": {node(``, "variables: {a: [1]}\n"), "must be a single value"},
 		"a node's swept":     {node(`variables: {a: 1}`, "sweep: {nodes.a.variables: [{a: 1}, {a: 2}]}\n"), "swept one by one"},
-		"the scripts, swept": {node(``, "sweep: {scripts.timeout: [1s, 2s]}\n"), "same for all runs"},
+		"the scripts, swept": {node(``, "sweep: {scripts.timeout: [1s, 2s]}\n"), "cannot be swept"},
 		"a short timeout":    {node(``, "scripts: {timeout: 1ms}\n"), "too small"},
 		"a trace of nothing": {node(`scripts: {experiment: sub/a.sh}`, "trace: true\n"), "no traffic to trace"},
 		"a search":           {searching("method: {kind: rfc2544}"), "chooses its own trials"},

@@ -70,7 +70,7 @@ func (d *sweepReader) axis(e entry) (axis, [][]string) {
 		return d.cases(e, path)
 	}
 	if matches(axisPattern, e.key.text) && !matches(sweptPattern, e.key.text) && e.value.kind == list && len(e.value.items) > 0 && e.value.items[0].kind == mapping {
-		d.fail(e.value, path, "wants cases with names, and this is a list", "", fmt.Sprintf("write %s: {first: {traffic.burst: 1}, second: {traffic.burst: 16}}", e.key.text))
+		d.fail(e.value, path, "needs named cases, and this is a list", "", fmt.Sprintf("write %s: {first: {traffic.burst: 1}, second: {traffic.burst: 16}}", e.key.text))
 		return a, nil
 	}
 	goal, ok := d.swept(e.key, path)
@@ -106,7 +106,7 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 	case "topology", "traffic", "dpdk", "method", "isolation", "tuning", "trace", "tracing", "disturb", "variables":
 		return goal, true
 	}
-	d.fail(key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, variables, disturb, tracing, dpdk and method", "")
+	d.fail(key, path, "this key cannot be swept", "isolation, tuning, trace, and keys of topology, traffic, variables, disturb, tracing, dpdk and method", "")
 	return target{}, false
 }
 

@@ -61,7 +61,7 @@ func faultsOf(text string, declared map[string]bool) (faults []string) {
 			case !declared[name]:
 				faults = append(faults, "there is no test "+name)
 			case seen[name]:
-				faults = append(faults, name+" is there twice: it is a fault, to be fixed before the issue ends")
+				faults = append(faults, name+" is listed twice: it is a fault, to be fixed before the issue ends")
 			}
 			seen[name] = true
 		}

@@ -237,7 +237,7 @@ func TestRoomsAreEachThereOnce(t *testing.T) {
 		for folder := range strings.SplitSeq(row[1], ", ") {
 			folder = strings.Trim(folder, "`/")
 			if named[folder] {
-				t.Errorf("the room %s is there twice", folder)
+				t.Errorf("the room %s is listed twice", folder)
 			}
 			named[folder] = true
 			if info, err := os.Stat(filepath.Join(root, folder)); err != nil || !info.IsDir() {

@@ -36,7 +36,7 @@ const probePatience = 10 * time.Second
 func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
 	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if err != nil {
-		return Choice{TCG, "there is no KVM: " + err.Error()}, nil
+		return Choice{TCG, "no KVM: " + err.Error()}, nil
 	}
 	_ = device.Close()
 	memo := filepath.Join(cache, "kvm")

@@ -48,7 +48,7 @@ func (p Patience) Boot(ctx context.Context, progress func(string), start func(co
 		}
 		what := fmt.Sprintf("a guest did not come up within %v", patience)
 		if crashed {
-			what = "QEMU broke down while a guest came up"
+			what = "QEMU failed while a guest booted"
 		}
 		if progress != nil {
 			progress(what + ": booting it again")

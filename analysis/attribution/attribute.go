@@ -125,14 +125,14 @@ func (t *timeline) seen(tid int32, begin, end int64) bool {
 func notes(causes result.Causes, trace *result.Trace) []string {
 	var list []string
 	if missing := causes.Slowest - causes.Recorded; missing > 0 {
-		list = append(list, fmt.Sprintf("of %d of the %d slowest packets no events were kept: they are left out", missing, causes.Slowest))
+		list = append(list, fmt.Sprintf("no events were kept for %d of the %d slowest packets: they are left out", missing, causes.Slowest))
 	}
 	list = append(list, losses(Slowest(causes.Packets, causes.Slowest))...)
 	if trace.Lost > 0 {
 		list = append(list, fmt.Sprintf("%d events were lost that should have been kept, so some of the unexplained time may have a cause (a larger tracing.buffer loses fewer)", trace.Lost))
 	}
 	if alone := len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram; causes.Ordinary == 0 && !alone {
-		list = append(list, "no ordinary packets were recorded, so there is no record of how common a cause is")
+		list = append(list, "no ordinary packets were recorded, so it is unknown how common a cause is")
 	}
 	return append(list, trace.NotRecorded()...)
 }

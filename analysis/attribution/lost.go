@@ -57,6 +57,6 @@ func losses(slowest []result.PacketCauses) []string {
 		return nil
 	}
 	worst := slices.MaxFunc(lost, func(a, b result.PacketCauses) int { return cmp.Compare(a.Lost.Events, b.Lost.Events) })
-	return []string{fmt.Sprintf("%d of the slowest packets lost events, and nothing is said of them; of packet %d, %s (a larger tracing.buffer loses fewer)",
+	return []string{fmt.Sprintf("%d of the slowest packets lost events, and are not explained; of packet %d, %s (a larger tracing.buffer loses fewer)",
 		len(lost), worst.ID, LostWords(worst))}
 }

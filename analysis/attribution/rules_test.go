@@ -192,7 +192,7 @@ func TestPacketsWithoutEvents(t *testing.T) {
 		t.Errorf("the ranking is %+v", causes.Ranking)
 	}
 	notes := strings.Join(causes.Notes, "\n")
-	if !strings.Contains(notes, "of 1 of the 2 slowest packets no events were kept") || !strings.Contains(notes, "7 events were lost") {
+	if !strings.Contains(notes, "no events were kept for 1 of the 2 slowest packets") || !strings.Contains(notes, "7 events were lost") {
 		t.Errorf("the notes are %q", notes)
 	}
 	Annotate(in.Slow, causes)
@@ -227,7 +227,7 @@ func TestPacketsThatHappenToHaveEventsAreNotRanked(t *testing.T) {
 	if len(causes.Ranking) != 1 || causes.Ranking[0].Packets != 3 || causes.Ranking[0].Cause.Name != "of the slowest" {
 		t.Errorf("the ranking is %+v", causes.Ranking)
 	}
-	if notes := strings.Join(causes.Notes, "\n"); !strings.Contains(notes, "of 1 of the 4 slowest packets no events were kept") {
+	if notes := strings.Join(causes.Notes, "\n"); !strings.Contains(notes, "no events were kept for 1 of the 4 slowest packets") {
 		t.Errorf("the notes are %q", notes)
 	}
 	if Annotate(in.Slow, causes); in.Slow[10].Cause != "interrupt of others (CPU 0)" {

@@ -74,7 +74,7 @@ func TestFewValuesSayHowLittleTheyCanTell(t *testing.T) {
 	}{
 		{nil, false, false, "no value"},
 		{[]float64{5}, false, false, "a single repeat has no interval"},
-		{[]float64{5, 6}, true, false, "2 repeats span their median with 50 % confidence at most, not 95 %: set 'repeat' to 6"},
+		{[]float64{5, 6}, true, false, "2 repeats cover their median with at most 50 % confidence, not 95 %: set 'repeat' to 6"},
 		{[]float64{5, 6, 7, 8}, true, false, "88 %"},
 		{[]float64{5, 6, 7, 8, 9}, true, false, "94 %"},
 		{[]float64{5, 6, 7, 8, 9, 10}, true, true, ""},

@@ -43,7 +43,7 @@ func (i Interval) Caution() string {
 	case !i.Bounded():
 		return "a single repeat has no interval: set 'repeat' to 6 or more"
 	case !i.Holds():
-		return fmt.Sprintf("%d repeats span their median with %.0f %% confidence at most, not %.0f %%: set 'repeat' to %d or more",
+		return fmt.Sprintf("%d repeats cover their median with at most %.0f %% confidence, not %.0f %%: set 'repeat' to %d or more",
 			i.N, 100*i.Reach, 100*i.Level, fewestFor(i.Level))
 	}
 	return ""

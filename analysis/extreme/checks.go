@@ -188,13 +188,13 @@ func (f *ChosenFit) against() []string {
 		say("slow packets became more or fewer while it was measured (p = %.2g)", f.Trend.RateP)
 	}
 	if f.Trend.EvenP < checkLevel {
-		say("slow packets came unevenly, more in some parts of the time than chance explains (p = %.2g)", f.Trend.EvenP)
+		say("slow packets were unevenly distributed over time, more than by chance (p = %.2g)", f.Trend.EvenP)
 	}
 	if f.Trend.SizeP < checkLevel {
 		say("slow packets became slower or faster while it was measured (p = %.2g)", f.Trend.SizeP)
 	}
 	if f.Train != nil && f.Train.P < checkLevel {
-		say("a fit to the first half foretells %.1f clusters beyond %.0f in the second, where there were %d (p = %.2g)",
+		say("a fit to the first half predicts %.1f clusters beyond %.0f in the second, where there were %d (p = %.2g)",
 			f.Train.Expected, f.Train.Level, f.Train.Observed, f.Train.P)
 	}
 	return no

@@ -112,7 +112,7 @@ func Of(s Sample, o Options) Tail {
 	case q*float64(s.Total) >= float64(len(s.Points)):
 		return t.refuse("the percentile lies below the %d slowest packets that were kept: raise traffic.outliers", len(s.Points))
 	case q*float64(s.Total)*farthest < 1-1e-9:
-		return t.refuse("it would take %s packets to see this percentile once, %.0f times those measured, and nothing is told beyond %d times",
+		return t.refuse("this percentile needs %s packets, %.0f times those measured; nines extrapolates to at most %d times",
 			inWords(1/q), 1/(q*float64(s.Total)), farthest)
 	}
 	t.climb(s, falling, q, random)
@@ -176,7 +176,7 @@ func (s Sample) step(points []Point, threshold, q float64, random *rand.Rand) St
 	}
 	fit, ok := fitPareto(ys)
 	if !ok {
-		step.Against = "no distribution has the greatest likelihood"
+		step.Against = "no distribution maximises the likelihood"
 		return step
 	}
 	step.Fit = &fit
@@ -215,7 +215,7 @@ func (t *Tail) choose() int {
 // exceedances, and that of the highest if it differs.
 func (t Tail) refuseAll() Tail {
 	if len(t.Ladder) == 0 {
-		return t.refuse("no threshold has %d exceedances above it, for too many packets are equally slow", fewestExceedances)
+		return t.refuse("no threshold has %d exceedances above it, because too many packets are equally slow", fewestExceedances)
 	}
 	reasons := []string{}
 	for i, step := range t.Ladder {
@@ -227,7 +227,7 @@ func (t Tail) refuseAll() Tail {
 	if len(reasons) == 0 {
 		reasons = append(reasons, "those that fit are not next to each other")
 	}
-	return t.refuse("no threshold of %d will do: %s", len(t.Ladder), strings.Join(reasons, "; "))
+	return t.refuse("none of %d thresholds fits: %s", len(t.Ladder), strings.Join(reasons, "; "))
 }
 
 // answer checks the chosen threshold and, if it holds, gives the estimate.

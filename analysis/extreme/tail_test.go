@@ -146,7 +146,7 @@ func TestRefusals(t *testing.T) {
 				return 400_000 + 20_000*r.NormFloat64() // a pause of the host
 			}
 			return exponential(r)
-		}), Options{}, "no threshold"},
+		}), Options{}, "thresholds fits"},
 		"infinite mean": {worstOfPareto(random, 1_000_000, 1000, 1.6, 1000), Options{P: 0.999999}, "too heavy"},
 		"trend":         {fromPoints(trending, 1000), Options{P: 0.999999}, "became more or fewer"},
 		"one burst":     {fromPoints(bursts, 1000), Options{P: 0.999999}, ""},
@@ -217,7 +217,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("of the worst: %+v; what equals the least may be missing, and goes", s)
 	}
 	if s := FromWorst(worst, 5, 1000); len(s.Points) != 5 || !math.IsInf(s.Floor, -1) {
-		t.Errorf("of all that there are: %+v", s)
+		t.Errorf("of all CPUs: %+v", s)
 	}
 	both := Pool(s, FromWorst([]Point{{11, 5}, {6, 3}, {12, 7}}, 50, 100))
 	if both.Floor != 6 || both.Total != 150 || both.SpanNs != 1100 || len(both.Points) != 5 || both.Points[4] != (Point{12, 1007}) {

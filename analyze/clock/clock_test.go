@@ -161,7 +161,7 @@ func TestOffset(t *testing.T) {
 		negative bool
 		say      string
 	}{
-		{0, false, "by at most the least latency, 3"},
+		{0, false, "by at most the minimum latency, 3"},
 		{-120e9, true, "behind the first's by at least 1m59.99999"},
 		{120e9, false, "probably the second capture's clock is ahead"},
 	} {

@@ -6,7 +6,7 @@
 //
 //   - Not the offset. A clock that is ahead and a delay that all packets have look the
 //     same. There is only a bound, as no packet arrives before it is sent: the second
-//     clock is ahead by at most the least latency. Where that is negative, it is
+//     clock is ahead by at most the minimum latency. Where that is negative, it is
 //     certainly behind. Two-way packets, or one clock for both points, would tell.
 //   - The drift, if the least delay of the network stays the same: then the lower edge
 //     of the latencies over time has the slope of θ (V. Paxson, On Calibrating

@@ -14,7 +14,7 @@ type Estimate struct {
 	// Packets is the number of packets with a latency, SpanNs the time from the first to the last.
 	Packets uint64 `json:"packets"`
 	SpanNs  int64  `json:"span_ns"`
-	// LeastNs is the least latency, and the most that the second clock can be ahead. If it is
+	// LeastNs is the minimum latency, and the most that the second clock can be ahead. If it is
 	// negative, the second clock is behind by at least as much.
 	LeastNs int64 `json:"least_ns"`
 	// Negative is the number of packets that arrived before they were sent, by the clocks.
@@ -22,7 +22,7 @@ type Estimate struct {
 	// Drift is how much faster the second clock is; nil if there are too few packets or too little
 	// time to tell.
 	Drift *Drift `json:"drift,omitempty"`
-	// Steps are the moments at which the least latency changes.
+	// Steps are the moments at which the minimum latency changes.
 	Steps []Step `json:"steps,omitempty"`
 	// FirstNs is when the first packet was sent.
 	FirstNs int64 `json:"first_ns"`
@@ -43,7 +43,7 @@ type Drift struct {
 // Known tells whether there is a measurable drift.
 func (d *Drift) Known() bool { return d != nil && (d.LowPPM > 0 || d.HighPPM < 0) }
 
-// Step is a lasting change of the least latency.
+// Step is a lasting change of the minimum latency.
 type Step struct {
 	// AtNs is roughly when, by the first clock: within some hundredths of the whole time.
 	AtNs int64 `json:"at_ns"`
@@ -51,7 +51,7 @@ type Step struct {
 }
 
 const (
-	// The whole time is divided into equal slots, and only the least latency of each counts: at
+	// The whole time is divided into equal slots, and only the minimum latency of each counts: at
 	// most maxSlots, with at least this many packets in each on average.
 	maxSlots       = 256
 	packetsPerSlot = 30
@@ -59,7 +59,7 @@ const (
 	minSlots = 8
 )
 
-// slot is the packet with the least latency in its time.
+// slot is the packet with the minimum latency in its time.
 type slot struct {
 	atNs, leastNs int64
 	packets       int
@@ -96,7 +96,7 @@ func Of(sentNs, latencyNs []int64) Estimate {
 	return e
 }
 
-// slotsOf finds the least latency in each time slot. It leaves out slots with few packets, whose
+// slotsOf finds the minimum latency in each time slot. It leaves out slots with few packets, whose
 // least latency is not that of the network.
 func slotsOf(sentNs, latencyNs []int64, first int64, e Estimate) []slot {
 	count := min(maxSlots, e.Packets/packetsPerSlot)

@@ -12,7 +12,7 @@ const implausible = time.Second
 // Sentences explain the estimate to people: first the offset, then drift and steps.
 func (e Estimate) Sentences() []string {
 	if e.Packets == 0 {
-		return []string{"no packet was captured at both points, so nothing is known of their clocks"}
+		return []string{"no packet was captured at both points, so nothing is known about their clocks"}
 	}
 	var all []string
 	say := func(format string, values ...any) { all = append(all, fmt.Sprintf(format, values...)) }
@@ -21,20 +21,20 @@ func (e Estimate) Sentences() []string {
 	case e.LeastNs < 0:
 		say("%d of %d packets arrive before they were sent: the second capture's clock is behind the first's by at least %v, and every latency is too small by as much; the captures may also be swapped", e.Negative, e.Packets, -least)
 	case least >= implausible:
-		say("the least latency is %v: probably the second capture's clock is ahead, but packets that go one way cannot tell that from a delay that all have", least)
+		say("the minimum latency is %v: probably the second capture's clock is ahead, but one-way packets cannot distinguish that from a constant delay", least)
 	default:
-		say("the second capture's clock is ahead of the first's by at most the least latency, %v; packets that go one way cannot tell an offset from a delay that all have", least)
+		say("the second capture's clock is ahead of the first's by at most the minimum latency, %v; one-way packets cannot distinguish an offset from a constant delay", least)
 	}
 	switch d := e.Drift; {
 	case d == nil:
 		say("there are too few packets, or too short a time, to see a drift")
 	case d.Known():
-		say("the clocks drift: the second is faster by %.3g ppm (%.3g to %.3g, 95 %%), %v over the %v of the captures, if no queue grew all the time", d.PPM, d.LowPPM, d.HighPPM, time.Duration(d.OverNs), time.Duration(e.SpanNs).Round(time.Millisecond))
+		say("the clocks drift: the second is faster by %.3g ppm (%.3g to %.3g, 95 %%), %v over the %v of the captures, unless a queue grew all the time", d.PPM, d.LowPPM, d.HighPPM, time.Duration(d.OverNs), time.Duration(e.SpanNs).Round(time.Millisecond))
 	default:
-		say("no drift is seen: %.3g ppm (%.3g to %.3g, 95 %%)", d.PPM, d.LowPPM, d.HighPPM)
+		say("no drift is visible: %.3g ppm (%.3g to %.3g, 95 %%)", d.PPM, d.LowPPM, d.HighPPM)
 	}
 	for _, s := range e.Steps {
-		say("from %v after the first packet on, the least latency is %+d ns different: a clock was set, or the path changed", time.Duration(s.AtNs-e.FirstNs).Round(time.Millisecond), s.ByNs)
+		say("from %v after the first packet on, the minimum latency is %+d ns different: a clock was set, or the path changed", time.Duration(s.AtNs-e.FirstNs).Round(time.Millisecond), s.ByNs)
 	}
 	return all
 }

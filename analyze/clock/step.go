@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// stepSlots is the number of slots on either side that show the least latency there; at the
+	// stepSlots is the number of slots on either side that show the minimum latency there; at the
 	// ends of the captures, half as many.
 	stepSlots = 10
-	// A step is at least this many times the variation of the least latency, and this many
+	// A step is at least this many times the variation of the minimum latency, and this many
 	// nanoseconds: caches and CPU speeds change it by less; clocks are set by more (PTP's daemons
 	// slew up to 20 µs, NTP's up to 128 ms).
 	stepTimes  = 8
@@ -18,7 +18,7 @@ const (
 	toDeviates = 1.4826 // of a median absolute deviation (normal distribution)
 )
 
-// steps finds moments at which the least latency changes permanently.
+// steps finds moments at which the minimum latency changes permanently.
 func steps(slots []slot) (found []Step) {
 	if len(slots) < 2*stepSlots {
 		return nil
@@ -99,7 +99,7 @@ func variation(flat []float64) float64 {
 	return toDeviates * median(deviations)
 }
 
-// level is the least latency of some slots: their lower quartile, because queues can only raise it.
+// level is the minimum latency of some slots: their lower quartile, because queues can only raise it.
 func level(flat []float64) float64 {
 	sorted := slices.Clone(flat)
 	slices.Sort(sorted)

@@ -67,20 +67,20 @@ func TestDamage(t *testing.T) {
 		lost    int64
 		say     string
 	}{
-		"pcap cut in a packet":   {"a.pcap", whole[:len(whole)-7], 9, pcapHead + 9*pcapRecord, pcapRecord - 7, "cut off in packet 10 (69 of 76 bytes)"},
-		"pcap cut in a head":     {"a.pcap", whole[:len(whole)-70], 9, pcapHead + 9*pcapRecord, 6, "head of packet 10 (6 of 16 bytes)"},
+		"pcap cut in a packet":   {"a.pcap", whole[:len(whole)-7], 9, pcapHead + 9*pcapRecord, pcapRecord - 7, "truncated in packet 10 (69 of 76 bytes)"},
+		"pcap cut in a head":     {"a.pcap", whole[:len(whole)-70], 9, pcapHead + 9*pcapRecord, 6, "header of packet 10 (6 of 16 bytes)"},
 		"pcap with a huge one":   {"a.pcap", pcapWith(t, head(1, 2, 262_145, 262_145), make([]byte, 300_000)), 10, int64(len(whole)), 300_016, "262,145 bytes, more than any"},
 		"pcap with 4 GiB":        {"a.pcap", pcapWith(t, head(1, 2, math.MaxUint32, math.MaxUint32)), 10, int64(len(whole)), 16, "4,294,967,295 bytes"},
 		"pcap with 2 GiB":        {"a.pcap", pcapWith(t, head(1, 2, 1<<31, 60)), 10, int64(len(whole)), 16, "2,147,483,648 bytes"},
-		"pcap with zeros":        {"a.pcap", pcapWith(t, make([]byte, 1000)), 10, int64(len(whole)), 1000, "nothing but zeros"},
-		"pcap.gz cut":            {"a", bigGzip[:len(bigGzip)/2], many, -1, -1, "gzip data are cut off"},
-		"pcap.zst cut":           {"a", bigZstd[:len(bigZstd)/2], many, -1, -1, "zstd data are cut off"},
+		"pcap with zeros":        {"a.pcap", pcapWith(t, make([]byte, 1000)), 10, int64(len(whole)), 1000, "only zeros"},
+		"pcap.gz cut":            {"a", bigGzip[:len(bigGzip)/2], many, -1, -1, "gzip data are truncated"},
+		"pcap.zst cut":           {"a", bigZstd[:len(bigZstd)/2], many, -1, -1, "zstd data are truncated"},
 		"pcap.gz, wrong CRC":     {"a", flip(bigGzip, len(bigGzip)-5), 5000, int64(len(big)), -1, "gzip data are damaged"},
 		"pcap.zst, wrong CRC":    {"a", flip(bigZstd, len(bigZstd)-1), many, -1, -1, "zstd data are damaged"},
 		"pcap.gz and rubbish":    {"a", append(bytes.Clone(bigGzip), "rubbish, rubbish"...), 5000, int64(len(big)), -1, "gzip data are damaged"},
 		"pcap.zst and rubbish":   {"a", append(bytes.Clone(bigZstd), "rubbish, rubbish"...), 5000, int64(len(big)), -1, "zstd data are damaged"},
-		"cut pcap, whole gz":     {"a", compressGzip(whole[:len(whole)-7]), 9, pcapHead + 9*pcapRecord, -1, "cut off in packet 10"},
-		"pcapng cut in a head":   {"a", ngBlock(6, 40)[:ngLen+5], 1, ngLen, 5, "head of a block (5 of 12 bytes)"},
+		"cut pcap, whole gz":     {"a", compressGzip(whole[:len(whole)-7]), 9, pcapHead + 9*pcapRecord, -1, "truncated in packet 10"},
+		"pcapng cut in a head":   {"a", ngBlock(6, 40)[:ngLen+5], 1, ngLen, 5, "header of a block (5 of 12 bytes)"},
 		"pcapng cut":             {"a", ngBlock(6, 40, 1, 2, 3, 4, 5), 1, ngLen, 13, "a block of type 0x6 (13 of 40 bytes)"},
 		"pcapng not of 4":        {"a", ngBlock(6, 41, make([]byte, 40)...), 1, ngLen, 48, "41 bytes, which is not a multiple of 4"},
 		"pcapng of 0":            {"a", ngBlock(6, 0, make([]byte, 40)...), 1, ngLen, 48, "0 bytes, which is not"},
@@ -102,7 +102,7 @@ func TestDamage(t *testing.T) {
 		"pcapng, far off": {"a", pcapngWith(func(b *ng) { b.anInterface(1, 0, b.option(14, []byte{0, 0, 0, 0, 0, 0, 0, 0x80})) }), 1, ngLen, 32,
 			"off by -9223372036854775808 s"},
 		"mscap cut":   {"a.mscap", make12(3)[:31], 2, 24, 7, "record 3 (7 of 12 bytes)"},
-		"mscap zeros": {"a.mscap", append(make12(3), make([]byte, 1200)...), 3, 36, 1200, "record 4 and the next are nothing but zeros"},
+		"mscap zeros": {"a.mscap", append(make12(3), make([]byte, 1200)...), 3, 36, 1200, "record 4 and the next contain only zeros"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, packets := read(t, file(t, c.file, c.data))
@@ -193,7 +193,7 @@ func TestSparse(t *testing.T) {
 		return path
 	}
 	for _, name := range []string{"a.pcap", "a.mscap", "a"} {
-		if _, err := packetfile.Open(sparse(name, nil)); err == nil || !strings.Contains(err.Error(), "nothing but zeros") {
+		if _, err := packetfile.Open(sparse(name, nil)); err == nil || !strings.Contains(err.Error(), "only zeros") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -44,7 +44,7 @@ func recognised(head []byte) (what, remedy string) {
 	case len(head) >= 262 && string(head[257:262]) == "ustar":
 		return "a tar archive", "unpack it"
 	case len(head) > 0 && isZero(head):
-		return "nothing but zeros, as a file with holes or of a crashed host has", ""
+		return "only zeros, as in a sparse file or after a crash", ""
 	case isText(head):
 		return "text", ""
 	}
@@ -83,7 +83,7 @@ func (r *Reader) notCapture() error {
 	what, specific := recognised(head)
 	switch {
 	case what == "":
-		return exit.Wrongf("%s: is not a capture%s: it begins with % x; %s; MoonSniff's files have no mark, name them .mscap", r.source.path, inside, head[:min(len(head), 8)], remedy)
+		return exit.Wrongf("%s: is not a capture%s: it begins with % x; %s; MoonSniff's files have no signature; name them .mscap", r.source.path, inside, head[:min(len(head), 8)], remedy)
 	case specific == "":
 		specific = remedy
 	}

@@ -43,7 +43,7 @@ func (r *Reader) parseMoonSniff(out []Packet) int {
 	n := takeMoonSniff(w.data[w.at:w.end], out)
 	if n == 0 {
 		if w.need(2*moonSniffBytes) && isZero(w.data[w.at+moonSniffBytes:][:moonSniffBytes]) {
-			return r.broken(fmt.Sprintf("record %s and the next are nothing but zeros, as in a file with holes or of a crashed host", terminal.Grouped(r.seen.Packets+1)), "")
+			return r.broken(fmt.Sprintf("record %s and the next contain only zeros, as in a sparse file or after a crash", terminal.Grouped(r.seen.Packets+1)), "")
 		}
 		// A clock that started at 0, and the first packet.
 		out[0] = Packet{Data: w.data[w.at+8:][:4:4]}

@@ -57,7 +57,7 @@ func isPcap(head []byte) bool {
 
 func (r *Reader) beginPcap() error {
 	if !r.window.need(pcapHeadBytes) {
-		return r.headCut(fmt.Sprintf("its head has %d bytes instead of %d", r.window.end-r.window.at, pcapHeadBytes))
+		return r.headCut(fmt.Sprintf("its header has %d bytes instead of %d", r.window.end-r.window.at, pcapHeadBytes))
 	}
 	head := r.window.data[r.window.at:]
 	magic, swapped, _ := pcapMagic(head)
@@ -91,7 +91,7 @@ func (r *Reader) headCut(what string) error {
 	if err := r.source.raw.err; err != nil {
 		return fmt.Errorf("read %s: %w", r.source.path, err)
 	}
-	return exit.Wrongf("%s: is cut off: %s; capture or copy it again", r.source.path, what)
+	return exit.Wrongf("%s: is truncated: %s; capture or copy it again", r.source.path, what)
 }
 
 // parsePcap takes the records in the window; if there is none, it reads more.
@@ -152,7 +152,7 @@ func (r *Reader) morePcap() bool {
 	}
 	which := terminal.Grouped(r.seen.Packets + 1)
 	if !w.need(r.pcap.headBytes) {
-		r.cut(fmt.Sprintf("the head of packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes))
+		r.cut(fmt.Sprintf("the header of packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes))
 		return false
 	}
 	var order binary.ByteOrder = binary.LittleEndian
@@ -169,7 +169,7 @@ func (r *Reader) morePcap() bool {
 		r.broken(fmt.Sprintf("packet %s claims to have %s bytes, more than any packet (%s)", which, terminal.Grouped(uint64(kept)), terminal.Grouped(maxPacketBytes)), "")
 		return false
 	case binary.LittleEndian.Uint64(head)|binary.LittleEndian.Uint64(head[8:]) == 0:
-		r.broken(fmt.Sprintf("packet %s is nothing but zeros, as in a file with holes or of a crashed host", which), "")
+		r.broken(fmt.Sprintf("packet %s contains only zeros, as in a sparse file or after a crash", which), "")
 		return false
 	case !w.need(r.pcap.headBytes + int(kept)):
 		r.cut(fmt.Sprintf("packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes+int(kept)))

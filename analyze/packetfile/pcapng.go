@@ -226,7 +226,7 @@ func (r *Reader) moreBlock() bool {
 		return false
 	}
 	if !w.need(blockBytes) {
-		r.cut(fmt.Sprintf("the head of a block (%d of %d bytes)", w.end-w.at, blockBytes))
+		r.cut(fmt.Sprintf("the header of a block (%d of %d bytes)", w.end-w.at, blockBytes))
 		return false
 	}
 	kind, length, problem := s.head(w.data[w.at:w.end])

@@ -236,16 +236,16 @@ func (r *Reader) cut(what string) int {
 	if err := r.window.err; err != nil && !errors.Is(err, io.EOF) {
 		return r.brokenCompression(err)
 	}
-	return r.broken("the file is cut off in "+what, "")
+	return r.broken("the file is truncated in "+what, "")
 }
 
 // brokenCompression stops reading where decompression failed.
 func (r *Reader) brokenCompression(err error) int {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return r.broken(fmt.Sprintf("the %s data are cut off", r.source.compression), "")
+		return r.broken(fmt.Sprintf("the %s data are truncated", r.source.compression), "")
 	}
 	if errors.Is(err, errExpands) {
-		return r.broken(fmt.Sprintf("the %s data are cut here: %v", r.source.compression, err),
+		return r.broken(fmt.Sprintf("the %s data are truncated here: %v", r.source.compression, err),
 			fmt.Sprintf("if you trust the file, decompress it with %s -d, and read the capture in it", r.source.compression))
 	}
 	return r.broken(fmt.Sprintf("the %s data are damaged (%v)", r.source.compression, err), "")

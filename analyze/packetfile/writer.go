@@ -52,7 +52,7 @@ func NewWriter(out io.Writer, layout Layout) (*Writer, error) {
 		}
 		return w, nil
 	}
-	return nil, fmt.Errorf("there is no format %q to write", layout.Format)
+	return nil, fmt.Errorf("unknown format %q to write", layout.Format)
 }
 
 // Layout returns the layout in use.

@@ -21,7 +21,7 @@ type Config struct {
 	PauseEvery uint64
 	PauseNs    int64
 
-	// LatencyNs is the least latency; JitterNs is the mean of an exponentially distributed
+	// LatencyNs is the minimum latency; JitterNs is the mean of an exponentially distributed
 	// addition. A fraction TailRatio of the packets gets up to TailNs more. The network still keeps
 	// packets in order.
 	LatencyNs, JitterNs int64

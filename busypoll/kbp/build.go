@@ -124,7 +124,7 @@ func (t Target) check() error {
 	}
 	if !supported(t.Release) {
 		return &exit.MissingError{Capability: "the module kbp", Reason: "it is for Linux 6.1 and 6.12, not " + t.Release,
-			Remedy: "nines kbp start takes what the kernel has instead"}
+			Remedy: "nines kbp start uses what the kernel has instead"}
 	}
 	// A symbolic link with a target inside the root.
 	if _, err := os.Lstat(filepath.Join(t.Root, t.headers())); err != nil {
@@ -164,7 +164,7 @@ func (t Target) build(ctx context.Context, dir, done string) error {
 		inside = "/" + inside
 	}
 	if strings.ContainsAny(inside, " \t:$#%'\"\\") {
-		return fmt.Errorf("make cannot work in %q: set NINES_CACHE_DIR to a path of plain characters", inside)
+		return fmt.Errorf("make cannot work in %q: set NINES_CACHE_DIR to a path of letters, digits and simple symbols", inside)
 	}
 	if err := t.make(ctx, inside); err != nil {
 		return err

@@ -75,7 +75,7 @@ func parse(text string) ([]Instance, error) {
 	var name, state string
 	var format int
 	if _, err := fmt.Sscan(lines[0], &name, &format, &state); err != nil || name != Name || format != formatVersion {
-		return nil, fmt.Errorf("this nines does not know its form %q: nines kbp module unload, build and load", lines[0])
+		return nil, fmt.Errorf("this version of nines does not know its format %q: nines kbp module unload, build and load", lines[0])
 	}
 	list := []Instance{}
 	for _, line := range lines[min(2, len(lines)):] {
@@ -116,7 +116,7 @@ func Poll(c Choice) error {
 func NewGroup() uint32 { return rand.Uint32N(math.MaxInt32) + 1 }
 
 // Leave gives an instance back to the kernel's softirq. The error is unix.ENOENT if it was
-// not polled, and unix.ENODEV if there is no such device.
+// not polled, and unix.ENODEV if the device does not exist.
 func Leave(ifindex, index int) error {
 	return write(fmt.Sprintf("leave %d %d", ifindex, index))
 }
@@ -139,9 +139,9 @@ func write(command string) error {
 // reasons are the meanings of the module's errors (busypoll/kmod/kbp/choose.c) where the
 // kernel's text says less.
 var reasons = map[unix.Errno]string{
-	unix.ENODEV: "there is no such device",
-	unix.ENOENT: "there is no such NAPI instance: has it another number, or is the device down, or a veth without GRO?",
-	unix.EBUSY:  "it is polled already",
+	unix.ENODEV: "the device does not exist",
+	unix.ENOENT: "the NAPI instance does not exist; check its number, that the device is up, and that a veth has GRO",
+	unix.EBUSY:  "it is already polled",
 	unix.EINVAL: "another instance of its group has another longest sleep",
 	unix.EAGAIN: "the patch is not in effect",
 }

@@ -85,7 +85,7 @@ func TestPollingIsWritten(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 	for _, wrong := range []string{"", "7", "0/0", "x/1", "7/x", "7/-1", "99999999999/0"} {
-		if err := SetPolling("lo", 0, wrong); err == nil || !strings.Contains(err.Error(), "not a way of polling") {
+		if err := SetPolling("lo", 0, wrong); err == nil || !strings.Contains(err.Error(), "not a polling setting") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestNotLoaded(t *testing.T) {
 
 func TestErrorsOfTheModule(t *testing.T) {
 	err := explain(&fs.PathError{Op: "write", Path: controlFile, Err: unix.EBUSY})
-	if err.Error() != "it is polled already" || !errors.Is(err, unix.EBUSY) {
+	if err.Error() != "it is already polled" || !errors.Is(err, unix.EBUSY) {
 		t.Errorf("%v", err)
 	}
 	if err := explain(unix.ENOMEM); !errors.Is(err, unix.ENOMEM) {

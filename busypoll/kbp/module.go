@@ -33,10 +33,10 @@ type State string
 // The states, in order.
 const (
 	Absent   State = "not loaded"
-	Patching State = "being put on" // some tasks are still in patched functions
+	Patching State = "being enabled" // some tasks are still in patched functions
 	Loaded   State = "loaded"
-	Leaving  State = "being taken off"
-	Disabled State = "taken off, still loaded"
+	Leaving  State = "being disabled"
+	Disabled State = "disabled, still loaded"
 )
 
 // Now is the current state.
@@ -88,7 +88,7 @@ func Lack() (reason, remedy string) {
 		return "the module " + Name + " is for Linux 6.1 and 6.12, not " + release, ""
 	}
 	if _, err := os.Stat(livepatches); err != nil {
-		return "the kernel takes no live patches (CONFIG_LIVEPATCH)", ""
+		return "the kernel does not support live patches (CONFIG_LIVEPATCH)", ""
 	}
 	if state != Absent {
 		return fmt.Sprintf("the module %s is %s", Name, state), "nines kbp module unload"
@@ -138,7 +138,7 @@ func Load(ctx context.Context, path string, progress func(string)) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return loadError(path, err)
 	}
-	err = await(ctx, progress, "putting the patch on", func() (bool, error) {
+	err = await(ctx, progress, "enabling the patch", func() (bool, error) {
 		state, err := Now()
 		return state == Loaded, err
 	})
@@ -155,10 +155,10 @@ func loadError(path string, err error) error {
 		return fmt.Errorf("load %s: %w: it was built for another kernel; nines kbp module build makes one for %s", path, err, KernelRelease())
 	case errors.Is(err, unix.EPERM):
 		return &exit.MissingError{Capability: "loading of modules", Reason: "the kernel refuses " + path, Err: err,
-			Remedy: "be root outside of containers, and see that neither kernel.modules_disabled nor lockdown forbids it"}
+			Remedy: "run as root outside of containers, and check that neither kernel.modules_disabled nor lockdown forbids it"}
 	case errors.Is(err, unix.EKEYREJECTED):
-		return &exit.MissingError{Capability: "loading of modules", Reason: "the kernel takes signed modules only", Err: err,
-			Remedy: "sign it with a key of your own, or turn Secure Boot off"}
+		return &exit.MissingError{Capability: "loading of modules", Reason: "the kernel accepts only signed modules", Err: err,
+			Remedy: "sign it with your own key, or turn off Secure Boot"}
 	}
 	return fmt.Errorf("load %s: %w", path, err)
 }
@@ -172,10 +172,10 @@ func Unload(ctx context.Context, progress func(string)) error {
 	}
 	if state == Patching || state == Loaded {
 		if err := os.WriteFile(filepath.Join(patchFolder, "enabled"), []byte("0"), 0); err != nil {
-			return fmt.Errorf("take the patch off: %w", err)
+			return fmt.Errorf("disable the patch: %w", err)
 		}
 	}
-	err = await(ctx, progress, "taking the patch off", func() (bool, error) {
+	err = await(ctx, progress, "disabling the patch", func() (bool, error) {
 		state, err := Now()
 		return state == Disabled || state == Absent, err
 	})

@@ -56,7 +56,7 @@ func SetPolling(device string, index int, text string) error {
 	group, err := strconv.ParseUint(first, 10, 32)
 	longest, wrong := strconv.ParseInt(second, 10, 64)
 	if !found || err != nil || wrong != nil || group == 0 || longest < 0 {
-		return fmt.Errorf("%q is not a way of polling, as %s or 7/50000", text, Off)
+		return fmt.Errorf("%q is not a polling setting, such as %s or 7/50000", text, Off)
 	}
 	return Poll(Choice{IfIndex: link.Index, Index: index, Group: uint32(group), Longest: time.Duration(longest)})
 }

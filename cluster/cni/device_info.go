@@ -38,7 +38,7 @@ func writeDeviceInfo(path string, held port.Held) error {
 		err = replace.JSON(path, info, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("tell Multus of the port: %w", err)
+		return fmt.Errorf("write Multus' device info: %w", err)
 	}
 	return nil
 }

@@ -71,16 +71,16 @@ func Read(text []byte) (*Network, error) {
 	}
 	p := n.port("check")
 	if p.NeedsClaim() {
-		return nil, wrong("network %q: ports of the tier %s need a claim: ask for them by dynamic resource allocation", n.Name, n.Tier)
+		return nil, wrong("network %q: the tier %s needs a claim: use dynamic resource allocation", n.Name, n.Tier)
 	}
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
 	}
 	if p.IsSocket() && n.Parent != "" {
-		return nil, wrong("network %q: a switch has no parent: leave it out", n.Name)
+		return nil, wrong("network %q: a switch has no parent: remove it", n.Name)
 	}
 	if p.IsSocket() && !n.IPAM.IsEmpty() {
-		return nil, wrong("network %q: a socket has no addresses: leave ipam out", n.Name)
+		return nil, wrong("network %q: a socket has no addresses: remove ipam", n.Name)
 	}
 	return n, nil
 }
@@ -130,10 +130,10 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	}
 	if n.port("").IsFunction() {
 		if n.DeviceID == "" {
-			return port.Order{}, wrong("network %q: a device plugin has to choose the pod's virtual function: install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
+			return port.Order{}, wrong("network %q: a device plugin must choose the pod's virtual function: install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
 		}
 		if p := n.port(n.DeviceID); n.DeviceID != p.NumberedName(p.Function+1) {
-			return port.Order{}, wrong("network %q: the device %s is not of %s: name the resource of that card", n.Name, n.DeviceID, n.Parent)
+			return port.Order{}, wrong("network %q: the device %s does not belong to %s: name the resource of that card", n.Name, n.DeviceID, n.Parent)
 		}
 	}
 	holder := n.holder(args.ContainerID, args.IfName)

@@ -88,7 +88,7 @@ func (p Plugin) release(args *skel.CmdArgs, n *Network) error {
 		return nil
 	}
 	if err := invoke.DelegateDel(p.Context, n.IPAM.Type, args.StdinData, nil); err != nil {
-		return fmt.Errorf("give addresses back by %s: %w", n.IPAM.Type, err)
+		return fmt.Errorf("release addresses by %s: %w", n.IPAM.Type, err)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (p Plugin) check(args *skel.CmdArgs) error {
 		return err
 	}
 	if n.PrevResult == nil {
-		return wrong("network %q: CHECK came without the result of ADD (prevResult)", n.Name)
+		return wrong("network %q: CHECK needs the result of ADD (prevResult)", n.Name)
 	}
 	k, holder := p.keeper(n), n.holder(args.ContainerID, args.IfName)
 	all, err := k.Held()

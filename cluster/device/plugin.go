@@ -75,7 +75,7 @@ func (p *Plugin) serve(ctx context.Context) error {
 		_, err = os.Lstat(path)
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		slog.Info("the kubelet was started again", "resource", Domain+p.Name)
+		slog.Info("the kubelet was restarted", "resource", Domain+p.Name)
 		err = nil
 	}
 	cancel()
@@ -149,7 +149,7 @@ func (p *Plugin) Allocate(ctx context.Context, r *kubelet.AllocateRequest) (*kub
 		for i, id := range container.DevicesIds {
 			at := slices.IndexFunc(p.Ports, func(p port.Port) bool { return p.Name == id })
 			if at < 0 {
-				return nil, fmt.Errorf("the node has no port %s any more", id)
+				return nil, fmt.Errorf("the node no longer has port %s", id)
 			}
 			reserved, err := p.Keeper.Reserve(ctx, p.Ports[at])
 			if err != nil {

@@ -72,6 +72,6 @@ func (a Asked) write(out io.Writer, node string) {
 	case node == "":
 		fmt.Fprintln(out, "  the pod has no node yet")
 	default:
-		fmt.Fprintf(out, "  the agent of node %s has said nothing of it in the last hour: does it run (kubectl --namespace nines get pods)?\n", node)
+		fmt.Fprintf(out, "  the agent of node %s has not reported it in the last hour: check that it runs (kubectl --namespace nines get pods)?\n", node)
 	}
 }

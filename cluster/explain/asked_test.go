@@ -32,7 +32,7 @@ func TestWhatAPodAskedOfItsNode(t *testing.T) {
 		events []corev1.Event
 		want   []string
 	}{
-		"nothing yet": {nil, []string{"the agent of node n1 has said nothing of it"}},
+		"nothing yet": {nil, []string{"the agent of node n1 has not reported it"}},
 		"each in its place": {
 			[]corev1.Event{said("now", "7", isolated, "CPU 3 is its own", 2*time.Minute), said("now", "8", refused, "take another port", time.Minute)},
 			[]string{"nines.dev/isolation: isolated\n  given: CPU 3 is its own (said 2 min ago)", "nines.dev/rx: busy_poll\n  not given: take another port (said 1 min ago)"},
@@ -43,7 +43,7 @@ func TestWhatAPodAskedOfItsNode(t *testing.T) {
 		},
 		"of another pod": {
 			[]corev1.Event{said("before", "7", isolated, "CPU 3 is its own", time.Minute)},
-			[]string{"has said nothing of it"},
+			[]string{"has not reported it"},
 		},
 	} {
 		report := Of(Cluster{Pod: pod, Events: test.events, Now: now})

@@ -67,7 +67,7 @@ func (c Cluster) claims() []Claim {
 		switch {
 		case errors.Is(err, resourceclaim.ErrClaimNotFound):
 			all = append(all, Claim{Name: asked.Name, Problem: fmt.Sprintf(
-				"Kubernetes has not made it of the template %s yet: look whether that is there (kubectl get resourceclaimtemplates --namespace %s)",
+				"Kubernetes has not made it from the template %s yet: check that the template exists (kubectl get resourceclaimtemplates --namespace %s)",
 				*asked.ResourceClaimTemplateName, c.Pod.Namespace)})
 		case err != nil:
 			all = append(all, Claim{Name: asked.Name, Problem: err.Error()})
@@ -76,7 +76,7 @@ func (c Cluster) claims() []Claim {
 		}
 	}
 	if made := c.Pod.Status.ExtendedResourceClaimStatus; made != nil {
-		all = append(all, c.claim("of its containers' resources", made.ResourceClaimName, have))
+		all = append(all, c.claim("from its containers' resources", made.ResourceClaimName, have))
 	}
 	return all
 }
@@ -85,7 +85,7 @@ func (c Cluster) claim(name, object string, have stock) Claim {
 	out := Claim{Name: name, Object: object}
 	at := slices.IndexFunc(c.Devices.Claims, func(r resourcev1.ResourceClaim) bool { return r.Namespace == c.Pod.Namespace && r.Name == object })
 	if at < 0 {
-		out.Problem = "there is none of this name: make it, or give the pod another"
+		out.Problem = "it does not exist: create it, or name another in the pod"
 		return out
 	}
 	claim := &c.Devices.Claims[at]

@@ -104,28 +104,28 @@ func TestWhatNodesHaveForAPodsClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `pod default/p
-It has no latency wish, and a claim with alternatives: Kubernetes chooses its node by these.
+It has no latency request, and a claim with alternatives: Kubernetes chooses its node by these.
 the scheduler said last: cannot allocate all claims
 
 claim net (p-net-x)
 request port/fast: 2 of class macvlan.nines.dev
   where device.attributes["nines.dev"].?p9999Ns.orValue(1000000000) <= 100000
-node  devices  taken  suit  what stands in the way
+node  devices  taken  suit  obstacles
 n2          1      0     1
 n1          4      2     0  2 taken by claim default/of-nobody, default/a; 1 without nines.dev/p9999Ns; 1 with other values
-n3          0      0     0  it has none of this class
+n3          0      0     0  it offers none of this class
 request port/any: 1 of class typo
-  there is no class typo; kubectl get deviceclasses shows those that there are
+  class typo does not exist; kubectl get deviceclasses lists the classes
 
 claim socket (socket)
 request user/b: 1 of class switch.nines.dev
   it has switch-1 of node n3
 
 claim unmade
-Kubernetes has not made it of the template one-template yet: look whether that is there (kubectl get resourceclaimtemplates --namespace default)
+Kubernetes has not made it from the template one-template yet: check that the template exists (kubectl get resourceclaimtemplates --namespace default)
 
 claim gone (gone)
-there is none of this name: make it, or give the pod another
+it does not exist: create it, or name another in the pod
 `
 	if got, want := strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(want), " "); got != want {
 		t.Errorf("it says\n%s", out.String())
@@ -162,16 +162,16 @@ func TestWhatIsShortIsTold(t *testing.T) {
 		says    string
 	}{
 		"a part": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amounts("400")}}, `with 400 nines.dev/mbit
-node devices taken suit what stands in the way
-n2 3 1 0 1 taken by default/b; 2 take 600 mbit of link-eth0, of which 400 of 1k is free: the rest has default/b
-n1 1 0 0 1 takes 400 nines.dev/mbit of bridge-1, of which 300 of 1k is free: the rest has default/a`},
+node devices taken suit obstacles
+n2 3 1 0 1 taken by default/b; 2 take 600 mbit of link-eth0, of which 400 of 1k is free; the rest is held by default/b
+n1 1 0 0 1 takes 400 nines.dev/mbit of bridge-1, of which 300 of 1k is free; the rest is held by default/a`},
 		"the default": {resourcev1.ExactDeviceRequest{}, `n1 1 0 0 1 takes 500 nines.dev/mbit of bridge-1, of which`},
 		"too much":    {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: amounts("700")}}, "2 with 600 of nines.dev/mbit, and the request is for 700"},
 		"what none has": {resourcev1.ExactDeviceRequest{Capacity: &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{
 			"nines.dev/pps": half,
 		}}}, "1 without nines.dev/pps"},
 		"to administer": {resourcev1.ExactDeviceRequest{AdminAccess: &yes}, `with admin access: it takes no device from others
-node devices taken suit what stands in the way
+node devices taken suit obstacles
 n2 3 0 3
 n1 1 0 1`},
 	} {
@@ -225,7 +225,7 @@ func TestASelectorThatIsWrongIsTold(t *testing.T) {
 	for _, r := range report.Claims[0].Requests {
 		switch r.Name {
 		case "wrong":
-			if !strings.Contains(r.Problem, "the selector device. is wrong") {
+			if !strings.Contains(r.Problem, "invalid selector device.") {
 				t.Errorf("%+v", r)
 			}
 		case "missing": // it has no value, and the scheduler takes no such device

@@ -61,15 +61,15 @@ func TestEachNodeWithWhatStandsInTheWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `pod default/p
-wish: p99.99 < 100us
+latency request: p99.99 < 100us
 
-node      suits  tier           figure  may be   measured  what stands in the way
+node      suits  tier           figure  may be   measured  obstacles
 fast      yes    sriov    p99.99 50 µs   55 µs  4 min ago
-full      no     sriov    p99.99 51 µs 56.1 µs  4 min ago  1 of cpu is free, the pod wants 2
+full      no     sriov    p99.99 51 µs 56.1 µs  4 min ago  1 of cpu is free, the pod requests 2
 cordoned  no     sriov    p99.99 52 µs 57.2 µs  4 min ago  the node is cordoned
 tainted   no     sriov    p99.99 53 µs 58.3 µs  4 min ago  the pod does not tolerate k:NoSchedule
 down      no     sriov    p99.99 54 µs 59.4 µs  4 min ago  the node is not ready
-slow      no     sriov   p99.99 143 µs  157 µs  4 min ago  p99.99 of sriov is 143 µs, 100 µs wanted, measured 4 min ago
+slow      no     sriov   p99.99 143 µs  157 µs  4 min ago  p99.99 of sriov is 143 µs, 100 µs requested, measured 4 min ago
 unknown   no                         -       -          -  nothing is measured
 `
 	if got, want := strings.Join(strings.Fields(out.String()), " "), strings.Join(strings.Fields(want), " "); got != want {
@@ -79,9 +79,9 @@ unknown   no                         -       -          -  nothing is measured
 
 func TestPodsWithoutAWishAndWithAWrongOne(t *testing.T) {
 	for want, annotations := range map[string]map[string]string{
-		"no latency wish":                         nil,
-		"its wish cannot be read: annotation":     {wish.Annotation: "fast"},
-		"cannot be read: annotation latency: \"x": {wish.ThesisAnnotation: "x"},
+		"no latency request":                         nil,
+		"its latency request is invalid: annotation": {wish.Annotation: "fast"},
+		"is invalid: annotation latency: \"x":        {wish.ThesisAnnotation: "x"},
 	} {
 		report := Of(Cluster{Now: now, Pod: pod(annotations, "1"), Nodes: []corev1.Node{node("n")}})
 		var out bytes.Buffer
@@ -103,7 +103,7 @@ func TestABoundPodHasItsPromise(t *testing.T) {
 	if err := report.Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, words := range []string{"node: n, which promised p99.99 < 100us by sriov: at most 55 µs", "n *", "p99.99 of sriov is 120 µs, 100 µs wanted"} {
+	for _, words := range []string{"node: n, placed with p99.99 < 100us by sriov: at most 55 µs", "n *", "p99.99 of sriov is 120 µs, 100 µs requested"} {
 		if !strings.Contains(out.String(), words) {
 			t.Errorf("%q is not in\n%s", words, out.String())
 		}

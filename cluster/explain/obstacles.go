@@ -48,7 +48,7 @@ func lacking(pod *corev1.Pod, node *corev1.Node, on []*corev1.Pod) []string {
 	}
 	var out []string
 	if most := node.Status.Allocatable.Pods().Value(); int64(len(on)) >= most {
-		out = append(out, fmt.Sprintf("it has all the %d pods that it can have", most))
+		out = append(out, fmt.Sprintf("it has %d pods, its maximum", most))
 	}
 	for name, wanted := range resource.PodRequests(pod, resource.PodResourcesOptions{}) {
 		free := node.Status.Allocatable[name]
@@ -58,7 +58,7 @@ func lacking(pod *corev1.Pod, node *corev1.Node, on []*corev1.Pod) []string {
 			}
 		}
 		if wanted.Cmp(free) > 0 {
-			out = append(out, fmt.Sprintf("%s of %s is free, the pod wants %s", free.String(), name, wanted.String()))
+			out = append(out, fmt.Sprintf("%s of %s is free, the pod requests %s", free.String(), name, wanted.String()))
 		}
 	}
 	return out

@@ -30,7 +30,7 @@ func Read(ctx context.Context, config *rest.Config, namespace, pod string) (Clus
 	of, err := kube.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return Cluster{}, exit.Wrongf("there is no pod %s in namespace %s; -n chooses another namespace", pod, namespace)
+		return Cluster{}, exit.Wrongf("pod %s does not exist in namespace %s; -n chooses another namespace", pod, namespace)
 	case err != nil:
 		return Cluster{}, fmt.Errorf("read pod %s/%s: %w", namespace, pod, err)
 	}
@@ -85,7 +85,7 @@ func Around(ctx context.Context, kube kubernetes.Interface, latencies *client.Cl
 	measured, err := latencies.List(ctx, metav1.ListOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return Cluster{}, exit.Lacksf("the cluster has no NodeLatency objects: nines is not installed in it (kubectl apply -k cluster/deploy)")
+		return Cluster{}, exit.Lacksf("the cluster has no NodeLatency objects: install nines in it (kubectl apply -k cluster/deploy)")
 	case err != nil:
 		return Cluster{}, fmt.Errorf("list what is measured: %w", err)
 	}

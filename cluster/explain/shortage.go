@@ -197,7 +197,7 @@ func (s Shortage) words() string {
 	case s.TakenBy == nil:
 		return fmt.Sprintf("%d with %s of %s, and the request is for %s", s.Devices, s.Total, s.Of, s.Takes)
 	}
-	return fmt.Sprintf("%s %s %s, of which %s of %s is free: the rest has %s", devices, s.Takes, s.Of, s.Free, s.Total, some(s.TakenBy))
+	return fmt.Sprintf("%s %s %s, of which %s of %s is free; the rest is held by %s", devices, s.Takes, s.Of, s.Free, s.Total, some(s.TakenBy))
 }
 
 // some names some pods.

@@ -129,7 +129,7 @@ func (s stock) allocated(claim *resourcev1.ResourceClaim, request string) (list 
 func (s stock) explain(r *Request, nodes []corev1.Node) {
 	class, known := s.classes[r.Class]
 	if !known {
-		r.Problem = fmt.Sprintf("there is no class %s; kubectl get deviceclasses shows those that there are", r.Class)
+		r.Problem = fmt.Sprintf("class %s does not exist; kubectl get deviceclasses lists the classes", r.Class)
 		return
 	}
 	ofClass, err := compile(expressions(class.Spec.Selectors))
@@ -215,7 +215,7 @@ func compile(expressions []string) ([]selector, error) {
 	for _, text := range expressions {
 		compiled := compiler.CompileCELExpression(text, cel.Options{DisableCostEstimation: true})
 		if compiled.Error != nil {
-			return nil, fmt.Errorf("the selector %s is wrong: %w", text, compiled.Error)
+			return nil, fmt.Errorf("invalid selector %s: %w", text, compiled.Error)
 		}
 		list = append(list, selector{compiled})
 	}

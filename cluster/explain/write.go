@@ -18,13 +18,13 @@ func (r *Report) Write(out io.Writer) error {
 	fmt.Fprintf(out, "pod %s/%s\n", r.Namespace, r.Pod)
 	switch {
 	case r.Wrong != "":
-		fmt.Fprintf(out, "its wish cannot be read: %s\n", terminal.PlainLines(r.Wrong))
+		fmt.Fprintf(out, "its latency request is invalid: %s\n", terminal.PlainLines(r.Wrong))
 	case r.Wish == "" && r.hasAlternatives():
-		fmt.Fprintln(out, "It has no latency wish, and a claim with alternatives: Kubernetes chooses its node by these.")
+		fmt.Fprintln(out, "It has no latency request, and a claim with alternatives: Kubernetes chooses its node by these.")
 	case r.Wish == "":
-		fmt.Fprintln(out, "It has no latency wish: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
+		fmt.Fprintln(out, "It has no latency request: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
 	default:
-		fmt.Fprintf(out, "wish: %s\n", terminal.Plain(r.Wish))
+		fmt.Fprintf(out, "latency request: %s\n", terminal.Plain(r.Wish))
 	}
 	if r.Node != "" {
 		fmt.Fprintf(out, "node: %s%s\n", r.Node, r.promised())
@@ -63,7 +63,7 @@ func (r *Report) writeNodes(out io.Writer) error {
 	for _, head := range []string{"figure", "may be", "measured"} {
 		table.Numbers(head, "")
 	}
-	table.Words("what stands in the way")
+	table.Words("obstacles")
 	for i := range r.Nodes {
 		table.Row(r.Nodes[i].cells(r.Node)...)
 	}
@@ -77,13 +77,13 @@ func (r *Report) promised() string {
 	case r.Wish == "":
 		return ""
 	case p == nil:
-		return ", bound without a promise"
+		return ", bound without a placed latency"
 	case p.Fallback:
-		return ", because no node met the wish and the pod allows any"
+		return ", because no node met the request and the pod allows any"
 	case p.MeasuredAt == nil:
-		return ", promised by its labels"
+		return ", placed by its labels"
 	default:
-		return fmt.Sprintf(", which promised %s by %s: at most %s, measured %s",
+		return fmt.Sprintf(", placed with %s by %s: at most %s, measured %s",
 			p.Limit, p.Tier, terminal.Duration(p.BoundNs), p.MeasuredAt.Local().Format(time.DateTime))
 	}
 }
@@ -167,7 +167,7 @@ func (r *Request) write(out io.Writer) error {
 	for _, head := range []string{"devices", "taken", "suit"} {
 		table.Numbers(head, "")
 	}
-	table.Words("what stands in the way")
+	table.Words("obstacles")
 	for _, n := range r.Nodes {
 		table.Row(cmp.Or(n.Node, "any"), n.Devices, n.Taken, n.Suit, n.words(r.Selectors))
 	}
@@ -184,11 +184,11 @@ func of(node string) string {
 // mostPods bounds how many pods a line names that have devices.
 const mostPods = 5
 
-// words say what stands in the way of a node's devices. Where a request has several selectors, they have
+// words list the obstacles of a node's devices. Where a request has several selectors, they have
 // numbers.
 func (n *Supply) words(selectors []string) string {
 	if n.Devices == 0 {
-		return "it has none of this class"
+		return "it offers none of this class"
 	}
 	var parts []string
 	if n.Taken > 0 {

@@ -54,17 +54,17 @@ func (c cluster) askWish(w *wish.Wish, n Node, peers ...string) (Answer, string)
 func TestTheBoundCountsNotTheMedian(t *testing.T) {
 	c := cluster{"n2": {measured("sriov", "", "50", 10, 11, "99.99", 96, 104)}}
 	for text, want := range map[string]string{
-		"p99.99 < 105us":  "node n2: p99.99 of sriov is at most 104 µs, 105 µs wanted, measured 4 min ago",
-		"p99.99 <= 104us": "node n2: p99.99 of sriov is at most 104 µs, at most 104 µs wanted, measured 4 min ago",
-		"p99.99 < 104us":  "node n2: p99.99 of sriov is 96 µs but may be 104 µs, 104 µs wanted, measured 4 min ago",
-		"p99.99 < 96us":   "node n2: p99.99 of sriov is 96 µs, 96 µs wanted, measured 4 min ago",
-		"p99.99 < 50us":   "node n2: p99.99 of sriov is 96 µs, 50 µs wanted, measured 4 min ago",
+		"p99.99 < 105us":  "node n2: p99.99 of sriov is at most 104 µs, 105 µs requested, measured 4 min ago",
+		"p99.99 <= 104us": "node n2: p99.99 of sriov is at most 104 µs, at most 104 µs requested, measured 4 min ago",
+		"p99.99 < 104us":  "node n2: p99.99 of sriov is 96 µs but may be 104 µs, 104 µs requested, measured 4 min ago",
+		"p99.99 < 96us":   "node n2: p99.99 of sriov is 96 µs, 96 µs requested, measured 4 min ago",
+		"p99.99 < 50us":   "node n2: p99.99 of sriov is 96 µs, 50 µs requested, measured 4 min ago",
 		// No p99 is published: the next above it answers, which is no smaller.
-		"p99 < 105us":                 "node n2: p99.99 of sriov is at most 104 µs, 105 µs wanted, measured 4 min ago",
+		"p99 < 105us":                 "node n2: p99.99 of sriov is at most 104 µs, 105 µs requested, measured 4 min ago",
 		"p99.999 < 1s":                "node n2: too few packets were measured to tell p99.999 of sriov, measured 4 min ago",
-		"p50 < 12us, p99.99 < 1ms":    "node n2: p50 of sriov is at most 11 µs, 12 µs wanted, measured 4 min ago",
-		"p50 < 10us, p99.99 < 1ms":    "node n2: p50 of sriov is 10 µs, 10 µs wanted, measured 4 min ago",
-		"p50 < 1us else p99.99 < 1ms": "node n2: p99.99 of sriov is at most 104 µs, 1 ms wanted, measured 4 min ago",
+		"p50 < 12us, p99.99 < 1ms":    "node n2: p50 of sriov is at most 11 µs, 12 µs requested, measured 4 min ago",
+		"p50 < 10us, p99.99 < 1ms":    "node n2: p50 of sriov is 10 µs, 10 µs requested, measured 4 min ago",
+		"p50 < 1us else p99.99 < 1ms": "node n2: p99.99 of sriov is at most 104 µs, 1 ms requested, measured 4 min ago",
 		"p50 < 1s; tier: memif":       "node n2: memif is not measured",
 	} {
 		answer, sentence := c.ask(t, text, Node{Name: "n2"})
@@ -100,7 +100,7 @@ func TestFiguresThatSayNothing(t *testing.T) {
 		"percentile is a word":   {func(f *v1alpha1.Figure) { f.Percentiles[0].P = "median" }, Contradicting, `"median" is not a percentile`},
 		"no percentile":          {func(f *v1alpha1.Figure) { f.Percentiles = nil }, Contradicting, "no percentile"},
 		"no bound":               {func(f *v1alpha1.Figure) { f.Percentiles[1].UpperNs = nil }, Unsupported, "too few packets"},
-		"slower without a bound": {func(f *v1alpha1.Figure) { f.Percentiles[1].UpperNs, f.Percentiles[1].ValueNs = nil, 2e6 }, Slower, "is 2 ms, 1 ms wanted"},
+		"slower without a bound": {func(f *v1alpha1.Figure) { f.Percentiles[1].UpperNs, f.Percentiles[1].ValueNs = nil, 2e6 }, Slower, "is 2 ms, 1 ms requested"},
 		"clocks disagree":        {func(f *v1alpha1.Figure) { f.ErrorNs = 1_000_000 }, Unsure, "may be 1.02 ms"},
 	} {
 		changed := sound

@@ -11,7 +11,7 @@ import (
 
 // Sentence says what the node has to the wish, as an event shows it:
 //
-//	node n2: p99.99 of sriov is 143 µs, 100 µs wanted, measured 4 min ago
+//	node n2: p99.99 of sriov is 143 µs, 100 µs requested, measured 4 min ago
 func (a *Answer) Sentence(w *wish.Wish, now time.Time) string {
 	return "node " + a.Node + ": " + a.Reason(w, now)
 }
@@ -28,7 +28,7 @@ func (a *Answer) Reason(w *wish.Wish, now time.Time) string {
 	switch a.Miss {
 	case Held:
 		if a.ByLabel {
-			return "nothing is measured; its labels promise " + thesisTier(a.Tier)
+			return "nothing is measured; its labels allow " + thesisTier(a.Tier)
 		}
 		return fmt.Sprintf("%s is at most %s, %s, %s", what, terminal.Duration(e.BoundNs), wanted, measured)
 	case NoPort:
@@ -44,7 +44,7 @@ func (a *Answer) Reason(w *wish.Wish, now time.Time) string {
 	case ClockAhead:
 		return fmt.Sprintf("%s%s was measured in the future: set the clock of this node or of the scheduler", e.Tier, to(e.Peer))
 	case Contradicting:
-		return fmt.Sprintf("%s%s says nothing: %s", e.Tier, to(e.Peer), e.Fault)
+		return fmt.Sprintf("%s%s is unusable: %s", e.Tier, to(e.Peer), e.Fault)
 	case NoTarget:
 		return fmt.Sprintf("no node matches \"to: %s\"", w.To.Text)
 	case Unmeasured:
@@ -56,7 +56,7 @@ func (a *Answer) Reason(w *wish.Wish, now time.Time) string {
 		}
 		return "nothing is measured"
 	case Unlabelled:
-		return fmt.Sprintf("nothing is measured, and its labels %s and %s promise no %s", LabelPorts, LabelOVS, terminal.Duration(e.Limit.Ns))
+		return fmt.Sprintf("nothing is measured, and its labels %s and %s offer no %s", LabelPorts, LabelOVS, terminal.Duration(e.Limit.Ns))
 	}
 	return ""
 }
@@ -80,19 +80,19 @@ func (a *Answer) Class() string {
 	case Contradicting:
 		return "nodes have figures that contradict themselves or are invalid"
 	case NoTarget:
-		return "nodes have no node to reach"
+		return "nodes have no reachable target"
 	case Unlabelled:
-		return "nodes have neither figures nor labels that promise the latency"
+		return "nodes have neither figures nor labels for the latency"
 	case Unmeasured, Held:
 	}
-	return "nodes have no figure of the latency asked for"
+	return "nodes have no figure for the requested latency"
 }
 
 func wantedOf(limit wish.Limit) string {
 	if limit.Inclusive {
-		return "at most " + terminal.Duration(limit.Ns) + " wanted"
+		return "at most " + terminal.Duration(limit.Ns) + " requested"
 	}
-	return terminal.Duration(limit.Ns) + " wanted"
+	return terminal.Duration(limit.Ns) + " requested"
 }
 
 func to(peer string) string {

@@ -60,7 +60,7 @@ func writeFile(archive *tar.Writer, file File) error {
 		return archive.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: file.Path, Linkname: file.Link, Mode: 0o777})
 	case file.Source == "":
 		if !strings.HasSuffix(file.Path, "/") {
-			return fmt.Errorf("it has neither a source nor a link, and is not a folder")
+			return fmt.Errorf("it has no source and no link, and is not a folder")
 		}
 		return nil // writeFolders has made it
 	}

@@ -116,7 +116,7 @@ func faultOf(name, folder string) error {
 	}
 	for _, p := range status.Programs {
 		if p.Starts >= tooOften {
-			return fmt.Errorf("%s does not run on %s: it was started %d times, and ended last with %q; its log ends with:\n%s",
+			return fmt.Errorf("%s does not run on %s: it was started %d times, and last ended with %q; its log ends with:\n%s",
 				p.Name, name, p.Starts, p.Ended, lastLines(inside.Log(folder, p.Name), 5))
 		}
 	}

@@ -91,7 +91,7 @@ func TestACluster(t *testing.T) {
 		}
 	})
 	c.must("down", "--name", clusterName)
-	if out, _, err := c.run("status", "--name", clusterName); exitCode(err) != 2 || !strings.Contains(out, "there is no cluster") {
+	if out, _, err := c.run("status", "--name", clusterName); exitCode(err) != 2 || !strings.Contains(out, "does not exist") {
 		t.Errorf("after down: %s", out)
 	}
 }

@@ -72,7 +72,7 @@ func TestDownAfterUpWasKilled(t *testing.T) {
 	for _, point := range points {
 		c.at(t, point, up...)
 		// Killed before it was noted, it has left nothing to take down.
-		if out, _, err := c.run("down", "--name", clusterName); err != nil && !strings.Contains(out, "there is no cluster") {
+		if out, _, err := c.run("down", "--name", clusterName); err != nil && !strings.Contains(out, "does not exist") {
 			t.Fatalf("down after up was killed at point %d: %s", point, out)
 		}
 		if after := host(t); after != before {
@@ -90,7 +90,7 @@ func TestDownAfterDownWasKilled(t *testing.T) {
 	for _, point := range c.points(t, down...) {
 		c.must(up...)
 		if c.at(t, point, down...) {
-			if out, _, err := c.run(down...); err != nil && !strings.Contains(out, "there is no cluster") {
+			if out, _, err := c.run(down...); err != nil && !strings.Contains(out, "does not exist") {
 				t.Fatalf("down after down was killed at point %d: %s", point, out)
 			}
 		}

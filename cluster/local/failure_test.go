@@ -36,7 +36,7 @@ func TestCtrlCTakesEverythingBack(t *testing.T) {
 	for lines.Scan() {
 		rest += lines.Text() + "\n"
 	}
-	if err := cmd.Wait(); exitCode(err) != 1 || !strings.Contains(rest, "taking back what was made") {
+	if err := cmd.Wait(); exitCode(err) != 1 || !strings.Contains(rest, "undoing the changes") {
 		t.Errorf("%v: %s", err, rest)
 	}
 	if after := host(t); after != before {
@@ -81,7 +81,7 @@ func TestATimeoutTakesEverythingBack(t *testing.T) {
 	if exitCode(err) != 1 {
 		t.Errorf("%v", err)
 	}
-	for _, want := range []string{"not ready after 1ms", "(--timeout)", "taking back what was made"} {
+	for _, want := range []string{"not ready after 1ms", "raise --timeout", "undoing the changes"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q: %s", want, out)
 		}

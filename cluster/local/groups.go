@@ -57,7 +57,7 @@ func chooseGroups(mounted []cgroup.Hierarchy) (Groups, error) {
 	}
 	return Groups{}, &exit.MissingError{
 		Capability: "control groups for the nodes of a cluster",
-		Reason: fmt.Sprintf("they need version 2, where this host has no %s, or version 1, where it has no %s",
+		Reason: fmt.Sprintf("they need version 2, which lacks %s on this host, or version 1, which lacks %s",
 			strings.Join(lacking(2, of[2]), ", "), strings.Join(lacking(1, of[1]), ", ")),
 		Remedy: "mount version 2 (mount -t cgroup2 cgroup2 /sys/fs/cgroup), with all controllers in it: boot without cgroup_disable=, cgroup_no_v1= and systemd.unified_cgroup_hierarchy=0",
 	}
@@ -102,7 +102,7 @@ func (l Layout) reserveGroups(j *journal.Journal, g Groups) error {
 		return err
 	}
 	if path != "" {
-		return exit.Wrongf("%s already exists, from a cluster in another state folder; take that down (NINES_STATE_DIR=… nines cluster down), or give this one another name (--name)", path)
+		return exit.Wrongf("%s already exists, and belongs to a cluster in another state folder; take that down (NINES_STATE_DIR=… nines cluster down), or give this one another name (--name)", path)
 	}
 	// First, as it is undone last: the kernel takes no controller away that a group gives on.
 	if err := g.delegate(j); err != nil {

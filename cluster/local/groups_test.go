@@ -64,9 +64,9 @@ func TestAHostWithoutTheControllersIsToldWhich(t *testing.T) {
 		mounted []cgroup.Hierarchy
 		want    string
 	}{
-		"none":              {nil, "no cpu, cpuset, memory, pids, or version 1, where it has no cpu, cpuacct, cpuset"},
-		"2 without memory":  {[]cgroup.Hierarchy{versionTwo("/sys/fs/cgroup", "cpuset cpu pids")}, "version 2, where this host has no memory,"},
-		"memory in 2 alone": {append(versionOne("memory"), versionTwo("/unified", "memory")), "no cpu, cpuset, pids, or version 1, where it has no memory;"},
+		"none":              {nil, "lacks cpu, cpuset, memory, pids on this host, or version 1, which lacks cpu, cpuacct, cpuset"},
+		"2 without memory":  {[]cgroup.Hierarchy{versionTwo("/sys/fs/cgroup", "cpuset cpu pids")}, "version 2, which lacks memory on this host,"},
+		"memory in 2 alone": {append(versionOne("memory"), versionTwo("/unified", "memory")), "lacks cpu, cpuset, pids on this host, or version 1, which lacks memory;"},
 	} {
 		_, err := chooseGroups(test.mounted)
 		if exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), test.want) {

@@ -67,9 +67,9 @@ func (g Groups) delegate(j *journal.Journal) error {
 		switch {
 		case errors.Is(err, unix.EBUSY):
 			return &exit.MissingError{
-				Capability: "a control group of version 2 that gives controllers to groups below it", Err: err,
+				Capability: "a control group of version 2 that can delegate controllers", Err: err,
 				Reason: fmt.Sprintf("%s is not the whole host's root, as in a container, and has processes of its own", root),
-				Remedy: fmt.Sprintf("move these to a group below it before (mkdir %[1]s/init; for p in $(cat %[1]s/cgroup.procs); do echo $p >%[1]s/init/cgroup.procs; done), or run nines outside of the container", root),
+				Remedy: fmt.Sprintf("first move them to a child group (mkdir %[1]s/init; for p in $(cat %[1]s/cgroup.procs); do echo $p >%[1]s/init/cgroup.procs; done), or run nines outside of the container", root),
 			}
 		case err != nil:
 			return fmt.Errorf("give the nodes the controller %s: %w", c, err)

@@ -83,7 +83,7 @@ func (p Programs) schedulerImage() image.Image {
 // ImageOf is the image of the agent, or of the scheduler, of this host's programs.
 func ImageOf(what string) (image.Image, error) {
 	if what != "agent" && what != "scheduler" {
-		return image.Image{}, exit.Wrongf("there is no image %q; choose agent or scheduler", what)
+		return image.Image{}, exit.Wrongf("unknown image %q; allowed: agent, scheduler", what)
 	}
 	programs, err := FindPrograms()
 	if err != nil {

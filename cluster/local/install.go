@@ -101,7 +101,7 @@ func readPorts(path string, layout Layout) ([]byte, error) {
 func known(nodes, names []string) error {
 	for _, n := range nodes {
 		if !slices.Contains(names, n) {
-			return fmt.Errorf("this cluster has no node %s; it has %s", n, strings.Join(names, ", "))
+			return fmt.Errorf("this cluster has no node %s; its nodes: %s", n, strings.Join(names, ", "))
 		}
 	}
 	return nil

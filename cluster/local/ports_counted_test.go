@@ -94,14 +94,14 @@ func (c *cluster) byBandwidth(t *testing.T) {
 	}
 	c.explains("wide", "it has xdp-metered of node "+node+", 6k nines.dev/mbit")
 	c.withPort("wider", node, "six-gigabit")
-	c.waitsFor("wider", "1 takes 6k nines.dev/mbit of xdp-metered, of which 4k of 10k is free: the rest has default/wide")
+	c.waitsFor("wider", "1 takes 6k nines.dev/mbit of xdp-metered, of which 4k of 10k is free; the rest is held by default/wide")
 
 	c.template("counted", "xdp.nines.dev", `device.attributes["nines.dev"].parent == "counted"`)
 	c.withPort("first", node, "counted")
 	c.withPort("second", node, "counted")
 	c.reaches(t, "first", "second", "net1")
 	c.withPort("third", node, "counted")
-	c.waitsFor("third", "2 take 400 mbit of link-counted, of which 200 of 1k is free: the rest has default/first, default/second")
+	c.waitsFor("third", "2 take 400 mbit of link-counted, of which 200 of 1k is free; the rest is held by default/first, default/second")
 
 	// What is given back is given on.
 	c.gone("wide", "first")

@@ -50,7 +50,7 @@ func FindPrograms() (Programs, error) {
 	}
 	if _, err := exec.LookPath("runc"); err != nil {
 		return p, &exit.MissingError{
-			Capability: "runc", Reason: "containerd starts containers by it", Remedy: "install it (Debian: apt-get install runc), or run make setup-cluster",
+			Capability: "runc", Reason: "containerd needs it to start containers", Remedy: "install it (Debian: apt-get install runc), or run make setup-cluster",
 		}
 	}
 	var err error

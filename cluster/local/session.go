@@ -42,7 +42,7 @@ type Record struct {
 type NotFoundError struct{ Name string }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no cluster %q; nines cluster up makes one", e.Name)
+	return fmt.Sprintf("cluster %q does not exist; nines cluster up makes one", e.Name)
 }
 
 // ExitCode is 2: the call names something that is not there.
@@ -54,7 +54,7 @@ var names = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$`)
 // CheckName refuses a name that a cluster cannot have.
 func CheckName(name string) error {
 	if !names.MatchString(name) {
-		return exit.Wrongf("%q cannot be the name of a cluster: small letters, digits and dashes between them, at most 20", name)
+		return exit.Wrongf("%q cannot be a cluster's name: use lower-case letters, digits and dashes between them, at most 20", name)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s Session) clear(ctx context.Context, progress func(string)) error {
 		case errors.As(err, new(*NotFoundError)):
 			return nil, nil // killed before it was written
 		case err == nil && r.Done:
-			refusal = exit.Wrongf("cluster %q is up already; nines cluster status shows it, nines cluster down removes it", s.Name)
+			refusal = exit.Wrongf("cluster %q is already up; nines cluster status shows it, nines cluster down removes it", s.Name)
 		}
 		return refusal, err
 	})
@@ -169,7 +169,7 @@ func (s Session) clear(ctx context.Context, progress func(string)) error {
 		return err
 	}
 	if held.Journal != nil {
-		progress("removing what an earlier start left")
+		progress("removing the rest of an earlier start")
 	}
 	return s.undo(ctx, held, progress)
 }

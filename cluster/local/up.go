@@ -48,7 +48,7 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	}
 	layout.Multus = o.Multus
 	if o.Timeout < 0 {
-		return nil, exit.Wrongf("--timeout %s: give a time such as 5m, or 0 to wait as long as it takes", o.Timeout)
+		return nil, exit.Wrongf("--timeout %s: give a time such as 5m, or 0 to wait without limit", o.Timeout)
 	}
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -87,9 +87,9 @@ func (s Session) Up(ctx context.Context, o Options) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images, installs: installs, awaited: "its parts to start"}
+	b := builder{Session: s, layout: layout, programs: programs, groups: groups, journal: held.Journal, progress: o.Progress, archives: o.Images, installs: installs, awaited: "its members to start"}
 	if err := b.buildWithin(ctx, o.Timeout, record); err != nil {
-		o.Progress("taking back what was made")
+		o.Progress("undoing the changes")
 		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), held, nil))
 	}
 	return record, held.Close()
@@ -130,7 +130,7 @@ func (b *builder) buildWithin(ctx context.Context, timeout time.Duration, record
 	defer cancel()
 	err := b.build(limited, record)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("the cluster is not ready after %s: still waiting for %s (%w); give a slow machine more time (--timeout)", timeout, b.awaited, err)
+		return fmt.Errorf("the cluster is not ready after %s: still waiting for %s (%w); raise --timeout on a slow machine", timeout, b.awaited, err)
 	}
 	return err
 }

@@ -77,13 +77,13 @@ func (c *Client) claim(ctx context.Context, o node.PodOrder, pod *v1.Pod) error 
 	for _, p := range o.Ports {
 		_, err := c.kube.ResourceV1().DeviceClasses().Get(ctx, p.Class, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return exit.Wrongf("link %s: the cluster has no DeviceClass %s; kubectl get deviceclasses lists those that it has", p.Link, p.Class)
+			return exit.Wrongf("link %s: the cluster has no DeviceClass %s; kubectl get deviceclasses lists its classes", p.Link, p.Class)
 		}
 	}
 	_, err = c.kube.ResourceV1().ResourceClaims(o.Namespace).Create(ctx, claim, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return exit.Wrongf("%w; for links of pods' ports nines needs the rights to create and get resourceclaims in the namespace", err)
+		return exit.Wrongf("%w; pod-port links need the rights to create and get resourceclaims in the namespace", err)
 	case err != nil:
 		return fmt.Errorf("make claim %s/%s at %s: %w", o.Namespace, claim.Name, c.config.Host, err)
 	}
@@ -120,7 +120,7 @@ func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]no
 type untoldError struct{ port plan.PodPort }
 
 func (e *untoldError) Error() string {
-	return fmt.Sprintf("link %s: the driver of class %s has not said which IPv4 address %s has; give its ports some (addresses in ports.yaml), and see whether the driver runs (kubectl describe pod)",
+	return fmt.Sprintf("link %s: the driver of class %s has not reported the IPv4 address of %s; give its ports addresses (addresses in ports.yaml), and check that the driver runs (kubectl describe pod)",
 		e.port.Link, e.port.Class, e.port.Interface)
 }
 

@@ -30,7 +30,7 @@ func (c *Client) Delete(ctx context.Context, r node.PodRemoval, note func(string
 		return err
 	}
 	if !Owned(found, r) {
-		note(fmt.Sprintf("pod %s/%s is not of this lab, and stays as it is", r.Namespace, r.Name))
+		note(fmt.Sprintf("pod %s/%s does not belong to this lab, and is kept", r.Namespace, r.Name))
 		return nil
 	}
 	pods := c.kube.CoreV1().Pods(r.Namespace)

@@ -33,7 +33,7 @@ func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
 	made, err := c.kube.CoreV1().Pods(o.Namespace).Create(ctx, Manifest(o), metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return node.Pod{}, exit.Wrongf("pod %s/%s exists already, of another lab or of somebody else; set another prefix in the file (--set prefix=…), or cluster.namespace", o.Namespace, o.Name)
+		return node.Pod{}, exit.Wrongf("pod %s/%s already exists, and belongs to another lab or program; set another prefix in the file (--set prefix=…), or cluster.namespace", o.Namespace, o.Name)
 	case apierrors.IsForbidden(err):
 		return node.Pod{}, exit.Wrongf("%w; nines needs the rights to create, get, watch and delete pods in the namespace, and to get and create pods/exec", err)
 	case apierrors.IsNotFound(err):
@@ -99,7 +99,7 @@ func hopeless(p *v1.Pod) error {
 		case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
 			return exit.Wrongf("its image %s cannot be pulled: %s; name one in cluster.image that the cluster's nodes can pull, with nines-engine and nines-init in its PATH", p.Spec.Containers[0].Image, waits.Message)
 		case "CreateContainerError", "RunContainerError", "CreateContainerConfigError":
-			return fmt.Errorf("its container cannot be started: %s; the image of cluster.image has to have nines-init in its PATH", waits.Message)
+			return fmt.Errorf("its container cannot be started: %s; the image of cluster.image needs nines-init in its PATH", waits.Message)
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func waiting(p *v1.Pod, cause error) error {
 	}
 	for _, condition := range p.Status.Conditions {
 		if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse {
-			return fmt.Errorf("%w: no node takes it: %s", cause, condition.Message)
+			return fmt.Errorf("%w: no node accepts it: %s", cause, condition.Message)
 		}
 	}
 	for _, status := range p.Status.ContainerStatuses {
@@ -133,10 +133,10 @@ func (c *Client) learnHost(ctx context.Context, o node.PodOrder, p *node.Pod) er
 	case o.BootID == "":
 		return nil
 	default:
-		return fmt.Errorf("find out whose clock node %s of the cluster has, as cluster.clock is shared: %w; nines needs the right to get nodes for it", p.Host, err)
+		return fmt.Errorf("check the clock of the cluster's node %s, as cluster.clock is shared: %w; this needs the right to get nodes", p.Host, err)
 	}
 	if o.BootID != "" && host.Status.NodeInfo.BootID != o.BootID {
-		return exit.Wrongf("cluster.clock is shared, but node %s of the cluster is another machine than this one, with a clock of its own; write clock: own, and measure the round trip (from and to the same endpoint)", p.Host)
+		return exit.Wrongf("cluster.clock is shared, but the cluster's node %s is another machine with its own clock; write clock: own, and measure the round trip (from and to the same endpoint)", p.Host)
 	}
 	return nil
 }

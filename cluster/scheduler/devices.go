@@ -46,7 +46,7 @@ func (p *Plugin) ownDevices(ctx context.Context, pod *corev1.Pod) error {
 			return err
 		}
 		if device, other := shared(claim, all); other != nil {
-			taken := fmt.Errorf("device %s is in claim %s/%s, too; claim %s/%s gives it back, and the pod is placed again",
+			taken := fmt.Errorf("device %s is also in claim %s/%s; claim %s/%s releases it, and the pod is placed again",
 				device, other.Namespace, other.Name, claim.Namespace, claim.Name)
 			return errors.Join(taken, p.giveBack(ctx, claim, other, pod))
 		}
@@ -178,7 +178,7 @@ func administers(r resourcev1.DeviceRequestAllocationResult) bool {
 func (p *Plugin) giveBack(ctx context.Context, claim, other *resourcev1.ResourceClaim, pod *corev1.Pod) error {
 	for _, user := range claim.Status.ReservedFor {
 		if user.UID != pod.UID {
-			return fmt.Errorf("%s %s has the claim, too: delete one of the pods", user.Resource, user.Name)
+			return fmt.Errorf("%s %s also uses the claim: delete one of the pods", user.Resource, user.Name)
 		}
 	}
 	if err := p.held.keep(other); err != nil {
@@ -189,7 +189,7 @@ func (p *Plugin) giveBack(ctx context.Context, claim, other *resourcev1.Resource
 	// With its resource version: what was changed meanwhile stays.
 	_, err := p.handle.ClientSet().ResourceV1().ResourceClaims(claim.Namespace).UpdateStatus(ctx, free, metav1.UpdateOptions{})
 	if err != nil {
-		return fmt.Errorf("give back what claim %s/%s has: %w", claim.Namespace, claim.Name, err)
+		return fmt.Errorf("release the devices of claim %s/%s: %w", claim.Namespace, claim.Name, err)
 	}
 	return nil
 }

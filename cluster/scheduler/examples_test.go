@@ -83,7 +83,7 @@ func example(t *testing.T, file string, document []byte) {
 	case *v1alpha1.NodeLatency:
 		for _, f := range figure.Read(object.Figures) {
 			if f.StateAt(f.MeasuredAt.Add(time.Minute)) != figure.Fresh {
-				t.Errorf("%s: %s of %s says nothing: %s", file, f.Tier, object.Name, f.Fault)
+				t.Errorf("%s: %s of %s is unusable: %s", file, f.Tier, object.Name, f.Fault)
 			}
 		}
 	}

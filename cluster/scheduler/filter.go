@@ -112,5 +112,5 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *corev1
 	if len(sentences) == 0 {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	return nil, fwk.NewStatus(fwk.Unschedulable, "nearest to the latency asked for: "+strings.Join(slices.Compact(sentences), "; "))
+	return nil, fwk.NewStatus(fwk.Unschedulable, "closest to the requested latency: "+strings.Join(slices.Compact(sentences), "; "))
 }

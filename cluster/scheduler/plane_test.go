@@ -195,7 +195,7 @@ func (p plane) saysWhy(t *testing.T) {
 	why := p.Refused(t, "refused")
 	for _, words := range []string{
 		"0/4 nodes are available", "node n1: nothing is measured",
-		"node n2: p99.99 of sriov is 143 µs, 100 µs wanted, measured 1 min ago", "node n3: sriov was measured 1 h ago, which is too old to count",
+		"node n2: p99.99 of sriov is 143 µs, 100 µs requested, measured 1 min ago", "node n3: sriov was measured 1 h ago, which is too old to count",
 	} {
 		if !strings.Contains(why, words) {
 			t.Errorf("%q is not in\n%s", words, why)
@@ -229,7 +229,7 @@ func (p plane) namesNearest(t *testing.T) {
 	p.seen(t)
 	p.Pod(t, "refused", wish("p99.99 < 100us"))
 	why := p.Refused(t, "refused")
-	for _, words := range []string{"12 nodes are slower than p99.99 of 100 µs", "nearest to the latency asked for: node n0: p99.99 of veth is 200 µs", "node n2: "} {
+	for _, words := range []string{"12 nodes are slower than p99.99 of 100 µs", "closest to the requested latency: node n0: p99.99 of veth is 200 µs", "node n2: "} {
 		if !strings.Contains(why, words) {
 			t.Errorf("%q is not in\n%s", words, why)
 		}

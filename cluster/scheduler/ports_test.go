@@ -27,7 +27,7 @@ func (p plane) thesis(t *testing.T) {
 		}
 	}
 	// Its own pod.yaml, "100", ended the process, as did what is no number.
-	for name, c := range map[string][2]string{"hundred": {"100", "its labels dpdk and ovs-dpdk promise no 100 µs"}, "word": {"fast", "not a whole number of microseconds"}} {
+	for name, c := range map[string][2]string{"hundred": {"100", "its labels dpdk and ovs-dpdk offer no 100 µs"}, "word": {"fast", "not a whole number of microseconds"}} {
 		p.Pod(t, name, thesis(c[0]))
 		if why := p.Refused(t, name); !strings.Contains(why, c[1]) {
 			t.Errorf("latency: %q: %s", c[0], why)

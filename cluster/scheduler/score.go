@@ -71,7 +71,7 @@ func (*Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 // the next would have.
 func (*Plugin) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
 	if hasWish(pod) {
-		return nil, fwk.NewStatus(fwk.Unschedulable, "a pod with a latency wish is placed by itself")
+		return nil, fwk.NewStatus(fwk.Unschedulable, "the scheduler places a pod with a latency request")
 	}
 	return nil, nil
 }

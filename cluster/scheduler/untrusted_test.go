@@ -31,9 +31,9 @@ func (p plane) untrusted(t *testing.T) {
 		"a-little-ahead": {times(figureOf("sriov", "", 50), 20*time.Second, time.Hour), ""},
 		"ahead":          {times(figureOf("sriov", "", 50), 10*time.Minute, time.Hour), "sriov was measured in the future: set the clock of this node or of the scheduler"},
 		"behind":         {times(figureOf("sriov", "", 50), -2*time.Hour, -105*time.Minute), "sriov was measured 2 h ago, which is too old to count"},
-		"falling":        {falling, "sriov says nothing: its p99.99 is below its p99"},
-		"few":            {few, "sriov says nothing: 100 packets cannot tell its p99.99"},
-		"above":          {above, "sriov says nothing: its p50 is above its maximum"},
+		"falling":        {falling, "sriov is unusable: its p99.99 is below its p99"},
+		"few":            {few, "sriov is unusable: 100 packets cannot tell its p99.99"},
+		"above":          {above, "sriov is unusable: its p50 is above its maximum"},
 	}
 	// An event has a sentence for each node if there are eight at most: these, and that of seen.
 	for node, c := range cases {
@@ -71,7 +71,7 @@ func (p plane) contradictingEnds(t *testing.T) {
 	p.measure(t, "database", figureOf("vxlan", "n1", 500))
 	p.seen(t)
 	p.Pod(t, "far", wish("p99 < 100us; to: database"))
-	if why := p.Refused(t, "far"); !strings.Contains(why, "node n1: p99 of vxlan to database is 500 µs, 100 µs wanted") {
+	if why := p.Refused(t, "far"); !strings.Contains(why, "node n1: p99 of vxlan to database is 500 µs, 100 µs requested") {
 		t.Errorf("it says\n%s", why)
 	}
 	p.measure(t, "database", figureOf("vxlan", "n1", 60))

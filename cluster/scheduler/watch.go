@@ -22,7 +22,7 @@ func defined(ctx context.Context, from *client.Client) error {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("the API server does not know %s: apply cluster/api/v1alpha1/crd.yaml before the scheduler starts", v1alpha1.Resource.GroupResource())
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("the scheduler may not list %s: give it the role of cluster/deploy/scheduler: %w", v1alpha1.Resource.GroupResource(), err)
+		return fmt.Errorf("the scheduler has no right to list %s: give it the role of cluster/deploy/scheduler: %w", v1alpha1.Resource.GroupResource(), err)
 	case err != nil:
 		return fmt.Errorf("list %s: %w", v1alpha1.Resource.GroupResource(), err)
 	}

@@ -55,11 +55,11 @@ func Parse(text string) (*Wish, error) {
 func (w *Wish) parseAlternatives(text string) error {
 	for _, part := range elseForm.Split(text, -1) {
 		if w.Any {
-			return fmt.Errorf("%q: nothing comes after \"else any\", which every node meets", text)
+			return fmt.Errorf("%q: remove what follows \"else any\", which every node meets", text)
 		}
 		if part == "any" {
 			if len(w.Alternatives) == 0 {
-				return fmt.Errorf("\"any\" alone asks for nothing; write a limit before it, such as %s else any, or leave the annotation out", Example)
+				return fmt.Errorf("\"any\" alone requests nothing; write a limit before it, such as %s else any, or leave the annotation out", Example)
 			}
 			w.Any = true
 			continue
@@ -126,7 +126,7 @@ func (w *Wish) parseOption(text string) error {
 	case value == "":
 		return fmt.Errorf("%q has no value", key+":")
 	case key == "to" && w.To != nil, key == "tier" && w.Tiers != nil:
-		return fmt.Errorf("%q is there twice", key+":")
+		return fmt.Errorf("%q is listed twice", key+":")
 	case key == "to":
 		target, err := parseTarget(value)
 		w.To = target

@@ -102,7 +102,7 @@ func Of(annotations map[string]string) (*Wish, error) {
 	thesis, hasThesis := annotations[ThesisAnnotation]
 	switch {
 	case hasOurs && hasThesis:
-		return nil, fmt.Errorf("annotations %s and %s: the pod has both, which may contradict; leave one out",
+		return nil, fmt.Errorf("annotations %s and %s: the pod has both, which may contradict each other; remove one",
 			Annotation, ThesisAnnotation)
 	case hasOurs:
 		w, err := Parse(ours)

@@ -45,8 +45,8 @@ func TestParseRefusesWithARemedy(t *testing.T) {
 		"p99 < 61s":                 "from 1ns to 60s",
 		"p99 < 1ms, p99 < 2ms":      "two limits",
 		"p99.0 < 1ms, p99 < 2ms":    "two limits",
-		"any":                       "asks for nothing",
-		"p99 < 1ms else any else p": "nothing comes after",
+		"any":                       "requests nothing",
+		"p99 < 1ms else any else p": "remove what follows",
 		"p99 < 1ms; to:":            "has no value",
 		"p99 < 1ms; to: a; to: b":   "twice",
 		"p99 < 1ms; rate: 5":        "after a semicolon",
@@ -94,7 +94,7 @@ func TestOfReadsAPodsAnnotations(t *testing.T) {
 		{annotations: map[string]string{ThesisAnnotation: "800", PortsAnnotation: "0"}, error: PortsAnnotation},
 		{annotations: map[string]string{ThesisAnnotation: "fast"}, error: "annotation latency"},
 		{annotations: map[string]string{Annotation: "fast"}, error: "annotation nines.dev/latency"},
-		{annotations: map[string]string{Annotation: "p50 < 1ms", ThesisAnnotation: "800"}, error: "leave one out"},
+		{annotations: map[string]string{Annotation: "p50 < 1ms", ThesisAnnotation: "800"}, error: "remove one"},
 	} {
 		w, err := Of(c.annotations)
 		switch {

@@ -63,8 +63,8 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 		name, what string
 		count      uint64
 	}{
-		{"duplicates", "arrived again", n.Again},
-		{"ambiguous", "of PRE have a key that others have too", n.PreAmbiguous},
+		{"duplicates", "arrived more than once", n.Again},
+		{"ambiguous", "of PRE have an ambiguous key", n.PreAmbiguous},
 		{"unknown", "of POST are not in PRE", n.PostUnknown},
 		{"early", "of POST are not later than in PRE", n.Early},
 		{"late", "of POST are 5 s late or more", n.Late},
@@ -94,7 +94,7 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	}
 	if s.Result != "" {
 		t.Row("result", s.Result)
-		line("files", "%d beside it, named after PRE", len(s.Files))
+		line("files", "%d other files, named after PRE", len(s.Files))
 	}
 	return t.Write(out, terminal.Style{})
 }

@@ -90,7 +90,7 @@ func TestAnalyzeSaysOfWhichPackets(t *testing.T) {
 	}
 	trial := r.Summary.Trials[0]
 	if trial.DuplicatePackets == 0 {
-		t.Fatal("nothing arrived again")
+		t.Fatal("nothing arrived more than once")
 	}
 	row := func(of string) []string {
 		for line := range strings.Lines(stdout.String()) {
@@ -137,7 +137,7 @@ func TestAnalyzeTellsWhatIsWrong(t *testing.T) {
 		"the same":     {[]string{pre, pre}, "same file"},
 		"text":         {[]string{pre, text}, "text.pcap"},
 		"directory":    {[]string{pre, filepath.Dir(pre)}, "directory"},
-		"unknown key":  {[]string{pre, post, "--key", "colour"}, "there are content, moonsniff"},
+		"unknown key":  {[]string{pre, post, "--key", "colour"}, "allowed: content, moonsniff"},
 		"unknown file": {[]string{pre, post, "--without", "colour"}, "latency-ts"},
 		"format":       {[]string{pre, post, "--format", "xml"}, "xml"},
 	} {

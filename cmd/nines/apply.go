@@ -30,7 +30,8 @@ the rest running with its processes. The output has one line for each change.
 
 A node is rebuilt only if something changes that is fixed when it starts, such as its
 runtime, CPUs, memory, mounts, privileges, root file system or image; docs/labs.md lists
-what. One that has died is started again in its network, and one that is stopped stays so.
+what. A node that has died is restarted in its network, and a stopped node
+stays stopped.
 A change of isolation or of the host's scripts rebuilds the lab. A bridge or macvlan can
 gain and lose endpoints while the others stay connected.`,
 		Example: `  nines apply lab.yaml
@@ -89,7 +90,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
 		{"nodes with new routes, sysctls or environment", c.Adjusted},
-		{"receive modes set up again", c.Received},
+		{"reset receive modes", c.Received},
 		{"nodes with a new restart policy or health check", c.Watched},
 		{"restarted SSH servers", c.Logins},
 	} {
@@ -106,12 +107,12 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		}
 	}
 	if c.Power {
-		if _, err := fmt.Fprintln(out, "power control is started again, or ended"); err != nil {
+		if _, err := fmt.Fprintln(out, "power control is restarted or ended"); err != nil {
 			return err
 		}
 	}
 	if c.Keys {
-		if _, err := fmt.Fprintln(out, "others may log in"); err != nil {
+		if _, err := fmt.Fprintln(out, "login keys change"); err != nil {
 			return err
 		}
 	}
@@ -121,7 +122,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		}
 	}
 	if c.Hugepages {
-		_, err := fmt.Fprintln(out, "hugepages are reserved again")
+		_, err := fmt.Fprintln(out, "hugepage reservations change")
 		return err
 	}
 	return nil

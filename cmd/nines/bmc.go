@@ -30,13 +30,13 @@ func newBMCCommand() *cobra.Command {
 		Use:   "bmc LAB",
 		Short: "Answer IPMI and Redfish for a lab's nodes",
 		Long: `Answer IPMI 2.0 and Redfish for the nodes of a lab, as the management controllers of servers
-do. nines up starts it where the file has the section power, with the sockets that it reads,
-and nines down ends it. Each line that it prints is something that it did.`,
+do. nines up starts it if the file has the section power, and passes it its sockets; nines
+down ends it. It prints one line for each action.`,
 		Example: `  nines bmc quickstart`,
 		Hidden:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exit.Wrongf("name one lab; nines up starts this where the file has the section power")
+				return exit.Wrongf("name one lab; nines up starts this if the file has the section power")
 			}
 			return nil
 		},
@@ -125,7 +125,7 @@ func takePowerSockets(p *plan.Power) (powerSockets, error) {
 	if p.Subnet != "" {
 		var err error
 		if from, err = netip.ParsePrefix(p.Subnet); err != nil {
-			return found, fmt.Errorf("the network of those who are answered: %w", err)
+			return found, fmt.Errorf("the clients' network: %w", err)
 		}
 	}
 	fd := uintptr(lab.FirstPowerSocket)

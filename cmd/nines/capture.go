@@ -41,7 +41,7 @@ func newCaptureCommand() *cobra.Command {
 of the node. The output is one line of text per packet, or a pcap file with nanosecond
 times for Wireshark, tcpdump and nines analyze. The last line says how many frames the
 capture itself lost. Two interfaces, with -w for each, give a pair of captures with one
-clock, before and after what lies between them.
+clock, before and after what is between them.
 
 A capture sees what the kernel's network stack handles. It does not see frames that an
 XDP program or an AF_XDP socket takes off the interface, or frames that an engine sends
@@ -242,13 +242,13 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 	}
 	if k.files[i] == "-" {
 		if f, ok := out.(*os.File); ok && isTerminal(f) {
-			return nil, exit.Wrongf("a pcap file does not belong on a terminal; leave -w out for text, or pipe it")
+			return nil, exit.Wrongf("refusing to write pcap to a terminal; remove -w for text, or pipe it")
 		}
 		return pcapSink(out, true, func() error { return nil })
 	}
 	file, err := os.Create(k.files[i])
 	if err != nil {
-		err = fmt.Errorf("-w: %w; name a file in a folder that is there and can be written", err)
+		err = fmt.Errorf("-w: %w; name a file in a writable folder", err)
 		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 			return nil, err
 		}

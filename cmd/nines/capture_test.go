@@ -31,7 +31,7 @@ func TestCaptureRefuses(t *testing.T) {
 // TestCaptureIntoNoFolder: the call is wrong, and the error says what to do.
 func TestCaptureIntoNoFolder(t *testing.T) {
 	_, err := captureCall{files: []string{"/nonexistent/x.pcap"}}.sink(0, nil)
-	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "/nonexistent/x.pcap") || !strings.Contains(err.Error(), "name a file in a folder that is there") {
+	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "/nonexistent/x.pcap") || !strings.Contains(err.Error(), "name a file in a writable folder") {
 		t.Errorf("the error is %v", err)
 	}
 }

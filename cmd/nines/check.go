@@ -17,13 +17,13 @@ func newCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [NAME|FILE]",
 		Short: "Compare a lab with its plan",
-		Long: `Compare a lab with what was planned, part by part: the fabric, nodes with their
+		Long: `Compare a lab with its plan, item by item: the fabric, nodes with their
 engines, routes and sysctls, interfaces with their state, addresses, neighbours,
 impairments, offloads, XDP programs and receive mode, links with their bridges, programs,
 ports and ends outside the nodes, disturbances, the lab's own CPUs, and the host's
-settings. It changes nothing. A node that somebody has stopped is no fault.
+settings. It changes nothing. A stopped node is not a fault.
 
-The exit code is 0 if all is as planned, and 1 otherwise; nines apply mends most faults.
+The exit code is 0 if all is as planned, and 1 otherwise; nines apply repairs most faults.
 nines run checks a lab in the same way after each trial.`,
 		Example: `  nines check
   nines check quickstart
@@ -79,6 +79,6 @@ func notAsPlanned(name string, parts []lab.Checked) error {
 	if faults == 1 {
 		verb = "is"
 	}
-	return fmt.Errorf("%d of %d parts of lab %q %s not as planned; nines apply FILE mends what it can, nines down %s removes the lab",
+	return fmt.Errorf("%d of %d items of lab %q %s not as planned; nines apply FILE repairs what it can, nines down %s removes the lab",
 		faults, len(parts), name, verb, name)
 }

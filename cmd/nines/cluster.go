@@ -19,14 +19,14 @@ func newClusterCommand() *cobra.Command {
 		Use:   "cluster VERB",
 		Short: "Make a Kubernetes cluster on this machine, and place pods in it by measured latency",
 		Long: `Make a Kubernetes cluster on this machine: a control plane and real kubelets with
-containerd, each in namespaces and control groups of its own. Use it to test, to try
+containerd, each in its own namespaces and control groups. Use it to test, to try
 things out and to teach. It is undone like a lab, also after a crash.
 
   up           make a cluster
-  status       show the state of its parts and their programs
+  status       show the state of its members and their programs
   kubeconfig   print a kubeconfig for it
-  kubectl      call kubectl for it
-  explain      show why each node does or does not meet a pod's latency wish
+  kubectl      run kubectl for it
+  explain      show why each node does or does not meet a pod's latency request
   agent        measure a node; the DaemonSet of cluster/deploy runs it
   ports        give a node's ports to pods by claims; cluster/deploy/ports runs it
   devices      give a node's ports to the kubelet; cluster/deploy/devices runs it

@@ -21,12 +21,12 @@ func newDoctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find what prevents low latency on this machine, and how to fix it",
-		Long: `Report what stands in the way of low latency on this machine. Each finding says what was
-seen and where, how it delays packets, what it may cost at the tail, where that figure
+		Long: `Report what prevents low latency on this machine. Each finding says what was seen and
+where, how it delays packets, what it may cost at the tail, where that figure
 comes from, and which commands help. The worst finding comes first. doctor changes
 nothing and needs no privileges; as root it sees a little more.
 
-Without --for, doctor judges the machine for the CPUs that were set apart at boot, or
+Without --for, doctor judges the machine for the CPUs that were isolated at boot, or
 for all but the first core. With --for FILE it judges one experiment: the worst case
 over all its runs, for the CPUs and network cards they get and for what they require
 (programs, hugepages, virtual functions, …). Problems that the file's own tuning and

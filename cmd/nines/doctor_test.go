@@ -25,7 +25,7 @@ func TestDoctor(t *testing.T) {
 		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "nodes.dut.cpsu=1"}, exit.Wrong, "cpus"},
 		{[]string{"--set", "repeat=1"}, exit.Wrong, "--for FILE"},
 		{[]string{"--host", quickstartFile}, exit.Wrong, "--host"},
-		{[]string{"--format", "xml"}, exit.Wrong, "table or json"},
+		{[]string{"--format", "xml"}, exit.Wrong, "table, json"},
 		{[]string{"lab.yaml"}, exit.Wrong, "takes no argument"},
 	} {
 		code, stdout, stderr := call(append([]string{"doctor"}, test.args...)...)

@@ -99,12 +99,12 @@ func (e *exportCall) run(dir string) error {
 
 func (e *exportCall) check() error {
 	if !slices.Contains(exportFormats, e.format) {
-		return exit.Wrongf("--format %q: allowed are %s", e.format, strings.Join(exportFormats, ", "))
+		return exit.Wrongf("unknown --format %q; allowed: %s", e.format, strings.Join(exportFormats, ", "))
 	}
 	series := []string{result.TagLatency, result.TagFromTx, result.TagSendLag}
 	for _, s := range e.series {
 		if !slices.Contains(series, s) {
-			return exit.Wrongf("--series %q: allowed are %s", s, strings.Join(series, ", "))
+			return exit.Wrongf("unknown --series %q; allowed: %s", s, strings.Join(series, ", "))
 		}
 	}
 	if e.format != "hlog" && (e.merge || len(e.series) > 0) {

@@ -132,13 +132,13 @@ func (call *figureCall) options() (figure.Options, figure.Size, error) {
 		return figure.Options{}, figure.Size{}, exit.Wrongf(format, args...)
 	}
 	if !slices.Contains(figure.Kinds(), o.Kind) {
-		return wrong("--kind %q: there are %s", call.kind, kindNames())
+		return wrong("unknown --kind %q; allowed: %s", call.kind, kindNames())
 	}
 	if !slices.Contains([]figure.Repeats{figure.RepeatsAuto, figure.RepeatsBand, figure.RepeatsLines, figure.RepeatsNone, figure.RepeatsEach}, o.Repeats) {
-		return wrong("--repeats %q: it is auto, band, lines, none or each", call.repeats)
+		return wrong("unknown --repeats %q; allowed: auto, band, lines, none, each", call.repeats)
 	}
 	if o.MaxLatencyNs < 0 {
-		return wrong("--max-latency %s: it is above 0", call.maxLatency)
+		return wrong("--max-latency %s: it must be above 0", call.maxLatency)
 	}
 	if call.format == "" {
 		call.format = strings.TrimPrefix(filepath.Ext(call.out), ".")
@@ -147,7 +147,7 @@ func (call *figureCall) options() (figure.Options, figure.Size, error) {
 		}
 	}
 	if !slices.Contains(figure.Formats(), call.format) {
-		return wrong("no figure is written as %q; there are %s: name one with --format, or by the ending of --out", call.format, strings.Join(figure.Formats(), ", "))
+		return wrong("unknown figure format %q; allowed: %s; name one with --format, or by the ending of --out", call.format, strings.Join(figure.Formats(), ", "))
 	}
 	if call.out == "" {
 		call.out = call.kind + "." + call.format

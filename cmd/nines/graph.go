@@ -36,7 +36,7 @@ the measured traffic is highlighted.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			draw := graphFormats[format]
 			if draw == nil {
-				return exit.Wrongf("--format %q is not known: svg, mermaid or dot", format)
+				return exit.Wrongf("unknown --format %q; allowed: svg, mermaid, dot", format)
 			}
 			p, err := file.planOf(strings.Join(args, ""))
 			if err != nil {

@@ -20,8 +20,8 @@ run containers of images. An experiment file can describe images (images:); nine
 them when a node first needs them.
 
 nines keeps images in /var/cache/nines/images (NINES_CACHE_DIR changes /var/cache/nines),
-by their digest and by names. It downloads nothing from registries; the drivers podman,
-docker and containerd of oci nodes do, and keep what they fetch themselves.`,
+by their digest and by names. It downloads nothing from registries; the drivers podman, docker and containerd of oci
+nodes do, and keep their images themselves.`,
 		Example: `  nines image build lab.yaml                            # build what the file's images: describe
   nines image import docker-archive:/srv/frr.tar frr   # written by docker save
   nines image ls

@@ -21,13 +21,12 @@ func newImageBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "build FILE [IMAGE...]",
 		Short: "Build the images of an experiment file",
-		Long: `Build the images that an experiment file describes under images:, or those of them that are
-named, each after the image that it begins with. An image is not built again while its
+		Long: `Build the images that an experiment file describes under images:, or only the named ones, each after its base image. An image is not built again while its
 recipe, its script and its files stay the same; --again builds it with the packages that
 Debian has now. The same packages, script and files give the same image.
 
-It needs root, mmdebstrap and a mirror of Debian: that of the host's apt, or the one that
-NINES_DEBIAN_MIRROR names. The script of a recipe runs as root, on this host's kernel and
+It needs root, mmdebstrap and a Debian mirror: the one in NINES_DEBIAN_MIRROR, or the one
+of the host's apt. The script of a recipe runs as root, on this host's kernel and
 network: build only what you trust.`,
 		Example: `  nines image build lab.yaml
   nines image build lab.yaml frr --again`,
@@ -80,7 +79,7 @@ func recipesOf(path string, names []string) ([]plan.NamedRecipe, error) {
 	}
 	for _, name := range names {
 		if exp.Images[name] == nil {
-			return nil, exit.Wrongf("%s has no image %q; it has %s", path, name, strings.Join(known, ", "))
+			return nil, exit.Wrongf("%s has no image %q; its images: %s", path, name, strings.Join(known, ", "))
 		}
 	}
 	if len(names) == 0 {

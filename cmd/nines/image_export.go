@@ -20,10 +20,10 @@ func newImageExportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "export IMAGE FORMAT PATH",
 		Short: "Write an image for another program",
-		Long: `Write an image to a path where nothing is yet, in one of these formats:
+		Long: `Write an image to a new path, in one of these formats:
 
 ` + forms.String() + `
-The same image gives the same files; the disk only has the same content.`,
+The same image gives the same files, except for disk, where only the content is the same.`,
 		Example: `  nines image export frr lxc ./frr
   lxc-create -n web -t local -- --metadata ./frr/meta.tar.xz --fstree ./frr/rootfs.tar.xz
   nines image export frr oci ./layout && skopeo inspect oci:./layout`,

@@ -16,8 +16,8 @@ func newImageImportCommand() *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
 		Use:   "import SOURCE NAME",
-		Short: "Take an image from a folder or a file",
-		Long: `Take an image from a folder or a file, and give it a name. SOURCE is one of
+		Short: "Import an image from a folder or a file",
+		Long: `Import an image from a folder or a file, and give it a name. SOURCE is one of
 
   oci:FOLDER[:NAME]              a folder in the OCI's image layout; NAME chooses one of several
   docker-archive:FILE[:NAME:TAG] written by docker save or podman save

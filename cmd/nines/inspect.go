@@ -24,13 +24,13 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect [NAME|FILE]",
 		Short: "Show the current state of a lab",
 		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
-which of them are dead, stopped, healthy, or were started again; links with their
+which of them are dead, stopped, healthy, or were restarted; links with their
 counters and programs; the engines; nodes' images; how the lab's CPUs are isolated; and device settings
 that affect the measurement.
 
-With a management network, --format ssh prints an ssh_config for all nodes that people can
-log in to, ansible an inventory for Ansible, and hosts lines for this host's /etc/hosts;
-they know a node as NODE.LAB.`,
+With a management network, --format ssh prints an ssh_config for all nodes with an SSH
+server, ansible an inventory for Ansible, and hosts lines for this host's /etc/hosts. They
+name a node NODE.LAB.`,
 		Example: `  nines inspect
   nines inspect quickstart
   nines inspect --format json | jq '.node_list[] | {name, pid}'
@@ -56,7 +56,7 @@ they know a node as NODE.LAB.`,
 	c.Flags().StringVar(&format, "format", "table", "table, json, ssh, ansible or hosts")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if format != "table" && format != "json" && reachFormats[format] == nil {
-			return exit.Wrongf("--format %q is not known: table, json, ssh, ansible or hosts", format)
+			return exit.Wrongf("unknown --format %q; allowed: table, json, ssh, ansible, hosts", format)
 		}
 		return nil
 	}

@@ -142,7 +142,7 @@ back to the kernel's softirqs first. If the module is not loaded, nothing happen
 				return err
 			}
 			if len(threads) > 0 && !force {
-				return fmt.Errorf("%d threads poll by the module: end them first (nines kbp stop, nines down), or take them along with --force", len(threads))
+				return fmt.Errorf("%d threads poll through the module: end them first (nines kbp stop, nines down), or use --force", len(threads))
 			}
 			progress := newProgressLine(c.ErrOrStderr())
 			defer progress.clear()

@@ -125,7 +125,7 @@ func (k *kbpStartCall) target(ctx context.Context) (target, name, path string, e
 	case given != 1:
 		return "", "", "", exit.Wrongf("name the container by one of --container, --pid and --netns")
 	case k.pid < 0:
-		return "", "", "", exit.Wrongf("--pid %d is not a process", k.pid)
+		return "", "", "", exit.Wrongf("--pid %d: not a process id", k.pid)
 	case k.pid != 0:
 		return fmt.Sprintf("process %d", k.pid), fmt.Sprintf("pid-%d", k.pid), busypoll.PathOfPID(k.pid), nil
 	case k.netns != "":
@@ -150,25 +150,25 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 	ways := []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveAwake, spec.ReceiveSuspend}
 	if r.Receive = spec.Receive(k.rx); !slices.Contains(ways, r.Receive) {
-		return r, exit.Wrongf("--rx %q is not known: busy_poll, threaded, awake or suspend", k.rx)
+		return r, exit.Wrongf("unknown --rx %q; allowed: busy_poll, threaded, awake, suspend", k.rx)
 	}
 	mechanisms := []spec.PollMechanism{spec.PollAuto, spec.PollNetlink, spec.PollLivepatch, spec.PollIOUring, spec.PollEpoll}
 	if r.Mechanism = spec.PollMechanism(k.mechanism); !slices.Contains(mechanisms, r.Mechanism) {
-		return r, exit.Wrongf("--mechanism %q is not known: auto, netlink, livepatch, io_uring or epoll", k.mechanism)
+		return r, exit.Wrongf("unknown --mechanism %q; allowed: auto, netlink, livepatch, io_uring, epoll", k.mechanism)
 	}
 	for _, option := range kbpOptions {
 		if k.given(option.name) && !slices.Contains(option.ways, k.rx) {
-			return r, exit.Wrongf("--%s does nothing with --rx %s: leave it out; it is for --rx %s", option.name, k.rx, strings.Join(option.ways, ", "))
+			return r, exit.Wrongf("--%s does nothing with --rx %s: remove it; it requires --rx %s", option.name, k.rx, strings.Join(option.ways, ", "))
 		}
 	}
 	if k.longest < leastLongest || k.longest > mostLongest {
 		return r, exit.Wrongf("--longest %v: write a time from 1us to 10ms, such as 50us; a thread that sleeps longer is no longer polling", k.longest)
 	}
 	if k.given("longest") && !k.adaptive {
-		return r, exit.Wrongf("--longest does nothing without --adaptive: add that, or leave it out")
+		return r, exit.Wrongf("--longest requires --adaptive: add --adaptive, or remove --longest")
 	}
 	if k.adaptive && r.Mechanism == spec.PollNetlink {
-		return r, exit.Wrongf("--adaptive does nothing with --mechanism netlink, whose threads are the kernel's and never sleep: leave one of them out")
+		return r, exit.Wrongf("--adaptive does nothing with --mechanism netlink, whose threads are the kernel's and never sleep: remove one of the two")
 	}
 	if r.Scheduling, err = parsePolicy(k.policy); err != nil {
 		return r, exit.Wrongf("--policy: %w", err)
@@ -177,7 +177,7 @@ func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 		return r, exit.Wrongf("--policy %s: nothing could stop threads of that priority; write %s:%d or less", k.policy, s.Policy, highestPolling)
 	}
 	if r.Receive == spec.ReceiveAwake && r.Scheduling != nil && r.Scheduling.Policy != spec.SchedulingIdle {
-		return r, exit.Wrongf("--policy: what keeps CPUs awake is idle, so that all else comes first")
+		return r, exit.Wrongf("--policy: threads that keep CPUs awake use the policy idle, so that all other work runs first")
 	}
 	r.Interfaces, r.Adaptive, r.Longest = k.interfaces, k.adaptive, k.longest
 	return r, nil
@@ -229,7 +229,7 @@ func (k *kbpStartCall) chooseCPUs(receive spec.Receive) ([]int, error) {
 			}
 		}
 	}
-	return nil, exit.Wrongf("--cpu is missing: on which CPU to poll, one that has little else to do; with --rx awake the application's")
+	return nil, exit.Wrongf("--cpu is missing: name the CPU to poll on, one with little other work; with --rx awake the application's CPU")
 }
 
 func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
@@ -320,7 +320,7 @@ func writeKbpStarted(out io.Writer, r *busypoll.Record) error {
 	for _, note := range kbpNotes(run) {
 		fmt.Fprintln(&b, note)
 	}
-	fmt.Fprintf(&b, "nines kbp status shows it; nines kbp stop %s puts everything back.\n", r.Name)
+	fmt.Fprintf(&b, "nines kbp status shows it; nines kbp stop %s restores everything.\n", r.Name)
 	_, err := io.WriteString(out, b.String())
 	return err
 }

@@ -117,7 +117,7 @@ func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
 
 func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "no container is received in another way than by interrupts; nines kbp start changes that")
+		_, err := fmt.Fprintln(out, "all containers receive by interrupts; nines kbp start changes that")
 		return err
 	}
 	t := &terminal.Table{}
@@ -156,20 +156,20 @@ func writeKbpRemarks(out io.Writer, s *busypoll.Status) error {
 	var lines []string
 	switch s.State {
 	case busypoll.StateDead:
-		lines = append(lines, "what polled it has died, so that packets wait for a timer: nines kbp stop "+s.Name+" puts it back to interrupts")
+		lines = append(lines, "its poller has died, so packets wait for a timer: nines kbp stop "+s.Name+" restores interrupts")
 	case busypoll.StateGone:
-		lines = append(lines, "its network namespace is gone: nines kbp stop "+s.Name+" removes what is left")
+		lines = append(lines, "its network namespace is gone: nines kbp stop "+s.Name+" removes the rest")
 	case busypoll.StateInterrupted:
-		lines = append(lines, "its start was cut off: nines kbp stop "+s.Name+" undoes what there is of it")
+		lines = append(lines, "its start was interrupted: nines kbp stop "+s.Name+" undoes it")
 	case busypoll.StateStale:
 		lines = append(lines, s.Stale+": nines kbp stop "+s.Name+", then start it again")
 	case busypoll.StateRebooted:
-		lines = append(lines, "the host has rebooted since: nines kbp stop "+s.Name+" removes what is left")
+		lines = append(lines, "the host has rebooted since: nines kbp stop "+s.Name+" removes the rest")
 	case busypoll.StateRunning:
 	}
 	for _, thread := range s.Threads {
 		if thread.HeldUp() {
-			lines = append(lines, fmt.Sprintf("thread %d, of a real-time policy, was kept from its CPU for %.1f %% of %v, by others of a higher priority or by real-time throttling (sysctl kernel.sched_rt_runtime_us): --policy idle or other, on a CPU of its own, loses nothing",
+			lines = append(lines, fmt.Sprintf("thread %d, with a real-time policy, did not get its CPU for %.1f %% of %v, because of threads of higher priority or real-time throttling (sysctl kernel.sched_rt_runtime_us): --policy idle or other, on its own CPU, avoids this",
 				thread.TID, 100*thread.WaitedShare, s.Over.Round(time.Millisecond)))
 		}
 	}

@@ -17,8 +17,7 @@ func newKbpStopCommand() *cobra.Command {
 		Use:   "stop [NAME]...",
 		Short: "Restore what 'nines kbp start' changed",
 		Long: `Restore everything that nines kbp start changed, and end the polling. This also works
-after a crash of nines or of the poller, and if the container is gone. Settings that
-somebody else has changed since stay as they are, and nines reports them.`,
+after a crash of nines or of the poller, and if the container is gone. Settings that another program has changed since stay unchanged, and nines reports them.`,
 		Example: `  nines kbp stop web
   nines kbp stop --all`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -78,7 +78,7 @@ func atMostOneLab(_ *cobra.Command, args []string) error {
 		return exit.Wrongf("name one lab, or its file; got %d", len(args))
 	}
 	if len(args) == 1 && args[0] == "" {
-		return exit.Wrongf("the name of the lab is empty; name a lab, or leave the name out if only one is up")
+		return exit.Wrongf("the lab's name is empty; name a lab, or omit the name if only one is up")
 	}
 	return nil
 }
@@ -109,13 +109,13 @@ func labName(said string) (string, error) {
 // severalLabsError means that the call does not say which of several labs to use.
 type severalLabsError struct{ names string }
 
-func (e *severalLabsError) Error() string { return "several labs are up, so name one: " + e.names }
+func (e *severalLabsError) Error() string { return "several labs are up; name one: " + e.names }
 
 // labByFlag is openLab for verbs with the flag --lab.
 func labByFlag(said string) (*lab.Lab, error) {
 	running, err := openLab(said)
 	if several := new(severalLabsError); errors.As(err, &several) {
-		err = exit.Wrongf("several labs are up, so say which: --lab NAME, of %s", several.names)
+		err = exit.Wrongf("several labs are up: choose one with --lab NAME: %s", several.names)
 	}
 	return running, err
 }

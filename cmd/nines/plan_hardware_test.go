@@ -13,7 +13,7 @@ import (
 func TestPlanHardware(t *testing.T) {
 	const file = "../../examples/sriov.yaml"
 	for run, want := range map[string][]string{
-		"1": {"VF 0 of eth0 (0000:41:10.0), VLAN", "1: dut:out", "taken for the ends of one cable"},
+		"1": {"VF 0 of eth0 (0000:41:10.0), VLAN", "1: dut:out", "assumed to be the ends of one cable"},
 		"3": {"driver vfio-pci", "VF 1 of eth1 (0000:42:10.2)", "hugepages"},
 	} {
 		code, table, stderr := call("plan", file, "--host", hostFile("laboratory"), "--run", run)
@@ -27,7 +27,7 @@ func TestPlanHardware(t *testing.T) {
 		}
 	}
 	code, _, stderr := call("plan", file, "--host", hostFile("microvm"))
-	if code != exit.Lacks || !strings.Contains(stderr, "link in wants virtual functions of a network card") || !strings.Contains(stderr, "nines vlab run") {
+	if code != exit.Lacks || !strings.Contains(stderr, "link in needs virtual functions of a network card") || !strings.Contains(stderr, "nines vlab run") {
 		t.Errorf("without a card: exit code %d: %s", code, stderr)
 	}
 	code, text, stderr := call("plan", file, "--host", hostFile("laboratory"), "--format", "json", "--set", "links.in.sriov.ports=[eth1]", "--set", "links.in.sriov.vlan=401")

@@ -39,7 +39,7 @@ func TestPlanEveryExample(t *testing.T) {
 func TestPlanShowsPrivilegedNodes(t *testing.T) {
 	arguments := []string{"plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--set", "nodes.dut.privileged=true"}
 	_, table, _ := call(arguments...)
-	if strings.Count(table, "(privileged)") != 1 || !strings.Contains(table, "lxc (privileged)") || !strings.Contains(table, "what root on the host may") {
+	if strings.Count(table, "(privileged)") != 1 || !strings.Contains(table, "lxc (privileged)") || !strings.Contains(table, "all rights of the host's root") {
 		t.Errorf("the table does not show it:\n%s", table)
 	}
 	if _, text, _ := call(append(arguments, "--format", "json")...); strings.Count(text, `"privileged": true`) != 1 {
@@ -54,7 +54,7 @@ func TestPlanOutput(t *testing.T) {
 	if code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	for _, want := range []string{"dut", "loadgen:tx > dut:in", "why:", "error: root: ", "error: lxc: node dut wants it"} {
+	for _, want := range []string{"dut", "loadgen:tx > dut:in", "why:", "error: root: ", "error: lxc: node dut needs it"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table has no %q:\n%s", want, table)
 		}
@@ -100,13 +100,13 @@ func TestPlanErrors(t *testing.T) {
 	}{
 		{[]string{"plan"}, exit.Wrong, "name one experiment file"},
 		{[]string{"plan", quickstartFile, "--run", "999"}, exit.Wrong, "--run 999"},
-		{[]string{"plan", quickstartFile, "--format", "xml"}, exit.Wrong, "table or json"},
+		{[]string{"plan", quickstartFile, "--format", "xml"}, exit.Wrong, "table, json"},
 		{[]string{"plan", quickstartFile, "--host", "absent.json"}, exit.Wrong, "absent.json"},
-		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exit.Wrong, "no inventory: invalid character"},
+		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exit.Wrong, "not an inventory: invalid character"},
 		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exit.Wrong, "nines host --format json > FILE writes one"},
 		{[]string{"plan", quickstartFile, "--host", broken}, exit.Wrong, "nines/host/v9"},
 		{[]string{"plan", "absent.yaml"}, exit.Wrong, "absent.yaml"},
-		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exit.Lacks, "node dut wants 4 CPUs; the host has 2"},
+		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exit.Lacks, "node dut requests 4 CPUs; the host has 2"},
 		{[]string{"host", "extra"}, exit.Wrong, "takes no argument"},
 	} {
 		code, stdout, stderr := call(c.args...)
@@ -133,10 +133,10 @@ topology:
 	code, _, stderr := call("plan", file, "--host", hostFile("microvm"))
 	for _, want := range []string{
 		"nines: 4 errors:\n",
-		file + ":6:35: topology.links.0.parent: link link1 wants the parent eth9",
-		file + ":5:35: topology.nodes.b.cpu_list: node b wants CPU 7",
-		file + ":5:17: topology.nodes.b.memory: node b wants 900TiB of memory",
-		file + ":4:15: topology.nodes.a.cpus: node a wants 200 CPUs; the host has 2",
+		file + ":6:35: topology.links.0.parent: link link1 requests the parent eth9",
+		file + ":5:35: topology.nodes.b.cpu_list: node b requests CPU 7",
+		file + ":5:17: topology.nodes.b.memory: node b requests 900TiB of memory",
+		file + ":4:15: topology.nodes.a.cpus: node a requests 200 CPUs; the host has 2",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is not in\n%s", want, stderr)

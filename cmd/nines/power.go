@@ -26,20 +26,20 @@ func newPowerCommand() *cobra.Command {
 	call := powerCall{}
 	c := &cobra.Command{
 		Use:   "power [LAB] NODE... on|off|soft|reset|cycle|diag|status",
-		Short: "Switch nodes on and off, as their power buttons would",
-		Long: `Do to nodes what the management controller of a server does, without the network:
+		Short: "Switch nodes on and off",
+		Long: `Switch nodes as a server's management controller does, without the network:
 
   on      start nodes that are off
-  off     end what runs in them at once, as a power cut would
-  soft    let them shut down, for at most 10 seconds, then as off
-  reset   end them at once and start them again, also those that are off
-  cycle   the same, as nodes have nothing that keeps its power in a reset
-  diag    interrupt the kernel of virtual machines (an NMI); containers are refused
-  status  say which are on; without a node: of all
+  off     kill their processes at once, as a power cut would
+  soft    let them shut down for at most 10 seconds, then as off
+  reset   kill and restart them, also those that are off
+  cycle   the same, as nothing in a node stays powered during a reset
+  diag    send an NMI to the kernel of virtual machines; containers are refused
+  status  show which are on; without a node: all
 
-Interfaces, MAC addresses and links of the nodes stay. While the lab is measured this works
+Interfaces, MAC addresses and links of the nodes stay. While the lab is measured, this works
 only if its file has the section power, and makes the trial invalid, with the reason. That
-section also lets clients of IPMI and Redfish do the same: docs/power.md.`,
+section also lets IPMI and Redfish clients do the same: docs/power.md.`,
 		Example: `  nines power dut reset
   nines power quickstart dut loadgen off
   nines power status --format json | jq -r '.[] | select(.on) | .node'`,
@@ -129,7 +129,7 @@ func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
 		default:
 			named, err := openLab(names[0])
 			if only != nil && errors.As(err, new(*lab.NotFoundError)) {
-				return nil, nil, exit.Wrongf("there is no lab %q, and lab %q has no node %q; it has %s", names[0], only.Name(), names[0], strings.Join(nodeNames(only), ", "))
+				return nil, nil, exit.Wrongf("lab %q does not exist, and lab %q has no node %q; its nodes: %s", names[0], only.Name(), names[0], strings.Join(nodeNames(only), ", "))
 			}
 			if err != nil {
 				return nil, nil, err
@@ -145,7 +145,7 @@ func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(nodeNames(running), name) {
-			return nil, nil, exit.Wrongf("lab %q has no node %q; it has %s", running.Name(), name, strings.Join(nodeNames(running), ", "))
+			return nil, nil, exit.Wrongf("lab %q has no node %q; its nodes: %s", running.Name(), name, strings.Join(nodeNames(running), ", "))
 		}
 	}
 	if len(names) > 0 {

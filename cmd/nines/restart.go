@@ -18,9 +18,9 @@ func newRestartCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restart NODE...",
 		Short: "Restart nodes; their networks stay",
-		Long: `End what runs in nodes and start it again. The network of a node belongs to the lab and
+		Long: `End the processes of nodes and start them again. The network of a node belongs to the lab and
 stays: its interfaces keep their MAC addresses, IP addresses and indexes, the other ends
-keep their carrier, and captures go on. A container keeps its files; the exec list of the
+keep their carrier, and captures continue. A container keeps its files; the exec list of the
 node runs again. A node that is stopped or has died is started.
 The first process of a container with systemd shuts its services down first, for at most
 10 seconds; --kill does not wait for it.`,
@@ -33,7 +33,7 @@ The first process of a container with systemd shuts its services down first, for
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.kill, "kill", false, "end what runs in the nodes at once")
+	c.Flags().BoolVar(&call.kill, "kill", false, "kill the nodes' processes at once")
 	return c
 }
 

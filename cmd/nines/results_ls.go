@@ -44,7 +44,7 @@ a key is enough ("kind" for "links.*.kind").`,
 			switch filter.Verdict = result.Verdict(verdict); filter.Verdict {
 			case "", result.Clean, result.Noisy, result.Invalid:
 			default:
-				return exit.Wrongf("--verdict %q: allowed are clean, noisy, invalid", verdict)
+				return exit.Wrongf("unknown --verdict %q; allowed: clean, noisy, invalid", verdict)
 			}
 			if filter.Limit < 0 {
 				return exit.Wrongf("--limit %d: write how many to list, or 0 for all", filter.Limit)

@@ -92,7 +92,7 @@ var errNothingRemoved = errors.New("nothing was removed")
 func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) error {
 	file, ok := in.(*os.File)
 	if !ok || !isTerminal(file) {
-		return exit.Wrongf("there is no terminal to ask on: use --yes to remove, or --dry-run to see what would be removed")
+		return exit.Wrongf("no terminal to ask for confirmation: use --yes to remove, or --dry-run to see what would be removed")
 	}
 	what := "it"
 	if count > 1 {

@@ -133,12 +133,12 @@ func TestResultsRefuse(t *testing.T) {
 		{[]string{"ls", "--out", root, "--var", "kind=veth", "--var", "kind=xdp"}, exit.Wrong, "both veth and xdp"},
 		{[]string{"ls", "--out", root, "--verdict", "fine"}, exit.Wrong, "clean, noisy, invalid"},
 		{[]string{"ls", "--out", root, "--limit", "-1"}, exit.Wrong, "--limit"},
-		{[]string{"ls", "--out", root, "--name", "["}, exit.Wrong, "broken"},
+		{[]string{"ls", "--out", root, "--name", "["}, exit.Wrong, "is invalid"},
 		{[]string{"ls", "--out", root, "--index", text}, exit.Wrong, "not a SQLite database"},
 		{[]string{"ls", "--out", root, "--index", "mysql://u:hush@h"}, exit.Wrong, "postgres://"},
 		{[]string{"ls", "--out", root, "--index", "postgres://u:hush@127.0.0.1:1/d"}, exit.Failed, "cannot be reached"},
 		{[]string{"show", "--out", root}, exit.Wrong, "one result"},
-		{[]string{"show", "nothing", "--out", root}, exit.Wrong, "'nines results ls' lists them"},
+		{[]string{"show", "nothing", "--out", root}, exit.Wrong, "'nines results ls' lists the results"},
 		{[]string{"query", "--out", root}, exit.Wrong, "one statement"},
 		{[]string{"query", "drop table results", "--out", root}, exit.Wrong, "only reading"},
 		{[]string{"query", "with x as (select 1) delete from results", "--out", root}, exit.Wrong, "can only be read"},
@@ -148,7 +148,7 @@ func TestResultsRefuse(t *testing.T) {
 		{[]string{"rm", "--out", root}, exit.Wrong, "takes results"},
 		{[]string{"rm", "latest", "--out", root}, exit.Wrong, "--yes"},
 		{[]string{"rm", hostile, "--out", root, "--yes"}, exit.Wrong, "not of nines"},
-		{[]string{"rm", "/", "--out", root, "--yes"}, exit.Wrong, "no result"},
+		{[]string{"rm", "/", "--out", root, "--yes"}, exit.Wrong, "does not exist"},
 	} {
 		code, _, stderr := call(append([]string{"results"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "hush") {

@@ -30,11 +30,11 @@ func wantRefusals(t *testing.T, verb string, calls map[string]string) {
 func TestWhatIsNotMeantIsRefused(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	for words, line := range map[string][]string{
-		"the name of the lab is empty":          {"down", ""},
-		`"a/b" cannot be the name of a lab`:     {"down", "a/b"},
-		`".." cannot be the name of a lab`:      {"down", ".."},
-		`unknown command "x"`:                   {"completion", "x"},
-		`there is no lab "tbnothing"; nines ls`: {"down", "tbnothing"},
+		"the lab's name is empty":                  {"down", ""},
+		`"a/b" cannot be the name of a lab`:        {"down", "a/b"},
+		`".." cannot be the name of a lab`:         {"down", ".."},
+		`unknown command "x"`:                      {"completion", "x"},
+		`lab "tbnothing" does not exist; nines ls`: {"down", "tbnothing"},
 	} {
 		code, _, said := call(line...)
 		if code != exit.Wrong || !strings.Contains(said, words) {

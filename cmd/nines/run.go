@@ -253,13 +253,13 @@ func resumable(measured error, writer *result.Writer) error {
 	case hasDied && died.Whole() && died.Alone:
 		return measured
 	case errors.Is(measured, context.Canceled):
-		interrupted := fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' continues it", writer.Dir())
+		interrupted := fmt.Errorf("interrupted; the finished trials are in %s, and 'nines run --resume %[1]s' continues it", writer.Dir())
 		if hasDied {
 			return errors.Join(interrupted, died)
 		}
 		return interrupted
 	}
-	return fmt.Errorf("%w\nwhat was measured is in %s, and 'nines run --resume %[2]s' continues it", measured, writer.Dir())
+	return fmt.Errorf("%w\nthe finished trials are in %s, and 'nines run --resume %[2]s' continues it", measured, writer.Dir())
 }
 
 // finish writes the page and prints the results, also those of a failed run.

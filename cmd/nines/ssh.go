@@ -14,12 +14,12 @@ func newSSHCommand() *cobra.Command {
 		Use:   "ssh NODE [-- COMMAND [ARGUMENT]...]",
 		Short: "Log in to a node by SSH, over the management network",
 		Long: `Log in to a node as root by SSH, over the management network of its lab, or run a command
-there. OpenSSH's client does it, with the lab's own key, and knows the node by the key that
-nines made for it. As always with SSH, a shell in the node reads the command.
+there. nines calls OpenSSH's client with the lab's own key, and checks the node's host key. As
+usual with SSH, a shell in the node parses the command.
 
-A node has a server where it has OpenSSH's and nines is its first process; elsewhere its
-own first process has to start one. A virtual machine has one of nines. nines exec needs
-no server and no network.`,
+A node has a server if OpenSSH's server is installed there and nines-init is its first
+process; otherwise its own first process must start one. A virtual machine has nines' own
+server. nines exec needs no server and no network.`,
 		Example: `  nines ssh dut
   nines ssh dut -- ip addr
   nines ssh --lab quickstart loadgen -- tail -f /var/log/syslog

@@ -11,7 +11,7 @@ func newStopCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop NODE...",
 		Short: "Stop nodes; their networks stay",
-		Long: `End what runs in nodes, until 'nines start'. The network of a node belongs to the lab and
+		Long: `End the processes of nodes, until 'nines start'. The network of a node belongs to the lab and
 stays, with its interfaces, addresses and links; only the links of a virtual machine
 lose their carrier. 'nines ls' and 'nines check' show the node as stopped, not as a fault,
 and restart policies leave it stopped.
@@ -25,6 +25,6 @@ The first process of a container with systemd shuts its services down first, for
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.kill, "kill", false, "end what runs in the nodes at once")
+	c.Flags().BoolVar(&call.kill, "kill", false, "kill the nodes' processes at once")
 	return c
 }

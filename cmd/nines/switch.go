@@ -60,14 +60,14 @@ func (call *switchCall) talk(ctx context.Context, name string, f func(*client.Cl
 	defer cancel()
 	e, err := client.Dial(ctx, socket)
 	if err != nil {
-		return fmt.Errorf("no switch answers; is the lab up (nines inspect)?: %w", err)
+		return fmt.Errorf("no switch answers; check that the lab is up (nines inspect): %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = e.Close() })
 	defer stop()
 	err = f(e)
 	_ = e.Close()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("the switch at %s did not answer for %s: it talks to one client at a time, perhaps to another", socket, switchPatience)
+		return fmt.Errorf("the switch at %s did not answer for %s: it serves one client at a time, and another may be connected", socket, switchPatience)
 	}
 	return err
 }

@@ -111,7 +111,7 @@ func (m *mirrorCall) check() error {
 	case m.off == (m.mirror.File != ""):
 		return errors.New("say where to write with -w FILE, or --off to end a mirror")
 	case !slices.Contains(mirrorDirections, m.mirror.Direction):
-		return fmt.Errorf("--direction %q is not known: %s", m.mirror.Direction, strings.Join(mirrorDirections, ", "))
+		return fmt.Errorf("unknown --direction %q; allowed: %s", m.mirror.Direction, strings.Join(mirrorDirections, ", "))
 	case m.mirror.Bytes < 0 || m.mirror.Bytes > mirrorSnapMax:
 		return fmt.Errorf("--snap %d: write how many bytes of a packet to keep, up to %d, or 0 for all", m.mirror.Bytes, mirrorSnapMax)
 	case m.duration < 0 || m.wait < 0:
@@ -217,10 +217,10 @@ func checkCaptureFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return exit.Wrongf("%s is not an ordinary file; name one, or one that is not there yet", file)
+		return exit.Wrongf("%s is not a regular file; name a regular file or a new one", file)
 	case errors.Is(err, fs.ErrNotExist):
 		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-			return exit.Wrongf("there is no folder %s to write to; make it, or name a file elsewhere", filepath.Dir(file))
+			return exit.Wrongf("the folder %s does not exist; make it, or name another file", filepath.Dir(file))
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@ func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--snap=65536":         "--snap 65536: write how many bytes of a packet to keep",
 		"--snap=-3":            "--snap -3: write how many bytes",
-		"--direction=sideways": `--direction "sideways" is not known: rx, tx, both`,
-		"--direction=":         `--direction "" is not known`,
+		"--direction=sideways": `unknown --direction "sideways"; allowed: rx, tx, both`,
+		"--direction=":         `unknown --direction ""`,
 		"--duration=-1s":       "--duration and --wait cannot be negative",
 		"--wait=-1s":           "--duration and --wait cannot be negative",
 	} {

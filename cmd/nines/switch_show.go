@@ -16,8 +16,8 @@ import (
 
 func newSwitchShowCommand(call *switchCall) *cobra.Command {
 	c := call.reader("show", "Show ports, drops by reason, and polling threads", writeSwitch)
-	c.Long = `Show a switch: its ports with what they received and sent, why packets went nowhere,
-and its polling threads. For every port that is not impaired, received = forwarded +
+	c.Long = `Show a switch: its ports with what they received and sent, drops by reason, and its
+polling threads. For every port that is not impaired, received = forwarded +
 flooded + dropped.`
 	return c
 }

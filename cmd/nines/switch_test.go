@@ -13,9 +13,9 @@ import (
 func TestAMirrorWritesToOrdinaryFilesOnly(t *testing.T) {
 	dir := t.TempDir()
 	for file, want := range map[string]string{
-		"/dev/null":                          "/dev/null is not an ordinary file",
-		dir:                                  dir + " is not an ordinary file",
-		filepath.Join(dir, "none", "a.pcap"): "there is no folder " + filepath.Join(dir, "none"),
+		"/dev/null":                          "/dev/null is not a regular file",
+		dir:                                  dir + " is not a regular file",
+		filepath.Join(dir, "none", "a.pcap"): "the folder " + filepath.Join(dir, "none") + " does not exist",
 	} {
 		// The file is checked first: the switch does not exist.
 		code, _, stderr := call("switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", file)

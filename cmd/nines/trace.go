@@ -65,7 +65,7 @@ func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, er
 	case t.worst < 1 || t.worst > 10_000:
 		return nil, nil, 0, exit.Wrongf("--worst %d: from 1 to 10000", t.worst)
 	case t.threshold < time.Microsecond:
-		return nil, nil, 0, exit.Wrongf("--threshold %v: 1us at least", t.threshold)
+		return nil, nil, 0, exit.Wrongf("--threshold %v: at least 1us", t.threshold)
 	case t.duration < 0:
 		return nil, nil, 0, exit.Wrongf("--duration %v: a time that has passed", t.duration)
 	}

@@ -65,7 +65,7 @@ func (t *traceJitterCall) run(ctx context.Context, out, errOut io.Writer) error 
 	case len(cpus) == 0:
 		return exit.Wrongf("name the CPUs to watch, such as --cpus 2-3")
 	case t.duration < time.Second:
-		return exit.Wrongf("--duration %v is too short: 1s at least", t.duration)
+		return exit.Wrongf("--duration %v is too short: at least 1s", t.duration)
 	case t.fifo < 0 || t.fifo > 99:
 		return exit.Wrongf("--fifo %d: from 1 to 99, or 0 for ordinary threads", t.fifo)
 	}

@@ -39,8 +39,8 @@ nines counts all of these stretches. For the longest, the recorder reports what 
 the CPU meanwhile. It may miss threads that live less than about 50 ms.
 
 The result folder has one trial for each of the threads that lost most time; its packets
-are the stretches. The command's output goes where it goes without nines; with
---format json it goes to standard error. Ctrl-C ends the recording and the command; a
+are the stretches. The command's output is not redirected, except that
+with --format json it goes to standard error. Ctrl-C ends the recording and the command; a
 process given by --pid continues.`,
 		Example: `  nines trace record -- redis-benchmark -t get -n 100000
   nines trace record --threshold 20us -- ./server --port 9000
@@ -91,7 +91,7 @@ func (t *traceRecordCall) run(ctx context.Context, argv []string, in io.Reader, 
 		name = filepath.Base(argv[0])
 		o.Start, o.Over = program.start, program.over
 	} else if err := unix.Kill(t.pid, 0); errors.Is(err, unix.ESRCH) {
-		return exit.Wrongf("--pid %d: there is no such process", t.pid)
+		return exit.Wrongf("--pid %d: the process does not exist", t.pid)
 	} else {
 		// A command shows by its own output that it is at work.
 		o.Progress = func(elapsed time.Duration, threads int) {

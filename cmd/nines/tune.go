@@ -62,7 +62,7 @@ type tuneCall struct {
 
 func (t *tuneCall) flags(c *cobra.Command) {
 	c.Flags().StringVar(&t.cpus, "cpus", "", "the CPUs to keep free of noise, such as 2-3,8")
-	c.Flags().StringVar(&t.forFile, "for", "", "take the CPUs and their use from this experiment")
+	c.Flags().StringVar(&t.forFile, "for", "", "take the CPUs and their roles from this experiment")
 	c.Flags().StringArrayVar(&t.sets, "set", nil, "override a key of the experiment: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&t.profile, "profile", "", "latency, realtime or throughput (default: the experiment's tuning, or latency)")
 	c.Flags().StringVar(&t.file, "file", "", "a profile of your own, YAML (docs/tuning.md)")
@@ -77,13 +77,13 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 		return nil, r, exit.Wrongf("--cpus and --for both choose CPUs: give one of them")
 	}
 	if t.profile != "" && t.file != "" {
-		return nil, r, exit.Wrongf("--profile and --file both give a profile: give one of them; a file's base: names the one it begins with")
+		return nil, r, exit.Wrongf("--profile and --file both give a profile: give one of them; base: in the file names the profile that it extends")
 	}
 	if len(t.sets) > 0 && t.forFile == "" {
 		return nil, r, exit.Wrongf("--set changes a key of an experiment file: name one with --for FILE")
 	}
 	if t.cgroup != "" && t.cgroup != "v1" && t.cgroup != "v2" {
-		return nil, r, exit.Wrongf("--cgroup %q is not known: v1 or v2", t.cgroup)
+		return nil, r, exit.Wrongf("unknown --cgroup %q; allowed: v1, v2", t.cgroup)
 	}
 	inv, err := planCall{host: t.host}.inventory()
 	if err != nil {
@@ -165,7 +165,7 @@ func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
 	}
 	slices.Sort(cpus)
 	if cpus = slices.Compact(cpus); len(cpus) == 0 {
-		return nil, exit.Wrongf("%s gives no node a CPU of its own (isolation: none pins nothing); choose CPUs with --cpus", t.forFile)
+		return nil, exit.Wrongf("%s gives no node its own CPU (isolation: none pins nothing); choose CPUs with --cpus", t.forFile)
 	}
 	return cpus, nil
 }
@@ -201,7 +201,7 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 		}
 		var known bool
 		if p, known = tune.BuiltIn(name); !known {
-			return p, exit.Wrongf("--profile %q is not known: %s; --file takes one of your own", name, strings.Join(tune.ProfileNames(), ", "))
+			return p, exit.Wrongf("unknown --profile %q; allowed: %s; --file takes your own", name, strings.Join(tune.ProfileNames(), ", "))
 		}
 	}
 	for _, text := range t.boot {
@@ -226,7 +226,7 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 	}
 	for _, cpu := range cpus {
 		if !slices.Contains(online, cpu) {
-			return nil, exit.Wrongf("%s %s: CPU %d is not online; those that are: %s", flag, text, cpu, cpulist.Format(online))
+			return nil, exit.Wrongf("%s %s: CPU %d is not online; the online CPUs are %s", flag, text, cpu, cpulist.Format(online))
 		}
 	}
 	return cpus, nil

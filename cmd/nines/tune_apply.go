@@ -100,7 +100,7 @@ func (t *tuneApplyCall) apply(ctx context.Context, out, progress io.Writer) erro
 		fmt.Fprintln(progress, "writing boot parameters …")
 		if done.Boot, err = tree.Write(ctx, p.Boot, whoAmI()); err != nil {
 			if done.Applied != nil {
-				err = fmt.Errorf("%w; the settings are in force, nines tune revert puts them back", err)
+				err = fmt.Errorf("%w; the settings are in force, nines tune revert restores them", err)
 			}
 			return err
 		}
@@ -142,7 +142,7 @@ func writeApplied(out io.Writer, done applied, root string) error {
 				fmt.Fprintf(&b, "  %s: the kernel refuses %s: %s\n", r.Path, r.Value, r.Reason)
 			}
 		}
-		fmt.Fprintf(&b, "Profile %s: %d settings changed, %d in force before, %d refused, %d not on this host. nines tune revert puts them back.\n",
+		fmt.Fprintf(&b, "Profile %s: %d settings changed, %d in force before, %d refused, %d not on this host. nines tune revert restores them.\n",
 			a.Profile, count[tune.Changed], count[tune.Already], count[tune.Refused], count[tune.Absent])
 	}
 	if r := done.Boot; r != nil {
@@ -152,9 +152,9 @@ func writeApplied(out io.Writer, done applied, root string) error {
 		fmt.Fprintf(&b, "Boot parameters written for %s: %s\n", r.Loader, r.Line)
 		switch {
 		case root != "" && len(r.Regenerate) > 0:
-			fmt.Fprintf(&b, "%s was not run, for this is a copy.\n", strings.Join(r.Regenerate, " "))
+			fmt.Fprintf(&b, "%s was not run, because this is a copy.\n", strings.Join(r.Regenerate, " "))
 		case root == "":
-			fmt.Fprintf(&b, "They are in force after the next boot. nines tune revert takes them back.\n")
+			fmt.Fprintf(&b, "They take effect at the next boot. nines tune revert removes them.\n")
 		}
 	}
 	_, err := io.WriteString(out, b.String())

@@ -69,7 +69,7 @@ type checked struct {
 
 func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error {
 	if t.duration < time.Second {
-		return exit.Wrongf("--duration %v is too short: 1s at least; minutes tell more", t.duration)
+		return exit.Wrongf("--duration %v is too short: at least 1s; minutes are better", t.duration)
 	}
 	status, err := readTuneStatus()
 	if err != nil {
@@ -145,9 +145,9 @@ func (t *tuneCheckCall) report(out io.Writer, check jitter.Check, status tune.St
 	case done.Before != nil:
 		return jitter.WriteComparison(out, *before, check, done.Comparison)
 	case check.Profile != "":
-		_, err = fmt.Fprintln(out, "\nThere is no check from before the host was tuned, so nines cannot tell whether it helped: nines tune revert, check, apply, check.")
+		_, err = fmt.Fprintln(out, "\nThere is no check from before the host was tuned, so nines cannot say whether it helped: nines tune revert, check, apply, check.")
 	default:
-		_, err = fmt.Fprintln(out, "\nRemembered as the host without tuning; a check after nines tune apply is compared with it.")
+		_, err = fmt.Fprintln(out, "\nStored as the state before tuning; a check after nines tune apply is compared with it.")
 	}
 	return err
 }

@@ -18,7 +18,7 @@ func newTuneRevertCommand() *cobra.Command {
 		Use:   "revert",
 		Short: "Restore what 'nines tune apply' changed",
 		Long: `Restore every setting, and the boot loader's files, to what they were before
-'nines tune apply'. Settings that somebody else has changed since stay as they are, and
+'nines tune apply'. Settings that another program has changed since stay unchanged, and
 nines reports them. This also works after an apply that was killed.`,
 		Example: `  nines tune revert
   nines tune revert --root /tmp/copy   # the boot loader's files of a copy`,
@@ -55,7 +55,7 @@ func tuneRevert(ctx context.Context, root string, out io.Writer) error {
 			return err
 		default:
 			nothing = false
-			fmt.Fprintf(out, "%d settings put back.\n", count)
+			fmt.Fprintf(out, "%d settings restored.\n", count)
 		}
 	}
 	written, err := tree.Read()
@@ -67,7 +67,7 @@ func tuneRevert(ctx context.Context, root string, out io.Writer) error {
 	}
 	if written != nil {
 		nothing = false
-		fmt.Fprintf(out, "Boot parameters taken back: %s\n", written.Line)
+		fmt.Fprintf(out, "Boot parameters removed: %s\n", written.Line)
 		if root == "" {
 			fmt.Fprintln(out, "The running kernel keeps them until the next boot.")
 		}

@@ -14,8 +14,8 @@ func newTuneStatusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show which settings are in force and what else changed them",
-		Long: `Show which settings nines tune has changed, their present value, and whether somebody
-else has changed them since; and which written boot parameters the running kernel has
+		Long: `Show which settings nines tune has changed, their present value, and whether another
+program has changed them since; and which written boot parameters the running kernel has
 and which wait for a reboot. The command changes nothing.`,
 		Example: `  nines tune status
   nines tune status --format json | jq '.settings[] | select(.standing != "in force")'`,

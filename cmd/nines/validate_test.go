@@ -28,7 +28,7 @@ func TestValidate(t *testing.T) {
 		{"absent", []string{filepath.Join(folder, "absent.yaml")}, 2, "", "absent.yaml: cannot be read: no such file or directory"},
 		{"folder", []string{folder}, 2, "", "cannot be read: is a directory"},
 		{"no file", nil, 2, "", "name at least one experiment file"},
-		{"format", []string{quickstartFile, "--format", "xml"}, 2, "", `--format "xml" is not known`},
+		{"format", []string{quickstartFile, "--format", "xml"}, 2, "", `unknown --format "xml"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := call(append([]string{"validate"}, c.args...)...)

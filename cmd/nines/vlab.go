@@ -65,7 +65,7 @@ func (f *laboratoryFlags) add(c *cobra.Command) {
 
 func (f *laboratoryFlags) check() error {
 	if f.memoryMiB < vlab.MinMemoryMiB {
-		return exit.Wrongf("--memory %d: Debian and a lab do not fit; give %d MiB at least", f.memoryMiB, vlab.MinMemoryMiB)
+		return exit.Wrongf("--memory %d: too little for Debian and a lab; give at least %d MiB", f.memoryMiB, vlab.MinMemoryMiB)
 	}
 	for _, path := range f.copy {
 		if _, err := os.Stat(path); err != nil {
@@ -78,7 +78,7 @@ func (f *laboratoryFlags) check() error {
 			return err
 		}
 	}
-	return exit.Wrongf("--cgroup %q: there are v2, v1 and hybrid", f.cgroup)
+	return exit.Wrongf("unknown --cgroup %q; allowed: v2, v1, hybrid", f.cgroup)
 }
 
 // laboratoryStore returns the user's image store, which reports its progress.

@@ -18,15 +18,14 @@ func newWatchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch LAB",
 		Short: "Check the health of a lab's nodes and apply their restart policies",
-		Long: `Check the health of a lab's nodes and start them again by their restart policies, until
-the lab goes. nines up starts it where a node has restart or healthcheck, and nines down
-ends it: call it yourself only to look for a fault. Each line that it prints is something
-that it did.`,
+		Long: `Check the health of a lab's nodes and restart them by their restart policies, until the
+lab goes down. nines up starts it if a node has restart or healthcheck, and nines down ends
+it: call it yourself only to debug. It prints one line for each action.`,
 		Example: `  nines watch quickstart`,
 		Hidden:  true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return exit.Wrongf("name one lab; nines up starts this where a node has restart or healthcheck")
+				return exit.Wrongf("name one lab; nines up starts this if a node has restart or healthcheck")
 			}
 			return nil
 		},

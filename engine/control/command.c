@@ -44,12 +44,13 @@ static int check_open(const json_t *object, struct command *c, char *error, size
 	if (err)
 		return err;
 	if (json_object_get(object, "fault") && strcmp(c->backend->name, "fault") != 0) {
-		snprintf(error, size, "\"fault\" goes with \"backend\":\"fault\" only");
+		snprintf(error, size, "\"fault\" is valid only with \"backend\":\"fault\"");
 		return -EINVAL;
 	}
 	const struct port_config *p = &c->config;
 	if (p->io == PORT_XDP_FRAMES && c->backend != &port_xdp) {
-		snprintf(error, size, "\"io\":\"xdp_frames\" goes with \"backend\":\"xdp\" only");
+		snprintf(error, size,
+			 "\"io\":\"xdp_frames\" is valid only with \"backend\":\"xdp\"");
 		return -EINVAL;
 	}
 	if (p->flow_field == PORT_FLOW_SOURCE_PORT && p->udp_port + p->flows > 65536) {
@@ -186,9 +187,9 @@ static int check_impair(const struct impair_config *m, char *error, size_t size)
 		return -EINVAL;
 	}
 	if (m->reorder > 0 && m->delay_ns == 0 && m->rate_bps == 0) {
-		snprintf(error, size,
-			 "\"impair\": \"reorder\" needs \"delay_ns\" or \"rate_bps\": otherwise no "
-			 "packet waits that it overtakes");
+		snprintf(
+			error, size,
+			"\"impair\": \"reorder\" needs \"delay_ns\" or \"rate_bps\": otherwise no packet waits to be overtaken");
 		return -EINVAL;
 	}
 	return 0;
@@ -241,7 +242,7 @@ static int check_mirror(const json_t *object, struct command *c, char *error, si
 	snprintf(error, size, "\"file\" must be an absolute path, or empty to end the mirror");
 	if (c->mirror.file[0] && c->mirror.file[0] != '/')
 		return -EINVAL;
-	snprintf(error, size, "\"id\" is of the mirror to end, so \"file\" must be empty");
+	snprintf(error, size, "\"id\" names the mirror to end, so \"file\" must be empty");
 	return c->mirror.id && c->mirror.file[0] ? -EINVAL : 0;
 }
 
@@ -292,7 +293,7 @@ static int parse_object(const json_t *object, struct command *out, char *error, 
 {
 	const char *name = json_string_value(json_object_get(object, "cmd"));
 	if (!name) {
-		snprintf(error, size, "\"cmd\" is missing or no text");
+		snprintf(error, size, "\"cmd\" is missing or not a string");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {

@@ -194,7 +194,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{ATTACH "\"impair\":{\"delay_ns\":39,\"jitter_ns\":10,"
 			"\"distribution\":\"normal\"}}",
 		 "attach", "4 times"},
-		{ATTACH "\"impair\":{\"reorder\":0.1}}", "attach", "overtakes"},
+		{ATTACH "\"impair\":{\"reorder\":0.1}}", "attach", "overtaken"},
 		{"{\"cmd\":\"cut\",\"port\":\"a\"}", "cut", "\"cut\" is missing"},
 		{"{\"cmd\":\"cut\",\"port\":\"a\",\"cut\":1}", "cut", "true or false"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\"],\"cpu\":-2}", "serve",

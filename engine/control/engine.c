@@ -224,7 +224,7 @@ static json_t *do_trial(struct engine *e, const struct command *c)
 		return no_port("trial", c->rx);
 	if (config.tx && config.tx->ops->needs_peer && !has_peer(config.tx))
 		return reply_refusal("trial", -EDESTADDRREQ,
-				     "the tx port does not know whom to send to; open it with "
+				     "the tx port has no destination; open it with "
 				     "peer_ip (and, but for udp, peer_mac and local_ip)");
 	int err = trial_new(&config, &e->trial, error, sizeof error);
 	if (err)
@@ -281,7 +281,7 @@ json_t *engine_command(struct engine *e, const struct command *c)
 			trial_expect(e->trial, c->tx_packets);
 		return reply_accepted(c->name);
 	}
-	return reply_refusal(c->name, -EINVAL, "this is no command for here");
+	return reply_refusal(c->name, -EINVAL, "this command is not allowed here");
 }
 
 int engine_event_fd(const struct engine *e)

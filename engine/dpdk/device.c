@@ -138,7 +138,7 @@ static int check_af_xdp(const struct device *d, uint32_t frame_bytes, char *erro
 {
 	if (frame_bytes > AF_XDP_FRAME_MAX) {
 		snprintf(error, size,
-			 "%s takes frames of at most %d bytes, and they have %u: use "
+			 "%s supports frames of at most %d bytes, but they have %u: use "
 			 "net_af_packet, or smaller ones",
 			 d->text.name, AF_XDP_FRAME_MAX, frame_bytes);
 		return -EMSGSIZE;

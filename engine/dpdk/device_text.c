@@ -151,14 +151,15 @@ int device_socket_clear(const struct device_text *d, char *error, size_t size)
 		}
 		if (exists && unlink(d->socket) < 0) {
 			int err = -errno;
-			snprintf(error, size, "cannot take the stale socket %s away", d->socket);
+			snprintf(error, size, "cannot remove the stale socket %s", d->socket);
 			return err;
 		}
 		return 0;
 	}
 	if (listening || !d->needs_peer)
 		return 0;
-	snprintf(error, size, "nobody listens on %s: open the other end first, or let %s listen",
-		 d->socket, d->name);
+	snprintf(error, size,
+		 "no program listens on %s: open the other end first, or let %s listen", d->socket,
+		 d->name);
 	return exists ? -ECONNREFUSED : -ENOENT;
 }

@@ -53,7 +53,7 @@ static int check_memory(const struct eal_config *c, char *error, size_t size)
 	if (h.page_bytes == 0) {
 		snprintf(
 			error, size,
-			"no hugepages are to be seen: the kernel has none, or /proc or /sys is not mounted here; "
+			"no hugepages are visible: the kernel has none, or /proc or /sys is not mounted here; "
 			"use \"huge\":false");
 		return -ENOMEM;
 	}
@@ -95,7 +95,7 @@ static int resolve_cpu(const struct eal_config *c, const cpu_set_t *allowed, int
 	for (*cpu = 0; *cpu < CPU_SETSIZE; ++*cpu)
 		if (CPU_ISSET(*cpu, allowed) && (c->cpu < 0 || c->cpu == *cpu))
 			return 0;
-	snprintf(error, size, "CPU %d is not one that this process may use", c->cpu);
+	snprintf(error, size, "this process may not use CPU %d", c->cpu);
 	return -EINVAL;
 }
 
@@ -156,7 +156,7 @@ int eal_start(const struct eal_config *config, struct eal_started *started, char
 	if (eal.tried) {
 		snprintf(error, size,
 			 eal.started
-				 ? "DPDK is started already, which a process can do once"
+				 ? "DPDK is already started; a process can start it only once"
 				 : "DPDK did not start, and a process can try only once: start the "
 				   "engine anew");
 		return -EALREADY;

@@ -194,7 +194,7 @@ func TestDPDKSaysWhatIsWrong(t *testing.T) {
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_vhost0,iface=/tmp/"+strings.Repeat("x", 120), 64))
 	refusal(t, "a long path", err, "ENAMETOOLONG", "107")
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_virtio_user0,path="+dir+"/none.sock", 64))
-	refusal(t, "nobody listens", err, "ENOENT", "nobody listens")
+	refusal(t, "nobody listens", err, "ENOENT", "no program listens")
 	if err := os.WriteFile(dir+"/file", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

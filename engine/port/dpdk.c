@@ -159,7 +159,7 @@ static int dpdk_open(const struct port_config *c, struct port **out, char *error
 {
 	struct device_text text;
 	if (c->wait != PORT_SPIN) {
-		snprintf(error, size, "a dpdk port has nothing to sleep on: use \"wait\":\"spin\"");
+		snprintf(error, size, "a dpdk port cannot sleep: use \"wait\":\"spin\"");
 		return -EINVAL;
 	}
 	int err = device_text_parse(c->device, &text, error, size);

@@ -101,8 +101,7 @@ static void memory_close(struct port *port)
 static int memory_open(const struct port_config *c, struct port **out, char *error, size_t size)
 {
 	if (c->wait != PORT_SPIN) {
-		snprintf(error, size,
-			 "a memory port has nothing to sleep on: use \"wait\":\"spin\"");
+		snprintf(error, size, "a memory port cannot sleep: use \"wait\":\"spin\"");
 		return -EINVAL;
 	}
 	bool loop = strncmp(c->interface, "loop", 4) == 0;

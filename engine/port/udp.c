@@ -81,7 +81,7 @@ static int udp_socket(const struct port_config *c, uint32_t flow, int *out, cons
 				goto fail;
 		}
 	}
-	*what = "bind the UDP socket; is its port taken, or its address missing?";
+	*what = "bind the UDP socket; is its port in use, or its address missing?";
 	if (bind(fd, (struct sockaddr *)&local, sizeof local) < 0)
 		goto fail;
 	*out = fd;

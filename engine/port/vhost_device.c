@@ -78,7 +78,7 @@ static int resume_ring(struct vhost_device *d, unsigned index)
 	if (!q->descriptors || !q->available || !q->used)
 		return refuse(d, "a ring is outside of the memory that the guest shares");
 	if ((uintptr_t)q->descriptors % 16 || (uintptr_t)q->available % 2 || (uintptr_t)q->used % 4)
-		return refuse(d, "a ring is not aligned as virtio demands");
+		return refuse(d, "a ring is not aligned as virtio requires");
 	q->size = r->size;
 	q->mergeable = has(d, VIRTIO_NET_F_MRG_RXBUF);
 	q->event_index = has(d, VIRTIO_RING_F_EVENT_IDX);
@@ -123,7 +123,7 @@ static int set_features(struct vhost_device *d, struct vhost_message *m)
 {
 	uint64_t wanted = m->payload.number;
 	if (wanted & ~offered)
-		return refuse(d, "the guest wants features that were not offered");
+		return refuse(d, "the guest requests features that were not offered");
 	pause_all(d);
 	d->features = wanted;
 	/* Without the protocol extensions no message enables a ring. */
@@ -138,7 +138,7 @@ static int set_memory(struct vhost_device *d, struct vhost_message *m)
 	uint32_t count = m->payload.memory.count;
 	const char *why = "";
 	if (count > VHOST_REGIONS_MAX || count != m->fd_count || m->bytes < 8 + 32 * count)
-		return refuse(d, "the memory table has another number of files than of regions");
+		return refuse(d, "the memory table's number of files differs from its regions");
 	pause_all(d);
 	vhost_memory_clear(&d->memory);
 	for (uint32_t i = 0; i < count; i++) {

@@ -45,7 +45,7 @@ int vhost_memory_add(struct vhost_memory *m, int fd, uint64_t offset, uint64_t b
 	       "--single-file-segments";
 	if (m->count == VHOST_REGIONS_MAX)
 		return -E2BIG;
-	*why = "a memory region's file cannot be read, or is no memfd";
+	*why = "a memory region's file cannot be read, or is not a memfd";
 	if (fstat(fd, &file) < 0 || !S_ISREG(file.st_mode) || !is_memory(fd))
 		return -EINVAL;
 	*why = "a memory region is larger than its file";

@@ -32,7 +32,7 @@ void vhost_session_state(struct vhost_session *s, char *text, size_t size)
 	for (int i = 0; i < VHOST_RINGS; i++)
 		broken = broken || atomic_load(&s->device.queues[i].broken);
 	if (s->state == VHOST_UP && broken)
-		snprintf(text, size, "failed: the guest's ring makes no sense (its index jumped)");
+		snprintf(text, size, "failed: the guest's ring is invalid (its index jumped)");
 	else
 		snprintf(text, size, "%s%s%s", names[s->state], s->why[0] ? ": " : "", s->why);
 	pthread_mutex_unlock(&s->lock);
@@ -89,7 +89,7 @@ static void serve(struct vhost_session *s, int fd)
 	}
 	vhost_device_reset(&s->device);
 	if (err == -EFAULT)
-		set_state(s, VHOST_FAILED, "the guest took memory away that it shares");
+		set_state(s, VHOST_FAILED, "the guest removed shared memory");
 	else if (s->device.why[0])
 		set_state(s, VHOST_FAILED, s->device.why);
 	else if (err == -EMSGSIZE || err == -EPROTONOSUPPORT)
@@ -149,7 +149,7 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* The next guest's connection, or -errno: -EAGAIN if there is none yet. */
+/* The next guest's connection, or -errno: -EAGAIN if it does not exist yet. */
 static int next_guest(struct vhost_session *s)
 {
 	if (!s->server)

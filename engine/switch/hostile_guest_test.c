@@ -414,7 +414,7 @@ static void test_memory_taken_away_stops_nobody(void **state)
 		assert_int_equal(ftruncate(g.memfd, round % 3 * 4096), 0);
 		for (int i = 0; i < 200; i++)
 			expect_service(&w, i % 2 ? 1 : 3);
-		for (int turn = 0; turn < 5000 && !strstr(text, "took memory away"); turn++) {
+		for (int turn = 0; turn < 5000 && !strstr(text, "removed shared memory"); turn++) {
 			usleep(1000);
 			expect_service(&w, 1);
 			port_vhost.state(w.vhost, text, sizeof text);
@@ -424,7 +424,7 @@ static void test_memory_taken_away_stops_nobody(void **state)
 				break;
 		}
 		if (round % 3 != 2)
-			assert_non_null(strstr(text, "took memory away"));
+			assert_non_null(strstr(text, "removed shared memory"));
 		disconnect_guest(&g);
 	}
 	expect_good_guest(&w);

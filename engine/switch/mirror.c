@@ -241,7 +241,7 @@ static int open_file(struct mirror *m, char *error, size_t size)
 		.link = PCAP_LINK_ETHERNET,
 	};
 	struct stat kind;
-	snprintf(error, size, "cannot write %.400s: it has to be an ordinary file", m->config.file);
+	snprintf(error, size, "cannot write %.400s: it must be a regular file", m->config.file);
 	/* A FIFO without a reader would block the caller. */
 	m->fd = open(m->config.file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
 	if (m->fd < 0)
@@ -251,7 +251,7 @@ static int open_file(struct mirror *m, char *error, size_t size)
 	/* The lock belongs to the file, not its name, and to each opening, so it keeps out any
 	 * other mirror, of this switch or another. Not all file systems support it. */
 	if (flock(m->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-		snprintf(error, size, "%.400s is written to by another mirror; name another file",
+		snprintf(error, size, "%.400s is used by another mirror; name another file",
 			 m->config.file);
 		return -EBUSY;
 	}

@@ -267,14 +267,14 @@ int switch_attach(struct switch_ *s, struct port *port, const struct switch_port
 {
 	struct switch_view *view = atomic_load(&s->view);
 	unsigned index = 0;
-	snprintf(error, size, "the port is attached already");
+	snprintf(error, size, "the port is already attached");
 	if (switch_find(s, port))
 		return -EEXIST;
 	snprintf(error, size, "a switch has at most %d ports", SWITCH_PORTS_MAX);
 	if (view->count == SWITCH_PORTS_MAX)
 		return -ENOSPC;
 	snprintf(error, size,
-		 "a switch takes frames: this backend gives payloads; open the "
+		 "a switch needs frames, but this backend has payloads; open the "
 		 "interface as raw, ring or xdp");
 	if (port->ops->layer != PORT_FRAME)
 		return -EINVAL;
@@ -342,7 +342,7 @@ int switch_mirror(struct switch_port *p, const struct mirror_config *config, uin
 	const struct mirror *old = atomic_load(&p->mirror);
 	struct mirror *next;
 	if (old) {
-		snprintf(error, size, "%s is mirrored into %.400s already; end that mirror first",
+		snprintf(error, size, "%s is already mirrored into %.400s; end that mirror first",
 			 p->port->config.name, mirror_configured(old)->file);
 		return -EBUSY;
 	}

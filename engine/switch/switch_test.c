@@ -527,7 +527,7 @@ static void test_mirror_refuses_what_is_no_file(void **state)
 	char error[500] = "";
 	(void)state;
 	assert_int_equal(mirror_start(&m, &config, error, sizeof error), -EINVAL);
-	assert_non_null(strstr(error, "ordinary file"));
+	assert_non_null(strstr(error, "regular file"));
 }
 
 static int set_up(void **state)

@@ -19,7 +19,7 @@ func (j *judge) clock() {
 		}
 		j.find(Finding{
 			ID: "tsc", Severity: host.SeverityWarning,
-			Title:    "the CPU does not promise an even TSC (" + lacking + "), so latencies are not to be trusted",
+			Title:    "the CPU does not guarantee a constant TSC (" + lacking + "), so latencies cannot be trusted",
 			Evidence: []Evidence{{"/proc/cpuinfo, flags", lacking + " is absent"}},
 			Why:      "The engine stamps packets with the TSC. One that follows the frequency, or stops in sleep, makes times longer or shorter than they were.",
 			Remedies: []Remedy{{Text: "measure on a CPU with both flags; in a virtual machine ask for the host's CPU with an invariant TSC (QEMU: -cpu host,+invtsc)"}},
@@ -50,7 +50,7 @@ func (j *judge) clock() {
 	if slices.Contains(clock.Available, "tsc") {
 		f.Remedies = []Remedy{{Text: "take the TSC", Commands: []string{"echo tsc > " + clocksourceFile}}, j.boot("take it at boot", "clocksource=tsc", "tsc=reliable")}
 	} else {
-		f.Remedies = []Remedy{{Text: "see why the kernel found the TSC unstable; an update of the firmware often helps", Commands: []string{"dmesg | grep -i -e tsc -e clocksource"}},
+		f.Remedies = []Remedy{{Text: "find out why the kernel considers the TSC unstable; a firmware update often helps", Commands: []string{"dmesg | grep -i -e tsc -e clocksource"}},
 			j.boot("if it is only the kernel's watchdog that is wrong", "tsc=reliable")}
 	}
 	j.find(f)

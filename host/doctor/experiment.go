@@ -226,7 +226,7 @@ func need(lacking host.Finding) Finding {
 		ID: "needs-" + strings.ReplaceAll(lacking.Capability, " ", "-"), Subject: "needs", Severity: lacking.Severity,
 		Title:    lacking.Capability + ": " + lacking.Problem,
 		Evidence: []Evidence{{"nines host", lacking.Problem}},
-		Why:      choose(lacking.Severity == host.SeverityError, "The experiment cannot run as it is written.", "The experiment runs, and the host does it by itself."),
+		Why:      choose(lacking.Severity == host.SeverityError, "The experiment cannot run as it is written.", "The experiment runs, and the host sets this up automatically."),
 		Source:   "docs/planning.md",
 		missing:  lacking.Missing,
 	}

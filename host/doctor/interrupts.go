@@ -64,7 +64,7 @@ func (j *judge) devices() {
 		ID: "interrupts", Severity: host.SeverityNote,
 		Title:    fmt.Sprintf("%s of devices %s to %s", terminal.Count(len(coming), "interrupt"), choose(len(coming) == 1, "comes", "come"), namedCPUs(touched)),
 		Evidence: evidence,
-		Why:      "An interrupt stops the program on its CPU, and its softirq runs before the program goes on.",
+		Why:      "An interrupt stops the program on its CPU, and its softirq runs before the program continues.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: "at each of these interrupts", Basis: BasisPublished, Source: osnoise},
 		CPUs:     touched,
 		Remedies: append(j.isolated("move"), Remedy{Text: "move them to " + namedCPUs(j.scope.Housekeeping) + "; interrupts that the kernel manages (many of NVMe) refuse, and take isolcpus=managed_irq",
@@ -73,7 +73,7 @@ func (j *judge) devices() {
 	}
 	if network != "" {
 		f.Severity = host.SeverityWarning
-		f.Why += " That of a network card (" + network + ") receives whatever came meanwhile, for anybody."
+		f.Why += " That of a network card (" + network + ") receives all packets that arrived meanwhile, for any program."
 		f.Cost.ToUS, f.Cost.Basis, f.Cost.Source = softirqUS, BasisComputed, osnoise+"; "+softirqSource
 	}
 	j.find(f)
@@ -100,7 +100,7 @@ func (j *judge) balancer() {
 		ID: "irqbalance", Severity: host.SeverityWarning, CPUs: open,
 		Title:    "irqbalance moves interrupts to any CPU",
 		Evidence: []Evidence{{"/proc/*/comm", "irqbalance runs"}},
-		Why:      "Every ten seconds it may give a CPU that polls the interrupts of a disk or of a card, and undo what was set by hand.",
+		Why:      "Every ten seconds it may move the interrupts of a disk or a card to a CPU that polls, and undo manual settings.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: softirqUS, When: "for ten seconds or more, whenever it chose such a CPU", Basis: BasisComputed, Source: osnoise + "; " + softirqSource},
 		Remedies: []Remedy{{Text: "end it; interrupts then stay where they are", Commands: []string{"systemctl disable --now irqbalance"}},
 			{Text: "or keep it off these CPUs", Commands: []string{
@@ -121,8 +121,8 @@ func (j *judge) workqueues() {
 		ID: "workqueues", Severity: host.SeverityNote, CPUs: here,
 		Title:    "the kernel's unbound work may run on " + namedCPUs(here),
 		Evidence: []Evidence{{path, mask}},
-		Why:      "Threads of the kernel do what drivers and file systems left for later, on any CPU of this mask, for as long as it takes.",
-		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: "whenever a driver or a file system leaves work; long work takes longer", Basis: BasisPublished, Source: osnoise},
+		Why:      "Kernel threads run deferred work of drivers and file systems, on any CPU of this mask, for as long as it takes.",
+		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: "whenever a driver or a file system defers work; long work takes longer", Basis: BasisPublished, Source: osnoise},
 		Remedies: append(j.isolated("keep"), j.write("run it on "+namedCPUs(j.scope.Housekeeping), path, hexMask(j.scope.Housekeeping))...),
 		Source:   "Documentation/core-api/workqueue.rst; " + tunedPartition,
 	})

@@ -38,14 +38,14 @@ func (j *judge) shared() {
 		evidence = append(evidence, Evidence{"the experiment", "isolation: " + string(j.scope.Isolation)})
 	}
 	if plan.Partitions(j.scope.Isolation) {
-		remedies = []Remedy{{Text: "use a host with more CPUs: what is not the nodes' own is left to the host, too"}}
+		remedies = []Remedy{{Text: "use a host with more CPUs: the CPUs that nodes do not have exclusively also serve the host"}}
 	}
 	j.find(Finding{
 		ID: "not-isolated", Severity: host.SeverityWarning, CPUs: open,
 		Title:    "any process may run on " + namedCPUs(open),
 		Evidence: evidence,
-		Why:      "The scheduler spreads whatever runs over all CPUs, so a program of the host takes the CPU from one that handles packets, for a slice at a time.",
-		Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever more is to run than the other CPUs take", Basis: BasisComputed, Source: sliceSource},
+		Why:      "The scheduler spreads threads over all CPUs, so a host program takes the CPU from a program that handles packets, for a slice at a time.",
+		Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever more threads are runnable than the other CPUs can run", Basis: BasisComputed, Source: sliceSource},
 		Remedies: append(remedies, j.boot("or for good", "isolcpus=managed_irq,domain,"+j.target())),
 		Source:   thesis + ", 6.2.5 and figures 6.7 and 6.8; Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition",
 	})
@@ -60,9 +60,9 @@ func (j *judge) partitions() {
 	case !ok:
 		j.find(Finding{
 			ID: "no-cpuset", Severity: host.SeverityWarning,
-			Title:    "there is no cpuset controller, so CPUs cannot be kept for nodes",
+			Title:    "no cpuset controller is mounted, so CPUs cannot be reserved for nodes",
 			Evidence: []Evidence{{"/proc/mounts", "cgroups: " + j.inv.Cgroup.Mode}},
-			Why:      "A node's processes can be told where to run, but others cannot be told to stay away.",
+			Why:      "A node's processes can be pinned, but other processes cannot be kept away.",
 			Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever something else runs there", Basis: BasisComputed, Source: sliceSource},
 			Remedies: []Remedy{{Text: "mount control groups", Commands: []string{"mount -t cgroup2 cgroup2 /sys/fs/cgroup"}}, modern},
 			Source:   "Documentation/admin-guide/cgroup-v2.rst",
@@ -76,8 +76,8 @@ func (j *judge) partitions() {
 			ID: "cpuset-v1", Severity: host.SeverityNote,
 			Title:    "control groups for CPUs are of version 1, which has no partitions",
 			Evidence: evidence,
-			Why:      "To keep CPUs apart, all processes of the host have to be moved into a group of their own, and load balancing is switched off at the root. Kernel threads that may not move stay.",
-			Remedies: []Remedy{modern, {Text: "or stay with it: isolation: isolated does that where it finds version 1, and puts it back"}},
+			Why:      "To isolate CPUs, all processes of the host must be moved into a separate group, and load balancing is switched off at the root. Kernel threads that cannot move stay.",
+			Remedies: []Remedy{modern, {Text: "or keep it: on version 1, isolation: isolated does this, and restores it afterwards"}},
 			Source:   "Documentation/admin-guide/cgroup-v1/cpusets.rst, 1.4 and 1.7",
 		})
 	case !j.inv.Kernel.AtLeast(6, 1):
@@ -85,7 +85,7 @@ func (j *judge) partitions() {
 			ID: "no-isolated-partitions", Severity: host.SeverityWarning,
 			Title:    "Linux " + j.inv.Kernel.Release + " has no isolated partitions of CPUs, which came with 6.1",
 			Evidence: []Evidence{{"/proc/sys/kernel/osrelease", j.inv.Kernel.Release}, {"/proc/mounts", "cpuset is at " + cpuset.Path + ", version 2"}},
-			Why:      "A partition of type root keeps others' processes out, but the scheduler's load balancing still runs on its CPUs, and kernel threads come with it.",
+			Why:      "A partition of type root keeps others' processes out, but the scheduler's load balancing still runs on its CPUs, and moves kernel threads there.",
 			Cost:     &Cost{FromUS: threadUS, ToUS: 120, When: "at times, when the host runs something", Basis: BasisPublished, Source: thesis + ", 6.2.3 to 6.2.5: spikes in containers that VMs with isolcpus do not have; 100 to 120 µs at worst with a real-time kernel"},
 			Remedies: []Remedy{
 				j.boot("take them out of load balancing at boot; partitions of type root then refuse them from 6.7 on", "isolcpus=managed_irq,domain,"+j.target()),
@@ -95,8 +95,8 @@ func (j *judge) partitions() {
 		}
 		if j.scope.Isolation == spec.IsolationIsolated {
 			f.Severity, f.Cost = host.SeverityError, nil
-			f.Why += " isolation: isolated asks for more, and is refused."
-			f.Remedies = append([]Remedy{{Text: "ask for less: --set isolation=partition"}}, f.Remedies...)
+			f.Why += " isolation: isolated needs more, and is refused."
+			f.Remedies = append([]Remedy{{Text: "use less: --set isolation=partition"}}, f.Remedies...)
 		}
 		j.find(f)
 	}
@@ -151,7 +151,7 @@ func (j *judge) shield() {
 		}
 		j.find(Finding{
 			ID: "cset", Severity: host.SeverityWarning,
-			Title:    "another program keeps CPUs for itself by cpusets (cset shield makes such)",
+			Title:    "another program reserves CPUs by exclusive cpusets (cset shield makes such)",
 			Evidence: []Evidence{{path, "1"}},
 			Why:      "CPUs of an exclusive cpuset cannot be in another one, so nodes of a lab do not get them.",
 			Remedies: []Remedy{{Text: "take the shield down", Commands: []string{"cset shield --reset"}}},

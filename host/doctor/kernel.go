@@ -59,7 +59,7 @@ func (j *judge) watchdogs() {
 		ID: "watchdogs", Severity: host.SeverityNote,
 		Title:    "the kernel's watchdogs interrupt each CPU by " + strings.Join(which, " and by "),
 		Evidence: evidence,
-		Why:      "They look whether the CPU still takes interrupts and switches threads, by doing both.",
+		Why:      "They check whether the CPU still handles interrupts and switches threads, by doing both.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: strings.Join(when, ", "), Basis: BasisPublished, Source: osnoise},
 		Remedies: remedies,
 		Source:   "Documentation/admin-guide/lockup-watchdogs.rst; " + tunedNetwork + "; " + thesis + ", listing 5.13 (nmi_watchdog=0, nosoftlockup)",
@@ -81,7 +81,7 @@ func (j *judge) machineChecks() {
 		Why:      "A timer on each CPU reads the registers of all banks of errors; a corrected error also interrupts.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: seconds(interval) + "; less often where the hardware interrupts by itself", Basis: BasisEstimate, Source: osnoise},
 		Remedies: append(j.tuned(dir+"check_interval", dir+"ignore_ce"),
-			Remedy{Text: "do not look; corrected errors of memory then go unseen, which on a production machine hides a module that fails", Commands: []string{"echo 0 > " + dir + "check_interval"}},
+			Remedy{Text: "stop polling; corrected memory errors then go unnoticed, which on a production machine hides a failing module", Commands: []string{"echo 0 > " + dir + "check_interval"}},
 			j.boot("the same at boot", "mce=ignore_ce")),
 		Source: "Documentation/arch/x86/x86_64/machinecheck.rst; " + thesis + ", listing 5.13 (mce=ignore_ce)",
 	})
@@ -116,7 +116,7 @@ func (j *judge) mitigations() {
 		Evidence: evidence,
 		Why:      "System calls and interrupts switch page tables, or clear the CPU's buffers and predictions.",
 		Cost:     &Cost{FromUS: 0.05, ToUS: 1, When: "at each system call and interrupt, so not to programs that poll a card by DPDK", Basis: BasisEstimate, Source: "some hundred to some thousand cycles"},
-		Remedies: []Remedy{{Text: "leave them on: without, programs can read each other's memory. Take a path past the kernel (memif, switch, sriov with DPDK), or more packets a call (io: batch)"}},
+		Remedies: []Remedy{{Text: "leave them on: without them, programs can read each other's memory. Use kernel bypass (memif, switch, sriov with DPDK), or more packets per call (io: batch)"}},
 		Source:   "Documentation/admin-guide/hw-vuln/index.rst",
 	})
 }
@@ -188,8 +188,8 @@ func (j *judge) withoutEffect() {
 		ID: "parameters-without-effect", Severity: host.SeverityNote,
 		Title:    terminal.Count(len(evidence), "boot parameter") + " " + choose(len(evidence) == 1, "does", "do") + " nothing on this machine",
 		Evidence: evidence,
-		Why:      "They were meant for another CPU or kernel, so what they promise is not in force.",
-		Remedies: []Remedy{{Text: "take them out, and see what this machine takes instead", Commands: []string{j.tunePlan()}, Reboot: true}},
+		Why:      "They are for another CPU or kernel, so they have no effect.",
+		Remedies: []Remedy{{Text: "remove them, and see which parameters this machine supports", Commands: []string{j.tunePlan()}, Reboot: true}},
 		Source:   kernelParameters,
 	})
 }

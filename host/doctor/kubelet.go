@@ -19,9 +19,9 @@ func (j *judge) kubelet() {
 	if !static || slices.ContainsFunc(j.scope.CPUs, func(id int) bool { return !contains(k.ReservedCPUs, id) }) {
 		j.find(Finding{
 			ID: "kubelet", Severity: host.SeverityNote,
-			Title:    "Kubernetes shares out this machine's CPUs, too",
+			Title:    "Kubernetes also assigns this machine's CPUs",
 			Evidence: []Evidence{{"/proc/*/comm", "kubelet runs"}},
-			Why:      "Its pods run on all CPUs that its CPU manager was not told to reserve, and it writes cpusets anew when pods come and go.",
+			Why:      "Its pods run on all CPUs that its CPU manager does not reserve, and it rewrites cpusets when pods start and end.",
 			Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever pods are busy", Basis: BasisComputed, Source: sliceSource},
 			Remedies: []Remedy{{Text: "reserve the CPUs: cpuManagerPolicy: static with reservedSystemCPUs: " + list(j.scope.CPUs) + " in the kubelet's configuration, or drain the machine first", Commands: []string{"kubectl drain $(hostname) --ignore-daemonsets"}}},
 			Source:   manual,
@@ -48,12 +48,12 @@ func (j *judge) kubelet() {
 	}
 	j.find(Finding{
 		ID: "kubelet-policies", Severity: host.SeverityNote,
-		Title:    "Kubernetes gives pods here no CPUs of their own" + choose(len(j.inv.NUMANodes) > 1, ", or not beside their network card", ""),
+		Title:    "Kubernetes gives pods here no exclusive CPUs" + choose(len(j.inv.NUMANodes) > 1, ", or not beside their network card", ""),
 		Evidence: evidence,
-		Why:      "A pod with whole CPUs shares them with others unless the CPU manager is static; on several NUMA nodes only the topology and memory managers keep its CPUs, its memory and its port on one of them.",
-		Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever another pod runs on the CPU of one that polls", Basis: BasisComputed, Source: sliceSource},
+		Why:      "A pod with whole CPUs shares them with others unless the CPU manager is static; with several NUMA nodes, only the topology and memory managers keep its CPUs, its memory and its port on one node.",
+		Cost:     &Cost{FromUS: threadUS, ToUS: sliceUS, When: "whenever another pod runs on the CPU of a pod that polls", Basis: BasisComputed, Source: sliceSource},
 		Remedies: []Remedy{{
-			Text:     "set " + strings.Join(wanted, "; ") + " in the kubelet's configuration, drain the machine, and start the kubelet without what it remembers of the old policy",
+			Text:     "set " + strings.Join(wanted, "; ") + " in the kubelet's configuration, drain the machine, and start the kubelet without its state of the old policy",
 			Commands: []string{"systemctl stop kubelet", "rm -f /var/lib/kubelet/cpu_manager_state /var/lib/kubelet/memory_manager_state", "systemctl start kubelet"},
 		}},
 		Source: manual + "; Control Topology Management Policies on a node; Control Memory Management Policies on a Node",

@@ -28,11 +28,11 @@ func (j *judge) hugePages() {
 	}
 	j.find(Finding{
 		ID: "transparent-hugepages", Severity: host.SeverityWarning,
-		Title:    "transparent hugepages are made for all programs",
+		Title:    "transparent hugepages are enabled for all programs",
 		Evidence: evidence,
-		Why:      "A first touch of memory clears 2 MiB instead of 4 KiB, and may first move other pages together; khugepaged does so later, and stops the program for the moment of the exchange.",
-		Cost:     &Cost{FromUS: 10, ToUS: clearUS, When: "at a page fault, and when khugepaged joins pages of the program", Basis: BasisComputed, Source: "2 MiB cleared at 10 GB/s; moving pages together comes on top"},
-		Remedies: j.write("make them only for programs that ask", path, "madvise"),
+		Why:      "A first touch of memory clears 2 MiB instead of 4 KiB, and may compact memory first; khugepaged does so later, and stops the program while it replaces the pages.",
+		Cost:     &Cost{FromUS: 10, ToUS: clearUS, When: "at a page fault, and when khugepaged joins pages of the program", Basis: BasisComputed, Source: "2 MiB cleared at 10 GB/s; compaction adds to it"},
+		Remedies: j.write("enable them only for programs that request them", path, "madvise"),
 		Source:   "Documentation/admin-guide/mm/transhuge.rst; " + tunedNetwork,
 	})
 }
@@ -45,11 +45,11 @@ func (j *judge) samePages() {
 	}
 	j.find(Finding{
 		ID: "ksm", Severity: host.SeverityNote,
-		Title:    "KSM joins equal pages of programs and virtual machines",
+		Title:    "KSM merges equal pages of programs and virtual machines",
 		Evidence: []Evidence{{path, run}},
 		Why:      "ksmd reads memory all the time and write-protects pages, so that the next write to one has to copy it first.",
-		Cost:     &Cost{FromUS: 1, ToUS: 5, When: "at a write to a page that was joined", Basis: BasisEstimate, Source: "a page fault, a copy of 4 KiB and a flush of other CPUs' TLBs"},
-		Remedies: j.write("separate them again and stop; it takes the memory that was saved", path, "2"),
+		Cost:     &Cost{FromUS: 1, ToUS: 5, When: "at a write to a merged page", Basis: BasisEstimate, Source: "a page fault, a copy of 4 KiB and a flush of other CPUs' TLBs"},
+		Remedies: j.write("unmerge them and stop; this needs the memory that was saved", path, "2"),
 		Source:   "Documentation/admin-guide/mm/ksm.rst; tuned's profile realtime-virtual-host (ksm run=2)",
 	})
 }
@@ -64,9 +64,9 @@ func (j *judge) balancing() {
 		ID: "numa-balancing", Severity: host.SeverityWarning,
 		Title:    "the kernel moves programs' memory between NUMA nodes",
 		Evidence: []Evidence{{path, value}, {"/sys/devices/system/node/online", terminal.Count(len(j.inv.NUMANodes), "node")}},
-		Why:      "It unmaps parts of a program's memory to see who touches them, in the program's own time, and each touch is then a page fault; pages may be copied to another node.",
+		Why:      "It unmaps parts of a program's memory to see which CPUs use them, in the program's own time; each access is then a page fault, and pages may be copied to another node.",
 		Cost:     &Cost{FromUS: 1, ToUS: 1000, When: "each second or less often, while programs run", Basis: BasisComputed, Source: "256 MiB (numa_balancing scan_size_mb) are 65,536 entries of page tables, at some 15 ns each (Documentation/admin-guide/sysctl/kernel.rst)"},
-		Remedies: j.write("leave memory where it is; nodes of a lab have theirs by cpuset.mems anyway", path, "0"),
+		Remedies: j.write("do not move memory; cpuset.mems already places the memory of a lab's nodes", path, "0"),
 		Source:   "Documentation/admin-guide/sysctl/kernel.rst; " + tunedNetwork,
 	})
 }
@@ -84,7 +84,7 @@ func (j *judge) swap() {
 		Title:    "pages of programs may be swapped out",
 		Evidence: evidence,
 		Why:      "A program that touches such a page waits for the disk.",
-		Cost:     &Cost{FromUS: 100, ToUS: 10000, When: "when memory is short, at a page that was swapped out", Basis: BasisEstimate, Source: "a read takes some 100 µs from flash and 10 ms from a disk that turns"},
+		Cost:     &Cost{FromUS: 100, ToUS: 10000, When: "when memory is short, at a page that was swapped out", Basis: BasisEstimate, Source: "a read takes some 100 µs from flash and 10 ms from a spinning disk"},
 		Remedies: []Remedy{{Text: "use none while measuring, if memory suffices", Commands: []string{"swapoff -a"}}},
 		Source:   "swapoff(8); Documentation/admin-guide/sysctl/vm.rst",
 	})
@@ -105,10 +105,10 @@ func (j *judge) reserved() {
 		ID: "hugepages", Severity: host.SeverityNote,
 		Title:    "no hugepages are reserved",
 		Evidence: []Evidence{{"/sys/kernel/mm/hugepages/*/nr_hugepages", "0"}},
-		Why:      "DPDK keeps packets in them: with small pages the CPU has to look up addresses more often, and some devices cannot be given their memory.",
+		Why:      "DPDK keeps packets in them: with small pages the CPU looks up addresses more often, and some devices cannot use their memory.",
 		Cost:     &Cost{FromUS: 0.03, ToUS: 0.5, When: "at each miss of the TLB", Basis: BasisEstimate, Source: "a page walk of up to four reads, from the cache or from memory"},
-		Remedies: []Remedy{{Text: "let nines reserve what an experiment takes and give it back: --set dpdk.hugepages=reserve"},
-			{Text: "reserve some now, while memory is in one piece", Commands: []string{fmt.Sprintf("sysctl -w vm.nr_hugepages=%d", pages)}}},
+		Remedies: []Remedy{{Text: "let nines reserve an experiment's pages and release them: --set dpdk.hugepages=reserve"},
+			{Text: "reserve some now, while contiguous memory is free", Commands: []string{fmt.Sprintf("sysctl -w vm.nr_hugepages=%d", pages)}}},
 		Source: "DPDK, Getting Started Guide for Linux, 2.3; " + thesis + ", 5.4.1",
 	})
 }

@@ -74,9 +74,9 @@ func (j *judge) placement(cards []host.NIC) {
 		ID: "nics-apart", Severity: host.SeverityWarning,
 		Title:    fmt.Sprintf("network cards are on different NUMA nodes (%s)", list(names)),
 		Evidence: where,
-		Why:      "A packet that comes in by one and leaves by the other crosses between nodes at least once, wherever its CPU is.",
+		Why:      "A packet that arrives on one and leaves on the other crosses between nodes at least once, wherever its CPU is.",
 		Cost:     &Cost{FromUS: numaUS, ToUS: numaUS, When: "at each packet that goes from one card to the other", Basis: BasisPublished, Source: numaSource},
-		Remedies: []Remedy{{Text: "put both cards into slots of one node, or use two ports of one card; the board's manual says which slot is whose"}},
+		Remedies: []Remedy{{Text: "put both cards into slots of one node, or use two ports of one card; the board's manual shows the node of each slot"}},
 		Source:   thesis + ", 6.2.1: the ingress card was on node 1, the egress card on node 3",
 	})
 }
@@ -114,11 +114,11 @@ func (j *judge) moderation(nic host.NIC) {
 	}
 	j.find(Finding{
 		ID: "coalescing-" + nic.Name, Severity: severity,
-		Title:    nic.Name + " gathers packets before it interrupts (" + what + ")",
+		Title:    nic.Name + " collects packets before it interrupts (" + what + ")",
 		Evidence: []Evidence{{"ethtool -c " + nic.Name, what}},
-		Why:      "The card keeps a packet until the time is over, or enough have come.",
+		Why:      "The card holds a packet until the time is over, or enough packets have arrived.",
 		Cost:     cost,
-		Remedies: []Remedy{{Text: "interrupt at once; it takes more CPU at high rates", Commands: []string{fmt.Sprintf("ethtool -C %s adaptive-rx off rx-usecs 0", nic.Name)}}},
+		Remedies: []Remedy{{Text: "interrupt at once; this uses more CPU at high rates", Commands: []string{fmt.Sprintf("ethtool -C %s adaptive-rx off rx-usecs 0", nic.Name)}}},
 		Source:   "ethtool(8); Documentation/networking/ethtool-netlink.rst",
 	})
 }
@@ -151,7 +151,7 @@ func (j *judge) linkSleep(cards []host.NIC) {
 		Evidence: evidence,
 		Why:      "A link in L1 has to wake before a packet's data can cross it.",
 		Cost:     &Cost{FromUS: 2, ToUS: 64, When: "at a packet after a pause", Basis: BasisPublished, Source: "PCI Express Base Specification, Link Capabilities register: an L1 exit latency from 1 to 64 µs; include/uapi/linux/pci_regs.h, PCI_EXP_LNKCAP_L1EL"},
-		Remedies: append(j.write("keep links awake", path, "performance"), j.boot("where the firmware holds on to it", "pcie_aspm=off")),
+		Remedies: append(j.write("keep links awake", path, "performance"), j.boot("if the firmware keeps control of it", "pcie_aspm=off")),
 		Source:   kernelParameters + " (pcie_aspm); drivers/pci/pcie/aspm.c",
 	})
 }

@@ -40,7 +40,7 @@ func (j *judge) sleepStates() {
 		exit = min(exit, *held)
 	}
 	severity := host.SeverityWarning
-	when := "at a packet that finds its CPU asleep, so above all at low rates"
+	when := "at a packet that finds its CPU asleep, so mostly at low rates"
 	if !j.scope.Sleeps {
 		severity, when = host.SeverityNote, "never while engines spin; at programs that wait"
 	} else if exit < 10 {
@@ -55,7 +55,7 @@ func (j *judge) sleepStates() {
 	off := fmt.Sprintf("for c in %s; do for s in %s; do echo 1 > /sys/devices/system/cpu/cpu$c/cpuidle/state$s/disable; done; done", words(j.scope.CPUs), strings.Join(deep, " "))
 	remedies := j.tuned("/dev/cpu_dma_latency")
 	if len(deep) > 0 {
-		remedies = append(remedies, Remedy{Text: "switch the deep states off on these CPUs; they take more power and may clock lower at their best", Commands: []string{off}})
+		remedies = append(remedies, Remedy{Text: "switch the deep states off on these CPUs; they use more power and may reach lower turbo clocks", Commands: []string{off}})
 	}
 	if strings.HasPrefix(j.inv.CPUIdle.Driver, "intel") {
 		remedies = append(remedies, j.boot("never enter them", "intel_idle.max_cstate=1", "processor.max_cstate=1"))
@@ -66,7 +66,7 @@ func (j *judge) sleepStates() {
 		ID: "idle-states", Severity: severity,
 		Title:    fmt.Sprintf("CPUs sleep so deeply that waking takes %d µs", exit),
 		Evidence: evidence,
-		Why:      "A CPU without work goes to sleep, and the packet that comes next waits until it is awake again.",
+		Why:      "An idle CPU goes to sleep, and the next packet waits until it is awake.",
 		Cost:     &Cost{FromUS: 1, ToUS: float64(exit), When: when, Basis: BasisHost, Source: "the exit latencies of the host's own table (Documentation/admin-guide/pm/cpuidle.rst)"},
 		Remedies: remedies, CPUs: j.those(func(c host.CPU) bool { return c.IdleExitUS > fast }),
 		Source: "tuned's profile latency-performance (force_latency); " + thesis + ", listing 5.13",
@@ -118,9 +118,9 @@ func (j *judge) frequency() {
 		ID: "governor", Severity: host.SeverityWarning,
 		Title:    "CPUs change their frequency (" + strings.Join(names, ", ") + ")",
 		Evidence: evidence,
-		Why:      "At a low frequency the same packet takes longer, and what the CPU did before decides at which frequency it comes.",
+		Why:      "At a low frequency the same packet takes longer, and the CPU's earlier load decides its frequency.",
 		Cost:     cost, CPUs: slow,
-		Remedies: append(j.tuned(paths...), Remedy{Text: "keep them at their best",
+		Remedies: append(j.tuned(paths...), Remedy{Text: "keep them at the highest frequency",
 			Commands: []string{fmt.Sprintf("for c in %s; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_governor; done", words(slow))}}),
 		Source: "Documentation/admin-guide/pm/cpufreq.rst; tuned's profile latency-performance",
 	})
@@ -133,7 +133,7 @@ func (j *judge) heat() {
 		if local.ID != "TRM" || n == 0 {
 			continue
 		}
-		cooler := Remedy{Text: "cool it better, keep it on mains, or cap the frequency at one that it can hold"}
+		cooler := Remedy{Text: "improve cooling, use mains power, or cap the frequency at a sustainable one"}
 		if driver, _ := j.setting("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"); driver == "intel_pstate" { // only intel_pstate reports the base frequency
 			cooler.Commands = []string{fmt.Sprintf("for c in %s; do cat /sys/devices/system/cpu/cpu$c/cpufreq/base_frequency > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_max_freq; done", words(j.scope.CPUs))}
 		}
@@ -141,7 +141,7 @@ func (j *judge) heat() {
 			ID: "heat", Severity: host.SeverityWarning,
 			Title:    "CPUs were slowed down because they got hot",
 			Evidence: []Evidence{{"/proc/interrupts, TRM", fmt.Sprintf("%d thermal events on %s since boot", n, namedCPUs(j.scope.CPUs))}},
-			Why:      "A hot CPU lowers its frequency by itself, whatever the governor says, and comes back later; runs differ by the room's temperature.",
+			Why:      "A hot CPU lowers its frequency regardless of the governor, and raises it later; runs differ by room temperature.",
 			Cost:     &Cost{FromUS: 1, ToUS: packetUS * 3, When: "while a CPU is hot", Basis: BasisEstimate, Source: "a quarter of the frequency and " + packetSource},
 			Remedies: []Remedy{cooler},
 			Source:   "arch/x86/kernel/irq.c (TRM); Documentation/admin-guide/pm/cpufreq.rst",

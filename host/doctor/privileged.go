@@ -25,8 +25,8 @@ func privileged(exp *spec.Experiment) []Finding {
 		ID: "privileged", Subject: "walls", Severity: host.SeverityNote,
 		Title:    "processes of privileged nodes (" + strings.Join(nodes, ", ") + ") may change the host",
 		Evidence: []Evidence{{"the experiment file", "privileged: true"}},
-		Why:      "They may set sysctls of the whole host, its clock and its kernel's modules: what the doctor finds now need not hold while the experiment runs, and no undo knows of it.",
-		Remedies: []Remedy{{Text: "take privileged away where the node's programs do without; sysctls of the node's own network stay writable"}},
+		Why:      "They may set sysctls of the whole host, its clock and its kernel's modules: the doctor's findings may change while the experiment runs, and undo does not cover such changes.",
+		Remedies: []Remedy{{Text: "remove privileged if the node's programs do not need it; sysctls of the node's own network stay writable"}},
 		Source:   "docs/labs.md; capabilities(7)",
 	}}
 }

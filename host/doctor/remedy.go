@@ -22,8 +22,8 @@ func (j *judge) write(text, path, value string) []Remedy {
 // nines tune.
 func (j *judge) isolated(does string) []Remedy {
 	return []Remedy{
-		{Text: "let an experiment " + does + " them while it runs, and put them back: isolation: isolated in its file, or --set isolation=isolated"},
-		{Text: "let nines do it until nines tune revert, with the rest of its profile latency", Commands: []string{"nines tune apply --profile latency --cpus " + j.target()}},
+		{Text: "let an experiment " + does + " them while it runs, and restore them: isolation: isolated in its file, or --set isolation=isolated"},
+		{Text: "let nines do it until nines tune revert, with the rest of the profile latency", Commands: []string{"nines tune apply --profile latency --cpus " + j.target()}},
 	}
 }
 
@@ -65,7 +65,7 @@ func (j *judge) fromOutside() string {
 	if j.inv.Kernel.Image != "" || len(j.inv.Settings) == 0 {
 		return ""
 	}
-	return "; whoever starts this machine gives it its kernel, as none is in /boot"
+	return "; the machine's host supplies its kernel, as none is in /boot"
 }
 
 // profiles are the profiles that are searched for a setting, the milder first.
@@ -78,7 +78,7 @@ func (j *judge) tuned(paths ...string) []Remedy {
 		for _, s := range j.catalogue(name) {
 			if s.Absent == "" && slices.Contains(paths, s.Path) {
 				return []Remedy{{
-					Text:     "let nines set it, with the rest of its profile " + name + ", and put it back by nines tune revert",
+					Text:     "let nines set it, with the rest of its profile " + name + ", and restore it by nines tune revert",
 					Commands: []string{fmt.Sprintf("nines tune apply --profile %s --cpus %s", name, j.target())},
 				}}
 			}

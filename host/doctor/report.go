@@ -97,7 +97,7 @@ func (r *Report) Count(s host.Severity) int {
 func unseen(inv *host.Inventory) []string {
 	list := []string{}
 	if len(inv.Settings) == 0 {
-		list = append(list, "the kernel's settings: the inventory is of an older nines")
+		list = append(list, "the kernel's settings: the inventory is from an older nines")
 	}
 	if len(inv.Config) == 0 {
 		list = append(list, "the kernel's configuration: neither /proc/config.gz nor /boot/config-"+inv.Kernel.Release+" is there")
@@ -109,9 +109,9 @@ func unseen(inv *host.Inventory) []string {
 		list = append(list, "whether a program keeps CPUs from sleeping: only root may read /dev/cpu_dma_latency")
 	}
 	if inv.Virtualisation.Hypervisor == "" {
-		list = append(list, "what the firmware does behind the kernel's back (SMIs, its profile of power): rtla hwnoise or hwlatdetect measure it")
+		list = append(list, "what the firmware does unseen by the kernel (SMIs, its power profile): rtla hwnoise or hwlatdetect measure it")
 	} else {
-		list = append(list, "what the hypervisor and its other machines do: only whoever runs it can see that")
+		list = append(list, "what the hypervisor and its other machines do: only its operator can see that")
 	}
 	return list
 }

@@ -17,7 +17,7 @@ func (j *judge) scheduler() {
 			ID: "sched-ext", Severity: host.SeverityWarning,
 			Title:    "a BPF program schedules the CPUs",
 			Evidence: []Evidence{{path, state}},
-			Why:      "What such a scheduler does to threads on chosen CPUs is its own matter, and load balancing and isolation are too.",
+			Why:      "Such a scheduler decides by itself about threads on chosen CPUs, load balancing and isolation.",
 			Cost:     &Cost{FromUS: 1, ToUS: sliceUS, When: "whenever something else can run there", Basis: BasisEstimate, Source: sliceSource},
 			Remedies: []Remedy{{Text: "end the program that loaded it; the kernel's own scheduler takes over", Commands: []string{"systemctl stop scx"}}},
 			Source:   "Documentation/scheduler/sched-ext.rst (since 6.12)",
@@ -47,7 +47,7 @@ func (j *judge) preemption() {
 		ID: "preemption", Severity: severity,
 		Title:    "the kernel is not real-time (preemption: " + model + ")",
 		Evidence: evidence,
-		Why:      "While the kernel serves an interrupt's softirq, or without preemption anything else, no program runs on that CPU, however urgent.",
+		Why:      "While the kernel serves an interrupt's softirq, or without preemption anything else, no program runs on that CPU, whatever its priority.",
 		Cost:     cost, Remedies: append(remedies, install),
 		Source: thesis + ", 6.2.3: a real-time kernel had no spikes, and about 100 µs at worst",
 	})
@@ -62,7 +62,7 @@ func (j *judge) throttling() {
 	f := Finding{
 		ID: "rt-throttling", Severity: host.SeverityNote,
 		Title:  fmt.Sprintf("%s may take the CPU from real-time threads for %s of %s", stop.By, duration(stop.Stop), duration(stop.Period)),
-		Why:    "A thread of fifo or rr that polls never sleeps, so the kernel stops it, and packets wait until it goes on.",
+		Why:    "A thread of fifo or rr that polls never sleeps, so the kernel stops it, and packets wait until it continues.",
 		Cost:   &Cost{FromUS: float64(stop.Stop.Microseconds()), ToUS: float64(stop.Stop.Microseconds()), When: fmt.Sprintf("once in %s, to threads of fifo or rr that spin", duration(stop.Period)), Basis: BasisHost, Source: "the host's own settings"},
 		Source: "Documentation/scheduler/sched-rt-group.rst; kernel/sched/rt.c, kernel/sched/deadline.c",
 	}
@@ -74,7 +74,7 @@ func (j *judge) throttling() {
 		if len(served) == 0 {
 			return
 		}
-		f.Why += " It does so only where an ordinary thread waits for that CPU."
+		f.Why += " It does so only if an ordinary thread waits for that CPU."
 		f.Evidence = []Evidence{{fairServer(served[0]), orUnread(j.inv.Settings[fairServer(served[0])], fmt.Sprintf("the kernel's default, %d", stop.Stop.Nanoseconds()))}}
 		f.Remedies = []Remedy{{Text: "keep ordinary threads off these CPUs (isolation: isolated), or switch it off there; then one that is bound to such a CPU starves",
 			Commands: []string{fmt.Sprintf("for c in %s; do echo 0 > /sys/kernel/debug/sched/fair_server/cpu$c/runtime; done", words(served))}}}
@@ -100,9 +100,9 @@ func (j *judge) groups() {
 	if j.scope.RealTime {
 		severity = host.SeverityWarning
 	}
-	remedies := []Remedy{{Text: "in version 1, give a group's real-time threads time, from its parents down", Commands: []string{"echo 950000 > /sys/fs/cgroup/cpu/GROUP/cpu.rt_runtime_us"}}}
+	remedies := []Remedy{{Text: "in version 1, give the group a real-time budget, parents first", Commands: []string{"echo 950000 > /sys/fs/cgroup/cpu/GROUP/cpu.rt_runtime_us"}}}
 	if j.inv.Kernel.AtLeast(6, 16) {
-		remedies = append([]Remedy{j.boot("share no real-time budget among groups", "rt_group_sched=0")}, remedies...)
+		remedies = append([]Remedy{j.boot("disable real-time budgets of groups", "rt_group_sched=0")}, remedies...)
 	}
 	j.find(Finding{
 		ID: "rt-group-sched", Severity: severity,

@@ -73,7 +73,7 @@ func Default(inv *host.Inventory) Scope {
 	case len(beside) > 0:
 		s.CPUs, s.Why = beside, "all but the first core, which is left to the host"
 	default:
-		s.CPUs, s.Why = slices.Clone(inv.AllowedCPUs), "all that there are"
+		s.CPUs, s.Why = slices.Clone(inv.AllowedCPUs), "all CPUs"
 	}
 	s.Housekeeping = tune.Housekeeping(inv, s.CPUs)
 	return s

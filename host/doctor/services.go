@@ -16,7 +16,7 @@ func (j *judge) services() {
 			ID: "tuned", Severity: host.SeverityNote,
 			Title:    "tuned sets this machine's settings, too",
 			Evidence: []Evidence{{"/proc/*/comm", "tuned runs"}},
-			Why:      "It writes its profile's values when it starts or changes the profile, over those of nines tune, and nines tune revert would then put back older ones than tuned's.",
+			Why:      "It writes its profile's values when it starts or changes the profile, over those of nines tune, and nines tune revert would then restore values older than tuned's.",
 			Remedies: []Remedy{{Text: "leave the settings to one of the two: see what its profile does", Commands: []string{"tuned-adm active", "tuned-adm verify"}},
 				{Text: "or end it before nines tune apply", Commands: []string{"systemctl disable --now tuned"}}},
 			Source: "tuned-adm(8)",
@@ -33,7 +33,7 @@ func (j *judge) services() {
 			ID: "power-daemons", Severity: host.SeverityNote,
 			Title:    strings.Join(saving, " and ") + choose(len(saving) == 1, " changes", " change") + " how fast CPUs run",
 			Evidence: []Evidence{{"/proc/*/comm", strings.Join(saving, ", ")}},
-			Why:      "They lower frequencies by battery, temperature or the desktop's wish, and write over the governor's settings.",
+			Why:      "They lower frequencies by battery, temperature or desktop settings, and overwrite the governor's settings.",
 			Cost:     &Cost{FromUS: 1, ToUS: packetUS, When: "when the machine gets hot or goes to battery", Basis: BasisEstimate, Source: "half of the frequency and " + packetSource},
 			Remedies: []Remedy{{Text: "stop them while measuring; the firmware still protects the CPU from heat", Commands: []string{"systemctl stop " + strings.Join(saving, " ")}}},
 			Source:   "powerprofilesctl(1); thermald(8)",
@@ -71,7 +71,7 @@ func (j *judge) audit(running bool) {
 		Evidence: []Evidence{{"/proc/*/comm", "auditd runs"}},
 		Why:      "With rules loaded, each system call of each program takes the kernel's slow path and is checked against them.",
 		Cost:     &Cost{FromUS: 0.1, ToUS: 2, When: "at each system call", Basis: BasisEstimate, Source: "kernel/auditsc.c: a context is filled at entry, and the rules are gone through at exit"},
-		Remedies: []Remedy{{Text: "switch it off until the next boot, where no rule demands it", Commands: []string{"auditctl -e 0"}}, j.boot("or for good", "audit=0")},
+		Remedies: []Remedy{{Text: "switch it off until the next boot, unless a policy requires it", Commands: []string{"auditctl -e 0"}}, j.boot("or for good", "audit=0")},
 		Source:   "auditctl(8); " + thesis + ", listing 5.13 (audit=0)",
 	})
 }

@@ -24,7 +24,7 @@ func (r *Report) Write(out io.Writer) error {
 	if len(r.CPUs) > 0 {
 		t.Row("judged for", namedCPUs(r.CPUs)+": "+r.Why)
 	} else {
-		t.Row("judged for", "no CPUs: the experiment gets none of its own")
+		t.Row("judged for", "no CPUs: the experiment gets no exclusive ones")
 	}
 	if r.Runs > 0 {
 		t.Row("", "the worst of "+terminal.Count(r.Runs, "run"))
@@ -45,7 +45,7 @@ func (r *Report) Write(out io.Writer) error {
 		}
 	}
 	if len(r.Unseen) > 0 {
-		fmt.Fprintln(&b, "\nNot seen from here:")
+		fmt.Fprintln(&b, "\nNot visible from here:")
 		for _, u := range r.Unseen {
 			paragraph(&b, "  - ", u)
 		}

@@ -58,10 +58,10 @@ func (j *judge) callbacks() {
 	j.find(Finding{
 		ID: "rcu-callbacks", Severity: host.SeverityNote,
 		Title:    "RCU's callbacks run on " + namedCPUs(here),
-		Evidence: []Evidence{{"/proc/cmdline", choose(offloaded == "", "there is no rcu_nocbs=", "rcu_nocbs="+offloaded)}},
-		Why:      "What the kernel frees later, it frees in a softirq of the CPU that asked for it; that runs before the program goes on.",
+		Evidence: []Evidence{{"/proc/cmdline", choose(offloaded == "", "rcu_nocbs= is not set", "rcu_nocbs="+offloaded)}},
+		Why:      "The kernel frees deferred memory in a softirq of the CPU that queued it, which runs before the program continues.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: "after system calls of the CPU itself that free something", Basis: BasisEstimate, Source: "one softirq of some callbacks, as " + osnoise},
-		Remedies: []Remedy{j.boot("leave them to threads that the other CPUs run", "rcu_nocbs="+j.target())},
+		Remedies: []Remedy{j.boot("move them to threads on the other CPUs", "rcu_nocbs="+j.target())},
 		CPUs:     here,
 		Source:   perCPUThreads + " (RCU); " + thesis + ", listing 5.13",
 	})
@@ -84,7 +84,7 @@ func (j *judge) statistics() {
 		ID: "vmstat", Severity: host.SeverityNote,
 		Title:    "the kernel gathers memory statistics on each CPU " + seconds(interval),
 		Evidence: []Evidence{{path, fmt.Sprint(interval)}},
-		Why:      "A kernel thread bound to the CPU does it, so it takes the CPU from the program there.",
+		Why:      "A kernel thread bound to the CPU does it, and takes the CPU from the program there.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: seconds(interval), Basis: BasisPublished, Source: osnoise},
 		Remedies: j.write("do it each 10 seconds; the counters of /proc/vmstat get older", path, "10"),
 		CPUs:     disturbed,

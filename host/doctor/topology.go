@@ -15,7 +15,7 @@ func (j *judge) topology() {
 			ID: "cpus", Severity: host.SeverityWarning,
 			Title:    fmt.Sprintf("there is %s: generator, nodes and host wait for one another", terminal.Count(n, "usable CPU")),
 			Evidence: []Evidence{{"/proc/self/status, Cpus_allowed_list", list(j.inv.AllowedCPUs)}},
-			Why:      "What polls keeps the CPU until the scheduler takes it away.",
+			Why:      "A polling thread keeps the CPU until the scheduler preempts it.",
 			Cost:     &Cost{FromUS: 100, ToUS: sliceUS, When: "all the time", Basis: BasisComputed, Source: sliceSource},
 			Remedies: []Remedy{{Text: "use a machine with two CPUs or more, or give this process more of them (taskset, the container's cpuset)"}},
 			Source:   "sched(7)",
@@ -35,9 +35,9 @@ func (j *judge) sharedWithHost() {
 		ID: "shared-cpus", Severity: host.SeverityWarning, CPUs: both,
 		Title:    namedCPUs(both) + choose(len(both) == 1, " handles", " handle") + " packets and does everything else on the host, too",
 		Evidence: []Evidence{{"chosen CPUs", list(j.scope.CPUs)}, {"CPUs for everything else", list(j.scope.Housekeeping)}, {"/proc/self/status, Cpus_allowed_list", list(j.inv.AllowedCPUs)}},
-		Why:      "Interrupts, the kernel's threads and all other programs have to run somewhere; there they take turns with what handles packets.",
+		Why:      "Interrupts, the kernel's threads and all other programs have to run somewhere; there they take turns with the packet threads.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: sliceUS, When: "whenever anything else runs", Basis: BasisComputed, Source: sliceSource},
-		Remedies: []Remedy{{Text: "use a host with more CPUs, or fewer in the experiment; a generator that shares its CPU is late itself, and send_lag tells by how much"}},
+		Remedies: []Remedy{{Text: "use a host with more CPUs, or fewer in the experiment; a generator that shares its CPU is late itself, and send_lag shows by how much"}},
 		Source:   "docs/planning.md",
 	})
 }
@@ -75,7 +75,7 @@ func (j *judge) siblings() {
 		ID: "smt-siblings", Severity: host.SeverityWarning, CPUs: shared,
 		Title:    namedCPUs(shared) + " " + choose(len(shared) == 1, "shares its core", "share their cores") + " with another thread",
 		Evidence: []Evidence{{fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", first), list(cpu.Siblings)}, {"/sys/devices/system/cpu/smt/control", orUnread(j.inv.SMT, "unknown")}},
-		Why:      "Two threads of a core take turns at its units and share its first caches; what the other one does shows in each packet's time.",
+		Why:      "Two threads of a core compete for its execution units and share its first-level caches; the other thread's work shows in each packet's time.",
 		Cost:     &Cost{FromUS: 0, ToUS: packetUS, When: "at each packet, while the other thread is busy", Basis: BasisEstimate, Source: "half of the core for " + packetSource},
 		Remedies: []Remedy{
 			{Text: "switch the second threads off, until the next boot; half of the CPUs are gone", Commands: []string{"echo off > /sys/devices/system/cpu/smt/control"}},

@@ -17,7 +17,7 @@ func (j *judge) virtual() {
 			ID: "container", Severity: host.SeverityWarning,
 			Title:    "nines runs in a container (" + name + ")",
 			Evidence: []Evidence{{"/proc/self/ns/pid, /run", name}},
-			Why:      "A container sees its own part of the host: interrupts, boot parameters and control groups of the host cannot be changed from here, and what else runs there is not seen.",
+			Why:      "A container sees its own part of the host: interrupts, boot parameters and control groups of the host cannot be changed from here, and other programs on it are not visible.",
 			Remedies: []Remedy{{Text: "run nines on the host itself"}},
 			Source:   "cgroup_namespaces(7), pid_namespaces(7)",
 		})
@@ -40,11 +40,11 @@ func (j *judge) hypervisor() {
 		ID: "hypervisor", Severity: host.SeverityWarning,
 		Title:    "a hypervisor (" + name + ") takes CPUs away at times",
 		Evidence: evidence,
-		Why:      "The machine's CPUs are threads of another kernel, which runs others in their place and does not say when. Many a timer, interrupt and sleep also leaves the machine for the hypervisor.",
+		Why:      "The machine's CPUs are threads of another kernel, which runs others in their place without notice. Many timers, interrupts and idle periods also exit to the hypervisor.",
 		Cost:     &Cost{FromUS: 1, ToUS: sliceUS, When: "at any time", Basis: BasisComputed, Source: "an exit takes about a microsecond, and another thread on the CPU a slice: " + sliceSource},
 		Remedies: []Remedy{
 			{Text: "measure on bare metal, or on a whole machine of the provider's (a metal instance)"},
-			{Text: "else have the machine's CPUs pinned to CPUs of their own by whoever runs the hypervisor, and read the verdict of each trial: it tells the gaps"},
+			{Text: "otherwise ask the hypervisor's operator to pin the machine's CPUs to dedicated CPUs, and read the verdict of each trial: it reports the gaps"},
 		},
 		Source: "proc_stat(5), steal; " + thesis + ", 6.2",
 	})
@@ -70,8 +70,8 @@ func (j *judge) halts() {
 		ID: "halt-exits", Severity: host.SeverityWarning,
 		Title:    "an idle CPU halts, which hands it to the hypervisor",
 		Evidence: evidence,
-		Why:      "A packet that finds its CPU halted waits until the hypervisor has woken the thread that is this CPU, and entered the machine again.",
-		Cost:     &Cost{FromUS: 5, ToUS: 50, When: "at a packet that finds its CPU idle, so above all at low rates", Basis: BasisEstimate, Source: "in a machine of KVM, a UDP echo over veth took 29.7 µs at the median, and 19.5 µs with a program that kept the server's CPU from halting"},
+		Why:      "A packet that finds its CPU halted waits until the hypervisor has woken the thread of this virtual CPU and entered the machine.",
+		Cost:     &Cost{FromUS: 5, ToUS: 50, When: "at a packet that finds its CPU idle, so mostly at low rates", Basis: BasisEstimate, Source: "in a machine of KVM, a UDP echo over veth took 29.7 µs at the median, and 19.5 µs with a program that kept the server's CPU from halting"},
 		Remedies: remedies,
 		Source:   "Documentation/virt/guest-halt-polling.rst; Documentation/virt/kvm/halt-polling.rst",
 	})

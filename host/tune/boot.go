@@ -90,7 +90,7 @@ func BootParameters(inv *host.Inventory, chosen []int, p Profile, use Use) []Par
 			continue
 		}
 		own := bootKind{Advice: Advice{
-			Name: name, What: "Yours: the catalogue does not know it.", Cost: "Nobody but you knows.", Source: p.Source,
+			Name: name, What: "Your own setting: nines has no description of it.", Cost: "Unknown.", Source: p.Source,
 		}}
 		list = append(list, own.parameter(s, words[name]))
 	}

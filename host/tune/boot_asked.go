@@ -21,7 +21,7 @@ var bootAskedKinds = []bootKind{
 				return []string{"runtimes that know version 1 only: LXC before 4.0, Docker before 20.10"}
 			}
 			return []string{
-				"systemd 256 and 257 also want SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1 on the command line, and 258 no longer supports version 1",
+				"systemd 256 and 257 also need SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1 on the command line, and 258 no longer supports version 1",
 				"partition: isolated is of version 2; on version 1 nines uses exclusive cpusets and takes load balancing off",
 			}
 		},
@@ -30,7 +30,7 @@ var bootAskedKinds = []bootKind{
 		Advice: Advice{
 			Name:   "intel_iommu",
 			What:   "Turns the IOMMU on, which vfio-pci needs to give a device to a container or a virtual machine safely.",
-			Cost:   "Devices' accesses to memory are translated; with iommu=pt not those of the host's own.",
+			Cost:   "Devices' accesses to memory are translated; with iommu=pt the host's own devices are exempt.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; Documentation/driver-api/vfio.rst",
 		},
 		conflicts: iommuConflicts,
@@ -39,19 +39,19 @@ var bootAskedKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:   "amd_iommu",
-			What:   "off: no IOMMU, so that igb_uio and uio_pci_generic can drive devices, and no translation is paid for.",
+			What:   "off: no IOMMU, so that igb_uio and uio_pci_generic can drive devices, without the cost of translation.",
 			Cost:   "A device that a program drives can write to all memory; vfio-pci works only in its unsafe mode.",
 			Source: "thesis 5.6.3 and listing 5.13",
 		},
 		conflicts: iommuConflicts,
 		absent:    notAMDs,
-		omit:      "vfio-pci and virtual machines with devices need the IOMMU. The thesis turned it off since its igb_uio could not do with it; iommu=pt gives the host's own devices the same speed.",
+		omit:      "vfio-pci and virtual machines with devices need the IOMMU. The thesis turned it off because its igb_uio does not work with it; iommu=pt gives the host's own devices the same speed.",
 	},
 	{
 		Advice: Advice{
 			Name:   "iommu",
-			What:   "pt: the host's own devices are not translated, only those that are given away.",
-			Cost:   "The host's drivers are not fenced by the IOMMU.",
+			What:   "pt: the host's own devices are not translated, only those assigned to programs.",
+			Cost:   "The IOMMU does not confine the host's drivers.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt",
 		},
 		conflicts: iommuConflicts,
@@ -60,16 +60,16 @@ var bootAskedKinds = []bootKind{
 		Advice: Advice{
 			Name:   "idle",
 			What:   "poll: idle CPUs spin instead of halting, all of them.",
-			Cost:   "The machine draws full power for ever and gets hot, so turbo clocks go; a core's other thread runs at half its speed.",
+			Cost:   "The machine always draws full power and gets hot, so turbo clocks are lost; a core's other thread runs at half its speed.",
 			Source: "Documentation/admin-guide/pm/cpuidle.rst; thesis listing 5.13",
 		},
 		absent: x86,
 		conflicts: func(s bootSite, word string) []string {
 			var list []string
 			if word == "poll" && len(s.siblingCPUs()) > 0 {
-				list = append(list, "SMT is on: an idle thread that polls takes half of its core from the other; add nosmt")
+				list = append(list, "SMT is on: an idle thread that polls takes half of the core from its sibling; add nosmt")
 			}
-			return append(list, "cpu_dma_latency and pm_qos_resume_latency_us have nothing left to do")
+			return append(list, "cpu_dma_latency and pm_qos_resume_latency_us then have no effect")
 		},
 		omit: "Heat on every CPU. pm_qos_resume_latency_us does the same for the chosen CPUs alone, and can be undone.",
 	},
@@ -80,7 +80,7 @@ var bootAskedKinds = []bootKind{
 			Cost:   "The firmware's states are used instead, which may be deeper.",
 			Source: "Documentation/admin-guide/pm/intel_idle.rst; thesis listing 5.13",
 		},
-		omit: "cpu_dma_latency does what is meant, at runtime; on AMD's processors, as the thesis had, it does nothing.",
+		omit: "cpu_dma_latency does the same at runtime; on AMD processors, as in the thesis, it has no effect.",
 	},
 	{
 		Advice: Advice{
@@ -90,16 +90,16 @@ var bootAskedKinds = []bootKind{
 			Source: "Documentation/admin-guide/pm/intel_pstate.rst; thesis listing 5.13; tuned cpu-partitioning",
 		},
 		absent: notIntels,
-		omit:   "The governor performance keeps the clock high with that driver too; on AMD's processors, as the thesis had, it does nothing.",
+		omit:   "The governor performance keeps the clock high with that driver too; on AMD processors, as in the thesis, it has no effect.",
 	},
 	{
 		Advice: Advice{
 			Name:   "mitigations",
-			What:   "off: the defences against attacks that read through the processor's caches and predictors are gone, which makes system calls and interrupts faster.",
-			Cost:   "Any program on the machine may be able to read the memory of all others. Never on a machine that runs what you do not trust.",
+			What:   "off: removes the defences against attacks through the processor's caches and predictors, which makes system calls and interrupts faster.",
+			Cost:   "Any program on the machine may be able to read the memory of all others. Never use it on a machine that runs untrusted code.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt",
 		},
-		omit: "It is a decision about security, not about latency: ask for it by --boot mitigations=off.",
+		omit: "This is a security decision, not a latency one: request it with --boot mitigations=off.",
 	},
 	{
 		Advice: Advice{
@@ -108,7 +108,7 @@ var bootAskedKinds = []bootKind{
 			Cost:   "Programs are no longer confined by it.",
 			Source: "thesis listing 5.13",
 		},
-		omit: "It changes no latency; the thesis turned it off since it forbade its containers to mount their root.",
+		omit: "It does not affect latency; the thesis turned it off because it stopped containers from mounting their root.",
 	},
 	{
 		Advice: Advice{
@@ -123,7 +123,7 @@ var bootAskedKinds = []bootKind{
 		Advice: Advice{
 			Name:   "random.trust_cpu",
 			What:   "on: the kernel's random numbers begin with the processor's.",
-			Cost:   "Trust in the processor's maker.",
+			Cost:   "It relies on the processor's vendor.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13",
 		},
 		omit: "It makes booting faster, not running.",
@@ -134,13 +134,13 @@ func iommuConflicts(s bootSite, word string) []string {
 	off := word == "off"
 	switch {
 	case off && (s.use.DeviceAccess || s.use.VMs):
-		return []string{"vfio-pci: this experiment gives devices away, or runs virtual machines, and needs the IOMMU on"}
+		return []string{"vfio-pci: this experiment assigns devices or runs virtual machines, and needs the IOMMU on"}
 	case off:
 		return []string{"vfio-pci and virtual machines with devices need the IOMMU on"}
 	case word == "on" || word == "pt":
 		for _, name := range []string{"amd_iommu", "intel_iommu", "iommu"} {
 			if now, _ := s.inv.Kernel.Parameter(name); now == "off" {
-				return []string{name + "=off is in force and has to go from the command line"}
+				return []string{name + "=off is in force; remove it from the command line"}
 			}
 		}
 		return []string{"igb_uio and uio_pci_generic do not drive a device behind an IOMMU that translates; vfio-pci does"}

@@ -48,13 +48,13 @@ var bootCPUKinds = []bootKind{
 		Advice: Advice{
 			Name:   "nohz_full",
 			What:   "Ends the scheduler's tick, 250 or 1000 interrupts a second, on the chosen CPUs while each has one task to run.",
-			Cost:   "Every system call and interrupt there costs some 100 ns more for accounting; one CPU at least must stay without.",
+			Cost:   "Every system call and interrupt there costs some 100 ns more for accounting; at least one CPU must keep its tick.",
 			Source: "Documentation/timers/no_hz.rst; thesis listing 5.13; tuned cpu-partitioning",
 		},
 		values: words(wordCPUs, wordCPUs, ""), value: listed, absent: bootNeeds("NO_HZ_FULL"),
 		conflicts: func(s bootSite, _ string) []string {
 			if slices.Contains(s.chosen, 0) {
-				return []string{"CPU 0 is among the chosen: the kernel keeps time with a CPU that has its tick, and most kernels insist on the one that booted"}
+				return []string{"CPU 0 is among the chosen: the kernel keeps time on a CPU with a tick, and most kernels require the boot CPU for it"}
 			}
 			return nil
 		},
@@ -71,8 +71,8 @@ var bootCPUKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:   "rcu_nocb_poll",
-			What:   "The threads that do so look for themselves, so that the chosen CPUs need not wake them.",
-			Cost:   "They wake up now and then on the housekeeping CPUs, for nothing.",
+			What:   "These threads poll for callbacks, so that the chosen CPUs need not wake them.",
+			Cost:   "They wake up periodically on the housekeeping CPUs, even without work.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13",
 		},
 		values: words("", wordSet, ""), absent: bootNeeds("RCU_NOCB_CPU"),
@@ -95,7 +95,7 @@ var bootCPUKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:  "isolcpus",
-			What:  "managed_irq keeps the interrupts of devices with a queue for each CPU (NVMe, some cards) off the chosen CPUs, which no setting can do later. domain would also take the CPUs out of load balancing: left to cpusets, which can be undone.",
+			What:  "managed_irq keeps the interrupts of devices with a queue for each CPU (NVMe, some cards) off the chosen CPUs, which no setting can do later. domain would also take the CPUs out of load balancing: nines uses cpusets for that, which can be undone.",
 			Cost:  "Fewer queues for those devices.",
 			Since: "5.6", Source: "Documentation/admin-guide/kernel-parameters.txt; tuned realtime (managed_irq,domain)",
 		},
@@ -116,7 +116,7 @@ var bootCPUKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:   "nosmt",
-			What:   "Takes the second thread of every core away, so that a core's units and caches are for one thread alone.",
+			What:   "Disables the second thread of every core, so that one thread has the core's execution units and caches.",
 			Cost:   "Half the CPUs of the whole machine.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13",
 		},
@@ -156,7 +156,7 @@ var bootHostKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:   "skew_tick",
-			What:   "Shifts the ticks of the CPUs against each other, so that they do not all want the same locks at the same instant.",
+			What:   "Staggers the ticks of the CPUs, so that they do not need the same locks at the same time.",
 			Cost:   "More wake-ups, so a little power.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13; tuned network-latency",
 		},
@@ -166,7 +166,7 @@ var bootHostKinds = []bootKind{
 		Advice: Advice{
 			Name:   "tsc",
 			What:   "reliable: the TSC is the clock, and no timer every half second compares it with another one on each CPU in turn.",
-			Cost:   "A TSC that goes wrong is not found out. It is proposed only where the processor says that it is constant and does not stop.",
+			Cost:   "A faulty TSC is not detected. nines proposes it only if the processor reports a constant, nonstop TSC.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13; tuned network-latency",
 		},
 		values: words("reliable", "reliable", ""),
@@ -175,7 +175,7 @@ var bootHostKinds = []bootKind{
 				return reason
 			}
 			if !s.inv.Clock.ConstantTSC || !s.inv.Clock.NonstopTSC {
-				return "this processor does not say that its TSC is constant and does not stop"
+				return "this processor does not report a constant, nonstop TSC"
 			}
 			return ""
 		},
@@ -202,7 +202,7 @@ var bootHostKinds = []bootKind{
 		Advice: Advice{
 			Name:   "rcupdate.rcu_normal_after_boot",
 			What:   "As rcu_normal, from the end of booting on.",
-			Cost:   "What waits for RCU is slower.",
+			Cost:   "Waiting for RCU is slower.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; tuned network-latency",
 		},
 		values: words("", "1", ""),
@@ -210,7 +210,7 @@ var bootHostKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:   "audit",
-			What:   "0 turns the audit of system calls off, which each system call pays for where a daemon has switched it on.",
+			What:   "0 turns off the audit of system calls, which slows each system call if a daemon has enabled it.",
 			Cost:   "No audit log.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13",
 		},

@@ -79,7 +79,7 @@ var ErrNoParameters = errors.New("the plan has no boot parameter to write")
 func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string) (*BootRecord, error) {
 	if old, err := t.Read(); err != nil || old != nil {
 		if err == nil {
-			err = fmt.Errorf("boot parameters were written already, by %s at %s: %s; nines tune revert takes them back first",
+			err = fmt.Errorf("boot parameters were written already, by %s at %s: %s; run nines tune revert first",
 				old.User, old.Written.Format("2006-01-02 15:04:05 UTC"), old.Line)
 		}
 		return nil, err
@@ -111,7 +111,7 @@ func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string)
 		return nil, err
 	}
 	if err := writeSynced(t.record(), append(text, '\n'), 0o644); err != nil {
-		return nil, fmt.Errorf("write down what is changed: %w", err)
+		return nil, fmt.Errorf("record the changes: %w", err)
 	}
 	for _, f := range files {
 		fault.Point("before writing a boot file")
@@ -124,7 +124,7 @@ func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string)
 		back := t.revertQuietly(ctx)
 		if first, again := new(regenerateError), new(regenerateError); errors.As(err, &first) && errors.As(back, &again) && first.said == again.said {
 			back = nil // the same message again adds nothing
-			err = fmt.Errorf("%w\nthe files are as they were before; when that is mended, nines tune revert runs %s once more", err, first.command)
+			err = fmt.Errorf("%w\nthe files are as they were before; when that is fixed, nines tune revert runs %s again", err, first.command)
 		}
 		return nil, errors.Join(err, back)
 	}
@@ -226,9 +226,9 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 				if err != nil {
 					return fmt.Errorf("keep the backup of %s: %w", f.Path, err)
 				}
-				where = "; as it was before it is in " + kept
+				where = "; the original is in " + kept
 			}
-			note(f.Path + " was changed by others since; left as it is" + where)
+			note(f.Path + " was changed by another program since; left unchanged" + where)
 		}
 	}
 	if err := t.regenerate(ctx, r); err != nil {
@@ -348,7 +348,7 @@ func (s *BootStatus) write(b *strings.Builder) {
 	fmt.Fprintf(b, "Boot parameters written to %s by %s at %s (%s):\n", s.Loader, s.User,
 		s.Written.Format("2006-01-02 15:04:05 UTC"), strings.Join(paths, ", "))
 	if len(s.Restored) == len(s.Files) {
-		fmt.Fprintf(b, "  and taken back; %s has still to succeed, which nines tune revert runs\n", strings.Join(s.Regenerate, " "))
+		fmt.Fprintf(b, "  and removed; %s must still succeed, run nines tune revert\n", strings.Join(s.Regenerate, " "))
 		return
 	}
 	if len(s.Booted) > 0 {
@@ -361,6 +361,6 @@ func (s *BootStatus) write(b *strings.Builder) {
 		fmt.Fprintf(b, "  %s: is as it was before\n", path)
 	}
 	for _, path := range s.Changed {
-		fmt.Fprintf(b, "  %s: others have changed it since, and revert leaves it so\n", path)
+		fmt.Fprintf(b, "  %s: another program has changed it since, and revert leaves it\n", path)
 	}
 }

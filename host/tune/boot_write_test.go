@@ -284,7 +284,7 @@ func TestFilesThatWereTakenBackAreNotOthers(t *testing.T) {
 	}
 	var b strings.Builder
 	status.write(&b)
-	if text := b.String(); !strings.Contains(text, "taken back") || strings.Contains(text, "others have changed") {
+	if text := b.String(); !strings.Contains(text, "and removed") || strings.Contains(text, "another program has changed") {
 		t.Errorf("status says\n%s", text)
 	}
 	if err := tree.Revert(context.Background(), func(note string) { t.Errorf("note: %s", note) }); err != nil {

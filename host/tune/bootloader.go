@@ -58,7 +58,7 @@ func findLoader(root string) (Loader, error) {
 	case exists(kernelCmdline), len(entries) > 0:
 		return SystemdBoot, nil
 	}
-	return "", exit.Lacksf("no boot loader's files below %s: neither %s nor %s nor entries in %s; write the line of nines tune plan into yours by hand",
+	return "", exit.Lacksf("no boot loader's files below %s: neither %s nor %s nor entries in %s; add the line of nines tune plan to yours by hand",
 		root, grubDefaults, kernelCmdline, strings.Join(entryDirs, ", "))
 }
 
@@ -73,7 +73,7 @@ func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) 
 		// Files are replaced by a rename, which would replace the link and not its
 		// target.
 		if target, err := os.Readlink(filepath.Join(root, path)); err == nil {
-			return exit.Lacksf("%s is a symbolic link to %s, which nines does not replace; make it a file, or write the line of nines tune plan into it by hand", path, target)
+			return exit.Lacksf("%s is a symbolic link to %s, which nines does not replace; make it a file, or add the line of nines tune plan to it by hand", path, target)
 		}
 		before, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) 
 // grubChange tells which of GRUB's files gets the parameters, and how.
 func grubChange(root string, parameters []Parameter) (path string, change func(string) string, err error) {
 	path, change = grubOwn, func(string) string {
-		return "# Written by nines tune apply --write; nines tune revert takes it away.\n" +
+		return "# Written by nines tune apply --write; nines tune revert removes it.\n" +
 			grubVariable + `="$` + grubVariable + " " + Line(parameters) + "\"\n"
 	}
 	if info, err := os.Stat(filepath.Join(root, grubDropIns)); err != nil || !info.IsDir() {
@@ -155,7 +155,7 @@ func grubOverrides(root, ours string, parameters []Parameter) error {
 			for _, word := range strings.Fields(strings.Trim(strings.TrimSpace(m[2]), `"'`)) {
 				name, _, _ := strings.Cut(word, "=")
 				if slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Absent == "" && p.Name == name && p.Text != word }) {
-					return exit.Wrongf("%s has %s in %s, and both would be on the command line; take it out there, or leave it as it is with --boot %s=keep",
+					return exit.Wrongf("%s has %s in %s, and both would be on the command line; remove it there, or keep it with --boot %s=keep",
 						path, word, m[1], name)
 				}
 			}

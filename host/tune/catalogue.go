@@ -113,8 +113,8 @@ func Settings(inv *host.Inventory, chosen []int, p Profile) []Setting {
 	for _, own := range p.own() {
 		list = append(list, Setting{
 			Advice: Advice{
-				Name: own.path, What: "Yours: the catalogue does not know it.",
-				Cost: "Nobody but you knows.", Source: p.Source,
+				Name: own.path, What: "Your own setting: nines has no description of it.",
+				Cost: "Unknown.", Source: p.Source,
 			},
 			Scope: ScopeHost, Method: Write, Path: own.path, Value: own.value,
 		})

@@ -4,8 +4,8 @@ var memoryKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "transparent_hugepage",
-			What:   "Whether the kernel makes huge pages of ordinary memory by itself. never: no page fault clears 2 MiB at once, and khugepaged does not stop a process to collapse its pages. always: fewer TLB misses for who touches much memory.",
-			Cost:   "never: more TLB misses, unless a program takes its huge pages from hugetlbfs, as DPDK does. always: page faults of hundreds of microseconds.",
+			What:   "Whether the kernel automatically uses huge pages for ordinary memory. never: no page fault clears 2 MiB at once, and khugepaged does not stop a process to collapse its pages. always: fewer TLB misses for programs that use much memory.",
+			Cost:   "never: more TLB misses, unless a program uses huge pages from hugetlbfs, as DPDK does. always: page faults of hundreds of microseconds.",
 			Source: "Documentation/admin-guide/mm/transhuge.rst; tuned network-latency (never), throughput-performance (always)",
 		},
 		path: "/sys/kernel/mm/transparent_hugepage/enabled", values: words("never", "never", "always"),
@@ -23,7 +23,7 @@ var memoryKinds = []kind{
 	{
 		Advice: Advice{
 			Name:  "vm.compaction_proactiveness",
-			What:  "How eagerly memory is compacted before anybody asks for a huge page: pages move, which flushes TLBs on all CPUs. 0 leaves it to those who ask.",
+			What:  "How eagerly memory is compacted before a huge page is requested: pages move, which flushes TLBs on all CPUs. With 0, compaction happens only on request.",
 			Cost:  "A large page may take longer to get.",
 			Since: "5.9", Source: "Documentation/admin-guide/sysctl/vm.rst",
 		},
@@ -41,8 +41,8 @@ var memoryKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "vm.dirty_ratio",
-			What:   "The share of memory, in percent, that may wait to be written to disk before who writes has to wait. Small: a log or a result is written in small portions, without a long stall. Large: disks work in large ones.",
-			Cost:   "Small: programs that write much wait sooner. Large: a stall of seconds when it comes, and more to lose.",
+			What:   "The share of memory, in percent, that may wait to be written to disk before writers must wait. Small: a log or a result is written in small portions, without a long stall. Large: disks write in large portions.",
+			Cost:   "Small: programs that write much wait sooner. Large: stalls of seconds, and more data at risk.",
 			Source: "Documentation/admin-guide/sysctl/vm.rst; the container study (5); tuned throughput-performance (40)",
 		},
 		path: "/proc/sys/vm/dirty_ratio", values: words("5", "5", "40"),
@@ -51,7 +51,7 @@ var memoryKinds = []kind{
 		Advice: Advice{
 			Name:   "vm.dirty_background_ratio",
 			What:   "The share of memory, in percent, from which on the kernel begins to write to disk in the background.",
-			Cost:   "Small: more and smaller writes. Large: more to lose when the machine stops.",
+			Cost:   "Small: more and smaller writes. Large: more data at risk when the machine stops.",
 			Source: "Documentation/admin-guide/sysctl/vm.rst; the container study (1); tuned throughput-performance (10)",
 		},
 		path: "/proc/sys/vm/dirty_background_ratio", values: words("1", "1", "10"),

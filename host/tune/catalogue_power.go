@@ -13,8 +13,8 @@ var powerKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "cpu_dma_latency",
-			What:   "The longest wake-up from idle, in µs, that is allowed on any CPU: deeper sleep takes 100 µs and more to wake from, and an interrupt's CPU sleeps too. It holds as long as a process keeps the file open, so nines leaves a small one that does.",
-			Cost:   "Power and heat on all CPUs; less turbo for the busy ones, since the idle ones no longer save for them.",
+			What:   "The longest wake-up from idle, in µs, that any CPU may take: waking from deep sleep takes 100 µs and more, also on the CPU of an interrupt. It is in force as long as a process keeps the file open, so nines starts a small process for that.",
+			Cost:   "Power and heat on all CPUs; less turbo for busy CPUs, as idle ones no longer save power.",
 			Source: "Documentation/power/pm_qos_interface.rst; tuned latency-performance (force_latency)",
 		},
 		path: "/dev/cpu_dma_latency", method: Hold, values: words(wordShallow, wordShallow, ""),
@@ -24,7 +24,7 @@ var powerKinds = []kind{
 		Advice: Advice{
 			Name:   "pm_qos_resume_latency_us",
 			What:   "The same for one CPU. n/a allows no wake-up time at all: the CPU polls when it is idle.",
-			Cost:   "The chosen CPUs draw full power when idle, and a thread of the same core gets half of it.",
+			Cost:   "The chosen CPUs draw full power when idle, and their sibling threads get half of the core.",
 			Source: "Documentation/ABI/testing/sysfs-devices-power; drivers/cpuidle/governor.c, cpuidle_governor_latency_req()",
 		},
 		path: "/sys/devices/system/cpu/cpu%d/power/pm_qos_resume_latency_us", values: words("", "n/a", ""),
@@ -33,7 +33,7 @@ var powerKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "scaling_governor",
-			What:   "Who picks a CPU's clock: performance keeps it at the highest, so that the first packet after a pause is not handled at the lowest.",
+			What:   "What selects a CPU's frequency: performance keeps it at the highest, so that the first packet after a pause is not handled at the lowest.",
 			Cost:   "Power and heat.",
 			Source: "Documentation/admin-guide/pm/cpufreq.rst; tuned latency-performance and throughput-performance",
 		},
@@ -43,7 +43,7 @@ var powerKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "energy_performance_preference",
-			What:   "What the processor prefers where it picks the clock itself (intel_pstate and amd_pstate in active mode): performance.",
+			What:   "What the processor prefers if it selects the frequency itself (intel_pstate and amd_pstate in active mode): performance.",
 			Cost:   "Power and heat.",
 			Source: "Documentation/admin-guide/pm/intel_pstate.rst; tuned latency-performance",
 		},
@@ -58,13 +58,13 @@ var powerKinds = []kind{
 					return ""
 				}
 			}
-			return "the driver of these CPUs' clock takes no preference"
+			return "these CPUs' frequency driver has no preference setting"
 		},
 	},
 	{
 		Advice: Advice{
 			Name:   "energy_perf_bias",
-			What:   "An Intel processor's own leaning between speed (0) and power (15).",
+			What:   "An Intel processor's preference between speed (0) and power saving (15).",
 			Cost:   "Power and heat.",
 			Source: "Documentation/admin-guide/pm/intel_epb.rst; tuned latency-performance (EPB performance)",
 		},
@@ -75,7 +75,7 @@ var powerKinds = []kind{
 			case len(s.inv.CPUs) > 0 && s.inv.CPUs[0].Model != "" && !strings.Contains(s.inv.CPUs[0].Model, "Intel"):
 				return "only Intel's processors have it"
 			case s.inv.Virtualisation.Hypervisor != "":
-				return "a virtual machine does not set its processor's leaning"
+				return "a virtual machine cannot set its processor's preference"
 			}
 			return ""
 		},
@@ -83,7 +83,7 @@ var powerKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "intel_pstate.min_perf_pct",
-			What:   "The lowest clock that the intel_pstate driver may pick, in percent of the highest.",
+			What:   "The lowest frequency that the intel_pstate driver may select, in percent of the highest.",
 			Cost:   "Power and heat.",
 			Source: "Documentation/admin-guide/pm/intel_pstate.rst; tuned latency-performance (min_perf_pct=100)",
 		},
@@ -101,8 +101,8 @@ var powerKinds = []kind{
 	{
 		Advice: Advice{
 			Name:   "smt_siblings",
-			What:   "offline takes away the other threads of the chosen CPUs' cores, which share caches and execution units with them. Leaving them idle does nearly the same; no profile takes them offline, your own file can.",
-			Cost:   "The CPUs are gone for all; their interrupts move, and version 1 cpusets that had them do not get them back.",
+			What:   "offline disables the other threads of the chosen CPUs' cores, which share caches and execution units with them. Leaving them idle does nearly the same; no built-in profile takes them offline; your own file can.",
+			Cost:   "The CPUs are gone for all programs; their interrupts move, and version 1 cpusets that had them do not get them back.",
 			Source: "Documentation/core-api/cpu_hotplug.rst; thesis listing 5.13 (nosmt)",
 		},
 		path: siblingPath,
@@ -129,7 +129,7 @@ func needsIdleDriver(s site) string {
 		if value, given := s.inv.Kernel.Parameter("idle"); given {
 			return "idle CPUs do not sleep: the kernel was started with idle=" + value
 		}
-		return "the kernel has no cpuidle driver here, so there is no sleep to shorten"
+		return "the kernel has no cpuidle driver here, so no idle state can be limited"
 	}
 	return ""
 }

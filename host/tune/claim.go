@@ -37,7 +37,7 @@ func Claim(j *journal.Journal, root, holder string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fmt.Errorf("read who tunes this host: %w", err)
+			return fmt.Errorf("read the tuning record: %w", err)
 		case other == holder:
 			return nil // an earlier call made this step
 		case orphaned(root, other):
@@ -72,7 +72,7 @@ func orphaned(root, holder string) bool {
 // held returns the error that another holds the host's settings.
 func held(root, holder string) error {
 	if lab, ok := strings.CutPrefix(holder, "labs/"); ok {
-		return fmt.Errorf("lab %q holds this host's settings (its key tuning:); nines down %s gives them back", lab, lab)
+		return fmt.Errorf("lab %q holds this host's settings (its key tuning:); nines down %s restores them", lab, lab)
 	}
 	applied, _ := readApplied(filepath.Join(root, holder))
 	return heldBy(applied)
@@ -82,9 +82,9 @@ func held(root, holder string) error {
 // if its file has not been written yet.
 func heldBy(applied *Applied) error {
 	if applied == nil {
-		return errors.New("a nines tune apply holds this host's settings; nines tune revert gives them back")
+		return errors.New("a nines tune apply holds this host's settings; nines tune revert restores them")
 	}
-	return fmt.Errorf("nines tune apply holds this host's settings: profile %s, by %s (process %d) since %s; nines tune revert gives them back",
+	return fmt.Errorf("nines tune apply holds this host's settings: profile %s, by %s (process %d) since %s; nines tune revert restores them",
 		applied.Profile, applied.User, applied.PID, applied.Since.Format("2006-01-02 15:04:05"))
 }
 
@@ -95,7 +95,7 @@ func Holder(root string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("read who tunes this host: %w", err)
+		return "", fmt.Errorf("read the tuning record: %w", err)
 	case orphaned(root, holder):
 		return "", nil
 	}

@@ -124,17 +124,17 @@ func row(inv *host.Inventory, s Setting, current Current) Row {
 func notes(inv *host.Inventory, p Plan) []string {
 	var list []string
 	if len(p.CPUs) == 0 {
-		list = append(list, "No CPUs are chosen, so what is for single CPUs is not in the plan: --cpus LIST or --for FILE chooses them.")
+		list = append(list, "No CPUs are chosen, so the plan has no per-CPU settings: choose CPUs with --cpus LIST or --for FILE.")
 	}
 	if len(p.Idle) > 0 {
 		list = append(list, fmt.Sprintf("CPUs %s are the other threads of the chosen cores: nothing should run there. nines counts them as neither chosen nor housekeeping.",
 			cpulist.Format(p.Idle)))
 	}
 	if len(p.CPUs) > 0 && len(p.CPUs) >= len(inv.AllowedCPUs) {
-		list = append(list, "All CPUs are chosen, so everything else on the host runs on them too: leave one at least for housekeeping.")
+		list = append(list, "All CPUs are chosen, so everything else on the host runs on them too: leave at least one for housekeeping.")
 	}
 	if inv.Virtualisation.Hypervisor != "" {
-		list = append(list, "This is a virtual machine: what its hypervisor takes away no setting in it gives back. nines tune check shows how much that is (steal).")
+		list = append(list, "This is a virtual machine: no setting in it can recover the time that its hypervisor takes. nines tune check shows how much that is (steal).")
 	}
 	return list
 }

@@ -79,7 +79,7 @@ func TestEverySettingIsExplained(t *testing.T) {
 			t.Errorf("%q lacks words: %+v", a.Name, a)
 		}
 		if seen[a.Name] {
-			t.Errorf("%q is there twice", a.Name)
+			t.Errorf("%q is listed twice", a.Name)
 		}
 		seen[a.Name] = true
 	}
@@ -179,7 +179,7 @@ func TestConflictsAreNamed(t *testing.T) {
 	}{
 		{"amd_iommu=off", "amd_iommu", "needs the IOMMU on", Use{DeviceAccess: true}},
 		{"isolcpus=managed_irq,domain", "isolcpus", "cpusets", Use{}},
-		{"idle=poll", "idle", "nothing left to do", Use{}},
+		{"idle=poll", "idle", "then have no effect", Use{}},
 		{"iommu=pt", "iommu", "amd_iommu=off is in force", Use{}},
 		{"systemd.unified_cgroup_hierarchy=0", "systemd.unified_cgroup_hierarchy", "258", Use{}},
 	}

@@ -69,7 +69,7 @@ func (p *profileParser) pairs(n *yaml.Node, where string, each func(key, value *
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if line, twice := seen[key.Value]; twice {
-			p.fail(key, join(where, key.Value), fmt.Sprintf("is there twice, first in line %d", line), "", "keep one of them")
+			p.fail(key, join(where, key.Value), fmt.Sprintf("is listed twice, first in line %d", line), "", "keep one of them")
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -184,7 +184,7 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 		for _, k := range kinds {
 			names = append(names, k.Name)
 		}
-		p.fail(key, where, "the catalogue has no such setting", strings.Join(names, ", ")+", or a file below /proc/sys or /sys",
+		p.fail(key, where, "unknown setting", strings.Join(names, ", ")+", or a file below /proc/sys or /sys",
 			didYouMean(name, names))
 	case kinds[at].method == Hold && word != Keep && word != wordShallow && !number.MatchString(word):
 		p.fail(value, where, fmt.Sprintf("%q is not a number of microseconds", word), "a number, \""+wordShallow+"\" or \""+Keep+"\"", "")
@@ -219,7 +219,7 @@ func checkBoot(name, word string) error {
 		return fmt.Errorf("%q is not a name of a boot parameter: letters, digits, \".\", \"_\" and \"-\"", name)
 	}
 	if !bootValue.MatchString(word) {
-		return fmt.Errorf("%q cannot stand in a boot loader's file: letters, digits and . , : ; / @ + = _ - only", word)
+		return fmt.Errorf("%q is not allowed in a boot loader's file; use only letters, digits and . , : ; / @ + = _ -", word)
 	}
 	return nil
 }

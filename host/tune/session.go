@@ -82,7 +82,7 @@ func (e *BusyError) Error() string {
 	if e.PID > 0 {
 		who = "process " + strconv.Itoa(e.PID)
 	}
-	return who + " is changing this host's settings at this moment; wait for it, or end it"
+	return who + " is changing this host's settings; wait for it, or end it"
 }
 
 // lock takes the session's lock, which the kernel releases when its holder ends.
@@ -124,7 +124,7 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 			return err
 		}
 		if err := writeApplied(s.dir(), applied); err != nil {
-			return fmt.Errorf("write who tunes: %w", err)
+			return fmt.Errorf("record the tuning: %w", err)
 		}
 		var settings []Setting
 		for _, row := range p.Settings {
@@ -163,7 +163,7 @@ func (s Session) clear(ctx context.Context) error {
 // undo restores the settings and removes the session.
 func (s Session) undo(ctx context.Context, held *folder.Held, note func(string)) error {
 	if err := held.Undo(ctx, note); err != nil {
-		return fmt.Errorf("put the settings back: %w; nines tune revert tries again", err)
+		return fmt.Errorf("restore the settings: %w; run nines tune revert again", err)
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (s Status) Write(out io.Writer) error {
 	case s.Lab != "":
 		fmt.Fprintf(&b, "Lab %q holds this host's settings (its key tuning:); nines inspect %s shows them.\n", s.Lab, s.Lab)
 	case s.CutOff:
-		fmt.Fprintf(&b, "A nines tune apply was cut off; nines tune revert puts back what it changed.\n")
+		fmt.Fprintf(&b, "A nines tune apply was interrupted; nines tune revert restores what it changed.\n")
 	case s.Applied == nil:
 		fmt.Fprintf(&b, "nines tune has changed no setting of this host.\n")
 	default:
@@ -157,9 +157,9 @@ func (s Status) Write(out io.Writer) error {
 		case Covered:
 			fmt.Fprintf(&b, "; %s by %s meanwhile\n", c.Now, c.By)
 		case Back:
-			fmt.Fprintf(&b, "; others have put it back since\n")
+			fmt.Fprintf(&b, "; another program has restored it since\n")
 		case ChangedSince:
-			fmt.Fprintf(&b, "; others have made it %s since, and revert leaves it so\n", c.Now)
+			fmt.Fprintf(&b, "; another program has set it to %s since, and revert leaves it\n", c.Now)
 		default:
 			fmt.Fprintf(&b, "; lost: the process that held it has ended, or the file is gone\n")
 		}

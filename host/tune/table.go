@@ -75,13 +75,13 @@ func (p Plan) writeBoot(b *strings.Builder) {
 	for _, q := range p.Boot {
 		switch {
 		case q.Absent != "":
-			fmt.Fprintf(b, "  %s: not here, for %s\n", q.Text, q.Absent)
+			fmt.Fprintf(b, "  %s: not on this host: %s\n", q.Text, q.Absent)
 			continue
 		case q.InForce:
 			fmt.Fprintf(b, "  %s: in force\n", q.Text)
 			continue
 		case q.Now != "":
-			fmt.Fprintf(b, "  %s, in place of %s\n", q.Text, q.Now)
+			fmt.Fprintf(b, "  %s, instead of %s\n", q.Text, q.Now)
 		default:
 			fmt.Fprintf(b, "  %s\n", q.Text)
 		}
@@ -94,7 +94,7 @@ func (p Plan) writeBoot(b *strings.Builder) {
 		fmt.Fprintf(b, "\nThe whole command line would be\n  %s\n", p.CommandLine)
 	}
 	if len(p.LeftOut) > 0 && len(p.Boot) > 0 {
-		fmt.Fprintf(b, "\nKnown, and not asked for (--boot NAME=VALUE asks)\n")
+		fmt.Fprintf(b, "\nKnown, but not requested (request with --boot NAME=VALUE)\n")
 		for _, l := range p.LeftOut {
 			fmt.Fprintf(b, "  %s: %s\n", l.Name, l.Why)
 		}

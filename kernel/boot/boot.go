@@ -20,7 +20,7 @@ func ID() (string, error) {
 	}
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("tell this boot from earlier ones: %w; try again when that can be read", err)
+		return "", fmt.Errorf("identify this boot: %w; try again when it can be read", err)
 	}
 	id := strings.TrimSpace(string(text))
 	known.Store(&id)

@@ -28,7 +28,7 @@ type ShortError struct {
 }
 
 func (e *ShortError) Error() string {
-	return fmt.Sprintf("%d hugepages are wanted, %d more than are free, and the kernel found memory in one piece for %d of these (%s)",
+	return fmt.Sprintf("%d hugepages are requested, %d more than are free, and the kernel found contiguous memory for %d of these (%s)",
 		e.Wanted, e.Missing, e.Got, e.Pool)
 }
 

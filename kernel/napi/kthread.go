@@ -42,7 +42,7 @@ func (p Placement) RealTime() bool { return p.Policy == unix.SCHED_FIFO || p.Pol
 
 // ParsePlacement reads "fifo:50@2,3". Without the part from @ on, CPUs is empty.
 func ParsePlacement(text string) (Placement, error) {
-	wrong := fmt.Errorf("%q is not a policy as other:0@1,2 or fifo:50@3", text)
+	wrong := fmt.Errorf("%q is not a policy such as other:0@1,2 or fifo:50@3", text)
 	scheduling, cpus, _ := strings.Cut(text, "@")
 	name, value, found := strings.Cut(scheduling, ":")
 	number, err := strconv.Atoi(value)

@@ -53,7 +53,7 @@ func (s Setting) kind() (k Kind, rest string, err error) {
 	name, rest, _ := strings.Cut(string(s), "/")
 	k, known := kinds[name]
 	if !known {
-		return k, rest, fmt.Errorf("there is no setting %q", s)
+		return k, rest, fmt.Errorf("setting %q does not exist", s)
 	}
 	return k, rest, nil
 }
@@ -114,7 +114,7 @@ func splitInstance(rest string) (uint32, string, error) {
 	number, field, _ := strings.Cut(rest, "/")
 	id, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
-		return 0, "", fmt.Errorf("there is no NAPI instance %q", number)
+		return 0, "", fmt.Errorf("NAPI instance %q does not exist", number)
 	}
 	return uint32(id), field, nil
 }

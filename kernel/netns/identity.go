@@ -73,7 +73,7 @@ func (s *search) look(path string) (*Namespace, error) {
 	ns, err := s.open(path)
 	if isRefused(err) {
 		// So does /proc answer for a process that ends just now, too (proc_ns_get_link in
-		// fs/proc/namespaces.c). Once it has ended, there is nothing at its path.
+		// fs/proc/namespaces.c). Once it has ended, nothing exists at its path.
 		ns, err = s.open(path)
 	}
 	if isGone(err) {

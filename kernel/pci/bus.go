@@ -59,7 +59,7 @@ func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error
 	case errors.Is(err, fs.ErrNotExist):
 		return func() {}, nil // nothing to change
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("wait until another lab is through with %s: %w", address, err)
+		return nil, fmt.Errorf("wait for another lab to release %s: %w", address, err)
 	}
 	return nil, fmt.Errorf("lock %s: %w", address, err)
 }

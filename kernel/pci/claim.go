@@ -13,7 +13,7 @@ import (
 
 // taken is the error that another lab or program uses a function.
 func taken(address, by string) error {
-	return exit.Lacksf("%s is used by %s by now; plan again, or take that down", address, by)
+	return exit.Lacksf("%s is now used by %s; plan again, or take that down", address, by)
 }
 
 // sameLab is true for tokens of one lab's journal, which begin alike up to a colon

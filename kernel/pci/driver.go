@@ -137,7 +137,7 @@ func (b Bus) CheckGroup(address, token string) error {
 	for _, other := range companions(b.tree(), Function{Address: address, IOMMUGroup: iommuGroup(b.tree(), address)}) {
 		name, _, bound := strings.Cut(other, " ")
 		if bound {
-			return fmt.Errorf("%s shares its IOMMU group with %s, and a program gets all of a group or nothing; put the card into another slot, or give that device to vfio-pci as well", address, other)
+			return fmt.Errorf("%s shares its IOMMU group with %s, and a program gets a whole group or nothing; put the card into another slot, or give that device to vfio-pci as well", address, other)
 		}
 		c, err := b.claimed(name)
 		if err != nil {

@@ -56,7 +56,7 @@ func (b Bus) vfSettings(port string, index int) (*VFSettings, error) {
 			return &s, nil
 		}
 	}
-	return nil, fmt.Errorf("port %s says nothing of its virtual function %d", b.Interface(port), index)
+	return nil, fmt.Errorf("port %s does not report its virtual function %d", b.Interface(port), index)
 }
 
 // Free is nil if no user of a function is known, or if the user is the lab of the token.
@@ -165,7 +165,7 @@ func (b Bus) setVF(port string, to VFSettings) error {
 		err := step.set()
 		if errors.Is(err, unix.EOPNOTSUPP) {
 			return &exit.MissingError{Capability: "virtual functions with " + step.what,
-				Reason: fmt.Sprintf("the driver %s of port %s cannot set it", b.Driver(port), name), Err: err, Remedy: "leave that key out, or use another port"}
+				Reason: fmt.Sprintf("the driver %s of port %s cannot set it", b.Driver(port), name), Err: err, Remedy: "remove that key, or use another port"}
 		}
 		if err != nil {
 			return fmt.Errorf("ip link set %s vf %d %s: %w", name, i, step.what, err)

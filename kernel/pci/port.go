@@ -126,7 +126,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	if now.VFs > 0 && now.VFs < wanted.VFs {
 		return &exit.MissingError{
 			Capability: "virtual functions",
-			Reason: fmt.Sprintf("%s has %d, %d are wanted, and the kernel changes their number only from 0, which would take them from their users",
+			Reason: fmt.Sprintf("%s has %d, %d are requested, and the kernel changes their number only from 0, which would remove them from their users",
 				b.Interface(address), now.VFs, wanted.VFs),
 			Remedy: fmt.Sprintf("take down what uses them and echo 0 > %s", filepath.Join(b.device(address), "sriov_numvfs")),
 		}
@@ -206,7 +206,7 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	if own && now.VFs == l.Now.VFs && now.VFs != l.Before.VFs {
 		// The function could not be released now. When it is, the port must be
 		// restored, too.
-		return fmt.Errorf("%s, which has to be given back first", user)
+		return fmt.Errorf("%s, which must be released first", user)
 	}
 	switch {
 	case now.VFs != l.Now.VFs:

@@ -87,7 +87,7 @@ func (u uses) ofInterface(t Tree, address, driver, name string) string {
 	case len(u.vlans[name]) > 0:
 		return fmt.Sprintf("VLAN devices on %s", name)
 	case up(t, name):
-		return fmt.Sprintf("somebody who has set %s up", name)
+		return fmt.Sprintf("another program, which set %s up", name)
 	}
 	return ""
 }

@@ -51,15 +51,15 @@ func Write(path string, taken, quiet Set) error {
 	return nil
 }
 
-// book is an account indexed for lookups.
-type book struct {
+// maskIndex is an account indexed for lookups.
+type maskIndex struct {
 	// taken are the CPUs taken from user threads, off those taken from kernel threads.
 	taken, off Set
 	masks      map[identity]Set
 }
 
 // lost are the CPUs that were taken from a thread.
-func (b *book) lost(t Thread) Set {
+func (b *maskIndex) lost(t Thread) Set {
 	if t.Kernel {
 		return b.off
 	}
@@ -71,7 +71,7 @@ type identity struct {
 	start uint64
 }
 
-func read(path string) (*book, error) {
+func read(path string) (*maskIndex, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the account of threads: %w", err)
@@ -80,7 +80,7 @@ func read(path string) (*book, error) {
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	b := &book{masks: make(map[identity]Set, len(a.Threads))}
+	b := &maskIndex{masks: make(map[identity]Set, len(a.Threads))}
 	if b.taken, err = ParseSet(a.Taken); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
@@ -211,7 +211,7 @@ func Restore(path string, note func(string)) error {
 		}
 		if !t.CPUs.Holds(was.Minus(b.lost(t))) {
 			// When a cpuset changes the kernel only ever gives more than that.
-			note(fmt.Sprintf("thread %d (%s) may use the CPUs %s by now, neither ours nor the %s that it had; left as it is", t.ID, t.Name, t.CPUs, was))
+			note(fmt.Sprintf("thread %d (%s) now may use the CPUs %s, neither ours nor the %s that it had; left unchanged", t.ID, t.Name, t.CPUs, was))
 			continue
 		}
 		err := fault.Fail("before restoring a thread")
@@ -224,7 +224,7 @@ func Restore(path string, note func(string)) error {
 		case errors.Is(err, unix.EINVAL):
 			// Its cpuset has none of them any more, or they are offline
 			// (sched_setaffinity(2)).
-			note(fmt.Sprintf("thread %d (%s) may use none of the CPUs %s any more, which it had; it keeps %s", t.ID, t.Name, was, t.CPUs))
+			note(fmt.Sprintf("thread %d (%s) may no longer use the CPUs %s, which it had; it keeps %s", t.ID, t.Name, was, t.CPUs))
 		default:
 			failures = append(failures, fmt.Errorf("let thread %d (%s) use the CPUs %s: %w", t.ID, t.Name, was, err))
 		}
@@ -234,7 +234,7 @@ func Restore(path string, note func(string)) error {
 
 // inherited is the mask that a new thread inherited: the account's mask of its nearest
 // ancestor, that is its process's first thread or its parent process.
-func (b *book) inherited(t Thread, byID map[int]Thread) (Set, bool) {
+func (b *maskIndex) inherited(t Thread, byID map[int]Thread) (Set, bool) {
 	for range 64 { // no process tree is that deep
 		leader, ok := byID[t.Process]
 		if !ok {

@@ -19,7 +19,7 @@ import (
 func Retake(path string, taken Set, include func(Thread) bool, note func(string)) error {
 	before, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		before, err = &book{}, nil
+		before, err = &maskIndex{}, nil
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func Retake(path string, taken Set, include func(Thread) bool, note func(string)
 }
 
 // masksOf are the CPUs that threads could use before any were taken, by their IDs.
-func (b *book) masksOf(threads []Thread, include func(Thread) bool) map[int]Set {
+func (b *maskIndex) masksOf(threads []Thread, include func(Thread) bool) map[int]Set {
 	byID := map[int]Thread{}
 	for _, t := range threads {
 		byID[t.ID] = t

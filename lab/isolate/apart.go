@@ -44,7 +44,7 @@ type Apart struct {
 	Host string
 }
 
-// Kept are CPUs that are kept apart.
+// Kept are isolated CPUs.
 type Kept struct {
 	// Tasks are those that no other task runs on, Quiet those of them that interrupts and workqueues
 	// keep off, too.
@@ -69,7 +69,7 @@ type settingsRecord struct {
 func (a Apart) place(name, record string) folder.Place {
 	below := filepath.Join(apartFolder, name)
 	return folder.Place{
-		Root: a.Root, Below: below, Owner: below, What: "CPUs that are kept apart",
+		Root: a.Root, Below: below, Owner: below, What: "isolated CPUs",
 		Elsewhere: "move it away", Again: "start nines' agent of this node", Written: []string{record, record + replace.Unfinished},
 	}
 }
@@ -93,11 +93,11 @@ func (a Apart) Keep(ctx context.Context, kept Kept, housekeeping tasks.Set, note
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return s, fmt.Errorf("make the folder of CPUs that are kept apart: %w", err)
+		return s, fmt.Errorf("make the folder of isolated CPUs: %w", err)
 	}
 	lock, err := flock.Wait(ctx, filepath.Join(dir, ".lock"))
 	if err != nil {
-		return s, fmt.Errorf("wait for another who keeps CPUs apart: %w", err)
+		return s, fmt.Errorf("wait for another process that isolates CPUs: %w", err)
 	}
 	defer func() {
 		err = errors.Join(err, lock.Remove())
@@ -271,7 +271,7 @@ func (a Apart) originals(numbers []int) map[string]string {
 	return was
 }
 
-// Look are the CPUs that are kept apart, as was begun last, for who starts again.
+// Look are the isolated CPUs, as was begun last, for who starts again.
 func (a Apart) Look() (Kept, error) {
 	var kept Kept
 	taken, err := tasks.Taken(filepath.Join(a.threads().Path(), AccountFile))

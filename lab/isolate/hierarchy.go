@@ -33,6 +33,6 @@ func Find(c Controller) (cgroup.Hierarchy, error) {
 	return cgroup.Hierarchy{}, &exit.MissingError{
 		Capability: "cgroup " + string(c),
 		Reason:     "no mounted control group hierarchy has the controller",
-		Remedy:     "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup), or --set isolation=none, and take memory out of the file",
+		Remedy:     "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup), or --set isolation=none, and remove memory from the file",
 	}
 }

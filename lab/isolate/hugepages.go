@@ -82,7 +82,7 @@ func explainShort(p *plan.Plan, numaNode int, err error) error {
 	}
 	return &exit.MissingError{
 		Capability: host.FeatureHugepages,
-		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; those that were found are given back",
+		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; the pages that were found are released",
 			numaNode, strings.Join(who, ", "), h.PageBytes>>10),
 		Err:    short,
 		Remedy: "reserve them at boot (hugepages=N), or " + p.DoWithLess(),

@@ -164,9 +164,9 @@ func TestTheKernelsReasonsAreExplained(t *testing.T) {
 	files(t, h.Mount, map[string]string{"machine.slice/cpuset.cpus": "3-5", "p/cpuset.cpus": "2-3"})
 	for said, want := range map[string]string{
 		"isolated invalid (Cpu list in cpuset.cpus not exclusive)":              "machine.slice has 3-5; take down what has these CPUs",
-		"isolated invalid (partition config conflicts with housekeeping setup)": "take isolcpus= off",
+		"isolated invalid (partition config conflicts with housekeeping setup)": "remove isolcpus=",
 		"isolated invalid (Parent is not a partition root)":                     "only below a partition",
-		"root invalid (Parent unable to distribute cpu downstream)":             "leave it one",
+		"root invalid (Parent unable to distribute cpu downstream)":             "leave at least one",
 		"root invalid (something new)":                                          "--set isolation=affinity",
 	} {
 		err := explainInvalid(h, filepath.Join(h.Mount, "p"), tasks.Set{2, 3}, said)

@@ -153,8 +153,8 @@ type other struct {
 func (o other) refusal(taken tasks.Set) error {
 	return &exit.MissingError{
 		Capability: "cpuset partition",
-		Reason:     fmt.Sprintf("the control group %s has CPUs %s, which the lab wants for itself, and no others", o.dir, o.cpus),
-		Remedy:     fmt.Sprintf("take down what is in it, or keep to CPUs other than %s with cpu_list", taken),
+		Reason:     fmt.Sprintf("the control group %s has CPUs %s, which the lab needs exclusively", o.dir, o.cpus),
+		Remedy:     fmt.Sprintf("take down what is in it, or choose CPUs other than %s with cpu_list", taken),
 	}
 }
 

@@ -105,7 +105,7 @@ func partition(h cgroup.Hierarchy, dir string, cpus tasks.Set, degree spec.Isola
 	}
 	if got, err := tasks.ParseSet(effective); err != nil || !got.Equal(cpus) {
 		return missingPartition(fmt.Sprintf("%s is %q, and the partition has CPUs %s", filepath.Join(dir, effectiveFile), effective, cpus),
-			"are all of them online?", err)
+			"check that all of them are online", err)
 	}
 	return nil
 }
@@ -117,20 +117,20 @@ func missingPartition(reason, remedy string, err error) error {
 // invalid are the kernel's reasons for an invalid partition, perr_strings in
 // kernel/cgroup/cpuset.c, with remedies.
 var invalid = []struct{ word, remedy string }{
-	{"not exclusive", "take down what has these CPUs, or keep to others with cpu_list"},
-	{"housekeeping", "the CPUs are isolated at boot, in another way: take isolcpus= off the kernel's command line, or name other CPUs with cpu_list"},
-	{"not a partition root", "the kernel makes partitions only below a partition: run nines where the root of control groups is the host's (not in a container), or use Linux 6.7 or later"},
-	{"invalid partition root", "another's partition above this one is broken: look at cpuset.cpus.partition of the groups above"},
-	{"unable to distribute", "the host would have no CPU left: leave it one"},
+	{"not exclusive", "take down what has these CPUs, or choose others with cpu_list"},
+	{"housekeeping", "the CPUs are already isolated at boot: remove isolcpus= from the kernel's command line, or name other CPUs with cpu_list"},
+	{"not a partition root", "the kernel allows partitions only below a partition: run nines outside of a container, or use Linux 6.7 or later"},
+	{"invalid partition root", "a partition above this one is invalid: check cpuset.cpus.partition of the groups above"},
+	{"unable to distribute", "the host would have no CPU left: leave at least one"},
 	{"hotplug", "a CPU went offline: put it online again"},
-	{"remote partition", "another's remote partition is below: take it down"},
+	{"remote partition", "another remote partition is below: take it down"},
 	{"empty", "the group has no CPUs"},
 	{"not permitted", "run it as root, outside of a container"},
 }
 
 // explainInvalid turns the kernel's reason for an invalid partition into an error with a remedy.
 func explainInvalid(h cgroup.Hierarchy, dir string, cpus tasks.Set, said string) error {
-	remedy := "--set isolation=affinity does without"
+	remedy := "--set isolation=affinity does not need it"
 	for _, reason := range invalid {
 		if strings.Contains(strings.ToLower(said), reason.word) {
 			remedy = reason.remedy + "; " + remedy

@@ -14,8 +14,8 @@ import (
 
 var adviceQueue = tune.Advice{
 	Name:   "irq-affinity-queue",
-	What:   "the interrupts of a device that a node has for itself come beside that node: on the node's CPUs but the engine's, else on a housekeeping CPU of the device's NUMA node",
-	Cost:   "a node with one CPU has its packets received on another",
+	What:   "the interrupts of a node's own device go to the node's CPUs other than the engine's, otherwise to a housekeeping CPU of the device's NUMA node",
+	Cost:   "a node with one CPU receives its packets on another CPU",
 	Source: "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst, RSS IRQ Configuration",
 }
 

@@ -18,31 +18,31 @@ import (
 var (
 	adviceDefaultIRQ = tune.Advice{
 		Name:   "irq-default-affinity",
-		What:   "interrupts that are set up from now on go to the housekeeping CPUs",
-		Cost:   "a device that is started meanwhile has all its queues there",
+		What:   "new interrupts go to the housekeeping CPUs",
+		Cost:   "a device that starts meanwhile has all its queues there",
 		Source: "Documentation/core-api/irq/irq-affinity.rst; tuned's profile cpu-partitioning",
 	}
 	adviceIRQ = tune.Advice{
 		Name:   "irq-affinity",
-		What:   "an interrupt keeps off the isolated CPUs: each one stops what runs there for microseconds",
+		What:   "interrupts are kept off the isolated CPUs: each stops what runs there for microseconds",
 		Cost:   "the housekeeping CPUs serve more interrupts; a device with a queue for each CPU loses the spread",
 		Source: "Documentation/core-api/irq/irq-affinity.rst; 004, listings of the host's setup; tuned's profile cpu-partitioning",
 	}
 	adviceRPS = tune.Advice{
 		Name:   "rps",
-		What:   "received packets of a host's device are not handed to the isolated CPUs",
+		What:   "received packets of the host's devices are not passed to the isolated CPUs",
 		Cost:   "the packets of the host's own devices are spread over fewer CPUs",
 		Source: "Documentation/networking/scaling.rst, RPS",
 	}
 	adviceXPS = tune.Advice{
 		Name:   "xps",
-		What:   "a host's device takes no transmit queue's completions to the isolated CPUs",
+		What:   "transmit completions of the host's devices are kept off the isolated CPUs",
 		Cost:   "fewer transmit queues for the host's own devices are used without a lock",
 		Source: "Documentation/networking/scaling.rst, XPS",
 	}
 	adviceWorkqueue = tune.Advice{
 		Name:   "workqueue-cpumask",
-		What:   "work that the kernel may do on any CPU is done on the housekeeping CPUs",
+		What:   "unbound kernel work runs on the housekeeping CPUs",
 		Cost:   "writeback, unbound crypto and the like have fewer CPUs",
 		Source: "Documentation/core-api/workqueue.rst, Affinity Scopes; tuned's profile cpu-partitioning",
 	}

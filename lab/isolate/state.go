@@ -230,7 +230,7 @@ func irqbalance() string {
 	}
 	for _, name := range names {
 		if text, err := os.ReadFile(name); err == nil && strings.TrimSpace(string(text)) == "irqbalance" {
-			return "irqbalance runs, and moves interrupts as it likes: stop it (systemctl stop irqbalance), or give it IRQBALANCE_BANNED_CPULIST"
+			return "irqbalance runs, and moves interrupts back: stop it (systemctl stop irqbalance), or give it IRQBALANCE_BANNED_CPULIST"
 		}
 	}
 	return ""

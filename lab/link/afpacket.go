@@ -56,7 +56,7 @@ func (s *Site) packetSockets(devices []string) error {
 				return err
 			}
 			if !slices.Contains(open, strconv.Itoa(device.Index)) {
-				return fmt.Errorf("nobody has opened %s", name)
+				return fmt.Errorf("no program has opened %s", name)
 			}
 		}
 		return nil

@@ -77,7 +77,7 @@ func (s *Seen) Differences(want End) []Difference {
 			if was == "" || now == "" || was == now || feature.Feature == featureGRO && now == onOff(true) {
 				continue
 			}
-			add(RepairSettings, "has %s %s, and it was set %s", feature.Name, now, was)
+			add(RepairSettings, "has %s %s, but was set to %s", feature.Name, now, was)
 		}
 	}
 	if want.Interface == nil {

@@ -57,7 +57,7 @@ func (s *Site) addHostPair(f *fabric, l plan.Link, bridge netlink.Link) error {
 	near, far := end{name: m.Port, holder: f.holder}, end{name: m.Device, mac: m.MAC, ns: host}
 	if err := s.addPair(f.Handle, journal.Step{Link: l.Name}, near, far, l.MTU, bridge.Attrs().Index); err != nil {
 		if errors.Is(err, unix.EEXIST) {
-			err = exit.Wrongf("the host has an interface %s that is not the lab's: %w; remove it, or set another prefix in the file (--set prefix=…)", m.Device, err)
+			err = exit.Wrongf("the host has an interface %s that does not belong to the lab: %w; remove it, or set another prefix in the file (--set prefix=…)", m.Device, err)
 		}
 		return err
 	}
@@ -147,7 +147,7 @@ func CheckManagement(m *plan.Management) error {
 		for _, r := range routes {
 			to, device := prefixOf(r.Dst), deviceName(handle, r.LinkIndex)
 			if to.Bits() > 0 && to.Overlaps(subnet) && device != m.Device {
-				return exit.Wrongf("the subnet of the management network, %s, overlaps %s, to which this host has a route by %s; name one that is free, as --set management.subnet=10.200.0.0/24, or plan again where nines chose it",
+				return exit.Wrongf("the subnet of the management network, %s, overlaps %s, to which this host has a route by %s; name one that is free, as --set management.subnet=10.200.0.0/24, or plan again if nines chose it",
 					subnet, to, device)
 			}
 		}

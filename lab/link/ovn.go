@@ -44,7 +44,7 @@ const (
 // makeOVN joins two nodes by a logical switch of OVN, by the userspace datapath.
 func makeOVN(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Switch == nil {
-		return errors.New("the plan gives it no CPUs")
+		return errors.New("the plan assigns it no CPUs")
 	}
 	if len(endpoints) != 2 {
 		return fmt.Errorf("joins two endpoints, not %d", len(endpoints))
@@ -194,7 +194,7 @@ func (o *ovn) join(ctx context.Context, u *underlay, host int, e plan.Endpoint) 
 		Ready: func(ctx context.Context) error {
 			known, err := o.sbctl(ctx, "--bare", "--columns=name", "find", "Chassis", "name="+hostName(host))
 			if err == nil && known == "" {
-				err = errors.New("it has not told OVN of its host yet")
+				err = errors.New("it has not registered its host with OVN yet")
 			}
 			return err
 		},

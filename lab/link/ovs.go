@@ -62,7 +62,7 @@ func makeOVS(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 // startOVS starts an instance and adds its ports.
 func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpoint, config ovsConfig) error {
 	if l.Switch == nil {
-		return errors.New("the plan gives it no CPUs")
+		return errors.New("the plan assigns it no CPUs")
 	}
 	find := findOVS
 	if config.DPDK != nil {
@@ -145,7 +145,7 @@ func (o *ovs) ports(endpoints []plan.Endpoint, datapath string) ([]ovsPort, erro
 			}
 			ports = append(ports, ovsPort{Name: vhostPort(i), Type: ovsVhostUser, Socket: socket})
 		default:
-			return nil, fmt.Errorf("the endpoint %s:%s cannot meet %s (attach is %q)", e.Node, e.Interface, o.link.Kind, e.Attach)
+			return nil, fmt.Errorf("the endpoint %s:%s cannot attach to %s (attach is %q)", e.Node, e.Interface, o.link.Kind, e.Attach)
 		}
 	}
 	return ports, nil

@@ -22,7 +22,7 @@ func makeOVSDPDK(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 // it only in its log, and only after a guest has connected.
 func checkOVSMemory(l plan.Link) error {
 	if l.Switch == nil || l.Switch.DPDK == nil {
-		return errors.New("the plan gives it no memory for DPDK")
+		return errors.New("the plan assigns it no memory for DPDK")
 	}
 	if have, least := l.Switch.DPDK.MemoryBytes, ovsLeastMemory(l.MTU); have < least {
 		return fmt.Errorf("has %d MiB for DPDK, and Open vSwitch needs %d MiB for an MTU of %d: choose a smaller mtu",

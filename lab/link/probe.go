@@ -49,7 +49,7 @@ func ProbeAddresses(ctx context.Context, m *plan.Management, nodes map[netip.Add
 	for i := range probes {
 		for address := range nodes {
 			if err := unix.Sendto(fd, arpProbe(device.HardwareAddr, address), 0, all); err != nil {
-				return fmt.Errorf("ask at %s who has %s: %w", device.Name, address, os.NewSyscallError("sendto", err))
+				return fmt.Errorf("ask on %s for %s by ARP: %w", device.Name, address, os.NewSyscallError("sendto", err))
 			}
 		}
 		wait := probeEvery

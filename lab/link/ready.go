@@ -79,7 +79,7 @@ func notInTime(handle *netlink.Handle, waiting string, err error) error {
 	device, found := handle.LinkByName(waiting)
 	if errors.Is(err, context.DeadlineExceeded) && found == nil && device.Type() == "device" {
 		return &exit.MissingError{
-			Capability: "a carrier of " + waiting, Reason: fmt.Sprintf("it is up, and has seen nothing at the other end of its cable for %v", readyTimeout),
+			Capability: "a carrier of " + waiting, Reason: fmt.Sprintf("it is up, but had no carrier for %v", readyTimeout),
 			Remedy: "plug the cable in at both ends, and set the port at its other end up",
 		}
 	}

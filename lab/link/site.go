@@ -49,7 +49,7 @@ type Site struct {
 func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
 	maker := kinds[l.Kind].Make
 	if maker == nil {
-		return fmt.Errorf("link %q: this nines does not make links of the kind %q", l.Name, l.Kind)
+		return fmt.Errorf("link %q: this version of nines does not support the link kind %q", l.Name, l.Kind)
 	}
 	err := maker(ctx, s, l, endpoints)
 	if err == nil {
@@ -82,7 +82,7 @@ func explain(kind spec.LinkKind, err error) error {
 	}
 	return &exit.MissingError{
 		Capability: string(kind), Reason: "the kernel refuses to make such a device", Err: err,
-		Remedy: "load the kernel's module, or choose another link kind; nines host shows what there is",
+		Remedy: "load the kernel's module, or choose another link kind; nines host shows what the kernel supports",
 	}
 }
 

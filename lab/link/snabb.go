@@ -43,7 +43,7 @@ func checkSnabb(l plan.Link) error {
 // Snabb opens with AF_PACKET.
 func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Switch == nil || len(l.Switch.CPUs) == 0 {
-		return errors.New("the plan gives it no CPU")
+		return errors.New("the plan assigns it no CPU")
 	}
 	programs, err := findSnabb(l.Kind)
 	if err != nil {

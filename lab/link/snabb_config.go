@@ -53,7 +53,7 @@ func (c snabbConfig) script() (string, error) {
 		case plan.AttachVeth:
 			line("config.app(c, %s, RawSocket, %s)", luaQuote(name), luaQuote(p.Device))
 		default:
-			return "", fmt.Errorf("an endpoint cannot meet Snabb (attach is %q)", p.Attach)
+			return "", fmt.Errorf("an endpoint cannot attach to Snabb (attach is %q)", p.Attach)
 		}
 	}
 	var names []string

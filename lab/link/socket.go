@@ -62,7 +62,7 @@ func CheckSocketPath(path string) error {
 // CheckPath returns an error for a path that is too long for a socket. The remedy says how it gets shorter.
 func CheckPath(path, remedy string) error {
 	if len(path) > maxSocketPath {
-		return exit.Wrongf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); %s", path, len(path), maxSocketPath, remedy)
+		return exit.Wrongf("the socket %s has a path of %d bytes, and the kernel allows %d (unix(7)); %s", path, len(path), maxSocketPath, remedy)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func RemoveStaleSocket(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for a stale socket: %w", err)
+		return fmt.Errorf("check for a stale socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
 		return fmt.Errorf("%s exists and is not a socket; remove it", path)
@@ -99,7 +99,7 @@ func (s *Site) Listening(paths ...string) func(context.Context) error {
 		}
 		for _, path := range paths {
 			if _, err := os.Lstat(path); err != nil || !open[path] {
-				return fmt.Errorf("nobody listens on %s", path)
+				return fmt.Errorf("no program listens on %s", path)
 			}
 		}
 		return nil

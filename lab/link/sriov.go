@@ -68,18 +68,18 @@ func (s *Site) moveFunction(ctx context.Context, l plan.Link, e plan.Endpoint, v
 		return err
 	}
 	defer ns.Close()
-	device, err := netlink.LinkByName(s.passing(e))
+	device, err := netlink.LinkByName(s.temporaryName(e))
 	if err != nil {
-		return fmt.Errorf("find %s: %w", s.passing(e), err)
+		return fmt.Errorf("find %s: %w", s.temporaryName(e), err)
 	}
 	if err := netlink.LinkSetNsFd(device, ns.FD()); err != nil {
 		return fmt.Errorf("give %s to node %q: %w", name, e.Node, err)
 	}
 	s.record(e.Node, l.Name, i.Name, values)
 	return inside(holder, func(_ *netns.Namespace, handle *netlink.Handle) error {
-		device, err := handle.LinkByName(s.passing(e))
+		device, err := handle.LinkByName(s.temporaryName(e))
 		if err != nil {
-			return fmt.Errorf("find %s in node %q: %w", s.passing(e), e.Node, err)
+			return fmt.Errorf("find %s in node %q: %w", s.temporaryName(e), e.Node, err)
 		}
 		if err := handle.LinkSetName(device, i.Name); err != nil {
 			return fmt.Errorf("name it %s in node %q: %w", i.Name, e.Node, err)
@@ -115,15 +115,15 @@ func (s *Site) prepareInterface(name string, l plan.Link, i plan.Interface, e pl
 	if err := os.WriteFile("/proc/sys/net/ipv6/conf/"+name+"/disable_ipv6", []byte("1"), 0o644); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("switch IPv6 of %s off: %w", name, err)
 	}
-	if err := netlink.LinkSetName(device, s.passing(e)); err != nil {
+	if err := netlink.LinkSetName(device, s.temporaryName(e)); err != nil {
 		return fmt.Errorf("rename %s: %w", name, err)
 	}
 	return nil
 }
 
-// passing is an interface's temporary name while it moves from the host into a node. Neither uses
+// temporaryName is an interface's temporary name while it moves from the host into a node. Neither uses
 // such a name; two names with the same ending are in different links.
-func (s *Site) passing(e plan.Endpoint) string {
+func (s *Site) temporaryName(e plan.Endpoint) string {
 	for i, l := range s.Plan.Links {
 		for j, other := range l.Endpoints {
 			if other.Node == e.Node && other.Interface == e.Interface {

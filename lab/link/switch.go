@@ -47,7 +47,7 @@ func makeSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endp
 // startSwitch starts the engine as a switch, still without ports.
 func (s *Site) startSwitch(ctx context.Context, l plan.Link) error {
 	if l.Switch == nil {
-		return errors.New("the plan gives it no CPUs")
+		return errors.New("the plan assigns it no CPUs")
 	}
 	socket := SwitchSocket(s.StateDir, l.Name)
 	if err := CheckSocketPath(socket); err != nil {
@@ -130,7 +130,7 @@ func (s *Site) switchPort(l plan.Link, e plan.Endpoint) (client.Port, error) {
 		}
 		return port, nil
 	}
-	return port, fmt.Errorf("the plan does not say how it meets the switch (attach is %q)", e.Attach)
+	return port, fmt.Errorf("the plan has no attachment for it to the switch (attach is %q)", e.Attach)
 }
 
 const (

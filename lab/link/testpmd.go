@@ -28,7 +28,7 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 		return fmt.Errorf("joins two endpoints, not %d", len(endpoints))
 	}
 	if l.Switch == nil || l.Switch.DPDK == nil || len(l.Switch.CPUs) == 0 {
-		return fmt.Errorf("the plan gives it no CPUs or no memory")
+		return fmt.Errorf("the plan assigns it no CPUs or no memory")
 	}
 	program, err := findTestpmd()
 	if err != nil {
@@ -51,7 +51,7 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 			devices = append(devices, fmt.Sprintf("net_vhost%d,iface=%s,queues=1", i, path))
 			sockets = append(sockets, path)
 		default:
-			return fmt.Errorf("endpoint %s: the plan does not say how it meets the program (attach is %q)", e.Name(), e.Attach)
+			return fmt.Errorf("endpoint %s: the plan has no attachment for it to the program (attach is %q)", e.Name(), e.Attach)
 		}
 	}
 	dir, err := s.RunDir(l)

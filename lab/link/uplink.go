@@ -94,7 +94,7 @@ func receivesLarge(name string) (bool, error) {
 func checkUplink(handle *netlink.Handle, m *plan.Management) (netlink.Link, error) {
 	device, err := handle.LinkByName(m.Uplink.Name)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
-		return nil, exit.Lacksf("this host has no interface %s any more, which the management network is planned on", m.Uplink.Name)
+		return nil, exit.Lacksf("this host no longer has the interface %s, which the management network is planned on", m.Uplink.Name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", m.Uplink.Name, err)

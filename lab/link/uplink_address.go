@@ -47,7 +47,7 @@ func (s *Site) receiveFor(handle *netlink.Handle, step journal.Step, uplink netl
 		case mine && has[step.Value]:
 			continue
 		case has[step.Value]:
-			return exit.Wrongf("%s receives for the MAC address %s of node %s already, so another has it; write mac: plan, or set another prefix in the file (--set prefix=…)", step.Name, mac, e.Node)
+			return exit.Wrongf("%s already receives for the MAC address %s of node %s, so another lab has it; write mac: plan, or set another prefix in the file (--set prefix=…)", step.Name, mac, e.Node)
 		}
 		add := func() error {
 			if err := handle.NeighAdd(stationOf(uplink, mac)); err != nil {

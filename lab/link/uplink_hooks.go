@@ -84,7 +84,7 @@ func hasHooks(handle *netlink.Handle, device netlink.Link) (bool, error) {
 		case "clsact":
 			return true, nil
 		case "ingress":
-			return false, exit.Wrongf("%s has the queueing discipline ingress, in the place of clsact, which the management network needs; find out who uses it (tc filter show dev %s ingress), and have that use clsact, which does the same and more",
+			return false, exit.Wrongf("%s has the queueing discipline ingress, instead of clsact, which the management network needs; find out what uses it (tc filter show dev %s ingress), and have that program use clsact, which does the same and more",
 				device.Attrs().Name, device.Attrs().Name)
 		}
 	}

@@ -134,7 +134,7 @@ func (h hooked) put(handle *netlink.Handle, program *ebpf.Program, token string)
 		case isAbsent(err) || isUnsupported(err):
 			return missingHooks("the kernel takes no BPF programs there", err)
 		case errors.Is(err, unix.EINVAL) && priority == 1:
-			return exit.Wrongf("%w: somebody's filter of another kind has the priority 1 there, so that nothing comes before it; give it a larger one (tc filter show dev %s)", err, h.device.Attrs().Name)
+			return exit.Wrongf("%w: another filter has priority 1 there; give it a larger number (tc filter show dev %s)", err, h.device.Attrs().Name)
 		}
 		return err
 	}
@@ -210,7 +210,7 @@ func leaveUplink(_ context.Context, u journal.Undoing) error {
 				return nil
 			}
 			if left > 0 {
-				u.Notef("the queueing discipline clsact of %s is left, as others have put programs there since", u.Name)
+				u.Notef("the queueing discipline clsact of %s is kept, as other programs use it", u.Name)
 				return nil
 			}
 			return removeHooks(handle, uplink)
@@ -256,7 +256,7 @@ func loadUplink(uplink, device int, uplinkMAC net.HardwareAddr, nodes []net.Hard
 func missingHooks(reason string, err error) error {
 	return &exit.MissingError{
 		Capability: "management: {mode: shared}", Reason: reason, Err: err,
-		Remedy: "use a kernel with CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF and CONFIG_BPF_SYSCALL, as Debian's is; or write uplink: with a bridge; or mode: private",
+		Remedy: "use a kernel with CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF and CONFIG_BPF_SYSCALL, as Debian's has; or write uplink: with a bridge; or mode: private",
 	}
 }
 

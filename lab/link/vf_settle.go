@@ -183,7 +183,7 @@ func (s *Site) testPath(ctx context.Context, l plan.Link) (fault, err error) {
 		if !arrived {
 			return &exit.MissingError{
 				Capability: fmt.Sprintf("a path from %s:%s to %s:%s", ends[from].Node, ends[from].Interface, ends[to].Node, ends[to].Interface),
-				Reason:     fmt.Sprintf("both functions have a carrier, but no frame of %d bytes arrives, also after they were restarted", size),
+				Reason:     fmt.Sprintf("both functions have a carrier, but no frame of %d bytes arrives, even after a restart", size),
 				Remedy:     fmt.Sprintf("ip -d link show %s (vlan, spoof checking, link-state of VF %d), and the kernel's log of its driver", ends[to].Function.Name, ends[to].Function.Index),
 			}, nil
 		}

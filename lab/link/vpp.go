@@ -44,7 +44,7 @@ func checkVPP(l plan.Link) error {
 // ports are in one bridge domain.
 func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Switch == nil {
-		return errors.New("the plan gives it no CPUs")
+		return errors.New("the plan assigns it no CPUs")
 	}
 	programs, err := findVPP(l.Kind)
 	if err != nil {
@@ -131,5 +131,5 @@ func explainVPP(said string) string {
 	if !strings.Contains(said, "worker thread deadlock") {
 		return ""
 	}
-	return "VPP ends itself if one of its CPUs is taken away for about a second: keep other work from its CPUs (isolation), and measure again"
+	return "VPP ends itself if it loses one of its CPUs for about a second: keep other work off its CPUs (isolation), and measure again"
 }

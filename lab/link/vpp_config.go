@@ -113,7 +113,7 @@ func (c vppConfig) commands() ([]string, error) {
 			// (PACKET_VNET_HDR), and writes none where the device has neither, as nines sets it.
 			list = append(list, "create host-interface name "+p.Device+" cksum-gso-disable")
 		default:
-			return nil, fmt.Errorf("the plan does not say how an endpoint meets VPP (attach is %q)", p.Attach)
+			return nil, fmt.Errorf("the plan has no attachment for an endpoint to VPP (attach is %q)", p.Attach)
 		}
 	}
 	for _, name := range names {

@@ -35,7 +35,7 @@ func NewXDPSwitch() (*XDPSwitch, error) {
 		if fixed, known := spec.Variables[xdpSwitchFixed]; known {
 			failed = fixed.Set(true)
 		} else {
-			failed = fmt.Errorf("the XDP program is an old one, without %s; build nines anew", xdpSwitchFixed)
+			failed = fmt.Errorf("the XDP program is outdated and lacks %s; rebuild nines", xdpSwitchFixed)
 		}
 	})
 	if err != nil {

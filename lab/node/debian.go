@@ -56,7 +56,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	}
 	if _, err := exec.LookPath("debootstrap"); err != nil {
 		return "", &exit.MissingError{
-			Capability: "debootstrap", Reason: "there is no debootstrap",
+			Capability: "debootstrap", Reason: "debootstrap is missing",
 			Remedy: "apt-get install debootstrap, or use rootfs: {kind: minimal}",
 		}
 	}
@@ -66,7 +66,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	build := done + "." + p.Plan.Prefix
 	err := p.Journal.MakeFolder(journal.Step{Kind: journal.KindTree, Path: build}, 0o755)
 	if errors.Is(err, fs.ErrExist) {
-		return "", exit.Wrongf("%s already exists, and this lab did not make it; it may be left from a build that a reboot cut off; remove it, then try again", build)
+		return "", exit.Wrongf("%s already exists, and this lab did not make it; it may be from a build that a reboot interrupted; remove it, then try again", build)
 	}
 	if err != nil {
 		return "", err

@@ -58,7 +58,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 		return nil, fmt.Errorf("node %q: no command given", r.Name)
 	}
 	if !r.Alive() {
-		why := "nothing runs in it"
+		why := "no process runs in it"
 		if r.PID != 0 {
 			why = fmt.Sprintf("its first process, %d, has ended", r.PID)
 		}

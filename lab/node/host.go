@@ -25,7 +25,7 @@ var KindHostNode = process.Register("host_node", process.Traits{More: true})
 type hostRuntime struct{ Process }
 
 func (hostRuntime) StartStep(plan.Node) string {
-	return "start nines-init, which holds a network namespace and nothing else"
+	return "start nines-init, which only holds a network namespace"
 }
 
 func (hostRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {

@@ -33,7 +33,7 @@ func checkImage(n plan.Node) error {
 	}
 	err := images(nil).Check(n.Image.Name)
 	if parsed, _ := spec.ParseImage(n.Image.Name); err != nil && parsed.Form == spec.ImageStored && n.OCI != nil && n.OCI.Driver.Fetches() {
-		return exit.Wrongf("%w; if you mean an image in a registry, write its tag: %s:latest", err, n.Image.Name)
+		return exit.Wrongf("%w; for an image in a registry, write its tag: %s:latest", err, n.Image.Name)
 	}
 	return err
 }

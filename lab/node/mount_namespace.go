@@ -20,7 +20,7 @@ func inMountNamespace(f func() error) error {
 			return os.NewSyscallError("unshare", err)
 		}
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-			return fmt.Errorf("keep mounts from the host: %w", err)
+			return fmt.Errorf("isolate mounts from the host: %w", err)
 		}
 		return f()
 	})

@@ -129,7 +129,7 @@ func (r *Running) begin(control *os.File) error {
 	case answer != "":
 		return fmt.Errorf("node %q: %s", r.Name, strings.TrimSpace(answer))
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("node %q: its first process died at once", r.Name)
+		return fmt.Errorf("node %q: its first process ended at once", r.Name)
 	}
 	return fmt.Errorf("node %q: %w", r.Name, err)
 }

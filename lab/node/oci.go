@@ -34,7 +34,7 @@ type ociRuntime struct{ Process }
 func (ociRuntime) StartStep(n plan.Node) string {
 	unpack := "unpack the image " + n.Image.Name
 	if fetchedFrom(n) != nil {
-		unpack = fmt.Sprintf("fetch the image %s with %s, unless that has it, unpack it,", n.Image.Name, n.OCI.Driver)
+		unpack = fmt.Sprintf("fetch the image %s with %s, unless it has the image, unpack it,", n.Image.Name, n.OCI.Driver)
 	}
 	return fmt.Sprintf("%s and start a container of it with %s in the node's network", unpack, n.OCI.Driver)
 }

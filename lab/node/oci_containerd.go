@@ -96,11 +96,11 @@ func (k containerdImages) save(ctx context.Context, of *keptImage, file string) 
 	}
 	now, err := k.find(ctx, of.name)
 	if err == nil && (now == nil || now.digest != of.digest) {
-		err = fmt.Errorf("the image %s was changed in containerd while nines read it; try again", of.name)
+		err = fmt.Errorf("the image %s changed in containerd while nines read it; try again", of.name)
 	}
 	return err
 }
 
 func (containerdImages) settings() string {
-	return "ctr takes only whole names, as docker.io/library/debian:12; " + containerdHosts
+	return "ctr accepts only full names, such as docker.io/library/debian:12; " + containerdHosts
 }

@@ -43,7 +43,7 @@ var ociDrivers = map[spec.OCIDriver]ociDriver{
 func checkDriver(name spec.OCIDriver) error {
 	d, known := ociDrivers[name]
 	if !known {
-		return &exit.MissingError{Capability: string(name), Reason: "unknown driver", Remedy: "use a version of nines that has it"}
+		return &exit.MissingError{Capability: string(name), Reason: "unknown driver", Remedy: "use a version of nines that supports it"}
 	}
 	for _, program := range d.programs {
 		if _, err := exec.LookPath(program); err != nil {

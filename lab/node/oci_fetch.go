@@ -67,7 +67,7 @@ func checkKeeper(n plan.Node, k keeper) error {
 	if err := k.reach(context.Background()); err != nil {
 		return &exit.MissingError{
 			Capability: fmt.Sprintf("%s's images", n.OCI.Driver), Err: err,
-			Reason: fmt.Sprintf("%s, which is to have the image %s, does not answer: %v", n.OCI.Driver, n.Image.Name, err),
+			Reason: fmt.Sprintf("%s, which should fetch the image %s, does not answer: %v", n.OCI.Driver, n.Image.Name, err),
 			Remedy: fmt.Sprintf("start it (systemctl start %s), use driver: podman, or import the image (nines image import)", n.OCI.Driver),
 		}
 	}
@@ -103,12 +103,12 @@ func (p Place) fetch(ctx context.Context, n plan.Node, k keeper) (*keptImage, er
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("fetch the image %s: %w; correct its name, or the settings of %s (%s); once %q works, nines takes the image that it fetched",
+		return nil, fmt.Errorf("fetch the image %s: %w; correct its name, or the settings of %s (%s); once %q works, nines uses the fetched image",
 			name, err, n.OCI.Driver, k.settings(), pull)
 	}
 	kept, err = k.find(ctx, name)
 	if err == nil && kept == nil {
-		err = fmt.Errorf("%s says that it has fetched the image %s, and does not have it; look at it with %q", n.OCI.Driver, name, pull)
+		err = fmt.Errorf("%s reports the image %s as fetched, but does not have it; inspect it with %q", n.OCI.Driver, name, pull)
 	}
 	if err == nil {
 		p.Progress(fmt.Sprintf("%s has fetched the image %s, sha256:%.12s", n.OCI.Driver, name, kept.digest))

@@ -44,7 +44,7 @@ func (p Place) haltImage(ctx context.Context, n plan.Node, r *Running) error {
 		return err
 	}
 	if err := r.Signal(named); err != nil {
-		return fmt.Errorf("node %q: ask its first process to end: %w", n.Name, err)
+		return fmt.Errorf("node %q: signal its first process to end: %w", n.Name, err)
 	}
 	return p.awaitEnd(ctx, func() bool { return !r.Alive() }, fmt.Sprintf("node %s: its first process has not ended", n.Name))
 }

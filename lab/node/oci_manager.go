@@ -56,7 +56,7 @@ func runtimeBelow() (string, error) {
 			return filepath.Abs(path)
 		}
 	}
-	return "", &exit.MissingError{Capability: "runc", Reason: "there is neither runc nor a crun that this host can use", Remedy: "apt-get install runc"}
+	return "", &exit.MissingError{Capability: "runc", Reason: "neither runc nor a usable crun is installed", Remedy: "apt-get install runc"}
 }
 
 // create makes and starts the container. Its first process may have ended by then.
@@ -135,7 +135,7 @@ func keepTo(cpus []int) error {
 		set.Set(cpu)
 	}
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("keep the driver on the host's own CPUs: %w", err)
+		return fmt.Errorf("restrict the driver to the host's own CPUs: %w", err)
 	}
 	return nil
 }

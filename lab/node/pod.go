@@ -41,11 +41,11 @@ func ClusterProgram() (string, error) {
 const clusterProgram = "nines-cluster"
 
 func (podRuntime) StartStep(n plan.Node) string {
-	where := "where its scheduler likes"
+	where := "where its scheduler chooses"
 	if n.Pod != nil && n.Pod.Host != "" {
 		where = "on " + n.Pod.Host
 	}
-	return "start nines-init, which stands for a pod on the cluster " + where
+	return "start nines-init, which represents a pod on the cluster " + where
 }
 
 // Start makes the pod, and returns when it runs.
@@ -81,7 +81,7 @@ func (v podRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Runnin
 	case len(e.Argv) == 0:
 		return nil, fmt.Errorf("node %q: no command given", n.Name)
 	case e.Dir != "":
-		return nil, fmt.Errorf("node %q: a command in a pod begins in the folder of its image, not in %s", n.Name, e.Dir)
+		return nil, fmt.Errorf("node %q: a command in a pod starts in its image's folder, not in %s", n.Name, e.Dir)
 	case !v.Alive(r):
 		return nil, fmt.Errorf("node %q is dead: its pod has ended; nines apply with the lab's file rebuilds it", n.Name)
 	}

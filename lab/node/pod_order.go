@@ -108,7 +108,7 @@ func (p Place) Pod(nodeName string) (Pod, error) {
 func (p Place) order(n plan.Node) (PodOrder, error) {
 	c := p.Plan.Cluster
 	if c == nil || n.Pod == nil {
-		return PodOrder{}, errors.New("the plan names no cluster for it")
+		return PodOrder{}, errors.New("the plan has no cluster for it")
 	}
 	place, err := p.clusterOf(c)
 	if err != nil {

@@ -67,7 +67,7 @@ func undoPod(ctx context.Context, u journal.Undoing) error {
 		return err
 	}
 	if !known {
-		u.Notef("%s no longer has the context %s, so pod %s of node %q is left to its cluster; if that still runs: kubectl --namespace %s delete pod %s",
+		u.Notef("%s no longer has the context %s, so pod %s of node %q stays in its cluster; if that still runs: kubectl --namespace %s delete pod %s",
 			u.Path, u.Value, u.Name, u.Node, u.Target, u.Name)
 		return nil
 	}

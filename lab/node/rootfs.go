@@ -81,7 +81,7 @@ func (p Place) baseRoot(ctx context.Context, n plan.Node) (string, error) {
 		_, err = os.Lstat(program)
 	}
 	if err != nil {
-		return "", exit.Wrongf("the image %s has no systemd, which rootfs: {init: systemd} starts: %w; add the packages systemd, systemd-sysv and dbus to it, or remove init", n.Image.Name, err)
+		return "", exit.Wrongf("the image %s has no systemd, which rootfs: {init: systemd} needs: %w; add the packages systemd, systemd-sysv and dbus to it, or remove init", n.Image.Name, err)
 	}
 	return unpacked.Root, keepImage(kept, unpacked)
 }
@@ -142,7 +142,7 @@ func (p Place) busybox() (string, error) {
 	}
 	program, err := exec.LookPath("busybox")
 	if err != nil {
-		return "", missingBusybox("there is no busybox")
+		return "", missingBusybox("busybox is missing")
 	}
 	applets, err := exec.Command(program, "--list").Output()
 	if err != nil {

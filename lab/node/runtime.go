@@ -108,11 +108,11 @@ type unknown struct {
 func (u unknown) Check(plan.Node) error {
 	return &exit.MissingError{
 		Capability: string(u.name), Reason: "unknown runtime",
-		Remedy: "use a version of nines that has it",
+		Remedy: "use a version of nines that supports it",
 	}
 }
 
-func (unknown) StartStep(plan.Node) string { return "nothing, as its runtime is not known" }
+func (unknown) StartStep(plan.Node) string { return "nothing, as its runtime is unknown" }
 
 func (u unknown) Start(_ context.Context, _ Place, n plan.Node) (*Running, error) {
 	return nil, u.Check(n)

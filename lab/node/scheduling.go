@@ -51,7 +51,7 @@ func realTimeGroup() (cgroup.Hierarchy, error) {
 		}
 		for _, other := range []string{"cpuset", "memory"} {
 			if h.Has(other) {
-				return h, lacksRealTime(fmt.Sprintf("the kernel has RT_GROUP_SCHED, and %s joins cpu and %s, so a process cannot leave the group of the one and keep that of the other", h.Mount, other), nil)
+				return h, lacksRealTime(fmt.Sprintf("the kernel has RT_GROUP_SCHED, and %s joins cpu and %s, so a process cannot leave one group and stay in the other", h.Mount, other), nil)
 			}
 		}
 		return h, nil
@@ -155,6 +155,6 @@ func realTimeShare() int {
 func lacksRealTime(reason string, err error) error {
 	return &exit.MissingError{
 		Capability: "scheduling policies", Reason: reason, Err: err,
-		Remedy: "run as root with CAP_SYS_NICE; with RT_GROUP_SCHED boot with rt_group_sched=0, or sysctl kernel.sched_rt_runtime_us=-1; or take scheduling out of the file",
+		Remedy: "run as root with CAP_SYS_NICE; with RT_GROUP_SCHED boot with rt_group_sched=0, or sysctl kernel.sched_rt_runtime_us=-1; or remove scheduling from the file",
 	}
 }

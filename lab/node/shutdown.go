@@ -41,12 +41,12 @@ func (p Place) ShutDown(ctx context.Context, n plan.Node, r *Running) error {
 	}
 	if own {
 		if err := first.Signal(signal); err != nil {
-			return fmt.Errorf("node %q: ask its first process to end: %w", n.Name, err)
+			return fmt.Errorf("node %q: signal its first process to end: %w", n.Name, err)
 		}
 		inside = append(inside, first)
 	}
 	ended := func() bool { return !first.Alive() || !anyAlive(inside) }
-	return p.awaitEnd(ctx, ended, fmt.Sprintf("node %s: what runs in it has not ended", n.Name))
+	return p.awaitEnd(ctx, ended, fmt.Sprintf("node %s: its processes have not ended", n.Name))
 }
 
 // inPIDNamespaceOf are the other processes of a first process's PID namespace.
@@ -97,7 +97,7 @@ func (p Place) shutDownGuest(ctx context.Context, n plan.Node, r *Running) error
 		_, err = inGuest(bounded, guest, nil, "sh", "-c", guestShutDown)
 	}
 	if err != nil && ctx.Err() == nil {
-		p.Progress(fmt.Sprintf("node %s: its guest has not shut down, and is ended: %v", n.Name, err))
+		p.Progress(fmt.Sprintf("node %s: its guest has not shut down, and is killed: %v", n.Name, err))
 	}
 	return ctx.Err()
 }
@@ -107,7 +107,7 @@ func (p Place) shutDownGuest(ctx context.Context, n plan.Node, r *Running) error
 func (p Place) Interrupt(ctx context.Context, n plan.Node, r *Running) error {
 	switch {
 	case !n.Guest():
-		return exit.Wrongf("node %q: its runtime %s has no kernel of its own to interrupt", n.Name, n.Runtime)
+		return exit.Wrongf("node %q: its runtime %s has no own kernel to interrupt", n.Name, n.Runtime)
 	case !RuntimeOf(n).Alive(r):
 		return r.gone("its machine has ended")
 	}

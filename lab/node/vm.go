@@ -49,7 +49,7 @@ func (vmRuntime) BootSteps(n plan.Node) []string {
 	}
 	var steps []string
 	if n.Image != nil {
-		steps = append(steps, fmt.Sprintf("make a disk of the image %s, if there is none yet", n.Image.Name))
+		steps = append(steps, fmt.Sprintf("make a disk of the image %s, if it does not exist yet", n.Image.Name))
 	}
 	steps = append(steps, fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
 		n.VM.MemoryBytes>>20, memory, cpulist.Format(n.VM.EmulatorCPUs)))

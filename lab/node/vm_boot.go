@@ -202,7 +202,7 @@ func (p Place) setUpGuest(ctx context.Context, guest *vm.Machine, m Machine) err
 		return err
 	}
 	if err := m.Record(output); err != nil {
-		return fmt.Errorf("what the guest says of its interfaces: %w", err)
+		return fmt.Errorf("the guest's list of interfaces: %w", err)
 	}
 	_, err = guest.Spawn(ctx, agent.Request{Argv: []string{guestNode, "relay"}, Log: "/run/nines-relay.log"})
 	return err

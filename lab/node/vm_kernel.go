@@ -47,7 +47,7 @@ func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
 	if n.VM.Acceleration == spec.AccelerationKVM && found.choice.Accelerator != vm.KVM {
 		return vmKernel{}, &exit.MissingError{
 			Capability: host.FeatureKVM, Reason: found.choice.Reason,
-			Remedy: "let the host have KVM (the firmware's VT-x or AMD-V, or nested virtualisation where the host is a guest itself), or write acceleration: auto, where timings then mean nothing",
+			Remedy: "enable KVM on the host (VT-x or AMD-V in the firmware, or nested virtualisation in a guest), or write acceleration: auto, with which timings mean nothing",
 		}
 	}
 	found.initrd, err = p.guestInitrd(k)
@@ -62,7 +62,7 @@ func openKernel(ctx context.Context, store image.Store, name string) (*image.Ker
 	if err != nil && ctx.Err() == nil && exit.Code(err) != exit.Lacks {
 		return nil, &exit.MissingError{
 			Capability: "a kernel for virtual machines", Reason: fmt.Sprintf("the kernel %q could not be fetched", name), Err: err,
-			Remedy: "see that apt-get update works here, or name a mirror of Debian in NINES_DEBIAN_MIRROR; offline, vm: {kernel: host} or the path of a kernel's image needs no mirror",
+			Remedy: "check that apt-get update works, or name a mirror of Debian in NINES_DEBIAN_MIRROR; offline, vm: {kernel: host} or the path of a kernel's image needs no mirror",
 		}
 	}
 	return k, err

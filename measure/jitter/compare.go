@@ -56,7 +56,7 @@ func Compare(before, after Check) []Comparison {
 func compare(before, after CPU) Comparison {
 	c := Comparison{CPU: after.CPU, Outcome: Unclear, Before: before, After: after}
 	if len(before.Slices) < leastSlices || len(after.Slices) < leastSlices {
-		c.Why = fmt.Sprintf("too short to tell: %d slices before and %d now, and it takes %d of each",
+		c.Why = fmt.Sprintf("too short to compare: %d slices before and %d now; each needs %d",
 			len(before.Slices), len(after.Slices), leastSlices)
 		return c
 	}

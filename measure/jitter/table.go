@@ -41,7 +41,7 @@ func WriteComparison(out io.Writer, before, after Check, list []Comparison) erro
 	}
 	switch {
 	case len(list) == 0:
-		fmt.Fprintf(&b, "  It had none of these CPUs: there is nothing to compare.\n")
+		fmt.Fprintf(&b, "  It covered none of these CPUs, so there is nothing to compare.\n")
 	case count[Helped] == len(list):
 		fmt.Fprintf(&b, "It helped, on every CPU.\n")
 	case count[Worse] == len(list):
@@ -52,10 +52,10 @@ func WriteComparison(out io.Writer, before, after Check, list []Comparison) erro
 		fmt.Fprintf(&b, "It helped on %d CPUs, made %d worse, and made no clear difference on %d.\n", count[Helped], count[Worse], count[Unclear])
 	}
 	if before.Scheduling != after.Scheduling {
-		fmt.Fprintf(&b, "The measuring threads had another scheduling policy then: %s, now %s.\n", before.Scheduling, after.Scheduling)
+		fmt.Fprintf(&b, "The measuring threads had another scheduling policy before: %s, now %s.\n", before.Scheduling, after.Scheduling)
 	}
 	if before.Kernel != after.Kernel {
-		fmt.Fprintf(&b, "The kernel was different then: %s, now %s.\n", before.Kernel, after.Kernel)
+		fmt.Fprintf(&b, "The kernel was different before: %s, now %s.\n", before.Kernel, after.Kernel)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

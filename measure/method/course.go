@@ -107,7 +107,7 @@ func (o Outcome) unusable(allSent bool) string {
 // note records what is odd about a used outcome.
 func (c *course) note(o Outcome) {
 	if o.Unsent > 0 {
-		c.odd("the generator did not send all it should, which counts as loss")
+		c.odd("the generator did not send all packets, which counts as loss")
 	}
 	if o.Received > o.Intended {
 		c.odd("more packets arrived than were intended, which counts as no loss")

@@ -76,7 +76,7 @@ func (o Soak) deviations(c *course, s SoakState) {
 		if s.Interruptions > 1 {
 			times = fmt.Sprintf("%d times", s.Interruptions)
 		}
-		c.deviate(fmt.Sprintf("the soak was broken off and taken up again %s: the network was not loaded in between", times))
+		c.deviate(fmt.Sprintf("the soak was interrupted and continued %s: the network was not loaded in between", times))
 	}
 	if _, more := o.Next(s); more {
 		c.deviate(fmt.Sprintf("%s of %s, because the soak is not over", s.lasted(), o.Length))

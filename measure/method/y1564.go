@@ -153,7 +153,7 @@ func (o Y1564) check() error {
 	case o.ExcessPPS != 0 && !isRate(o.ExcessPPS):
 		return fmt.Errorf("method: an excess rate is above 0, not %g packets/s: change excess_pps", o.ExcessPPS)
 	case len(o.Steps) == 0 || slices.ContainsFunc(o.Steps, func(s float64) bool { return !(s > 0 && s <= 1) }):
-		return fmt.Errorf("method: the ramp goes through parts of the committed rate above 0, not %v", o.Steps)
+		return fmt.Errorf("method: the ramp uses fractions of the committed rate above 0, not %v", o.Steps)
 	case o.Step <= 0 || o.Performance <= 0:
 		return fmt.Errorf("method: the tests of Y.1564 must last, not %s and %s", o.Step, o.Performance)
 	}

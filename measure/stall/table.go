@@ -81,7 +81,7 @@ func (r *Report) WriteProgram(out io.Writer) error {
 		_, err := fmt.Fprintf(out, "\nNothing kept them from running for %s or more.\n", terminal.Duration(r.ThresholdNs))
 		return err
 	}
-	fmt.Fprintf(out, "\nWhat had the CPU instead, in %s of %s and more\n\n", stretches(explained), terminal.Duration(r.ThresholdNs))
+	fmt.Fprintf(out, "\nWhat had the CPU instead, in %s of %s and longer\n\n", stretches(explained), terminal.Duration(r.ThresholdNs))
 	table = &terminal.Table{}
 	table.Row("cause", "stretches", "longest", "total", "share", "most of")
 	for i, share := range shares {

@@ -41,7 +41,7 @@ func newSource(n Notices) (*source, error) {
 	}
 	capacity := uint64(binary.LittleEndian.Uint32(line[12:]))
 	if string(line[:8]) != noticesMagic || binary.LittleEndian.Uint32(line[8:]) != 1 || capacity == 0 || capacity > noticesMost {
-		return nil, errors.New("read the engine's announcements: that is not where they are")
+		return nil, errors.New("read the engine's announcements: they are not at that address")
 	}
 	s.capacity = capacity
 	return s, nil

@@ -54,7 +54,7 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, &exit.MissingError{
-			Capability: host.FeatureBTF, Reason: "the kernel does not describe its types, which the recorder's programs need", Err: err,
+			Capability: host.FeatureBTF, Reason: "the kernel has no type information (BTF), which the recorder's programs need", Err: err,
 			Remedy: "use a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are, or trace: false",
 		}
 	}

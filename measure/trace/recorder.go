@@ -236,13 +236,13 @@ func (r *Recorder) recording() Recording {
 	}
 	out.Trace.Kept = uint64(len(out.Events))
 	if r.missed > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("the recorder missed %d announcements of packets: an engine makes them faster than it could look", r.missed))
+		out.Notes = append(out.Notes, fmt.Sprintf("the recorder missed %d announcements of packets: an engine makes them faster than it could read", r.missed))
 	}
 	if r.evicted+r.evictedOrdinary > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("the events of %d of the slowest packets and of %d ordinary ones were dropped for lack of memory: more than %d happened around all of them", r.evicted, r.evictedOrdinary, recordsLimit))
 	}
 	if skipped := r.programs.skipped(); skipped > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("the kernel ran the recorder's programs %d times less than there were events, as the same one was under way on the CPU: these are missing", skipped))
+		out.Notes = append(out.Notes, fmt.Sprintf("the kernel ran the recorder's programs %d times less than there were events, because one was already running on the CPU: these events are missing", skipped))
 	}
 	out.Trace.CostNs = r.cost.of(out.Trace.Events)
 	return out

@@ -104,7 +104,7 @@ func (p *Port) handle(source string, packet []byte, now time.Time) (answer []byt
 		answer = nil
 		if now.Sub(p.said) >= time.Minute {
 			p.said = now
-			p.config.Say(fmt.Sprintf("node %s: a packet of %d bytes from %s is beyond IPMI's server, and was dropped: %v\n%s", p.node, len(packet), source, r, debug.Stack()))
+			p.config.Say(fmt.Sprintf("node %s: a packet of %d bytes from %s made the IPMI server fail, and was dropped: %v\n%s", p.node, len(packet), source, r, debug.Stack()))
 		}
 	}()
 	return p.answer(source, packet, now)

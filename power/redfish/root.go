@@ -15,7 +15,7 @@ func (s *service) versions(w http.ResponseWriter, _ *http.Request) {
 func (s *service) root(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, object{
 		"@odata.id": "/redfish/v1/", "@odata.type": "#ServiceRoot.v1_5_0.ServiceRoot",
-		"Id": "RootService", "Name": "Power of the nodes of a lab of nines", "RedfishVersion": "1.6.0",
+		"Id": "RootService", "Name": "Power control of a nines lab's nodes", "RedfishVersion": "1.6.0",
 		"Systems": link("/redfish/v1/Systems"), "SessionService": link("/redfish/v1/SessionService"),
 		"Links": object{"Sessions": link("/redfish/v1/SessionService/Sessions")},
 	})

@@ -131,7 +131,7 @@ func (s *service) unknown(mux *http.ServeMux, w http.ResponseWriter, r *http.Req
 			fail(w, plain.code, "GeneralError", "this resource has no "+r.Method)
 			return
 		}
-		fail(w, http.StatusNotFound, "ResourceMissingAtURI", "there is nothing at "+r.URL.Path)
+		fail(w, http.StatusNotFound, "ResourceMissingAtURI", "nothing exists at "+r.URL.Path)
 	})(w, r)
 }
 
@@ -175,14 +175,14 @@ func body(w http.ResponseWriter, r *http.Request, into any) bool {
 	decoder := json.NewDecoder(r.Body)
 	err := decoder.Decode(into)
 	if err == nil && decoder.Decode(&struct{}{}) != io.EOF {
-		err = errors.New("there is more after the object")
+		err = errors.New("data follows the object")
 	}
 	if tooLong := new(http.MaxBytesError); errors.As(err, &tooLong) {
 		fail(w, http.StatusRequestEntityTooLarge, "GeneralError", fmt.Sprintf("a request has at most %d bytes", tooLong.Limit))
 		return false
 	}
 	if err != nil {
-		fail(w, http.StatusBadRequest, "MalformedJSON", "the body is not the JSON that is expected: "+err.Error())
+		fail(w, http.StatusBadRequest, "MalformedJSON", "the body is not the expected JSON: "+err.Error())
 		return false
 	}
 	return true

@@ -125,7 +125,7 @@ func (s *service) known(handle http.HandlerFunc) http.HandlerFunc {
 		if token := r.Header.Get("X-Auth-Token"); token != "" {
 			// A token has 128 random bits: nobody guesses one.
 			if !s.sessions.has(token, s.now()) {
-				fail(w, http.StatusUnauthorized, "NoValidSession", "the session has ended; begin another")
+				fail(w, http.StatusUnauthorized, "NoValidSession", "the session has ended; open another")
 				return
 			}
 			handle(w, r)
@@ -148,7 +148,7 @@ func (s *service) right(w http.ResponseWriter, r *http.Request, user, password s
 	now, source := s.now(), sourceOf(r)
 	if wait := s.Guard.Wait(source, now); wait > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(wait/time.Second)+1))
-		fail(w, http.StatusTooManyRequests, "SessionLimitExceeded", "there were too many wrong passwords from this address; wait, and try again")
+		fail(w, http.StatusTooManyRequests, "SessionLimitExceeded", "too many wrong passwords from this address; wait, and try again")
 		return false
 	}
 	// Hashes have one length, so the time tells nothing of the right one.
@@ -207,12 +207,12 @@ func (s *service) showSession(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	fail(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such session")
+	fail(w, http.StatusNotFound, "ResourceMissingAtURI", "the session does not exist")
 }
 
 func (s *service) logout(w http.ResponseWriter, r *http.Request) {
 	if !s.sessions.end(r.PathValue("id")) {
-		fail(w, http.StatusNotFound, "ResourceMissingAtURI", "there is no such session")
+		fail(w, http.StatusNotFound, "ResourceMissingAtURI", "the session does not exist")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -54,7 +54,7 @@ func (s *service) listSystems(w http.ResponseWriter, _ *http.Request) {
 func (s *service) node(w http.ResponseWriter, r *http.Request) (string, bool) {
 	node := r.PathValue("node")
 	if !slices.Contains(s.Nodes, node) {
-		fail(w, http.StatusNotFound, "ResourceMissingAtURI", fmt.Sprintf("there is no node %q; the nodes are %s", node, strings.Join(s.Nodes, ", ")))
+		fail(w, http.StatusNotFound, "ResourceMissingAtURI", fmt.Sprintf("node %q does not exist; the nodes are %s", node, strings.Join(s.Nodes, ", ")))
 		return "", false
 	}
 	return node, true
@@ -152,7 +152,7 @@ func (s *service) changeSystem(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if asked.Boot == nil {
-		fail(w, http.StatusBadRequest, "PropertyMissing", "only Boot can be changed, and it is not there")
+		fail(w, http.StatusBadRequest, "PropertyMissing", "only Boot can be changed, and it is missing")
 		return
 	}
 	resource, err := s.system(node)
@@ -180,7 +180,7 @@ func (s *service) changeSystem(w http.ResponseWriter, r *http.Request) {
 	}
 	if mode := asked.Boot.Mode; mode != nil {
 		if *mode != "Legacy" && *mode != "UEFI" {
-			fail(w, http.StatusBadRequest, "PropertyValueNotInList", fmt.Sprintf("BootSourceOverrideMode is Legacy or UEFI, and not %q", *mode))
+			fail(w, http.StatusBadRequest, "PropertyValueNotInList", fmt.Sprintf("BootSourceOverrideMode is %q; allowed: Legacy, UEFI", *mode))
 			return
 		}
 		boot.UEFI = *mode == "UEFI"
@@ -194,7 +194,7 @@ func (s *service) changeSystem(w http.ResponseWriter, r *http.Request) {
 		case "Disabled":
 			boot = power.Boot{}
 		default:
-			fail(w, http.StatusBadRequest, "PropertyValueNotInList", fmt.Sprintf("BootSourceOverrideEnabled is Once, Continuous or Disabled, and not %q", *enabled))
+			fail(w, http.StatusBadRequest, "PropertyValueNotInList", fmt.Sprintf("BootSourceOverrideEnabled is %q; allowed: Once, Continuous, Disabled", *enabled))
 			return
 		}
 	}
@@ -212,7 +212,7 @@ func (s *service) reset(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if asked.ResetType == "" {
-		fail(w, http.StatusBadRequest, "ActionParameterMissing", "ResetType is not there")
+		fail(w, http.StatusBadRequest, "ActionParameterMissing", "ResetType is missing")
 		return
 	}
 	for _, reset := range resets {

@@ -36,7 +36,7 @@ func enter(arguments []string) int {
 	flags := flag.NewFlagSet("enter", flag.ContinueOnError)
 	file := flags.String("machine", "", "the file with the machine's configuration")
 	dir := flags.String("dir", "/", "the working folder in the guest")
-	group := flags.Bool("group", false, "end what the command leaves in its process group")
+	group := flags.Bool("group", false, "end the processes that the command leaves in its process group")
 	var env words
 	flags.Var(&env, "env", "NAME=VALUE")
 	if err := flags.Parse(arguments); err != nil || flags.NArg() == 0 {

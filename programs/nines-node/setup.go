@@ -143,7 +143,7 @@ func byMAC(mac string) (netlink.Link, error) {
 		}
 		have = append(have, fmt.Sprintf("%s %s", l.Attrs().Name, l.Attrs().HardwareAddr))
 	}
-	return nil, fmt.Errorf("the guest's kernel has no device with the address %s; it has %s", mac, strings.Join(have, ", "))
+	return nil, fmt.Errorf("the guest's kernel has no device with the address %s; its devices: %s", mac, strings.Join(have, ", "))
 }
 
 // programDrivers give a function to programs; a guest has no IOMMU that would limit it to
@@ -175,7 +175,7 @@ func giveToPrograms(address, device string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("no driver of the guest's kernel leaves %s to DPDK; the kernel debian has one: %w", address, errors.Join(failures...))
+	return fmt.Errorf("the guest's kernel has no driver that gives %s to DPDK; the kernel debian has one: %w", address, errors.Join(failures...))
 }
 
 // bind binds a function to a driver, Documentation/ABI/testing/sysfs-bus-pci.
@@ -188,14 +188,14 @@ func bind(function, driver string) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(function, "driver", "unbind"), []byte(address), 0o644); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("take %s from its driver: %w", address, err)
+		return fmt.Errorf("unbind %s from its driver: %w", address, err)
 	}
 	if err := os.WriteFile("/sys/bus/pci/drivers_probe", []byte(address), 0o644); err != nil {
 		return fmt.Errorf("give %s to %s: %w", address, driver, err)
 	}
 	now, err := os.Readlink(filepath.Join(function, "driver"))
 	if err != nil || filepath.Base(now) != driver {
-		return fmt.Errorf("%s does not take %s", driver, address)
+		return fmt.Errorf("%s does not accept %s", driver, address)
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ const shell = "/bin/sh"
 func sshd(arguments []string) error {
 	flags := flag.NewFlagSet("sshd", flag.ContinueOnError)
 	address := flags.String("address", "", "the address and port to listen at")
-	folder := flags.String("folder", "", "the folder with the server's key and those of who may log in")
+	folder := flags.String("folder", "", "the folder with the server's key and the login keys")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	server, err := loginServer(*folder, newStrangers())
+	server, err := loginServer(*folder, newPendingLogins())
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func sshd(arguments []string) error {
 	return server.Serve(listener)
 }
 
-func loginServer(folder string, outside *strangers) (*ssh.Server, error) {
+func loginServer(folder string, outside *pendingLogins) (*ssh.Server, error) {
 	server := &ssh.Server{
 		Handler: login,
 		PublicKeyHandler: func(ctx ssh.Context, key ssh.PublicKey) bool {

@@ -47,7 +47,7 @@ func TestOnlyKeysOfTheFileLogIn(t *testing.T) {
 }
 
 // loginPlace is a running server, and a key that may log in.
-func loginPlace(t *testing.T, outside *strangers) (address string, key gossh.Signer) {
+func loginPlace(t *testing.T, outside *pendingLogins) (address string, key gossh.Signer) {
 	t.Helper()
 	folder := t.TempDir()
 	_, private, err := ed25519.GenerateKey(nil)
@@ -92,10 +92,10 @@ func loginPlace(t *testing.T, outside *strangers) (address string, key gossh.Sig
 	return listener.Addr().String(), key
 }
 
-// TestStrangersExhaustNobody: an address has some connections before its logins, and others have theirs
-// meanwhile. Who has logged in is no stranger.
-func TestStrangersExhaustNobody(t *testing.T) {
-	outside := newStrangers()
+// TestPendingLoginsAreLimited: an address may have some connections before its logins, and others have theirs
+// meanwhile. A connection that has logged in does not count.
+func TestPendingLoginsAreLimited(t *testing.T) {
+	outside := newPendingLogins()
 	address, key := loginPlace(t, outside)
 	from := func(source string) net.Dialer {
 		return net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
@@ -123,7 +123,7 @@ func TestStrangersExhaustNobody(t *testing.T) {
 		client := gossh.NewClient(conn, channels, requests)
 		t.Cleanup(func() { _ = client.Close() })
 	}
-	for range mostStrangersOf {
+	for range mostPendingOf {
 		if !served(dial("127.0.0.2")) {
 			t.Fatal("a connection is refused")
 		}
@@ -131,22 +131,22 @@ func TestStrangersExhaustNobody(t *testing.T) {
 	if served(dial("127.0.0.2")) {
 		t.Error("one too many is served")
 	}
-	for range mostStrangersOf + 1 { // each has logged in before the next
+	for range mostPendingOf + 1 { // each has logged in before the next
 		login()
 	}
-	for i := range mostStrangers {
-		dial("127.0.1." + string(rune('0'+i/mostStrangersOf)))
+	for i := range mostPending {
+		dial("127.0.1." + string(rune('0'+i/mostPendingOf)))
 	}
 	outside.mu.Lock()
 	defer outside.mu.Unlock()
-	if outside.all > mostStrangers || outside.of["127.0.0.3"] != 0 {
-		t.Errorf("%d strangers, %d of them have logged in", outside.all, outside.of["127.0.0.3"])
+	if outside.all > mostPending || outside.of["127.0.0.3"] != 0 {
+		t.Errorf("%d pending logins, %d of them have logged in", outside.all, outside.of["127.0.0.3"])
 	}
 }
 
-// TestAStrangerThatSaysNothingIsLeft: and its place is another's.
-func TestAStrangerThatSaysNothingIsLeft(t *testing.T) {
-	outside := newStrangers()
+// TestASilentLoginEnds: and another gets its place.
+func TestASilentLoginEnds(t *testing.T) {
+	outside := newPendingLogins()
 	outside.patience = time.Millisecond
 	address, _ := loginPlace(t, outside)
 	conn, err := net.Dial("tcp", address)

@@ -67,7 +67,7 @@ func upload(ctx context.Context, path, name string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return exit.Wrongf("%s is not a plain file; upload takes files, and tar makes one of a folder", path)
+		return exit.Wrongf("%s is not a regular file; upload takes files; pack a folder with tar", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

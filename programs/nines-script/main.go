@@ -72,7 +72,7 @@ func newGet() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&from.global, "from-global", "g", false, "only global variables")
-	c.Flags().BoolVarP(&from.loop, "from-loop", "l", false, "only what the sweep varies")
+	c.Flags().BoolVarP(&from.loop, "from-loop", "l", false, "only swept variables")
 	c.MarkFlagsMutuallyExclusive("from-global", "from-loop")
 	return c
 }
@@ -103,7 +103,7 @@ fails at once and names its node.`,
 			return err
 		},
 	}
-	c.Flags().StringVarP(&tag, "tag", "t", "", "the barrier's name, where there are several")
+	c.Flags().StringVarP(&tag, "tag", "t", "", "the barrier's name, if there are several")
 	return c
 }
 
@@ -114,7 +114,7 @@ func newUpload() *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if name != "" && len(args) > 1 {
-				return exit.Wrongf("--name is for one file, and there are %d", len(args))
+				return exit.Wrongf("--name allows one file, got %d", len(args))
 			}
 			for _, path := range args {
 				if err := upload(c.Context(), path, name); err != nil {

@@ -72,9 +72,9 @@ func (r Recorder) took(lost uint64) string {
 		text += fmt.Sprintf("%d that should have been kept.", lost)
 	}
 	if r.CostNs == nil {
-		return text + " What its programs took is not known: this kernel does not count it."
+		return text + " The CPU time of its programs is unknown: this kernel does not count it."
 	}
-	text += " Its programs took about " + terminal.Duration(*r.CostNs) + " of CPU time on all CPUs together"
+	text += " Its programs used about " + terminal.Duration(*r.CostNs) + " of CPU time on all CPUs together"
 	if r.Share != nil {
 		text += fmt.Sprintf(", %s %% of one CPU", terminal.Digits(100**r.Share, 3))
 	}
@@ -91,7 +91,7 @@ const enough = 6
 // against describes what tracing changed, or how to measure that.
 func against(t *result.Traced) string {
 	if t == nil {
-		return "What it changes of the latency was not measured: `sweep: {trace: [false, true]}` does that."
+		return "Its effect on latency was not measured: use `sweep: {trace: [false, true]}`."
 	}
 	var figures []string
 	for _, f := range t.Figures {
@@ -103,7 +103,7 @@ func against(t *result.Traced) string {
 	}
 	text := fmt.Sprintf("With tracing against without, medians of %d and %s: %s", t.On, terminal.Count(t.Off, "trial"), strings.Join(figures, ", "))
 	if min(t.On, t.Off) < enough {
-		text += fmt.Sprintf("; `repeat: %d` or more separates that from the host's own changes", enough)
+		text += fmt.Sprintf("; `repeat: %d` or more distinguishes this from the host's own changes", enough)
 	}
 	return text + "."
 }

@@ -23,10 +23,10 @@ func TestWhatTheRecorderCostIsTold(t *testing.T) {
 		says, not []string
 	}{
 		"a trial": {trace: result.Trace{Threads: sender, Events: 500, Kept: 20, CostNs: &cost, ElapsedNs: 30_000_000},
-			says: []string{"made 500 records, and lost none that should have been kept.", "took about 3 ms of CPU time on all CPUs together, 10 % of one CPU, 1 µs for each packet.", "was not measured: `sweep: {trace: [false, true]}`"}},
+			says: []string{"made 500 records, and lost none that should have been kept.", "used about 3 ms of CPU time on all CPUs together, 10 % of one CPU, 1 µs for each packet.", "was not measured: use `sweep: {trace: [false, true]}`"}},
 		"with others": {trace: result.Trace{Threads: sender, CostNs: &cost, ElapsedNs: 30_000_000}, lost: 4, all: []result.Trial{trial, off},
 			says: []string{"lost 4 that should have been kept", "medians of 1 and 1 trial: received 1 against 1 pps (×1); `repeat: 6`"}, not: []string{"not measured"}},
-		"a kernel that does not count": {trace: result.Trace{Threads: sender}, says: []string{"is not known"}, not: []string{"of one CPU", "packet."}},
+		"a kernel that does not count": {trace: result.Trace{Threads: sender}, says: []string{"is unknown"}, not: []string{"of one CPU", "packet."}},
 		"a result of before":           {trace: result.Trace{Threads: sender, CostNs: &cost}, says: []string{"3 ms of CPU time on all CPUs together."}, not: []string{"of one CPU", "packet."}},
 		"a program":                    {trace: result.Trace{Threads: program, CostNs: &cost, ElapsedNs: 30_000_000}, says: []string{"10 % of one CPU."}, not: []string{"packet", "sweep"}},
 	} {
@@ -61,7 +61,7 @@ func TestTracedTrialsOfSearchesAreCompared(t *testing.T) {
 		want     string
 	}{
 		{trials[0], searches, "medians of 1 and 1 trial: received 1 against 1 pps"},
-		{trials[0], searches[:1], "was not measured: `sweep: {trace: [false, true]}`"},
+		{trials[0], searches[:1], "was not measured: use `sweep: {trace: [false, true]}`"},
 		{trials[2], searches, ""},
 	} {
 		details := result.Details{Trace: &result.Trace{Threads: []result.TracedThread{{Role: result.RoleSender}}}}

@@ -15,7 +15,7 @@ func TestThePriorityOfTheRemedyIsAboveTheCauses(t *testing.T) {
 		"real-time priority 90": "priority: 91}",
 		"real-time priority 98": "priority: 99}",
 		"real-time priority 99": "No priority is above this thread's 99",
-		"SCHED_DEADLINE":        "goes before any priority",
+		"SCHED_DEADLINE":        "precedes any priority",
 	} {
 		remedy := adviceFor(result.Cause{Kind: attribution.Priority, Source: source}).words(result.Cause{CPU: 1}, false)
 		if !strings.Contains(remedy, want) || !strings.Contains(remedy, "sched_rt_runtime_us") {

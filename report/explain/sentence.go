@@ -154,18 +154,18 @@ func What(c result.Cause) string {
 	case attribution.Timer:
 		return fmt.Sprintf("timers that call `%s`", c.Name)
 	case attribution.IdleExit:
-		return "waking up from idleness"
+		return "idle exit"
 	case attribution.Scheduler:
 		return "waiting for a CPU that an unknown thread had,"
 	case attribution.Throttled:
-		return "kept from an idle CPU, by a quota or the limit of real-time threads,"
+		return "not run on an idle CPU, because of a quota or the real-time limit,"
 	case attribution.Stopped:
 		return fmt.Sprintf("`%s` was stopped by a signal", c.Name)
 	case attribution.Blocked:
 		if c.Name == "D" {
-			return "the thread waited within the kernel, for memory or a disk,"
+			return "the thread waited in the kernel, for memory or a disk,"
 		}
-		return "the thread slept, which never waits for packets,"
+		return "the thread slept, although it never waits for packets,"
 	case attribution.RingFull:
 		if c.Name != "" {
 			return fmt.Sprintf("the queue of `%s` was full, and the packets waited in it,", c.Name)
@@ -176,7 +176,7 @@ func What(c result.Cause) string {
 	case attribution.Forwarder:
 		return fmt.Sprintf("the forwarder `%s` was busy with other packets", c.Name)
 	case attribution.Impaired:
-		return fmt.Sprintf("the link `%s`, which is impaired on purpose (%s), held the packets", c.Name, c.Source)
+		return fmt.Sprintf("the link `%s`, which is deliberately impaired (%s), delayed the packets", c.Name, c.Source)
 	case attribution.Unexplained:
 		return "nothing was recorded for it"
 	}

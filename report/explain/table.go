@@ -44,12 +44,12 @@ func WriteTable(w io.Writer, s Shown) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s, trial %s: the causes of its %s", terminal.Plain(s.Name), s.Trial, terminal.Count(s.Slowest, "slowest packet"))
 	if s.Causes.Ordinary > 0 {
-		fmt.Fprintf(&out, ", beside %s", terminal.Count(s.Causes.Ordinary, "ordinary one"))
+		fmt.Fprintf(&out, ", compared with %s", terminal.Count(s.Causes.Ordinary, "ordinary one"))
 	}
 	out.WriteString("\n")
 	for i, ranked := range s.Causes.Ranking {
 		if i == mostRanking {
-			fmt.Fprintf(&out, "\n%s with less part in them; --format json has all.\n", terminal.Count(len(s.Causes.Ranking)-i, "cause"))
+			fmt.Fprintf(&out, "\n%s with a smaller share; --format json has all.\n", terminal.Count(len(s.Causes.Ranking)-i, "cause"))
 			break
 		}
 		fmt.Fprintf(&out, "\n%s\n", terminal.Wrap(fmt.Sprintf("%d. %s.", i+1, terminal.Plain(ranked.Sentence)), 0, 3, terminal.Columns))

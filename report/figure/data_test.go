@@ -147,7 +147,7 @@ func TestLossAndThroughputAreThoseOfTheSummary(t *testing.T) {
 	}
 	// The median of the repeats' p99.
 	f = mustMake(t, Options{Kind: Latency, Percentile: "max"}, in)
-	if got := f.Series[1].Points[0]; math.Abs(got.Y-84) > 0.1 || f.Y.Title != "greatest latency (µs)" {
+	if got := f.Series[1].Points[0]; math.Abs(got.Y-84) > 0.1 || f.Y.Title != "maximum latency (µs)" {
 		t.Errorf("veth's greatest latency is %v", got)
 	}
 }
@@ -220,7 +220,7 @@ func TestSelectionErrors(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"trial":    {plain, Options{Kind: HDR, Trials: []string{"0009"}}, []string{"no trial 0009", "the trials are 0001"}},
+		"trial":    {plain, Options{Kind: HDR, Trials: []string{"0009"}}, []string{"trial 0009 does not exist", "the trials are 0001"}},
 		"key":      {sweep().open(t), Options{Kind: HDR, Where: []Condition{{Key: "colour", Values: []string{"red"}}}}, []string{"colour", "links.*.kind"}},
 		"value":    {sweep().open(t), Options{Kind: HDR, Where: []Condition{{Key: "kind", Values: []string{"ovs"}}}}, []string{"links.*.kind=ovs", "bridge, veth"}},
 		"group":    {sweep().open(t), Options{Kind: HDR, GroupBy: []string{"colour"}}, []string{"colour"}},

@@ -108,7 +108,7 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 	rows := csv.NewReader(in)
 	heading, err := rows.Read()
 	if err != nil {
-		return Published{}, exit.Wrongf("%s: has no heading: it is empty, damaged or no CSV file", path)
+		return Published{}, exit.Wrongf("%s: has no header row: it is empty, damaged or not a CSV file", path)
 	}
 	rows.ReuseRecord = true
 	var p Published
@@ -125,7 +125,7 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 		for _, form := range fileForms {
 			forms = append(forms, strings.Join(form.columns, ","))
 		}
-		return Published{}, exit.Wrongf("%s:1: the columns %.60q are none of a figure's; they begin with one of: %s",
+		return Published{}, exit.Wrongf("%s:1: the columns %.60q match no figure; they must start with one of: %s",
 			path, strings.Join(heading, ","), strings.Join(forms, " | "))
 	}
 	values := make([]float64, columns)

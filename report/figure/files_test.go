@@ -72,14 +72,14 @@ func TestPublishedFileErrors(t *testing.T) {
 	for name, test := range map[string]struct{ path, want string }{
 		"none":     {filepath.Join(t.TempDir(), "none.csv"), "no such file"},
 		"folder":   {t.TempDir(), "is a folder"},
-		"empty":    {write("a.csv", ""), "no heading"},
+		"empty":    {write("a.csv", ""), "no header row"},
 		"columns":  {write("b.csv", "a,b\n1,2\n"), "percentile,value,onefraconeminuspercentile"},
 		"number":   {write("c.csv", "ts,count\n1,2\n2,x\n"), `c.csv:3: "x" in the column count`},
 		"negative": {write("d.csv", "ts,count\n1,-2\n"), "d.csv:2"},
 		"rows":     {write("e.csv", "ts,count\n"), "has no rows"},
 		"torn":     {write("f.csv", "ts,count\n1,2\n3\n"), "f.csv:3"},
 		"gzip":     {write("g.csv.gz", "ts,count\n"), "is not a gzip file"},
-		"zstd":     {write("h.csv.zst", "ts,count\n"), "no heading"},
+		"zstd":     {write("h.csv.zst", "ts,count\n"), "no header row"},
 	} {
 		_, err := ReadPublished(test.path, "", "")
 		if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), test.want) {

@@ -107,7 +107,7 @@ func (s *selection) hdrRepeats(one *Series, each []*report.Curve) {
 		for _, c := range each {
 			one.Thin = append(one.Thin, curvePoints(c))
 		}
-		s.note("thin lines are the repeats, the others all their packets together")
+		s.note("thin lines are the repeats, the others are all their packets together")
 	case RepeatsBand, RepeatsAuto:
 		// Up to the percentile that each repeat has enough packets for.
 		for step := 0; ; step++ {
@@ -116,7 +116,7 @@ func (s *selection) hdrRepeats(one *Series, each []*report.Curve) {
 			for _, c := range each {
 				ns, ok := c.At(x)
 				if !ok {
-					s.note("bands are from the least to the greatest of the repeats, lines all their packets together")
+					s.note("bands are minimum to maximum of the repeats, lines are all their packets together")
 					return
 				}
 				r.Low, r.High = min(r.Low, us(ns)), max(r.High, us(ns))

@@ -14,11 +14,11 @@ import (
 func (s *selection) latency() (*Figure, error) {
 	of := report.LatencyFigure(s.Percentile)
 	if !slices.Contains(percentiles(), s.Percentile) {
-		return nil, exit.Wrongf("no percentile is called %q; there are %s", s.Percentile, strings.Join(percentiles(), ", "))
+		return nil, exit.Wrongf("unknown percentile %q; allowed: %s", s.Percentile, strings.Join(percentiles(), ", "))
 	}
 	name := strings.ReplaceAll(s.Percentile, "_", ".") + " latency (µs)"
 	if s.Percentile == "max" {
-		name = "greatest latency (µs)"
+		name = "maximum latency (µs)"
 	}
 	f := &Figure{}
 	overRate, overSize := report.OverRate(s.trials, of), report.OverSize(s.trials, of)

@@ -25,7 +25,7 @@ func (s *selection) add(f *Figure, c report.Chosen) {
 			if s.Repeats != RepeatsNone {
 				line.Ranges = append(line.Ranges, Range{p.X, p.Low, p.High})
 				if p.High > p.Low {
-					s.note("points are the median of the repeats, whiskers from the least to the greatest")
+					s.note("points are the median of the repeats, whiskers minimum to maximum")
 				}
 			}
 		}

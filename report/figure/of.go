@@ -63,7 +63,7 @@ func build(inputs []Input, o Options) (*Figure, error) {
 	}
 	maker, ok := makers[o.Kind]
 	if !ok {
-		return nil, exit.Wrongf("no figure is called %q; there are %s", o.Kind, kindList())
+		return nil, exit.Wrongf("unknown figure %q; allowed: %s", o.Kind, kindList())
 	}
 	if n := len(s.groups()); n > mostLooks && !o.Kind.overAxis() {
 		return nil, s.tooMany(n) // before it reads hundreds of files

@@ -125,7 +125,7 @@ func (s *selection) rate() (*Figure, error) {
 			}
 			if (s.Repeats == RepeatsBand || s.Repeats == RepeatsAuto && len(kept) <= 2) && len(kept[i].Counted()) > 1 {
 				one.Band = of[j]
-				s.note("bands are from the least to the greatest of the repeats, lines their middle")
+				s.note("bands are minimum to maximum of the repeats, lines their middle")
 			}
 			f.Series = append(f.Series, one)
 		}

@@ -200,7 +200,7 @@ func (s *selection) checkTrials(inputs []Input) error {
 					have = append(have, t.ID)
 				}
 			}
-			return exit.Wrongf("there is no trial %s; the trials are %s", wanted, some(have))
+			return exit.Wrongf("trial %s does not exist; the trials are %s", wanted, some(have))
 		}
 	}
 	return nil

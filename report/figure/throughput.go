@@ -100,7 +100,7 @@ func (s *selection) found() *Figure {
 			line.Points = append(line.Points, Point{k.size, result.Median(v)})
 			line.Ranges = append(line.Ranges, Range{k.size, slices.Min(v), slices.Max(v)})
 			if len(v) > 1 {
-				s.note("points are the median of the searches, whiskers from the least to the greatest")
+				s.note("points are the median of the searches, whiskers minimum to maximum")
 			}
 		}
 		slices.SortStableFunc(line.Points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })

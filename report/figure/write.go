@@ -49,7 +49,7 @@ func (f *Figure) Write(w io.Writer, format string, size Size) error {
 	case "tex":
 		c = newTeX(size.Width, size.Height, title, about)
 	default:
-		return fmt.Errorf("no figure is written as %q; there are %s", format, strings.Join(Formats(), ", "))
+		return fmt.Errorf("unknown figure format %q; allowed: %s", format, strings.Join(Formats(), ", "))
 	}
 	if err := f.paint(draw.New(c)); err != nil {
 		return err

@@ -102,8 +102,8 @@ func TestJSONDocument(t *testing.T) {
 func TestSelect(t *testing.T) {
 	r := fixture(t)
 	for _, test := range []struct{ ids, want, err string }{
-		{"", "0001 0002 0003 0004", ""}, {"0003 2", "0002 0003", ""}, {"2 0002", "0002", ""}, {"9", "", `no trial "9"; the result has 0001, 0002, 0003, 0004`},
-		{"../0001", "", "no trial"},
+		{"", "0001 0002 0003 0004", ""}, {"0003 2", "0002 0003", ""}, {"2 0002", "0002", ""}, {"9", "", `trial "9" does not exist; the result has 0001, 0002, 0003, 0004`},
+		{"../0001", "", "does not exist"},
 	} {
 		selected, err := Select(r, strings.Fields(test.ids))
 		var got []string

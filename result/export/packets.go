@@ -21,13 +21,13 @@ func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
 		case err != nil:
 			return err
 		case found != "":
-			return exit.Wrongf("the packets of several trials were recorded, each in a file of its own: choose one with --trial")
+			return exit.Wrongf("the packets of several trials were recorded, each in its own file: choose one with --trial")
 		default:
 			found = path
 		}
 	}
 	if found == "" {
-		return exit.Wrongf("the packets were not recorded one by one; traffic.packets in the experiment file asks for it")
+		return exit.Wrongf("the packets were not recorded individually; set traffic.packets in the experiment file")
 	}
 	file, err := os.Open(found)
 	if err != nil {

@@ -47,7 +47,7 @@ func noTrial(id string, all []string) error {
 	if has == "" {
 		has = "none"
 	}
-	return exit.Wrongf("there is no trial %q; the result has %s", id, has)
+	return exit.Wrongf("trial %q does not exist; the result has %s", id, has)
 }
 
 // Progress receives the number of finished trials and the total; may be nil.

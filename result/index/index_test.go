@@ -142,7 +142,7 @@ func TestListFilters(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, got, test.want)
 			}
 		}
-		if _, err := x.List(t.Context(), Filter{Name: "[a"}); err == nil || !strings.Contains(err.Error(), "is broken") {
+		if _, err := x.List(t.Context(), Filter{Name: "[a"}); err == nil || !strings.Contains(err.Error(), "is invalid") {
 			t.Errorf("a broken pattern: %v", err)
 		}
 	})

@@ -47,7 +47,7 @@ type Listed struct {
 // List returns the results of this store, newest first.
 func (x *Index) List(ctx context.Context, filter Filter) ([]Listed, error) {
 	if _, err := path.Match(filter.Name, ""); err != nil {
-		return nil, exit.Wrongf("the pattern %q of a name is broken: %v", filter.Name, err)
+		return nil, exit.Wrongf("the name pattern %q is invalid: %v", filter.Name, err)
 	}
 	values := []any{clean(x.store)}
 	bind := func(value any) string {

@@ -57,7 +57,7 @@ func claim(root *os.Root, folder string) (*os.File, error) {
 // removable reads through root, which follows no symbolic link out of it.
 func removable(root *os.Root, folder string) (Removable, error) {
 	refuse := func(why string) (Removable, error) {
-		return Removable{}, exit.Wrongf("%s: %s, so it is left as it is", folder, why)
+		return Removable{}, exit.Wrongf("%s: %s, so it is kept", folder, why)
 	}
 	summary := path.Join(folder, result.SummaryFile)
 	info, err := root.Lstat(summary)

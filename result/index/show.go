@@ -86,7 +86,7 @@ func (x *Index) Show(ctx context.Context, folder string) (*Shown, error) {
 }
 
 func (x *Index) noResult(said string) error {
-	return exit.Wrongf("there is no result %s below %s; 'nines results ls' lists them", said, x.root)
+	return exit.Wrongf("result %s does not exist below %s; 'nines results ls' lists the results", said, x.root)
 }
 
 func (x *Index) variablesOf(ctx context.Context, shown *Shown) error {

@@ -15,7 +15,7 @@ var reading = []string{"SELECT", "WITH", "VALUES", "EXPLAIN", "TABLE"}
 func checkStatement(text string) error {
 	rest := skipBlank(text)
 	if rest == "" {
-		return exit.Wrongf(`there is no statement: write one in quotes, such as "select * from results"`)
+		return exit.Wrongf(`the statement is missing: write one in quotes, such as "select * from results"`)
 	}
 	word := rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsLetter))]
 	if word == "" && rest[0] == '(' { // (SELECT …) UNION …

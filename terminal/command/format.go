@@ -15,7 +15,7 @@ func FormatFlag(c *cobra.Command, format *string) {
 	c.Flags().StringVar(format, "format", "table", "table or json")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if *format != "table" && *format != "json" {
-			return exit.Wrongf("--format %q is not known: table or json", *format)
+			return exit.Wrongf("unknown --format %q; allowed: table, json", *format)
 		}
 		return nil
 	}

@@ -78,8 +78,8 @@ func clusterRows(out []byte) ([]Row, error) {
 	}
 	goal, met := atLeast(0.9)
 	return []Row{
-		compare("scheduler, pods without a wish", "pods/s", median(without), "default profile", median(plain), goal, met),
+		compare("scheduler, pods without a latency request", "pods/s", median(without), "default profile", median(plain), goal, met),
 		// It has no goal: the figure is to be known.
-		compare("scheduler, pods with a latency wish", "pods/s", median(with), "default profile, no wish", median(plain), ">= 0", func(float64) bool { return true }),
+		compare("scheduler, pods with a latency request", "pods/s", median(with), "default profile, no latency request", median(plain), ">= 0", func(float64) bool { return true }),
 	}, nil
 }

@@ -115,7 +115,7 @@ func choose(groups []string) ([]benchmark, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no group %q; see bench --help", group)
+			return nil, fmt.Errorf("unknown group %q; see bench --help", group)
 		}
 	}
 	return chosen, nil

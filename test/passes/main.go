@@ -87,5 +87,5 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 	case labtest.PassPure, labtest.PassRoot, labtest.PassQuiet:
 		return p.run(ctx, packages)
 	}
-	return fmt.Errorf("there is no pass %q", p.name)
+	return fmt.Errorf("unknown pass %q", p.name)
 }

@@ -46,7 +46,7 @@ func ParseKernel(name string) (string, error) {
 		name += HostRelease().Number
 	}
 	if !slices.Contains(KernelNames(), name) {
-		return "", exit.Wrongf("there is no kernel %q: there are debian, cloud and rt, and %s", name, strings.Join(KernelNames(), ", "))
+		return "", exit.Wrongf("unknown kernel %q; allowed: debian, cloud, rt, %s", name, strings.Join(KernelNames(), ", "))
 	}
 	return name, nil
 }

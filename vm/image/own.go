@@ -55,5 +55,5 @@ func checkOwner(fd int, path string) error {
 }
 
 func foreign(path, what string) error {
-	return exit.Wrongf("%s is %s, not as nines makes it; nines removes nothing there; move it elsewhere, or name another folder by NINES_CACHE_DIR", path, what)
+	return exit.Wrongf("%s is %s, not a folder made by nines; nines removes nothing there; move it elsewhere, or set NINES_CACHE_DIR to another folder", path, what)
 }

@@ -47,7 +47,7 @@ type agentCall struct {
 	every     time.Duration
 	// held records which pod has which port, and resources is a socket of the kubelet's.
 	held, resources string
-	// sources is the file that says which ports nodes have.
+	// sources is the file of the nodes' ports.
 	sources string
 }
 
@@ -61,19 +61,19 @@ func newAgentCommand() *cobra.Command {
 	var call agentCall
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Measure this node and tell the cluster; the DaemonSet in cluster/deploy runs it",
-		Long: `Measure the latency of this node's tiers and the round trip to other nodes, again and again,
+		Short: "Measure this node and publish the results; the DaemonSet in cluster/deploy runs it",
+		Long: `Measure the latency of this node's tiers and the round trip to other nodes repeatedly,
 and publish it as a NodeLatency object, labels, a condition and metrics. Also publish what
 the node has (for Node Feature Discovery, if the cluster has it) and the findings of nines
 doctor as a node condition. A trial waits until the node is quiet. The agent skips it while a
-pod that asked to be alone is on the node, or when the day's budget is spent.
+pod that requested isolation is on the node, or when the day's budget is spent.
 
-A pod with CPUs of its own can ask by nines.dev/isolation that nothing else uses them, and a
-pod with ports by nines.dev/rx for another way to receive. The agent does it, tells the pod by
-an event, and undoes it when the pod ends.
+A pod with exclusive CPUs can request by nines.dev/isolation that nothing else uses them, and
+a pod with ports can request another receive mode by nines.dev/rx. The agent sets this up,
+reports it as an event of the pod, and undoes it when the pod ends.
 
-If a pod's wish is no longer met, the agent measures again, then sends the pod an event.
-With --on-broken evict it also evicts the pod if another node meets the wish.`,
+If a pod's latency request is no longer met, the agent measures again, then sends the pod an
+event. With --on-broken evict it also evicts the pod if another node meets the request.`,
 		Example: `  nines cluster agent --node n1 --kubeconfig kubeconfig --tiers veth,macvlan
   kubectl apply -k cluster/deploy/agent`,
 		Args: cobra.NoArgs,
@@ -83,23 +83,23 @@ With --on-broken evict it also evicts the pod if another node meets the wish.`,
 	call.flags(c)
 	f.StringVar(&call.ovs, "ovs", "/run/openvswitch", "the folder of the sockets of the node's Open vSwitch")
 	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
-	f.StringVar(&call.folder, "folder", os.TempDir(), "the folder for the files of trials")
+	f.StringVar(&call.folder, "folder", os.TempDir(), "the folder for files of trials")
 	f.StringSliceVar(&call.tiers, "tiers", []string{"veth", "bridge", "macvlan"}, "the tiers to measure: link kinds of nines")
 	f.Int64Var(&call.load.RatePPS, "rate", 1000, "packets a second of a trial")
 	f.Int64Var(&call.load.FrameBytes, "frame", 64, "bytes of a trial's frames")
-	f.DurationVar(&call.load.Duration, "duration", 5*time.Second, "how long a trial takes")
+	f.DurationVar(&call.load.Duration, "duration", 5*time.Second, "the length of a trial")
 	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are valid for three")
-	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "how much CPU time trials may take in 24 hours")
-	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "how many packets trials may send in 24 hours")
+	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "the CPU time that trials may use in 24 hours")
+	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "the packets that trials may send in 24 hours")
 	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service and their NodeFeature objects")
-	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure the way to in a round; 0 for none")
+	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure in a round; 0 for none")
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
-	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's wish is no longer met: warn (an event), or evict as well")
-	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the least time between two evictions from this node")
-	f.StringVar(&call.sources, "ports", "/etc/nines/ports.yaml", "the file that says which ports nodes have: networks of these are measured between nodes, if the file is there")
+	f.StringVar(&call.onBroken, "on-broken", onBrokenWarn, "what to do when a pod's latency request is no longer met: warn (an event), or also evict")
+	f.DurationVar(&call.every, "evict-every", 10*time.Minute, "the minimum time between two evictions from this node")
+	f.StringVar(&call.sources, "ports", "/etc/nines/ports.yaml", "the file of the nodes' ports; if it exists, their networks are measured between nodes")
 	f.StringVar(&call.held, "ports-folder", port.Folder, "the folder that records which pod has which port")
-	f.StringVar(&call.resources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "the socket at which the kubelet tells which CPUs pods have for themselves")
-	f.Float64Var(&call.idle, "idle", 0.5, "the part of the CPUs' time that must be free for a trial")
+	f.StringVar(&call.resources, "pod-resources", "/var/lib/kubelet/pod-resources/kubelet.sock", "the kubelet's pod-resources socket, which lists pods' exclusive CPUs")
+	f.Float64Var(&call.idle, "idle", 0.5, "the share of CPU time that must be idle for a trial")
 	return c
 }
 
@@ -108,10 +108,10 @@ func (a agentCall) run(ctx context.Context) error {
 		return err
 	}
 	if a.onBroken != onBrokenWarn && a.onBroken != onBrokenEvict {
-		return exit.Wrongf("--on-broken %q is not known: %s or %s", a.onBroken, onBrokenWarn, onBrokenEvict)
+		return exit.Wrongf("unknown --on-broken %q; allowed: %s, %s", a.onBroken, onBrokenWarn, onBrokenEvict)
 	}
 	if a.peers < 0 {
-		return exit.Wrongf("--peers %d: give 0 for none, or how many nodes to ask in a round", a.peers)
+		return exit.Wrongf("--peers %d: write the number of nodes to ask in a round, or 0 for none", a.peers)
 	}
 	tiers, err := measure.Tiers(a.tiers)
 	if err != nil {
@@ -188,7 +188,7 @@ func (a agentCall) between(ctx context.Context, running *agent.Agent, agentPort 
 	agents := &peer.Directory{Find: func(ctx context.Context) ([]peer.Peer, error) { return peer.Find(ctx, running.Kube, a.namespace) }}
 	probes := &peer.Probes{Node: a.node, Keeper: port.Keeper{Folder: a.held, Note: func(text string) { slog.Warn(text) }}, Ports: a.ports}
 	if err := probes.Clear(ctx); err != nil {
-		slog.Warn("give back what an agent before has left", "error", err) // a database may not answer yet
+		slog.Warn("undo the changes of an earlier agent", "error", err) // a database may not answer yet
 	}
 	running.Between = &agent.Between{
 		Meter: peer.Meter{Engine: engine, AgentPort: agentPort, Probes: probes}, Agents: agents, Most: a.peers, Probes: probes,

@@ -24,11 +24,11 @@ func newDevicesCommand() *cobra.Command {
 		Short: "Give this node's ports to the kubelet as devices; the DaemonSet in cluster/deploy/devices runs it",
 		Long: `Give this node's ports to the kubelet as devices, for clusters without dynamic resource
 allocation. It is a device plugin: each parent of ports is a resource, such as
-nines.dev/macvlan-eth1, and a pod asks for a number of ports. Multus then calls the CNI
+nines.dev/macvlan-eth1, and a pod requests a number of ports. Multus then calls the CNI
 plugin nines with the port that the pod got.
 
-A file says which ports nodes have, as for 'nines cluster ports'. Use the one or the other
-on a node.`,
+A file lists the nodes' ports, as for 'nines cluster ports'. Use only one of the two on a
+node.`,
 		Example: `  kubectl apply -k cluster/deploy/devices
   nines cluster devices --node n1 --ports ports.yaml --install /opt/cni/bin`,
 		Args: cobra.NoArgs,
@@ -37,7 +37,7 @@ on a node.`,
 	f := c.Flags()
 	nodeFlag(c, &call.node)
 	call.givenPorts.flags(c)
-	f.StringVar(&call.install, "install", "", "a folder to put the CNI plugin into, as nines")
+	f.StringVar(&call.install, "install", "", "the folder to install the CNI plugin into, as nines")
 	return c
 }
 

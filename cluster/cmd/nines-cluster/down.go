@@ -11,7 +11,7 @@ func newDownCommand() *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use:   "down",
-		Short: "Remove the cluster with all that runs in it",
+		Short: "Remove the cluster with everything in it",
 		Long: `Remove the cluster: end its processes, and remove what its journal lists. Nothing else is
 touched. It works after any crash, also after kill -9 in the middle of 'nines cluster up'
 or of itself.`,

@@ -16,12 +16,12 @@ func newExplainCommand() *cobra.Command {
 	var name, namespace, kubeconfig, format string
 	c := &cobra.Command{
 		Use:   "explain POD",
-		Short: "Show why each node does or does not meet a pod's latency wish, and what its claims of ports got",
-		Long: `Show for each node of the cluster which tier the pod could use, what was measured, how old
-that is, and what stands in the way. For a pod that has a node, also show what was promised.
-For each claim of the pod show which ports it has got, or how many each node has that suit it,
-who has the others, and which figures are missing.
-The cluster is that of KUBECONFIG or --kubeconfig, or else the one of 'nines cluster up'.`,
+		Short: "Show why each node does or does not meet a pod's latency request, and which ports its claims got",
+		Long: `Show for each node of the cluster which tier the pod could use, its measured latency, the age
+of the measurement, and obstacles. For a pod that has a node, also show its placed latency.
+For each claim of the pod, show which ports it got, or how many matching ports each node has,
+who holds the others, and which figures are missing.
+The cluster is that of KUBECONFIG or --kubeconfig, otherwise the one of 'nines cluster up'.`,
 		Example: `  nines cluster explain cell-site
   nines cluster explain cell-site -n radio --format json`,
 		Args: func(c *cobra.Command, args []string) error {

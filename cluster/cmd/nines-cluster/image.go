@@ -41,6 +41,6 @@ file is an OCI archive: skopeo copies it to a registry, and nodes can import it 
 			return err
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "the image's name (default: the one that the manifests have)")
+	c.Flags().StringVar(&name, "name", "", "the image's name (default: the name in the manifests)")
 	return c
 }

@@ -16,7 +16,7 @@ import (
 func newPartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: local.PartVerb + " FOLDER PROGRAMS IMAGES", Hidden: true, Args: cobra.ExactArgs(3),
-		Short: "Make a part of a cluster of the namespaces that this is started in",
+		Short: "Make a member of a cluster in the namespaces that this is started in",
 		RunE: func(c *cobra.Command, args []string) error {
 			return inside.Start(c.Context(), args[0], args[1], args[2])
 		},

@@ -32,7 +32,7 @@ because the API server listens on 127.0.0.1. It is valid until the cluster is re
 			}
 			text, err := os.ReadFile(s.KubeconfigPath())
 			if err != nil {
-				return fmt.Errorf("read the kubeconfig: %w; nines cluster status says how far the cluster is", err)
+				return fmt.Errorf("read the kubeconfig: %w; nines cluster status shows the cluster's state", err)
 			}
 			_, err = c.OutOrStdout().Write(text)
 			return err

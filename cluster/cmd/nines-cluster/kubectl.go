@@ -14,8 +14,8 @@ func newKubectlCommand() *cobra.Command {
 	var name string
 	c := &cobra.Command{
 		Use:   "kubectl -- ARGUMENT...",
-		Short: "Call kubectl for the cluster",
-		Long:  `Call the kubectl of the cluster's own release, as the cluster's administrator.`,
+		Short: "Run kubectl for the cluster",
+		Long:  `Run the kubectl of the cluster's own release, as the cluster's administrator.`,
 		Example: `  nines cluster kubectl -- get pods -A -o wide
   nines cluster kubectl -- apply -f pod.yaml
   nines cluster kubectl --name teaching -- get nodes`,

@@ -19,7 +19,7 @@ func newRootCommand() *cobra.Command {
 		Use: "nines cluster",
 		// Cobra takes the first word for its name.
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "nines cluster"},
-		Short:       "Place pods by latency that was measured; a Kubernetes cluster on this machine to try it",
+		Short:       "Place pods by measured latency; make a Kubernetes cluster on this machine to try it",
 		Long: `Make a Kubernetes cluster on this machine: a control plane and real kubelets with
 containerd, each in namespaces and control groups of its own. Use it to test, to try
 things out and to teach. It is undone like a lab, also after a crash.`,

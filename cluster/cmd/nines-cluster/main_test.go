@@ -2,13 +2,24 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"nines.dev/nines/terminal/command"
+	"nines.dev/nines/test/golden"
 )
 
-// Whoever reads the help of a verb, or an error, can type what it says.
+// TestCommandsDocument: docs/commands.md has the help texts of each verb of nines cluster.
+func TestCommandsDocument(t *testing.T) {
+	var b strings.Builder
+	for _, c := range newRootCommand().Commands() {
+		golden.Command(&b, c, "cluster")
+	}
+	golden.Part(t, filepath.Join("..", "..", "..", "docs", "commands.md"), "cluster commands", strings.TrimPrefix(b.String(), "\n")) // make generate writes it
+}
+
+// TestCommandsAreCalledAsUsersCallThem: what help texts and errors show can be typed.
 func TestCommandsAreCalledAsUsersCallThem(t *testing.T) {
 	for _, c := range []struct {
 		arguments []string

@@ -29,7 +29,7 @@ func nodeFlag(c *cobra.Command, node *string) {
 
 func checkNode(node string) error {
 	if node == "" {
-		return exit.Wrongf("name the node: --node, or NODE_NAME in the environment")
+		return exit.Wrongf("name the node with --node, or with NODE_NAME in the environment")
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ type givenPorts struct{ sources, keep, control, kubelet string }
 
 func (g *givenPorts) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&g.sources, "ports", "/etc/nines/ports.yaml", "the file that says which ports nodes have")
+	f.StringVar(&g.sources, "ports", "/etc/nines/ports.yaml", "the file of the nodes' ports")
 	f.StringVar(&g.keep, "folder", port.Folder, "the folder that records which pod has which port")
 	f.StringVar(&g.control, "switch", "", "the control socket of the node's switch (default: .switch in the folder)")
 	f.StringVar(&g.kubelet, "kubelet", "/var/lib/kubelet", "the kubelet's folder")
@@ -69,7 +69,7 @@ func (g *givenPorts) flags(c *cobra.Command) {
 // keeper is the one of the folder; it sets the default of the switch.
 func (g *givenPorts) keeper() (port.Keeper, error) {
 	if !filepath.IsAbs(g.keep) {
-		return port.Keeper{}, exit.Wrongf("--folder %s: give an absolute path, as the node has it", g.keep)
+		return port.Keeper{}, exit.Wrongf("--folder %s: give an absolute path on the node", g.keep)
 	}
 	if g.control == "" {
 		g.control = filepath.Join(g.keep, port.SwitchSocket)

@@ -18,7 +18,7 @@ func TestANodeIsNeverGuessed(t *testing.T) {
 		c.SetArgs([]string{})
 		c.SilenceErrors, c.SilenceUsage = true, true
 		err := c.ExecuteContext(t.Context())
-		if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "--node, or NODE_NAME in the environment") {
+		if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "--node, or with NODE_NAME in the environment") {
 			t.Errorf("%s without a node: %v", c.Name(), err)
 		}
 		t.Setenv("NODE_NAME", "n1")

@@ -40,7 +40,7 @@ func newPodCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "keep POD", Args: cobra.ExactArgs(1), Short: "Return when a pod has ended, and say how",
+			Use: "keep POD", Args: cobra.ExactArgs(1), Short: "Wait until a pod has ended, and print how",
 			RunE: func(c *cobra.Command, args []string) error {
 				client, p, err := readPod(args[0])
 				if err != nil {
@@ -54,7 +54,7 @@ func newPodCommand() *cobra.Command {
 			RunE: func(c *cobra.Command, _ []string) error {
 				var r node.PodRemoval
 				if err := json.NewDecoder(c.InOrStdin()).Decode(&r); err != nil {
-					return exit.Wrongf("read which pod is to be deleted: %w", err)
+					return exit.Wrongf("read the pod to delete: %w", err)
 				}
 				client, err := pod.Connect(r.PodPlace)
 				if err != nil {

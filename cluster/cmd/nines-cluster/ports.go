@@ -23,10 +23,10 @@ func newPortsCommand() *cobra.Command {
 		Use:   "ports",
 		Short: "Give this node's ports to pods; the DaemonSet in cluster/deploy/ports runs it",
 		Long: `Give this node's ports to pods by dynamic resource allocation: publish them as devices with
-what was measured of their tier, and put those that a claim has got into its pod. It is the
-driver ` + dra.DriverName + ` of the kubelet, and a plugin of the container runtime by NRI.
+the measured latency of their tier, and put a claim's ports into its pod. It is the kubelet's
+driver ` + dra.DriverName + `, and an NRI plugin of the container runtime.
 
-A file says which ports nodes have. The ports of a tier "switch" are vhost-user sockets of
+A file lists the nodes' ports. The ports of a tier "switch" are vhost-user sockets of
 nines-engine, which runs beside it as the DaemonSet nines-switch.`,
 		Example: `  kubectl apply -k cluster/deploy/ports
   nines cluster ports --node n1 --kubeconfig kubeconfig --ports ports.yaml`,
@@ -36,9 +36,9 @@ nines-engine, which runs beside it as the DaemonSet nines-switch.`,
 	f := c.Flags()
 	call.onNode.flags(c)
 	call.givenPorts.flags(c)
-	f.StringVar(&call.runtime, "nri", "/run/nri/nri.sock", "the socket by which the container runtime serves NRI")
-	f.StringVar(&call.cdi, "cdi", "/run/cdi", "the folder in which the container runtime looks for devices (CDI)")
-	f.StringVar(&call.dranet, "dranet", dra.DranetSocket, "the socket by which dranet asks what is known of its interfaces; empty for none")
+	f.StringVar(&call.runtime, "nri", "/run/nri/nri.sock", "the container runtime's NRI socket")
+	f.StringVar(&call.cdi, "cdi", "/run/cdi", "the container runtime's CDI folder")
+	f.StringVar(&call.dranet, "dranet", dra.DranetSocket, "the socket on which dranet asks for latency figures; empty for none")
 	return c
 }
 

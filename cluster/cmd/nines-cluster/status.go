@@ -17,8 +17,8 @@ func newStatusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of the cluster and its programs",
-		Long: `Show the cluster's parts (the control plane and the nodes), which programs run in each, how
-often they were started, and where their logs are.`,
+		Long: `Show the cluster's members (the control plane and the nodes), which programs run in each,
+how often they were started, and where their logs are.`,
 		Example: `  nines cluster status
   nines cluster status --format json`,
 		Args: cobra.NoArgs,
@@ -50,7 +50,7 @@ func writeStatus(out io.Writer, s local.Session, status *local.Status) error {
 		fmt.Fprintf(out, "the API server does not answer: %s\n\n", terminal.Plain(status.API))
 	}
 	var table terminal.Table
-	for _, head := range []string{"part", "state", "pods", "program", "runs"} {
+	for _, head := range []string{"member", "state", "pods", "program", "runs"} {
 		table.Words(head)
 	}
 	table.Numbers("starts", "")

@@ -18,16 +18,17 @@ func newUpCommand() *cobra.Command {
 		Short: "Make a Kubernetes cluster on this machine",
 		Long: `Make a Kubernetes cluster on this machine, and return when its nodes are ready for pods.
 
-Its nodes never pull an image: they have ` + local.BusyboxImage + ` and those that you give
-by --image, so give pods imagePullPolicy: Never. It takes about 700 MiB of memory, and 175 MiB more for each node.
+Its nodes never pull an image: they have ` + local.BusyboxImage + ` and those that you load
+with --image, so give pods imagePullPolicy: Never. It needs about 700 MiB of memory, and
+175 MiB more for each node.
 
-If a step fails, at Ctrl-C, or after --timeout, what was made is removed. If it is killed, 'nines cluster
-down' removes it, and so does the next 'nines cluster up'.`,
+If a step fails, at Ctrl-C, or after --timeout, the command removes what it made. If it is
+killed, 'nines cluster down' removes it, and so does the next 'nines cluster up'.`,
 		Example: `  nines cluster up
   nines cluster up --nodes 3 --name teaching
-  nines cluster up --image app.tar                # as docker save wrote it
+  nines cluster up --image app.tar                # written by docker save
   nines cluster up --agent                        # and measure the nodes
-  nines cluster up --ports ports.yaml             # and let pods claim ports of them
+  nines cluster up --ports ports.yaml             # and let pods claim their ports
   nines cluster up --multus                       # and let pods have several networks
   nines cluster up --timeout 5m                   # in a script`,
 		Args: cobra.NoArgs,
@@ -50,9 +51,9 @@ down' removes it, and so does the next 'nines cluster up'.`,
 	nameFlag(c, &name)
 	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
 	c.Flags().StringArrayVar(&options.Images, "image", nil, "give the nodes this image archive, written by docker save or nines cluster image (repeatable)")
-	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent on each node, which measures it")
+	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent, which measures the node, on each node")
 	c.Flags().StringVar(&options.Ports, "ports", "", "a file of ports that pods can claim (docs/cluster-ports.md)")
 	c.Flags().BoolVar(&options.Multus, "multus", false, "have Multus give pods the networks that their annotations name")
-	c.Flags().DurationVar(&options.Timeout, "timeout", 0, "give up, and remove what was made, if the cluster is not ready after this time, such as 5m; 0 waits as long as it takes")
+	c.Flags().DurationVar(&options.Timeout, "timeout", 0, "give up, and remove what was made, if the cluster is not ready after this time, such as 5m; 0 waits without limit")
 	return c
 }

@@ -149,7 +149,7 @@ func objects(t *testing.T, text []byte) map[string]*unstructured.Unstructured {
 		}
 		name := fmt.Sprintf("%s %s/%s", object.GroupVersionKind(), object.GetNamespace(), object.GetName())
 		if all[name] != nil {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("%s is listed twice", name)
 		}
 		all[name] = object
 	}

@@ -155,7 +155,7 @@ func secondConfigMap(manifests fs.FS) ([]byte, error) {
 func apply(text string, changes []change) (string, error) {
 	for _, c := range changes {
 		if !strings.Contains(text, c.from) {
-			return "", fmt.Errorf("it has no %q, which a template of the chart changes: adapt cluster/deploy/helm", c.from)
+			return "", fmt.Errorf("it has no %q, which a chart template changes: adapt cluster/deploy/helm", c.from)
 		}
 		text = strings.ReplaceAll(text, c.from, c.to)
 	}

@@ -62,7 +62,7 @@ func showUnified(controllers []string) error {
 	group := os.NewFile(entrance, "cgroup.procs")
 	_, err := group.WriteString("0")
 	if err := errors.Join(err, group.Close()); err != nil {
-		return fmt.Errorf("join the part's control group: %w", err)
+		return fmt.Errorf("join the member's control group: %w", err)
 	}
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
 		return os.NewSyscallError("unshare", err)

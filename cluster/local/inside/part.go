@@ -61,7 +61,7 @@ func (p Part) Write(folder string) error {
 		err = replace.JSON(filepath.Join(folder, partFile), p, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("write what %s is to do: %w", p.Name, err)
+		return fmt.Errorf("write the task of %s: %w", p.Name, err)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func (p *Plane) Refused(t testing.TB, name string) string {
 			t.Fatalf("pod %s is bound to node %s", name, pod.Spec.NodeName)
 		}
 		if why = Why(pod); why == "" {
-			return errors.New("the scheduler has not said anything")
+			return errors.New("the scheduler has reported nothing")
 		}
 		return nil
 	})

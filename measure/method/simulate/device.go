@@ -33,7 +33,7 @@ type Device struct {
 	// Stalls is the fraction of trials in which it stalls and loses a hundredth of the packets at
 	// any rate.
 	Stalls float64
-	// Latency is the least latency; 0 records none.
+	// Latency is the minimum latency; 0 records none.
 	Latency time.Duration
 	// Overhead is the time of a trial beyond its duration.
 	Overhead time.Duration

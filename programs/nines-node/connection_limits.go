@@ -13,62 +13,62 @@ import (
 // opens many keeps only itself out, and exhausts no guest. A login takes some messages, and OpenSSH gives it
 // two minutes (LoginGraceTime in sshd_config(5)).
 const (
-	mostStrangers   = 64
-	mostStrangersOf = 8
-	loginPatience   = 30 * time.Second
+	mostPending   = 64
+	mostPendingOf = 8
+	loginPatience = 30 * time.Second
 )
 
-// strangers are the connections whose clients have not logged in yet.
-type strangers struct {
+// pendingLogins are the connections whose clients have not logged in yet.
+type pendingLogins struct {
 	patience time.Duration
 	mu       sync.Mutex
 	all      int
 	of       map[string]int // by address
 }
 
-func newStrangers() *strangers {
-	return &strangers{patience: loginPatience, of: map[string]int{}}
+func newPendingLogins() *pendingLogins {
+	return &pendingLogins{patience: loginPatience, of: map[string]int{}}
 }
 
 // bound has a server close the connections that are too many, and those that take too long.
-func (s *strangers) bound(server *ssh.Server) {
+func (s *pendingLogins) bound(server *ssh.Server) {
 	server.ConnCallback = s.enter
 	server.ServerConfigCallback = func(ctx ssh.Context) *gossh.ServerConfig {
 		return &gossh.ServerConfig{AuthLogCallback: func(_ gossh.ConnMetadata, _ string, err error) {
 			if err == nil {
-				ctx.Value(strangerKey{}).(*stranger).leave()
+				ctx.Value(pendingLoginKey{}).(*pendingLogin).leave()
 			}
 		}}
 	}
 }
 
-// strangerKey leads to the *stranger of a connection.
-type strangerKey struct{}
+// pendingLoginKey leads to the *pendingLogin of a connection.
+type pendingLoginKey struct{}
 
 // enter returns nil for a connection that is one too many, which the server then closes.
-func (s *strangers) enter(ctx ssh.Context, conn net.Conn) net.Conn {
+func (s *pendingLogins) enter(ctx ssh.Context, conn net.Conn) net.Conn {
 	address := conn.RemoteAddr().String()
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		address = host
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all == mostStrangers || s.of[address] == mostStrangersOf {
+	if s.all == mostPending || s.of[address] == mostPendingOf {
 		return nil
 	}
 	s.all++
 	s.of[address]++
 	// Not a deadline: the server sets its own.
 	late := time.AfterFunc(s.patience, func() { _ = conn.Close() })
-	known := &stranger{Conn: conn, leave: sync.OnceFunc(func() {
+	known := &pendingLogin{Conn: conn, leave: sync.OnceFunc(func() {
 		late.Stop()
 		s.left(address)
 	})}
-	ctx.SetValue(strangerKey{}, known)
+	ctx.SetValue(pendingLoginKey{}, known)
 	return known
 }
 
-func (s *strangers) left(address string) {
+func (s *pendingLogins) left(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all--
@@ -77,13 +77,13 @@ func (s *strangers) left(address string) {
 	}
 }
 
-// stranger is one of them, until its client has logged in or gone.
-type stranger struct {
+// pendingLogin is one of them, until its client has logged in or gone.
+type pendingLogin struct {
 	net.Conn
 	leave func()
 }
 
-func (s *stranger) Close() error {
+func (s *pendingLogin) Close() error {
 	s.leave()
 	return s.Conn.Close()
 }
