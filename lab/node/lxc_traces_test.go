@@ -17,10 +17,11 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-func undoTraces(mount string) (notes []string, err error) {
+func undoTraces(t *testing.T, mount string) (notes []string, err error) {
+	t.Helper()
 	u := journal.Undoing{Note: func(note string) { notes = append(notes, note) }}
 	u.Path, u.Name, u.Value = "/nines-test/lxc", "none", mount
-	return notes, removeLXCTraces(nil, u)
+	return notes, removeLXCTraces(t.Context(), u)
 }
 
 // TestAPivotThatCannotBeRemovedIsNotForgotten: its step stays in the journal.
@@ -29,14 +30,14 @@ func TestAPivotThatCannotBeRemovedIsNotForgotten(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(mount, lxcPivot, "below"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := undoTraces(mount); !errors.Is(err, unix.ENOTEMPTY) {
+	if _, err := undoTraces(t, mount); !errors.Is(err, unix.ENOTEMPTY) {
 		t.Errorf("undone with %v", err)
 	}
 	if err := os.Remove(filepath.Join(mount, lxcPivot, "below")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // a second time there is nothing to do
-		if notes, err := undoTraces(mount); err != nil || len(notes) > 0 || labtest.There(t, filepath.Join(mount, lxcPivot)) {
+		if notes, err := undoTraces(t, mount); err != nil || len(notes) > 0 || labtest.There(t, filepath.Join(mount, lxcPivot)) {
 			t.Errorf("undone with %v, %q", err, notes)
 		}
 	}
@@ -79,11 +80,11 @@ func TestAPivotWithAnothersMonitorStays(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(pivot, "cgroup.procs"), []byte(strconv.Itoa(monitor.Process.Pid)), 0); err != nil {
 		t.Fatal(err)
 	}
-	if notes, err := undoTraces(mount); err != nil || len(notes) != 1 || !strings.Contains(notes[0], strconv.Itoa(monitor.Process.Pid)) {
+	if notes, err := undoTraces(t, mount); err != nil || len(notes) != 1 || !strings.Contains(notes[0], strconv.Itoa(monitor.Process.Pid)) {
 		t.Errorf("undone with %v, %q", err, notes)
 	}
 	end()
-	if notes, err := undoTraces(mount); err != nil || len(notes) > 0 || labtest.There(t, pivot) {
+	if notes, err := undoTraces(t, mount); err != nil || len(notes) > 0 || labtest.There(t, pivot) {
 		t.Errorf("after it has ended, undone with %v, %q", err, notes)
 	}
 }
