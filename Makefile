@@ -34,7 +34,7 @@ quickstart: setup
 	@echo "The page: $(CURDIR)/results/latest/report.html"
 
 # setup-GROUP... installs for more: see hack/setup/packages.txt.
-.PHONY: setup setup-unit setup-test setup-bench setup-vm setup-cluster
+.PHONY: setup setup-unit setup-test setup-bench setup-vm setup-cluster setup-switches
 ## setup: install the packages that building and running need
 setup:
 	@hack/setup/install.sh build run
@@ -53,6 +53,9 @@ setup-bench: setup
 setup-cluster: setup
 	@hack/setup/install.sh cluster
 	@hack/setup/cluster.sh
+## setup-switches: build Snabb, outside of the checkout, for the tests with the real program
+setup-switches: setup
+	@hack/setup/switches.sh
 
 .PHONY: build
 ## build: build bin/nines and what it needs

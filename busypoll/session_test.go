@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -224,7 +225,13 @@ func (f *fixture) newCommand() command {
 
 // try runs it, and returns its exit code, -1 if it was killed, and what it said.
 func (k command) try(environment []string, arguments ...string) (code int, said string) {
-	cmd := exec.Command(k.binary, append([]string{"kbp"}, arguments...)...)
+	return k.tryUnder(environment, nil, arguments...)
+}
+
+// tryUnder is try under another program.
+func (k command) tryUnder(environment, under []string, arguments ...string) (code int, said string) {
+	line := slices.Concat(under, []string{k.binary, "kbp"}, arguments)
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), "NINES_STATE_DIR="+k.root, "NINES_LIBEXEC="+filepath.Dir(k.f.site.Program))
 	cmd.Env = append(cmd.Env, environment...)
 	out, err := cmd.CombinedOutput()
@@ -314,7 +321,7 @@ func TestStopGoesOnAfterErrors(t *testing.T) {
 	k := f.newCommand()
 	labtest.UndoErrors(t, labtest.Undone{
 		Make: func() { k.run(0, k.start...) },
-		Undo: func(environment []string) (int, string) { return k.try(environment, k.stop...) },
+		Undo: func(environment, under []string) (int, string) { return k.tryUnder(environment, under, k.stop...) },
 		Gone: k.clean, Steps: 2,
 	})
 }

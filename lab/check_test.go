@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -156,6 +157,26 @@ func TestCompareGroups(t *testing.T) {
 	} {
 		if got := compareGroups(set, now); got != want {
 			t.Errorf("%v: %q, want %q", now, got, want)
+		}
+	}
+}
+
+// TestTheListSaysWhatItCannotRead: what cannot be read may be a fault, and is none that is counted as absent.
+func TestTheListSaysWhatItCannotRead(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, pairLab("tblsunread", ""))
+	if status := statusOf(lab.Name()); len(status.Faults) > 0 {
+		t.Fatalf("faults of a whole lab: %q", status.Faults)
+	}
+	for path, says := range map[string]string{lab.state.receive(): "cannot read whether all is as planned", lab.state.measured(): "cannot read who works on the lab"} {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if faults := statusOf(lab.Name()).Faults; len(faults) != 1 || !strings.Contains(faults[0], says) {
+			t.Errorf("without %s the list says %q", filepath.Base(path), faults)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -193,8 +193,7 @@ func statusOf(name string) Status {
 			}
 		}
 		if status.Condition == ConditionUp {
-			// What nobody can read is said by check.
-			nodes, _ := lab.Health()
+			nodes, err := lab.Health()
 			for _, n := range nodes {
 				if n.Health != nil {
 					status.Checked++
@@ -203,15 +202,22 @@ func statusOf(name string) Status {
 					status.Healthy++
 				}
 			}
-			faults, _ := lab.allFaults()
+			faults, unread := lab.allFaults()
 			for _, fault := range faults {
 				status.Faults = append(status.Faults, fault.Problem)
+			}
+			if err := errors.Join(err, unread); err != nil {
+				status.Faults = append(status.Faults, "cannot read whether all is as planned: "+err.Error())
 			}
 		}
 	case status.Condition == ConditionUp:
 		status.Faults = append(status.Faults, unread.Error())
 	}
-	locked, owner := flock.IsHeld(s.lock()), readOwner(s.measured())
+	locked, err := flock.IsHeld(s.lock())
+	owner, unknown := findOwner(s.measured())
+	if err = errors.Join(err, unknown); err != nil {
+		status.Faults = append(status.Faults, "cannot read who works on the lab: "+err.Error())
+	}
 	switch {
 	case locked && owner.alive():
 		status.Condition, status.PID = ConditionMeasuring, owner.PID

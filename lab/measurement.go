@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,8 +124,8 @@ func (m *Measurement) End() error {
 
 // forgetDeadMeasurement removes the file of a measurement whose process died before End.
 func forgetDeadMeasurement() error {
-	if !readOwner(measurementFile()).dead() {
-		return nil
+	if o, err := findOwner(measurementFile()); !o.dead() {
+		return err
 	}
 	// Another measurement may be starting; it writes the file while it holds the registry.
 	registry, err := lockRegistry()
@@ -132,8 +133,8 @@ func forgetDeadMeasurement() error {
 		return err
 	}
 	defer func() { _ = registry.Free() }()
-	if !readOwner(measurementFile()).dead() {
-		return nil
+	if o, err := findOwner(measurementFile()); !o.dead() {
+		return err
 	}
 	return absentIsFine(os.Remove(measurementFile()))
 }
@@ -142,25 +143,48 @@ func measurementLock() string { return filepath.Join(Root(), "measuring.lock") }
 func measurementFile() string { return filepath.Join(Root(), "measuring.json") }
 
 // reserved returns an error for a lab whose name or prefix another process's measurement has
-// reserved, even while that lab is down. The caller holds the registry.
+// reserved, even while that lab is down, or where nobody can tell. The caller holds the registry.
 func (m *Measurement) reserved(p *plan.Plan) error {
-	if m != nil || !flock.IsHeld(measurementLock()) {
-		return nil // ours, or nobody's: a dead owner's lock is free
+	if m != nil {
+		return nil // ours
 	}
-	o := readOwner(measurementFile())
+	held, err := flock.IsHeld(measurementLock())
+	if err != nil {
+		return fmt.Errorf("find out whether somebody measures: %w", err)
+	}
+	if !held {
+		return nil // a dead owner's lock is free
+	}
+	o, err := findOwner(measurementFile())
+	if err != nil {
+		return err
+	}
 	if !o.alive() || !slices.Contains(o.Labs, p.Name) && !slices.Contains(o.Prefixes, p.Prefix) {
 		return nil
 	}
 	return &BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
 }
 
-// readOwner reads an owner's file; it returns a zero owner, which is not alive, if there is none.
-func readOwner(path string) owner {
-	var o owner
+// findOwner reads an owner's file; it returns a zero owner, which is not alive, if there is none, or
+// none that was written to its end.
+func findOwner(path string) (owner, error) {
 	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, &o) != nil {
-		return owner{}
+	if errors.Is(err, fs.ErrNotExist) {
+		return owner{}, nil
 	}
+	if err != nil {
+		return owner{}, fmt.Errorf("find out who measures: %w", err)
+	}
+	var o owner
+	if json.Unmarshal(text, &o) != nil {
+		return owner{}, nil
+	}
+	return o, nil
+}
+
+// readOwner is findOwner for callers to whom an owner that cannot be read is none.
+func readOwner(path string) owner {
+	o, _ := findOwner(path)
 	return o
 }
 

@@ -337,10 +337,11 @@ func TestALaterCommandFindsTheNodesOfAPolledLab(t *testing.T) {
 	}
 }
 
-// A poller that dies is a fault: its interfaces then wait for timers.
+// A poller that dies is a fault: its interfaces then wait for timers. To apply the same file again mends it.
 func TestAPollerThatDiesIsAFault(t *testing.T) {
 	labtest.Root(t)
-	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll)).Name())
+	text := fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll)
+	lab, err := Open(up(t, text).Name())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,6 +358,16 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	faults, err := lab.Faults()
 	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: busy_poll of dut:in: receive mode changed since setup: nines-poller has ended") {
 		t.Errorf("faults: %q, %v", faults, err)
+	}
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err != nil || !slices.Equal(changes.Received, []string{"dut"}) {
+		t.Fatalf("apply: %+v, %v", changes, err)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) != 0 {
+		t.Errorf("faults after apply: %q, %v", faults, err)
+	}
+	if records, err = lab.receiveRecords(); err != nil || !records[0].Poller.Alive() {
+		t.Errorf("the poller after apply: %+v, %v", records, err)
 	}
 }
 

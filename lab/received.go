@@ -91,7 +91,7 @@ func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 }
 
 // receiveFaults says which interfaces of living nodes have lost their receive mode: the poller has
-// ended, or the device has other NAPI instances. Only rebuilding the lab restores it.
+// ended, or the device has other NAPI instances. Apply sets it up again, and a run rebuilds the lab.
 func (l *Lab) receiveFaults() ([]Fault, error) {
 	states, err := l.Received()
 	if err != nil {

@@ -238,7 +238,9 @@ func TestRevertGoesOnAfterErrors(t *testing.T) {
 	}
 	labtest.UndoErrors(t, labtest.Undone{
 		Make: func() { c.run(0, "tune", "apply", "--file", profile) },
-		Undo: func(environment []string) (int, string) { return c.try(environment, c.binary, "tune", "revert") },
+		Undo: func(environment, under []string) (int, string) {
+			return c.try(environment, append(under, c.binary, "tune", "revert")...)
+		},
 		Gone: func(what string) {
 			sameSettings(t, before)
 			left, err := os.ReadDir(c.stateDir)

@@ -164,10 +164,16 @@ topology:
 // the long form each alone.
 func (c *crasher) undoneAfterErrors(lab string, steps int) {
 	c.t.Helper()
+	text, err := os.ReadFile(c.whole)
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	labtest.UndoErrors(c.t, labtest.Undone{
 		Make: func() { c.run(0, "up", c.whole) },
-		Undo: func(environment []string) (int, string) { return c.try(environment, c.binary, "down", lab) },
-		Gone: c.gone, Steps: steps,
+		Undo: func(environment, under []string) (int, string) {
+			return c.try(environment, append(under, c.binary, "down", lab)...)
+		},
+		Gone: c.gone, Steps: steps, Slow: bytes.Contains(text, []byte("runtime: vm")), // whose guest boots
 	})
 }
 

@@ -490,7 +490,8 @@ topology:
 	killProcess(t, lab.running.of("a").Identity)
 	eventually(t, "the watcher starts a again, which takes long", func() bool {
 		l, err := Open(lab.Name())
-		return err == nil && flock.IsHeld(lab.state.lock()) && l.Alive("a")
+		held, unread := flock.IsHeld(lab.state.lock())
+		return err == nil && unread == nil && held && l.Alive("a")
 	})
 	if condition := statusOf(lab.Name()).Condition; condition != ConditionChanging {
 		t.Errorf("meanwhile the lab is %s", condition)

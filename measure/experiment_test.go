@@ -291,20 +291,24 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 // undamaged network, and the run continues to its end, which is an error.
 func TestDeathsInATrialAreNamed(t *testing.T) {
 	labtest.Root(t)
+	pid := func(of func(*lab.Lab) int) func(*testing.T) int {
+		return func(t *testing.T) int {
+			l, err := lab.Open("deaths")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return of(l)
+		}
+	}
 	tests := map[string]struct {
 		victim func(t *testing.T) int
 		says   string
 		// kept is true if the generator, which has the measured figures, survives.
 		kept bool
 	}{
-		"the generator's engine": {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone", false},
-		"the node of the device under test": {func(t *testing.T) int {
-			l, err := lab.Open("deaths")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return l.PID("dut")
-		}, "node dut is dead", true},
+		"the generator's engine":            {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone", false},
+		"the node of the device under test": {pid(func(l *lab.Lab) int { return l.PID("dut") }), "node dut is dead", true},
+		"the fabric":                        {pid((*lab.Lab).FabricPID), "the fabric is dead", true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +319,9 @@ func TestDeathsInATrialAreNamed(t *testing.T) {
 				received: func() {
 					if trials == 1 && !killed {
 						killed = true
-						_ = syscall.Kill(test.victim(t), syscall.SIGKILL)
+						if pid := test.victim(t); pid > 0 { // 0 would be this test itself
+							_ = syscall.Kill(pid, syscall.SIGKILL)
+						}
 					}
 				},
 			})

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,8 +79,12 @@ func (s Session) Status(ctx context.Context) (*Status, error) {
 		whole = whole && part.Alive && part.Status.Failed == ""
 		status.Parts = append(status.Parts, part)
 	}
+	held, err := flock.IsHeld(s.lockPath())
+	if err != nil {
+		return nil, fmt.Errorf("find out whether somebody changes the cluster: %w", err)
+	}
 	switch {
-	case flock.IsHeld(s.lockPath()):
+	case held:
 		status.Condition = ConditionChanging
 	case record.Done && whole:
 		status.Condition = ConditionUp

@@ -219,24 +219,45 @@ func (k Keeper) undo(ctx context.Context, p Port) error {
 // Held are the ports that somebody holds, sorted by their names. Those that are about to be taken are
 // among them.
 func (k Keeper) Held() ([]Held, error) {
-	paths, err := filepath.Glob(filepath.Join(k.Folder, "*", "*", recordName))
+	parents, err := foldersIn(k.Folder)
 	if err != nil {
 		return nil, err
 	}
 	var all []Held
-	for _, path := range paths {
-		place := filepath.Dir(path)
-		held, err := k.read(filepath.Base(filepath.Dir(place)), filepath.Base(place))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // given back meanwhile
-		}
+	for _, parent := range parents {
+		ports, err := foldersIn(filepath.Join(k.Folder, parent))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, held)
+		for _, port := range ports {
+			held, err := k.read(parent, port)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // given back meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, held)
+		}
 	}
 	slices.SortFunc(all, func(a, b Held) int { return cmp.Compare(a.Port.Name, b.Port.Name) })
 	return all, nil
+}
+
+// foldersIn are the names of the folders in one that may be absent. filepath.Glob would take one that cannot
+// be read for an empty one.
+func foldersIn(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list who holds ports: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
 }
 
 // Sweep removes what killed calls and earlier boots have left, and makes anew what a switch that was

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
@@ -485,4 +486,23 @@ func TestARecordThatCannotBeReadIsOfSomebody(t *testing.T) {
 	}
 	n.giveBack("claim")
 	n.empty()
+}
+
+// TestWhatCannotBeReadIsHeld: without a free file descriptor the list of who holds ports is not empty.
+func TestWhatCannotBeReadIsHeld(t *testing.T) {
+	k := Keeper{Folder: t.TempDir()}
+	if err := os.MkdirAll(filepath.Join(k.Folder, "card", "p0"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	labtest.WithoutFiles(t, func() {
+		if held, err := k.Held(); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("%v, %v", held, err)
+		}
+		if err := k.GiveBack(t.Context(), "pod"); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("given back: %v", err)
+		}
+	})
+	if held, err := k.Held(); err != nil || len(held) > 0 {
+		t.Errorf("%v, %v", held, err)
+	}
 }

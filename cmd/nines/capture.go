@@ -77,7 +77,7 @@ pipe. So name no file in a folder that others may write to.`,
 			return call.capture(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	c.Flags().StringVar(&call.lab, "lab", "", "the lab, by name or file (default: the only one)")
+	labFlag(c, &call.lab)
 	c.Flags().StringArrayVarP(&call.files, "write", "w", nil, "write a pcap file, - for standard output; once per interface (default: text)")
 	c.Flags().IntVar(&call.count, "count", 0, "stop after this many frames at either interface (default: no limit)")
 	c.Flags().DurationVar(&call.duration, "duration", 0, "stop after this time (default: no limit)")

@@ -34,7 +34,7 @@ environment. nines exec exits with the exit code of the command.`,
 			return become(c, named, args[0], args[1:], lab.ExecOptions{Dir: dir, Env: env})
 		},
 	}
-	c.Flags().StringVar(&named, "lab", "", "the lab, by name or file (default: the only one)")
+	labFlag(c, &named)
 	c.Flags().StringVar(&dir, "dir", "", "the working folder in the node (default: /)")
 	c.Flags().StringArrayVar(&env, "env", nil, "set NAME=VALUE for the command (repeatable)")
 	return c

@@ -99,9 +99,10 @@ func (call *figureCall) run(c *cobra.Command, args []string) error {
 		inputs = append(inputs, in)
 	}
 	nameApart(inputs)
-	stop := sayIfSlow(c.ErrOrStderr(), "reading the trials …")
+	line := newProgressLine(c.ErrOrStderr())
+	options.Progress = func(stage string, done, of int) { line.counted(stage)(done, of) }
 	f, err := figure.Of(inputs, options)
-	stop()
+	line.clear()
 	if err != nil {
 		return err
 	}

@@ -77,11 +77,34 @@ func atMostOneLab(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return exit.Wrongf("name one lab, or its file; got %d", len(args))
 	}
-	if len(args) == 1 && args[0] == "" {
-		return exit.Wrongf("the lab's name is empty; name a lab, or omit the name if only one is up")
+	if len(args) == 1 {
+		return new(labValue).Set(args[0])
 	}
 	return nil
 }
+
+// labFlag gives a verb the flag --lab, for labByFlag.
+func labFlag(c *cobra.Command, named *string) {
+	c.Flags().Var((*labValue)(named), "lab", "the lab, by name or file (default: the only one)")
+}
+
+// labValue is a named lab. An empty text, as of a variable that is not set, names none: it must not stand
+// for the only one that is up.
+type labValue string
+
+// Set, String and Type make it a pflag.Value.
+func (v *labValue) Set(said string) error {
+	if said == "" {
+		return exit.Wrongf("the lab's name is empty; name a lab, or omit the name if only one is up")
+	}
+	*v = labValue(said)
+	return nil
+}
+
+func (v *labValue) String() string { return string(*v) }
+
+// Type is shown in the help text.
+func (v *labValue) Type() string { return "string" }
 
 // labName finds a lab by its name or its experiment file; an empty text means the only lab that is
 // up.

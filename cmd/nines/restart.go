@@ -45,7 +45,7 @@ type nodesCall struct {
 }
 
 func (n *nodesCall) flags(c *cobra.Command) {
-	c.Flags().StringVar(&n.lab, "lab", "", "the lab, by name or file (default: the only one)")
+	labFlag(c, &n.lab)
 }
 
 // someNodes is the Args of a verb that takes one node or several.

@@ -43,6 +43,24 @@ func TestWhatIsNotMeantIsRefused(t *testing.T) {
 	}
 }
 
+// TestAnEmptyLabIsNotTheOnlyOne: --lab "$LAB" without that variable.
+func TestAnEmptyLabIsNotTheOnlyOne(t *testing.T) {
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	for _, line := range [][]string{
+		{"exec", "--lab", "", "a", "--", "true"},
+		{"shell", "--lab=", "a"},
+		{"ssh", "--lab", "", "a"},
+		{"stop", "a", "--lab", ""},
+		{"start", "a", "--lab", ""},
+		{"restart", "a", "--lab", ""},
+		{"capture", "a:b", "--lab", ""},
+	} {
+		if code, _, said := call(line...); code != exit.Wrong || !strings.Contains(said, "the name of the lab is empty") {
+			t.Errorf("nines %q: exit code %d, %q", line, code, said)
+		}
+	}
+}
+
 // TestRemovalOfUnpackedCopiesTakesNoNames: an image that is named beside --unpacked is not removed.
 func TestRemovalOfUnpackedCopiesTakesNoNames(t *testing.T) {
 	t.Setenv("NINES_CACHE_DIR", t.TempDir())

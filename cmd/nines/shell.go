@@ -30,6 +30,6 @@ node. The node keeps running when you leave the shell.`,
 			return become(c, named, args[0], []string{"sh", "-c", shellScript}, options)
 		},
 	}
-	c.Flags().StringVar(&named, "lab", "", "the lab, by name or file (default: the only one)")
+	labFlag(c, &named)
 	return c
 }

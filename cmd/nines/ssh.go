@@ -43,6 +43,6 @@ server. nines exec needs no server and no network.`,
 			return replaceProcess(cmd)
 		},
 	}
-	c.Flags().StringVar(&named, "lab", "", "the lab, by name or file (default: the only one)")
+	labFlag(c, &named)
 	return c
 }

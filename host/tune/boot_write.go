@@ -260,9 +260,16 @@ func (t BootTree) keep(backup string, written time.Time) (string, error) {
 
 // sweep removes the backups, and their folders if they are empty.
 func (t BootTree) sweep() error {
-	backups, _ := filepath.Glob(t.path(bootDir + "/boot-*")) // fails for bad patterns only
-	for _, path := range backups {
-		if err := absentIsFine(os.Remove(path)); err != nil {
+	// filepath.Glob would take a folder that cannot be read for an empty one.
+	entries, err := os.ReadDir(t.path(bootDir))
+	if absentIsFine(err) != nil {
+		return fmt.Errorf("list the backups of boot files: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "boot-") {
+			continue
+		}
+		if err := absentIsFine(os.Remove(t.path(filepath.Join(bootDir, e.Name())))); err != nil {
 			return err
 		}
 	}

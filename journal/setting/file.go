@@ -1,10 +1,15 @@
 package setting
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
 )
@@ -50,21 +55,37 @@ func (f settingFile) same(a, b string) bool { return Same(f.path, a, b) }
 
 // usedBy names a control group that others have limited through the controller. The group
 // would silently lose the limit with the controller (css_killed_work_fn in
-// kernel/cgroup/cgroup.c drops the group's state).
-func (f settingFile) usedBy() string {
+// kernel/cgroup/cgroup.c drops the group's state). A group that cannot be read may have one.
+func (f settingFile) usedBy() (string, error) {
 	if f.controller == "" {
-		return ""
+		return "", nil
 	}
 	groups, err := os.ReadDir(filepath.Dir(f.path))
+	if isAbsent(err) {
+		return "", nil
+	}
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("look for control groups that use the controller %s: %w", f.controller, err)
 	}
 	for _, group := range groups {
-		if group.IsDir() && f.limits(filepath.Join(filepath.Dir(f.path), group.Name())) {
-			return "control group " + group.Name()
+		if !group.IsDir() {
+			continue
+		}
+		limits, err := f.limits(filepath.Join(filepath.Dir(f.path), group.Name()))
+		if err != nil {
+			return "", fmt.Errorf("look whether control group %s uses the controller %s: %w", group.Name(), f.controller, err)
+		}
+		if limits {
+			return "control group " + group.Name(), nil
 		}
 	}
-	return ""
+	return "", nil
+}
+
+// isAbsent is true for the errors of a control group that has gone, also while it was read: a file that was
+// open by then has no device (kernfs_fop_read_iter in fs/kernfs/file.c).
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }
 
 // unlimited is true for a new group's limits (Documentation/admin-guide/cgroup-v2.rst). For
@@ -80,23 +101,44 @@ func (f settingFile) unlimited(text string) bool {
 }
 
 // limits is true for a group with a limit of the controller.
-func (f settingFile) limits(group string) bool {
-	files, err := filepath.Glob(filepath.Join(group, f.controller+".*"))
+func (f settingFile) limits(group string) (bool, error) {
+	files, err := os.ReadDir(group)
+	if isAbsent(err) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	for _, file := range files {
-		info, err := os.Stat(file)
-		// Counts and events can only be read; memory.reclaim can only be written.
-		if err != nil || info.Mode().Perm()&0o200 == 0 || info.Mode().Perm()&0o400 == 0 || !limiting(filepath.Base(file)) {
+		if !strings.HasPrefix(file.Name(), f.controller+".") || !limiting(file.Name()) {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err == nil && !f.unlimited(strings.TrimSpace(string(text))) {
-			return true
+		limits, err := f.isLimit(filepath.Join(group, file.Name()))
+		if limits || err != nil {
+			return limits, err
 		}
 	}
-	return false
+	return false, nil
+}
+
+// isLimit is true for a file of a limit that has been set.
+func (f settingFile) isLimit(path string) (bool, error) {
+	info, err := os.Stat(path)
+	// Counts and events can only be read; memory.reclaim can only be written.
+	if err == nil && (info.Mode().Perm()&0o200 == 0 || info.Mode().Perm()&0o400 == 0) {
+		return false, nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	switch {
+	case isAbsent(err), errors.Is(err, unix.EOPNOTSUPP): // it is not for such a group
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return !f.unlimited(strings.TrimSpace(string(text))), nil
 }
 
 // limiting is true for the files that hold limits of the controllers that labs use, not for

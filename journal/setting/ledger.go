@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"errors"
 	"slices"
 
 	"nines.dev/nines/journal"
@@ -99,13 +100,17 @@ func Held(ledgerPath string) map[string]bool {
 
 // Before is what the file of an entry with a ledger held before the entry, and is to hold again. It is not
 // what the entry says if something below it was undone since. It is false once the entry itself was.
-func Before(entry journal.Entry) (string, bool) {
-	for _, l := range load(entry.Target).Files[settingOf(entry.Step).key()] {
+func Before(entry journal.Entry) (old string, held bool, err error) {
+	f := &ledgerFile{}
+	if err := errors.Join(at(entry.Target).Read(f), f.begin()); err != nil {
+		return "", false, err
+	}
+	for _, l := range f.Files[settingOf(entry.Step).key()] {
 		if l.Owner == entry.Token {
-			return l.Old, true
+			return l.Old, true, nil
 		}
 	}
-	return "", false
+	return "", false, nil
 }
 
 // Covering names who has set an entry's file since and still holds it; empty if there is

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/test/labtest"
 )
 
 // owners are several journals that set the same files, with one ledger.
@@ -267,6 +270,47 @@ func TestControllersOfTheRootGoWithTheLastLab(t *testing.T) {
 			o.gone(t)
 		})
 	}
+}
+
+// TestAControllerStaysUntilAllCanBeSeenThatMayUseIt: a limit that cannot be read is no absent one, and the step
+// stays for the next undo.
+func TestAControllerStaysUntilAllCanBeSeenThatMayUseIt(t *testing.T) {
+	o := newOwners(t)
+	path, group := filepath.Join(o.dir, "cgroup.subtree_control"), filepath.Join(o.dir, "system.slice")
+	put(t, path, "cpu\n")
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	limit := filepath.Join(group, "cpuset.cpus")
+	if err := os.Symlink(filepath.Base(limit), limit); err != nil { // which leads to itself
+		t.Fatal(err)
+	}
+	j := o.journal(t, "lab")
+	o.set(t, j, path, "+cpuset")
+	put(t, path, "cpu cpuset\n") // as the kernel shows it
+	if err := j.Undo(t.Context(), nil, nil); !errors.Is(err, unix.ELOOP) || len(j.Entries()) != 1 || content(t, path) != "cpu cpuset\n" {
+		t.Errorf("undone with %v, left %v and %q", err, j.Entries(), content(t, path))
+	}
+	file := settingFile{path: path, controller: "cpuset"}
+	labtest.WithoutFiles(t, func() {
+		if user, err := file.usedBy(); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("without a file that can be opened it is used by %q, %v", user, err)
+		}
+	})
+	if err := os.Remove(limit); err != nil {
+		t.Fatal(err)
+	}
+	put(t, limit, "1\n")
+	labtest.WithoutFiles(t, func() {
+		if limits, err := file.isLimit(limit); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("a limit that cannot be opened: %v, %v", limits, err)
+		}
+	})
+	undoAll(t, j)
+	if got := content(t, path); got != "cpu cpuset\n" {
+		t.Errorf("a group has a limit, and the list is %q", got)
+	}
+	o.gone(t)
 }
 
 func TestWhatALayerLeaves(t *testing.T) {

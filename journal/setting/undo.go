@@ -66,7 +66,11 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	if w.Write == nil {
 		return w.Rest, nil
 	}
-	if user := file.usedBy(); user != "" {
+	user, err := file.usedBy()
+	if err != nil {
+		return nil, err
+	}
+	if user != "" {
 		u.Notef("%s keeps the controller %s, which %s uses by now", u.Path, file.controller, user)
 		return w.Rest, nil
 	}

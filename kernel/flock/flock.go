@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -90,19 +91,20 @@ func take(path string, how int) (*Lock, error) {
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		if there, err := os.Lstat(path); err == nil && os.SameFile(held, there) {
+		there, err := os.Lstat(path)
+		if err == nil && os.SameFile(held, there) {
 			return l, nil
 		}
 		_ = file.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
 	}
 }
 
 // lock locks an open file, or closes it on failure.
 func lock(file *os.File, how int) (*Lock, error) {
-	err := error(unix.EINTR)
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Flock(int(file.Fd()), how)
-	}
+	err := flock(file, how)
 	if err == nil {
 		return &Lock{file: file}, nil
 	}
@@ -112,15 +114,32 @@ func lock(file *os.File, how int) (*Lock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
+// flock is flock(2), which a signal may interrupt.
+func flock(file *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(file.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return os.NewSyscallError("flock", err)
+		}
+	}
+}
+
 // IsHeld tells whether a process holds the lock of a file. It takes the lock for an
-// instant, shared, so that two callers do not see each other.
-func IsHeld(path string) bool {
+// instant, shared, so that two callers do not see each other. Only what is not there is
+// certainly not held: any other error may come of a file that is.
+func IsHeld(path string) (bool, error) {
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer file.Close()
-	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+	err = flock(file, unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
 }
 
 // Sign writes our process ID into the file, for processes that find it locked. On a full disk the

@@ -64,9 +64,21 @@ func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error
 	return nil, fmt.Errorf("lock %s: %w", address, err)
 }
 
-// Driver is the driver that a function is bound to; empty if there is none.
+// Driver is the driver that a function is bound to; empty if there is none, or none can be seen.
 func (b Bus) Driver(address string) string {
 	return driverOf(b.tree(), address)
+}
+
+// boundTo is Driver for who must not take what cannot be seen for none.
+func (b Bus) boundTo(address string) (string, error) {
+	target, err := b.tree().ReadLink(pciRoot + "/" + address + "/driver")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Base(target), nil
 }
 
 // Override is the only driver that may bind a function; empty for any that fits.
@@ -88,7 +100,9 @@ func (b Bus) read(address, file string) (string, error) {
 }
 
 // tree is where functions are read from.
-func (b Bus) tree() Tree { return busTree{files.Dir(b.Root + "/")} }
+func (b Bus) tree() Tree { return b.busTree() }
+
+func (b Bus) busTree() busTree { return busTree{files.Dir(b.Root + "/")} }
 
 type busTree struct{ files.Dir }
 

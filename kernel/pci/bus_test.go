@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/test/labtest"
 )
 
 const (
@@ -347,6 +350,14 @@ func TestWhatCannotBeReadIsNotForgotten(t *testing.T) {
 	}
 	undo(ClaimsDir+"/"+vf0, release)
 	undo("/sys/bus/pci/devices/"+vf0+"/driver_override", release)
+	driver := filepath.Join(b.Root, "/sys/bus/pci/devices", vf0, "driver")
+	put(t, b, "/sys/bus/pci/devices/"+vf0+"/driver", "") // what is no link names no driver
+	if err := release(); !errors.Is(err, unix.EINVAL) {
+		t.Errorf("released without knowing its driver: %v", err)
+	}
+	if err := os.Remove(driver); err != nil {
+		t.Fatal(err)
+	}
 	if got := have(t, b.Override, vf0); got != DriverVFIO {
 		t.Errorf("override %q", got)
 	}
@@ -365,6 +376,24 @@ func TestWhatCannotBeReadIsNotForgotten(t *testing.T) {
 	}
 	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
 		t.Errorf("the folder of claims is left: %v", err)
+	}
+}
+
+// TestWhoUsesAFunctionIsNotGuessed: the functions of others are not removed for want of a file descriptor.
+func TestWhoUsesAFunctionIsNotGuessed(t *testing.T) {
+	b := fakeBus(t)
+	labtest.WithoutFiles(t, func() {
+		tree := &carefulTree{busTree: b.busTree()}
+		if list := ReadFunctions(tree); !errors.Is(tree.failed, unix.EMFILE) {
+			t.Errorf("%v, %v", list, tree.failed)
+		}
+		if user, _, err := b.vfUser(port, "1:port", 0); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("used by %q, %v", user, err)
+		}
+	})
+	tree := &carefulTree{busTree: b.busTree()}
+	if list := ReadFunctions(tree); len(list) != 2 || tree.failed != nil {
+		t.Errorf("%v, %v", list, tree.failed)
 	}
 }
 
@@ -473,6 +502,11 @@ func TestSysctlsOfAnInterfaceComeBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(b.Root, conf+"rp_filter")); err == nil {
 		t.Error("a setting that the kernel has no more was made")
 	}
+	labtest.WithoutFiles(t, func() {
+		if err := b.restoreSysctls("eth9", had); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("settings that could not be read count as restored: %v", err)
+		}
+	})
 }
 
 func TestAnInterfaceIsOfTheFunctionNearestToIt(t *testing.T) {

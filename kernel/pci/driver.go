@@ -44,14 +44,19 @@ func (b Bus) LoadDriver(ctx context.Context, driver string) error {
 // Unbind takes a function from its driver. The driver's interface goes too, with all its
 // settings.
 func (b Bus) Unbind(ctx context.Context, address string) error {
-	driver := filepath.Join(b.device(address), "driver")
-	if b.Driver(address) == "" {
-		return nil
+	driver, err := b.boundTo(address)
+	if driver == "" || err != nil {
+		return err
 	}
-	if err := write(filepath.Join(driver, "unbind"), address); err != nil && b.Driver(address) != "" {
-		return fmt.Errorf("take %s from %s: %w", address, b.Driver(address), err)
+	if err := write(filepath.Join(b.device(address), "driver", "unbind"), address); err != nil {
+		if now, unread := b.boundTo(address); now != "" || unread != nil {
+			return fmt.Errorf("take %s from %s: %w", address, driver, err)
+		}
 	}
-	return b.await(ctx, address+" has no driver", func() (bool, error) { return b.Driver(address) == "", nil })
+	return b.await(ctx, address+" has no driver", func() (bool, error) {
+		now, err := b.boundTo(address)
+		return now == "", err
+	})
 }
 
 // SetOverride allows only one driver to bind a function; empty allows any that fits.

@@ -214,7 +214,11 @@ func (b Bus) restore(ctx context.Context, address, port string, old State) error
 	if err != nil {
 		return err
 	}
-	intact := old.VF == nil && b.Driver(address) == old.Driver && (old.Face == nil) == (name == "")
+	driver, err := b.boundTo(address)
+	if err != nil {
+		return err
+	}
+	intact := old.VF == nil && driver == old.Driver && (old.Face == nil) == (name == "")
 	if !intact {
 		if err := b.Unbind(ctx, address); err != nil {
 			return err

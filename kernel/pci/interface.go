@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/ethtool"
 )
@@ -116,8 +117,17 @@ func restoreOffloads(name string, old map[string]bool) error {
 	defer socket.Close()
 	for _, feature := range ethtool.Features {
 		was, had := old[feature.Name]
+		if !had {
+			continue
+		}
 		now, err := socket.Get(name, feature)
-		if !had || err != nil || now == was {
+		if errors.Is(err, unix.EOPNOTSUPP) { // by now it lacks it
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if now == was {
 			continue
 		}
 		if err := socket.Set(name, feature, was); err != nil {

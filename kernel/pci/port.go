@@ -225,7 +225,11 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 // vfUser names the user of one of a port's count VFs, empty if there is none, and tells whether it
 // is the lab of a token. A lab that was given an existing VF does not use the port.
 func (b Bus) vfUser(address, token string, count int) (user string, own bool, err error) {
-	all := b.Functions()
+	tree := &carefulTree{busTree: b.busTree()}
+	all := ReadFunctions(tree)
+	if tree.failed != nil {
+		return "", false, fmt.Errorf("read who uses the virtual functions of port %s: %w", address, tree.failed)
+	}
 	at := slices.IndexFunc(all, func(f Function) bool { return f.Address == address })
 	if at < 0 || len(all[at].VFs) != count {
 		return "", false, fmt.Errorf("cannot read who uses the %d virtual functions of port %s; try again", count, address)

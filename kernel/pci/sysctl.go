@@ -48,14 +48,20 @@ func (b Bus) sysctls(name string) map[string]string {
 func (b Bus) restoreSysctls(name string, old map[string]string) error {
 	now := b.sysctls(name)
 	for _, key := range slices.Sorted(maps.Keys(old)) {
-		value, there := now[key]
-		if !there || value == old[key] {
+		// What could be read before, and cannot now, may be another value.
+		if value, there := now[key]; there && value == old[key] {
 			continue
 		}
 		group, file := filepath.Split(key)
 		path := filepath.Join(b.sysctl(filepath.Clean(group), name), file)
 		info, err := os.Stat(path)
-		if err != nil || info.Mode().Perm()&0o200 == 0 {
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("set %s of %s to %s again: %w", key, name, old[key], err)
+		}
+		if info.Mode().Perm()&0o200 == 0 {
 			continue
 		}
 		err = os.WriteFile(path, []byte(old[key]+"\n"), 0o644)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal"
@@ -171,8 +172,12 @@ func (a Apart) keepSettings(ctx context.Context, off, housekeeping tasks.Set, no
 		if len(before) > 0 {
 			next = before[len(before)-1] + 1
 		}
+		was, err := a.originals(before)
+		if err != nil {
+			return s, err
+		}
 		if s, err = a.begin(ctx, next, Away{
-			Root: cmp.Or(a.Host, "/"), Off: off, Housekeeping: housekeeping, Held: setting.Held(a.ledger()), Was: a.originals(before),
+			Root: cmp.Or(a.Host, "/"), Off: off, Housekeeping: housekeeping, Held: setting.Held(a.ledger()), Was: was,
 		}); err != nil {
 			return s, err
 		}
@@ -228,13 +233,15 @@ func (a Apart) begin(ctx context.Context, number int, away Away) (State, error) 
 
 // generations are the numbers of the folders of settings, in their order.
 func (a Apart) generations() ([]int, error) {
-	paths, err := filepath.Glob(filepath.Join(a.Root, apartFolder, settingsName+"*"))
-	if err != nil {
-		return nil, err
+	// filepath.Glob would take a folder that cannot be read for an empty one.
+	entries, err := os.ReadDir(filepath.Join(a.Root, apartFolder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the settings that keep CPUs apart: %w", err)
 	}
 	var numbers []int
-	for _, path := range paths {
-		if n, err := strconv.Atoi(filepath.Base(path)[len(settingsName):]); err == nil {
+	for _, entry := range entries {
+		number, found := strings.CutPrefix(entry.Name(), settingsName)
+		if n, err := strconv.Atoi(number); found && err == nil {
 			numbers = append(numbers, n)
 		}
 	}
@@ -252,23 +259,30 @@ func (a Apart) record(number int) (settingsRecord, error) {
 }
 
 // originals are what files held before the first of these settings that wrote them.
-func (a Apart) originals(numbers []int) map[string]string {
+func (a Apart) originals(numbers []int) (map[string]string, error) {
 	was := map[string]string{}
 	for _, number := range numbers {
 		j, err := journal.Read(a.settings(number).Journal())
-		if err != nil || !j.SinceBoot() {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) || err == nil && !j.SinceBoot() {
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		for _, e := range j.Entries() {
 			if _, known := was[e.Path]; e.Kind != setting.Kind || known {
 				continue
 			}
-			if old, held := setting.Before(e); held {
+			old, held, err := setting.Before(e)
+			if err != nil {
+				return nil, err
+			}
+			if held {
 				was[e.Path] = old
 			}
 		}
 	}
-	return was
+	return was, nil
 }
 
 // Look are the isolated CPUs, as was begun last, for who starts again.

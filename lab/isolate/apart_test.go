@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -206,4 +207,25 @@ func TestAfterABootCPUsAreKeptApartAnew(t *testing.T) {
 	h.keep(Kept{Tasks: tasks.Set{2}, Quiet: tasks.Set{2}}, "b b 0-1,3 0")
 	h.keep(Kept{}, "f f 0-3 2")
 	h.nothingLeft()
+}
+
+// TestSettingsThatCannotBeListedAreNotGone: without a free file descriptor there may be some to undo.
+func TestSettingsThatCannotBeListedAreNotGone(t *testing.T) {
+	a := Apart{Root: t.TempDir()}
+	labtest.WithoutFiles(t, func() {
+		if numbers, err := a.generations(); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("%v, %v", numbers, err)
+		}
+	})
+}
+
+// TestThreadsWaitWhereNobodyKnowsTheCPUs: a thread that asks for CPUs which it cannot have yet would be given up.
+func TestThreadsWaitWhereNobodyKnowsTheCPUs(t *testing.T) {
+	_, err := Find(CPUSet)
+	labtest.Require(t, "cpusets", err == nil)
+	labtest.WithoutFiles(t, func() {
+		if err := awaitReturned(tasks.Set{0}); !errors.Is(err, unix.EMFILE) {
+			t.Errorf("it went on: %v", err)
+		}
+	})
 }

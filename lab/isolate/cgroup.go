@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -86,7 +87,9 @@ func removeTree(path string) error {
 	}
 	for deadline := time.Now().Add(patience); len(dirs) > 0; {
 		last := dirs[len(dirs)-1]
-		endPartition(last)
+		if err := endPartition(last); err != nil {
+			return err
+		}
 		err := unix.Rmdir(last)
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
@@ -104,9 +107,17 @@ func removeTree(path string) error {
 // Removing the group does so too, but some time later (cpuset_css_offline in
 // kernel/cgroup/cpuset.c): a lab that is made at once would take the threads' CPUs of that moment
 // for their own, and restore those.
-func endPartition(dir string) {
+//
+// The kernel's refusal of the word is no reason to keep the group: its removal ends the partition, too.
+func endPartition(dir string) error {
 	path := filepath.Join(dir, partitionFile)
-	if exists(path) {
-		_ = write(path, "member")
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no partition, or no group
 	}
+	if err != nil {
+		return err
+	}
+	_, _ = file.WriteString("member")
+	return file.Close()
 }

@@ -2,12 +2,15 @@ package isolate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
@@ -27,27 +30,31 @@ var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.
 	if err != nil {
 		return err
 	}
-	awaitReturned(taken)
+	if err := awaitReturned(taken); err != nil {
+		return err
+	}
 	return tasks.Restore(u.Path, u.Note)
 }})
 
 // awaitReturned waits until no partition has the CPUs any more: the kernel gives those of a removed
 // group back some time after the removal, and LXC removes groups itself. What others keep from the
-// host, it does not wait for long.
-func awaitReturned(taken tasks.Set) {
+// host, it does not wait for long. Where nobody can tell, threads must wait: those that cannot get their
+// CPUs back yet would be given up.
+func awaitReturned(taken tasks.Set) error {
 	h, err := Find(CPUSet)
-	if err != nil || h.Version != 2 {
-		return
+	if errors.As(err, new(*exit.MissingError)) || errors.Is(err, fs.ErrNotExist) || err == nil && h.Version != 2 {
+		return nil
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		text, err := readFile(filepath.Join(h.Mount, effectiveFile))
-		if err != nil {
-			return
+	for deadline := time.Now().Add(patience); err == nil && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		var text string
+		if text, err = readFile(filepath.Join(h.Mount, effectiveFile)); errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
-		if now, err := tasks.ParseSet(text); err != nil || now.Holds(taken) {
-			return
+		if now, wrong := tasks.ParseSet(text); err == nil && (wrong != nil || now.Holds(taken)) {
+			return nil
 		}
 	}
+	return err
 }
 
 func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, AccountFile) }

@@ -1,9 +1,14 @@
 package link
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labtest"
 )
 
 func TestSnabbScript(t *testing.T) {
@@ -30,5 +35,45 @@ engine.main()
 	}
 	if _, err := (snabbConfig{Ports: []snabbPort{{Attach: plan.AttachMemif}}}).script(); err == nil {
 		t.Error("Snabb has no memif")
+	}
+}
+
+// TestSnabbServesOneGuestAfterAnother runs the script with a stand-in for Snabb that has the real one's
+// behaviour towards DPDK's virtio-user, and sees that each part of the script is needed.
+func TestSnabbServesOneGuestAfterAnother(t *testing.T) {
+	luajit, err := exec.LookPath("luajit")
+	labtest.Require(t, "luajit", err == nil)
+	script, err := snabbConfig{CPU: 2, Ports: []snabbPort{
+		{Attach: plan.AttachVhost, Socket: "/first"}, {Attach: plan.AttachVhost, Socket: "/second"}, {Attach: plan.AttachVeth, Device: "q-l-1"},
+	}}.script()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const unused = "function VhostUser:unused"
+	for _, c := range []struct{ without, with, says string }{
+		{},
+		{"app.dev:set_features(0)", "", "bad argument #1"},
+		{"function VhostUser:free_mem_table", unused, "keeps the memory"},
+		{"function VhostUser:stop", unused, "keeps file descriptors"},
+		{"function VhostUser:set_vring_kick", unused, "a ring is polled that is not there"},
+		{"app.process_qemu_timer.ticks = 10", "", "waits half a second"},
+		{`require("core.memory").reserve_new_page =`, "local unused =", "raise vm.nr_hugepages"},
+		{"function VhostUser:update_features", unused, "the host's /tmp"},
+		{"port3.tx", "port3.output", "has no such link"},
+	} {
+		text := script
+		if c.without != "" {
+			if text = strings.Replace(script, c.without, c.with, 1); text == script {
+				t.Fatalf("the script has no %q", c.without)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "switch.lua")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.Command(luajit, "testdata/snabb.lua", path).CombinedOutput()
+		if (err != nil) != (c.says != "") || !strings.Contains(string(said), c.says) {
+			t.Errorf("without %q: %v, %s", c.without, err, said)
+		}
 	}
 }

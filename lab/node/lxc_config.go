@@ -58,7 +58,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 	set("lxc.tty.max", "0")
 	set("lxc.pty.max", "64")
 	set("lxc.console.path", "none")
-	set("lxc.apparmor.profile", "unconfined")
+	set("lxc.apparmor.profile", "unconfined") // docs/labs.md, Walls, has the reason
 	set("lxc.cgroup.dir.container", "%s", groups.container)
 	set("lxc.cgroup.dir.monitor", "%s", groups.monitor)
 	hierarchies, err := cgroup.Mounted()

@@ -54,20 +54,36 @@ func removeLXCTraces(_ context.Context, u journal.Undoing) error {
 			break // other containers' locks are there, or it is gone
 		}
 	}
+	var failures []error
 	for mount := range strings.SplitSeq(u.Value, "\n") {
 		if mount != "" {
-			removePivot(filepath.Join(mount, lxcPivot))
+			failures = append(failures, removePivot(filepath.Join(mount, lxcPivot), u))
 		}
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // pivotPatience is how long a control group may stay busy after the monitor in it has ended.
 const pivotPatience = time.Second
 
-// removePivot removes a control group, unless another container's monitor is in it.
-func removePivot(path string) {
-	for deadline := time.Now().Add(pivotPatience); errors.Is(os.Remove(path), unix.EBUSY) && time.Now().Before(deadline); {
+// removePivot removes a control group, unless another container's monitor is in it: that may end after us, or
+// be of a container that is not of nines.
+func removePivot(path string, u journal.Undoing) error {
+	err := unix.Rmdir(path)
+	for deadline := time.Now().Add(pivotPatience); errors.Is(err, unix.EBUSY) && time.Now().Before(deadline); err = unix.Rmdir(path) {
 		time.Sleep(2 * time.Millisecond)
 	}
+	if err == nil || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	err = fmt.Errorf("remove %s: %w", path, err)
+	if !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	processes, unread := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+	if pids := strings.Fields(string(processes)); len(pids) > 0 {
+		u.Notef("%s is left, as process %s of another container is in it; rmdir removes it later", path, pids[0])
+		return nil
+	}
+	return errors.Join(err, unread)
 }

@@ -18,6 +18,9 @@ func Fill(causes *result.Causes, details result.Details) {
 		if ranked.Cause.Kind == attribution.Unexplained {
 			ranked.Sentence += beside(slowest)
 		}
+		if i == 0 {
+			ranked.Sentence += short(causes.Ranking)
+		}
 		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause, alone(details.Trace))
 	}
 }

@@ -277,3 +277,30 @@ func TestAResultKeepsItsName(t *testing.T) {
 		t.Errorf("two curves with a label: %s", got)
 	}
 }
+
+// TestAFigureTellsHowFarItIs: of the trials that it reads, and of those whose files are drawn.
+func TestAFigureTellsHowFarItIs(t *testing.T) {
+	in := sweep().open(t)
+	all := len(in.Result.Summary.Trials)
+	for kind, stages := range map[Kind][]string{
+		HDR: {stageDetails, stageFiles}, Histogram: {stageDetails, stageFiles}, Worst: {stageDetails, stageFiles}, Rate: {stageDetails, stageFiles}, Loss: {stageDetails},
+	} {
+		last, order := map[string]int{}, []string{}
+		mustMake(t, Options{Kind: kind, Progress: func(stage string, done, of int) {
+			if last[stage] == 0 {
+				order = append(order, stage)
+			}
+			if last[stage]++; done != last[stage] || of != all {
+				t.Errorf("%s, %s: %d of %d after %d", kind, stage, done, of, last[stage]-1)
+			}
+		}}, in)
+		if !slices.Equal(order, stages) {
+			t.Errorf("%s: the stages are %q", kind, order)
+		}
+		for _, stage := range stages {
+			if last[stage] != all {
+				t.Errorf("%s, %s: ended at %d of %d", kind, stage, last[stage], all)
+			}
+		}
+	}
+}

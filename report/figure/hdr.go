@@ -27,7 +27,7 @@ func (s *selection) histograms() ([]measured, error) {
 	for _, g := range s.groups() {
 		m := measured{all: result.NewHistogram()}
 		for _, t := range g.Counted() {
-			h, err := s.folders[t.ID].Histograms()
+			h, err := s.folder(t.ID).Histograms()
 			if s.missing(err) {
 				continue
 			}

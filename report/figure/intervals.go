@@ -21,7 +21,7 @@ func (s *selection) intervals() (*Figure, error) {
 	for _, g := range s.groups() {
 		one := spaced{sent: map[int64]float64{}, received: map[int64]float64{}}
 		for _, t := range g.Counted() {
-			if err := one.add(s.folders[t.ID]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := one.add(s.folder(t.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}

@@ -19,7 +19,7 @@ func (s *selection) worst() (*Figure, error) {
 	for _, g := range s.groups() {
 		one := Series{Shape: Dots, Look: len(f.Series)}
 		for _, t := range g.Counted() {
-			outliers, err := s.folders[t.ID].Outliers()
+			outliers, err := s.folder(t.ID).Outliers()
 			if s.missing(err) {
 				continue
 			}
@@ -97,10 +97,14 @@ var flows = []struct {
 func (s *selection) rate() (*Figure, error) {
 	f := &Figure{}
 	groups := s.groups()
+	details := map[string]*result.Details{} // of trials by ID
+	for _, t := range s.trials {
+		details[t.Trial.ID] = t.Details
+	}
 	var kept []report.Group
 	var lines [][][]Range
 	for _, g := range groups {
-		of, err := s.rates(g)
+		of, err := s.rates(g, details)
 		if err != nil {
 			return nil, err
 		}
@@ -185,18 +189,14 @@ func spread(points []Point, most int) []Point {
 // rates returns the smallest and largest of a group's repeats in each second, by flow; a final
 // point repeats the last one at the end of the trial. An incomplete last second is scaled by its
 // length; packets that arrived after the end have no rate.
-func (s *selection) rates(g report.Group) ([][]Range, error) {
+func (s *selection) rates(g report.Group, details map[string]*result.Details) ([][]Range, error) {
 	seconds := make([]map[int]Range, len(flows))
 	for j := range flows {
 		seconds[j] = map[int]Range{}
 	}
-	details := map[string]*result.Details{}
-	for _, t := range s.trials {
-		details[t.Trial.ID] = t.Details
-	}
 	end := 0.0
 	for _, t := range g.Counted() {
-		rows, err := s.folders[t.ID].Rates()
+		rows, err := s.folder(t.ID).Rates()
 		if s.missing(err) {
 			continue
 		}

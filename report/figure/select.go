@@ -64,6 +64,8 @@ type Options struct {
 	Percentile string
 	// Published are curves from published files.
 	Published []Published
+	// Progress is told how many trials were read in a stage; it may be nil.
+	Progress func(stage string, done, of int)
 }
 
 // errNothing means that the results have no data for a kind.
@@ -81,6 +83,22 @@ type selection struct {
 	searchLoss map[string]float64
 	notes      []string
 	several    bool
+	// read and drawn count the trials whose details, and whose other files, were read.
+	read, drawn int
+}
+
+// stages of reading, for Options.Progress.
+const (
+	stageDetails = "trials read for the figure"
+	stageFiles   = "trials read for the curves"
+)
+
+// folder is that of a trial whose files are read next.
+func (s *selection) folder(id string) result.Folder {
+	if s.drawn++; s.Progress != nil {
+		s.Progress(stageFiles, min(s.drawn, len(s.trials)), len(s.trials))
+	}
+	return s.folders[id]
 }
 
 // overAxis tells whether the kind's points are whole trials.
@@ -88,8 +106,12 @@ func (k Kind) overAxis() bool { return k == Loss || k == Throughput || k == Late
 
 func selectFrom(inputs []Input, o Options) (*selection, error) {
 	s := &selection{Options: o, folders: map[string]result.Folder{}, searchLoss: map[string]float64{}, several: len(inputs) > 1}
+	all := 0
+	for _, in := range inputs {
+		all += len(in.Result.Summary.Trials)
+	}
 	for i, in := range inputs {
-		if err := s.take(i, in); err != nil {
+		if err := s.take(i, in, all); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +130,8 @@ func selectFrom(inputs []Input, o Options) (*selection, error) {
 	return s, s.groupBy()
 }
 
-func (s *selection) take(index int, in Input) error {
+// take takes a result, of which and of the others there are so many trials.
+func (s *selection) take(index int, in Input, all int) error {
 	r := in.Result
 	id := func(kind, id string) string { return fmt.Sprintf("%d/%s/%s", index, kind, id) }
 	name := func(variables map[string]any) map[string]any {
@@ -134,6 +157,9 @@ func (s *selection) take(index int, in Input) error {
 		wanted[id] = true
 	}
 	for _, t := range r.Summary.Trials {
+		if s.read++; s.Progress != nil {
+			s.Progress(stageDetails, s.read, all)
+		}
 		if s.Trials != nil && !wanted[t.ID] {
 			continue
 		}
