@@ -45,6 +45,8 @@ type agentCall struct {
 	echoPort  uint16
 	onBroken  string
 	every     time.Duration
+	// spent keeps what was taken of the budget.
+	spent string
 	// held records which pod has which port, and resources is a socket of the kubelet's.
 	held, resources string
 	// sources is the file that says which ports nodes have.
@@ -91,6 +93,7 @@ With --on-broken evict it also evicts the pod if another node meets the wish.`,
 	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are valid for three")
 	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "how much CPU time trials may take in 24 hours")
 	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "how many packets trials may send in 24 hours")
+	f.StringVar(&call.spent, "spent", filepath.Join(lab.Root(), "agent-spent.json"), "the file that keeps what was taken of these for the next agent of the node")
 	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service and their NodeFeature objects")
 	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure the way to in a round; 0 for none")
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
@@ -142,6 +145,9 @@ func (a agentCall) run(ctx context.Context) error {
 		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle, Slot: measure.NewSlot(),
 		Runner: measure.Runner{Nines: program, Folder: a.folder}, Metrics: metrics, Kube: kube, Objects: objects,
 		Discovery: &agent.Discovery{Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval},
+	}
+	if running.Account, err = measure.OpenAccount(a.spent); err != nil {
+		slog.Warn("the day's budget begins anew", "error", err)
 	}
 	if a.onBroken == onBrokenEvict {
 		running.Evictor = &agent.Evictor{Kube: kube, Objects: objects, Every: a.every}
