@@ -41,6 +41,8 @@ type Agent struct {
 	Idle float64
 	// Slot is the node's, which trials of other nodes' agents take, too.
 	Slot *measure.Slot
+	// Given are the cards of whose virtual functions pods are given some; nil for none.
+	Given func() ([]string, error)
 	// Between measures the ways to other nodes; nil for none.
 	Between *Between
 	// Evictor moves pods whose wish is broken; nil to tell of them only.
@@ -161,7 +163,7 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	offered, missing := measure.Offered(inv, a.Tiers)
+	offered, missing := a.offered(inv)
 	for tier, why := range missing {
 		slog.Info("not measured", "tier", tier, "reason", why)
 	}
@@ -176,6 +178,22 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 		busy = busy || why != nil && why.kind == "busy"
 	}
 	return busy, errors.Join(a.between(ctx), a.tell(ctx, inv, offered))
+}
+
+// offered are the tiers that the node has, and why it has not the others. While nobody can say which cards
+// are for pods, none is measured.
+func (a *Agent) offered(inv *host.Inventory) ([]measure.Tier, map[string]string) {
+	var given []string
+	if a.Given != nil {
+		var err error
+		if given, err = a.Given(); err != nil {
+			slog.Error("which functions of cards pods get", "error", err)
+			for i := range inv.Functions {
+				given = append(given, inv.Functions[i].Interface)
+			}
+		}
+	}
+	return measure.Offered(inv, a.Tiers, given)
 }
 
 // within measures a tier within the node, if the node is quiet, and says why if it is not. It is true
@@ -236,7 +254,7 @@ func (a *Agent) tell(ctx context.Context, inv *host.Inventory, offered []measure
 	if err := a.publish(ctx, node, figures); err != nil {
 		return err
 	}
-	if err := a.label(ctx, node, Labels(inv, a.Discovery.Switch(), offered)); err != nil {
+	if err := a.label(ctx, node, Labels(inv, a.Discovery.Switch(), a.shown(node, offered, figures))); err != nil {
 		return err
 	}
 	return a.judge(ctx, view, acquitted)
