@@ -15,9 +15,8 @@ static int64_t ns_of(clockid_t clock)
 void clock_take_timex(struct clock_wall *w, int result, const struct timex *t)
 {
 	w->synchronised = result >= 0 && !(t->status & (STA_UNSYNC | STA_CLOCKERR));
-	/* Both are in microseconds. */
+	/* It is in microseconds. */
 	w->max_error_ns = t->maxerror > 0 ? (uint64_t)t->maxerror * 1000 : 0;
-	w->estimated_error_ns = t->esterror > 0 ? (uint64_t)t->esterror * 1000 : 0;
 }
 
 int clock_read_wall(struct clock_wall *out)

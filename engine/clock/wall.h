@@ -18,10 +18,10 @@ struct clock_wall {
 	int64_t ahead_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	uint32_t bracket_ns; /* the uncertainty of ahead_ns */
 	bool synchronised;
-	/* What the kernel was told of how wrong CLOCK_REALTIME may be. The first grows by 500 ppm
-	 * from one correction to the next (MAXFREQ in kernel/time/ntp.c), the second is an
-	 * estimate. */
-	uint64_t max_error_ns, estimated_error_ns;
+	/* What the kernel was told of how wrong CLOCK_REALTIME may be, at most. It grows by 500 us in
+	 * each second after that (second_overflow in kernel/time/ntp.c). The kernel's estimate of the
+	 * error says nothing: phc2sys leaves it at the 16 s that it begins with. */
+	uint64_t max_error_ns;
 };
 
 /* Waits until the scale is as old as for a trial. -errno. */

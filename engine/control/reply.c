@@ -131,7 +131,6 @@ json_t *reply_clock(const struct clock_wall *w)
 	json_object_set_new(o, "bracket_ns", number(s->base.bracket_ns + w->bracket_ns));
 	json_object_set_new(o, "synchronised", json_boolean(w->synchronised));
 	json_object_set_new(o, "max_error_ns", number(w->max_error_ns));
-	json_object_set_new(o, "estimated_error_ns", number(w->estimated_error_ns));
 	return o;
 }
 

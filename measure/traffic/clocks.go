@@ -29,7 +29,7 @@ func (c clocks) sender() client.Scale {
 func (c clocks) errorNs() int64 {
 	sum := int64(0)
 	for _, one := range []client.Clock{c.tx, c.rx} {
-		sum += max(one.MaxErrorNs, one.EstimatedErrorNs) + one.BracketNs
+		sum += one.MaxErrorNs + one.BracketNs
 	}
 	return sum
 }

@@ -22,7 +22,7 @@ func (m machine) at(unixNs int64) client.Clock {
 	since := unixNs - m.booted
 	return client.Clock{
 		Scale:      client.Scale{Ticks: uint64(float64(since) * m.ghz), Ns: since, NsPerTick: uint64((1 << 56) / m.ghz)},
-		RealtimeNs: unixNs, BracketNs: 100, Synchronised: true, MaxErrorNs: 40_000, EstimatedErrorNs: 3_000,
+		RealtimeNs: unixNs, BracketNs: 100, Synchronised: true, MaxErrorNs: 40_000,
 	}
 }
 
@@ -61,7 +61,6 @@ func TestWhatBecomesOfTwoClocks(t *testing.T) {
 	}{
 		"nothing":                       {func(*clocks) {}, 80_200, 0, ""},
 		"the kernel trusts it less":     {func(end *clocks) { end.tx.MaxErrorNs = 90_000 }, 130_200, 0, ""},
-		"the estimate is worse":         {func(end *clocks) { end.rx.EstimatedErrorNs = 50_000 }, 90_200, 0, ""},
 		"the sender's clock was set":    {func(end *clocks) { end.tx.RealtimeNs += 7_000 }, 87_200, 7_000, ""},
 		"the receiver's clock was set":  {func(end *clocks) { end.rx.RealtimeNs += 7_000 }, 87_200, 7_000, ""},
 		"the sender's clock was slewed": {func(end *clocks) { end.tx.Ns += 5_000; end.tx.RealtimeNs += 5_000 }, 85_200, 5_000, ""},
