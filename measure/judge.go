@@ -96,7 +96,13 @@ func invalidity(e evidence) []string {
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
 		say("no packet arrived: inspect the path with 'nines up' and 'nines capture'")
 	}
-	if e.details.EarlyPackets > 0 {
+	switch clocks := e.details.Clocks; {
+	case clocks != nil && clocks.Lost != "":
+		say("%s", clocks.Lost)
+	case clocks != nil && e.details.EarlyPackets > 0:
+		say("%d packets arrived before they were sent: the clocks of the two machines differ by more than packets take (an error of %v is known): measure the round trip, or keep the clocks closer",
+			e.details.EarlyPackets, round(clocks.ErrorNs))
+	case e.details.EarlyPackets > 0:
 		say("%d packets arrived before they were sent: the time stamp counters of the CPUs disagree", e.details.EarlyPackets)
 	}
 	if !e.details.TSC.Constant || !e.details.TSC.Nonstop {

@@ -150,6 +150,9 @@ func details(o observation, measured time.Duration) result.Details {
 		Events:       o.events,
 		Notes:        o.outcome.Notes,
 	}
+	if kept := o.outcome.Synchrony; kept != nil {
+		d.Clocks = &result.Clocks{ErrorNs: kept.ErrorNs, DriftNs: kept.DriftNs, Lost: kept.Lost}
+	}
 	if !o.outcome.Started.IsZero() {
 		d.StartedUnixNs = o.outcome.Started.UnixNano()
 	}

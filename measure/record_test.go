@@ -44,6 +44,21 @@ func pairObservation() observation {
 	}
 }
 
+func TestARecordHasTheErrorOfTwoClocks(t *testing.T) {
+	o := pairObservation()
+	o.outcome.Synchrony = &traffic.Synchrony{ErrorNs: 80_200, DriftNs: 7, Lost: "the clock of node b is not synchronised"}
+	r, err := record(o, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (result.Clocks{ErrorNs: 80_200, DriftNs: 7, Lost: o.outcome.Synchrony.Lost}); r.Details.Clocks == nil || *r.Details.Clocks != want {
+		t.Errorf("%+v", r.Details.Clocks)
+	}
+	if r.Trial.Verdict != result.Invalid || outcomeOf(r.Trial, r.Details, r.Histograms.Latency).ClockError != 80_200 {
+		t.Errorf("%s", r.Trial.Verdict)
+	}
+}
+
 func TestRecordOfAPair(t *testing.T) {
 	r, err := record(pairObservation(), map[string]any{"traffic.rate_pps": 100}, 2)
 	if err != nil {

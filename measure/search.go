@@ -200,6 +200,9 @@ func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) meth
 		ID: t.ID, Intended: d.IntendedPackets, Received: t.RxPackets,
 		Elapsed: time.Duration(d.ElapsedNs), Latency: latency,
 	}
+	if d.Clocks != nil {
+		o.ClockError = time.Duration(d.Clocks.ErrorNs)
+	}
 	if d.IntendedPackets > t.TxPackets {
 		o.Unsent = d.IntendedPackets - t.TxPackets
 	}

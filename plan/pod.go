@@ -66,9 +66,9 @@ func (w *work) checkRemotes() error {
 	if w.stream == nil || !w.path[0].remote() {
 		return nil
 	}
-	if from, to := w.path[0].node, w.path[len(w.path)-1].node; from != to && w.cluster().Clock != spec.ClockShared {
+	if from, to := w.path[0].node, w.path[len(w.path)-1].node; from != to && !w.cluster().Clock.OneWay() {
 		return at(&Conflict{"traffic", fmt.Sprintf("%s and %s may run on two machines, whose clocks differ by more than packets take", from.title(), to.title()),
-			"measure the round trip, to a node with app: {kind: reflect}, or write cluster: {clock: shared} where the cluster is on this machine"}, []string{"traffic"})
+			"measure the round trip, to a node with app: {kind: reflect}, or write cluster: {clock: shared} where the cluster is on this machine, or {clock: realtime} where PTP keeps its clocks"}, []string{"traffic"})
 	}
 	return nil
 }

@@ -83,9 +83,11 @@ func TestPodsAreRefused(t *testing.T) {
 		if err == nil || len(err.Error()) < len(name) || err.Error()[:len(name)] != name {
 			t.Errorf("%s: %v", name, err)
 		}
-		e.Cluster = &spec.Cluster{Clock: spec.ClockShared}
-		if _, err := Make(e, loadHost(t, "microvm")); name[:7] == "traffic" && err != nil {
-			t.Errorf("with one clock: %v", err)
+		for _, clock := range []spec.Clock{spec.ClockShared, spec.ClockRealtime} {
+			e.Cluster = &spec.Cluster{Clock: clock}
+			if _, err := Make(e, loadHost(t, "microvm")); name[:7] == "traffic" && err != nil {
+				t.Errorf("with the clock %s: %v", clock, err)
+			}
 		}
 	}
 }

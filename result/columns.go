@@ -69,6 +69,12 @@ var columns = slices.Concat(
 		}),
 		ofDetails("tsc_drift_ppm", asked, "drift of the clock over the trial", func(d *Details) float64 { return d.TSC.DriftPPM }),
 		ofDetails("tsc_max_error_ns", InExport, "the largest error of a time stamp", func(d *Details) int64 { return d.TSC.MaxErrorNs }),
+		ofDetails("clock_error_ns", InExport, "how wrong a latency may be where sender and receiver have a clock each", func(d *Details) *int64 {
+			if d.Clocks == nil {
+				return nil
+			}
+			return &d.Clocks.ErrorNs
+		}),
 		ofDetails("gap_count", InExport, "stretches in which a measuring thread had no CPU, over all threads", func(d *Details) uint64 { return gaps(d).Count }),
 		ofDetails("gap_total_ns", InExport, "their total time", func(d *Details) int64 { return gaps(d).TotalNs }),
 		ofDetails("gap_max_ns", asked, "the longest stretch in which a measuring thread had no CPU", func(d *Details) int64 { return gaps(d).MaxNs }),

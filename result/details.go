@@ -31,7 +31,10 @@ type Details struct {
 	// Baseline is set for a back-to-back run of the generator without a network.
 	Baseline string `json:"baseline,omitempty"` // "", "before" or "after"
 
-	TSC   TSC        `json:"tsc"`
+	TSC TSC `json:"tsc"`
+	// Clocks is set where the sender and the receiver had a clock each; nil: one clock.
+	Clocks *Clocks `json:"clocks,omitempty"`
+
 	Gaps  []GapMeter `json:"gaps"`
 	Drops []Counter  `json:"drops,omitempty"`
 	// Spacing is the achieved inter-departure time.
@@ -205,6 +208,17 @@ type TSC struct {
 	Constant   bool    `json:"constant"`
 	Nonstop    bool    `json:"nonstop"`
 	MaxErrorNs int64   `json:"max_error_ns"`
+}
+
+// Clocks are two machines' CLOCK_REALTIME, kept in step by PTP or NTP, by which latencies of one way were
+// taken.
+type Clocks struct {
+	// ErrorNs is how wrong each latency may be: what both kernels say of their clocks (adjtimex), what
+	// reading them leaves open, and DriftNs, by which they moved apart in the trial.
+	ErrorNs int64 `json:"error_ns"`
+	DriftNs int64 `json:"drift_ns"`
+	// Lost says which clock was no longer kept at the end; empty if both were.
+	Lost string `json:"lost,omitempty"`
 }
 
 // GapMeter is the time taken from a measuring thread as it saw it: passes of the loop longer than

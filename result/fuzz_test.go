@@ -31,6 +31,25 @@ func FuzzHlog(f *testing.F) {
 	})
 }
 
+// FuzzDecodeHistogram: what the API server keeps of a node may have been written by anyone.
+func FuzzDecodeHistogram(f *testing.F) {
+	encoded, err := histogramOf(1000, 2000, HighestNs).Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(encoded)
+	f.Add("HISTFAAAABx42pNpmSzMwMDABAUQmhGhwP4HEwAK3QID")
+	f.Fuzz(func(_ *testing.T, encoded string) {
+		h, err := DecodeHistogram(encoded)
+		if err != nil {
+			return
+		}
+		sum := histogramOf(1)
+		sum.Merge(h)
+		sum.Percentiles()
+	})
+}
+
 // FuzzTables: what was read from a CSV file is written again unchanged.
 func FuzzTables(f *testing.F) {
 	r := record(1, 2)

@@ -144,3 +144,17 @@ func (h *Histogram) Encode() (string, error) {
 	encoded, err := h.counts.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	return string(encoded), err
 }
+
+// DecodeHistogram reads what Encode has written. Minimum, maximum and sum are as exact as the buckets.
+func DecodeHistogram(encoded string) (*Histogram, error) {
+	counts, err := hdrhistogram.Decode([]byte(encoded))
+	if err != nil {
+		return nil, fmt.Errorf("read a histogram: %w", err)
+	}
+	// Another range has other buckets: added to one of ours, its samples would move or be lost.
+	if counts.LowestTrackableValue() != LowestNs || counts.HighestTrackableValue() != HighestNs || counts.SignificantFigures() != SignificantDigits {
+		return nil, fmt.Errorf("read a histogram: it is of %d to %d ns with %d digits, and nines writes %d to %d ns with %d",
+			counts.LowestTrackableValue(), counts.HighestTrackableValue(), counts.SignificantFigures(), LowestNs, HighestNs, SignificantDigits)
+	}
+	return fromLog(counts), nil
+}

@@ -81,6 +81,28 @@ func TestEncodeIsDecoded(t *testing.T) {
 	if err != nil || decoded.TotalCount() != 3 || decoded.ValueAtPercentile(50) != 2000 {
 		t.Errorf("%v, %v", decoded, err)
 	}
+	read, err := DecodeHistogram(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := histogramOf(3000)
+	sum.Merge(read)
+	if sum.Count() != 4 || sum.Ranked(1) != 1000 || sum.Ranked(3) != 2000 || sum.Ranked(4) != 3000 {
+		t.Errorf("%d samples, %d, %d, %d ns", sum.Count(), sum.Ranked(1), sum.Ranked(3), sum.Ranked(4))
+	}
+}
+
+func TestAHistogramOfAnotherRangeIsNotRead(t *testing.T) {
+	encoded, err := hdrhistogram.New(1, 1000, 2).Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DecodeHistogram(string(encoded)); err == nil || !strings.Contains(err.Error(), "1 to 1000 ns with 2 digits") {
+		t.Errorf("%v", err)
+	}
+	if _, err := DecodeHistogram("no histogram"); err == nil {
+		t.Error("nonsense is read")
+	}
 }
 
 // Path returns only plain files of the trial.

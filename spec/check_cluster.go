@@ -103,9 +103,9 @@ func (c *checker) remoteTraffic(t *Traffic) {
 	}
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
-	if from != to && c.e.Cluster.Clock != ClockShared {
+	if from != to && !c.e.Cluster.Clock.OneWay() {
 		c.fail(fmt.Sprintf("%q and %q may run on two machines, whose clocks differ by more than a packet's latency, so one-way latency cannot be measured", from, to), "",
-			"measure the round trip: give from and to the same endpoint, and the other node app: {kind: reflect}; if the whole cluster is on this machine (nines cluster up), write cluster: {clock: shared}", "traffic")
+			"measure the round trip: give from and to the same endpoint, and the other node app: {kind: reflect}; if the whole cluster is on this machine (nines cluster up), write cluster: {clock: shared}; if PTP or NTP synchronises its nodes' clocks, cluster: {clock: realtime}", "traffic")
 	}
 }
 

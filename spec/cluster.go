@@ -23,11 +23,16 @@ type Cluster struct {
 type Clock string
 
 // With ClockOwn each node has its own, so that only round trips can be measured. With ClockShared
-// the whole cluster is on this machine, without virtual machines between.
+// the whole cluster is on this machine, without virtual machines between. With ClockRealtime PTP or NTP
+// keep the nodes' CLOCK_REALTIME in step, and one way is measured with the error that the kernels tell.
 const (
-	ClockOwn    Clock = "own"
-	ClockShared Clock = "shared"
+	ClockOwn      Clock = "own"
+	ClockShared   Clock = "shared"
+	ClockRealtime Clock = "realtime"
 )
+
+// OneWay tells whether the latency of one way between two nodes can be measured by it.
+func (c Clock) OneWay() bool { return c == ClockShared || c == ClockRealtime }
 
 // PodImage is the image of a pod where the file names none. The nodes of `nines cluster up` have it.
 const PodImage = "nines.local/engine:1"

@@ -324,7 +324,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),
 	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),
 	reflect.TypeFor[Runtime]():          runtimeNames(),
-	reflect.TypeFor[Clock]():            texts(ClockOwn, ClockShared),
+	reflect.TypeFor[Clock]():            texts(ClockOwn, ClockShared, ClockRealtime),
 	reflect.TypeFor[RootfsKind]():       texts(RootfsMinimal, RootfsDebian),
 	reflect.TypeFor[AppKind]():          appKinds(),
 	reflect.TypeFor[LinkKind]():         texts(LinkKinds()...),

@@ -117,10 +117,6 @@ func TestTheClusterIsToldOnce(t *testing.T) {
 }
 
 func TestLabelsSayWhatTheNodeHas(t *testing.T) {
-	tiers, err := measure.Tiers([]string{"veth"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	inv := &host.Inventory{
 		NICs: []host.NIC{
 			{Name: "eth0", State: "up"},                          // the management's: no VFs
@@ -131,12 +127,36 @@ func TestLabelsSayWhatTheNodeHas(t *testing.T) {
 		Features: []host.Feature{{Name: host.FeatureOVSDPDK, State: host.StateYes}},
 		CPUs:     []host.CPU{{ID: 0}, {ID: 1, Isolated: true}},
 	}
-	labels := Labels(inv, nil, tiers)
+	labels := Labels(inv, nil, map[string]bool{"veth": true, "sriov": false})
 	for name, want := range map[string]string{
-		"dpdk": "4", "ovs-dpdk": "true", "tier.nines.dev/veth": "true", "nines.dev/isolated-cpus": "1", "nines.dev/kernel-rt": "",
+		"dpdk": "4", "ovs-dpdk": "true", "tier.nines.dev/veth": "true", "tier.nines.dev/sriov": "", "nines.dev/isolated-cpus": "1", "nines.dev/kernel-rt": "",
 	} {
 		if got, there := labels[name]; got != want || !there {
 			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+}
+
+// TestATierIsShownOnceItWasMeasured: what a node seems to have may not work.
+func TestATierIsShownOnceItWasMeasured(t *testing.T) {
+	tiers, err := measure.Tiers([]string{"veth", "bridge", "macvlan", "xdp"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := node.DeepCopy()
+	before.Labels = map[string]string{"tier.nines.dev/bridge": "true", "tier.nines.dev/xdp": "true"}
+	invalid := measured(time.Microsecond, now)[0]
+	invalid.Tier, invalid.Verdict = "macvlan", v1alpha1.Invalid
+	a := &Agent{Tiers: tiers}
+	shown := a.shown(before, tiers[:3], append(measured(time.Microsecond, now), invalid))
+	for name, want := range map[string]bool{
+		"veth":    true,  // measured now
+		"bridge":  true,  // and before
+		"macvlan": false, // never
+		"xdp":     false, // before, and the node has lost it
+	} {
+		if got, there := shown[name]; got != want || !there {
+			t.Errorf("%s is %t", name, got)
 		}
 	}
 }

@@ -134,13 +134,13 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Netwo
 	defer a.Slot.Give()
 	var trial measure.Trial
 	why, err := a.quietly(ctx,
-		func() error { return a.account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load) },
+		func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, to.Node, a.Load) },
 		func(ctx context.Context) (err error) {
 			trial, err = a.Between.Meter.Measure(ctx, to, over, a.Load)
 			return err
 		})
 	if errors.As(err, new(*peer.RefusedError)) || errors.As(err, new(*peer.AbsentError)) {
-		a.account.GiveBack()
+		a.Account.GiveBack()
 	}
 	return trial, why, err
 }
@@ -148,7 +148,7 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Netwo
 // FitFor is what stands against being measured by another node, which has the slot. If nothing does,
 // its cost is taken, and the context ends with ctx, or when something comes that does.
 func (a *Agent) FitFor(ctx context.Context, from string, load measure.Load) (context.Context, error) {
-	quiet, why := a.quiet(ctx, func() error { return a.account.TakeRoundTrip(time.Now(), a.Budget, from, load) })
+	quiet, why := a.quiet(ctx, func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, from, load) })
 	if why != nil {
 		return nil, fmt.Errorf("node %s: %w", a.Node, why)
 	}

@@ -19,7 +19,6 @@ import (
 	nfd "sigs.k8s.io/node-feature-discovery/api/nfd/v1alpha1"
 
 	"nines.dev/nines/cluster/agent/discovery"
-	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/deploy"
 	"nines.dev/nines/cluster/scheduler/controltest"
 	"nines.dev/nines/host"
@@ -54,11 +53,7 @@ func TestNoLabelHasTwoOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tiers, err := measure.Tiers([]string{"veth", "memif"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := Labels(inv, nil, tiers)
+	own := Labels(inv, nil, map[string]bool{"veth": true, "memif": false})
 	for name := range discovery.Labels(discovery.Of(inv, &discovery.OVS{Version: "3.1.0", DPDK: true})) {
 		if _, both := own[name]; both || !strings.HasPrefix(name, discovery.Prefix) {
 			t.Errorf("%s", name)

@@ -99,11 +99,14 @@ const (
 // there with an empty value: it is to be removed.
 //
 // The inventory tells which programs the agent could start, and ovs what runs on the node: the
-// agent's container has no programs of Open vSwitch.
-func Labels(inv *host.Inventory, ovs *discovery.OVS, offered []measure.Tier) map[string]string {
+// agent's container has no programs of Open vSwitch. tiers tells of each tier whether the node has it.
+func Labels(inv *host.Inventory, ovs *discovery.OVS, tiers map[string]bool) map[string]string {
 	labels := map[string]string{labelThesisVFs: "", labelThesisOVS: "", labelIsolated: "", labelKernelRT: "", labelHugepages: ""}
-	for _, t := range offered {
-		labels[labelTier+t.Name()] = "true"
+	for name, has := range tiers {
+		labels[labelTier+name] = ""
+		if has {
+			labels[labelTier+name] = "true"
+		}
 	}
 	vfs := 0
 	for _, nic := range inv.NICs {
@@ -136,6 +139,21 @@ func Labels(inv *host.Inventory, ovs *discovery.OVS, offered []measure.Tier) map
 		}
 	}
 	return labels
+}
+
+// shown tells of each tier that the agent is to measure whether the node has it: it can make it, and a trial
+// has counted, if not lately then before. A trial that fails each time shows that the node has it not.
+func (a *Agent) shown(node *v1.Node, offered []measure.Tier, figures []v1alpha1.Figure) map[string]bool {
+	shown := map[string]bool{}
+	for _, t := range a.Tiers {
+		shown[t.Name()] = false
+	}
+	for _, t := range offered {
+		shown[t.Name()] = node.Labels[labelTier+t.Name()] != "" || slices.ContainsFunc(figures, func(f v1alpha1.Figure) bool {
+			return f.Tier == t.Name() && f.Peer == "" && f.Verdict != v1alpha1.Invalid
+		})
+	}
+	return shown
 }
 
 // label sets the labels that differ.

@@ -181,6 +181,18 @@ func (all *Inventory) add(s Source, socket string) error {
 	return nil
 }
 
+// Cards are those of whose virtual functions the node gives some, sorted.
+func (all Inventory) Cards() []string {
+	var list []string
+	for _, p := range all.all() {
+		if p.IsFunction() {
+			list = append(list, p.Parent)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // without is what is left to give without some of the ports.
 func (all Inventory) without(some func(port.Port) bool) Inventory {
 	rest := all

@@ -64,6 +64,9 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if p := functions.Ports["sriov-eth0-2"]; err != nil || p.Function != 1 || p.VLAN != 7 {
 		t.Errorf("of functions: %+v, %v", functions, err)
 	}
+	if cards := functions.Cards(); len(cards) != 1 || cards[0] != "eth0" || len(joined.Cards()) != 0 {
+		t.Errorf("functions are of %v, and of XDP programs of %v", cards, joined.Cards())
+	}
 	memory, err := inventory(t, "ports: [{tier: memif, count: 2}]", "n1")
 	if err != nil || len(memory.without(port.Port.InSwitch).Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
 		t.Errorf("of memory: %+v, %v", memory, err)

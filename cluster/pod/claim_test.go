@@ -16,11 +16,11 @@ var twoPorts = []plan.PodPort{{Link: "fast", Interface: "fast0", Class: "macvlan
 // TestAClaimGoesWithItsPod: the cluster deletes what has lost its owner.
 func TestAClaimGoesWithItsPod(t *testing.T) {
 	o := order()
-	if pod := Manifest(o); len(pod.Spec.ResourceClaims) > 0 || len(pod.Spec.Containers[0].Resources.Claims) > 0 {
+	if pod := manifest(t, o); len(pod.Spec.ResourceClaims) > 0 || len(pod.Spec.Containers[0].Resources.Claims) > 0 {
 		t.Error("a pod without ports has a claim")
 	}
 	o.Ports = twoPorts
-	pod := Manifest(o)
+	pod := manifest(t, o)
 	pod.UID = "u1"
 	claim, err := ClaimOf(o, pod)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 )
 
@@ -19,8 +20,8 @@ const leastMemory = 256 << 20
 // container is the name of the only container of a pod.
 const container = "node"
 
-// Manifest is the pod of an order. It is pure.
-func Manifest(o node.PodOrder) *v1.Pod {
+// Manifest is the pod of an order, or an error that says what the order may ask for. It is pure.
+func Manifest(o node.PodOrder) (*v1.Pod, error) {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace, Labels: o.Labels},
 		Spec: v1.PodSpec{
@@ -42,7 +43,10 @@ func Manifest(o node.PodOrder) *v1.Pod {
 		},
 	}
 	if o.Latency != "" {
-		pod.Annotations = map[string]string{wish.Annotation: o.Latency}
+		var err error
+		if pod.Annotations, err = wish.Annotations(o.Latency); err != nil {
+			return nil, exit.Wrongf("latency: %w; such as %s", err, wish.Example)
+		}
 	}
 	if o.Host != "" {
 		pod.Spec.Affinity = onHost(o.Host)
@@ -51,7 +55,7 @@ func Manifest(o node.PodOrder) *v1.Pod {
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: claimInPod, ResourceClaimName: new(claimName(o))}}
 		pod.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: claimInPod}}
 	}
-	return pod
+	return pod, nil
 }
 
 // onHost lets the scheduler choose one node only, by its name: its label of the host's name may

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"nines.dev/nines/cluster/wish"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 )
@@ -23,14 +22,13 @@ const pollEvery = 100 * time.Millisecond
 
 // Start makes a pod, and returns when it runs.
 func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
-	if o.Latency != "" {
-		if _, err := wish.Parse(o.Latency); err != nil {
-			return node.Pod{}, exit.Wrongf("latency: %w; such as %s", err, wish.Example)
-		}
+	manifest, err := Manifest(o)
+	if err != nil {
+		return node.Pod{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("it did not run within %v", startPatience))
 	defer cancel()
-	made, err := c.kube.CoreV1().Pods(o.Namespace).Create(ctx, Manifest(o), metav1.CreateOptions{})
+	made, err := c.kube.CoreV1().Pods(o.Namespace).Create(ctx, manifest, metav1.CreateOptions{})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return node.Pod{}, exit.Wrongf("pod %s/%s already exists, and belongs to another lab or program; set another prefix in the file (--set prefix=…), or cluster.namespace", o.Namespace, o.Name)

@@ -70,6 +70,9 @@ var kinds = map[spec.LinkKind]kind{
 // Tiers are those of which there can be ports, sorted.
 func Tiers() []spec.LinkKind { return slices.Sorted(maps.Keys(kinds)) }
 
+// Spans is true for a tier whose ports reach those of the same parent on other nodes.
+func Spans(tier spec.LinkKind) bool { return kinds[tier].spans }
+
 func tierNames() string {
 	var list []string
 	for _, t := range Tiers() {

@@ -77,7 +77,7 @@ func (p Port) NeedsClaim() bool { return p.PodListens() || p.InOVS() || p.Driver
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
 
 // Spans is true for a port that reaches those of the same tier and parent on other nodes.
-func (p Port) Spans() bool { return kinds[p.Tier].spans }
+func (p Port) Spans() bool { return Spans(p.Tier) }
 
 // HasNAPI is true for an interface that receives by NAPI instances of its own.
 func (p Port) HasNAPI() bool { return p.HasInterface() && kinds[p.Tier].napi }

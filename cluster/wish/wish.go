@@ -3,6 +3,7 @@ package wish
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -94,6 +95,18 @@ func (w *Wish) String() string {
 // Allows tells whether the pod can use a tier.
 func (w *Wish) Allows(tier string) bool {
 	return len(w.Tiers) == 0 || slices.Contains(w.Tiers, tier)
+}
+
+// Annotations are those of a pod that asks for this: ours, or the thesis's for a whole number.
+func Annotations(text string) (map[string]string, error) {
+	name, read := Annotation, Parse
+	if _, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil {
+		name, read = ThesisAnnotation, ParseThesis
+	}
+	if _, err := read(text); err != nil {
+		return nil, err
+	}
+	return map[string]string{name: text}, nil
 }
 
 // Of reads the wish of a pod from its annotations. A pod without a wish has none, and no error.

@@ -130,6 +130,24 @@ func TestTargetMatchesByNameOrLabels(t *testing.T) {
 	}
 }
 
+// TestWhatAPodIsAnnotatedWith: each text is read again as the same wish.
+func TestWhatAPodIsAnnotatedWith(t *testing.T) {
+	for text, name := range map[string]string{"p99 < 1ms; to: n1": Annotation, "800": ThesisAnnotation, " 5000 ": ThesisAnnotation} {
+		annotations, err := Annotations(text)
+		if err != nil || len(annotations) != 1 || annotations[name] != text {
+			t.Errorf("%q: %v, %v", text, annotations, err)
+		}
+		if w, err := Of(annotations); err != nil || w == nil || (w.ThesisUs > 0) != (name == ThesisAnnotation) {
+			t.Errorf("%q is read as %+v, %v", text, w, err)
+		}
+	}
+	for text, words := range map[string]string{"0": "whole number of microseconds", "-800": "whole number of microseconds", "800us": "", "fast": "", "": ""} {
+		if annotations, err := Annotations(text); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: %v, %v", text, annotations, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"p99.99 < 100us", "p99 < 1ms else any; to: a=b; tier: x", "p99<=1.5µs,p50<2s", ";;", "else else"} {
 		f.Add(text)

@@ -97,6 +97,13 @@ func (c *Client) Stats() (Stats, error) {
 	return stats, err
 }
 
+// Clock reads the clocks of the engine's machine.
+func (c *Client) Clock() (Clock, error) {
+	var clock Clock
+	err := c.call("clock", nil, &clock, nil)
+	return clock, err
+}
+
 // Stop ends serving and returns the counters.
 func (c *Client) Stop() (Stats, error) {
 	var stats Stats

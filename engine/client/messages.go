@@ -1,5 +1,7 @@
 package client
 
+import "math"
+
 // ProtocolVersion is the version this package speaks.
 const ProtocolVersion = 1
 
@@ -136,6 +138,9 @@ type Trial struct {
 	DrainNs    int64   `json:"drain_ns"`
 	StartNs    int64   `json:"start_ns,omitempty"`
 	Outliers   int     `json:"outliers"`
+	// Sender is the counter of a sender on another machine, in the CLOCK_MONOTONIC of the sink's; nil on
+	// one machine.
+	Sender *Scale `json:"sender,omitempty"`
 	// Ordinary is how many packets to pick at random. Notices is how many announcements of
 	// these and of the slowest packets the engine's memory has room for.
 	Ordinary int `json:"ordinary,omitempty"`
@@ -144,6 +149,32 @@ type Trial struct {
 	// "fd:3" for one that the engine was started with.
 	RecordSent     string `json:"record_sent,omitempty"`
 	RecordReceived string `json:"record_received,omitempty"`
+}
+
+// Scale converts ticks of a machine's counter into nanoseconds: Ns at Ticks, and from there 2^56ths of
+// NsPerTick for each tick.
+type Scale struct {
+	Ticks     uint64 `json:"ticks"`
+	Ns        int64  `json:"ns"`
+	NsPerTick uint64 `json:"ns_per_tick"`
+}
+
+// At is the time at some ticks.
+func (s Scale) At(ticks uint64) int64 {
+	return s.Ns + int64(math.Round(float64(int64(ticks-s.Ticks))*float64(s.NsPerTick)/(1<<56)))
+}
+
+// Clock is how the clocks of an engine's machine stand: its counter and CLOCK_MONOTONIC in Scale, and
+// CLOCK_REALTIME at the same moment.
+type Clock struct {
+	Scale
+	RealtimeNs int64 `json:"realtime_ns"`
+	// BracketNs is how far apart the readings may be.
+	BracketNs int64 `json:"bracket_ns"`
+	// Synchronised is true if the kernel was told that somebody keeps CLOCK_REALTIME, and MaxErrorNs how wrong
+	// that may be (adjtimex(2)).
+	Synchronised bool  `json:"synchronised"`
+	MaxErrorNs   int64 `json:"max_error_ns"`
 }
 
 // Started is sent when the measuring thread is about to begin.

@@ -37,6 +37,9 @@ struct clock_scale {
  * one part in 2^56 is 1 ns in two years. */
 enum { CLOCK_SHIFT = 56 };
 
+/* A trial's baseline of calibration: 50 ns of uncertainty in 200 ms is 0.25 ppm. */
+enum { CLOCK_CALIBRATION_NS = 200000000 };
+
 struct clock_state {
 	bool use_tsc;
 	bool constant; /* ticks at the same rate at any core frequency */

@@ -132,6 +132,11 @@ static int check_trial(const json_t *object, struct command *c, char *error, siz
 				     : "\"tx\" and \"rx\"");
 		return -EINVAL;
 	}
+	if (c->trial.foreign && c->trial_role != ROLE_SINK) {
+		snprintf(error, size,
+			 "only role sink takes \"sender\": the others send themselves");
+		return -EINVAL;
+	}
 	snprintf(c->trial.role, sizeof c->trial.role, "%s", trial_roles[c->trial_role]);
 	return 0;
 }
@@ -270,6 +275,7 @@ static const struct {
 	{"cut", COMMAND_CUT, cut_fields, NULL},
 	{"mirror", COMMAND_MIRROR, mirror_fields, check_mirror},
 	{"watch", COMMAND_WATCH, watch_fields, check_watch},
+	{"clock", COMMAND_CLOCK, no_fields, NULL},
 };
 
 static void set_defaults(struct command *c)

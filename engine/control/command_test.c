@@ -83,6 +83,24 @@ static void test_trial_takes_all_keys(void **state)
 	assert_string_equal(c.trial.role, "loop");
 }
 
+static void test_a_sink_takes_the_clock_of_its_sender(void **state)
+{
+	(void)state;
+	struct command c;
+	char error[COMMAND_ERROR_BYTES] = "";
+	int err = parse("{\"cmd\":\"trial\",\"role\":\"sink\",\"rx\":\"b\",\"duration_ns\":2,"
+			"\"sender\":{\"ticks\":7,\"ns\":8,\"ns_per_tick\":9}}",
+			&c, error);
+	assert_string_equal(error, "");
+	assert_int_equal(err, 0);
+	assert_true(c.trial.foreign);
+	assert_int_equal(c.trial.sender_scale.base.ticks, 7);
+	assert_int_equal(c.trial.sender_scale.base.ns, 8);
+	assert_int_equal(c.trial.sender_scale.ns_per_tick, 9);
+	assert_int_equal(parse("{\"cmd\":\"clock\"}", &c, error), 0);
+	assert_int_equal(c.kind, COMMAND_CLOCK);
+}
+
 #define OPEN   "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\",\"interface\":\"x\","
 #define ATTACH "{\"cmd\":\"attach\",\"port\":\"a\","
 #define TRIAL  "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1,"
@@ -133,7 +151,12 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"\xff\"}", "?", "not JSON"},
 		{"{\"cmd\":\"fly\"}", "?",
 		 "unknown command \"fly\"; known are hello open close dpdk serve stats stop trial end "
-		 "abort switch attach detach switch_stats macs cut mirror watch"},
+		 "abort switch attach detach switch_stats macs cut mirror watch clock"},
+		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2,\"ns_per_tick\":3}}", "trial",
+		 "only role sink"},
+		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2}}", "trial", "\"ns_per_tick\" is missing"},
+		{TRIAL "\"sender\":{\"ticks\":1,\"ns\":2,\"ns_per_tick\":0}}", "trial",
+		 "ns_per_tick"},
 		{"{\"cmd\":\"hello\",\"x\":1}", "hello", "unknown key \"x\""},
 		{"{\"cmd\":\"open\"}", "open", "\"port\" is missing"},
 		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\"}", "open",
@@ -243,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_open_takes_all_keys),
 		cmocka_unit_test(test_open_defaults),
 		cmocka_unit_test(test_trial_takes_all_keys),
+		cmocka_unit_test(test_a_sink_takes_the_clock_of_its_sender),
 		cmocka_unit_test(test_attach_takes_an_impairment),
 		cmocka_unit_test(test_bad_input_is_refused_with_a_reason),
 	};

@@ -241,6 +241,14 @@ static json_t *do_trial(struct engine *e, const struct command *c)
 	return NULL;
 }
 
+static json_t *do_clock(void)
+{
+	struct clock_wall wall;
+	int err = clock_read_wall(&wall);
+	return err ? reply_refusal("clock", err, "adjtimex does not tell how the clock is kept")
+		   : reply_clock(&wall);
+}
+
 json_t *engine_command(struct engine *e, const struct command *c)
 {
 	switch (c->kind) {
@@ -254,6 +262,8 @@ json_t *engine_command(struct engine *e, const struct command *c)
 		return do_close(e, c);
 	case COMMAND_SERVE:
 		return do_serve(e, c);
+	case COMMAND_CLOCK:
+		return do_clock();
 	case COMMAND_STATS:
 		return do_stats(e);
 	case COMMAND_STOP:

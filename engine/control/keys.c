@@ -224,6 +224,20 @@ const struct field serve_fields[] = {
 	{0},
 };
 
+#define SCALE_UINT(k, member, low)                                                            \
+	{                                                                                     \
+		.key = k, .type = FIELD_UINT, .required = true, .min = low, .max = INT64_MAX, \
+		.offset = offsetof(struct clock_scale, member),                               \
+		.width = sizeof(((struct clock_scale *)0)->member)                            \
+	}
+
+static const struct field scale_fields[] = {
+	SCALE_UINT("ticks", base.ticks, 0),
+	SCALE_UINT("ns", base.ns, 0),
+	SCALE_UINT("ns_per_tick", ns_per_tick, 1),
+	{0},
+};
+
 const struct field trial_fields[] = {
 	CMD,
 	CHOICE("role", trial_role, trial_roles, REQUIRED),
@@ -241,6 +255,11 @@ const struct field trial_fields[] = {
 	UINT("outliers", trial.outliers, 0, OUTLIERS_MAX),
 	UINT("ordinary", trial.ordinary, 0, ORDINARY_MAX),
 	UINT("notices", trial.notices, 0, NOTICES_MAX),
+	{.key = "sender",
+	 .type = FIELD_OBJECT,
+	 .offset = AT(trial.sender_scale),
+	 .fields = scale_fields,
+	 .given = AT(trial.foreign)},
 	TEXT("record_sent", trial.record_sent, 0, TRIAL_FILE_MAX),
 	TEXT("record_received", trial.record_received, 0, TRIAL_FILE_MAX),
 	{0},

@@ -120,6 +120,20 @@ json_t *reply_tsc(void)
 			 (json_int_t)clock_global.scale.base.bracket_ns);
 }
 
+json_t *reply_clock(const struct clock_wall *w)
+{
+	json_t *o = reply_accepted("clock");
+	const struct clock_scale *s = &w->scale;
+	json_object_set_new(o, "ticks", number(s->base.ticks));
+	json_object_set_new(o, "ns_per_tick", number(s->ns_per_tick));
+	json_object_set_new(o, "ns", number(s->base.ns));
+	json_object_set_new(o, "realtime_ns", json_integer((json_int_t)s->base.ns + w->ahead_ns));
+	json_object_set_new(o, "bracket_ns", number(s->base.bracket_ns + w->bracket_ns));
+	json_object_set_new(o, "synchronised", json_boolean(w->synchronised));
+	json_object_set_new(o, "max_error_ns", number(w->max_error_ns));
+	return o;
+}
+
 /* Converts times by the scale of the whole trial: the scale at its start is off by milliseconds
  * after an hour. */
 static json_t *packets(const struct trial *t, const struct outlier *first, uint32_t count)

@@ -2,6 +2,7 @@
 #ifndef NINES_REPLY_H
 #define NINES_REPLY_H
 
+#include "clock/wall.h"
 #include "role/service.h"
 #include "role/trial.h"
 #include "role/watch.h"
@@ -20,6 +21,7 @@ json_t *reply_histogram(const struct histogram *h);
 json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks);
 json_t *reply_port(const struct port *p);
 json_t *reply_tsc(void);
+json_t *reply_clock(const struct clock_wall *w);
 json_t *reply_watch(const struct watch *w);
 /* The rings in which each CPU announces its gaps. */
 json_t *reply_watch_notices(const struct watch *w);

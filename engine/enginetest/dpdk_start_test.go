@@ -76,10 +76,16 @@ type outcome struct {
 // pair runs a trial from tx of one engine to rx of another.
 func pair(t *testing.T, generator, sink *client.Client) (sent, received client.TrialResult) {
 	t.Helper()
+	return pairInto(t, generator, sink, slowTrial("sink", "", "rx"))
+}
+
+// pairInto is pair with another trial of the sink's.
+func pairInto(t *testing.T, generator, sink *client.Client, receiving client.Trial) (sent, received client.TrialResult) {
+	t.Helper()
 	started := make(chan int64, 1)
 	done := make(chan outcome, 1)
 	go func() {
-		r, err := sink.Trial(slowTrial("sink", "", "rx"), client.Events{Started: func(s client.Started) { started <- s.StartNs }})
+		r, err := sink.Trial(receiving, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
 		done <- outcome{r, err}
 	}()
 	sending := slowTrial("generate", "tx", "")

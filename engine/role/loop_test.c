@@ -1,5 +1,6 @@
 /* Tests when a measuring thread that blocks sleeps before it sends: until each packet is due, but in
- * a round trip not for the last moments before it, unless an answer is out. */
+ * a round trip not for the last moments before it, unless an answer is out. And how it takes stamps of
+ * another machine's counter. */
 #include "role/trial.h"
 #include "test.h"
 
@@ -89,6 +90,38 @@ static void test_one_way_sleeps_until_each_packet(void **state)
 	tx->ops->close(tx);
 }
 
+/* A sender whose clock, converted, is 5 ms behind: its packets seem to be on their way for 5 ms more. */
+static void test_stamps_of_another_machine_are_converted(void **state)
+{
+	(void)state;
+	enum { BEHIND_NS = 5000000, SLACK_NS = 100000 };
+	struct port *port = open_port("a", "loop");
+	struct trial_config config = {
+		.role = "loop",
+		.tx = port,
+		.rx = port,
+		.cpu = -1,
+		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
+		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
+		.drain_ns = 1000000,
+		.sender_scale = clock_calibrate(CLOCK_CALIBRATION_NS),
+		.foreign = true,
+	};
+	struct trial *t;
+	char error[256] = "";
+	config.sender_scale.base.ns -= BEHIND_NS;
+	assert_int_equal(trial_new(&config, &t, error, sizeof error), 0);
+	if (trial_start(t, error, sizeof error) != 0)
+		fail_msg("%s", error);
+	trial_join(t);
+	assert_true(t->receiver.from_tx.count > 0);
+	assert_int_equal(t->receiver.from_tx.count, t->receiver.seen.unique);
+	assert_true(t->receiver.from_tx.min >= BEHIND_NS - SLACK_NS);
+	assert_int_equal(t->receiver.early, 0);
+	trial_free(t);
+	port->ops->close(port);
+}
+
 int main(void)
 {
 	clock_init();
@@ -96,6 +129,7 @@ int main(void)
 		cmocka_unit_test(test_a_round_trip_is_awake_before_it_sends),
 		cmocka_unit_test(test_it_sleeps_while_an_answer_is_out),
 		cmocka_unit_test(test_one_way_sleeps_until_each_packet),
+		cmocka_unit_test(test_stamps_of_another_machine_are_converted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,12 @@ static __attribute__((noinline)) void keep(struct trial *t, const struct receive
 	}
 }
 
+/* What this machine's counter was when that of the sender's had these ticks. */
+static uint64_t own_ticks(const struct trial *t, uint64_t ticks)
+{
+	return clock_at_ticks(&t->scale, clock_at_ns(&t->config.sender_scale, ticks));
+}
+
 unsigned receiver_step(struct trial *t)
 {
 	struct receiver *r = &t->receiver;
@@ -82,6 +88,8 @@ unsigned receiver_step(struct trial *t)
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
 		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
+		if (__builtin_expect(t->config.foreign, 0) && verdict == FRAME_GOOD)
+			payload.tx_ticks = own_ticks(t, payload.tx_ticks);
 		if (verdict != FRAME_GOOD || payload.tx_ticks < r->begin_ticks) {
 			refuse(r, verdict);
 			continue;

@@ -14,13 +14,12 @@
 #include <unistd.h>
 
 enum {
-	/* The calibration's baseline: 50 ns of uncertainty in 200 ms is 0.25 ppm. */
-	CALIBRATION_NS = 200000000,
 	/* From trial_start to the first packet, unless the user gives a time: enough for the thread
 	 * to start and the control thread to report it. */
 	LEAD_NS = 5000000,
 	GAP_FLOOR_NS = 1000,
 	BEGIN_SLACK_NS = 1000000,
+	FOREIGN_SLACK_NS = 100000000,
 };
 /* memif and virtio-user try to connect every second or two. */
 #define PEER_WAIT_NS UINT64_C(5000000000)
@@ -187,8 +186,9 @@ static void set_times(struct trial *t)
 	rate_init(&t->receiver.received, t->rates + 2 * t->seconds, t->seconds, t->measured_ticks,
 		  second);
 	/* A generator in another process calibrates by itself, so its start may be some hundred
-	 * nanoseconds earlier. */
-	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, BEGIN_SLACK_NS);
+	 * nanoseconds earlier; one on another machine, as much as the two clocks differ. */
+	uint64_t slack = c->foreign ? FOREIGN_SLACK_NS : BEGIN_SLACK_NS;
+	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, slack);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 }
 
@@ -283,7 +283,7 @@ int trial_start(struct trial *t, char *error, size_t size)
 	if (t->config.rx && announce(t->config.rx))
 		trial_note(t, "%s: its address could not be announced: a switch may flood",
 			   t->config.rx->config.name);
-	t->scale = clock_calibrate(CALIBRATION_NS);
+	t->scale = clock_calibrate(CLOCK_CALIBRATION_NS);
 	if (!clock_global.use_tsc)
 		trial_note(t, "no constant and nonstop TSC: stamps are clock_gettime's");
 	set_times(t);

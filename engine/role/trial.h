@@ -38,6 +38,10 @@ struct trial_config {
 	int cpu; /* -1: not pinned */
 	struct schedule_config schedule;
 	uint64_t warmup_ns, duration_ns, drain_ns, start_ns;
+	/* The ticks of a sender on another machine, in this machine's CLOCK_MONOTONIC; used where
+	 * foreign is set. Only its base and ns_per_tick are. */
+	struct clock_scale sender_scale;
+	bool foreign;
 	uint32_t outliers;
 	uint32_t ordinary; /* packets picked at random */
 	uint32_t notices; /* room for this many announcements; 0: none */

@@ -39,6 +39,11 @@ type counted struct {
 	intended, received uint64
 	latency            *result.Histogram
 	trial              string
+	clockError         time.Duration
+}
+
+func (o Outcome) counted() counted {
+	return counted{intended: o.Intended, received: o.Received, latency: o.Latency, trial: o.ID, clockError: o.ClockError}
 }
 
 func (n counted) outcome() Outcome { return Outcome{Intended: n.intended, Received: n.received} }
@@ -65,7 +70,8 @@ func (l Limits) judge(n counted, conditions map[string]any) []result.Finding {
 		hold(&loss, *l.LossRatio, n.outcome().LosesAtMost(*l.LossRatio))
 	}
 	if l.Latency > 0 {
-		within(&latency, float64(l.Latency))
+		// The latency may be as much larger as the clocks are wrong.
+		hold(&latency, float64(l.Latency), latency.Value != nil && *latency.Value+float64(n.clockError) <= float64(l.Latency))
 	}
 	if l.Variation > 0 {
 		within(&variation, float64(l.Variation))

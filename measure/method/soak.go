@@ -72,8 +72,10 @@ type SoakWindow struct {
 	Received uint64        `json:"received_packets"`
 	// Invalid says why the window is unreliable; its loss counts, since users waited for the
 	// packets, but its latency does not.
-	Invalid string            `json:"invalid,omitempty"`
-	Latency *result.Histogram `json:"-"`
+	Invalid string `json:"invalid,omitempty"`
+	// ClockError is as in Outcome.
+	ClockError time.Duration     `json:"clock_error_ns,omitempty"`
+	Latency    *result.Histogram `json:"-"`
 }
 
 // Next returns the load of the next window, or false when the soak is over.
@@ -106,7 +108,7 @@ func (s SoakState) lasted() time.Duration {
 func (s SoakState) Add(load Load, o Outcome) SoakState {
 	s.Windows = append(s.Windows[:len(s.Windows):len(s.Windows)], SoakWindow{
 		Trial: o.ID, Lasts: load.Duration, Elapsed: o.Elapsed,
-		Intended: o.Intended, Received: o.Received, Invalid: o.Invalid, Latency: o.Latency,
+		Intended: o.Intended, Received: o.Received, Invalid: o.Invalid, Latency: o.Latency, ClockError: o.ClockError,
 	})
 	return s
 }

@@ -21,6 +21,7 @@ func (o Soak) Result(s SoakState) result.Search {
 		}
 		if w.Invalid == "" {
 			all.latency.Merge(w.Latency)
+			all.clockError = max(all.clockError, w.ClockError)
 		} else {
 			invalid++
 		}

@@ -42,6 +42,8 @@ type Outcome struct {
 	Elapsed time.Duration
 	// Latency is receive − intended send of the received packets; nil if none was recorded.
 	Latency *result.Histogram
+	// ClockError is how wrong each latency may be where the two ends have a clock each; 0 for one clock.
+	ClockError time.Duration
 	// Invalid says why the trial is unreliable; empty if it is reliable.
 	Invalid string
 	// Unsent is how many of the intended packets the generator did not send in time. They count as

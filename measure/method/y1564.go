@@ -101,7 +101,7 @@ func (o Y1564) step(ctx context.Context, c *course, rate float64, lasts time.Dur
 		c.find(result.Finding{Name: "loss", Unit: "ratio", Conditions: conditions, Reason: "not measured: " + err.Error()})
 		return err
 	}
-	for _, f := range o.Limits.judge(counted{outcome.Intended, outcome.Received, outcome.Latency, outcome.ID}, conditions) {
+	for _, f := range o.Limits.judge(outcome.counted(), conditions) {
 		c.find(f)
 	}
 	return nil

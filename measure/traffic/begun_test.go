@@ -57,10 +57,23 @@ func TestARetriedTrialBeginsOnce(t *testing.T) {
 // scriptedEngine answers the n-th trial, counted from 0, with these lines, and nothing else.
 func scriptedEngine(t *testing.T, answer func(try int, trial client.Trial) []string) *process {
 	t.Helper()
+	try := 0
+	return answeringEngine(t, func(command string, trial client.Trial) []string {
+		if command != "trial" {
+			return nil // an end or abort, whose answer is skipped
+		}
+		lines := answer(try, trial)
+		try++
+		return lines
+	})
+}
+
+// answeringEngine answers each command with these lines.
+func answeringEngine(t *testing.T, answer func(command string, trial client.Trial) []string) *process {
+	t.Helper()
 	commands, commandsEnd := io.Pipe()
 	answersRead, answers := io.Pipe()
 	go func() {
-		try := 0
 		for lines := bufio.NewScanner(commands); lines.Scan(); {
 			var command struct {
 				Name string `json:"cmd"`
@@ -69,15 +82,11 @@ func scriptedEngine(t *testing.T, answer func(try int, trial client.Trial) []str
 			if err := json.Unmarshal(lines.Bytes(), &command); err != nil {
 				t.Errorf("%s: %v", lines.Text(), err)
 			}
-			if command.Name != "trial" {
-				continue // an end or abort, whose answer is skipped
-			}
-			for _, line := range answer(try, command.Trial) {
+			for _, line := range answer(command.Name, command.Trial) {
 				if _, err := io.WriteString(answers, line+"\n"); err != nil {
 					return
 				}
 			}
-			try++
 		}
 	}()
 	t.Cleanup(func() { commandsEnd.Close() })

@@ -31,6 +31,8 @@ type Generator struct {
 	files   recordFiles
 	tracing *Tracing
 	begun   func(startNs int64)
+	// apart is true for engines on two machines, whose clocks somebody keeps in step.
+	apart bool
 }
 
 // Tracing is what engines do for a recorder of the kernel.
@@ -79,6 +81,8 @@ type Outcome struct {
 	Loop   bool
 	// Started is when the first measured packet was due; zero if not known.
 	Started time.Time
+	// Synchrony is that of two clocks; nil for one.
+	Synchrony *Synchrony
 	// Notes are the engines' notes on their ports and themselves.
 	Notes []string
 	Log   string
@@ -116,6 +120,12 @@ func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string)
 	if traffic.Role != plan.RoleLoop {
 		if g.rx, err = g.startIn(ctx, traffic.To.Node, forRx); err != nil {
 			return g, err
+		}
+		if c := l.Plan().Cluster; c != nil && c.Clock == spec.ClockRealtime {
+			g.apart = true
+			if _, _, err := g.keptClocks(); err != nil {
+				return g, err
+			}
 		}
 	}
 	return g, g.openPorts()
@@ -202,12 +212,10 @@ func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress fu
 }
 
 func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
-	now, err := monotonicNs()
+	sink, generate, before, err := g.agree(lead, trial)
 	if err != nil {
 		return Outcome{}, err
 	}
-	trial.StartNs = now + int64(lead)
-	sink, generate := trial, trial
 	sink.Role, sink.Rx, sink.CPU = "sink", rxPort, g.traffic.ToCPU
 	generate.Role, generate.Tx, generate.CPU = "generate", txPort, g.traffic.FromCPU
 	if !g.files.none() {
@@ -245,9 +253,44 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	case sendErr != nil:
 		return Outcome{}, g.failed(g.tx, sendErr)
 	}
-	return Outcome{
+	outcome := Outcome{
 		Tx: sent, Rx: rx.result, Started: g.tx.began.dayOf(sent.MeasuredStartNs), Notes: g.said(sent, rx.result), Log: g.Log(), Recorded: g.files.recorded(sent, rx.result),
-	}, nil
+	}
+	if g.apart {
+		after, _, err := g.readClocks()
+		if err != nil {
+			return Outcome{}, err
+		}
+		kept := before.until(after, g.traffic.From.Node, g.traffic.To.Node)
+		outcome.Synchrony, outcome.Notes = &kept, append(outcome.Notes, kept.note())
+	}
+	return outcome, nil
+}
+
+// agree has both halves of a trial start at the same time, each by the clock that its engine reads.
+func (g *Generator) agree(lead time.Duration, trial client.Trial) (sink, generate client.Trial, before clocks, err error) {
+	sink, generate = trial, trial
+	now, err := monotonicNs()
+	if err != nil {
+		return sink, generate, before, err
+	}
+	sink.StartNs, generate.StartNs = now+int64(lead), now+int64(lead)
+	if !g.apart {
+		return sink, generate, before, nil
+	}
+	before, asked, err := g.keptClocks()
+	if err != nil {
+		return sink, generate, before, err
+	}
+	if now, err = monotonicNs(); err != nil {
+		return sink, generate, before, err
+	}
+	// The sender's clock was read after it was asked for: no more has passed by it since.
+	generate.StartNs = before.tx.Ns + (now - asked) + int64(lead)
+	sink.StartNs = generate.StartNs + before.offsetNs()
+	sender := before.sender()
+	sink.Sender = &sender
+	return sink, generate, before, nil
 }
 
 // bothBegun returns what to call when the halves of a trial begin. Only when both have does it call

@@ -65,6 +65,12 @@ export interface TSC {
   max_error_ns: number;
 }
 
+export interface Clocks {
+  error_ns: number;
+  drift_ns: number;
+  lost?: string;
+}
+
 export interface Gap {
   at_ns: number;
   length_ns: number;
@@ -287,6 +293,7 @@ export interface Details {
   started_unix_ns?: number;
   baseline?: string;
   tsc: TSC;
+  clocks?: Clocks;
   gaps: GapMeter[];
   drops?: Counter[];
   spacing_ns: Percentiles;

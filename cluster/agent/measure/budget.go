@@ -1,8 +1,15 @@
 package measure
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
 	"time"
+
+	"nines.dev/nines/kernel/replace"
 )
 
 // Budget is how much measuring may take of a node in any 24 hours.
@@ -16,15 +23,45 @@ const day = 24 * time.Hour
 
 // expense is what a trial took.
 type expense struct {
-	at      time.Time
-	cpu     time.Duration
-	packets int64
+	At      time.Time     `json:"at"`
+	CPU     time.Duration `json:"cpu_ns"`
+	Packets int64         `json:"packets"`
 }
 
-// Account is what was taken of a budget. The zero value has taken nothing; it is not safe for
-// concurrent use. It forgets with the agent: a node whose agent is started again and again does not
-// measure more, as each start waits for the first interval.
-type Account struct{ expenses []expense }
+// Account is what was taken of a budget. The zero value has taken nothing, and forgets with the agent; it is
+// not safe for concurrent use.
+type Account struct {
+	// file keeps it for the next agent; empty for none.
+	file     string
+	expenses []expense
+}
+
+// OpenAccount goes on with the account that an agent before this one has kept in a file.
+func OpenAccount(file string) (Account, error) {
+	a := Account{file: file}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &a.expenses)
+	}
+	if err != nil {
+		return a, fmt.Errorf("read what was taken of the day's budget: %w", err)
+	}
+	return a, nil
+}
+
+// keep writes the account. A trial takes place all the same where that fails: it counts as long as this agent
+// runs.
+func (a *Account) keep() {
+	if a.file == "" {
+		return
+	}
+	if err := replace.JSON(a.file, a.expenses, 0o600); err != nil {
+		slog.Warn("keep what was taken of the day's budget", "error", err)
+	}
+}
 
 // Take takes a trial's cost at a time, or says why the budget has not as much left.
 func (a *Account) Take(now time.Time, b Budget, t Tier, l Load) error {
@@ -39,32 +76,36 @@ func (a *Account) TakeRoundTrip(now time.Time, b Budget, peer string, l Load) er
 }
 
 func (a *Account) spend(b Budget, what string, next expense) error {
-	a.forget(next.at)
+	a.forget(next.At)
 	sum := next
 	for _, e := range a.expenses {
-		sum.cpu += e.cpu
-		sum.packets += e.packets
+		sum.CPU += e.CPU
+		sum.Packets += e.Packets
 	}
 	switch {
-	case sum.cpu > b.CPU:
-		return fmt.Errorf("the budget of %s of CPU a day is spent; the next trial of %s takes %s", b.CPU, what, next.cpu)
-	case sum.packets > b.Packets:
-		return fmt.Errorf("the budget of %d packets a day is spent; the next trial of %s takes %d", b.Packets, what, next.packets)
+	case sum.CPU > b.CPU:
+		return fmt.Errorf("the budget of %s of CPU a day is spent; the next trial of %s takes %s", b.CPU, what, next.CPU)
+	case sum.Packets > b.Packets:
+		return fmt.Errorf("the budget of %d packets a day is spent; the next trial of %s takes %d", b.Packets, what, next.Packets)
 	}
 	a.expenses = append(a.expenses, next)
+	a.keep()
 	return nil
 }
 
 // GiveBack gives back what was taken last: the trial did not take place.
-func (a *Account) GiveBack() { a.expenses = a.expenses[:len(a.expenses)-1] }
+func (a *Account) GiveBack() {
+	a.expenses = a.expenses[:len(a.expenses)-1]
+	a.keep()
+}
 
 // Spent is what was taken in the 24 hours before a time.
 func (a *Account) Spent(now time.Time) Budget {
 	a.forget(now)
 	var spent Budget
 	for _, e := range a.expenses {
-		spent.CPU += e.cpu
-		spent.Packets += e.packets
+		spent.CPU += e.CPU
+		spent.Packets += e.Packets
 	}
 	return spent
 }
@@ -73,7 +114,7 @@ func (a *Account) Spent(now time.Time) Budget {
 // they count until the clock has passed them, so the budget is never exceeded.
 func (a *Account) forget(now time.Time) {
 	old := 0
-	for old < len(a.expenses) && now.Sub(a.expenses[old].at) >= day {
+	for old < len(a.expenses) && now.Sub(a.expenses[old].At) >= day {
 		old++
 	}
 	a.expenses = a.expenses[old:]

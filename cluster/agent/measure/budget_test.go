@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +78,41 @@ func TestARoundTripIsTakenOfTheSameBudget(t *testing.T) {
 	a.GiveBack()
 	if spent := a.Spent(now); spent != (Budget{}) {
 		t.Errorf("%+v", spent)
+	}
+}
+
+// TestABudgetIsNotGivenAnewToTheNextAgent: it is for a day, however often the agent is started.
+func TestABudgetIsNotGivenAnewToTheNextAgent(t *testing.T) {
+	tiers, err := Tiers([]string{"veth"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "spent.json")
+	budget := Budget{CPU: 2 * load.CPU(tiers[0]), Packets: 1 << 40}
+	now := time.Now()
+	for taken := range 4 {
+		a, err := OpenAccount(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Take(now, budget, tiers[0], load); (got == nil) != (taken < 2) {
+			t.Errorf("agent %d takes a trial: %v", taken, got)
+		}
+		// What did not take place is not kept.
+		if a.TakeRoundTrip(now, Budget{CPU: time.Hour, Packets: 1 << 40}, "n2", load) == nil {
+			a.GiveBack()
+		}
+	}
+	if a, err := OpenAccount(file); err != nil || a.Spent(now).CPU != budget.CPU {
+		t.Errorf("%s of %s is taken, %v", a.Spent(now).CPU, budget.CPU, err)
+	}
+	if err := os.WriteFile(file, []byte("half a fi"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := OpenAccount(file); err == nil || a.Take(now, budget, tiers[0], load) != nil {
+		t.Errorf("of a file that cannot be read: %v", err)
+	}
+	if a, err := OpenAccount(file); err != nil || a.Spent(now).CPU != load.CPU(tiers[0]) {
+		t.Errorf("written anew: %v", err)
 	}
 }

@@ -17,14 +17,25 @@ type Tier struct {
 	Kind spec.LinkKind
 	// Polling is true where a program polls for packets, and so takes a CPU while it is measured.
 	Polling bool
+	// Card is whose virtual functions are measured, for a tier that has such: Offered chooses it.
+	Card string
 }
 
 // Name is the tier's name in the cluster.
 func (t Tier) Name() string { return string(t.Kind) }
 
-// Tiers are those of the kernel that every node may have, and those with these names.
+// AllTiers is the name that stands for all of them.
+const AllTiers = "all"
+
+// Tiers are those with these names.
 func Tiers(names []string) ([]Tier, error) {
 	var tiers []Tier
+	if len(names) == 1 && names[0] == AllTiers {
+		names = nil
+		for _, k := range measurable() {
+			names = append(names, string(k))
+		}
+	}
 	for _, name := range names {
 		kind := spec.LinkKind(name)
 		if !slices.Contains(measurable(), kind) {
@@ -40,13 +51,18 @@ func Tiers(names []string) ([]Tier, error) {
 	return tiers, nil
 }
 
-// measurable are the links that nines makes within a node: not the cluster's own network.
+// measurable are the links that nines makes within a node: not the cluster's own network; not whole cards,
+// which a trial would take from whoever uses them; and not what only works with the node's hugepages.
 func measurable() []spec.LinkKind {
-	return slices.DeleteFunc(spec.LinkKinds(), func(k spec.LinkKind) bool { return k.Descriptor().Remote })
+	return slices.DeleteFunc(spec.LinkKinds(), func(k spec.LinkKind) bool {
+		d := k.Descriptor()
+		return d.Remote || d.End == spec.EndDevice || d.Program != nil && d.Program.HugepagesOnly
+	})
 }
 
-// Offered are the tiers for which a host has what they need, and why it has not the others.
-func Offered(inv *host.Inventory, tiers []Tier) (offered []Tier, missing map[string]string) {
+// Offered are the tiers for which a host has what they need, and why it has not the others. given are the
+// cards of whose functions pods are given some.
+func Offered(inv *host.Inventory, tiers []Tier, given []string) (offered []Tier, missing map[string]string) {
 	missing = map[string]string{}
 	for _, t := range tiers {
 		var lacks []string
@@ -58,6 +74,14 @@ func Offered(inv *host.Inventory, tiers []Tier) (offered []Tier, missing map[str
 		if len(lacks) > 0 {
 			missing[t.Name()] = "this node lacks " + strings.Join(lacks, ", ")
 			continue
+		}
+		if t.Kind.Descriptor().End == spec.EndFunction {
+			card, why := spareCard(inv, given)
+			if card == "" {
+				missing[t.Name()] = why
+				continue
+			}
+			t.Card = card
 		}
 		offered = append(offered, t)
 	}
@@ -114,7 +138,11 @@ func Experiment(t Tier, l Load) string {
 		text.WriteString("dpdk: {hugepages: none}\n")
 	}
 	text.WriteString("topology:\n  nodes: {a: {}, b: {}}\n")
-	fmt.Fprintf(&text, "  links: [{kind: %s, endpoints: [\"a:eth0\", \"b:eth0\"]}]\n", t.Kind)
+	on := ""
+	if t.Card != "" {
+		on = fmt.Sprintf(", sriov: {ports: [%q]}", t.Card)
+	}
+	fmt.Fprintf(&text, "  links: [{kind: %s, endpoints: [\"a:eth0\", \"b:eth0\"]%s}]\n", t.Kind, on)
 	fmt.Fprintf(&text, "traffic: {from: \"a:eth0\", to: \"b:eth0\", backend: %s, wait: %s, rate_pps: %d, frame_bytes: %d, warmup: %s, duration: %s}\n",
 		backend, wait, l.RatePPS, l.FrameBytes, WarmUp, l.Duration)
 	return text.String()

@@ -30,6 +30,30 @@ func TestTheExperimentOfEveryTierIsOne(t *testing.T) {
 	}
 }
 
+// TestAllTiers are all that a node may have: which it has is found out.
+func TestAllTiers(t *testing.T) {
+	tiers, err := Tiers([]string{AllTiers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, tier := range tiers {
+		seen[tier.Name()] = true
+		if tier.Kind.Descriptor().Remote || tier.Kind.Descriptor().End == spec.EndDevice {
+			t.Errorf("%s is among them", tier.Name())
+		}
+		if _, err := spec.Load("agent.yaml", []byte(Experiment(tier, load))); err != nil {
+			t.Errorf("%s: %v", tier.Name(), err)
+		}
+	}
+	if !seen["veth"] || !seen["sriov"] || !seen["ovn"] || len(seen) != len(tiers) {
+		t.Errorf("%v", seen)
+	}
+	if _, err := Tiers([]string{AllTiers, "veth"}); exit.Code(err) != exit.Wrong {
+		t.Errorf("all and one more: %v", err)
+	}
+}
+
 func TestATierThatIsNoLinkKindIsRefused(t *testing.T) {
 	if _, err := Tiers([]string{"veth", "warp"}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `"warp"`) || !strings.Contains(err.Error(), "macvlan") {
 		t.Errorf("%v", err)
@@ -50,7 +74,7 @@ func TestOnlyWhatTheHostHasIsOffered(t *testing.T) {
 		{Name: host.FeatureMacvlan, State: host.StateNo},
 		{Name: host.FeatureXDPVeth, State: host.StateUnknown}, // a trial finds out
 	}}
-	offered, missing := Offered(inv, tiers)
+	offered, missing := Offered(inv, tiers, nil)
 	if len(offered) != 2 || offered[0].Name() != "veth" || offered[1].Name() != "xdp" {
 		t.Errorf("offered: %v", offered)
 	}

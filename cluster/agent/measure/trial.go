@@ -27,8 +27,19 @@ type Trial struct {
 	Reasons []string
 	// Latency is all packets'; of an invalid trial it may be empty.
 	Latency *result.Histogram
+	// Since is the end of the first trial, of one that stands for the trials of an agent before this one;
+	// zero for one trial.
+	Since time.Time
 	// Valid is how long a figure may be used after the trial, where that is not as in Window.
 	Valid time.Duration
+}
+
+// since is when the first packets of it were measured.
+func (t *Trial) since() time.Time {
+	if t.Since.IsZero() {
+		return t.At
+	}
+	return t.Since
 }
 
 // Runner runs trials by the program nines. One runs at a time: two would measure each other.

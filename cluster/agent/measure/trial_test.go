@@ -28,7 +28,7 @@ func TestATrialOfEachTier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	offered, missing := Offered(inventory, tiers)
+	offered, missing := Offered(inventory, tiers, nil)
 	for _, tier := range tiers {
 		t.Run(tier.Name(), func(t *testing.T) {
 			labtest.Require(t, missing[tier.Name()], missing[tier.Name()] == "")

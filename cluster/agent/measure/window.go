@@ -32,9 +32,10 @@ func (t *Trial) way() Way { return Way{t.Tier, t.Peer} }
 func (w *Window) Add(t Trial) { w.trials = append(w.trials, t) }
 
 // Figures are the figures at a time, by tier and peer in the order of the alphabet. Trials that have
-// left the window are forgotten; a tier without any has no figure, and counts as unknown.
+// left the window are forgotten; a tier without any has no figure, and counts as unknown. A way that is
+// measured again after longer than the window has a longer window: as long as its figure is good.
 func (w *Window) Figures(now time.Time) ([]v1alpha1.Figure, error) {
-	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool { return now.Sub(t.At) > w.Length })
+	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool { return now.Sub(t.At) > max(w.Length, t.Valid) })
 	return w.figures(w.trials)
 }
 
@@ -105,6 +106,9 @@ func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 	for _, t := range trials {
 		if t.Verdict == result.Invalid {
 			continue
+		}
+		if began := metav1.NewTime(t.since()); f.Since == nil || began.Before(f.Since) {
+			f.Since = &began
 		}
 		valid++
 		if t.Verdict == result.Noisy {

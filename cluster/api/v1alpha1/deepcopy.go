@@ -24,6 +24,10 @@ func (in *Figure) DeepCopyInto(out *Figure) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Since != nil {
+		in, out := &in.Since, &out.Since
+		*out = (*in).DeepCopy()
+	}
 	in.MeasuredAt.DeepCopyInto(&out.MeasuredAt)
 	in.ValidUntil.DeepCopyInto(&out.ValidUntil)
 	if in.Histogram != nil {

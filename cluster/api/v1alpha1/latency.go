@@ -51,6 +51,8 @@ type Figure struct {
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
 
+	// Since is when the first packets of Histogram were measured; nil if nobody says.
+	Since *metav1.Time `json:"since,omitempty"`
 	// MeasuredAt is the end of the measurement, and ValidUntil when the figure counts as unknown.
 	MeasuredAt metav1.Time `json:"measuredAt"`
 	ValidUntil metav1.Time `json:"validUntil"`

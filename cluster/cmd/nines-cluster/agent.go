@@ -45,6 +45,8 @@ type agentCall struct {
 	echoPort  uint16
 	onBroken  string
 	every     time.Duration
+	// spent keeps what was taken of the budget.
+	spent string
 	// held records which pod has which port, and resources is a socket of the kubelet's.
 	held, resources string
 	// sources is the file of the nodes' ports.
@@ -84,13 +86,14 @@ event. With --on-broken evict it also evicts the pod if another node meets the r
 	f.StringVar(&call.ovs, "ovs", "/run/openvswitch", "the folder of the sockets of the node's Open vSwitch")
 	f.StringVar(&call.listen, "listen", ":9753", "the address of /metrics and /healthz")
 	f.StringVar(&call.folder, "folder", os.TempDir(), "the folder for files of trials")
-	f.StringSliceVar(&call.tiers, "tiers", []string{"veth", "bridge", "macvlan"}, "the tiers to measure: link kinds of nines")
+	f.StringSliceVar(&call.tiers, "tiers", []string{"veth", "bridge", "macvlan"}, "the tiers to measure: link kinds of nines, or all that the node supports")
 	f.Int64Var(&call.load.RatePPS, "rate", 1000, "packets a second of a trial")
 	f.Int64Var(&call.load.FrameBytes, "frame", 64, "bytes of a trial's frames")
 	f.DurationVar(&call.load.Duration, "duration", 5*time.Second, "the length of a trial")
 	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are valid for three")
 	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "the CPU time that trials may use in 24 hours")
 	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "the packets that trials may send in 24 hours")
+	f.StringVar(&call.spent, "spent", filepath.Join(lab.Root(), "agent-spent.json"), "the file that keeps what trials have used of these, for the node's next agent")
 	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service and their NodeFeature objects")
 	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure in a round; 0 for none")
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
@@ -141,7 +144,11 @@ func (a agentCall) run(ctx context.Context) error {
 	running := &agent.Agent{
 		Node: a.node, Tiers: tiers, Load: a.load, Budget: a.budget, Interval: a.interval, Idle: a.idle, Slot: measure.NewSlot(),
 		Runner: measure.Runner{Nines: program, Folder: a.folder}, Metrics: metrics, Kube: kube, Objects: objects,
+		Given:     a.given,
 		Discovery: &agent.Discovery{Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval},
+	}
+	if running.Account, err = measure.OpenAccount(a.spent); err != nil {
+		slog.Warn("the day's budget begins anew", "error", err)
 	}
 	if a.onBroken == onBrokenEvict {
 		running.Evictor = &agent.Evictor{Kube: kube, Objects: objects, Every: a.every}
@@ -198,20 +205,31 @@ func (a agentCall) between(ctx context.Context, running *agent.Agent, agentPort 
 	}, nil
 }
 
-// ports are a port of each network that the file of ports gives the node; none without a file.
-func (a agentCall) ports() ([]port.Port, error) {
+// inventory is what the file of ports gives the node; nothing without a file.
+func (a agentCall) inventory() (dra.Inventory, error) {
 	text, err := os.ReadFile(a.sources)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return dra.Inventory{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the file of ports: %w", err)
+		return dra.Inventory{}, fmt.Errorf("read the file of ports: %w", err)
 	}
 	sources, err := dra.ReadSources(text)
 	if err != nil {
-		return nil, err
+		return dra.Inventory{}, err
 	}
-	inventory, err := dra.InventoryOf(sources, a.node, filepath.Join(a.held, port.SwitchSocket))
+	return dra.InventoryOf(sources, a.node, filepath.Join(a.held, port.SwitchSocket))
+}
+
+// given are the cards of whose virtual functions the file of ports gives pods some.
+func (a agentCall) given() ([]string, error) {
+	inventory, err := a.inventory()
+	return inventory.Cards(), err
+}
+
+// ports are a port of each network that the file of ports gives the node.
+func (a agentCall) ports() ([]port.Port, error) {
+	inventory, err := a.inventory()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,64 @@
+package measure
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"nines.dev/nines/cluster/api/v1alpha1"
+	"nines.dev/nines/result"
+)
+
+// Resume goes on with what an agent before this one has published of the same ways, at the same load: all
+// the trials of a figure come back as one. Without them the first trial of a new agent would stand alone,
+// and its few packets tell no high percentile. It is an error if a figure cannot be read; the others count.
+func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error {
+	var trials []Trial
+	var unread []error
+	for i := range figures {
+		f := &figures[i]
+		if !w.resumes(f, l, now) {
+			continue
+		}
+		latency, err := result.DecodeHistogram(base64.StdEncoding.EncodeToString(f.Histogram))
+		if err != nil {
+			unread = append(unread, fmt.Errorf("figure of %s %s that was published before: %w", f.Tier, f.Peer, err))
+			continue
+		}
+		trials = append(trials, Trial{
+			Tier: f.Tier, Peer: f.Peer, Load: l, At: f.MeasuredAt.Time, Since: began(f, w.Length), Verdict: verdictOf(f.Verdict), Reasons: f.Reasons,
+			Latency: latency, Valid: f.ValidUntil.Sub(f.MeasuredAt.Time),
+		})
+	}
+	w.trials = slices.Concat(trials, w.trials) // they are older
+	return errors.Join(unread...)
+}
+
+// resumes is true for a figure that still counts. What is in it cannot leave one by one, so it does not
+// count where its first packets are older than two windows: an agent that is started again and again
+// would else publish packets of days ago.
+func (w *Window) resumes(f *v1alpha1.Figure, l Load, now time.Time) bool {
+	length := max(w.Length, f.ValidUntil.Sub(f.MeasuredAt.Time))
+	age := now.Sub(f.MeasuredAt.Time)
+	return len(f.Histogram) > 0 && (f.Verdict == v1alpha1.Clean || f.Verdict == v1alpha1.Noisy) &&
+		f.RatePPS == l.RatePPS && f.FrameBytes == l.FrameBytes &&
+		age >= 0 && age <= length && now.Sub(began(f, w.Length)) <= 2*length
+}
+
+// began is when the first packets of a figure were measured: a whole window before the last ones, if it does
+// not say.
+func began(f *v1alpha1.Figure, window time.Duration) time.Time {
+	if f.Since == nil {
+		return f.MeasuredAt.Add(-window)
+	}
+	return f.Since.Time
+}
+
+func verdictOf(v v1alpha1.Verdict) result.Verdict {
+	if v == v1alpha1.Noisy {
+		return result.Noisy
+	}
+	return result.Clean
+}
