@@ -2,7 +2,6 @@ package dra
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -58,9 +57,8 @@ func readConfig(text []byte) (PortConfig, error) {
 		}
 	}
 	if c.MAC != "" {
-		// The first bit is a group's (IEEE 802, 8.2.2), and no interface has such an address.
-		if mac, err := net.ParseMAC(c.MAC); err != nil || len(mac) != 6 || mac[0]&1 != 0 {
-			return c, fmt.Errorf("mac %q: give the address of one interface, such as 02:00:00:00:00:63", c.MAC)
+		if err := port.CheckMAC(c.MAC); err != nil {
+			return c, err
 		}
 	}
 	if c.Mount != "" && (!filepath.IsAbs(c.Mount) || filepath.Clean(c.Mount) != c.Mount || c.Mount == "/") {
