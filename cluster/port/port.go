@@ -72,7 +72,7 @@ func (p Port) Needs() []string { return kinds[p.Tier].needs }
 
 // NeedsClaim is true for a port that only a claim gives: what it is depends on more than CNI and device
 // plugins are told.
-func (p Port) NeedsClaim() bool { return p.PodListens() || p.InOVS() || p.Driver != "" }
+func (p Port) NeedsClaim() bool { return p.IsShared() || p.InOverlay() || p.Driver != "" }
 
 // HasInterface is true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
