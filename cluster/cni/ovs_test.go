@@ -1,7 +1,9 @@
 package cni
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,7 +95,7 @@ func TestAPodGetsAPortOfOpenVSwitch(t *testing.T) {
 	if ports := vsctl("list-ports", "br0"); ports != "" {
 		t.Errorf("the bridge has the ports %q", ports)
 	}
-	if _, err := os.Stat(k.SocketFolder(p)); !os.IsNotExist(err) {
+	if _, err := os.Stat(k.SocketFolder(p)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder of the socket: %v", err)
 	}
 	n.empty()
