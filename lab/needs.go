@@ -23,9 +23,13 @@ import (
 // programs are the paths of what nines starts.
 type programs struct{ init, engine, disturb, poller, nines, script string }
 
-// Check checks, without making anything, that the host has what this package needs for a lab.
+// Check checks, without making anything, that the host has what this package needs for a lab, and a cluster what
+// its pods claim.
 func Check(p *plan.Plan) error {
 	if _, err := check(p); err != nil {
+		return err
+	}
+	if err := node.CheckClasses(p, stateOf(p.Name).dir); err != nil {
 		return err
 	}
 	return isolate.CheckHugepages(p)

@@ -14,7 +14,14 @@ import (
 type deviceInfo struct {
 	Type      string     `json:"type"`
 	Version   string     `json:"version"`
+	PCI       *function  `json:"pci,omitempty"`
 	VhostUser *vhostUser `json:"vhost-user,omitempty"`
+}
+
+type function struct {
+	Address string `json:"pci-address"`
+	// Card is the address of the function's card.
+	Card string `json:"pf-pci-address,omitempty"`
 }
 
 type vhostUser struct {
@@ -23,15 +30,28 @@ type vhostUser struct {
 	Path string `json:"path"`
 }
 
-// writeDeviceInfo writes it where Multus has asked for it. The specification has no word for a device of
-// the kernel that is not of PCI, so there is a file for sockets only.
-func writeDeviceInfo(path string, held port.Held) error {
-	if path == "" || !held.Port.IsSocket() {
+// infoOf is nil for what the specification has no word for: a device of the kernel that is not of PCI.
+func infoOf(held port.Held) *deviceInfo {
+	info := &deviceInfo{Version: "1.1.0"}
+	switch {
+	case held.Port.IsSocket():
+		info.Type, info.VhostUser = "vhost-user", &vhostUser{Mode: "client", Path: filepath.Join(held.Mount, port.SocketFile)}
+		if held.Port.PodListens() {
+			info.VhostUser.Mode = "server"
+		}
+	case held.PCI != "":
+		info.Type, info.PCI = "pci", &function{Address: held.PCI, Card: held.Card()}
+	default:
 		return nil
 	}
-	info := deviceInfo{
-		Type: "vhost-user", Version: "1.1.0",
-		VhostUser: &vhostUser{Mode: "client", Path: filepath.Join(held.Mount, port.SocketFile)},
+	return info
+}
+
+// writeDeviceInfo writes it where Multus has asked for it.
+func writeDeviceInfo(path string, held port.Held) error {
+	info := infoOf(held)
+	if path == "" || info == nil {
+		return nil
 	}
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {

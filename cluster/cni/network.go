@@ -20,7 +20,7 @@ type Network struct {
 	types.PluginConf
 	// Tier is the link kind that the network's ports are of.
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is the card or the bridge that they are made on; none for a switch.
+	// Parent is the card or the bridge that they are made on, or Open vSwitch's; none for a switch of nines.
 	Parent string `json:"parent,omitempty"`
 	MTU    int    `json:"mtu,omitempty"`
 	// VLAN is that of virtual functions; 0 for none.
@@ -28,10 +28,11 @@ type Network struct {
 	// Interface is the device's name in the pod, where that is not what the runtime says: in a chain, the
 	// runtime's is that of the plugin before.
 	Interface string `json:"interface,omitempty"`
-	// Switch is the control socket of the node's switch, and Folder where it is kept who has which port;
-	// empty for those of the node.
-	Switch string `json:"switch,omitempty"`
-	Folder string `json:"portsFolder,omitempty"`
+	// Switch is the control socket of the node's switch, Database the socket of Open vSwitch's database, and
+	// Folder where it is kept who has which port; empty for those of the node.
+	Switch   string `json:"switch,omitempty"`
+	Database string `json:"database,omitempty"`
+	Folder   string `json:"portsFolder,omitempty"`
 	// DeviceID is the port, where a device plugin has given one: Multus writes it.
 	DeviceID string `json:"deviceID,omitempty"`
 
@@ -66,6 +67,9 @@ func Read(text []byte) (*Network, error) {
 	if n.DeviceID == "" {
 		n.DeviceID = n.RuntimeConfig.DeviceID
 	}
+	if n.Database == "" {
+		n.Database = port.OVSDatabase
+	}
 	if !filepath.IsAbs(n.Folder) {
 		return nil, wrong("portsFolder %q: give an absolute path", n.Folder)
 	}
@@ -76,8 +80,8 @@ func Read(text []byte) (*Network, error) {
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
 	}
-	if p.IsSocket() && n.Parent != "" {
-		return nil, wrong("network %q: a switch has no parent: remove it", n.Name)
+	if p.InSwitch() && n.Parent != "" {
+		return nil, wrong("network %q: a switch of nines has no parent: remove it", n.Name)
 	}
 	if p.IsSocket() && !n.IPAM.IsEmpty() {
 		return nil, wrong("network %q: a socket has no addresses: remove ipam", n.Name)
@@ -96,7 +100,10 @@ func (n *Network) port(name string) port.Port {
 	if p.IsFunction() {
 		p.Function = port.FunctionOf(name)
 	}
-	if p.IsSocket() {
+	switch {
+	case p.InOVS():
+		p.Socket = n.Database
+	case p.InSwitch():
 		p.Socket = n.Switch
 		if p.Parent == "" {
 			p.Parent = port.SwitchParent
@@ -135,6 +142,9 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 		if p := n.port(n.DeviceID); n.DeviceID != p.NumberedName(p.Function+1) {
 			return port.Order{}, wrong("network %q: the device %s does not belong to %s: name the resource of that card", n.Name, n.DeviceID, n.Parent)
 		}
+	}
+	if n.DeviceID == "" && n.port("").PodListens() {
+		return port.Order{}, wrong("network %q: a device plugin has to give the pod the folder in which it makes its socket: install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
 	}
 	holder := n.holder(args.ContainerID, args.IfName)
 	device := cmp.Or(n.Interface, args.IfName)

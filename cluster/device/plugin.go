@@ -159,7 +159,7 @@ func (p *Plugin) Allocate(ctx context.Context, r *kubelet.AllocateRequest) (*kub
 				gets.Mounts = append(gets.Mounts, &kubelet.Mount{HostPath: reserved.File, ContainerPath: port.PortsFile, ReadOnly: true})
 			}
 			if p.Ports[at].IsSocket() {
-				gets.Mounts = append(gets.Mounts, &kubelet.Mount{HostPath: reserved.Socket, ContainerPath: port.MountOf(id), ReadOnly: true})
+				gets.Mounts = append(gets.Mounts, &kubelet.Mount{HostPath: reserved.Socket, ContainerPath: port.MountOf(id), ReadOnly: !p.Ports[at].PodListens()})
 			}
 		}
 		answer.ContainerResponses = append(answer.ContainerResponses, gets)

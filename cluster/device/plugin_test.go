@@ -18,6 +18,7 @@ import (
 
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/port"
+	"nines.dev/nines/spec"
 )
 
 const sources = `
@@ -135,6 +136,12 @@ func TestAContainerGetsWhatItsPortsWillBe(t *testing.T) {
 		if want := []string{port.PortsFile, "/run/nines/ports/switch-1", "/run/nines/ports/switch-2"}; !slices.Equal(inside, want) {
 			t.Errorf("it gets %q", inside)
 		}
+	}
+	// A pod makes the socket of a port of Open vSwitch, so it may write into the folder.
+	listens := port.Port{Name: "ovs-dpdk-br0-1", Tier: spec.LinkOVSDPDK, Parent: "br0", Socket: "/not-there"}
+	p = &Plugin{Resource: Resource{Name: "ovs-dpdk-br0", Ports: []port.Port{listens}}, Keeper: p.Keeper}
+	if got, err := allocate(listens.Name); err != nil || len(got.Mounts) != 2 || !got.Mounts[0].ReadOnly || got.Mounts[1].ReadOnly {
+		t.Errorf("of Open vSwitch it gets %+v, %v", got, err)
 	}
 	if _, err := allocate("switch-9"); err == nil || !strings.Contains(err.Error(), "switch-9") {
 		t.Errorf("a port that is not there: %v", err)

@@ -2,11 +2,13 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +47,7 @@ func (s *Service) Run(ctx context.Context) error {
 		return err
 	}
 	s.running = map[string]*running{}
-	if err := s.Keeper.Sweep(ctx); err != nil {
+	if err := errors.Join(s.Keeper.Sweep(ctx), s.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports)))); err != nil {
 		slog.Warn("check the ports", "error", err)
 	}
 	tick := time.NewTicker(lookAgain)
@@ -128,7 +130,7 @@ func samePorts(a, b []port.Port) bool {
 		return false
 	}
 	for i := range a {
-		if a[i].Name != b[i].Name || a[i].Parent != b[i].Parent || a[i].MTU != b[i].MTU {
+		if a[i].Name != b[i].Name || a[i].Place() != b[i].Place() || a[i].MTU != b[i].MTU || a[i].Function != b[i].Function {
 			return false
 		}
 	}

@@ -63,6 +63,24 @@ func TestOnlyWhatCountsNowIsTold(t *testing.T) {
 	}
 }
 
+// TestATimeRarelyChangesSlices: it is told by the hour.
+func TestATimeRarelyChangesSlices(t *testing.T) {
+	at := time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
+	said := map[string]bool{}
+	for minute := range 120 {
+		now := at.Add(time.Duration(minute) * time.Minute)
+		f := measured("macvlan", 21_000, func(f *v1alpha1.Figure) {
+			f.MeasuredAt, f.ValidUntil = metav1.NewTime(now), metav1.NewTime(now.Add(time.Minute))
+		})
+		attributes := map[resource.QualifiedName]resource.DeviceAttribute{}
+		Latencies([]v1alpha1.Figure{f}, now, Steady{})["macvlan"].tell(attributes)
+		said[*attributes[measuredAt].StringValue] = true
+	}
+	if len(said) != 2 || !said["2026-11-26T13:00:00Z"] || !said["2026-11-26T14:00:00Z"] {
+		t.Errorf("in two hours it says %v", said)
+	}
+}
+
 // TestTheWorstComeFirst, as the scheduler takes the first that suits.
 func TestTheWorstComeFirst(t *testing.T) {
 	inv, err := inventory(t, example, "n1")
@@ -73,7 +91,11 @@ func TestTheWorstComeFirst(t *testing.T) {
 		{Name: "Eth0.7", MTU: 1500, SpeedMbit: 10_000, PCIAddress: "0000:01:00.0", NUMANode: 1},
 		{Name: "br0", MTU: 1500, NUMANode: -1},
 	}}
-	pool, missing := Pool(inv, node, Latencies([]v1alpha1.Figure{measured("macvlan", 21_000), measured("switch", 3_000)}, time.Now(), Steady{}))
+	at := time.Date(2026, 11, 26, 14, 59, 59, 0, time.FixedZone("CET", 3600))
+	then := func(f *v1alpha1.Figure) {
+		f.MeasuredAt, f.ValidUntil = metav1.NewTime(at), metav1.NewTime(at.Add(time.Minute))
+	}
+	pool, missing := Pool(inv, node, Latencies([]v1alpha1.Figure{measured("macvlan", 21_000, then), measured("switch", 3_000, then)}, at, Steady{}))
 	if len(missing) > 0 || len(pool.Slices) != 1 {
 		t.Fatalf("%d slices, missing %v", len(pool.Slices), missing)
 	}
@@ -95,7 +117,7 @@ func TestTheWorstComeFirst(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"nines.dev/tier": "macvlan", "nines.dev/kind": "interface", "nines.dev/parent": "Eth0.7", "nines.dev/mtu": "1400",
-		"nines.dev/speedMbit": "10000", "nines.dev/p99Ns": "21000", "nines.dev/verdict": "Clean",
+		"nines.dev/speedMbit": "10000", "nines.dev/p99Ns": "21000", "nines.dev/verdict": "Clean", "nines.dev/measuredAt": "2026-11-26T13:00:00Z",
 		"resource.kubernetes.io/pciBusID": "0000:01:00.0", "resource.kubernetes.io/numaNode": "1",
 	} {
 		if said[name] != want {

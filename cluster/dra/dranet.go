@@ -100,6 +100,9 @@ func (l Latency) tell(attributes map[resource.QualifiedName]resource.DeviceAttri
 	if l.Verdict != "" {
 		attributes[Domain+"verdict"] = text(l.Verdict)
 	}
+	if !l.MeasuredAt.IsZero() {
+		attributes[measuredAt] = text(l.MeasuredAt.Format(time.RFC3339))
+	}
 }
 
 // answers are the webhook.

@@ -69,10 +69,10 @@ func TestDranetIsToldWhatNinesKnows(t *testing.T) {
 	now := time.Now()
 	s.known.Store(&known{node: withCards(), inv: inv, latencies: Latencies([]v1alpha1.Figure{measured("passthrough", 9_000), measured("sriov", 8_000)}, now, Steady{})})
 	for body, want := range map[string]string{
-		`{"name":"pci-0000-01-00-0","pci_address":"0000:01:00.0","mac_address":"02:00:00:00:00:01"}`: "nines.dev/p50Ns nines.dev/p99Ns nines.dev/ports nines.dev/tier nines.dev/verdict",
+		`{"name":"pci-0000-01-00-0","pci_address":"0000:01:00.0","mac_address":"02:00:00:00:00:01"}`: "nines.dev/measuredAt nines.dev/p50Ns nines.dev/p99Ns nines.dev/ports nines.dev/tier nines.dev/verdict",
 		// A function that is no port of ours, and one that is.
-		`{"name":"pci-0000-02-10-1","pci_address":"0000:02:10.1"}`: "nines.dev/p50Ns nines.dev/p99Ns nines.dev/tier nines.dev/verdict",
-		`{"name":"pci-0000-02-10-0","pci_address":"0000:02:10.0"}`: "nines.dev/p50Ns nines.dev/p99Ns nines.dev/ports nines.dev/tier nines.dev/verdict",
+		`{"name":"pci-0000-02-10-1","pci_address":"0000:02:10.1"}`: "nines.dev/measuredAt nines.dev/p50Ns nines.dev/p99Ns nines.dev/tier nines.dev/verdict",
+		`{"name":"pci-0000-02-10-0","pci_address":"0000:02:10.0"}`: "nines.dev/measuredAt nines.dev/p50Ns nines.dev/p99Ns nines.dev/ports nines.dev/tier nines.dev/verdict",
 		// The name of br.0 is no DNS label.
 		`{"name":"net-mjzc4ma","mac_address":"02:00:00:00:00:04"}`: "nines.dev/ports",
 		`{"name":"mac0","mac_address":"02:00:00:00:00:03"}`:        "",

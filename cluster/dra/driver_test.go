@@ -78,7 +78,7 @@ const head = `"apiVersion":"ports.nines.dev/v1alpha1","kind":"PortConfig"`
 
 func ports(t *testing.T) Inventory {
 	t.Helper()
-	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}, {tier: sriov, parent: eth1, count: 1, driver: vfio-pci}, {tier: memif, count: 1}, {tier: bridge, parent: br0, count: 2, addresses: 10.1.0.1/24, shared: {mbit: 1000}}]", "n1")
+	inv, err := inventory(t, "ports: [{tier: macvlan, parent: eth0, count: 4, addresses: 10.0.0.1/24}, {tier: switch, count: 3}, {tier: sriov, parent: eth1, count: 1, driver: vfio-pci}, {tier: sriov, parent: eth1, first: 2, count: 1, vlan: 7, vlans: [8, 9]}, {tier: memif, count: 1}, {tier: bridge, parent: br0, count: 2, addresses: 10.1.0.1/24, shared: {mbit: 1000}}]", "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +122,17 @@ func TestOnlyMemoryIsForSeveralPods(t *testing.T) {
 	}
 }
 
+func TestAClaimChoosesAmongTheVLANsOfItsPort(t *testing.T) {
+	c := claim("a", "p", "r=sriov-eth1-2")
+	for want, parameters := range map[int]string{7: `{` + head + `}`, 8: `{` + head + `,"vlan":8}`, 9: `{` + head + `,"vlan":9}`} {
+		c.Status.Allocation.Devices.Config = nil
+		orders, err := Orders(says(c, parameters), ports(t), nil)
+		if err != nil || orders[0].Port.VLAN != want || orders[0].Port.Function != 1 || orders[0].Interface != "net1" {
+			t.Errorf("%s: %+v, %v", parameters, orders, err)
+		}
+	}
+}
+
 func TestTheClaimOutranksItsClass(t *testing.T) {
 	c := claim("a", "p", "r/second=macvlan-eth0-1")
 	says(c, `{`+head+`,"interface":"class0","mac":"02:00:00:00:00:01"}`)
@@ -147,6 +158,8 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 		"kernel takes 107 (unix(7))":           claim("a", "p", strings.Repeat("r", 100)+"=switch-1"),
 		"the pod has another port as net1":     says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
 		"one of sriov has no room":             administers(claim("a", "p", "r=sriov-eth1-1")),
+		"may choose of [8 9]":                  says(claim("a", "p", "r=sriov-eth1-2"), `{`+head+`,"vlan":10}`),
+		"and may not choose one: leave":        says(claim("a", "p", "r=sriov-eth1-1"), `{`+head+`,"vlan":8}`),
 		"one of memif has no room":             administers(claim("a", "p", "r=memif-1")),
 		"the scheduler has given no share of":  claim("a", "p", "r=bridge-br0"),
 	} {

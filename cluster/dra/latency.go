@@ -9,12 +9,19 @@ import (
 	"nines.dev/nines/cluster/figure"
 )
 
-// Latency is what devices of a tier say of its latency within the node: nanoseconds by attribute, and
-// the verdict.
+// Latency is what devices of a tier say of its latency within the node: nanoseconds by attribute, the
+// verdict, and when the last measurement ended.
 type Latency struct {
-	Ns      map[string]int64
-	Verdict string
+	Ns         map[string]int64
+	Verdict    string
+	MeasuredAt time.Time
 }
+
+// measuredAt is the attribute with the hour of the last measurement, in RFC 3339 and UTC: words that CEL can
+// compare. An exact time would change all slices at each measurement.
+const measuredAt = Domain + "measuredAt"
+
+const measuredAtStep = time.Hour
 
 // published are the percentiles that devices tell, of all that a figure may have. A device has 32
 // attributes at most.
@@ -58,7 +65,7 @@ func Latencies(figures []v1alpha1.Figure, now time.Time, steady Steady) map[stri
 		if f.Peer != "" || f.StateAt(now) != figure.Fresh {
 			continue
 		}
-		l := Latency{Ns: map[string]int64{}, Verdict: string(v1alpha1.Clean)}
+		l := Latency{Ns: map[string]int64{}, Verdict: string(v1alpha1.Clean), MeasuredAt: f.MeasuredAt.UTC().Truncate(measuredAtStep)}
 		if f.Noisy {
 			l.Verdict = string(v1alpha1.Noisy)
 		}

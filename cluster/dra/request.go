@@ -2,7 +2,6 @@ package dra
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,8 @@ type PortConfig struct {
 	Routes    []port.Route   `json:"routes,omitempty"`
 	// MAC address of the device.
 	MAC string `json:"mac,omitempty"`
+	// VLAN of a virtual function, instead of the port's: one of those that the file of ports lets claims choose.
+	VLAN int `json:"vlan,omitempty"`
 	// Mount is where the pod finds the folder with a port's socket; empty is MountFolder/REQUEST, or
 	// SharedFolder/CLAIM of a port that several pods use.
 	Mount string `json:"mount,omitempty"`
@@ -58,9 +59,8 @@ func readConfig(text []byte) (PortConfig, error) {
 		}
 	}
 	if c.MAC != "" {
-		// The first bit is a group's (IEEE 802, 8.2.2), and no interface has such an address.
-		if mac, err := net.ParseMAC(c.MAC); err != nil || len(mac) != 6 || mac[0]&1 != 0 {
-			return c, fmt.Errorf("mac %q: give the address of one interface, such as 02:00:00:00:00:63", c.MAC)
+		if err := port.CheckMAC(c.MAC); err != nil {
+			return c, err
 		}
 	}
 	if c.Mount != "" && (!filepath.IsAbs(c.Mount) || filepath.Clean(c.Mount) != c.Mount || c.Mount == "/") {
@@ -104,6 +104,9 @@ func overlay(first, second PortConfig) PortConfig {
 	if second.MAC != "" {
 		first.MAC = second.MAC
 	}
+	if second.VLAN != 0 {
+		first.VLAN = second.VLAN
+	}
 	if second.Mount != "" {
 		first.Mount = second.Mount
 	}
@@ -132,6 +135,9 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 		}
 		config, err := configOf(claim, result.Request)
 		if err != nil {
+			return nil, err
+		}
+		if p, err = inv.inVLAN(p, config.VLAN); err != nil {
 			return nil, err
 		}
 		o := port.Order{
@@ -185,6 +191,22 @@ func (all Inventory) portOf(claim *resource.ResourceClaim, result resource.Devic
 	case isShare:
 		return share.part(result, held, more)
 	}
+	return p, nil
+}
+
+// inVLAN is a port in the VLAN that its claim asks for. Whoever may write claims may have those, so the file of
+// ports names them.
+func (all Inventory) inVLAN(p port.Port, vlan int) (port.Port, error) {
+	choices := all.VLANs[p.Name]
+	switch {
+	case vlan == 0 || vlan == p.VLAN:
+		return p, nil
+	case len(choices) == 0:
+		return p, fmt.Errorf("port %s: its claim asks for the VLAN %d, and may not choose one: leave vlan out (the file of ports would have to list it in vlans)", p.Name, vlan)
+	case !slices.Contains(choices, vlan):
+		return p, fmt.Errorf("port %s: its claim asks for the VLAN %d, and may choose of %v", p.Name, vlan, choices)
+	}
+	p.VLAN = vlan
 	return p, nil
 }
 

@@ -2,6 +2,7 @@ package dra
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -21,8 +22,10 @@ type Source struct {
 	// Parent is the card, the bridge or the logical switch that they are made on. The node's switch and memory
 	// have none.
 	Parent string `json:"parent,omitempty"`
-	// Count is how many there are.
+	// Count is how many there are, and First the number of the first; 0 is 1. So several sources may have ports of
+	// one parent.
 	Count int `json:"count"`
+	First int `json:"first,omitempty"`
 	// Addresses has the address of the first port, with the length of its network; the others have those
 	// after it. Without one a port's claim says which it has, or it has none.
 	Addresses netip.Prefix `json:"addresses,omitzero"`
@@ -30,6 +33,8 @@ type Source struct {
 	MTU int `json:"mtu,omitempty"`
 	// VLAN is that of virtual functions, which their card adds and takes away; 0 for none.
 	VLAN int `json:"vlan,omitempty"`
+	// VLANs are those that a claim may choose instead.
+	VLANs []int `json:"vlans,omitempty"`
 	// Driver is vfio-pci for virtual functions that programs of pods drive; empty for the kernel's.
 	Driver spec.ProgramDriver `json:"driver,omitempty"`
 	// Nodes have them; none named is all.
@@ -73,6 +78,8 @@ type Inventory struct {
 	Shares map[string]Share
 	// Links has what the ports of a parent may take together, in Mbit/s, where the file says so.
 	Links map[string]int64
+	// VLANs that claims may choose, by the names of ports.
+	VLANs map[string][]int
 	// Switch is true if some of them are of the node's switch, which polls on CPUs.
 	Switch bool
 	CPUs   []int
@@ -88,7 +95,7 @@ func ReadSources(text []byte) (file Sources, err error) {
 
 // InventoryOf is what a node has by the sources. socket is the control socket of its switch.
 func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
-	all := Inventory{Ports: map[string]port.Port{}, Shares: map[string]Share{}, Links: map[string]int64{}}
+	all := Inventory{Ports: map[string]port.Port{}, Shares: map[string]Share{}, Links: map[string]int64{}, VLANs: map[string][]int{}}
 	for i, l := range sources.Links {
 		if !has(l.Nodes, node) {
 			continue
@@ -119,6 +126,10 @@ func (all *Inventory) add(s Source, socket string) error {
 	if s.Count < 1 || s.Count > MaxPorts {
 		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
 	}
+	first := max(s.First, 1)
+	if s.First < 0 || first > MaxPorts || s.First > 0 && s.Shared != nil {
+		return fmt.Errorf("first %d: give the number of the first port, 1 to %d, and none where they are shared", s.First, MaxPorts)
+	}
 	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver, Mbit: s.Mbit}
 	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !base.InOVS() && s.Parent != "" {
 		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory no parent: leave them out", s.Tier)
@@ -134,6 +145,16 @@ func (all *Inventory) add(s Source, socket string) error {
 	}
 	if base.IsShared() && s.MTU != 0 {
 		return fmt.Errorf("the pods that share memory say themselves how long packets are: leave the mtu out")
+	}
+	if len(s.VLANs) > 0 && !base.IsFunction() {
+		return fmt.Errorf("only virtual functions of a card have vlans to choose of: leave them out")
+	}
+	for _, vlan := range s.VLANs {
+		choice := base
+		choice.VLAN, choice.Name = vlan, "check"
+		if err := choice.Check(); err != nil || vlan == 0 {
+			return cmp.Or(err, errors.New("vlans: 0 is none: give 1 to 4094"))
+		}
 	}
 	if len(s.CPUs) > 0 && !base.InSwitch() {
 		return fmt.Errorf("only a switch has cpus")
@@ -159,7 +180,7 @@ func (all *Inventory) add(s Source, socket string) error {
 	address := s.Addresses.Addr()
 	for i := range s.Count {
 		p := base
-		p.Name = base.NumberedName(i + 1)
+		p.Name = base.NumberedName(first + i)
 		if p.IsFunction() {
 			p.Function = port.FunctionOf(p.Name)
 		}
@@ -174,9 +195,12 @@ func (all *Inventory) add(s Source, socket string) error {
 			return err
 		}
 		if all.knows(p.Name) {
-			return fmt.Errorf("there is a port %s already: give the ports of %s in one entry", p.Name, s.Parent)
+			return fmt.Errorf("there is a port %s already: give the ports of %s in one entry, or the numbers after those of the other (first)", p.Name, s.Parent)
 		}
 		all.Ports[p.Name] = p
+		if len(s.VLANs) > 0 {
+			all.VLANs[p.Name] = s.VLANs
+		}
 	}
 	return nil
 }

@@ -67,6 +67,10 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if cards := functions.Cards(); len(cards) != 1 || cards[0] != "eth0" || len(joined.Cards()) != 0 {
 		t.Errorf("functions are of %v, and of XDP programs of %v", cards, joined.Cards())
 	}
+	split, err := inventory(t, "ports: [{tier: sriov, parent: eth0, count: 2, driver: vfio-pci}, {tier: sriov, parent: eth0, first: 3, count: 2, vlan: 7, addresses: 10.9.0.1/24}]", "n1")
+	if p := split.Ports["sriov-eth0-4"]; err != nil || len(split.Ports) != 4 || p.Function != 3 || p.VLAN != 7 || p.Driver != "" || p.Addresses[0].String() != "10.9.0.2/24" || split.Ports["sriov-eth0-2"].Driver == "" {
+		t.Errorf("of one card for several: %+v, %v", split, err)
+	}
 	memory, err := inventory(t, "ports: [{tier: memif, count: 2}]", "n1")
 	if err != nil || len(memory.without(port.Port.InSwitch).Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
 		t.Errorf("of memory: %+v, %v", memory, err)
@@ -103,6 +107,12 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: sriov, parent: eth0, count: 1, driver: uio_pci_generic}]":                                                   "may have vfio-pci",
 		"ports: [{tier: sriov, parent: eth0, count: 1, driver: vfio-pci, mtu: 9000}]":                                               "leave them out",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, vlan: 7}]":                                                                 "only virtual functions of a card",
+		"ports: [{tier: sriov, parent: eth0, count: 4}, {tier: sriov, parent: eth0, first: 4, count: 1}]":                           "numbers after those of the other (first)",
+		"ports: [{tier: sriov, parent: eth0, first: -1, count: 1}]":                                                                 "first -1",
+		"ports: [{tier: bridge, parent: br0, first: 2, count: 1, shared: {mbit: 5}}]":                                               "none where they are shared",
+		"ports: [{tier: sriov, parent: eth0, count: 1, vlans: [7, 4095]}]":                                                          "one of 1 to 4094",
+		"ports: [{tier: sriov, parent: eth0, count: 1, vlans: [0]}]":                                                                "give 1 to 4094",
+		"ports: [{tier: macvlan, parent: eth0, count: 1, vlans: [7]}]":                                                              "only virtual functions of a card",
 		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                                               "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                                               "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                                 "in one entry",

@@ -3,6 +3,7 @@ package local_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,8 @@ func (c *cluster) anExperiment(t *testing.T) {
 	}
 	c.hasPorts(t, trials[0], "ovn-lan-", "10.88.0.")
 
+	c.leavesOut(t, nines)
+
 	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-tiers.yaml"), "--set", "tier=macvlan", "--set", "links.fast.class=none.nines.dev").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "no DeviceClass none.nines.dev") {
 		t.Errorf("a class that the cluster has not: %v: %s", err, out)
@@ -73,6 +76,29 @@ func (c *cluster) anExperiment(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// leavesOut runs the example with a tier more, of a class that the cluster does not have: the others are measured.
+func (c *cluster) leavesOut(t *testing.T, nines string) {
+	t.Helper()
+	text, err := os.ReadFile(repositoryFile("examples/cluster/pods-tiers.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const has, lacks = "    macvlan: {links.fast.class: macvlan.nines.dev}\n", "    none: {links.fast.class: none.nines.dev}\n"
+	dir := t.TempDir()
+	file := filepath.Join(dir, "tiers.yaml")
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), has, has+lacks, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(nines, "run", file, "--out", dir, "--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=500ms").CombinedOutput()
+	if exitCode(err) != 3 || !strings.Contains(string(out), "no DeviceClass none.nines.dev") || !strings.Contains(string(out), "1 of 3 runs are left out, the first with tier=none") {
+		t.Fatalf("a sweep with a class that the cluster has not: %v: %s", err, out)
+	}
+	r, err := result.Open(filepath.Join(dir, "latest"))
+	if err != nil || len(r.Summary.Trials) != 2 || len(r.Summary.Skipped) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
 }
 
 // hasPorts fails unless a trial says which ports its pods had.

@@ -21,7 +21,7 @@ import (
 //
 //	by-latency  waits, as nothing is measured; then it has the fast one, of n1
 //	fair        may be on n2 only, and has what is fair there
-//	two         has net1 and net2
+//	two         has net1 and net2, of what was measured lately
 func (c *cluster) byLatency(t *testing.T) {
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-by-latency.yaml"))
 	for _, words := range []string{"request port/fast: 1 of class port.nines.dev", "without nines.dev/p9999Ns", "default/with-interface", "cannot allocate all claims"} {
@@ -36,10 +36,14 @@ func (c *cluster) byLatency(t *testing.T) {
 	c.withPort("fair", "n2", "by-latency")
 	c.has("fair", "n2", "port/fair", 1)
 
+	lately := fmt.Sprintf(`device.attributes["nines.dev"].?measuredAt.orValue("") >= %q`, time.Now().UTC().Add(-2*time.Hour).Format(time.RFC3339))
 	_, err := c.client().ResourceV1().ResourceClaimTemplates("default").Create(t.Context(), &resourcev1.ResourceClaimTemplate{
 		ObjectMeta: metav1.ObjectMeta{Name: "two"},
 		Spec: resourcev1.ResourceClaimTemplateSpec{Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
-			{Name: "ports", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "macvlan.nines.dev", Count: 2}},
+			{Name: "ports", Exactly: &resourcev1.ExactDeviceRequest{
+				DeviceClassName: "macvlan.nines.dev", Count: 2,
+				Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: lately}}},
+			}},
 		}}}},
 	}, metav1.CreateOptions{})
 	if err != nil {

@@ -75,8 +75,7 @@ func (c *Client) claim(ctx context.Context, o node.PodOrder, pod *v1.Pod) error 
 		return err
 	}
 	for _, p := range o.Ports {
-		_, err := c.kube.ResourceV1().DeviceClasses().Get(ctx, p.Class, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
+		if len(c.Lacks(ctx, []string{p.Class})) > 0 {
 			return exit.Wrongf("link %s: the cluster has no DeviceClass %s; kubectl get deviceclasses lists its classes", p.Link, p.Class)
 		}
 	}
@@ -88,6 +87,18 @@ func (c *Client) claim(ctx context.Context, o node.PodOrder, pod *v1.Pod) error 
 		return fmt.Errorf("make claim %s/%s at %s: %w", o.Namespace, claim.Name, c.config.Host, err)
 	}
 	return nil
+}
+
+// Lacks are those of some DeviceClasses that the cluster does not have. One that nines may not look at counts as
+// there.
+func (c *Client) Lacks(ctx context.Context, classes []string) []string {
+	lacks := []string{}
+	for _, class := range classes {
+		if _, err := c.kube.ResourceV1().DeviceClasses().Get(ctx, class, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			lacks = append(lacks, class)
+		}
+	}
+	return lacks
 }
 
 // awaitPorts returns what a running pod has got, by interface.

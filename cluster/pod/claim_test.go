@@ -2,11 +2,16 @@ package pod
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
 
 	"nines.dev/nines/plan"
 )
@@ -67,5 +72,21 @@ func TestWhatAPodGot(t *testing.T) {
 	ports, err := portsIn(claim, twoPorts)
 	if err != nil || ports["fast0"].Address != "10.7.0.11" || ports["fast0"].Device != "dra.net/n1/eth1" || ports["far.1"].Address != "10.9.0.12" {
 		t.Errorf("the ports are %+v, %v", ports, err)
+	}
+}
+
+// TestOnlyAClassThatIsNotThereIsLacking: one that nines may not look at may be there.
+func TestOnlyAClassThatIsNotThereIsLacking(t *testing.T) {
+	kube := fake.NewClientset(&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "macvlan.nines.dev"}})
+	kube.PrependReactor("get", "deviceclasses", func(action ktesting.Action) (bool, runtime.Object, error) {
+		name := action.(ktesting.GetAction).GetName()
+		if name != "secret" {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(resourcev1.Resource("deviceclasses"), name, nil)
+	})
+	c := &Client{kube: kube}
+	if lacks := c.Lacks(t.Context(), []string{"macvlan.nines.dev", "secret", "none.nines.dev"}); !slices.Equal(lacks, []string{"none.nines.dev"}) {
+		t.Errorf("it lacks %q", lacks)
 	}
 }

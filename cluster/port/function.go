@@ -148,6 +148,14 @@ func (h Held) DeviceNodes() []string {
 	return pci.Bus{}.FileNames(h.PCI)
 }
 
+// Card is the PCI address of the card that a function which was given is of; empty for other ports.
+func (h Held) Card() string {
+	if h.PCI == "" {
+		return ""
+	}
+	return pci.Bus{}.AddressOf(h.Port.Parent)
+}
+
 // function are the PCI addresses of a port's card and of its function.
 func (p Port) function() (card, address string, err error) {
 	var bus pci.Bus

@@ -1,12 +1,14 @@
 package port
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +109,9 @@ func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
 				return err
 			}
 		}
+		if err := k.onlyOne(o); err != nil {
+			return err
+		}
 		held, err = k.make(ctx, o)
 		return err
 	})
@@ -114,6 +119,27 @@ func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
 		return Held{}, fmt.Errorf("take port %s: %w", o.Port.Name, err)
 	}
 	return held, nil
+}
+
+// onlyOne refuses a MAC address that another port of the same network has: one of the two pods would get the
+// packets of the other.
+func (k Keeper) onlyOne(o Order) error {
+	all, err := k.Held()
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.Port.Name != o.Port.Name && other.Port.Place() == o.Port.Place() && other.Port.VLAN == o.Port.VLAN && sameMAC(other.MAC, o.MAC) {
+			return fmt.Errorf("the MAC address %s is that of port %s, which pod %s/%s has: choose another, or leave mac out", o.MAC, other.Port.Name, other.Pod.Namespace, other.Pod.Name)
+		}
+	}
+	return nil
+}
+
+func sameMAC(a, b string) bool {
+	first, wrong := net.ParseMAC(a)
+	second, alsoWrong := net.ParseMAC(b)
+	return wrong == nil && alsoWrong == nil && bytes.Equal(first, second)
 }
 
 // check refuses a port whose socket would have too long a path on the node, for a switch that listens there

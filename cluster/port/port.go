@@ -2,6 +2,7 @@ package port
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -71,7 +72,7 @@ func (p Port) Needs() []string { return kinds[p.Tier].needs }
 
 // NeedsClaim is true for a port that only a claim gives: what it is depends on more than CNI and device
 // plugins are told.
-func (p Port) NeedsClaim() bool { return p.PodListens() || p.InOVS() || p.Driver != "" }
+func (p Port) NeedsClaim() bool { return p.IsShared() || p.InOverlay() || p.Driver != "" }
 
 // HasInterface is true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
@@ -186,6 +187,14 @@ func CheckInterface(name string) error {
 	return nil
 }
 
+// CheckMAC refuses what cannot be the MAC address of an interface. The first bit is a group's (IEEE 802, 8.2.2).
+func CheckMAC(text string) error {
+	if mac, err := net.ParseMAC(text); err != nil || len(mac) != 6 || mac[0]&1 != 0 {
+		return exit.Wrongf("mac %q: give the address of one interface, such as 02:00:00:00:00:63", text)
+	}
+	return nil
+}
+
 // Check refuses a port that cannot be made.
 func (p Port) Check() error {
 	if !names.MatchString(p.Name) {
@@ -229,6 +238,11 @@ func (o Order) Check() error {
 	}
 	if err := o.Port.Check(); err != nil {
 		return err
+	}
+	if o.MAC != "" {
+		if err := CheckMAC(o.MAC); err != nil {
+			return fmt.Errorf("port %s: %w", o.Port.Name, err)
+		}
 	}
 	switch {
 	case o.Port.IsSocket():

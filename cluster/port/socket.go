@@ -44,8 +44,13 @@ func takeVhost(ctx context.Context, s site, _ *Held) error {
 	})
 }
 
-// openInSwitch has the switch open a port and attach it.
+// openInSwitch has the switch open a port and attach it with its MAC address, which stays there: otherwise
+// another pod would only have to send with the address to get the packets for it.
 func (s site) openInSwitch(ctx context.Context, socket string) error {
+	mac, err := net.ParseMAC(s.MAC)
+	if err != nil {
+		return err
+	}
 	return withSwitch(ctx, s.Port.Socket, func(c *client.Client) error {
 		if err := link.RemoveStaleSocket(socket); err != nil {
 			return err
@@ -57,7 +62,7 @@ func (s site) openInSwitch(ctx context.Context, socket string) error {
 		if _, err := c.Open(port); err != nil {
 			return err
 		}
-		if err := c.Attach(client.SwitchPort{Port: s.Port.Name}); err != nil {
+		if err := c.Attach(client.SwitchPort{Port: s.Port.Name, MACs: []string{mac.String()}}); err != nil {
 			return errors.Join(err, c.ClosePort(s.Port.Name))
 		}
 		// Whoever has the folder may connect: a pod's user need not be root.

@@ -131,26 +131,37 @@ func TestASwitchThatIsGoneKeepsNoPort(t *testing.T) {
 	}
 }
 
-// carry sends packets from the first port to the second, by an engine that is a guest at both.
-func carry(t *testing.T, k Keeper, orders []Order) {
+// connect opens a port of a guest that is the number-th end of a link, at a socket of the switch.
+func connect(t *testing.T, guest *labtest.Engine, name, socket string, number int, mac, peer string) {
+	t.Helper()
+	if _, err := guest.Open(client.Port{
+		Name: name, Backend: "dpdk", IO: "batch", Wait: "spin", FrameBytes: 64, Flows: 1, UDPPort: 7999,
+		Device:   fmt.Sprintf("net_virtio_user%d,path=%s,mac=%s", number, socket, mac),
+		LocalMAC: mac, LocalIP: fmt.Sprintf("198.18.0.%d", number), PeerMAC: peer, PeerIP: fmt.Sprintf("198.18.0.%d", 3-min(number, 2)),
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startGuest starts an engine with DPDK, to be a guest.
+func startGuest(t *testing.T) *labtest.Engine {
 	t.Helper()
 	guest := labtest.RunEngine(t, exec.Command(engine(t)))
-	defer guest.End(t)
 	if _, err := guest.StartDPDK(client.DPDK{Prefix: fmt.Sprintf("nxp%d-%d", os.Getpid(), time.Now().UnixNano()%1e6), MemoryBytes: 128 << 20, CPU: -1}); err != nil {
 		t.Fatal(err)
 	}
+	return guest
+}
+
+// carry sends packets from the first port to the second, by an engine that is a guest at both.
+func carry(t *testing.T, k Keeper, orders []Order) {
+	t.Helper()
+	guest := startGuest(t)
+	defer guest.End(t)
 	names := []string{"tx", "rx"}
 	for i, o := range orders {
-		own, peer := i+1, 2-i
-		_, err := guest.Open(client.Port{
-			Name: names[i], Backend: "dpdk", IO: "batch", Wait: "spin", FrameBytes: 64, Flows: 1, UDPPort: 7999,
-			Device:   fmt.Sprintf("net_virtio_user%d,path=%s,mac=02:00:00:00:00:%02d", i, filepath.Join(k.SocketFolder(o.Port), SocketFile), own),
-			LocalMAC: fmt.Sprintf("02:00:00:00:00:%02d", own), LocalIP: fmt.Sprintf("198.18.0.%d", own),
-			PeerMAC: fmt.Sprintf("02:00:00:00:00:%02d", peer), PeerIP: fmt.Sprintf("198.18.0.%d", peer),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		// Addresses that a guest has given itself: the switch learns them.
+		connect(t, guest, names[i], k.SocketPath(o.Port), i+1, fmt.Sprintf("02:00:00:00:00:%02d", i+1), fmt.Sprintf("02:00:00:00:00:%02d", 2-i))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

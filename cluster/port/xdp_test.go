@@ -18,31 +18,36 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// xdpPod is a pod with a port of an XDP switch:
+// joinedPod is a pod with a port that something joins with others: an XDP switch, or a bridge.
 //
 //	pod a: net1 ── [np…: XDP] ─┐
 //	pod b: net1 ── [np…: XDP] ─┴─ the programs' maps
-type xdpPod struct {
+type joinedPod struct {
 	*netns.Namespace
 	held    Held
 	address netip.Addr
 }
 
-// xdpPod makes a pod with a port of a parent, whose address ends in a number.
-func (n *machine) xdpPod(parent, name string, number int) xdpPod {
+func (n *machine) xdpPod(parent, name string, number int) joinedPod {
 	n.t.Helper()
-	o := n.order(name, "xdp-"+name)
-	o.Port = Port{Name: "xdp-" + name, Tier: spec.LinkXDP, Parent: parent}
+	return n.podOn(spec.LinkXDP, parent, name, number)
+}
+
+// podOn makes a pod with a port of a parent, whose address ends in a number.
+func (n *machine) podOn(tier spec.LinkKind, parent, name string, number int) joinedPod {
+	n.t.Helper()
+	o := n.order(name, string(tier)+"-"+name)
+	o.Port = Port{Name: o.Port.Name, Tier: tier, Parent: parent}
 	address := netip.AddrFrom4([4]byte{10, 7, 0, byte(number)})
 	o.Addresses, o.Routes = []netip.Prefix{netip.PrefixFrom(address, 24)}, nil
 	n.take(o)
 	pod := namespace(n.t)
-	return xdpPod{pod, n.attach(o, pod), address}
+	return joinedPod{pod, n.attach(o, pod), address}
 }
 
 // heard tells whether a pod gets what another one sends to its address: addresses are found by broadcasts, and
 // whoever receives checks the packet's sum.
-func heard(t *testing.T, from, to xdpPod, wait time.Duration) bool {
+func heard(t *testing.T, from, to joinedPod, wait time.Duration) bool {
 	t.Helper()
 	var receiver net.PacketConn
 	err := to.Do(func() (err error) { receiver, err = net.ListenPacket("udp4", to.address.String()+":7000"); return err })
@@ -114,7 +119,7 @@ func TestPortsOfAnXDPSwitchReachEachOther(t *testing.T) {
 }
 
 // addressesBeside is how many addresses the switch of a port has.
-func (n *machine) addressesBeside(p xdpPod) (count int) {
+func (n *machine) addressesBeside(p joinedPod) (count int) {
 	n.t.Helper()
 	n.do(func() error {
 		end, err := netlink.LinkByName(nodeName(p.held.Port.Name))
@@ -130,43 +135,4 @@ func (n *machine) addressesBeside(p xdpPod) (count int) {
 		return err
 	})
 	return count
-}
-
-// TestAPodCannotDrawAnothersPackets by sending with the other's address.
-func TestAPodCannotDrawAnothersPackets(t *testing.T) {
-	n := newMachine(t)
-	victim, liar, friend := n.xdpPod("fast", "victim", 1), n.xdpPod("fast", "liar", 2), n.xdpPod("fast", "friend", 3)
-	if !heard(t, friend, victim, long) {
-		t.Fatal("packets do not pass")
-	}
-	mac, err := net.ParseMAC(victim.held.MAC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = liar.Do(func() error {
-		device, err := netlink.LinkByName("net1")
-		if err != nil {
-			return err
-		}
-		socket, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(socket)
-		frame := make([]byte, 60)
-		for i := range 6 {
-			frame[i], frame[6+i] = 0xff, mac[i]
-		}
-		return unix.Sendto(socket, frame, 0, &unix.SockaddrLinklayer{Ifindex: device.Attrs().Index, Halen: 6})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !heard(t, friend, victim, long) {
-		t.Error("the victim's packets go elsewhere")
-	}
-	for _, p := range []xdpPod{victim, liar, friend} {
-		n.giveBack(p.held.Holder)
-	}
-	n.empty()
 }

@@ -50,6 +50,20 @@ func newPodCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
+			Use: "lacks", Args: cobra.NoArgs, Short: "Print which of the DeviceClasses on standard input the cluster lacks",
+			RunE: func(c *cobra.Command, _ []string) error {
+				var asked node.ClassesAsked
+				if err := json.NewDecoder(c.InOrStdin()).Decode(&asked); err != nil {
+					return exit.Wrongf("read which classes are asked for: %w", err)
+				}
+				client, err := pod.Connect(asked.PodPlace)
+				if err != nil {
+					return err
+				}
+				return json.NewEncoder(c.OutOrStdout()).Encode(client.Lacks(c.Context(), asked.Classes))
+			},
+		},
+		&cobra.Command{
 			Use: "delete", Args: cobra.NoArgs, Short: "Delete the pod that standard input describes, if it is the lab's",
 			RunE: func(c *cobra.Command, _ []string) error {
 				var r node.PodRemoval
