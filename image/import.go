@@ -25,6 +25,10 @@ func (s Store) Import(ctx context.Context, from spec.ImageName, name string, aga
 		return Entry{}, err
 	}
 	s.progress("reading %s", from)
+	from, err := recognise(from)
+	if err != nil {
+		return Entry{}, err
+	}
 	img, err := read(from)
 	if err != nil {
 		return Entry{}, err
@@ -65,7 +69,7 @@ func read(n spec.ImageName) (img v1.Image, err error) {
 		}
 	case spec.ImageReference:
 		err = errors.New("it is in a registry; nines cannot import from one")
-	case spec.ImageStored:
+	case spec.ImageStored, spec.ImagePath: // a path was recognised before
 		err = errors.New("it is already in the store")
 	}
 	if err == nil {

@@ -80,7 +80,7 @@ func openForm(n spec.ImageName) (*source, error) {
 		return found.source()
 	case spec.ImageReference:
 		return nil, errors.New("it is in a registry, which only drivers of oci nodes can reach")
-	case spec.ImageStored:
+	case spec.ImageStored, spec.ImagePath: // a path was recognised before
 	}
 	return nil, errors.New("it is a name in the store")
 }

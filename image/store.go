@@ -86,6 +86,9 @@ func (s Store) find(text string) (*source, error) {
 		return nil, exit.Wrongf("image: %w", err)
 	}
 	if n.Form != spec.ImageStored {
+		if n, err = recognise(n); err != nil {
+			return nil, err
+		}
 		return open(n)
 	}
 	entry, err := s.Named(n.Name)

@@ -161,7 +161,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, remedy) {
 	device := view.Find(i.Name)
 	want := link.End{
-		Interface: &i, Free: changesItself(n), XDP: i.Device != nil, Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
+		Interface: &i, Free: changesItself(n), XDP: i.Device != nil || c.cut[l.Name], Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
 	}
 	if what := l.ImpairmentOf(e); what != nil && what.By == spec.ImpairByNetem {
 		want.Impaired = &what.Impairment
@@ -273,7 +273,9 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	d := planned.Kind.Descriptor()
 	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
 		at := view.Find(planned.Device)
-		if at == nil || at.State == stateDown || at.State == stateLowerDown && d.End == spec.EndMacvlan {
+		// A bridge whose ports are all down on purpose is, too.
+		down := at != nil && !c.cut[planned.Name] && (at.State == stateDown || at.State == stateLowerDown && d.End == spec.EndMacvlan)
+		if at == nil || down {
 			c.ofLink(planned, fmt.Sprintf("%s %s of link %s is gone, or down", d.Device, planned.Device, planned.Name))
 			return
 		}

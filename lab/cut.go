@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,9 +27,11 @@ type Cut struct {
 	steps []int
 	// switch_ is the link's switch while the link is down: it takes one client at a time.
 	switch_ *client.Client
-	// places are set where devices of the kernel are set down, which their peers in the nodes see as a
-	// carrier that is lost; elsewhere the switch drops what it receives.
+	// places are set where devices of the kernel are cut; elsewhere the switch drops what it receives.
 	places []cutPlace
+	// cutter is set if the devices are the ends in the nodes, which then drop what they receive. Others are
+	// set down, which their peers in the nodes see as a carrier that is lost.
+	cutter *link.Cutter
 }
 
 // cutPlace is the devices of a cut in one network namespace.
@@ -46,8 +49,13 @@ func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
 	if planned == nil {
 		return nil, exit.Wrongf("lab %q has no link %q", l.name, name)
 	}
-	if !planned.Kind.Descriptor().CanBeCut() {
+	d := planned.Kind.Descriptor()
+	if !d.CanBeCut() {
 		return nil, exit.Wrongf("link %q: a %s link cannot be taken down", name, planned.Kind)
+	}
+	guest := slices.IndexFunc(planned.Endpoints, func(e plan.Endpoint) bool { return e.Guest })
+	if d.CutAtEnds() && guest >= 0 {
+		return nil, exit.Wrongf("link %q: a %s link to a virtual machine cannot be taken down, as nines cannot reach %s in it", name, planned.Kind, planned.Endpoints[guest].Name())
 	}
 	c := &Cut{lab: l, link: *planned}
 	defer func() {
@@ -55,6 +63,11 @@ func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
 			err = fmt.Errorf("link %q: prepare to take it down: %w", name, errors.Join(err, c.Close(context.WithoutCancel(ctx))))
 		}
 	}()
+	if d.CutAtEnds() {
+		if c.cutter, err = link.NewCutter(); err != nil {
+			return nil, err
+		}
+	}
 	return c, l.withJournal(func(j *journal.Journal) error { return c.note(j) })
 }
 
@@ -78,9 +91,18 @@ func (c *Cut) note(j *journal.Journal) error {
 	for _, e := range c.link.Endpoints {
 		step := journal.Step{Kind: link.KindCut, Link: c.link.Name, Node: e.Node}
 		learnt := journal.Learnt{}
-		if c.link.HasEngine() {
+		switch {
+		case c.link.HasEngine():
 			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.state.dir, c.link.Name)
-		} else {
+		case c.cutter != nil:
+			holder := holderOf(c.lab.running.of(e.Node))
+			index, err := link.IndexOf(holder, e.Interface)
+			if err != nil {
+				return fmt.Errorf("node %s: %w", e.Node, err)
+			}
+			step.Name, step.Value, step.Holder, learnt.Index = e.Interface, link.CutProgram, holder.Step, index
+			c.place(holder, e.Interface)
+		default:
 			made, holder, err := maker(j, c.link.Name, e.FabricDevice)
 			if err != nil {
 				return err
@@ -100,7 +122,7 @@ func (c *Cut) note(j *journal.Journal) error {
 	return nil
 }
 
-// place adds a device that is set down. Those of a tunnel are in a namespace each.
+// place adds a device that is cut. Those of a tunnel, and those in nodes, are in a namespace each.
 func (c *Cut) place(holder link.Holder, device string) {
 	for i := range c.places {
 		if c.places[i].holder == holder {
@@ -155,7 +177,7 @@ func (c *Cut) Up() (atNs int64, err error) {
 func (c *Cut) set(down bool) (atNs int64, err error) {
 	if !c.link.HasEngine() {
 		for _, p := range c.places {
-			if err := link.SetDevices(p.holder, p.devices, !down); err != nil {
+			if err := c.setPlace(p, down); err != nil {
 				return 0, fmt.Errorf("link %q: %w", c.link.Name, err)
 			}
 		}
@@ -182,6 +204,13 @@ func (c *Cut) set(down bool) (atNs int64, err error) {
 	return atNs, nil
 }
 
+func (c *Cut) setPlace(p cutPlace, down bool) error {
+	if c.cutter != nil {
+		return c.cutter.Set(p.holder, p.devices, down)
+	}
+	return link.SetDevices(p.holder, p.devices, !down)
+}
+
 // hangUp lets others talk to the switch.
 func (c *Cut) hangUp() {
 	if c.switch_ != nil {
@@ -202,6 +231,10 @@ func monotonicNs() (int64, error) {
 // once.
 func (c *Cut) Close(ctx context.Context) error {
 	c.hangUp() // the undo has a connection of its own
+	if c.cutter != nil {
+		c.cutter.Close()
+		c.cutter, c.places = nil, nil
+	}
 	mine := map[int]bool{}
 	for _, id := range c.steps {
 		mine[id] = true

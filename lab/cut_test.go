@@ -7,8 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -52,24 +59,34 @@ func cuts(t *testing.T, lab *Lab) (n int) {
 // TestACutLinkPassesNothing takes links down and up; closing a cut does so, too, and an undo of the
 // journal by another process, as after kill -9.
 func TestACutLinkPassesNothing(t *testing.T) {
-	for _, kind := range []string{"bridge", "xdp", "switch"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, c := range []struct {
+		kind  string
+		nodes int
+	}{{"bridge", 3}, {"xdp", 3}, {"switch", 3}, {"veth", 2}, {"macvlan", 3}} {
+		t.Run(c.kind, func(t *testing.T) {
 			labtest.Root(t)
-			lab := up(t, star(kind, 3, 1500))
+			lab := up(t, star(c.kind, c.nodes, 1500))
 			everyPingSoon(t, lab)
+			before := map[string]string{}
+			for _, n := range lab.Plan().Nodes {
+				before[n.Name] = in(t, lab, n.Name, "sh", "-c", "ip -o addr; ip route; ip -6 route; ip neigh show nud permanent")
+			}
 			prepare := func() *Cut {
 				cut, err := lab.PrepareCut(context.Background(), "lan")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := cuts(t, lab); n != 3 {
-					t.Errorf("the journal has %d ends of the cut, not 3", n)
+				if n := cuts(t, lab); n != c.nodes {
+					t.Errorf("the journal has %d ends of the cut, not %d", n, c.nodes)
 				}
 				if _, err := cut.Down(); err != nil {
 					t.Fatal(err)
 				}
 				if reaches(t, lab, 0) {
 					t.Error("packets pass a link that is down")
+				}
+				if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+					t.Errorf("a link that is down on purpose is told as %v, %v", faults, err)
 				}
 				return cut
 			}
@@ -89,6 +106,11 @@ func TestACutLinkPassesNothing(t *testing.T) {
 			if n := cuts(t, lab); n != 0 {
 				t.Errorf("the journal still has %d ends of a cut", n)
 			}
+			for name, was := range before {
+				if is := in(t, lab, name, "sh", "-c", "ip -o addr; ip route; ip -6 route; ip neigh show nud permanent"); is != was {
+					t.Errorf("the cuts changed node %s, which had\n%s\nand has\n%s", name, was, is)
+				}
+			}
 			// Nobody closes this one.
 			forgotten := prepare()
 			if c := forgotten.switch_; c != nil {
@@ -101,19 +123,85 @@ func TestACutLinkPassesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			everyPingSoon(t, lab)
+			if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+				t.Errorf("after all cuts: %v, %v", faults, err)
+			}
 			prepare() // down takes the lab with its cut
 		})
 	}
 }
 
 func TestALinkThatCannotBeCutSaysSo(t *testing.T) {
-	labtest.Root(t)
-	lab := up(t, star("veth", 2, 1500))
-	for name, want := range map[string]string{"lan": "a veth link cannot be taken down", "wan": `no link "wan"`} {
+	lab := &Lab{name: "tbnocut", plan: &plan.Plan{Links: []plan.Link{
+		{Name: "shared", Kind: spec.LinkMemif, Endpoints: []plan.Endpoint{{Node: "a", Interface: "x"}, {Node: "b", Interface: "x"}}},
+		{Name: "inside", Kind: spec.LinkVeth, Endpoints: []plan.Endpoint{{Node: "a", Interface: "y"}, {Node: "vm", Interface: "y", Guest: true}}},
+	}}}
+	for name, want := range map[string]string{
+		"shared": "a memif link cannot be taken down", "inside": "cannot reach vm:y in it", "wan": `no link "wan"`,
+	} {
 		if _, err := lab.PrepareCut(context.Background(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestAnotherXDPProgramAtAnEndStays: a cut neither replaces it nor takes it away, and says why the link
+// cannot be taken down.
+func TestAnotherXDPProgramAtAnEndStays(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, star("veth", 2, 1500))
+	n := lab.Plan().Nodes[0]
+	cut, err := lab.PrepareCut(context.Background(), "lan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns, err := lab.running.of(n.Name).Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "somebody", Type: ebpf.XDP, License: "Apache-2.0", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}, // XDP_PASS
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	var id uint32
+	err = ns.Do(func() error {
+		device, err := netlink.LinkByName(n.Interfaces[0].Name)
+		if err != nil {
+			return err
+		}
+		if err := netlink.LinkSetXdpFdWithFlags(device, program.FD(), unix.XDP_FLAGS_SKB_MODE); err != nil {
+			return err
+		}
+		device, err = netlink.LinkByName(n.Interfaces[0].Name)
+		if err == nil {
+			id = device.Attrs().Xdp.ProgId
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cut.Down(); err == nil || !strings.Contains(err.Error(), "has an XDP program") {
+		t.Errorf("a cut of an end with a program: %v", err)
+	}
+	if err := cut.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	err = ns.Do(func() error {
+		device, err := netlink.LinkByName(n.Interfaces[0].Name)
+		if err == nil && (id == 0 || device.Attrs().Xdp.ProgId != id) {
+			t.Errorf("the program of somebody else was %d and is %d", id, device.Attrs().Xdp.ProgId)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	everyPingSoon(t, lab)
 }
 
 // TestImpairedLinksCarryPackets pings over impaired links; what the switch counts is what the file

@@ -230,7 +230,9 @@ events:
   - {at: 1s, link: wire, down: 100ms}
 `
 	const warmupNs = 200e6 // packets' times are since the measured part began
-	for _, test := range []struct{ kind, backend string }{{"bridge", "udp"}, {"xdp", "udp"}, {"switch", "udp"}, {"switch", "raw"}} {
+	for _, test := range []struct{ kind, backend string }{
+		{"bridge", "udp"}, {"xdp", "udp"}, {"switch", "udp"}, {"switch", "raw"}, {"veth", "udp"}, {"veth", "raw"}, {"veth", "ring"}, {"macvlan", "udp"},
+	} {
 		t.Run(test.kind+"/"+test.backend, func(t *testing.T) {
 			experiment, writer := prepare(t, "failing", fmt.Sprintf(network, test.kind, test.backend))
 			done := finish(t, experiment, writer)

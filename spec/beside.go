@@ -55,6 +55,8 @@ func (f *File) locate(e *Experiment) {
 	for _, image := range e.Images {
 		if file := image.Definition(); file != "" {
 			image.From = definitionPrefix + f.beside(file)
+		} else if isBesidePath(image.From) {
+			image.From = f.beside(image.From)
 		}
 		image.Script = f.beside(image.Script)
 		for i := range image.Files {

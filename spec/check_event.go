@@ -62,11 +62,15 @@ func (c *checker) cut(event *Event, at []string) {
 		return
 	}
 	link := c.e.Topology.Links[i]
-	if kind := link.Kind; !kind.Descriptor().CanBeCut() {
-		c.fail(fmt.Sprintf("a %s link cannot be taken down: its ends are in the nodes, which would lose their routes and neighbours", kind),
+	d := link.Kind.Descriptor()
+	program := d.ProgramOf(link.Impaired())
+	switch {
+	case !d.CanBeCut():
+		c.fail(fmt.Sprintf("a %s link cannot be taken down: nines has nothing at its ends or between them that could drop its packets", link.Kind),
 			"links of kind "+listedKinds((*LinkDescriptor).CanBeCut), "use kind: switch, xdp or bridge", under(at, "link")...)
-	}
-	if program := link.Kind.Descriptor().ProgramOf(link.Impaired()); program == nil || !program.IsEngine {
+	case d.CutAtEnds():
+		c.droppedAtEnds(link, under(at, "link"))
+	case program == nil || !program.IsEngine:
 		c.withoutCarrier(link, under(at, "link"))
 	}
 	if event.Down == 0 {
@@ -103,13 +107,30 @@ func (c *checker) restarted(event *Event, at []string) {
 // withoutCarrier refuses engines that do not lose packets on a link without a carrier, but keep them:
 // the failure would show in the latency of what was sent long after it was due, and not as loss.
 func (c *checker) withoutCarrier(link *Link, at []string) {
-	if !link.Kind.Descriptor().CanBeCut() {
-		return
-	}
 	for _, endpoint := range link.Endpoints {
 		if backend := c.engineAt(endpoint); backend != "" && backend != BackendUDP {
 			c.fail(fmt.Sprintf("with the backend %s the engine at %q keeps its packets while the link has no carrier, so no packet would be lost", backend, endpoint),
 				"the backend udp", "use it (backend: udp), or kind: switch, whose ports keep their carrier", at...)
 		}
+	}
+}
+
+// droppedAtEnds refuses ends at which no program can drop what they receive: inside a virtual machine,
+// and where AF_XDP has a program of its own, beside which the kernel takes no second one.
+func (c *checker) droppedAtEnds(link *Link, at []string) {
+	for _, endpoint := range link.Endpoints {
+		name, _ := splitEndpoint(endpoint)
+		if n := c.e.Topology.Nodes[name]; n != nil && n.Runtime.Descriptor().Guest {
+			c.fail(fmt.Sprintf("%q is in a virtual machine, and nines cannot reach into it to take down the end of a %s link", endpoint, link.Kind), "",
+				"use kind: switch, xdp or bridge, which are taken down between the ends", at...)
+		}
+		backend := c.engineAt(endpoint)
+		if backend == BackendDPDK && c.e.DPDK != nil && c.e.DPDK.Driver == DriverAFXDP {
+			backend += " and the driver " + Backend(DriverAFXDP)
+		} else if backend != BackendXDP {
+			continue
+		}
+		c.fail(fmt.Sprintf("the engine at %q has its own XDP program there (backend %s), so that none can drop the packets of the link", endpoint, backend),
+			"the backends udp, raw and ring, and dpdk with the driver af_packet", "use one of them, or kind: switch", at...)
 	}
 }

@@ -24,8 +24,14 @@ func (e Event) String() string {
 	return fmt.Sprintf("at %v link %s is down for %v", e.At, e.Link, e.Down)
 }
 
-// CanBeCut is true for links that nines can take down and up again without a change in the nodes:
-// their other sides are in the lab's fabric, or our switch is between them.
+// CanBeCut is true for links that nines can take down and up again while the nodes keep their addresses
+// and routes: their other sides are in the lab's fabric, our switch is between them, or CutAtEnds.
 func (d *LinkDescriptor) CanBeCut() bool {
-	return d.InFabric && (d.DPDK != DPDKVhost || d.Program.IsEngine)
+	return d.InFabric && (d.DPDK != DPDKVhost || d.Program.IsEngine) || d.CutAtEnds()
+}
+
+// CutAtEnds is true for links that are taken down at their ends in the nodes, which then drop what they
+// receive and keep their carrier.
+func (d *LinkDescriptor) CutAtEnds() bool {
+	return !d.InFabric && (d.End == EndVeth || d.End == EndMacvlan)
 }

@@ -45,6 +45,8 @@ const (
 	ImageRootfs ImageForm = "rootfs"
 	// ImageLXC is a folder with the two files of an image of LXC, as distrobuilder makes them.
 	ImageLXC ImageForm = "lxc"
+	// ImagePath is a file or folder in one of the forms above, which it tells itself.
+	ImagePath ImageForm = "path"
 	// ImageReference is an image in a registry, or one that a driver has under such a name.
 	ImageReference ImageForm = "reference"
 	// ImageStored is an image that nines image has made or imported.
@@ -64,7 +66,7 @@ type ImageName struct {
 var storedName = regexp.MustCompile(namePattern)
 
 // ParseImage parses the image of a node: "oci:/srv/frr", "oci:/srv/images:frr",
-// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "lxc:/srv/debian",
+// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "lxc:/srv/debian", "/srv/rootfs.tar.xz",
 // "registry.example/frr:10", or "frr".
 func ParseImage(text string) (ImageName, error) {
 	form, rest, found := strings.Cut(text, ":")
@@ -78,7 +80,7 @@ func ParseImage(text string) (ImageName, error) {
 			return ImageName{}, fmt.Errorf("%q is a base for images, not an image; use it as from: of an image in the section images", clip(text))
 		}
 		if strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") {
-			return ImageName{}, fmt.Errorf("%q does not say which form the image has; write oci:, docker-archive:, rootfs: or lxc: before the path", clip(text))
+			return ImageName{Form: ImagePath, Path: text}, checkImagePath("", text)
 		}
 		if reference.MatchString(text) {
 			return ImageName{Form: ImageReference, Name: text}, nil
@@ -113,6 +115,8 @@ func (n ImageName) String() string {
 	switch {
 	case n.Form == ImageStored || n.Form == ImageReference:
 		return n.Name
+	case n.Form == ImagePath:
+		return n.Path
 	case n.Name == "":
 		return string(n.Form) + ":" + n.Path
 	}

@@ -11,8 +11,8 @@ import (
 // ImageRecipe says what an image is made of: a base, then packages, then files, then a script that
 // runs in it.
 type ImageRecipe struct {
-	// From is a release of Debian, another image (a stored one or one with an absolute path), or a
-	// definition file of distrobuilder.
+	// From is a release of Debian, another image (a stored one or one with a path), or a definition file of
+	// distrobuilder.
 	From string `yaml:"from" json:"from"`
 	// Packages are Debian's, with what they depend on.
 	Packages []string `yaml:"packages,omitempty" json:"packages,omitempty"`
@@ -35,10 +35,10 @@ type ImageFile struct {
 // ImageReleases are the releases of Debian of which images are built.
 var ImageReleases = []string{"bookworm", "trixie"}
 
-const imageBaseForm = "bookworm, trixie, the name of an image that nines has, or oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER with an absolute path, or distrobuilder:FILE"
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, a path such as rootfs.tar.xz, an absolute path after oci:, docker-archive:, rootfs: or lxc:, or distrobuilder:FILE"
 
 func checkImageBase(text string) error {
-	if slices.Contains(ImageReleases, text) {
+	if slices.Contains(ImageReleases, text) || isBesidePath(text) && hostPathText.MatchString(text) {
 		return nil
 	}
 	if file, is := strings.CutPrefix(text, definitionPrefix); is {
@@ -48,6 +48,16 @@ func checkImageBase(text string) error {
 		return checkImagePath(definitionPrefix, file)
 	}
 	return baseReference(text)
+}
+
+// archiveName is the end of the name of a tar file, plain or compressed.
+var archiveName = regexp.MustCompile(`\.(tar|tgz|tar\.(gz|xz|zst))$`)
+
+// isBesidePath is true for a base that is the path of a file or folder, which may begin at the experiment
+// file's folder. The name of a registry's image may look the same, but is no base.
+func isBesidePath(text string) bool {
+	return strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") ||
+		!strings.HasPrefix(text, "/") && !strings.Contains(text, ":") && archiveName.MatchString(text)
 }
 
 var hostPathText = regexp.MustCompile(hostPathPattern)

@@ -16,6 +16,8 @@ func TestImagesAreNamed(t *testing.T) {
 		"docker-archive:/srv/a.tar:frr:lates": {Form: ImageArchive, Path: "/srv/a.tar", Name: "frr:lates"},
 		"rootfs:/srv/a:b.tar.xz":              {Form: ImageRootfs, Path: "/srv/a:b.tar.xz"},
 		"lxc:/srv/debian":                     {Form: ImageLXC, Path: "/srv/debian"},
+		"/srv/rootfs.tar.xz":                  {Form: ImagePath, Path: "/srv/rootfs.tar.xz"},
+		"/srv/a:b":                            {Form: ImagePath, Path: "/srv/a:b"},
 		"debian:12":                           {Form: ImageReference, Name: "debian:12"},
 		"registry.example:5000/frr":           {Form: ImageReference, Name: "registry.example:5000/frr"},
 		"[::1]:5000/a/b_c:10-x":               {Form: ImageReference, Name: "[::1]:5000/a/b_c:10-x"},
@@ -35,7 +37,8 @@ func TestImagesAreNamed(t *testing.T) {
 		"-debian:12":            "neither the name of an image",
 		"debian:12 ":            "neither the name of an image",
 		"registry.example//frr": "neither the name of an image",
-		"/srv/frr":              "oci:, docker-archive:, rootfs: or lxc:",
+		"./rootfs.tar":          "absolute path",
+		"/srv/../etc/x.tar":     `write "/etc/x.tar"`,
 		"oci:srv":               "absolute path",
 		"oci:":                  "absolute path",
 		"oci:/srv/../etc":       `write "/etc"`,
@@ -67,7 +70,7 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 			t.Errorf("%s: %v", keys, err)
 		}
 	}
-	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "", "distrobuilder:~/made.yaml": "not an absolute path", "distrobuilder:": "not an absolute path", "distrobuilder:/": "not an image", "debian:12": "nines builds without one; fetch and import it"} {
+	for from, want := range map[string]string{"distrobuilder:/srv/made.yaml": "", "distrobuilder:made.yaml": "", "distrobuilder:~/made.yaml": "not an absolute path", "distrobuilder:": "not an absolute path", "distrobuilder:/": "not an image", "debian:12": "nines builds without one; fetch and import it", "/srv/rootfs.tar": "", "rootfs.tar.zst": "", "../made": "", "quay.io/made": "nines builds without one"} {
 		_, err := experimentOf("name: x\nimages: {i: {from: \"" + from + "\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from %s: %v", from, err)
@@ -79,6 +82,15 @@ func TestAnImageIsOfAnOCINode(t *testing.T) {
 	}
 	if e, err := beside.Experiment(); err != nil || e.Images["i"].Definition() != "/srv/made/deb.yaml" {
 		t.Errorf("the definition beside the file is %+v: %v", e, err)
+	}
+	for from, want := range map[string]string{"rootfs.tar": "/srv/rootfs.tar", "../made": "/made", "./made": "/srv/made", "/made.tgz": "/made.tgz", "made": "made"} {
+		beside, err := Load("/srv/lab.yaml", []byte("name: x\nimages: {i: {from: \""+from+"\"}}\ntopology: {nodes: {a: {runtime: lxc, image: i}}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := beside.Experiment(); err != nil || e.Images["i"].From != want {
+			t.Errorf("from %s is %+v: %v", from, e, err)
+		}
 	}
 	e, err := experimentOf("name: x\ntopology: {nodes: {a: {runtime: oci, image: frr, command: [sleep, 1]}}}\n")
 	if err != nil {
@@ -99,7 +111,7 @@ func experimentOf(text string) (*Experiment, error) {
 
 // FuzzImageName: what is an image's name is written as it was, and is no option of a program.
 func FuzzImageName(f *testing.F) {
-	for _, text := range []string{"frr", "oci:/srv/frr:a", "rootfs:/a:b", "lxc:/srv/x", "registry.example:5000/a/b:10", "debian@sha256:" + someDigest, "[::1]/a", "-x:1", "a:b c"} {
+	for _, text := range []string{"frr", "oci:/srv/frr:a", "rootfs:/a:b", "lxc:/srv/x", "/srv/x:y.tar", "registry.example:5000/a/b:10", "debian@sha256:" + someDigest, "[::1]/a", "-x:1", "a:b c"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

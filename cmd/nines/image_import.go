@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,7 +18,8 @@ func newImageImportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import SOURCE NAME",
 		Short: "Import an image from a folder or a file",
-		Long: `Import an image from a folder or a file, and give it a name. SOURCE is one of
+		Long: `Import an image from a folder or a file, and give it a name. SOURCE is a path, whose form
+nines detects, or a form and a path:
 
   oci:FOLDER[:NAME]              a folder in the OCI's image layout; NAME chooses one of several
   docker-archive:FILE[:NAME:TAG] written by docker save or podman save
@@ -27,11 +29,11 @@ func newImageImportCommand() *cobra.Command {
 skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 		Example: `  nines image import oci:/srv/images/frr frr
   nines image import docker-archive:frr.tar frr --replace
-  nines image import rootfs:rootfs.tar.xz debian
+  nines image import rootfs.tar.xz debian
   distrobuilder build-lxc debian.yaml ./made && nines image import lxc:made debian`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return exit.Wrongf("'%s' takes a source, such as oci:/srv/frr, and a name", c.CommandPath())
+				return exit.Wrongf("'%s' takes a source, such as rootfs.tar or oci:/srv/frr, and a name", c.CommandPath())
 			}
 			return nil
 		},
@@ -52,12 +54,16 @@ skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 	return c
 }
 
-const importForms = "oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER"
+const importForms = "a path, or oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER"
 
 // fromHere parses a source whose path may begin at the current folder.
 func fromHere(text string) (spec.ImageName, error) {
+	if _, err := os.Stat(text); err == nil {
+		whole, err := filepath.Abs(text)
+		return spec.ImageName{Form: spec.ImagePath, Path: whole}, err
+	}
 	if n, err := spec.ParseImage(text); err == nil && n.Form == spec.ImageReference {
-		return n, exit.Wrongf("%q does not say which form the image has; write %s; if it is in a registry, fetch it first: skopeo copy docker://%[1]s oci:FOLDER", text, importForms)
+		return n, exit.Wrongf("there is no file or folder %q; write %s; if it is in a registry, fetch it first: skopeo copy docker://%[1]s oci:FOLDER", text, importForms)
 	}
 	form, rest, found := strings.Cut(text, ":")
 	if found && rest != "" && !filepath.IsAbs(rest) {
@@ -73,7 +79,7 @@ func fromHere(text string) (spec.ImageName, error) {
 	}
 	n, err := spec.ParseImage(text)
 	if err == nil && n.Form == spec.ImageStored {
-		return n, exit.Wrongf("%q does not say which form the image has; write %s", text, importForms)
+		return n, exit.Wrongf("there is no file or folder %q; write %s", text, importForms)
 	}
 	if err != nil {
 		return n, exit.Wrongf("%w", err)

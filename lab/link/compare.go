@@ -31,7 +31,7 @@ type End struct {
 	// Free is true where the experiment itself may change queueing disciplines, offloads and programs,
 	// by commands or scripts in the node.
 	Free bool
-	// XDP is true where a program of DPDK or of a switch may be attached.
+	// XDP is true where a program of DPDK, of a switch or of a cut may be attached.
 	XDP bool
 	// OwnIPv6 is true where the file itself turns IPv6 on or off, by a sysctl.
 	OwnIPv6 bool

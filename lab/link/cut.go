@@ -16,8 +16,9 @@ import (
 )
 
 // KindCut is an end of a link that may be down on purpose: the device Name in the network namespace
-// of the process that step Holder started, or the port Name of the switch whose control socket is
-// Path. Undo sets it up again, if it is still there.
+// of the process that step Holder started, which is set down or, if Value is CutProgram, has that
+// program, or the port Name of the switch whose control socket is Path. Undo ends that, if it is still
+// there.
 var KindCut = journal.Register("cut", journal.Undo{Step: mend})
 
 // mendPatience bounds the wait for a switch to answer while its cut is undone.
@@ -27,7 +28,22 @@ func mend(ctx context.Context, u journal.Undoing) error {
 	if u.Path != "" {
 		return mendPort(ctx, u)
 	}
+	if u.Value == CutProgram {
+		return mendEnd(u)
+	}
 	return withDevice(u, func(handle *netlink.Handle, device netlink.Link) error { return handle.LinkSetUp(device) })
+}
+
+// mendEnd detaches the program that drops what an end in a node receives.
+func mendEnd(u journal.Undoing) error {
+	ns, err := namespaceOf(u)
+	if ns == nil || err != nil {
+		return err
+	}
+	defer ns.Close()
+	return withDevice(u, func(_ *netlink.Handle, device netlink.Link) error {
+		return ns.Do(func() error { return uncut(device) })
+	})
 }
 
 // mendPort uncuts a port of a switch. Where nobody listens, the switch is gone, with its cut. One that
