@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/plan"
 )
 
@@ -156,9 +156,8 @@ func (m *Measurement) reserved(p *plan.Plan) error {
 
 // readOwner reads an owner's file; it returns a zero owner, which is not alive, if there is none.
 func readOwner(path string) owner {
-	var o owner
-	text, err := os.ReadFile(path)
-	if err != nil || json.Unmarshal(text, &o) != nil {
+	o, err := replace.Read[owner](path)
+	if err != nil {
 		return owner{}
 	}
 	return o
