@@ -2,7 +2,6 @@ package busypoll
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,18 +79,11 @@ func (s Session) place() folder.Place {
 
 // Record reads the session's record.
 func (s Session) Record() (*Record, error) {
-	text, err := os.ReadFile(s.recordPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%q: %w", s.Name, ErrNoSession)
+	r, err := replace.ReadIfThere[*Record](s.recordPath())
+	if r == nil && err == nil {
+		err = fmt.Errorf("%q: %w", s.Name, ErrNoSession)
 	}
-	if err != nil {
-		return nil, err
-	}
-	var r Record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.recordPath(), err)
-	}
-	return &r, nil
+	return r, err
 }
 
 func (s Session) write(r *Record) error {

@@ -277,26 +277,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	k := f.newCommand()
 	// Each point in the long form, otherwise one for each kind of step.
 	points := func(arguments []string) []int {
-		list := filepath.Join(t.TempDir(), "points")
-		t.Setenv("NINES_FAULT_LIST", list)
-		k.run(0, arguments...)
-		_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
-		text, err := os.ReadFile(list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		passed := strings.Split(strings.TrimSpace(string(text)), "\n")
-		if len(passed) < 2 {
-			t.Errorf("kbp %q: only %d fault points", arguments, len(passed))
-		}
-		if !labtest.Long() {
-			return labtest.KillPoints(passed, map[string]bool{})
-		}
-		all := make([]int, len(passed))
-		for i := range all {
-			all[i] = i + 1
-		}
-		return all
+		return labtest.Kills(labtest.PassedPoints(t, func() { k.run(0, arguments...) }), map[string]bool{})
 	}
 	atStart := points(k.start)
 	atStop := points(k.stop)

@@ -2,13 +2,13 @@ package image
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/spec"
 )
 
@@ -46,12 +46,8 @@ func (s Store) UnpackFetched(ctx context.Context, f Fetched) (*Unpacked, error) 
 	if err := ownedBySelf(dir); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	config, err := replace.Read[v1.Config](filepath.Join(dir, configFile))
 	if err != nil {
-		return nil, err
-	}
-	var config v1.Config
-	if err := json.Unmarshal(text, &config); err != nil {
 		return nil, fmt.Errorf("read the configuration of the image %s: %w; nines image rm --unpacked removes it, then try again", f.Name, err)
 	}
 	return &Unpacked{Digest: f.Digest, Root: filepath.Join(dir, rootFolder), Config: config}, nil

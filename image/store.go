@@ -2,7 +2,6 @@ package image
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/spec"
 	vmimage "nines.dev/nines/vm/image"
 )
@@ -216,13 +216,9 @@ type Entry struct {
 
 // Named reads what a name means.
 func (s Store) Named(name string) (Entry, error) {
-	var entry Entry
-	text, err := os.ReadFile(s.nameFile(name))
+	entry, err := replace.Read[Entry](s.nameFile(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return entry, exit.Wrongf("image %q does not exist in %s; nines image ls lists the images, nines image build and import add more", name, s.Dir)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &entry)
 	}
 	if err != nil {
 		return entry, fmt.Errorf("read the image %q: %w; nines image rm removes it", name, err)

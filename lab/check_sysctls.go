@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
@@ -95,18 +95,7 @@ func (b *builder) keepSysctls() error {
 }
 
 func (l *Lab) keptSysctls() (map[string]map[string]string, error) {
-	text, err := os.ReadFile(l.state.sysctls())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the nodes' sysctls: %w", err)
-	}
-	var kept map[string]map[string]string
-	if err := json.Unmarshal(text, &kept); err != nil {
-		return nil, fmt.Errorf("read %s: %w", l.state.sysctls(), err)
-	}
-	return kept, nil
+	return replace.ReadIfThere[map[string]map[string]string](l.state.sysctls())
 }
 
 // changedSysctls says which sysctls of a node others have changed.

@@ -2,12 +2,10 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
 )
@@ -60,16 +58,9 @@ func (b *builder) steer(ctx context.Context, w work) error {
 
 // Isolation is the isolation that was in force when the lab came up.
 func (l *Lab) Isolation() (isolate.State, error) {
-	var s isolate.State
-	text, err := os.ReadFile(l.state.isolation())
+	s, err := replace.Read[isolate.State](l.state.isolation())
 	if errors.Is(err, fs.ErrNotExist) {
 		return isolate.Look(l.plan) // a lab without nodes, or of another version of nines
 	}
-	if err != nil {
-		return s, fmt.Errorf("read the lab's isolation: %w", err)
-	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return s, fmt.Errorf("read %s: %w", l.state.isolation(), err)
-	}
-	return s, nil
+	return s, err
 }

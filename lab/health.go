@@ -1,14 +1,11 @@
 package lab
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/plan"
 )
@@ -63,18 +60,7 @@ func (l *Lab) Health() ([]NodeHealth, error) {
 }
 
 func (s state) readHealth() (map[string]NodeHealth, error) {
-	text, err := os.ReadFile(s.health())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the health of the lab's nodes: %w", err)
-	}
-	said := map[string]NodeHealth{}
-	if err := json.Unmarshal(text, &said); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.health(), err)
-	}
-	return said, nil
+	return replace.ReadIfThere[map[string]NodeHealth](s.health())
 }
 
 // watched is true for a plan with a node whose health is checked, or that is started again when it

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -78,18 +78,9 @@ func (l *Lab) take(j *journal.Journal) {
 	l.running = newRoster(found)
 }
 
-func (l *Lab) readSettings() error {
-	text, err := os.ReadFile(l.state.settings())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the lab's settings: %w", err)
-	}
-	if err := json.Unmarshal(text, &l.settings); err != nil {
-		return fmt.Errorf("read %s: %w", l.state.settings(), err)
-	}
-	return nil
+func (l *Lab) readSettings() (err error) {
+	l.settings, err = replace.ReadIfThere[[]link.Setting](l.state.settings())
+	return err
 }
 
 // Name is the lab's name.

@@ -2,10 +2,8 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/spec"
 )
 
@@ -76,18 +75,7 @@ func (s state) pollers() string { return filepath.Join(s.dir, "pollers") }
 
 // receiveRecords reads the saved records; none for a lab that uses only interrupts.
 func (l *Lab) receiveRecords() ([]receiveRecord, error) {
-	text, err := os.ReadFile(l.state.receive())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read how the lab is received: %w", err)
-	}
-	var list []receiveRecord
-	if err := json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("read %s: %w", l.state.receive(), err)
-	}
-	return list, nil
+	return replace.ReadIfThere[[]receiveRecord](l.state.receive())
 }
 
 // receiveFaults says which interfaces of living nodes have lost their receive mode: the poller has

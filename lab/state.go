@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,15 +75,7 @@ func checkName(name string) error {
 }
 
 func (s state) readPlan() (*plan.Plan, error) {
-	text, err := os.ReadFile(s.plan())
-	if err != nil {
-		return nil, fmt.Errorf("read the lab's plan: %w", err)
-	}
-	var p plan.Plan
-	if err := json.Unmarshal(text, &p); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.plan(), err)
-	}
-	return &p, nil
+	return replace.Read[*plan.Plan](s.plan())
 }
 
 // finished is false only for a lab that has certainly not been made whole, or not been changed to the end:

@@ -2,10 +2,7 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +13,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -118,18 +116,7 @@ func (l *Lab) Tuning() (*tune.Applied, error) {
 	if l.plan.Tuning == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(l.state.tuning())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // a lab that is being built
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the lab's tuning: %w", err)
-	}
-	var applied tune.Applied
-	if err := json.Unmarshal(text, &applied); err != nil {
-		return nil, fmt.Errorf("read %s: %w", l.state.tuning(), err)
-	}
-	return &applied, nil
+	return replace.ReadIfThere[*tune.Applied](l.state.tuning()) // nil in a lab that is being built
 }
 
 // TuningState is the current state of a lab's tuning of the host.

@@ -30,24 +30,7 @@ func crasher(t *testing.T) *cluster {
 // cluster to be made: these tests are of the long form, which has all of them.
 func (c *cluster) points(t *testing.T, arguments ...string) []int {
 	t.Helper()
-	list := filepath.Join(t.TempDir(), "points")
-	t.Setenv("NINES_FAULT_LIST", list)
-	c.must(arguments...)
-	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
-	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	passed := strings.Split(strings.TrimSpace(string(text)), "\n")
-	var points []int
-	for i := range passed {
-		points = append(points, i+1)
-	}
-	if len(points) < 3 {
-		t.Fatalf("nines cluster %s passes few points: %s", strings.Join(arguments, " "), text)
-	}
-	t.Logf("%d points", len(points))
-	return points
+	return labtest.Kills(labtest.PassedPoints(t, func() { c.must(arguments...) }), map[string]bool{})
 }
 
 // at runs a command that is to be killed at a fault point, and tells whether it was.

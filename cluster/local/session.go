@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -103,18 +102,11 @@ func (s Session) Record() (*Record, error) {
 	if err := CheckName(s.Name); err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(s.recordPath())
-	if errors.Is(err, fs.ErrNotExist) {
+	r, err := replace.ReadIfThere[*Record](s.recordPath())
+	if r == nil && err == nil {
 		return nil, &NotFoundError{s.Name}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read the cluster's record: %w", err)
-	}
-	var r Record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.recordPath(), err)
-	}
-	return &r, nil
+	return r, err
 }
 
 func (s Session) write(r *Record) error {

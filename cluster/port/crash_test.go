@@ -2,13 +2,7 @@ package port
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
 	"nines.dev/nines/kernel/netns"
@@ -63,75 +57,55 @@ func TestLifeOfAPort(t *testing.T) {
 	}
 }
 
-// TestAPortIsKilledAtEveryPoint kills the process at each of its steps. The next takes the port, or gives
+// TestAPortIsKilledAtEveryPoint kills the process at each kind of its steps, and in the long form at each step. The next takes the port, or gives
 // it back, as if nothing had been.
 func TestAPortIsKilledAtEveryPoint(t *testing.T) {
-	labtest.LongForm(t)
-	program := filepath.Join(t.TempDir(), "port.test")
-	build := exec.Command("go", "test", "-c", "-tags", "faultpoint", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build it with fault points: %v: %s", err, out)
-	}
+	program, known := labtest.NewKilledTest(t, "TestLifeOfAPort"), map[string]bool{}
 	for tier, device := range map[spec.LinkKind]string{spec.LinkMacvlan: "net1 macvlan", spec.LinkXDP: "net1 veth", spec.LinkMemif: ""} {
 		t.Run(string(tier), func(t *testing.T) {
-			newMachine(t).killedAtEveryPoint(t, program, killedOrder(tier, ""), device)
+			newMachine(t).killedAtEveryPoint(t, program, known, killedOrder(tier, ""), device)
 		})
 	}
 	t.Run(string(spec.LinkOVN), func(t *testing.T) {
 		n := newOverlayNode(t)
 		t.Setenv(overlayVariable, n.folder)
-		n.killedAtEveryPoint(t, program, killedOrder(spec.LinkOVN, n.folder), "net1 veth")
+		n.killedAtEveryPoint(t, program, known, killedOrder(spec.LinkOVN, n.folder), "net1 veth")
 		n.noneLeft()
 	})
 }
 
 // killedAtEveryPoint has a port killed that gives its pod a device; what has none is in a file system.
-func (n *machine) killedAtEveryPoint(t *testing.T, program string, o Order, device string) {
+func (n *machine) killedAtEveryPoint(t *testing.T, program labtest.KilledTest, known map[string]bool, o Order, device string) {
 	pod := namespace(t)
-	list := filepath.Join(t.TempDir(), "points")
-	run := func(variables ...string) (killed bool) {
-		command := exec.Command(program, "-test.run", "^TestLifeOfAPort$")
-		command.Env = append(append(os.Environ(), nodeVariable+"="+path(n.ns), podVariable+"="+path(pod), folderVariable+"="+n.Folder, tierVariable+"="+string(o.Port.Tier)), variables...)
-		out, err := command.CombinedOutput()
-		if ended := new(exec.ExitError); errors.As(err, &ended) && ended.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-			return true
-		}
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return false
+	killedAt := func(point int) bool {
+		return program.At(point, nodeVariable+"="+path(n.ns), podVariable+"="+path(pod), folderVariable+"="+n.Folder, tierVariable+"="+string(o.Port.Tier))
 	}
-	run("NINES_FAULT_LIST=" + list)
-	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := labtest.PassedPoints(t, func() { killedAt(0) })
 	n.empty()
-	points := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(points) < 10 {
 		t.Fatalf("it passes few points: %q", points)
 	}
-	for i, point := range points {
+	for _, at := range labtest.Kills(points, known) {
+		point := points[at-1]
 		for _, goOn := range []bool{true, false} {
-			if !run(fmt.Sprint("NINES_FAULT_AT=", i+1)) {
-				t.Fatalf("not killed at point %d, %s", i+1, point)
+			if !killedAt(at) {
+				t.Fatalf("not killed at point %d, %s", at, point)
 			}
 			if goOn {
 				n.take(o)
 				n.attach(o, pod)
 				if has := devices(t, pod); o.Port.HasInterface() && has != device {
-					t.Errorf("killed at point %d, %s: the pod has %q", i+1, point, has)
+					t.Errorf("killed at point %d, %s: the pod has %q", at, point, has)
 				}
 				if there, err := memoryAt(n.SocketFolder(o.Port)); o.Port.IsShared() && (!there || err != nil) {
-					t.Errorf("killed at point %d, %s: there is no file system: %v", i+1, point, err)
+					t.Errorf("killed at point %d, %s: there is no file system: %v", at, point, err)
 				}
 			} else {
 				n.do(func() error { return n.Sweep(context.Background()) })
 			}
 			n.giveBack("claim")
 			if left := devices(t, pod); left != "" {
-				t.Fatalf("killed at point %d, %s: the pod still has %s", i+1, point, left)
+				t.Fatalf("killed at point %d, %s: the pod still has %s", at, point, left)
 			}
 			n.empty()
 		}

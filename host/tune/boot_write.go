@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nines.dev/nines/fault"
+	"nines.dev/nines/kernel/replace"
 )
 
 // BootTree is a file tree with a boot loader: the host's, or a copy for a trial.
@@ -56,18 +57,7 @@ func (t BootTree) live() bool           { return filepath.Clean(t.Root) == "/" }
 
 // Read returns the record, nil if nothing was written.
 func (t BootTree) Read() (*BootRecord, error) {
-	text, err := os.ReadFile(t.record())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read what was written to the boot loader: %w", err)
-	}
-	var r BootRecord
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.record(), err)
-	}
-	return &r, nil
+	return replace.ReadIfThere[*BootRecord](t.record())
 }
 
 // ErrNoParameters is a plan without a boot parameter that this kernel can have.

@@ -7,6 +7,7 @@ package replace
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -39,6 +40,27 @@ func JSON(path string, value any, mode fs.FileMode) error {
 		return err
 	}
 	return File(path, append(text, '\n'), mode)
+}
+
+// Read reads a value that JSON has written.
+func Read[T any](path string) (value T, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return value, err
+	}
+	if err := json.Unmarshal(text, &value); err != nil {
+		return value, fmt.Errorf("read %s: %w", path, err)
+	}
+	return value, nil
+}
+
+// ReadIfThere is Read, and the zero value where there is no file: nil for a pointer.
+func ReadIfThere[T any](path string) (T, error) {
+	value, err := Read[T](path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return value, nil
+	}
+	return value, err
 }
 
 // Over writes a text over that of an existing file, which a full disk has room for as long as

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -72,13 +71,9 @@ type identity struct {
 }
 
 func read(path string) (*maskIndex, error) {
-	text, err := os.ReadFile(path)
+	a, err := replace.Read[Account](path)
 	if err != nil {
 		return nil, fmt.Errorf("read the account of threads: %w", err)
-	}
-	var a Account
-	if err := json.Unmarshal(text, &a); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	b := &maskIndex{masks: make(map[identity]Set, len(a.Threads))}
 	if b.taken, err = ParseSet(a.Taken); err != nil {

@@ -3,7 +3,6 @@ package isolate
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -250,12 +249,7 @@ func (a Apart) generations() ([]int, error) {
 }
 
 func (a Apart) record(number int) (settingsRecord, error) {
-	var r settingsRecord
-	text, err := os.ReadFile(filepath.Join(a.settings(number).Path(), apartRecord))
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
-	return r, err
+	return replace.Read[settingsRecord](filepath.Join(a.settings(number).Path(), apartRecord))
 }
 
 // originals are what files held before the first of these settings that wrote them.

@@ -1,14 +1,9 @@
 package isolate
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 
 	"nines.dev/nines/kernel/tasks"
@@ -42,58 +37,37 @@ func TestLifeOfCPUsApart(t *testing.T) {
 	}
 }
 
-// TestKeepingApartIsKilledAtEveryPoint kills the process at each of its steps. The next keeps other CPUs apart,
-// or none, as if nothing had been.
+// TestKeepingApartIsKilledAtEveryPoint kills the process at each kind of its steps, and in the long form at each
+// step. The next keeps other CPUs apart, or none, as if nothing had been.
 func TestKeepingApartIsKilledAtEveryPoint(t *testing.T) {
-	labtest.LongForm(t)
-	program := filepath.Join(t.TempDir(), "isolate.test")
-	build := exec.Command("go", "test", "-c", "-tags", "faultpoint", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build it with fault points: %v: %s", err, out)
-	}
-	h := newApartHost(t)
+	program, h := labtest.NewKilledTest(t, "TestLifeOfCPUsApart"), newApartHost(t)
 	before := h.mask()
-	run := func(variables ...string) (killed bool) {
-		command := exec.Command(program, "-test.run", "^TestLifeOfCPUsApart$")
-		command.Env = append(append(os.Environ(), apartRoot+"="+h.apart.Root, apartLedger+"="+h.apart.Ledger, apartFile+"="+h.apart.Host, apartPID+"="+fmt.Sprint(h.pid)), variables...)
-		out, err := command.CombinedOutput()
-		if ended := new(exec.ExitError); errors.As(err, &ended) && ended.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-			return true
-		}
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		return false
+	killedAt := func(point int) bool {
+		return program.At(point, apartRoot+"="+h.apart.Root, apartLedger+"="+h.apart.Ledger, apartFile+"="+h.apart.Host, apartPID+"="+fmt.Sprint(h.pid))
 	}
-	list := filepath.Join(t.TempDir(), "points")
-	run("NINES_FAULT_LIST=" + list)
-	text, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	points := strings.Split(strings.TrimSpace(string(text)), "\n")
+	points := labtest.PassedPoints(t, func() { killedAt(0) })
 	if len(points) < 20 {
 		t.Fatalf("it passes few points: %q", points)
 	}
-	for i, point := range points {
+	for _, at := range labtest.Kills(points, map[string]bool{}) {
+		point := points[at-1]
 		for _, goOn := range []bool{true, false} {
-			if !run(fmt.Sprint("NINES_FAULT_AT=", i+1)) {
-				t.Fatalf("not killed at point %d, %s", i+1, point)
+			if !killedAt(at) {
+				t.Fatalf("not killed at point %d, %s", at, point)
 			}
 			if goOn {
 				h.keep(Kept{Tasks: tasks.Set{1}, Quiet: tasks.Set{1}}, "d d 0,2-3 0")
 				if got, want := h.mask(), before.Minus(tasks.Set{1}); !got.Equal(want) {
-					t.Errorf("killed at point %d, %s: others may use %s, not %s", i+1, point, got, want)
+					t.Errorf("killed at point %d, %s: others may use %s, not %s", at, point, got, want)
 				}
 			}
 			h.keep(Kept{}, asBefore)
 			if got := h.mask(); !got.Equal(before) {
-				t.Errorf("killed at point %d, %s: at the end others may use %s, not %s", i+1, point, got, before)
+				t.Errorf("killed at point %d, %s: at the end others may use %s, not %s", at, point, got, before)
 			}
 			h.nothingLeft()
 			if t.Failed() {
-				t.Fatalf("killed at point %d, %s", i+1, point)
+				t.Fatalf("killed at point %d, %s", at, point)
 			}
 		}
 	}

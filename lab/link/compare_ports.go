@@ -2,9 +2,9 @@ package link
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -80,40 +80,16 @@ func compareSwitchPorts(l plan.Link, ports []client.SwitchPortStats, cut bool) [
 	return list
 }
 
-// ovsPortDifferences asks ovsdb-server (RFC 7047, 4.1.3 and 5.2.2).
+// ovsPortDifferences says nothing if the database does not answer: that it has ended is told by its process.
 func ovsPortDifferences(ctx context.Context, stateDir string, l plan.Link) ([]string, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", ovsFiles{runDir(stateDir, l.Name)}.socket())
+	ports, err := ovsInterfaces(ctx, ovsFiles{runDir(stateDir, l.Name)}.socket())
+	if errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // that it has ended is told by its process
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	const question = `{"id":0,"method":"transact","params":["Open_vSwitch",{"op":"select","table":"Interface","where":[],"columns":["name","ofport","error"]}]}`
-	if _, err := conn.Write([]byte(question)); err != nil {
-		return nil, nil //nolint:nilerr // as above
-	}
-	var answer struct {
-		Result []struct {
-			Rows []ovsInterface `json:"rows"`
-		} `json:"result"`
-	}
-	if err := json.NewDecoder(conn).Decode(&answer); err != nil {
-		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-			return nil, nil
-		}
 		return nil, fmt.Errorf("read the ports of Open vSwitch: %w", err)
 	}
-	if len(answer.Result) != 1 {
-		return nil, fmt.Errorf("read the ports of Open vSwitch: %d answers to one question", len(answer.Result))
-	}
-	return compareOVSPorts(l, answer.Result[0].Rows), nil
-}
-
-// ovsInterface is a row of the table Interface. A value that is absent is the empty set, ["set",[]].
-type ovsInterface struct {
-	Name   string `json:"name"`
-	OFPort any    `json:"ofport"`
-	Error  any    `json:"error"`
+	return compareOVSPorts(l, ports), nil
 }
 
 // compareOVSPorts compares the ports of Open vSwitch's bridge. It is pure.
@@ -129,9 +105,7 @@ func compareOVSPorts(l plan.Link, rows []ovsInterface) []string {
 			list = append(list, fmt.Sprintf("the bridge's port %s of %s is gone", name, e.Name()))
 			continue
 		}
-		reason, _ := rows[at].Error.(string)
-		number, given := rows[at].OFPort.(float64)
-		if reason != "" || !given || number < 0 {
+		if reason, works := rows[at].works(); !works {
 			list = append(list, fmt.Sprintf("the bridge's port %s of %s does not work: %s", name, e.Name(), reason))
 		}
 	}

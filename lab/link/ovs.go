@@ -2,7 +2,6 @@ package link
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -283,32 +282,19 @@ func (o *ovs) vsctl(ctx context.Context, arguments ...string) (string, error) {
 
 // refused returns an error with the ports that ovs-vswitchd could not make.
 func (o *ovs) refused(ctx context.Context) error {
-	text, err := o.vsctl(ctx, "--no-wait", "--format=json", "--columns=name,ofport,error", "list", "Interface")
+	ports, err := ovsInterfaces(ctx, o.files.socket())
 	if err != nil {
 		return err
 	}
-	return refusedPorts([]byte(text))
+	return refusedPorts(ports)
 }
 
-// refusedPorts reads a list of interfaces in ovs-vsctl's JSON (RFC 7047, 5.1: an absent value is
-// the empty set, ["set",[]]).
-func refusedPorts(text []byte) error {
-	var table struct{ Data [][]any }
-	if err := json.Unmarshal(text, &table); err != nil {
-		return fmt.Errorf("read ovs-vsctl's list of interfaces: %w", err)
-	}
+func refusedPorts(ports []ovsInterface) error {
 	var refused []string
-	for _, row := range table.Data {
-		if len(row) != 3 {
-			return fmt.Errorf("read ovs-vsctl's list of interfaces: a row has %d columns", len(row))
+	for _, p := range ports {
+		if reason, works := p.works(); !works {
+			refused = append(refused, strings.TrimSuffix(p.Name+": "+reason, ": "))
 		}
-		reason, _ := row[2].(string)
-		number, given := row[1].(float64)
-		// "-1: interface could not be added" (ovs-vswitchd.conf.db(5))
-		if reason == "" && given && number >= 0 {
-			continue
-		}
-		refused = append(refused, strings.TrimSuffix(fmt.Sprintf("%v: %s", row[0], reason), ": "))
 	}
 	if len(refused) > 0 {
 		return fmt.Errorf("%s could not add the ports %s", ovsSwitchProgram, strings.Join(refused, ", "))

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -9,21 +10,28 @@ import (
 )
 
 func TestRefusedPorts(t *testing.T) {
-	// As ovs-vsctl 3.1 writes them.
-	const head = `{"headings":["name","ofport","error"],"data":[`
+	// As ovsdb-server 3.1 writes them.
 	tests := map[string]struct{ rows, says string }{
-		"all there":   {`["br0",65534,["set",[]]],["q-l-0",1,["set",[]]]`, ""},
-		"refused":     {`["q-l-0",-1,"could not open network device q-l-0 (No such device)"],["q-l-1",2,["set",[]]]`, "q-l-0: could not open network device"},
-		"not yet set": {`["q-l-0",["set",[]],["set",[]]]`, "q-l-0"},
+		"all there":   {`{"error":["set",[]],"name":"br0","ofport":65534},{"error":["set",[]],"name":"q-l-0","ofport":1}`, ""},
+		"refused":     {`{"error":"could not open network device q-l-0 (No such device)","name":"q-l-0","ofport":-1},{"error":["set",[]],"name":"q-l-1","ofport":2}`, "q-l-0: could not open network device"},
+		"not yet set": {`{"error":["set",[]],"name":"q-l-0","ofport":["set",[]]}`, "q-l-0"},
 	}
 	for name, test := range tests {
-		err := refusedPorts([]byte(head + test.rows + `]}`))
+		ports, err := readInterfaces(json.NewDecoder(strings.NewReader(`{"error":null,"id":0,"result":[{"rows":[` + test.rows + `]}]}`)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		err = refusedPorts(ports)
 		if test.says == "" && err != nil || test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)) {
 			t.Errorf("%s: %v, want %q", name, err, test.says)
 		}
 	}
-	for _, text := range []string{"", "ovs-vsctl: no", head + `["q-l-0"]]}`} {
-		if refusedPorts([]byte(text)) == nil {
+	for _, text := range []string{
+		"", "no", `{"error":null,"result":[{"rows":[["q-l-0"]]}]}`, `{"error":null,"result":[]}`,
+		`{"error":"unknown database","result":null}`, `{"error":null,"result":[{"error":"unknown column","details":"No column ofport."}]}`,
+	} {
+		if _, err := readInterfaces(json.NewDecoder(strings.NewReader(text))); err == nil {
 			t.Errorf("%q was taken for a list", text)
 		}
 	}

@@ -2,9 +2,7 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/image"
@@ -87,15 +85,11 @@ func keepImage(file string, of *image.Unpacked) error { return replace.JSON(file
 
 // readImage reads what keepImage has written.
 func readImage(file string) (*image.Unpacked, error) {
-	var of image.Unpacked
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, &of)
-	}
+	of, err := replace.Read[*image.Unpacked](file)
 	if err != nil {
 		return nil, fmt.Errorf("read which image the node was made of: %w", err)
 	}
-	return &of, nil
+	return of, nil
 }
 
 // ofImage is a runtime whose nodes can be of an image; it says where they keep which.

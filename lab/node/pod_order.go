@@ -3,7 +3,6 @@ package node
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -93,11 +92,7 @@ func (p Pod) AddressOf(name string) (string, error) {
 
 // Pod reads what is known of a node's pod.
 func (p Place) Pod(nodeName string) (Pod, error) {
-	var pod Pod
-	text, err := os.ReadFile(p.podFile(nodeName))
-	if err == nil {
-		err = json.Unmarshal(text, &pod)
-	}
+	pod, err := replace.Read[Pod](p.podFile(nodeName))
 	if err != nil {
 		return pod, fmt.Errorf("read the pod of node %q: %w", nodeName, err)
 	}

@@ -3,14 +3,13 @@ package node
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
 )
@@ -35,11 +34,7 @@ func attachTo(ctx context.Context, config vm.Config, qemu proc.Identity, patienc
 
 // machineConfig is what a machine was started with.
 func (p Place) machineConfig(nodeName string) (config vm.Config, err error) {
-	text, err := os.ReadFile(p.machineFile(nodeName))
-	if err == nil {
-		err = json.Unmarshal(text, &config)
-	}
-	if err != nil {
+	if config, err = replace.Read[vm.Config](p.machineFile(nodeName)); err != nil {
 		return config, fmt.Errorf("read the machine of node %q: %w", nodeName, err)
 	}
 	return config, nil

@@ -1,10 +1,7 @@
 package jitter
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -20,18 +17,7 @@ func (s Store) last() string   { return filepath.Join(s.Dir, "check.json") }
 
 // Before returns the last check of the untuned host; nil if there is none.
 func (s Store) Before() (*Check, error) {
-	text, err := os.ReadFile(s.before())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the check of before: %w", err)
-	}
-	var c Check
-	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.before(), err)
-	}
-	return &c, nil
+	return replace.ReadIfThere[*Check](s.before())
 }
 
 // Keep stores a check; untuned is true if no profile was in force.

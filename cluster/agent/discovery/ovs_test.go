@@ -2,50 +2,36 @@ package discovery
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ovn-kubernetes/libovsdb/ovsdb"
+
 	"nines.dev/nines/test/labtest"
 )
 
-// TestWhatTheDatabaseAnswers has answers as ovsdb-server writes them.
+// TestWhatTheDatabaseAnswers has rows as libovsdb reads them.
 func TestWhatTheDatabaseAnswers(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"id":0,"error":null,"result":[{"rows":[{"ovs_version":"3.1.0","dpdk_initialized":false,"dpdk_version":["set",[]]}]}]}`:       "&{3.1.0 false }",
-		`{"id":0,"error":null,"result":[{"rows":[{"ovs_version":["set",[]],"dpdk_initialized":true,"dpdk_version":"DPDK 22.11.7"}]}]}`: "&{ true DPDK 22.11.7}",
-		`{"id":0,"error":null,"result":[{"rows":[]}]}`: "<nil>",
-		`{"id":0,"error":null,"result":[{"error":"unknown column","details":"No column dpdk_initialized in table Open_vSwitch."}]}`: "it refuses: unknown column: No column dpdk_initialized in table Open_vSwitch.",
-		`{"id":0,"error":"unknown database","result":null}`:                                                                         `it refuses: "unknown database"`,
-		`{"id":0,"error":null,"result":[]}`:                                                                                         "its answer has no result",
-		`{"id":0,"error":null,"result":[{"rows":[{"dpdk_initialized":"yes"}]}]}`:                                                    "its answer is not as RFC 7047 says",
-		`{"id":0,"error":null,"result":[null]}`:                                                                                     "<nil>",
+	for text, want := range map[string]OVS{
+		`{"ovs_version":"3.1.0","dpdk_initialized":false,"dpdk_version":["set",[]]}`:       {Version: "3.1.0"},
+		`{"ovs_version":["set",[]],"dpdk_initialized":true,"dpdk_version":"DPDK 22.11.7"}`: {DPDK: true, DPDKVersion: "DPDK 22.11.7"},
+		`{"ovs_version":"3.1.0","dpdk_initialized":false,"dpdk_version":"none"}`:           {Version: "3.1.0"},
 	} {
-		found, err := parseAnswer([]byte(text))
-		got := fmt.Sprint(found)
-		if err != nil {
-			got = err.Error()
+		var row ovsdb.Row
+		if err := json.Unmarshal([]byte(text), &row); err != nil {
+			t.Fatal(err)
 		}
-		if !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s", text, got)
+		if got := *describe(row); got != want {
+			t.Errorf("%s is read as %+v", text, got)
 		}
 	}
-}
-
-func FuzzParseAnswer(f *testing.F) {
-	f.Add([]byte(`{"id":0,"error":null,"result":[{"rows":[{"ovs_version":"3.1.0","dpdk_initialized":false,"dpdk_version":["set",[]]}]}]}`))
-	f.Add([]byte(`{"result":[{"error":"x"}]}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if found, err := parseAnswer(text); found != nil && err != nil {
-			t.Errorf("both an answer, %+v, and an error, %v", found, err)
-		}
-	})
 }
 
 // openVSwitch is a real Open vSwitch with all its files in a folder.

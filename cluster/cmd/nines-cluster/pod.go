@@ -82,9 +82,9 @@ func newPodCommand() *cobra.Command {
 }
 
 func startPod(ctx context.Context, from, to string) error {
-	var order node.PodOrder
-	if err := readJSON(from, &order); err != nil {
-		return err
+	order, err := replace.Read[node.PodOrder](from)
+	if err != nil {
+		return exit.With(exit.Wrong, err)
 	}
 	client, err := pod.Connect(order.PodPlace)
 	if err != nil {
@@ -124,21 +124,10 @@ func relayEngine(ctx context.Context, file, socket string, argv []string) error 
 }
 
 func readPod(file string) (*pod.Client, node.Pod, error) {
-	var p node.Pod
-	if err := readJSON(file, &p); err != nil {
-		return nil, p, err
+	p, err := replace.Read[node.Pod](file)
+	if err != nil {
+		return nil, p, exit.With(exit.Wrong, err)
 	}
 	client, err := pod.Connect(p.PodPlace)
 	return client, p, err
-}
-
-func readJSON(path string, value any) error {
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, value)
-	}
-	if err != nil {
-		return exit.Wrongf("read %s: %w", path, err)
-	}
-	return nil
 }

@@ -1,10 +1,7 @@
 package inside
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -68,9 +65,7 @@ func (p Part) Write(folder string) error {
 
 // Read reads what a part is to do.
 func Read(folder string) (Part, error) {
-	var p Part
-	err := readJSON(filepath.Join(folder, partFile), &p)
-	return p, err
+	return replace.Read[Part](filepath.Join(folder, partFile))
 }
 
 // Log is the path of a program's log.
@@ -111,25 +106,9 @@ func (s Status) Ready() bool {
 
 // ReadStatus reads how a part does; before it has said so, the status is empty.
 func ReadStatus(folder string) (Status, error) {
-	var s Status
-	err := readJSON(filepath.Join(folder, statusFile), &s)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return s, err
+	return replace.ReadIfThere[Status](filepath.Join(folder, statusFile))
 }
 
 func (s Status) write(folder string) error {
 	return replace.JSON(filepath.Join(folder, statusFile), s, 0o600)
-}
-
-func readJSON(path string, value any) error {
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, value)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
 }
