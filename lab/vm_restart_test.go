@@ -104,7 +104,7 @@ func TestPowerOfAMachine(t *testing.T) {
 	var lines []string
 	do := func(action power.Action) {
 		t.Helper()
-		if err := Power(context.Background(), lab.Name(), "dut", action, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+		if err := Power(context.Background(), lab.Name(), "dut", action, PowerOptions{By: "a test", Progress: func(line string) { lines = append(lines, line) }}); err != nil {
 			t.Fatalf("%s: %v", action, err)
 		}
 		now, err := Open(lab.Name())
