@@ -204,6 +204,16 @@ func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again
 	return s.keep(ctx, img, Entry{Name: name, From: r.From, Recipe: key, FromBytes: info.Size()})
 }
 
+// Built is what the name of a recipe means, and true if a build of the recipe would leave it so.
+func (s Store) Built(name string, r spec.ImageRecipe) (Entry, bool, error) {
+	in, _, err := s.inputsOf(r)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	entry, err := s.built(name)
+	return entry, err == nil && entry.Recipe == in.key(), err
+}
+
 // needsRoot is for what writes or reads the owners of an image's files.
 func needsRoot() error {
 	if os.Geteuid() == 0 {

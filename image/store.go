@@ -118,6 +118,15 @@ func (s Store) Check(text string) error {
 	return err
 }
 
+// Digest is the digest of an image, in hexadecimal, without unpacking it.
+func (s Store) Digest(text string) (string, error) {
+	from, err := s.find(text)
+	if err != nil {
+		return "", err
+	}
+	return from.digest, nil
+}
+
 // Unpack unpacks an image, if the store does not have it unpacked.
 func (s Store) Unpack(ctx context.Context, text string) (*Unpacked, error) {
 	from, err := s.find(text)

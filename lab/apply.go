@@ -144,7 +144,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	}
 	changes := compare(&living, to, socketsOf(l.plan))
 	for _, n := range to.Nodes {
-		if slices.Contains(changes.AddedNodes, n.Name) || slices.Contains(changes.ReplacedNodes, n.Name) {
+		if slices.Contains(slices.Concat(changes.AddedNodes, changes.ReplacedNodes, changes.FreshNodes), n.Name) {
 			continue
 		}
 		if has(restartNode, n.Name) {
@@ -197,6 +197,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
 		}
 	}
+	changes.Outdated = l.outdated(to, slices.Concat(changes.AddedNodes, changes.ReplacedNodes, changes.FreshNodes))
 	return changes, nil
 }
 
@@ -215,16 +216,17 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	if err := l.leave(ctx, h, programs, options, changes); err != nil {
 		return err
 	}
+	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: l.plan}
+	b.keepTaps(slices.DeleteFunc(slices.Clone(l.plan.Nodes), func(n plan.Node) bool { return !slices.Contains(changes.FreshNodes, n.Name) }))
+	defer b.taps.close()
 	if err := h.journal.Undo(ctx, options.Progress, l.toUndo(changes, options.Plan)); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
-	old := l.plan
 	l.plan = options.Plan
 	if err := l.state.writePlan(l.plan); err != nil {
 		return err
 	}
 	l.take(h.journal)
-	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: old}
 	if changes.Tuning {
 		if err := b.tuneHost(ctx); err != nil {
 			return err
@@ -238,12 +240,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	if err := b.build(ctx, l.toMake(changes)); err != nil {
 		return err
 	}
-	for _, name := range changes.RestartedNodes {
-		if err := b.mark(name, false, false); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.unmark(slices.Concat(changes.RestartedNodes, changes.FreshNodes))
 }
 
 // leave removes endpoints from the programs of links that stay.
@@ -270,7 +267,7 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 // toUndo selects the steps to undo.
 func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
-	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
+	again, links := slices.Concat(c.RestartedNodes, c.FreshNodes), slices.Concat(c.RemovedLinks, c.ReplacedLinks)
 	return func(e journal.Entry) bool {
 		switch {
 		case e.Kind == isolate.KindHugepages:
@@ -281,8 +278,8 @@ func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 			return c.Tuning
 		case e.Node != "" && slices.Contains(nodes, e.Node):
 			return true
-		case slices.Contains(c.RestartedNodes, e.Node):
-			return node.OfPayload(e, e.Node)
+		case slices.Contains(again, e.Node) && node.OfPayload(e, e.Node):
+			return true
 		case e.Link != "" && slices.Contains(links, e.Link):
 			return true
 		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
@@ -317,15 +314,18 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 
 // toMake returns the work that the changes require.
 func (l *Lab) toMake(c Changes) work {
-	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}, again: map[string]bool{}, logins: map[string]bool{}}
+	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}, again: map[string]bool{}, fresh: map[string]bool{}, logins: map[string]bool{}}
 	for _, name := range c.Logins {
 		w.logins[name] = true
 	}
-	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.RestartedNodes, c.Received) {
+	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.FreshNodes, c.RestartedNodes, c.Received) {
 		w.received[name] = true
 	}
 	for _, name := range c.RestartedNodes {
-		w.again[name] = true
+		w.again[name], w.fresh[name] = true, l.running.of(name).Fresh // as it was to be when that was cut off
+	}
+	for _, name := range c.FreshNodes {
+		w.again[name], w.fresh[name] = true, true
 	}
 	for _, n := range l.plan.Nodes {
 		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) || w.again[n.Name] {

@@ -44,6 +44,8 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 			Changes{RemovedNodes: []string{"c"}, RemovedEndpoints: []string{"c:lan"}}, "ab"},
 		{"another kind", []string{"kind: veth", "kind: xdp"}, Changes{ReplacedLinks: []string{"v"}}, "abc"},
 		{"a node that is another", []string{"c: {runtime: netns}", "c: {runtime: netns, memory: 64MiB}"},
+			Changes{FreshNodes: []string{"c"}}, "ab"},
+		{"a network that is another", []string{"c: {runtime: netns}", "c: {runtime: host}"},
 			Changes{ReplacedNodes: []string{"c"}, RemovedEndpoints: []string{"c:lan"}, AddedEndpoints: []string{"c:lan"}}, "ab"},
 		{"a sysctl", []string{"c: {runtime: netns}", "c: {runtime: netns, sysctls: {net.ipv4.ip_default_ttl: \"7\"}}"},
 			Changes{Adjusted: []string{"c"}}, "abc"},

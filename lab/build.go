@@ -78,9 +78,10 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 // work is what has to be made.
 type work struct {
 	nodes []plan.Node
-	// again are nodes, among those, whose network is there, with their links and files.
-	again map[string]bool
-	links []linkWork
+	// again are nodes, among those, whose network is there, with their links; and with their files, but for
+	// those that are started afresh.
+	again, fresh map[string]bool
+	links        []linkWork
 	// interfaces are the interfaces to set up, besides those of new nodes.
 	interfaces map[string]bool
 	// apps are nodes that stay and get another app.

@@ -81,10 +81,13 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 		}
 	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
-		r, err := b.startNode(ctx, place, w.nodes[i], w.again[w.nodes[i].Name])
+		r, err := b.startNode(ctx, place, w.nodes[i], w)
 		if r != nil {
 			started[i] = r
-			r.Unfinished = w.again[r.Name]
+			if w.again[r.Name] {
+				r.Marks = b.running.of(r.Name).Marks
+				r.Unfinished = true
+			}
 		}
 		return err
 	})
@@ -97,16 +100,17 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 	return b.settleGroups(ctx, place.Groups, len(started))
 }
 
-// startNode starts a node. Where its runtime restarts, its network is made first, and it joins that.
-func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, again bool) (*node.Running, error) {
+// startNode starts a node. Where its runtime restarts, its network is made first, unless it is there, and
+// it joins that.
+func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, w work) (*node.Running, error) {
 	n, err := b.withDevices(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case again:
+	case w.again[n.Name]:
 		network := b.running.of(n.Name).Network
-		place.Network, place.Again = &network, true
+		place.Network, place.Again = &network, !w.fresh[n.Name]
 		return node.RuntimeOf(n).Start(ctx, place, n)
 	case n.Runtime.Descriptor().Restarts():
 		network, err := place.HoldNetwork(n.Name, n.HostName)

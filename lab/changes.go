@@ -16,6 +16,8 @@ type Changes struct {
 	AddedNodes    []string `json:"added_nodes"`
 	RemovedNodes  []string `json:"removed_nodes"`
 	ReplacedNodes []string `json:"replaced_nodes"`
+	// FreshNodes are ended and started in their networks, with new files: only what runs in them is another.
+	FreshNodes []string `json:"fresh_nodes,omitempty"`
 	// RestartedNodes have died, and are started again in their network, with their links.
 	RestartedNodes []string `json:"restarted_nodes,omitempty"`
 	AddedLinks     []string `json:"added_links"`
@@ -47,19 +49,22 @@ type Changes struct {
 	Power bool `json:"power,omitempty"`
 	// Disturbances is true if the disturbances are restarted.
 	Disturbances bool `json:"disturbances,omitempty"`
+	// Outdated are nodes that stay as they are, though the name of their image means another by now. It is
+	// no change: RestartOptions.Fresh is one.
+	Outdated []string `json:"outdated,omitempty"`
 }
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.RestartedNodes)+
+	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.FreshNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
 }
 
-// Compare finds the changes from one plan to another. A node is replaced only if something changes
-// that cannot change while it runs; a link only if its kind, its MTU, its device or, where the kind
-// cannot add and remove single endpoints, its endpoints change.
+// Compare finds the changes from one plan to another. A node is started afresh only if something changes
+// that cannot change while it runs, and replaced only if that is of its network; a link only if its kind,
+// its MTU, its device or, where the kind cannot add and remove single endpoints, its endpoints change.
 func Compare(from, to *plan.Plan) Changes { return compare(from, to, socketsOf(from)) }
 
 // compare is Compare for containers that have the sockets in mounted, by node.
@@ -67,6 +72,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d := differ{from: from, to: to, mounted: mounted, renewed: map[string]bool{}}
 	d.nodes()
 	d.guests()
+	d.leaveFresh()
 	d.links()
 	d.interfaces()
 	d.apps()
@@ -76,7 +82,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.Power = !same(from.Power, to.Power)
 	d.Keys = to.Management != nil && from.Management != nil && !same(from.Management.SSHKeys, to.Management.SSHKeys)
 	// A disturbance that stops an engine knows its process, which changes with a restart.
-	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.RestartedApps) > 0
+	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.FreshNodes)+len(d.RestartedApps) > 0
 	return d.Changes
 }
 
@@ -112,9 +118,10 @@ func (d *differ) nodes() {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
 			d.renewed[n.Name] = true
-		case !same(substance(*old), substance(n)) || !same(node.WallsOf(*old), node.WallsOf(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n) || d.movesPod(*old, n) || d.seesOtherFiles(*old, n):
-			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
-			d.renewed[n.Name] = true
+		case d.differs(*old, n) && !d.keepsNetwork(*old, n):
+			d.replace(n.Name)
+		case d.differs(*old, n):
+			d.FreshNodes = append(d.FreshNodes, n.Name)
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
@@ -125,6 +132,18 @@ func (d *differ) nodes() {
 			d.Watched = append(d.Watched, n.Name)
 		}
 	}
+}
+
+// replace rebuilds a node with its network.
+func (d *differ) replace(nodeName string) {
+	d.ReplacedNodes = append(d.ReplacedNodes, nodeName)
+	d.renewed[nodeName] = true
+}
+
+// differs is true for a node of which something changes that cannot change while it runs.
+func (d *differ) differs(old, n plan.Node) bool {
+	return !same(substance(old), substance(n)) || !same(node.WallsOf(old), node.WallsOf(n)) || d.seesNewSocket(n) ||
+		lost(old.Sysctls, n.Sysctls) || routes(old) != routes(n) || d.movesPod(old, n) || d.seesOtherFiles(old, n)
 }
 
 // seesNewSocket is true for a node with its own root file system that needs a socket's folder it
@@ -287,7 +306,7 @@ func (d *differ) interfaces() {
 func (d *differ) apps() {
 	for _, n := range d.to.Nodes {
 		old := findNode(d.from, n.Name)
-		if old == nil || d.renewed[n.Name] {
+		if old == nil || d.begins(n.Name) {
 			continue
 		}
 		restart := !same(old.App, n.App) || n.App != nil && (!same(old.DPDK, n.DPDK) || !same(old.Scheduling, n.Scheduling))

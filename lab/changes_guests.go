@@ -7,33 +7,42 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// guests replaces the virtual machines that any change affects: QEMU attaches to its links, and the
-// guest is set up, only at the start. Replacing a machine also replaces links that cannot change a
-// single endpoint, and these the machines at their other ends, until nothing is added.
+// guests starts the virtual machines afresh that any change affects, as a guest is set up only at its
+// start, and replaces those on whose links something changes: QEMU attaches to them. Replacing a machine
+// also replaces links that cannot change a single endpoint, and these the machines at their other ends,
+// until nothing is added.
 func (d *differ) guests() {
 	for more := true; more; {
 		more = false
 		for _, n := range d.to.Nodes {
 			old := findNode(d.from, n.Name)
-			if !n.Guest() || old == nil || d.renewed[n.Name] || !d.guestChanges(*old, n) {
+			if !n.Guest() || old == nil || d.renewed[n.Name] {
 				continue
 			}
-			d.Adjusted = slices.DeleteFunc(d.Adjusted, func(name string) bool { return name == n.Name })
-			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
-			d.renewed[n.Name] = true
-			more = true
+			differs := guestDiffers(*old, n)
+			switch {
+			case d.guestsLinksChange(n) || differs && !d.keepsNetwork(*old, n):
+				d.FreshNodes = slices.DeleteFunc(d.FreshNodes, func(name string) bool { return name == n.Name })
+				d.Adjusted = slices.DeleteFunc(d.Adjusted, func(name string) bool { return name == n.Name })
+				d.replace(n.Name)
+				more = true
+			case differs:
+				include(&d.FreshNodes, n.Name, true)
+			}
 		}
 	}
 }
 
-// guestChanges is true if a machine, or a link that it is on, changes.
-func (d *differ) guestChanges(old, now plan.Node) bool {
+// guestDiffers is true if a machine itself changes.
+func guestDiffers(old, now plan.Node) bool {
 	for _, n := range []*plan.Node{&old, &now} {
 		n.App, n.Why, n.Exec, n.Restart, n.Healthcheck = nil, nil, nil, "", nil
 	}
-	if !same(old, now) {
-		return true
-	}
+	return !same(old, now)
+}
+
+// guestsLinksChange is true if a link that a machine is on changes.
+func (d *differ) guestsLinksChange(now plan.Node) bool {
 	for _, i := range now.Interfaces {
 		was, is := findLink(d.from, i.Link), findLink(d.to, i.Link)
 		if was == nil || is == nil || !same(unexplained(*was), unexplained(*is)) {

@@ -17,7 +17,7 @@ import (
 func (d *differ) received() {
 	for _, n := range d.to.Nodes {
 		old := findNode(d.from, n.Name)
-		if old == nil || d.renewed[n.Name] {
+		if old == nil || d.begins(n.Name) {
 			continue
 		}
 		changed := !same(receiveModesOf(*old), receiveModesOf(n))
@@ -47,7 +47,7 @@ func receiveModesOf(n plan.Node) any {
 // disturbs is true if the changes so far affect how a node receives: its links' devices, or the
 // affinity of kernel threads, which isolation sets when nodes start.
 func (d *differ) disturbs(n plan.Node) bool {
-	if d.to.Isolation == spec.IsolationIsolated && len(d.AddedNodes)+len(d.ReplacedNodes) > 0 {
+	if d.to.Isolation == spec.IsolationIsolated && len(d.AddedNodes)+len(d.ReplacedNodes)+len(d.FreshNodes) > 0 {
 		return true
 	}
 	for _, l := range d.to.Links {

@@ -42,13 +42,14 @@ disturb:
 `
 
 // changedLab changes wholeLab: another app, one link less, one endpoint less, one node more,
-// another disturbance.
+// another disturbance, and other limits of a and c, which start afresh.
 var changedLab = strings.NewReplacer(
 	`kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]`, `kind: bridge, endpoints: ["a:br", "d:br", "c:br", "h:br"]`,
 	`    - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}`+"\n", "",
 	`  links:`, "    d: {runtime: lxc}\n  links:",
 	`name: x1, kind: xdp`, `name: x1, kind: veth`,
 	`length: 1ms`, `length: 2ms`,
+	`memory: 1GiB`, `memory: 2GiB`, `memory: 256MiB`, `memory: 128MiB`,
 ).Replace(wholeLab)
 
 // crasher runs a nines that kills itself at the n-th fault point.

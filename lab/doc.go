@@ -12,7 +12,7 @@
 //	sysctls.json     the nodes' planned sysctls, as the kernel says them
 //	measured.json    the process that measures the lab, if one does
 //	lock             held (flock) while a process changes the lab, or measures it
-//	door.sock        where others ask the process that measures the lab to switch nodes
+//	door.sock        where others ask the process that measures the lab to change nodes
 //	engines/         control sockets of the engines that serve an app
 //	logs/            those engines' logs
 //	lxc/             LXC's configuration and the root file systems of containers

@@ -1,6 +1,11 @@
 package lab
 
-import "nines.dev/nines/plan"
+import (
+	"context"
+	"slices"
+
+	"nines.dev/nines/plan"
+)
 
 // NodeImage is the image that a node was made of.
 type NodeImage struct {
@@ -32,4 +37,19 @@ func (l *Lab) imageOf(n plan.Node) (*NodeImage, error) {
 		return nil, err
 	}
 	return &NodeImage{Node: n.Name, Image: n.Image.Name, Digest: "sha256:" + digest}, nil
+}
+
+// outdated are the nodes of a plan that stay, though the name of their image means another than the one that
+// they were made of. Of an image that cannot be read now nobody can tell: its nodes do not need it.
+func (l *Lab) outdated(to *plan.Plan, begun []string) []string {
+	var list []string
+	for _, n := range to.Nodes {
+		if n.Image == nil || slices.Contains(begun, n.Name) {
+			continue
+		}
+		if other, err := l.place("").ImageIsAnother(context.Background(), n); err == nil && other {
+			list = append(list, n.Name)
+		}
+	}
+	return list
 }

@@ -31,7 +31,7 @@ type Lab struct {
 	restarts *restartLog
 	// watching watches the nodes of a lab that this process measures; nil without any to watch.
 	watching *watching
-	// door lets others switch nodes of a lab that this process measures; nil without the section power.
+	// door lets others change nodes of a lab that this process measures.
 	door *door
 	// held is the lab's lock and journal while this process measures it; otherwise nil.
 	held *holding

@@ -37,15 +37,34 @@ func (l *Lab) CanPower(nodeName string, action power.Action) bool {
 	return action != power.Diag || n.Guest()
 }
 
-// Power does something to a node of a lab, as a management controller would; by says who asked for it.
-// While the lab is measured, the process that measures it does it, and tells the trial; that needs the
-// section power in the lab's file. It waits while others change the lab, and gives up after some time.
-func Power(ctx context.Context, name, nodeName string, action power.Action, by string, progress func(string)) error {
+// PowerOptions say who switches a node.
+type PowerOptions struct {
+	// By is who asks for it.
+	By string
+	// DuringMeasurement is true for somebody who knows that the lab may be measured, and that this makes the
+	// trial invalid. Who writes the section power in the lab's file knows it, too.
+	DuringMeasurement bool
+	// Progress receives a few words on each step that takes long.
+	Progress func(string)
+}
+
+// Power does something to a node of a lab, as a management controller would. While the lab is measured, the
+// process that measures it does it, and tells the trial. It waits while others change the lab, and gives up
+// after some time.
+func Power(ctx context.Context, name, nodeName string, action power.Action, options PowerOptions) error {
+	busy := func(err error) bool { return errors.As(err, new(*BusyError)) || errors.Is(err, errNoDoor) }
+	return untilFree(ctx, busy, func(ctx context.Context) error {
+		return powerOnce(ctx, name, nodeName, action, options)
+	})
+}
+
+// untilFree does something again while others are in the way, and gives up after powerPatience.
+func untilFree(ctx context.Context, busy func(error) bool, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, powerPatience, fmt.Errorf("it took longer than %v", powerPatience))
 	defer cancel()
 	for {
-		err := powerOnce(ctx, name, nodeName, action, by, progress)
-		if busy := new(BusyError); err == nil || !errors.As(err, &busy) && !errors.Is(err, errNoDoor) {
+		err := do(ctx)
+		if err == nil || !busy(err) {
 			return err
 		}
 		select {
@@ -56,7 +75,7 @@ func Power(ctx context.Context, name, nodeName string, action power.Action, by s
 	}
 }
 
-func powerOnce(ctx context.Context, name, nodeName string, action power.Action, by string, progress func(string)) error {
+func powerOnce(ctx context.Context, name, nodeName string, action power.Action, options PowerOptions) error {
 	l, err := Open(name)
 	if err != nil {
 		return err
@@ -65,26 +84,13 @@ func powerOnce(ctx context.Context, name, nodeName string, action power.Action, 
 		return l.cannotPower(nodeName, action)
 	}
 	if action == power.Diag { // it changes nothing, so it needs no lock
-		return l.power(ctx, nodeName, action, by, progress)
+		return l.power(ctx, nodeName, action, options.By, options.Progress)
 	}
-	if o := readOwner(l.state.measured()); o.PID != 0 {
-		switch {
-		case !o.alive():
-			return fmt.Errorf("the measurement of lab %q has died; nines down %s removes what it left", name, name)
-		case l.plan.Power == nil:
-			return &measuredError{&BusyError{Name: name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}}
-		}
-		return knock(ctx, l.state, doorRequest{Node: nodeName, Action: action, By: by})
+	measured, err := l.visit(ctx, l.plan.Power != nil || options.DuringMeasurement, doorRequest{Nodes: []string{nodeName}, Action: action, By: options.By})
+	if measured {
+		return err
 	}
-	return l.power(ctx, nodeName, action, by, progress)
-}
-
-// measuredError is a lab that lets nobody in while it is measured. It is no BusyError, as a measurement
-// takes too long to wait for.
-type measuredError struct{ busy *BusyError }
-
-func (e *measuredError) Error() string {
-	return e.busy.Error() + "; with the section power in its file, its nodes can be switched during a trial"
+	return l.power(ctx, nodeName, action, options.By, options.Progress)
 }
 
 // cannotPower says why a node cannot do something.

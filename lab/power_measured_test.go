@@ -2,9 +2,12 @@ package lab
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/power"
 	"nines.dev/nines/test/labtest"
 )
@@ -30,7 +33,7 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 		t.Errorf("told: %+v", told)
 	}
 	silent := func(string) {}
-	if err := Power(context.Background(), lab.Name(), "dut", power.Off, "a test", silent); err != nil {
+	if err := Power(context.Background(), lab.Name(), "dut", power.Off, PowerOptions{By: "a test", Progress: silent}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -38,14 +41,14 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 			t.Errorf("while the node is off: %+v", told)
 		}
 	}
-	if err := Power(context.Background(), lab.Name(), "dut", power.On, "a test", silent); err != nil {
+	if err := Power(context.Background(), lab.Name(), "dut", power.On, PowerOptions{By: "a test", Progress: silent}); err != nil {
 		t.Fatal(err)
 	}
 	lab.TakeRestarts()
 	if told := lab.TakeRestarts(); len(told) > 0 {
 		t.Errorf("when it is on again: %+v", told)
 	}
-	if err := Power(context.Background(), lab.Name(), "nobody", power.On, "a test", silent); err == nil || !strings.Contains(err.Error(), "dut, far, load") {
+	if err := Power(context.Background(), lab.Name(), "nobody", power.On, PowerOptions{By: "a test", Progress: silent}); err == nil || !strings.Contains(err.Error(), "dut, far, load") {
 		t.Errorf("a node that is not there: %v", err)
 	}
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
@@ -53,23 +56,58 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 	}
 }
 
-// TestAMeasuredLabWithoutPowerHasNoDoor.
-func TestAMeasuredLabWithoutPowerHasNoDoor(t *testing.T) {
+// TestAMeasuredLabIsChangedByThoseWhoKnow: others get an error that names the measurement and the flag, and
+// change nothing; those who know it change nodes, and the trial is told who.
+func TestAMeasuredLabIsChangedByThoseWhoKnow(t *testing.T) {
 	labtest.Root(t)
 	text, _ := powerText(t, "netns", "127.77.5.1")
 	text, _, _ = strings.Cut(text, "power:")
-	p := planOf(t, text)
-	m := begin(t, p)
-	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
-	if err != nil {
-		t.Fatal(err)
+	lab, ctx := upMeasured(t, text), context.Background()
+	power := func(knows bool) error {
+		return Power(ctx, lab.Name(), "dut", power.Reset, PowerOptions{By: "a test", DuringMeasurement: knows, Progress: func(string) {}})
 	}
-	t.Cleanup(func() {
-		if err := lab.Down(context.Background()); err != nil {
-			t.Error(err)
+	change := func(do Do) func(bool) error {
+		return func(knows bool) error {
+			return ChangeNodes(ctx, lab.Name(), do, []string{"dut", "far"}, ChangeOptions{By: "a test", DuringMeasurement: knows})
 		}
-	})
-	if err := Power(context.Background(), lab.Name(), "dut", power.Reset, "a test", func(string) {}); err == nil || !strings.Contains(err.Error(), "with the section power") {
-		t.Errorf("a reset: %v", err)
+	}
+	for _, c := range []struct {
+		what string
+		do   func(knows bool) error
+		runs bool
+		told []Restarted
+	}{
+		{"a reset", power, true, []Restarted{{Node: "dut", How: "restarted", Why: "power reset, asked for by a test"}}},
+		{"a restart", change(DoRestart), true, []Restarted{{Node: "dut", How: "restarted", Why: "asked for by a test"}, {Node: "far", How: "restarted", Why: "asked for by a test"}}},
+		{"a stop", change(DoStop), false, []Restarted{{Node: "dut", How: wasStopped, Why: "asked for by a test"}, {Node: "far", How: wasStopped, Why: "asked for by a test"}}},
+		{"a start", change(DoStart), true, []Restarted{{Node: "dut", How: "started", Why: "asked for by a test"}, {Node: "far", How: "started", Why: "asked for by a test"}}},
+	} {
+		was := lab.PID("dut")
+		if err := c.do(false); err == nil || !strings.Contains(err.Error(), "is being measured by process") || !strings.Contains(err.Error(), "--during-measurement") {
+			t.Errorf("%s without knowing: %v", c.what, err)
+		}
+		lab.TakeRestarts() // a node that is off is told each time
+		if lab.PID("dut") != was {
+			t.Errorf("%s without knowing: process %d is %d", c.what, was, lab.PID("dut"))
+		}
+		if err := c.do(true); err != nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+		if lab.Alive("dut") != c.runs || lab.PID("dut") == was {
+			t.Errorf("%s: it runs: %v, process %d was %d", c.what, lab.Alive("dut"), lab.PID("dut"), was)
+		}
+		told := lab.TakeRestarts()
+		for i := range told {
+			told[i].At, told[i].Took = time.Time{}, 0
+		}
+		if !slices.Equal(told, c.told) {
+			t.Errorf("%s: told %+v", c.what, told)
+		}
+	}
+	if err := ChangeNodes(ctx, lab.Name(), DoStop, []string{"nobody"}, ChangeOptions{DuringMeasurement: true}); exit.Code(err) != exit.Wrong {
+		t.Errorf("a node that is not there: %v", err)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("in the end: %v, %v", faults, err)
 	}
 }

@@ -24,11 +24,11 @@ func TestSoftLetsProcessesEnd(t *testing.T) {
 		in(t, lab, "dut", "sh", "-c", `sh -c 'trap "sleep 0.2; echo ended > /tmp/said; exit 0" TERM; touch /tmp/ready; while :; do sleep 0.1; done' >/dev/null 2>&1 &
 			while [ ! -e /tmp/ready ]; do sleep 0.05; done; rm /tmp/ready`)
 		t.Cleanup(func() { _ = os.Remove("/tmp/said") }) // of netns, which sees the host's files
-		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, "a test", func(string) {}); err != nil {
+		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, PowerOptions{By: "a test", Progress: func(string) {}}); err != nil {
 			t.Fatal(err)
 		}
 		settled(t, lab, "dut", false)
-		if err := Power(context.Background(), lab.Name(), "dut", power.On, "a test", func(string) {}); err != nil {
+		if err := Power(context.Background(), lab.Name(), "dut", power.On, PowerOptions{By: "a test", Progress: func(string) {}}); err != nil {
 			t.Fatal(err)
 		}
 		now, err := Open(lab.Name())
@@ -43,7 +43,7 @@ func TestSoftLetsProcessesEnd(t *testing.T) {
 		}
 		in(t, now, "dut", "sh", "-c", `trap "" TERM; sleep 1000 >/dev/null 2>&1 &`)
 		var lines []string
-		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, PowerOptions{By: "a test", Progress: func(line string) { lines = append(lines, line) }}); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "has not ended within") }) {
@@ -71,14 +71,14 @@ topology:
 			in(t, lab, name, "sh", "-c", "while [ ! -e /srv/ready ]; do sleep 0.05; done")
 		}
 		var lines []string
-		if err := Power(context.Background(), lab.Name(), name, power.Soft, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+		if err := Power(context.Background(), lab.Name(), name, power.Soft, PowerOptions{By: "a test", Progress: func(line string) { lines = append(lines, line) }}); err != nil {
 			t.Fatal(err)
 		}
 		if len(lines) > 0 {
 			t.Errorf("%s: %q", name, lines)
 		}
 		settled(t, lab, name, false)
-		if err := Power(context.Background(), lab.Name(), name, power.On, "a test", func(string) {}); err != nil {
+		if err := Power(context.Background(), lab.Name(), name, power.On, PowerOptions{By: "a test", Progress: func(string) {}}); err != nil {
 			t.Fatal(err)
 		}
 	}

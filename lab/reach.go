@@ -86,6 +86,15 @@ func (l *Lab) WriteAnsible(out io.Writer) error {
 	if err := l.keyless(); err != nil {
 		return err
 	}
+	text, err := yaml.Dump(l.inventory(), yaml.WithIndent(2))
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+func (l *Lab) inventory() ansibleInventory {
 	var inventory ansibleInventory
 	inventory.All.Vars = map[string]string{
 		"ansible_user": "root", "ansible_connection": "ssh",
@@ -93,14 +102,14 @@ func (l *Lab) WriteAnsible(out io.Writer) error {
 	}
 	inventory.All.Hosts = map[string]map[string]any{}
 	for _, n := range l.reached() {
-		inventory.All.Hosts[hostAlias(l.plan, n)] = map[string]any{"nines_node": n.Name, "nines_runtime": string(n.Runtime)}
+		vars := map[string]any{"nines_node": n.Name, "nines_runtime": string(n.Runtime)}
+		if n.Guest() {
+			// Its server has neither scp nor sftp (programs/nines-node/sshd.go); this pipes files into dd.
+			vars["ansible_ssh_transfer_method"] = "piped"
+		}
+		inventory.All.Hosts[hostAlias(l.plan, n)] = vars
 	}
-	text, err := yaml.Dump(inventory, yaml.WithIndent(2))
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(text)
-	return err
+	return inventory
 }
 
 // WriteHosts writes the nodes for this host's /etc/hosts, as NODE.LAB.

@@ -25,6 +25,9 @@ type RestartOptions struct {
 	// Kill ends a node at once, as a power cut would. Otherwise what runs in it may end first, for at
 	// most node.HaltPatience.
 	Kill bool
+	// Fresh makes the nodes' files anew, of what their images are now; otherwise containers keep theirs.
+	// Restart only.
+	Fresh bool
 	// ShutDown asks what runs in a node to end by itself first, also where the node has no systemd.
 	ShutDown bool
 	// Progress receives a few words on each step that takes long; may be nil.
@@ -42,7 +45,7 @@ var errOvertaken = errors.New("another process has changed the nodes")
 // lab that this process measures; any goroutine may call it.
 func (l *Lab) Restart(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
-		if err := b.checkAgain(nodes); err != nil {
+		if err := b.checkAgain(nodes, options.Fresh); err != nil {
 			return err
 		}
 		b.keepTaps(nodes)
@@ -64,7 +67,7 @@ func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) 
 			err := b.end(ctx, nodes, options)
 			for _, n := range nodes {
 				if err == nil {
-					err = b.mark(n.Name, true, false)
+					err = b.mark(n.Name, node.Marks{Stopped: true, Fresh: b.running.of(n.Name).Fresh})
 				}
 			}
 			return err
@@ -79,11 +82,11 @@ func (l *Lab) Start(ctx context.Context, names []string, options RestartOptions)
 		if len(nodes) == 0 {
 			return nil
 		}
-		if err := b.checkAgain(nodes); err != nil {
+		if err := b.checkAgain(nodes, false); err != nil {
 			return err
 		}
 		return l.noted(nodes, "started", options, func() error {
-			if err := b.undoPayload(ctx, nodes); err != nil {
+			if err := b.undoPayload(ctx, nodes, false); err != nil {
 				return err
 			}
 			return b.begin(ctx, nodes)
@@ -145,13 +148,18 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 }
 
 // checkAgain checks, before anything is ended, that the host can start these nodes again. What others
-// need is no concern of theirs, nor of a node that is only stopped.
-func (b *builder) checkAgain(nodes []plan.Node) error {
+// need is no concern of theirs, nor of a node that is only stopped. One that starts afresh needs what a
+// new one does.
+func (b *builder) checkAgain(nodes []plan.Node, fresh bool) error {
 	if err := isolate.Check(b.plan); err != nil {
 		return err
 	}
 	for _, n := range nodes {
-		if err := checkNode(n, b.Lab.place(b.programs.init).CheckAgain); err != nil {
+		runs := b.Lab.place(b.programs.init).CheckAgain
+		if fresh || b.running.of(n.Name).Fresh {
+			runs = node.RuntimeOf(n).Check
+		}
+		if err := checkNode(n, runs); err != nil {
 			return err
 		}
 	}
@@ -227,20 +235,21 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOpt
 			return err
 		}
 	}
-	return b.undoPayload(ctx, nodes)
+	return b.undoPayload(ctx, nodes, options.Fresh)
 }
 
 // undoPayload ends what runs in nodes, and marks them as unfinished: also what an end or a start left
-// that was cut off.
-func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node) error {
+// that was cut off. Those that are to start afresh are marked before their files change.
+func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool) error {
 	var names []string
 	for _, n := range nodes {
 		old := b.running.of(n.Name)
-		if err := b.mark(n.Name, old.Stopped, true); err != nil {
+		marks := node.Marks{Stopped: old.Stopped, Unfinished: true, Fresh: old.Fresh || fresh}
+		if err := b.mark(n.Name, marks); err != nil {
 			return err
 		}
 		names = append(names, n.Name)
-		b.running.set(&node.Running{Name: n.Name, Network: old.Network, Stopped: old.Stopped, Unfinished: true})
+		b.running.set(&node.Running{Name: n.Name, Network: old.Network, Marks: marks})
 	}
 	// Undo must also run after ctx is cancelled: half of a node is no use to anybody.
 	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
@@ -260,18 +269,14 @@ func (b *builder) disturbed(names []string) bool {
 	return slices.ContainsFunc(b.plan.Disturbances, func(d plan.Disturbance) bool { return slices.Contains(names, d.Node) })
 }
 
-// begin starts nodes in the networks that wait for them. If it fails it ends them again.
+// begin starts nodes, whose payloads were undone, in the networks that wait for them. If it fails it ends
+// them again.
 func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
-	w := work{nodes: nodes, again: map[string]bool{}, received: map[string]bool{}}
+	w := work{nodes: nodes, again: map[string]bool{}, fresh: map[string]bool{}, received: map[string]bool{}}
 	var names []string
-	stopped := map[string]bool{}
 	for _, n := range nodes {
-		stopped[n.Name] = b.running.of(n.Name).Stopped
-		if err := b.mark(n.Name, stopped[n.Name], true); err != nil {
-			return err
-		}
 		names = append(names, n.Name)
-		w.again[n.Name] = true
+		w.again[n.Name], w.fresh[n.Name] = true, b.running.of(n.Name).Fresh
 	}
 	for _, name := range receivedAgain(b.plan, names) {
 		w.received[name] = true
@@ -283,16 +288,23 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 	if err != nil {
 		b.progress("stopping what was started")
 		err = fmt.Errorf("start %s: %w; nines start tries again", strings.Join(names, ", "), err)
-		if back := b.undoPayload(ctx, nodes); back != nil {
+		if back := b.undoPayload(ctx, nodes, false); back != nil {
 			return errors.Join(err, back)
 		}
 		for _, n := range nodes {
-			err = errors.Join(err, b.mark(n.Name, stopped[n.Name], false))
+			marks := b.running.of(n.Name).Marks
+			marks.Unfinished = false
+			err = errors.Join(err, b.mark(n.Name, marks))
 		}
 		return err
 	}
+	return b.unmark(names)
+}
+
+// unmark takes all marks from nodes, which run.
+func (b *builder) unmark(names []string) error {
 	for _, name := range names {
-		if err := b.mark(name, false, false); err != nil {
+		if err := b.mark(name, node.Marks{}); err != nil {
 			return err
 		}
 	}
@@ -300,23 +312,12 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 }
 
 // mark gives a node these marks and no others, in the journal and in memory.
-func (b *builder) mark(name string, stopped, unfinished bool) error {
-	wanted := map[string]bool{node.MarkStopped: stopped, node.MarkUnfinished: unfinished}
-	for mark, is := range wanted {
-		if !is {
-			continue
-		}
-		if err := node.Mark(b.journal, name, mark); err != nil {
-			return err
-		}
-	}
-	for mark, is := range wanted {
-		if !is {
-			node.Unmark(b.journal, name, mark)
-		}
+func (b *builder) mark(name string, marks node.Marks) error {
+	if err := node.Mark(b.journal, name, marks); err != nil {
+		return err
 	}
 	now := *b.running.of(name)
-	now.Stopped, now.Unfinished = stopped, unfinished
+	now.Marks = marks
 	b.running.set(&now)
 	return nil
 }

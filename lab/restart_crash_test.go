@@ -32,6 +32,21 @@ func TestRestartAfterRestartWasKilled(t *testing.T) {
 	})
 }
 
+// A restart afresh that was cut off leaves nothing after down; the next restart makes whole what it left of
+// the nodes' files.
+func TestRestartAfterOneAfreshWasKilled(t *testing.T) {
+	c, times := newCrasherNamed(t, "tbcrashre"), 0
+	c.killed(3, []string{"up", c.whole}, []string{"restart", "--fresh", "a", "b", "c"}, func(_ int, _ bool, said string) {
+		if times++; times%2 == 1 {
+			c.run(0, "restart", "a", "b", "c")
+			c.run(0, "check", "tbcrashre")
+			c.run(0, "exec", "--lab", "tbcrashre", "c", "--", "test", "-e", "/etc/hostname")
+		}
+		c.run(0, "down", "tbcrashre")
+		c.gone("restart --fresh killed, " + said)
+	})
+}
+
 // A stop that was cut off is finished by the next one, and the start of what it left.
 func TestStartAfterStopWasKilled(t *testing.T) {
 	c := newCrasherNamed(t, "tbcrashre")

@@ -275,7 +275,7 @@ func TestARestartedEngineReflects(t *testing.T) {
 			for _, again := range []func() error{
 				func() error { return lab.Restart(context.Background(), []string{"b"}, RestartOptions{}) },
 				func() error {
-					err := Power(context.Background(), lab.Name(), "b", power.Reset, "a test", func(string) {})
+					err := Power(context.Background(), lab.Name(), "b", power.Reset, PowerOptions{By: "a test", Progress: func(string) {}})
 					if err == nil {
 						lab, err = Open(lab.Name())
 					}

@@ -31,13 +31,24 @@ func (b *builder) makeScriptFolders(_ context.Context, w work) error {
 		here := b.files()
 		here.ScriptCommand = b.programs.script
 		target := node.RuntimeOf(n).Seen(here).ScriptCommand
-		for _, name := range append(slices.Sorted(maps.Keys(wire.Aliases)), wire.Command) {
-			if err := os.Symlink(target, filepath.Join(folder, name)); err != nil && !os.IsExist(err) {
+		for _, name := range append(slices.Sorted(maps.Keys(wire.Aliases)), wire.Command, wire.CommandInNodes) {
+			if err := nameCommand(target, filepath.Join(folder, name)); err != nil {
 				return fmt.Errorf("name the command of scripts: %w", err)
 			}
 		}
 	}
 	return nil
+}
+
+// nameCommand makes a link to a command, in the place of one to where a node of another runtime sees it.
+func nameCommand(target, path string) error {
+	if now, err := os.Readlink(path); err == nil && now == target {
+		return nil
+	}
+	if err := absentIsFine(os.Remove(path)); err != nil {
+		return err
+	}
+	return os.Symlink(target, path)
 }
 
 // scriptFolder is a node's folder of scripts on the host.

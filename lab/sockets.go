@@ -40,9 +40,7 @@ func checkSockets(p *plan.Plan) error {
 			paths = append(paths, g.Sockets(place, n)...)
 		}
 	}
-	if p.Power != nil {
-		paths = append(paths, s.door())
-	}
+	paths = append(paths, s.door())
 	paths = append(paths, scriptSockets(&Lab{state: s}, p)...)
 	for _, path := range paths {
 		if err := link.CheckSocketPath(path); err != nil {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,39 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 	eventually(t, "the tap of a started machine is as before", func() bool { return network(t, lab, "load") == before })
 }
 
+// TestAnotherMachineKeepsCarriers: apply boots a machine with another memory, and the other ends of its links
+// have not noticed.
+func TestAnotherMachineKeepsCarriers(t *testing.T) {
+	requireQEMU(t)
+	lab := up(t, vmLab)
+	qemu, before, changes := lab.running.of("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
+	memory := func() string { return in(t, lab, "dut", "grep", "MemTotal", "/proc/meminfo") }
+	small := memory()
+	other := strings.Replace(vmLab, "runtime: vm,", "runtime: vm, memory: 1GiB,", 1)
+	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, other), Experiment: []byte(other)})
+	if err != nil || !slices.Equal(got.FreshNodes, []string{"dut"}) || len(got.ReplacedNodes)+len(got.ReplacedLinks)+len(got.AddedEndpoints) > 0 {
+		t.Fatalf("apply changed %+v, %v", got, err)
+	}
+	if now := lab.running.of("dut").QEMU; now == qemu || !now.Alive() || qemu.Alive() {
+		t.Errorf("QEMU was %v and is %v", qemu, now)
+	}
+	if now := memory(); now == small {
+		t.Errorf("its memory is %s still", now)
+	}
+	if now := network(t, lab, "load"); now != before {
+		t.Errorf("the network of the other node was\n%s\nand is\n%s", before, now)
+	}
+	if now := carriers(t, lab, "load"); now != changes {
+		t.Errorf("carriers had changed %s\nand now %s", changes, now)
+	}
+	for _, i := range findNode(lab.Plan(), "dut").Interfaces {
+		in(t, lab, "dut", "ping", "-c1", "-W60", i.Neighbours[0].IP)
+	}
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("afterwards: %v, %v", faults, err)
+	}
+}
+
 // TestPowerOfAMachine: a diagnostic interrupt reaches the guest's kernel, a soft shutdown its processes,
 // and a reset by IPMI boots it again, in its network.
 func TestPowerOfAMachine(t *testing.T) {
@@ -70,7 +104,7 @@ func TestPowerOfAMachine(t *testing.T) {
 	var lines []string
 	do := func(action power.Action) {
 		t.Helper()
-		if err := Power(context.Background(), lab.Name(), "dut", action, "a test", func(line string) { lines = append(lines, line) }); err != nil {
+		if err := Power(context.Background(), lab.Name(), "dut", action, PowerOptions{By: "a test", Progress: func(line string) { lines = append(lines, line) }}); err != nil {
 			t.Fatalf("%s: %v", action, err)
 		}
 		now, err := Open(lab.Name())

@@ -289,11 +289,11 @@ topology:
 	})
 }
 
-// A node whose rights change is another node.
+// A node whose rights change starts afresh.
 func TestANodeIsMadeAnewForOtherRights(t *testing.T) {
 	text := walledLab(t, "tbrenew", "netns")
 	from, to := planOf(t, text), planOf(t, strings.Replace(text, ", privileged: true", "", 1))
-	if changes := Compare(from, to); len(changes.ReplacedNodes) != 1 || changes.ReplacedNodes[0] != "b" {
+	if changes := Compare(from, to); len(changes.FreshNodes) != 1 || changes.FreshNodes[0] != "b" {
 		t.Errorf("the changes are %+v", changes)
 	}
 	if steps := strings.Join(Steps(from), "\n"); !strings.Contains(steps, "node b: let its processes do what root on the host may") {

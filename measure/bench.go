@@ -65,6 +65,9 @@ func (b *bench) set(ctx context.Context, r run) error {
 		// What happened before the trial belongs to none.
 		b.lab.AwaitChanges(ctx)
 		b.ended(b.lab.TakeRestarts())
+		if images, err := imagesOf(b.lab); err == nil { // a node may have been started afresh, or failed to
+			b.images = images
+		}
 	}
 	if b.lab == nil || b.labID != l || b.outdated() {
 		if err := b.clear(ctx); err != nil {

@@ -25,6 +25,7 @@ func TestScriptsInAVirtualMachine(t *testing.T) {
 	network = strings.Replace(network, "timeout: 2m", "timeout: 10m", 1)
 	r, err := runScripts(context.Background(), t, "tmposvm", network, map[string]string{"loadgen.sh": posLoadgen, "dut.sh": posDUT +
 		"head -c 1000000 /dev/zero > /tmp/large\npos_upload /tmp/large\n" + // more than a stream's window
+		"[ \"$(nines-node get-variable hostname)\" = dut ] || exit 9\n" + // where nines' own program has that name
 		"if ps | grep '[s]leep 98765'; then exit 8; fi\nsleep 98765 &\n"}) // of the trial before
 	if err != nil {
 		t.Fatal(err)

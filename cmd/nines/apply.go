@@ -28,10 +28,11 @@ func newApplyCommand() *cobra.Command {
 		Long: `Change a running lab to match its file: make what is new, remove what is gone, and keep
 the rest running with its processes. The output has one line for each change.
 
-A node is rebuilt only if something changes that is fixed when it starts, such as its
-runtime, CPUs, memory, mounts, privileges, root file system or image; docs/labs.md lists
-what. A node that has died is restarted in its network, and a stopped node
-stays stopped.
+A node starts afresh, in its network and with its links, if something changes that is fixed
+when it starts, such as its runtime, image, command, CPUs, memory, mounts or privileges. It is
+rebuilt with its links only if its network changes; docs/labs.md lists what. A node that has
+died is restarted in its network, and a stopped node stays stopped. If the name of an image
+now refers to another image, the output says so, and 'nines restart --fresh' uses it.
 A change of isolation or of the host's scripts rebuilds the lab. A bridge or macvlan can
 gain and lose endpoints while the others stay connected.`,
 		Example: `  nines apply lab.yaml
@@ -76,7 +77,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 }
 
 func writeChanges(out io.Writer, c lab.Changes) error {
-	if c.Empty() {
+	if c.Empty() && len(c.Outdated) == 0 {
 		_, err := fmt.Fprintln(out, "nothing to change")
 		return err
 	}
@@ -85,7 +86,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		names []string
 	}{
 		{"removed nodes", c.RemovedNodes}, {"replaced nodes", c.ReplacedNodes}, {"added nodes", c.AddedNodes},
-		{"restarted nodes", c.RestartedNodes},
+		{"nodes started afresh in their networks", c.FreshNodes}, {"restarted nodes", c.RestartedNodes},
 		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
 		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
@@ -93,6 +94,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		{"reset receive modes", c.Received},
 		{"nodes with a new restart policy or health check", c.Watched},
 		{"restarted SSH servers", c.Logins},
+		{"nodes whose image is another by now, which nines restart --fresh gives them", c.Outdated},
 	} {
 		if len(row.names) == 0 {
 			continue

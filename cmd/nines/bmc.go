@@ -185,5 +185,5 @@ func (m labMachines) Can(node string, action power.Action) (bool, error) {
 }
 
 func (m labMachines) Do(ctx context.Context, node string, action power.Action, by string) error {
-	return lab.Power(ctx, m.name, node, action, by, m.say)
+	return lab.Power(ctx, m.name, node, action, lab.PowerOptions{By: by, Progress: m.say})
 }

@@ -37,9 +37,9 @@ func newPowerCommand() *cobra.Command {
   diag    send an NMI to the kernel of virtual machines; containers are refused
   status  show which are on; without a node: all
 
-Interfaces, MAC addresses and links of the nodes stay. While the lab is measured, this works
-only if its file has the section power, and makes the trial invalid, with the reason. That
-section also lets IPMI and Redfish clients do the same: docs/power.md.`,
+Interfaces, MAC addresses and links of the nodes stay. While the lab is measured, this makes
+the trial invalid, with the reason; it requires --during-measurement, or the section power in
+the lab's file. That section also lets IPMI and Redfish clients do the same: docs/power.md.`,
 		Example: `  nines power dut reset
   nines power quickstart dut loadgen off
   nines power status --format json | jq -r '.[] | select(.on) | .node'`,
@@ -53,6 +53,7 @@ section also lets IPMI and Redfish clients do the same: docs/power.md.`,
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args[:len(args)-1], args[len(args)-1])
 		},
 	}
+	duringFlag(c, &call.during)
 	command.FormatFlag(c, &call.format)
 	return c
 }
@@ -68,7 +69,10 @@ func powerWords() []string {
 	return append(words, powerStatus)
 }
 
-type powerCall struct{ format string }
+type powerCall struct {
+	during bool
+	format string
+}
 
 // powered is what was done to a node, and how it is now.
 type powered struct {
@@ -90,7 +94,9 @@ func (p *powerCall) run(ctx context.Context, out, progress io.Writer, names []st
 	begun := time.Now()
 	if word != powerStatus {
 		for _, node := range nodes {
-			err := lab.Power(ctx, running.Name(), node, power.Action(word), "nines power", progressTo(progress))
+			err := lab.Power(ctx, running.Name(), node, power.Action(word), lab.PowerOptions{
+				By: "nines power", DuringMeasurement: p.during, Progress: progressTo(progress),
+			})
 			if err != nil {
 				problems[node] = err.Error()
 				failures = append(failures, err)

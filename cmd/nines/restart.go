@@ -14,7 +14,7 @@ import (
 )
 
 func newRestartCommand() *cobra.Command {
-	call := nodesCall{done: "restarted"}
+	call := nodesCall{do: lab.DoRestart, done: "restarted"}
 	c := &cobra.Command{
 		Use:   "restart NODE...",
 		Short: "Restart nodes; their networks stay",
@@ -23,29 +23,47 @@ stays: its interfaces keep their MAC addresses, IP addresses and indexes, the ot
 keep their carrier, and captures continue. A container keeps its files; the exec list of the
 node runs again. A node that is stopped or has died is started.
 The first process of a container with systemd shuts its services down first, for at most
-10 seconds; --kill does not wait for it.`,
+10 seconds; --kill does not wait for it.
+--fresh makes the files of a container anew, from what the name of its image means now.
+With another image, runtime or limit in the lab's file, 'nines apply' does the same.`,
 		Example: `  nines restart dut
   nines restart dut loadgen --lab quickstart
-  nines restart dut --kill                 # as a power cut would`,
+  nines restart dut --kill                 # as a power cut would
+  nines restart dut --fresh                # with new files, of the image as it is now
+  nines restart dut --during-measurement   # in the middle of a trial of nines run`,
 		Args: someNodes,
 		RunE: func(c *cobra.Command, args []string) error {
-			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, (*lab.Lab).Restart)
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.kill, "kill", false, "kill the nodes' processes at once")
+	call.killFlag(c)
+	c.Flags().BoolVar(&call.fresh, "fresh", false, "recreate the nodes' files from their images as they are now")
 	return c
 }
 
 // nodesCall holds the options of the verbs that change single nodes.
 type nodesCall struct {
-	lab  string
-	kill bool
-	done string // "restarted"
+	do     lab.Do
+	done   string // "restarted"
+	lab    string
+	kill   bool
+	fresh  bool
+	during bool
 }
 
 func (n *nodesCall) flags(c *cobra.Command) {
 	labFlag(c, &n.lab)
+	duringFlag(c, &n.during)
+}
+
+func (n *nodesCall) killFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&n.kill, "kill", false, "kill the nodes' processes at once")
+}
+
+// duringFlag keeps somebody from spoiling a measurement who does not know of it.
+func duringFlag(c *cobra.Command, during *bool) {
+	c.Flags().BoolVar(during, "during-measurement", false, "do it also while nines run measures the lab: the trial becomes invalid")
 }
 
 // someNodes is the Args of a verb that takes one node or several.
@@ -56,15 +74,17 @@ func someNodes(c *cobra.Command, args []string) error {
 	return nil
 }
 
-func (n *nodesCall) run(ctx context.Context, out, progress io.Writer, names []string,
-	change func(*lab.Lab, context.Context, []string, lab.RestartOptions) error,
-) error {
+func (n *nodesCall) run(ctx context.Context, out, progress io.Writer, names []string) error {
 	l, err := labByFlag(n.lab)
 	if err != nil {
 		return err
 	}
 	begun := time.Now()
-	if err := change(l, ctx, names, lab.RestartOptions{Kill: n.kill, Progress: progressTo(progress)}); err != nil {
+	err = lab.ChangeNodes(ctx, l.Name(), n.do, names, lab.ChangeOptions{
+		RestartOptions: lab.RestartOptions{Kill: n.kill, Fresh: n.fresh, Progress: progressTo(progress)},
+		By:             "nines " + string(n.do), DuringMeasurement: n.during,
+	})
+	if err != nil {
 		return err
 	}
 	what := "node"

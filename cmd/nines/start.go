@@ -7,7 +7,7 @@ import (
 )
 
 func newStartCommand() *cobra.Command {
-	call := nodesCall{done: "started"}
+	call := nodesCall{do: lab.DoStart, done: "started"}
 	c := &cobra.Command{
 		Use:   "start NODE...",
 		Short: "Start nodes that are stopped or have died",
@@ -16,7 +16,7 @@ runs is left as it is. The exec list of a node runs again.`,
 		Example: `  nines start dut`,
 		Args:    someNodes,
 		RunE: func(c *cobra.Command, args []string) error {
-			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, (*lab.Lab).Start)
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	call.flags(c)

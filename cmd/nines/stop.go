@@ -7,7 +7,7 @@ import (
 )
 
 func newStopCommand() *cobra.Command {
-	call := nodesCall{done: "stopped"}
+	call := nodesCall{do: lab.DoStop, done: "stopped"}
 	c := &cobra.Command{
 		Use:   "stop NODE...",
 		Short: "Stop nodes; their networks stay",
@@ -21,10 +21,10 @@ The first process of a container with systemd shuts its services down first, for
   nines start dut`,
 		Args: someNodes,
 		RunE: func(c *cobra.Command, args []string) error {
-			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, (*lab.Lab).Stop)
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.kill, "kill", false, "kill the nodes' processes at once")
+	call.killFlag(c)
 	return c
 }

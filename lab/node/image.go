@@ -114,3 +114,30 @@ func (p Place) ImageDigest(n plan.Node) (string, error) {
 	}
 	return of.Digest, nil
 }
+
+// ImageIsAnother is true if a new node would be of another image than this one, which was made earlier: the
+// name means another by now, or its recipe would build another.
+func (p Place) ImageIsAnother(ctx context.Context, n plan.Node) (bool, error) {
+	was, err := p.ImageDigest(n)
+	if err != nil || was == "" {
+		return false, err
+	}
+	store := images(p.Progress)
+	if k := fetchedFrom(n); k != nil {
+		kept, err := k.find(ctx, n.Image.Name)
+		return err == nil && kept != nil && kept.digest != was, err
+	}
+	if len(n.Image.Recipes) == 0 {
+		now, err := store.Digest(n.Image.Name)
+		return err == nil && now != was, err
+	}
+	var last image.Entry
+	for _, r := range n.Image.Recipes {
+		built, asRecipe, err := store.Built(r.Name, r.ImageRecipe)
+		if err != nil || !asRecipe {
+			return err == nil, err
+		}
+		last = built
+	}
+	return last.Digest != was, nil
+}

@@ -16,26 +16,56 @@ const (
 	// MarkUnfinished is the mark of a node while it is stopped or started. If it stays, that was cut
 	// off.
 	MarkUnfinished = "unfinished"
+	// MarkFresh is the mark of a node whose files are made anew at its next start: those that it has may
+	// be half made, or half removed.
+	MarkFresh = "fresh"
 )
 
-// Mark marks a node; a node that has the mark already keeps it.
-func Mark(j *journal.Journal, nodeName, mark string) error {
-	if len(marks(j, nodeName, mark)) > 0 {
-		return nil
-	}
-	return j.Make(journal.Step{Kind: KindMark, Node: nodeName, Name: mark}, func() (journal.Learnt, error) {
-		return journal.Learnt{}, nil
-	})
-}
+// Marks are a node's marks.
+type Marks struct{ Stopped, Unfinished, Fresh bool }
 
-// Unmark takes marks from a node.
-func Unmark(j *journal.Journal, nodeName string, taken ...string) {
-	for _, mark := range taken {
-		j.Forget(marks(j, nodeName, mark)...)
+// take adds a mark of a journal.
+func (m *Marks) take(mark string) {
+	switch mark {
+	case MarkStopped:
+		m.Stopped = true
+	case MarkUnfinished:
+		m.Unfinished = true
+	case MarkFresh:
+		m.Fresh = true
 	}
 }
 
-func marks(j *journal.Journal, nodeName, mark string) []int {
+// Mark gives a node these marks and no others. Those that it gets are in the journal before the others
+// go, and these go at once: a kill in between leaves none too few.
+func Mark(j *journal.Journal, nodeName string, m Marks) error {
+	wanted := []struct {
+		mark string
+		is   bool
+	}{{MarkStopped, m.Stopped}, {MarkUnfinished, m.Unfinished}, {MarkFresh, m.Fresh}}
+	for _, w := range wanted {
+		if !w.is || len(marked(j, nodeName, w.mark)) > 0 {
+			continue
+		}
+		err := j.Make(journal.Step{Kind: KindMark, Node: nodeName, Name: w.mark}, func() (journal.Learnt, error) {
+			return journal.Learnt{}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var gone []int
+	for _, w := range wanted {
+		if !w.is {
+			gone = append(gone, marked(j, nodeName, w.mark)...)
+		}
+	}
+	j.Forget(gone...)
+	return nil
+}
+
+// marked are the steps that give a node a mark.
+func marked(j *journal.Journal, nodeName, mark string) []int {
 	var ids []int
 	for _, e := range j.Entries() {
 		if e.Kind == KindMark && e.Node == nodeName && e.Name == mark {

@@ -28,10 +28,9 @@ type Running struct {
 	proc.Identity
 	// Network is its network namespace, where that belongs to the lab and not to its pid 1.
 	Network Network
-	// Stopped is true for a node that somebody has stopped.
-	Stopped bool
-	// Unfinished is true while the node is stopped or started, and after that was cut off.
-	Unfinished bool
+	// Marks say what was done to it besides: Stopped by somebody, Unfinished while it is stopped or started
+	// and after that was cut off, Fresh if its next start makes its files anew.
+	Marks
 	// QEMU is the process of a virtual machine that has booted.
 	QEMU proc.Identity
 	// Keeper is the process that ends with a node's pod.
@@ -190,8 +189,7 @@ func Find(j *journal.Journal) map[string]*Running {
 			r.Network = Network{Identity: process.Of(e), Step: e.ID}
 			found[e.Node] = r
 		case e.Kind == KindMark:
-			r.Stopped = r.Stopped || e.Name == MarkStopped
-			r.Unfinished = r.Unfinished || e.Name == MarkUnfinished
+			r.take(e.Name)
 		case e.Kind == process.Kind && e.Name == qemuStep && e.Link == "":
 			r.QEMU = process.Of(e)
 		case e.Kind == process.Kind && e.Name == keeperStep:

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/yamux"
@@ -36,13 +38,10 @@ func Serve(folder, command string, nines io.ReadWriteCloser) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	for name := range wire.Aliases {
+	for _, name := range slices.AppendSeq([]string{wire.Command, wire.CommandInNodes}, maps.Keys(wire.Aliases)) {
 		if err := link(command, filepath.Join(folder, name)); err != nil {
 			return err
 		}
-	}
-	if err := link(command, filepath.Join(folder, wire.Command)); err != nil {
-		return err
 	}
 	socket := filepath.Join(folder, wire.SocketFile)
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -42,7 +42,7 @@ func dial(t *testing.T, folder string) *net.UnixConn {
 
 func TestCallsReachNinesSideBySide(t *testing.T) {
 	folder, nines, _ := joined(t)
-	for _, name := range []string{wire.Command, "pos_sync"} {
+	for _, name := range []string{wire.Command, "nines-node", "pos_sync"} {
 		if target, err := os.Readlink(filepath.Join(folder, name)); err != nil || target != "/the/command" {
 			t.Errorf("%s is %q, %v", name, target, err)
 		}

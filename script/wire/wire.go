@@ -12,6 +12,10 @@ const SocketFile = "socket"
 // Command is the name of the program that scripts call.
 const Command = "nines-script"
 
+// CommandInNodes is its other name. A virtual machine has a program of nines' own with that name, which is called by
+// its path; the folder of scripts comes first in a script's PATH.
+const CommandInNodes = "nines-node"
+
 // Aliases are the names by which scripts written for pos call it, by sub-command.
 var Aliases = map[string]string{
 	"pos_get_variable": "get-variable",

@@ -9,24 +9,30 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"nines.dev/nines/power"
 )
 
-// A lab that is measured is locked by the process that measures it. Where the lab's file has the
-// section power, that process opens a door for those who switch nodes: a socket in the lab's folder,
-// which only root enters. One request and one answer a connection, as JSON.
+// A lab that is measured is locked by the process that measures it. That process opens a door for those
+// who restart, stop, start or switch nodes: a socket in the lab's folder, which only root enters. One
+// request and one answer a connection, as JSON.
 
 // errNoDoor is a lab that is measured and whose door is closed: it is being made, or taken down.
 var errNoDoor = errors.New("the process that measures the lab takes no requests just now")
 
-// doorRequest is what a visitor wants.
+// doorRequest is what a visitor wants: an action of a power button with one node, or something done to
+// nodes.
 type doorRequest struct {
-	Node   string       `json:"node"`
-	Action power.Action `json:"action"`
-	By     string       `json:"by"`
+	Nodes  []string     `json:"nodes"`
+	Action power.Action `json:"action,omitempty"`
+	Do     Do           `json:"do,omitempty"`
+	// Kill and Fresh are as in RestartOptions.
+	Kill  bool   `json:"kill,omitempty"`
+	Fresh bool   `json:"fresh,omitempty"`
+	By    string `json:"by"`
 }
 
 type doorAnswer struct {
@@ -51,11 +57,8 @@ type door struct {
 	visitors sync.WaitGroup
 }
 
-// openDoor lets others switch the nodes of a lab that this process measures, until closeDoor.
+// openDoor lets others change the nodes of a lab that this process measures, until closeDoor.
 func (l *Lab) openDoor(progress func(string)) error {
-	if l.plan.Power == nil {
-		return nil
-	}
 	path := l.state.door()
 	if err := absentIsFine(os.Remove(path)); err != nil {
 		return fmt.Errorf("remove the door of an earlier measurement: %w", err)
@@ -125,12 +128,41 @@ func (l *Lab) serveVisitor(ctx context.Context, conn net.Conn, progress func(str
 	if err := json.NewDecoder(io.LimitReader(conn, mostAsked)).Decode(&asked); err != nil {
 		return fmt.Errorf("the request cannot be read: %w", err)
 	}
-	if !l.CanPower(asked.Node, asked.Action) {
-		return l.cannotPower(asked.Node, asked.Action)
-	}
 	ctx, cancel := context.WithTimeout(ctx, powerPatience)
 	defer cancel()
-	return l.power(ctx, asked.Node, asked.Action, asked.By, progress)
+	if asked.Action == "" {
+		return l.do(ctx, asked.Do, asked.Nodes, RestartOptions{
+			Kill: asked.Kill, Fresh: asked.Fresh, Why: "asked for by " + asked.By, Progress: progress,
+		})
+	}
+	node := strings.Join(asked.Nodes, " ") // it is one
+	if !l.CanPower(node, asked.Action) {
+		return l.cannotPower(node, asked.Action)
+	}
+	return l.power(ctx, node, asked.Action, asked.By, progress)
+}
+
+// visit has the process that measures the lab do something; measured is false if none does. Only a caller
+// who may do it during a measurement does not get an error for one.
+func (l *Lab) visit(ctx context.Context, may bool, request doorRequest) (measured bool, err error) {
+	o := readOwner(l.state.measured())
+	switch {
+	case o.PID == 0:
+		return false, nil
+	case !o.alive():
+		return true, fmt.Errorf("the measurement of lab %q has died; nines down %s removes what it left", l.name, l.name)
+	case !may:
+		return true, &measuredError{&BusyError{Name: l.name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}}
+	}
+	return true, knock(ctx, l.state, request)
+}
+
+// measuredError is a lab that is measured, for somebody who may not know it. It is no BusyError, as a
+// measurement takes too long to wait for.
+type measuredError struct{ busy *BusyError }
+
+func (e *measuredError) Error() string {
+	return e.busy.Error() + "; with --during-measurement it is done now, and the trial becomes invalid, with this reason"
 }
 
 // knock asks the process that measures a lab to do something, and waits until it is done.
