@@ -66,11 +66,11 @@ func TestJudge(t *testing.T) {
 		{"RT throttling", func(e *evidence) {
 			e.realTime = host.RealTimeStop{By: host.StopThrottling, Stop: 50 * time.Millisecond, Period: time.Second}
 			e.details.Gaps = []result.GapMeter{{Thread: "forward dut", Scheduling: "SCHED_FIFO 5", Count: 1, TotalNs: 48e6, MaxNs: 48_094_959}}
-		}, result.Noisy, "forward dut: its SCHED_FIFO 5 thread stood still for 48.09ms at once, which is how RT throttling takes a CPU back"},
+		}, result.Noisy, "forward dut: its SCHED_FIFO 5 thread stood still for 48.09ms at once, which is how RT throttling takes a CPU from"},
 		{"the fair server", func(e *evidence) {
 			e.realTime = host.RealTimeStop{By: host.StopFairServer, Stop: 50 * time.Millisecond, Period: time.Second}
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", Scheduling: "SCHED_RR 1", Count: 1, TotalNs: 30e6, MaxNs: 30e6}}
-		}, result.Noisy, "the fair server takes a CPU back"},
+		}, result.Noisy, "the fair server takes a CPU from"},
 		{"many short gaps", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 100, TotalNs: 380_000, MaxNs: 5_000}}
 		}, result.Noisy, "above p99.96"},

@@ -169,7 +169,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"tcp\",\"interface\":\"x\"}",
 		 "open", "udp raw ring xdp"},
 		{OPEN "\"io\":\"double\"}", "open", "single batch"},
-		{OPEN "\"io\":\"xdp_frames\"}", "open", "\"backend\":\"xdp\" only"},
+		{OPEN "\"io\":\"xdp_frames\"}", "open", "valid only with \"backend\":\"xdp\""},
 		{OPEN "\"wait\":1}", "open", "block spin busy_poll"},
 		{OPEN "\"local_mac\":\"02:00:00:00:00\"}", "open", "MAC"},
 		{OPEN "\"local_mac\":\"02:00:00:00:00:0g\"}", "open", "MAC"},

@@ -198,7 +198,7 @@ func TestMasksThatOthersChangedAreLeft(t *testing.T) {
 	allow(t, parent, "0") // was 0-1, without 0 it is 1: a mask without 1 is not ours
 	allow(t, child, "0")  // the account's thread has ended; this one has its ID
 	notes := restore(t, path)
-	if len(notes) != 1 || !strings.Contains(notes[0], "left as it is") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "left unchanged") {
 		t.Errorf("notes: %q", notes)
 	}
 	if a, b := now(t, parent), now(t, child); a != "0" || b != "0" {
