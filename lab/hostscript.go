@@ -106,11 +106,8 @@ func (o *hostOutput) Write(text []byte) (int, error) {
 	return o.last.Write(text)
 }
 
-// startError is a script that did not run, for a reason that may be gone the next time.
-type startError struct{ cause error }
-
-func (e *startError) Error() string { return "it could not be started: " + e.cause.Error() }
-func (e *startError) Unwrap() error { return e.cause }
+// errNotStarted is a script's that did not run, for a reason that may be gone the next time.
+var errNotStarted = errors.New("it could not be started")
 
 // runHostTeardown runs a host's teardown script. That it fails is told and does not keep the lab: it
 // would fail again, and nothing of nines depends on it. One that was not started stays in the journal.
@@ -129,7 +126,7 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 		output.log = log
 	}
 	err = runHostScript(context.WithoutCancel(ctx), u.Path, output, timeout)
-	if errors.As(err, new(*startError)) {
+	if errors.Is(err, errNotStarted) {
 		return fmt.Errorf("run the file's host_teardown: %w", err)
 	}
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // something it left has its output open
@@ -142,7 +139,7 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 func runHostScript(ctx context.Context, path string, output io.Writer, timeout time.Duration) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return &startError{err}
+		return fmt.Errorf("%w: %w", errNotStarted, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -159,7 +156,7 @@ func runHostScript(ctx context.Context, path string, output io.Writer, timeout t
 		}
 		leashed, err := leash(ctx, initPath, cmd)
 		if err != nil {
-			return &startError{err}
+			return fmt.Errorf("%w: %w", errNotStarted, err)
 		}
 		defer leashed.Release()
 		cmd = leashed.Cmd
@@ -171,7 +168,7 @@ func runHostScript(ctx context.Context, path string, output io.Writer, timeout t
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			return err
 		}
-		return &startError{err}
+		return fmt.Errorf("%w: %w", errNotStarted, err)
 	}
 	err = cmd.Wait()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {

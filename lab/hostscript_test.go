@@ -104,7 +104,7 @@ func TestAnInterruptedDownRunsTheHostTeardown(t *testing.T) {
 func TestAHostTeardownThatDidNotRunStays(t *testing.T) {
 	unread, _ := undoing(t, "")
 	unread.Path = filepath.Dir(unread.Path) // a folder cannot be read as a script
-	if err := runHostTeardown(context.Background(), unread); !errors.As(err, new(*startError)) {
+	if err := runHostTeardown(context.Background(), unread); !errors.Is(err, errNotStarted) {
 		t.Errorf("a script that cannot be read: %v", err)
 	}
 	for text, want := range map[string]string{

@@ -78,7 +78,7 @@ func invalidity(e evidence) []string {
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	reasons = append(reasons, unreceived(e.details.Receive, e.faults)...)
 	if e.interrupted {
-		say("interrupted after %v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)
+		say(interruptedReason+"%v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)
 	}
 	if offered := float64(e.trial.TxPackets); !e.interrupted && offered < minOffered*float64(e.intended) {
 		say("offered %d of %d intended packets (%.2f %%): %s",

@@ -35,7 +35,7 @@ static void *awake__spin(void *argument)
 	int failed = 0;
 
 	awake->statistics->tid = (uint64_t)gettid();
-	if (thread__pin(0, awake->cpu) < 0 || thread__schedule(0, "idle:0") < 0)
+	if (thread__pin(0, awake->cpu) < 0 || scheduling__set(0, "idle:0") < 0)
 		failed = errno;
 	awake->statistics->state = STATISTICS_POLLING;
 	atomic_store(&awake->failed, failed);

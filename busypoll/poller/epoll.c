@@ -135,7 +135,7 @@ static void *epoll__thread(void *argument)
 	poller->statistics->tid = (uint64_t)gettid();
 	prctl(PR_SET_NAME, "nines-poll");
 	prctl(PR_SET_TIMERSLACK, 1ul);
-	if (thread__pin(0, poller->cpu) < 0 || thread__schedule(0, poller->scheduling) < 0)
+	if (thread__pin(0, poller->cpu) < 0 || scheduling__set(0, poller->scheduling) < 0)
 		failed = errno;
 	poller->statistics->state = STATISTICS_POLLING;
 	atomic_store(&poller->failed, failed);

@@ -36,7 +36,7 @@ static uint64_t guard__back_at(uint64_t tid)
 static void guard__give_back(struct guarded *one, const char *scheduling, uint64_t now)
 {
 	/* It may have ended, together with what it polled. */
-	(void)thread__schedule((pid_t)one->statistics->tid, scheduling);
+	(void)scheduling__set((pid_t)one->statistics->tid, scheduling);
 	one->statistics->backed_off_ns += now - one->stopped_ns;
 	one->statistics->state = STATISTICS_POLLING;
 	one->back_at_ns = 0;
@@ -54,7 +54,7 @@ static void guard__look(struct guarded *one, const char *scheduling, uint64_t no
 		return;
 	}
 	pause = watchdog__bites(&one->watchdog, NULL, now, POLLER_TICK_NS);
-	if (pause == 0 || thread__schedule((pid_t)one->statistics->tid, "idle:0") < 0)
+	if (pause == 0 || scheduling__set((pid_t)one->statistics->tid, "idle:0") < 0)
 		return;
 	one->statistics->state = STATISTICS_BACKED_OFF;
 	one->statistics->back_offs++;

@@ -136,7 +136,7 @@ static void *poll__napper(void *argument)
 	/* Makes sleeps exact; by default they may take 50 us longer. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	if (thread__pin(0, poller->share.cpu) < 0 ||
-	    thread__schedule(0, poller->share.scheduling) < 0)
+	    scheduling__set(0, poller->share.scheduling) < 0)
 		poller__fail("place the thread that naps on", "its CPU");
 	last = device__packets();
 	while (!atomic_load(&poller->over)) {

@@ -3,6 +3,7 @@
 #ifndef NINES_POLLER_H
 #define NINES_POLLER_H
 
+#include "../../programs/nines-init/scheduling.h"
 #include "statistics.h"
 
 #include <sched.h>
@@ -66,9 +67,6 @@ bool stale__look(const struct options *options, struct statistics *statistics);
 
 /* thread__pin binds a thread (0: the caller) to a CPU. -1 with errno. */
 int thread__pin(pid_t tid, int cpu);
-
-/* thread__schedule sets a thread's policy: "fifo:50", "other:-5", "idle:0", … -1 with errno. */
-int thread__schedule(pid_t tid, const char *scheduling);
 
 /* poll__main polls until it is told to end, or its namespace is gone. */
 int poll__main(const struct options *options);

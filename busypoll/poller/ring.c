@@ -193,7 +193,7 @@ int ring__start(struct ring *ring, const struct share *share, unsigned idle_ms)
 	ring->tid = ring__thread(ring->fd, share->cpu);
 	if (failed == 0 && ring->tid < 0)
 		failed = -ESRCH;
-	if (failed == 0 && thread__schedule(ring->tid, share->scheduling) < 0)
+	if (failed == 0 && scheduling__set(ring->tid, share->scheduling) < 0)
 		failed = -errno;
 	if (failed < 0)
 		ring__stop(ring);

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread's CPU and its policy, sched(7). */
+/* A thread's CPU and control group, sched(7). */
 #define _GNU_SOURCE
 #include "poller.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-static const struct {
-	const char *name;
-	int policy;
-} policies[] = {
-	{"other:", SCHED_OTHER}, {"batch:", SCHED_BATCH}, {"idle:", SCHED_IDLE},
-	{"fifo:", SCHED_FIFO},	 {"rr:", SCHED_RR},
-};
 
 int thread__pin(pid_t tid, int cpu)
 {
@@ -26,31 +14,6 @@ int thread__pin(pid_t tid, int cpu)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	return sched_setaffinity(tid, sizeof set, &set);
-}
-
-int thread__schedule(pid_t tid, const char *scheduling)
-{
-	for (unsigned i = 0; i < sizeof policies / sizeof *policies; i++) {
-		size_t length = strlen(policies[i].name);
-		struct sched_param param = {0};
-		char *end;
-		int value;
-
-		if (strncmp(scheduling, policies[i].name, length) != 0)
-			continue;
-		value = (int)strtol(scheduling + length, &end, 10);
-		if (end == scheduling + length || *end != '\0')
-			break;
-		if (policies[i].policy == SCHED_FIFO || policies[i].policy == SCHED_RR) {
-			param.sched_priority = value;
-			return sched_setscheduler(tid, policies[i].policy, &param);
-		}
-		if (sched_setscheduler(tid, policies[i].policy, &param) < 0)
-			return -1;
-		return setpriority(PRIO_PROCESS, (id_t)tid, value);
-	}
-	errno = EINVAL;
-	return -1;
 }
 
 int thread__join(const char *file)
@@ -83,5 +46,5 @@ int thread__step_aside(const struct options *options)
 	if (priority > 98)
 		return 0;
 	snprintf(above, sizeof above, "fifo:%d", priority + 1);
-	return thread__schedule(0, above);
+	return scheduling__set(0, above);
 }

@@ -127,21 +127,14 @@ func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]no
 	}
 }
 
-// untoldError is a port of which the claim does not say the address.
-type untoldError struct{ port plan.PodPort }
-
-func (e *untoldError) Error() string {
-	return fmt.Sprintf("link %s: the driver of class %s has not reported the IPv4 address of %s; give its ports addresses (addresses in ports.yaml), and check that the driver runs (kubectl describe pod)",
-		e.port.Link, e.port.Class, e.port.Interface)
-}
-
 // portsIn reads from a claim's status what each port is. It is pure.
 func portsIn(claim *resourcev1.ResourceClaim, ports []plan.PodPort) (map[string]node.ClaimedPort, error) {
 	found := map[string]node.ClaimedPort{}
 	for i, p := range ports {
 		port := portOf(claim, requestOf(i))
 		if port.Address == "" {
-			return nil, &untoldError{p}
+			return nil, fmt.Errorf("link %s: the driver of class %s has not reported the IPv4 address of %s; give its ports addresses (addresses in ports.yaml), and check that the driver runs (kubectl describe pod)",
+				p.Link, p.Class, p.Interface)
 		}
 		found[p.Interface] = port
 	}

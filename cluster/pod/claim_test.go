@@ -1,7 +1,6 @@
 package pod
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +51,7 @@ func TestWhatAPodGot(t *testing.T) {
 	untold := func(what, link string) {
 		t.Helper()
 		_, err := portsIn(claim, twoPorts)
-		if said := (*untoldError)(nil); !errors.As(err, &said) || said.port.Link != link {
+		if err == nil || !strings.HasPrefix(err.Error(), "link "+link+": the driver of class ") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

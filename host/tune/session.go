@@ -2,13 +2,11 @@ package tune
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"nines.dev/nines/journal"
@@ -58,31 +56,10 @@ const appliedName = "applied.json"
 
 func appliedPath(dir string) string { return filepath.Join(dir, appliedName) }
 
-func readApplied(dir string) (*Applied, error) {
-	text, err := os.ReadFile(appliedPath(dir))
-	if err != nil {
-		return nil, err
-	}
-	var a Applied
-	if err := json.Unmarshal(text, &a); err != nil {
-		return nil, fmt.Errorf("read %s: %w", appliedPath(dir), err)
-	}
-	return &a, nil
-}
+func readApplied(dir string) (*Applied, error) { return replace.Read[*Applied](appliedPath(dir)) }
 
 func writeApplied(dir string, a *Applied) error {
 	return replace.JSON(appliedPath(dir), a, 0o644)
-}
-
-// BusyError says that another process is changing the session.
-type BusyError struct{ PID int }
-
-func (e *BusyError) Error() string {
-	who := "another process"
-	if e.PID > 0 {
-		who = "process " + strconv.Itoa(e.PID)
-	}
-	return who + " is changing this host's settings; wait for it, or end it"
 }
 
 // lock takes the session's lock, which the kernel releases when its holder ends.
@@ -92,7 +69,11 @@ func (s Session) lock() (free func(), err error) {
 	}
 	lock, err := flock.Try(filepath.Join(s.Root, "tune.lock"))
 	if held := (*flock.HeldError)(nil); errors.As(err, &held) {
-		return nil, &BusyError{held.PID}
+		who := "another process"
+		if held.PID > 0 {
+			who = fmt.Sprint("process ", held.PID)
+		}
+		return nil, fmt.Errorf("%s is changing this host's settings; wait for it, or end it", who)
 	}
 	if err == nil {
 		if err = lock.Sign(); err == nil {

@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -251,8 +252,7 @@ func TestOneAtATimeChangesTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer free()
-	var busy *BusyError
-	if _, err := s.Apply(context.Background(), plan, "bob"); !errors.As(err, &busy) || busy.PID != os.Getpid() {
+	if _, err := s.Apply(context.Background(), plan, "bob"); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("process %d is changing", os.Getpid())) {
 		t.Errorf("the error: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
 )
 
@@ -61,7 +62,7 @@ func compare(before, after CPU) Comparison {
 		return c
 	}
 	c.Wins = wins(before.Slices, after.Slices)
-	was, is := median(before.Slices), median(after.Slices)
+	was, is := result.Median(before.Slices), result.Median(after.Slices)
 	c.Why = fmt.Sprintf("taken in the middle slice: %s of each second before, %s now; less now in %.0f %% of all pairs of slices",
 		terminal.Duration(int64(was)), terminal.Duration(int64(is)), 100*c.Wins)
 	switch {
@@ -92,13 +93,4 @@ func wins(before, after []float64) float64 {
 		}
 	}
 	return won / float64(len(before)*len(after))
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	if n%2 == 1 {
-		return sorted[n/2]
-	}
-	return (sorted[n/2-1] + sorted[n/2]) / 2
 }

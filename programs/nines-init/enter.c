@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "init.h"
+#include "scheduling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +124,7 @@ static int enter__run(const struct enter *enter, const sigset_t *mask)
 	}
 	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
 		return enter__fail("use CPUs", enter->cpus);
-	if (enter->scheduling != NULL && scheduling__set(enter->scheduling) < 0)
+	if (enter->scheduling != NULL && scheduling__set(0, enter->scheduling) < 0)
 		return enter__fail("schedule as", enter->scheduling);
 	if (chdir(enter->dir) < 0)
 		return enter__fail("go to", enter->dir);

@@ -49,7 +49,5 @@ int walls__keep(uint64_t capabilities);
 int seccomp__install(void);
 /* Prints the same refusals as a profile of LXC. */
 int seccomp__main(void);
-/* Gives this process a policy, such as "fifo:50"; -1 with errno. */
-int scheduling__set(const char *text);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A command's scheduling policy, from "fifo:50", "rr:1", "other:-5", "batch:0" or "idle:0":
+ * A thread's scheduling policy, from "fifo:50", "rr:1", "other:-5", "batch:0" or "idle:0":
  * a priority of 1 to 99 for the first two, a niceness for the others, sched(7).
  */
 #define _GNU_SOURCE
-#include "init.h"
+#include "scheduling.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ static const struct {
 	{"fifo:", SCHED_FIFO},	 {"rr:", SCHED_RR},
 };
 
-int scheduling__set(const char *text)
+int scheduling__set(pid_t tid, const char *text)
 {
 	for (unsigned i = 0; i < sizeof policies / sizeof *policies; i++) {
 		size_t length = strlen(policies[i].name);
@@ -35,11 +35,11 @@ int scheduling__set(const char *text)
 			break;
 		if (policies[i].policy == SCHED_FIFO || policies[i].policy == SCHED_RR) {
 			param.sched_priority = value;
-			return sched_setscheduler(0, policies[i].policy, &param);
+			return sched_setscheduler(tid, policies[i].policy, &param);
 		}
-		if (sched_setscheduler(0, policies[i].policy, &param) < 0)
+		if (sched_setscheduler(tid, policies[i].policy, &param) < 0)
 			return -1;
-		return setpriority(PRIO_PROCESS, 0, value);
+		return setpriority(PRIO_PROCESS, (id_t)tid, value);
 	}
 	errno = EINVAL;
 	return -1;

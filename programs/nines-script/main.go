@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -165,20 +166,13 @@ func newEnd(verb wire.Verb) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			status, err := ask(c.Context(), wire.Request{Verb: verb, Name: args[0]}, nil)
 			if err == nil && verb == wire.Wait && status != "0" {
-				err = exit.With(exit.Failed, &endedError{args[0], status})
+				err = exit.With(exit.Failed, fmt.Errorf("the command %s ended with status %s", args[0], status))
 			}
 			return err
 		},
 	}
 	ignoreLoop(c)
 	return c
-}
-
-// endedError says that a command did not succeed.
-type endedError struct{ name, status string }
-
-func (e *endedError) Error() string {
-	return "the command " + e.name + " ended with status " + e.status
 }
 
 // ignoreLoop takes a flag with which pos says that something belongs to a run of the loop; here

@@ -1,12 +1,13 @@
 package labtest
 
 import (
-	"errors"
+	"context"
 	"os"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"nines.dev/nines/kernel/flock"
 )
 
 // namePatience is longer than any test has a lab. It ends, as who has the name may wait for what the test
@@ -21,7 +22,7 @@ var labs struct {
 
 type takenName struct {
 	tests int
-	file  *os.File
+	lock  *flock.Lock
 }
 
 // Named is for a test that builds a lab whose interfaces begin with a prefix, as those of a test in another
@@ -36,8 +37,13 @@ func Named(t testing.TB, prefix string) {
 	defer labs.Unlock()
 	name := labs.taken[prefix]
 	if name == nil {
-		name = &takenName{file: lockFile(t, "lab-"+prefix)}
-		waitFor(t, name.file, prefix)
+		patient, cancel := context.WithTimeout(context.Background(), namePatience)
+		lock, err := flock.Wait(patient, lockPath("lab-"+prefix))
+		cancel()
+		if err != nil {
+			t.Fatalf("another test has the labs whose names begin with %s: %v", prefix, err)
+		}
+		name = &takenName{lock: lock}
 		if labs.taken == nil {
 			labs.taken = map[string]*takenName{}
 		}
@@ -48,21 +54,8 @@ func Named(t testing.TB, prefix string) {
 		labs.Lock()
 		defer labs.Unlock()
 		if name.tests--; name.tests == 0 {
-			_ = name.file.Close()
+			_ = name.lock.Free()
 			delete(labs.taken, prefix)
 		}
 	})
-}
-
-func waitFor(t testing.TB, file *os.File, prefix string) {
-	t.Helper()
-	for end := time.Now().Add(namePatience); ; time.Sleep(20 * time.Millisecond) {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || time.Now().After(end) {
-			t.Fatalf("another test has the labs whose names begin with %s: %v", prefix, err)
-		}
-	}
 }

@@ -89,13 +89,17 @@ func packageName() string {
 	return strings.ReplaceAll(below, string(filepath.Separator), "-")
 }
 
-func lockFile(t testing.TB, name string) *os.File {
-	t.Helper()
+func lockPath(name string) string {
 	path := filepath.Join(os.TempDir(), "nines-labtest.lock")
 	if name != "" {
 		path += "-" + name
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	return path
+}
+
+func lockFile(t testing.TB, name string) *os.File {
+	t.Helper()
+	file, err := os.OpenFile(lockPath(name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
