@@ -47,6 +47,8 @@ func removeDirectory(_ context.Context, u Undoing) error {
 	switch {
 	case err == nil, errors.Is(err, unix.ENOENT):
 		return nil
+	case u.Unended: // we may be who uses it
+		return err
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EBUSY), errors.Is(err, unix.ENOTDIR):
 		// Others use it now.
 		return nil

@@ -332,3 +332,32 @@ func TestAFolderThatWasThereStays(t *testing.T) {
 		t.Errorf("theirs is left: %v, ours: %v", theirs, ours)
 	}
 }
+
+// TestWhatUnendedProcessesMayUseIsNotForgotten: a folder that is in use is others' only once our own processes
+// have ended.
+func TestWhatUnendedProcessesMayUseIsNotForgotten(t *testing.T) {
+	j, err := Create(filepath.Join(t.TempDir(), "journal"), Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	used := filepath.Join(t.TempDir(), "used")
+	if err := j.MakeFolder(Step{Kind: KindDirectory, Path: used}, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(used, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	process, err := j.Begin(Step{Kind: kindProcess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	world = &fake{fail: map[int]bool{process: true}}
+	if err := j.Undo(t.Context(), nil, nil); !errors.Is(err, errBroken) || !errors.Is(err, unix.ENOTEMPTY) || len(j.Entries()) != 2 {
+		t.Errorf("undone with %v, left %v", err, j.Entries())
+	}
+	world = &fake{}
+	if err := j.Undo(t.Context(), nil, nil); err != nil || len(j.Entries()) > 0 || !labtest.There(t, used) {
+		t.Errorf("later undone with %v, left %v", err, j.Entries())
+	}
+}

@@ -34,6 +34,9 @@ type Undoing struct {
 	Entry
 	// Starter is the step with the number Holder; nil if its process has been ended.
 	Starter *Entry
+	// Unended is true if processes of the journal could not be ended: what they use stays in use, and to wait
+	// for it is in vain.
+	Unended bool
 	// Note is told what is left unchanged, and why.
 	Note func(string)
 }

@@ -47,9 +47,10 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 		}
 		j.Forget(ids...)
 	}
+	unended := len(failures) > 0
 	var ids []int
 	for i := len(removing) - 1; i >= 0; i-- {
-		u := Undoing{Entry: removing[i], Note: note}
+		u := Undoing{Entry: removing[i], Unended: unended, Note: note}
 		if starter, ok := byID[u.Holder]; ok {
 			u.Starter = &starter
 		}

@@ -124,6 +124,9 @@ func leaveSSHDFolder(_ context.Context, u journal.Undoing) error {
 			return err
 		}
 		if len(use.Labs) == 0 && use.Made && inode != 0 && (use.Inode == 0 || use.Inode == inode) {
+			if u.Unended {
+				return fmt.Errorf("remove %s: the lab's own SSH servers may still use it", u.Path)
+			}
 			if hasSSHServer() {
 				u.Notef("%s is left, as an SSH server of the host runs, which may use it", u.Path)
 			} else if err := unix.Rmdir(u.Path); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOTDIR) {

@@ -57,8 +57,12 @@ func Reserve(j *journal.Journal, node string, names ...string) error {
 const patience = 5 * time.Second
 
 func removeGroup(_ context.Context, u journal.Undoing) error {
+	wait := patience
+	if u.Unended {
+		wait = 0
+	}
 	if u.Path != "" {
-		return removeTree(u.Path)
+		return removeTree(u.Path, wait)
 	}
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
@@ -66,12 +70,13 @@ func removeGroup(_ context.Context, u journal.Undoing) error {
 	}
 	var failures []error
 	for _, h := range hierarchies {
-		failures = append(failures, removeTree(filepath.Join(h.Mount, u.Name)))
+		failures = append(failures, removeTree(filepath.Join(h.Mount, u.Name), wait))
 	}
 	return errors.Join(failures...)
 }
 
-func removeTree(path string) error {
+// removeTree removes a group with all below it, and waits for a time until they are no longer busy.
+func removeTree(path string, wait time.Duration) error {
 	var dirs []string
 	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +90,7 @@ func removeTree(path string) error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(patience); len(dirs) > 0; {
+	for deadline := time.Now().Add(wait); len(dirs) > 0; {
 		last := dirs[len(dirs)-1]
 		if err := endPartition(last); err != nil {
 			return err

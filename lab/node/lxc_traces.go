@@ -69,15 +69,19 @@ const pivotPatience = time.Second
 // removePivot removes a control group, unless another container's monitor is in it: that may end after us, or
 // be of a container that is not of nines.
 func removePivot(path string, u journal.Undoing) error {
+	wait := pivotPatience
+	if u.Unended {
+		wait = 0
+	}
 	err := unix.Rmdir(path)
-	for deadline := time.Now().Add(pivotPatience); errors.Is(err, unix.EBUSY) && time.Now().Before(deadline); err = unix.Rmdir(path) {
+	for deadline := time.Now().Add(wait); errors.Is(err, unix.EBUSY) && time.Now().Before(deadline); err = unix.Rmdir(path) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	if err == nil || errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	err = fmt.Errorf("remove %s: %w", path, err)
-	if !errors.Is(err, unix.EBUSY) {
+	if !errors.Is(err, unix.EBUSY) || u.Unended { // it may be ours
 		return err
 	}
 	processes, unread := os.ReadFile(filepath.Join(path, "cgroup.procs"))
