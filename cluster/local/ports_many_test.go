@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,77 +11,113 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/test/labtest"
 )
 
-// manyPorts are as many as the pods of a round of TestTwentyPodsFiftyTimes.
+// manyPorts are as many of each tier on each node as a round of 24 pods takes.
 const manyPorts = `ports:
-- {tier: macvlan, parent: eth0, count: 10, nodes: [n1], addresses: 10.77.0.11/24}
-- {tier: macvlan, parent: eth0, count: 10, nodes: [n2], addresses: 10.77.0.31/24}
+- {tier: macvlan, parent: eth0, count: 3, nodes: [n1], addresses: 10.77.0.11/24}
+- {tier: macvlan, parent: eth0, count: 3, nodes: [n2], addresses: 10.77.0.31/24}
+- {tier: bridge, parent: br0, count: 3, addresses: 10.78.0.11/24}
+- {tier: xdp, parent: fast, count: 3, addresses: 10.79.0.11/24}
+- {tier: switch, count: 3}
 `
 
-// TestTwentyPodsFiftyTimes makes twenty pods with ports at once and deletes them at once, fifty times, and
-// kills the driver, the kubelets and containerd in between.
+// manyTiers are those of manyPorts: interfaces, and a socket.
+var manyTiers = []string{"macvlan", "bridge", "xdp", "switch"}
+
+// TestTwentyPodsFiftyTimes makes twenty pods with ports of several tiers at once and deletes them at once, fifty
+// times, and kills the driver, the kubelets and containerd in between. The short form is one round of twelve, in
+// which no driver is killed: the kubelet takes a minute after each to call the new one.
 func TestTwentyPodsFiftyTimes(t *testing.T) {
-	labtest.LongForm(t)
 	c := newCluster(t)
 	file := filepath.Join(t.TempDir(), "ports.yaml")
 	if err := os.WriteFile(file, []byte(manyPorts), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.must("up", "--nodes", "2", "--ports", file, "--name", clusterName)
-	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
-	c.kubectl("delete", "pod", "with-interface", "sender", "receiver", "left", "right")
-	var times []time.Duration
-	for round := range 50 {
-		times = append(times, c.roundOfPods(t, fmt.Sprint("r", round), 20)...)
-	}
+	before := map[string]string{}
 	for _, node := range []string{"n1", "n2"} {
+		c.inNode(node, false, "ip", "link", "add", "br0", "up", "type", "bridge")
+		before[node] = c.devicesOf(node)
+	}
+	for _, tier := range manyTiers {
+		c.templateOf(tier)
+	}
+	rounds, count := 1, 12
+	if labtest.Long() {
+		rounds, count = 50, 20
+	}
+	times := map[string][]time.Duration{}
+	for round := range rounds {
+		// Each fifth has the drivers killed, so that the long form ends within its time.
+		c.roundOfPods(t, fmt.Sprint("r", round), count, labtest.Long() && round%5 == 0, times)
+	}
+	for node, devices := range before {
 		c.noPortsLeft(node)
+		if now := c.devicesOf(node); now != devices {
+			t.Errorf("%s has the devices %q, and had %q", node, now, devices)
+		}
 	}
 	c.whole(t)
-	slices.Sort(times)
-	t.Logf("%d pods, from made to ready: median %s, 90 %% %s, longest %s",
-		len(times), times[len(times)/2], times[len(times)*9/10], times[len(times)-1])
+	for _, tier := range manyTiers {
+		took := times[tier]
+		slices.Sort(took)
+		t.Logf("%s: %d pods, from made to ready: median %s, 90 %% %s, longest %s", tier, len(took), took[len(took)/2], took[len(took)*9/10], took[len(took)-1])
+	}
 }
 
-// roundOfPods makes pods with ports, as many as there are, and kills what serves them meanwhile: each pod gets
-// a port, no two the same, and all come back. It returns how long each took to be ready.
-func (c *cluster) roundOfPods(t *testing.T, prefix string, count int) (times []time.Duration) {
+// templateOf makes a template of claims of a tier.
+func (c *cluster) templateOf(tier string) {
+	c.t.Helper()
+	template := &resourcev1.ResourceClaimTemplate{
+		ObjectMeta: metav1.ObjectMeta{Name: tier},
+		Spec: resourcev1.ResourceClaimTemplateSpec{Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{
+			{Name: "port", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: tier + ".nines.dev"}},
+		}}}},
+	}
+	eventually(c.t, "make the template "+tier, func(ctx context.Context) error {
+		_, err := c.client().ResourceV1().ResourceClaimTemplates("default").Create(ctx, template, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// roundOfPods makes pods with ports, and kills what serves them meanwhile: each pod gets a port, no two the same,
+// and all come back. It adds how long each took to be ready to those of its tier.
+func (c *cluster) roundOfPods(t *testing.T, prefix string, count int, killDrivers bool, times map[string][]time.Duration) {
 	t.Helper()
 	var pods []string
 	for i := range count {
 		pods = append(pods, fmt.Sprintf("%s-%d", prefix, i))
-		c.withPort(pods[i], []string{"n1", "n2"}[i%2], fastInterface)
-		switch i {
-		case 2, 8:
-			c.killDrivers()
-		case 4:
+		// One of each tier on one node, then on the other.
+		c.withPort(pods[i], []string{"n1", "n2"}[i/len(manyTiers)%2], manyTiers[i%len(manyTiers)])
+		switch {
+		case i == 4:
 			c.kill(t, "n1", "kubelet")
-		case 6:
+		case i == 6:
 			c.kill(t, "n2", "containerd")
+		case killDrivers && (i == 2 || i == 8):
+			c.killDrivers()
 		}
 	}
-	addresses := map[string]string{}
-	for _, name := range pods {
+	for i, name := range pods {
 		c.running(name)
-		address := c.address(name, "fast0")
-		if other := addresses[address]; other != "" {
-			t.Errorf("%s and %s have the port with %s", name, other, address)
+		tier := manyTiers[i%len(manyTiers)]
+		if tier == "switch" {
+			c.kubectl("exec", name, "--", "test", "-S", "/run/nines/ports/port/s")
+		} else {
+			c.address(name, "net1")
 		}
-		addresses[address] = name
-		pod, err := c.client().CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		times = append(times, readyAfter(pod))
+		times[tier] = append(times[tier], readyAfter(c.pod(name)))
 	}
 	c.eachPortOnce(t)
-	c.killDrivers()
+	if killDrivers {
+		c.killDrivers()
+	}
 	c.gone(pods...)
-	return times
 }
 
 // readyAfter is how long a pod took from being made to being ready, in whole seconds as Kubernetes tells it.

@@ -3,11 +3,13 @@ package local_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -218,15 +220,68 @@ func (c *cluster) noPortsLeft(node string) {
 		if held != ".switch" || devices != "" {
 			return fmt.Errorf("held: %q, devices for containers: %q", held, devices)
 		}
-		return nil
+		for name := range strings.FieldsSeq(c.devicesOf(node)) {
+			if strings.HasPrefix(name, "np") {
+				return fmt.Errorf("the device %s of a port", name)
+			}
+		}
+		return c.noSwitchPorts(node)
 	})
+}
+
+// devicesOf are the names of a node's devices, but for those of the cluster's own network.
+func (c *cluster) devicesOf(node string) string {
+	c.t.Helper()
+	var names []string
+	for line := range strings.Lines(c.inNode(node, false, "ip", "-o", "link")) {
+		name, _, _ := strings.Cut(strings.Fields(line)[1], "@")
+		if name = strings.TrimSuffix(name, ":"); !strings.HasPrefix(name, "veth") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// noSwitchPorts is nil if a node's switch has no ports.
+func (c *cluster) noSwitchPorts(node string) error {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	defer cancel()
+	// It serves one client at a time, and the driver is another.
+	there, err := client.Dial(ctx, fmt.Sprintf("/proc/%d/root/run/nines/ports/.switch", c.nodePID(node)))
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	stats, err := there.SwitchStats()
+	if refused := new(client.Error); errors.As(err, &refused) {
+		return nil // the node has no ports of it, so it does not switch
+	}
+	if err == nil && len(stats.Ports) > 0 {
+		err = fmt.Errorf("%w: the switch has the ports %+v", errNotYet, stats.Ports)
+	}
+	return err
 }
 
 // overTheSwitch sends packets between engines in two pods.
 func (c *cluster) overTheSwitch(t *testing.T) {
 	c.running("sender")
 	c.running("receiver")
-	c.packetsPass(t, "sender", "receiver", "net_virtio_user0,path=/run/nines/ports/user/s", "net_virtio_user0,path=/run/nines/ports/user/s")
+	const device = "net_virtio_user0,path=/run/nines/ports/user/s"
+	c.packetsPass(t, podEnd{"sender", device, c.macOf("sender")}, podEnd{"receiver", device, c.macOf("receiver")})
+}
+
+// macOf is the MAC address of the only port of a pod, as it finds it in its file.
+func (c *cluster) macOf(pod string) string {
+	c.t.Helper()
+	p := c.pod(pod)
+	// Their image has no program that shows a file.
+	text := c.onNode(p.Spec.NodeName, "cat", "/run/nines/ports/.pods/"+string(p.UID)+".json")
+	var seen struct{ Ports []struct{ MAC string } }
+	if err := json.Unmarshal([]byte(text), &seen); err != nil || len(seen.Ports) != 1 || seen.Ports[0].MAC == "" {
+		c.t.Fatalf("%s sees %s, %v", pod, text, err)
+	}
+	return seen.Ports[0].MAC
 }
 
 // overMemory sends packets between engines in two pods that share memory.
@@ -235,27 +290,30 @@ func (c *cluster) overMemory(t *testing.T) {
 	c.running("left")
 	c.running("right")
 	// The socket is its server's, so that is first.
-	c.packetsPass(t, "right", "left", device+"client", device+"server")
+	c.packetsPass(t, podEnd{"right", device + "client", "02:00:00:00:00:01"}, podEnd{"left", device + "server", "02:00:00:00:00:02"})
 }
+
+// podEnd is an engine in a pod, with a device of DPDK and its MAC address.
+type podEnd struct{ pod, device, mac string }
 
 // packetsPass sends packets from one pod to another by engines in them, of which the receiver has its
 // device of DPDK first.
-func (c *cluster) packetsPass(t *testing.T, from, to, sends, receives string) {
+func (c *cluster) packetsPass(t *testing.T, from, to podEnd) {
 	t.Helper()
 	engines := map[string]*labtest.Engine{}
 	for _, end := range []struct {
-		pod, port, device string
-		own, peer         int
-	}{{to, "rx", receives, 2, 1}, {from, "tx", sends, 1, 2}} {
+		podEnd
+		port, peerMAC string
+		own, peer     int
+	}{{to, "rx", from.mac, 2, 1}, {from, "tx", to.mac, 1, 2}} {
 		engine := labtest.RunEngine(t, exec.Command(c.program, "kubectl", "--name", clusterName, "--", "exec", "--stdin", end.pod, "--", "nines-engine"))
 		if _, err := engine.StartDPDK(client.DPDK{Prefix: end.pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := engine.Open(client.Port{
 			Name: end.port, Backend: "dpdk", IO: "batch", Wait: "spin", FrameBytes: 64, Flows: 1, UDPPort: 7999,
-			Device:   fmt.Sprintf("%s,mac=02:00:00:00:00:%02d", end.device, end.own),
-			LocalMAC: fmt.Sprintf("02:00:00:00:00:%02d", end.own), LocalIP: fmt.Sprintf("198.18.9.%d", end.own),
-			PeerMAC: fmt.Sprintf("02:00:00:00:00:%02d", end.peer), PeerIP: fmt.Sprintf("198.18.9.%d", end.peer),
+			Device:   fmt.Sprintf("%s,mac=%s", end.device, end.mac),
+			LocalMAC: end.mac, LocalIP: fmt.Sprintf("198.18.9.%d", end.own), PeerMAC: end.peerMAC, PeerIP: fmt.Sprintf("198.18.9.%d", end.peer),
 		}); err != nil {
 			t.Fatal(err)
 		}
