@@ -59,6 +59,8 @@ type crasher struct {
 	stateDir, prefix string
 	// furtherKinds leaves kinds of steps, in the short form, to the tests of the same verb before.
 	furtherKinds bool
+	// before is done, too, before what is killed, after what the test begins with; nil: nothing.
+	before []string
 }
 
 // killedKinds are the kinds of steps at which each verb was killed.
@@ -130,8 +132,10 @@ func (c *crasher) gone(what string) {
 func (c *crasher) killed(every int, first, command []string, after func(n int, killed bool, said string)) {
 	c.t.Helper()
 	prepare := func() {
-		if first != nil {
-			c.run(0, first...)
+		for _, command := range [][]string{first, c.before} {
+			if command != nil {
+				c.run(0, command...)
+			}
 		}
 	}
 	if labtest.Long() {
@@ -144,18 +148,11 @@ func (c *crasher) killed(every int, first, command []string, after func(n int, k
 		return
 	}
 	prepare()
-	list := filepath.Join(c.t.TempDir(), "points")
-	c.t.Setenv("NINES_FAULT_LIST", list)
-	_, said := c.run(0, command...)
-	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
+	passed, said := c.points(command)
 	after(0, false, said)
-	text, err := os.ReadFile(list)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	verb, passed := command[0], strings.Split(strings.TrimSpace(string(text)), "\n")
+	verb := command[0]
 	if len(passed) < 2 {
-		c.t.Fatalf("nines %s passes few points: %s", strings.Join(command, " "), text)
+		c.t.Fatalf("nines %s passes few points: %s", strings.Join(command, " "), passed)
 	}
 	if killedKinds[verb] == nil {
 		killedKinds[verb] = map[string]bool{}
@@ -172,6 +169,20 @@ func (c *crasher) killed(every int, first, command []string, after func(n int, k
 		killed, said := c.run(n, command...)
 		after(n, killed, said)
 	}
+}
+
+// points runs a command that nobody kills, and returns its fault points and what it said.
+func (c *crasher) points(command []string) (passed []string, said string) {
+	c.t.Helper()
+	list := filepath.Join(c.t.TempDir(), "points")
+	c.t.Setenv("NINES_FAULT_LIST", list)
+	_, said = c.run(0, command...)
+	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
+	text, err := os.ReadFile(list)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n"), said
 }
 
 func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
