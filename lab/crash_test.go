@@ -60,6 +60,8 @@ type crasher struct {
 	stateDir, prefix string
 	// furtherKinds leaves kinds of steps, in the short form, to the tests of the same verb before.
 	furtherKinds bool
+	// before is done, too, before what is killed, after what the test begins with; nil: nothing.
+	before []string
 }
 
 // killedKinds are the kinds of steps at which each verb was killed.
@@ -131,8 +133,10 @@ func (c *crasher) gone(what string) {
 func (c *crasher) killed(every int, first, command []string, after func(n int, killed bool, said string)) {
 	c.t.Helper()
 	prepare := func() {
-		if first != nil {
-			c.run(0, first...)
+		for _, command := range [][]string{first, c.before} {
+			if command != nil {
+				c.run(0, command...)
+			}
 		}
 	}
 	if labtest.Long() {
@@ -145,8 +149,7 @@ func (c *crasher) killed(every int, first, command []string, after func(n int, k
 		return
 	}
 	prepare()
-	var said string
-	passed := labtest.PassedPoints(c.t, func() { _, said = c.run(0, command...) })
+	passed, said := c.points(command)
 	after(0, false, said)
 	verb := command[0]
 	if killedKinds[verb] == nil {
@@ -164,6 +167,13 @@ func (c *crasher) killed(every int, first, command []string, after func(n int, k
 		killed, said := c.run(n, command...)
 		after(n, killed, said)
 	}
+}
+
+// points runs a command that nobody kills, and returns its fault points and what it said.
+func (c *crasher) points(command []string) (passed []string, said string) {
+	c.t.Helper()
+	passed = labtest.PassedPoints(c.t, func() { _, said = c.run(0, command...) })
+	return passed, said
 }
 
 func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {

@@ -93,6 +93,9 @@ func TestClientsSwitchANode(t *testing.T) {
 					t.Fatal(err)
 				}
 				for name, was := range before {
+					for _, i := range findNode(lab.Plan(), name).Interfaces {
+						in(t, now, name, "ping", "-c1", "-W60", i.Neighbours[0].IP)
+					}
 					if is := network(t, now, name); is != was {
 						t.Errorf("%s: the network of %s was\n%s\nand is\n%s", what, name, was, is)
 					}
@@ -117,7 +120,7 @@ func TestClientsSwitchANode(t *testing.T) {
 				{"ipmitool reset of one that is off", func() (string, int) { return c.ipmitool(17, "power", "reset") }, true, true},
 				{"ipmitool on, again", func() (string, int) { return c.ipmitool(17, "power", "on") }, true, false},
 			}
-			if runtime == "netns" {
+			if runtime == "netns" || runtime == "lxc" && labtest.Long() {
 				for _, client := range []string{"fence_ipmilan", "fence_redfish", "redfishtool", "ipmipower"} {
 					needClient(t, client)
 				}
@@ -357,13 +360,45 @@ func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 		c.run(0, "down", "tbcrashpow")
 		c.gone("up of a lab with power killed at " + said)
 	})
-	if !labtest.Long() {
-		return // a reset is a restart, whose kill points others test
+}
+
+// A lab whose nodes are switched, killed meanwhile: doing it again finishes it, and nothing is left.
+func TestDownAfterASwitchOfNodesWasKilled(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	text := named(wholeLab, "tbcrashswi") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.10.1, user: admin, password_file: %s}\n", passwordFile(t))
+	for _, one := range []struct {
+		action string
+		before []string // is done to the nodes first
+		off    bool     // how it leaves them
+		every  int      // in the long form
+	}{
+		{"off", nil, true, 1},
+		{"on", []string{"power", "tbcrashswi", "b", "c", "off"}, false, 1},
+		{"soft", nil, true, 1},
+		{"reset", nil, false, 5}, // it is a restart, whose points others kill
+	} {
+		if one.action == "reset" && !labtest.Long() {
+			continue
+		}
+		t.Run(one.action, func(t *testing.T) {
+			c := newCrasherOf(t, text, text)
+			first, command := []string{"up", c.whole}, []string{"power", "tbcrashswi", "b", "c", one.action}
+			c.before, c.furtherKinds = one.before, true
+			c.killed(one.every, first, command, func(_ int, _ bool, said string) {
+				c.run(0, command...)
+				for _, name := range []string{"b", "c"} {
+					if _, said := c.run(0, "power", "tbcrashswi", name, "status", "--format", "json"); strings.Contains(said, `"on": true`) == one.off {
+						t.Errorf("power %s killed, and done again: node %s is %s", one.action, name, said)
+					}
+				}
+				if one.off {
+					c.run(0, "power", "tbcrashswi", "b", "c", "on")
+				}
+				c.run(0, "check", "tbcrashswi")
+				c.run(0, "down", "tbcrashswi")
+				c.gone("power " + one.action + " killed, and done again, " + said)
+			})
+		})
 	}
-	c.killed(5, []string{"up", c.whole}, []string{"power", "tbcrashpow", "b", "c", "reset"}, func(_ int, _ bool, said string) {
-		c.run(0, "power", "tbcrashpow", "b", "c", "reset")
-		c.run(0, "check", "tbcrashpow")
-		c.run(0, "down", "tbcrashpow")
-		c.gone("power reset killed, and done again, " + said)
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"nines.dev/nines/fault"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
@@ -26,6 +27,9 @@ func (l *Lab) PrepareRestart(ctx context.Context, name string) *PlannedRestart {
 // Down ends what runs in the node and starts it again; it returns when that began, in nanoseconds of
 // CLOCK_MONOTONIC. A node that somebody has stopped stays so.
 func (r *PlannedRestart) Down() (atNs int64, err error) {
+	const kind = "restart"
+	fault.Point("event begins", kind)
+	defer fault.Point("event ends", kind)
 	begun, err := monotonicNs()
 	if err != nil {
 		return 0, err
