@@ -37,7 +37,7 @@ func (r *PlannedRestart) Down() (atNs int64, err error) {
 	runs := func(_ plan.Node, now *node.Running) bool { return !now.Stopped }
 	err = r.lab.Restart(r.ctx, []string{r.node}, RestartOptions{Planned: true, only: runs})
 	if errors.Is(err, errOvertaken) {
-		err = fmt.Errorf("node %s is stopped, and an event restarts only a node that runs; start it with nines power", r.node)
+		err = fmt.Errorf("node %s is stopped, and an event restarts only a node that runs; nines start %[1]s --during-measurement starts it", r.node)
 	}
 	if err != nil {
 		return 0, err
