@@ -129,18 +129,36 @@ func TestPowerOfAMachine(t *testing.T) {
 	inside := func() string { return in(t, lab, "dut", "sh", "-c", "ip -o link; ip -o address; ip route") }
 	guest, peer, changes, qemu := inside(), network(t, lab, "load"), carriers(t, lab, "load"), lab.running.of("dut").QEMU
 	c := console{t: t, address: "127.77.9.1", password: password, port: 6001}
-	if said, code := c.ipmitool(17, "power", "reset"); code != 0 {
-		t.Fatalf("ipmitool: exit code %d: %s", code, said)
-	}
-	within(t, powerPatience, "the guest is reset", func() bool {
-		now, err := Open(lab.Name())
-		if err != nil {
-			t.Fatal(err)
+	ipmitool := func(action string, on, boots bool) {
+		t.Helper()
+		before := lab.running.of("dut").QEMU
+		if said, code := c.ipmitool(17, "power", action); code != 0 {
+			t.Fatalf("ipmitool power %s: exit code %d: %s", action, code, said)
 		}
-		lab = now
-		s, err := lab.PowerState("dut")
-		return err == nil && s.On && !s.Changing && lab.running.of("dut").QEMU != qemu
-	})
+		within(t, powerPatience, "the guest has got "+action, func() bool {
+			now, err := Open(lab.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			lab = now
+			s, err := lab.PowerState("dut")
+			return err == nil && s.On == on && !s.Changing && (!boots || lab.running.of("dut").QEMU != before)
+		})
+		want := "Chassis Power is off"
+		if on {
+			want = "Chassis Power is on"
+			for _, i := range findNode(lab.Plan(), "dut").Interfaces {
+				in(t, lab, "dut", "ping", "-c1", "-W60", i.Neighbours[0].IP)
+			}
+		}
+		if said, code := c.ipmitool(17, "power", "status"); code != 0 || !strings.Contains(said, want) {
+			t.Errorf("after power %s the status is %s, exit code %d", action, said, code)
+		}
+	}
+	ipmitool("reset", true, true)
+	if lab.running.of("dut").QEMU == qemu {
+		t.Error("QEMU is the one before the reset")
+	}
 	second := booted()
 	if second == first {
 		t.Error("the guest has not booted again")
@@ -170,6 +188,14 @@ func TestPowerOfAMachine(t *testing.T) {
 	do(power.Cycle)
 	if booted() == second {
 		t.Error("the guest has not booted after a soft shutdown and a cycle")
+	}
+	ipmitool("soft", false, false)
+	ipmitool("on", true, true)
+	ipmitool("off", false, false)
+	ipmitool("on", true, true)
+	ipmitool("cycle", true, true)
+	if now := inside(); now != guest {
+		t.Errorf("in the end the guest's network is\n%s\nand was\n%s", now, guest)
 	}
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 		t.Errorf("in the end: %v, %v", faults, err)
