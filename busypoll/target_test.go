@@ -95,10 +95,10 @@ func TestInterfacesAreSelected(t *testing.T) {
 	}{
 		{all, nil, "eth0", ""},
 		{all, []string{"eth0"}, "eth0", ""},
-		{all, []string{"nope"}, "", `no interface "nope"; there are lo, br0, eth0, eth1 (down)`},
+		{all, []string{"nope"}, "", `interface "nope" does not exist; the interfaces are lo, br0, eth0, eth1 (down)`},
 		{all, []string{"lo"}, "", "is the loopback"},
 		{all, []string{"eth0", "eth1"}, "", "ip link set eth1 up"},
-		{[]netlink.Link{lo, link("eth1", 0)}, nil, "", "there are lo, eth1 (down)"},
+		{[]netlink.Link{lo, link("eth1", 0)}, nil, "", "its interfaces: lo, eth1 (down)"},
 	} {
 		links, err := selectLinks(c.all, c.names)
 		var names []string

@@ -21,7 +21,7 @@ func TestAFileOfPortsIsCheckedBeforeAnythingIsMade(t *testing.T) {
 		"prots: []":               "prots",
 		"ports: [{tier: switch}]": "entry 1: count 0",
 		"ports: [{tier: veth, count: 1, parent: eth0}]":                                               "veth",
-		"ports: [{tier: switch, count: 1}, {tier: macvlan, parent: eth0, count: 1, nodes: [n1, n3]}]": "entry 2: this cluster has no node n3; it has n1, n2",
+		"ports: [{tier: switch, count: 1}, {tier: macvlan, parent: eth0, count: 1, nodes: [n1, n3]}]": "entry 2: this cluster has no node n3; its nodes: n1, n2",
 		"# " + strings.Repeat("x", portsFileLimit):                                                    "more than",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
