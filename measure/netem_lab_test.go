@@ -27,7 +27,7 @@ topology:
     - {name: wire, kind: %s, endpoints: ["a:eth", "b:eth"], impair_from: {"a:eth": {delay: 600ms, jitter: 536870us, loss: 0.2}}}
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 200, duration: 5s, warmup: 0s, drain: 10s, outliers: 10, packets: record}
 `
-	for _, kind := range []string{"veth", "bridge", "macvlan"} {
+	for _, kind := range []string{"veth", "bridge", "macvlan", "vxlan"} {
 		t.Run(kind, func(t *testing.T) {
 			experiment, writer := prepare(t, "netem", fmt.Sprintf(network, kind))
 			done := finish(t, experiment, writer)

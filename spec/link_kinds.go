@@ -55,7 +55,7 @@ var linkKinds = []LinkDescriptor{
 
 	{
 		Kind: LinkVXLAN, Doc: "a VXLAN tunnel between the bridges of two hosts", Between: "two Linux bridges, and a tunnel",
-		Pair: true, End: EndVeth, InFabric: true, Device: "bridge", MostMTU: mostTunnelMTU,
+		Pair: true, End: EndVeth, InFabric: true, Device: "bridge", MostMTU: mostTunnelMTU, ImpairBy: ImpairByNetem,
 		Needs: []string{"veth", "bridge", "vxlan"}, Colour: "#00618a",
 	},
 
