@@ -45,6 +45,9 @@ func (p Place) noteLXCTraces(nodeName, hostName string) error {
 }
 
 func removeLXCTraces(_ context.Context, u journal.Undoing) error {
+	if u.Unended {
+		return errors.New("containers of the lab may still run, and leave these when they end")
+	}
 	lock := filepath.Join(lxcLocks, u.Path, "."+u.Name)
 	if err := unix.Unlink(lock); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 		return fmt.Errorf("remove %s: %w", lock, err)
@@ -69,19 +72,15 @@ const pivotPatience = time.Second
 // removePivot removes a control group, unless another container's monitor is in it: that may end after us, or
 // be of a container that is not of nines.
 func removePivot(path string, u journal.Undoing) error {
-	wait := pivotPatience
-	if u.Unended {
-		wait = 0
-	}
 	err := unix.Rmdir(path)
-	for deadline := time.Now().Add(wait); errors.Is(err, unix.EBUSY) && time.Now().Before(deadline); err = unix.Rmdir(path) {
+	for deadline := time.Now().Add(pivotPatience); errors.Is(err, unix.EBUSY) && time.Now().Before(deadline); err = unix.Rmdir(path) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	if err == nil || errors.Is(err, unix.ENOENT) {
 		return nil
 	}
 	err = fmt.Errorf("remove %s: %w", path, err)
-	if !errors.Is(err, unix.EBUSY) || u.Unended { // it may be ours
+	if !errors.Is(err, unix.EBUSY) {
 		return err
 	}
 	processes, unread := os.ReadFile(filepath.Join(path, "cgroup.procs"))

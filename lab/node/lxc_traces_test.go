@@ -43,6 +43,15 @@ func TestAPivotThatCannotBeRemovedIsNotForgotten(t *testing.T) {
 	}
 }
 
+// TestTracesOfAContainerThatRunsAreNotForgotten: it leaves them when it ends, though there are none yet.
+func TestTracesOfAContainerThatRunsAreNotForgotten(t *testing.T) {
+	u := journal.Undoing{Unended: true, Note: func(note string) { t.Errorf("noted: %s", note) }}
+	u.Path, u.Name, u.Value = "/nines-test/lxc", "none", t.TempDir()
+	if err := removeLXCTraces(t.Context(), u); err == nil {
+		t.Error("undone while the container may run")
+	}
+}
+
 // TestAPivotWithAnothersMonitorStays, and down says so: that monitor ends when it likes.
 func TestAPivotWithAnothersMonitorStays(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
