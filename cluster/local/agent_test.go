@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +19,8 @@ import (
 
 	"nines.dev/nines/cluster/local"
 	nineshost "nines.dev/nines/host"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -102,6 +105,9 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			})
 		}
 	})
+	t.Run("TheExampleOfPlacement", func(t *testing.T) {
+		c.placesTheExample(t)
+	})
 	t.Run("TheNodeSaysThatItHolds", func(t *testing.T) {
 		eventually(t, "the condition", func(ctx context.Context) error {
 			node, err := c.client().CoreV1().Nodes().Get(ctx, "n1", metav1.GetOptions{})
@@ -145,6 +151,25 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// placesTheExample runs examples/cluster/placement.yaml, shortly, with the annotation of the thesis: a minute,
+// which a busy host holds, too.
+func (c *cluster) placesTheExample(t *testing.T) {
+	nines, err := node.Program("nines")
+	labtest.Require(t, "nines (make build)", err == nil)
+	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
+	dir := t.TempDir()
+	t.Cleanup(func() { _ = exec.Command(nines, "down", "placement").Run() }) // nothing is left where all went well
+	out, err := exec.Command(nines, "run", repositoryFile("examples/cluster/placement.yaml"), "--out", dir, "--set", "wish=none",
+		"--set", `nodes.server.latency="60000000"`, "--set", "repeat=1", "--set", "traffic.duration=1s").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r, err := result.Open(filepath.Join(dir, "latest"))
+	if err != nil || len(r.Summary.Trials) != 1 || isBroken(r.Summary.Trials[0]) {
+		t.Fatalf("%v: %+v", err, r.Summary.Trials)
+	}
 }
 
 // figureOfTheWay waits for a figure of a tier between the nodes. One of the two agents measures it, and the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,6 +66,23 @@ func TestExperimentsRunAsPods(t *testing.T) {
 	t.Run("OneWayByOneClock", func(t *testing.T) {
 		if details := measured(t, call, file("shared", nothing, "server", "1s")); details.Role == "loop" {
 			t.Error("it is no way, but a loop")
+		}
+		c.noPods(t)
+	})
+	t.Run("OneWayByKeptClocks", func(t *testing.T) {
+		var timex unix.Timex
+		state, err := unix.Adjtimex(&timex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := file("realtime", nothing, "server", "1s")
+		if state == unix.TIME_ERROR {
+			// Nobody keeps the clock of this host, and a test does not say that somebody does.
+			if out, err := call("run", path, "--out", t.TempDir()); exitCode(err) != 3 || !strings.Contains(out, "is not synchronised") || !strings.Contains(out, "phc2sys") {
+				t.Errorf("%v: %s", err, out)
+			}
+		} else if details := measured(t, call, path); details.Clocks == nil || details.Clocks.ErrorNs == 0 {
+			t.Errorf("the clocks of the result are %+v", details.Clocks)
 		}
 		c.noPods(t)
 	})
