@@ -82,7 +82,7 @@ func TestASoakSurvivesKill(t *testing.T) {
 		}
 	}
 	soak := done.Searches[0]
-	if len(soak.Trials) != 10 || !strings.Contains(strings.Join(soak.Deviations, "\n"), "taken up again 2 times") {
+	if len(soak.Trials) != 10 || !strings.Contains(strings.Join(soak.Deviations, "\n"), "interrupted and continued 2 times") {
 		t.Errorf("the soak has %d windows and says %q", len(soak.Trials), soak.Deviations)
 	}
 	if len(done.Baselines) != 2 {

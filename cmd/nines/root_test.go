@@ -55,7 +55,7 @@ func TestAnEmptyLabIsNotTheOnlyOne(t *testing.T) {
 		{"restart", "a", "--lab", ""},
 		{"capture", "a:b", "--lab", ""},
 	} {
-		if code, _, said := call(line...); code != exit.Wrong || !strings.Contains(said, "the name of the lab is empty") {
+		if code, _, said := call(line...); code != exit.Wrong || !strings.Contains(said, "the lab's name is empty") {
 			t.Errorf("nines %q: exit code %d, %q", line, code, said)
 		}
 	}
