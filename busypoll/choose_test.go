@@ -43,7 +43,7 @@ func TestChooseTakesTheBestThatTheKernelHas(t *testing.T) {
 
 func TestChooseTakesWhatIsWantedOrSaysWhyNot(t *testing.T) {
 	got, why, err := Choose(kernels()["6.18"], spec.PollEpoll)
-	if got != spec.PollEpoll || err != nil || !strings.Contains(why, "asked for") {
+	if got != spec.PollEpoll || err != nil || !strings.Contains(why, "requested") {
 		t.Errorf("got %q (%s), %v", got, why, err)
 	}
 	_, _, err = Choose(kernels()["6.18"], spec.PollNetlink)

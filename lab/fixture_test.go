@@ -58,7 +58,7 @@ func up(t testing.TB, text string) *Lab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := lab.Down(context.Background()); err != nil && !strings.Contains(err.Error(), "no lab") {
+		if err := lab.Down(context.Background()); err != nil && !strings.Contains(err.Error(), "does not exist") {
 			t.Error(err)
 		}
 	})

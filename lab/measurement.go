@@ -150,7 +150,7 @@ func (m *Measurement) reserved(p *plan.Plan) error {
 	}
 	held, err := flock.IsHeld(measurementLock())
 	if err != nil {
-		return fmt.Errorf("find out whether somebody measures: %w", err)
+		return fmt.Errorf("find out whether another program measures: %w", err)
 	}
 	if !held {
 		return nil // a dead owner's lock is free

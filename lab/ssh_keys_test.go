@@ -50,7 +50,7 @@ func TestFilesOfKeysAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		filepath.Join(dir, "none"): "no such file", dir: "not a plain file", pipe: "not a plain file", large: "larger than 256 KiB",
+		filepath.Join(dir, "none"): "no such file", dir: "not a regular file", pipe: "not a regular file", large: "larger than 256 KiB",
 	} {
 		_, err := usersKeys([]string{path})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "management.ssh_keys.0: "+path) || exit.Code(err) != exit.Wrong {

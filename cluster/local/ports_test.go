@@ -248,7 +248,7 @@ func (c *cluster) noSwitchPorts(node string) error {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 	defer cancel()
 	// It serves one client at a time, and the driver is another.
-	there, err := client.Dial(ctx, fmt.Sprintf("/proc/%d/root/run/nines/ports/.switch", c.nodePID(node)))
+	there, err := client.Dial(ctx, fmt.Sprintf("/proc/%d/root", c.nodePID(node))+"/run/nines/ports/.switch")
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (s Session) Status(ctx context.Context) (*Status, error) {
 	}
 	held, err := flock.IsHeld(s.lockPath())
 	if err != nil {
-		return nil, fmt.Errorf("find out whether somebody changes the cluster: %w", err)
+		return nil, fmt.Errorf("find out whether another program changes the cluster: %w", err)
 	}
 	switch {
 	case held:

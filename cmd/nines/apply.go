@@ -94,7 +94,7 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		{"reset receive modes", c.Received},
 		{"nodes with a new restart policy or health check", c.Watched},
 		{"restarted SSH servers", c.Logins},
-		{"nodes whose image is another by now, which nines restart --fresh gives them", c.Outdated},
+		{"nodes whose image has changed (nines restart --fresh uses it)", c.Outdated},
 	} {
 		if len(row.names) == 0 {
 			continue
