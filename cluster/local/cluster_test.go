@@ -68,7 +68,7 @@ func TestACluster(t *testing.T) {
 	})
 	t.Run("ASecondOfTheNameIsRefused", func(t *testing.T) {
 		out, _, err := c.run("up", "--name", clusterName)
-		if code := exitCode(err); code != 2 || !strings.Contains(out, "is up already") {
+		if code := exitCode(err); code != 2 || !strings.Contains(out, "is already up") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})
