@@ -294,7 +294,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 	drive(t, lab, func(c *client.Client) {
 		result, err := c.Trial(client.Trial{
 			Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
-			WarmupNs: int64(time.Second), DurationNs: int64(2 * time.Second), DrainNs: int64(100 * time.Millisecond),
+			WarmupNs: int64(time.Second), DurationNs: int64(6 * time.Second), DrainNs: int64(100 * time.Millisecond),
 		}, client.Events{Progress: func(p client.Progress) {
 			if p.Second == 1 {
 				// The pid is in the engine's own namespace.

@@ -150,7 +150,7 @@ func TestExperimentsRunAsPods(t *testing.T) {
 		})
 		// Somebody's pod has its name by now.
 		c.foreign(t, "tbpods-server")
-		if out, err := call("down", "cluster-pods"); err != nil || !strings.Contains(out, "default/tbpods-server is not of this lab") {
+		if out, err := call("down", "cluster-pods"); err != nil || !strings.Contains(out, "default/tbpods-server does not belong to this lab") {
 			t.Errorf("down beside another's pod: %v: %s", err, out)
 		}
 		if left := c.pods(t); len(left) != 1 || left[0].Name != "tbpods-server" {

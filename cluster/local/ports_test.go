@@ -235,7 +235,8 @@ func (c *cluster) devicesOf(node string) string {
 	var names []string
 	for line := range strings.Lines(c.inNode(node, false, "ip", "-o", "link")) {
 		name, _, _ := strings.Cut(strings.Fields(line)[1], "@")
-		if name = strings.TrimSuffix(name, ":"); !strings.HasPrefix(name, "veth") {
+		// A node has its bridge, cni0, from its first pod on.
+		if name = strings.TrimSuffix(name, ":"); !strings.HasPrefix(name, "veth") && name != "cni0" {
 			names = append(names, name)
 		}
 	}
