@@ -17,7 +17,7 @@ topology:
   links: [{endpoints: ["a:eth", "b:eth"]}]
 `)
 	_, err := lab.Capture("a", "eht")
-	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "it has ") || !strings.Contains(err.Error(), "eth") {
+	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "its interfaces: ") || !strings.Contains(err.Error(), "eth") {
 		t.Errorf("Capture = %v, want an error that lists eth", err)
 	}
 }
