@@ -29,7 +29,7 @@ func (c *cluster) anExperiment(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		out, err := exec.Command(nines, append([]string{"run", repositoryFile("examples/cluster/pods-tiers.yaml"), "--out", dir,
-			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=500ms"}, arguments...)...).CombinedOutput()
+			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=3s"}, arguments...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("nines run %q: %v: %s", arguments, err, out)
 		}
