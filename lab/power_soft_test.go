@@ -46,7 +46,7 @@ func TestSoftLetsProcessesEnd(t *testing.T) {
 		if err := Power(context.Background(), lab.Name(), "dut", power.Soft, PowerOptions{By: "a test", Progress: func(line string) { lines = append(lines, line) }}); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "has not ended within") }) {
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "not ended within") }) {
 			t.Errorf("the fallback is not told: %q", lines)
 		}
 		settled(t, lab, "dut", false)

@@ -46,7 +46,7 @@ func (p Place) Halt(ctx context.Context, n plan.Node, r *Running) error {
 func (p Place) awaitEnd(ctx context.Context, ended func() bool, overdue string) error {
 	for deadline := time.Now().Add(HaltPatience); !ended(); {
 		if time.Now().After(deadline) {
-			p.Progress(fmt.Sprintf("%s within %v, and is killed", overdue, HaltPatience))
+			p.Progress(fmt.Sprintf("%s within %v; nines kills what is left", overdue, HaltPatience))
 			return nil
 		}
 		select {
