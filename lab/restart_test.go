@@ -315,7 +315,7 @@ topology:
 		code       int
 	}{
 		{"h", "a host node is the host itself", exit.Wrong},
-		{"nobody", `has no node "nobody"; it has a, h`, exit.Wrong},
+		{"nobody", `has no node "nobody"; its nodes: a, h`, exit.Wrong},
 	} {
 		for how, do := range map[string]func(context.Context, []string, RestartOptions) error{"restart": lab.Restart, "stop": lab.Stop, "start": lab.Start} {
 			pid := lab.PID("a")
