@@ -182,7 +182,7 @@ func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
 	s := newSite(t, "foreign").withNines()
 	s.up("tbsforeign", pairLab("tbsforeign", "prefix: tbsfor\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "egress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
-	if out := s.nines("down", "tbsforeign"); !strings.Contains(out, "clsact of up0 is left") {
+	if out := s.nines("down", "tbsforeign"); !strings.Contains(out, "clsact of up0 is kept") {
 		t.Errorf("down says: %s", out)
 	}
 	if out := s.in(s.host, "tc", "filter", "show", "dev", s.uplink, "egress"); !strings.Contains(out, "u32") || strings.Contains(out, "bpf") {
