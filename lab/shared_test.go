@@ -255,7 +255,7 @@ func TestWhatCannotBeShared(t *testing.T) {
 		uplink, want string
 		before       []string
 	}{
-		{"none0", "none of that name", nil},
+		{"none0", "no such interface", nil},
 		{"lo", "it is not an Ethernet interface", nil},
 		{"mv0", "it is a macvlan", nil},
 		{"idle0", "it is down; ip link set idle0 up", nil},
