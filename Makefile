@@ -115,12 +115,12 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile test-engine test-web test-unit test-root , test-fresh lint , images test-vm , setup-cluster test-cluster ] test-quiet
+		[ build test-compile test-engine test-web test-unit test-root test-host , test-fresh lint , images test-vm , setup-cluster test-cluster ] test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , images test-vm , setup-cluster lint-cluster test-cluster ] test-quiet
+		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root test-host , test-fresh , images test-vm , setup-cluster lint-cluster test-cluster ] test-quiet
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
@@ -150,10 +150,14 @@ test-web: web/node_modules/.package-lock.json
 ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA)'
 endif
-.PHONY: test-root test-quiet
+.PHONY: test-root test-host test-quiet
 ## test-root: run the Go tests that test-unit has left to root, with namespaces, links and containers
 test-root: build
 	$(PASS) $(AS_ROOT) root
+
+## test-host: run the tests that rearrange the host; no other lab is to run beside them
+test-host: build
+	$(PASS) $(AS_ROOT) host
 
 ## test-quiet: run the tests that measure time; nothing else is to run beside them
 test-quiet: build

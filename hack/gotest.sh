@@ -3,7 +3,7 @@
 # they are run once more, alone: a host that takes a core away for milliseconds fails some
 # of thousands. What then passes counts as passed, but hack/stages.sh tells of it.
 #
-#   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|quiet
+#   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|host|quiet
 set -uo pipefail
 
 options=()

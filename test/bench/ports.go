@@ -69,9 +69,40 @@ func (w way) manifest() string {
 	return text.String()
 }
 
-// benchPorts makes pods with a port each, all at once on one node of a local cluster, until all are ready. The peer is Multus with the CNI project's macvlan plugin on the same
-// node, whose pods have their first network by Multus in either case.
-func benchPorts(ctx context.Context, _ *host.Inventory) (_ []Row, err error) {
+// benchPorts has two groups of rows. How fast pods get ports: it makes pods with a port each, all at once on one
+// node of a local cluster, until all are ready. The peer is Multus with the CNI project's macvlan plugin on the
+// same node, whose pods have their first network by Multus in either case. And what two pods get of their node's
+// switch, beside two containers of a lab; those are measured while there is no cluster, as its switch polls.
+func benchPorts(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
+	var pods, containers switchFigures
+	inLab := func() error {
+		return containers.repeat(switchRounds/2, func() error { return containers.containers(ctx, inventory) })
+	}
+	if err := inLab(); err != nil {
+		return nil, err
+	}
+	rows, err := withPorts(ctx, func(c benchedCluster) ([]Row, error) {
+		rows, err := c.measure(ctx)
+		if err != nil {
+			return nil, err
+		}
+		kubeconfig, err := c.kubeconfig(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return rows, pods.repeat(switchRounds, func() error { return pods.pods(ctx, inventory, kubeconfig, "n1") })
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := inLab(); err != nil {
+		return nil, err
+	}
+	return append(rows, switchRows(pods, containers)...), nil
+}
+
+// withPorts calls f with a local cluster of one node, whose pods can have ports by claims and by Multus.
+func withPorts(ctx context.Context, f func(benchedCluster) ([]Row, error)) (_ []Row, err error) {
 	root, err := os.Getwd() // make bench runs in the checkout's
 	if err != nil {
 		return nil, err
@@ -106,7 +137,7 @@ func benchPorts(ctx context.Context, _ *host.Inventory) (_ []Row, err error) {
 	if err := c.kubectl(ctx, portsObjects, "apply", "--filename", "-"); err != nil {
 		return nil, err
 	}
-	return c.measure(ctx)
+	return f(c)
 }
 
 // measure has the ways take turns. The first round is not counted: images are unpacked in it.

@@ -20,6 +20,7 @@ const PartVariable = "NINES_PART"
 const (
 	PassPure  = "pure"  // as nobody in particular, packages side by side
 	PassRoot  = "root"  // as root, packages side by side
+	PassHost  = "host"  // as root, one test after another and no other lab beside them
 	PassQuiet = "quiet" // as root, one test after another and nothing beside them
 )
 
@@ -29,6 +30,7 @@ const LongVariable = "NINES_LONG"
 // What tests say when they are skipped: test/passes reads from it where they are to run.
 const (
 	forWantOf    = "missing: "
+	forWholeHost = "for the host as a whole, where make test-host runs it"
 	forQuietCore = "for a quiet core, where make test-quiet runs it"
 	forLongForm  = "for the long form, where make test-all runs it"
 	forOthers    = "for another test, which runs it in a process of its own"
@@ -42,6 +44,7 @@ type Need int
 const (
 	NeedUnknown  Need = iota // it did not say so by this package
 	NeedThere                // what Require names: root, a program, a privilege
+	NeedHost                 // WholeHost
 	NeedQuiet                // QuietCore
 	NeedLab                  // VirtualLab, Laboratory
 	NeedLongForm             // LongForm
@@ -54,7 +57,7 @@ func NeedOf(output string) Need {
 		words string
 		need  Need
 	}{
-		{forQuietCore, NeedQuiet}, {forLongForm, NeedLongForm}, {forTheLab, NeedLab}, {forOthers, NeedNone}, {forBuilt, NeedNone}, {forWantOf, NeedThere},
+		{forWholeHost, NeedHost}, {forQuietCore, NeedQuiet}, {forLongForm, NeedLongForm}, {forTheLab, NeedLab}, {forOthers, NeedNone}, {forBuilt, NeedNone}, {forWantOf, NeedThere},
 	} {
 		if strings.Contains(output, known.words) {
 			return known.need
@@ -67,7 +70,7 @@ func NeedOf(output string) Need {
 // neighbours. They run alone, after all others. It comes first in a test.
 func QuietCore(t testing.TB) {
 	t.Helper()
-	if pass := os.Getenv(PassVariable); pass == PassPure || pass == PassRoot {
+	if pass := os.Getenv(PassVariable); pass == PassPure || pass == PassRoot || pass == PassHost {
 		t.Skip(forQuietCore)
 	}
 	if os.Geteuid() == 0 {
@@ -77,9 +80,13 @@ func QuietCore(t testing.TB) {
 
 // WholeHost is for tests that rearrange what all labs of a host share (its CPUs, its
 // hugepages, its settings), or see whether that is as it was: no other lab is tested
-// meanwhile.
+// meanwhile. They run after those that need not be alone, or each of them would wait until
+// all others pause.
 func WholeHost(t testing.TB) {
 	t.Helper()
+	if pass := os.Getenv(PassVariable); pass == PassPure || pass == PassRoot {
+		t.Skip(forWholeHost)
+	}
 	takeTurn(t, alone)
 }
 

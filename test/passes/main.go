@@ -3,16 +3,17 @@
 //
 //	pure    as nobody in particular, packages side by side
 //	root    what was skipped there for want of root or a capability, packages side by side
+//	host    what rearranges the host: one test after another, and no other lab beside it
 //	quiet   what measures time: one test after another, and nothing beside it
 //
 // What a test needs it says itself, by package labtest, when it is skipped; that is kept
 // in build/tests and read by the next pass, so no list is kept by hand. A test that is
 // skipped by other words, or still skipped in its pass, fails where NINES_REQUIRE=all.
 //
-//	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|pure|root|quiet
-//	passes failed pure|root|quiet     names what failed in the pass, if it is little
-//	passes again pure|root|quiet      that once more, alone
-//	passes binary FOLDER              names the compiled tests of a package
+//	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|pure|root|host|quiet
+//	passes failed pure|root|host|quiet     names what failed in the pass, if it is little
+//	passes again pure|root|host|quiet      that once more, alone
+//	passes binary FOLDER                   names the compiled tests of a package
 //
 // The tests of a large package are shared by two processes that run side by side.
 //
@@ -84,7 +85,7 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 	switch p.name {
 	case "compile":
 		return nil
-	case labtest.PassPure, labtest.PassRoot, labtest.PassQuiet:
+	case labtest.PassPure, labtest.PassRoot, labtest.PassHost, labtest.PassQuiet:
 		return p.run(ctx, packages)
 	}
 	return fmt.Errorf("unknown pass %q", p.name)

@@ -97,7 +97,7 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 		known = append(known, p.chosenOf(w)...)
 	}
 	atOnce := p.atOnce
-	if p.again || p.name == labtest.PassQuiet {
+	if p.again || p.name == labtest.PassHost || p.name == labtest.PassQuiet {
 		atOnce = 1
 	}
 	if err := p.all(ctx, known, atOnce); err != nil {

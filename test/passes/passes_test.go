@@ -31,22 +31,25 @@ func TestEachNeedHasItsPass(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		said         string
-		root, quiet  bool
+		runsIn       string // which pass after the pure one
 		lostIn, okIn string
 	}{
-		"root":      {skipped(func(t testing.TB) { labtest.Require(t, "root", false) }), true, false, "root", "pure"},
-		"quiet":     {skipped(labtest.QuietCore), false, true, "quiet", "root"},
-		"long":      {skipped(labtest.LongForm), false, false, "", "root"},
-		"lab":       {skipped(func(t testing.TB) { labtest.VirtualLab(t, labtest.BootRT) }), false, false, "", "root"},
-		"host":      {skipped(labtest.Laboratory), false, false, "", "root"},
-		"other":     {skipped(func(t testing.TB) { labtest.OtherTest(t, false) }), false, false, "", "root"},
-		"own words": {"not today", false, false, "pure", ""},
+		"root":      {skipped(func(t testing.TB) { labtest.Require(t, "root", false) }), "root", "root", "pure"},
+		"quiet":     {skipped(labtest.QuietCore), "quiet", "quiet", "host"},
+		"alone":     {skipped(labtest.WholeHost), "host", "host", "root"},
+		"long":      {skipped(labtest.LongForm), "", "", "root"},
+		"lab":       {skipped(func(t testing.TB) { labtest.VirtualLab(t, labtest.BootRT) }), "", "", "root"},
+		"host":      {skipped(labtest.Laboratory), "", "", "root"},
+		"other":     {skipped(func(t testing.TB) { labtest.OtherTest(t, false) }), "", "", "root"},
+		"own words": {"not today", "", "pure", ""},
 	} {
 		if c.said == "" {
 			t.Errorf("%s is not skipped", name)
 		}
-		if root, quiet := isFor("root", []string{c.said}), isFor("quiet", []string{c.said}); root != c.root || quiet != c.quiet {
-			t.Errorf("%s (%s): root %v, quiet %v", name, c.said, root, quiet)
+		for _, pass := range []string{labtest.PassRoot, labtest.PassHost, labtest.PassQuiet} {
+			if got := isFor(pass, []string{c.said}); got != (pass == c.runsIn) {
+				t.Errorf("%s (%s) is run in the pass %s: %v", name, c.said, pass, got)
+			}
 		}
 		if c.lostIn != "" && !isLost(c.lostIn, c.said) || c.okIn != "" && isLost(c.okIn, c.said) {
 			t.Errorf("%s (%s) is lost in other passes than %s", name, c.said, c.lostIn)
@@ -133,6 +136,13 @@ func TestInPart(t *testing.T) {
 	t.Run("sub", func(t *testing.T) { TestAsRoot(t) })
 }
 
+func TestWhole(t *testing.T) {
+	TestAsRoot(t)
+	if os.Getenv("NINES_PASS") == "root" {
+		t.Skip("for the host as a whole, where make test-host runs it")
+	}
+}
+
 func TestAlone(t *testing.T) {
 	if os.Getenv("NINES_PASS") != "quiet" {
 		t.Skip("for a quiet core, where make test-quiet runs it")
@@ -181,6 +191,7 @@ func TestHearsCtrlC(t *testing.T) {
 		{true, "-p 1 pure", "TestPure TestInPart TestHearsCtrlC"},
 		{false, "again pure", "TestOnce"},
 		{false, "root", "TestAsRoot TestInPart"},
+		{false, "host", "TestWhole"},
 		{false, "quiet", "TestAlone"},
 	} {
 		if got := ran(step.failed, strings.Fields(step.words)...); got != step.want {

@@ -102,6 +102,8 @@ func isFor(pass string, said []string) bool {
 		switch labtest.NeedOf(text) {
 		case labtest.NeedThere:
 			return pass == labtest.PassRoot
+		case labtest.NeedHost:
+			return pass == labtest.PassHost
 		case labtest.NeedQuiet:
 			return pass == labtest.PassQuiet
 		case labtest.NeedLab, labtest.NeedLongForm, labtest.NeedNone, labtest.NeedUnknown:
@@ -115,6 +117,8 @@ func isLost(pass, said string) bool {
 	switch labtest.NeedOf(said) {
 	case labtest.NeedThere:
 		return pass != labtest.PassPure
+	case labtest.NeedHost:
+		return pass == labtest.PassHost
 	case labtest.NeedQuiet:
 		return pass == labtest.PassQuiet
 	case labtest.NeedUnknown:

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/result"
+)
+
+const (
+	// switchRounds are how often two pods are measured over their node's switch; half as many times two
+	// containers of a lab are, before the cluster is there and after.
+	switchRounds = 6
+	// switchLightPPS is a load at which nothing queues.
+	switchLightPPS = 10_000
+)
+
+// overSwitch is one way between two nodes over a switch of nines, at an unlimited rate and at a light load.
+const overSwitch = `
+name: bench-over-switch
+%s
+topology:
+  nodes: {sender: {%[2]s}, receiver: {%[2]s}}
+  links: [{name: fast, %[3]s, endpoints: ["sender:fast0", "receiver:fast0"]}]
+dpdk: {hugepages: none}
+traffic: {from: "sender:fast0", to: "receiver:fast0", backend: dpdk, warmup: 300ms, duration: 2s}
+sweep: {traffic.rate_pps: [0, %[4]d]}
+`
+
+// switchFigures are what two ends get of a switch, by round.
+type switchFigures struct{ pps, p99 []float64 }
+
+// containers measures two containers of a lab.
+func (f *switchFigures) containers(ctx context.Context, inventory *host.Inventory) error {
+	return f.round(ctx, inventory, fmt.Sprintf(overSwitch, "", "runtime: lxc", "kind: switch", switchLightPPS))
+}
+
+// pods measures two pods of a node of the cluster.
+func (f *switchFigures) pods(ctx context.Context, inventory *host.Inventory, kubeconfig, node string) error {
+	cluster := fmt.Sprintf("cluster: {clock: shared, kubeconfig: %q}", kubeconfig)
+	return f.round(ctx, inventory, fmt.Sprintf(overSwitch, cluster, "runtime: pod, host: "+node, "kind: pod-port, class: switch.nines.dev", switchLightPPS))
+}
+
+func (f *switchFigures) round(ctx context.Context, inventory *host.Inventory, text string) error {
+	done, err := runExperiment(ctx, inventory, text)
+	if err != nil {
+		return err
+	}
+	const rate = "traffic.rate_pps"
+	pps, err := each(done, rate, func(t result.Trial) *float64 { return t.ReceivedPPS() })
+	if err != nil {
+		return err
+	}
+	p99, err := each(done, rate, microsOf(func(p result.Percentiles) *int64 { return p.P99 }))
+	if err != nil {
+		return err
+	}
+	f.pps = append(f.pps, pps["0"]...)
+	f.p99 = append(f.p99, p99[fmt.Sprint(switchLightPPS)]...)
+	return nil
+}
+
+// repeat measures several rounds.
+func (f *switchFigures) repeat(rounds int, round func() error) error {
+	for range rounds {
+		if err := round(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// switchRows compare two pods with two containers.
+func switchRows(pods, containers switchFigures) []Row {
+	const peer = "two containers of a lab"
+	rate, rateMet := atLeast(0.9)
+	late, lateMet := atMost(1.1)
+	return []Row{
+		compare("two pods over their node's switch: rate", "Mpps", median(pods.pps)/1e6, peer, median(containers.pps)/1e6, rate, rateMet),
+		compare(fmt.Sprintf("two pods over their node's switch: p99 at %d kpps", switchLightPPS/1000), "µs", median(pods.p99), peer, median(containers.p99), late, lateMet),
+	}
+}
+
+// kubeconfig is the path of the cluster's.
+func (c benchedCluster) kubeconfig(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, c.program, "cluster", "kubeconfig", "--path", "--name", portsCluster)
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("nines cluster kubeconfig: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
