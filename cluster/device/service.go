@@ -47,8 +47,9 @@ func (s *Service) Run(ctx context.Context) error {
 		return err
 	}
 	s.running = map[string]*running{}
-	if err := errors.Join(s.Keeper.Sweep(ctx), s.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports)))); err != nil {
-		slog.Warn("check the ports", "error", err)
+	s.sweep(ctx)
+	if err := s.Keeper.Forgotten(ctx, slices.Collect(maps.Values(inv.Ports))); err != nil {
+		slog.Warn("check the databases for ports of an earlier boot", "error", err)
 	}
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
@@ -157,8 +158,14 @@ func (s *Service) startSwitch(ctx context.Context, inv dra.Inventory) {
 		slog.Info("the node's switch", "serves", now, "error", err)
 	}
 	if started {
-		if err := s.Keeper.Sweep(ctx); err != nil {
-			slog.Warn("check the ports", "error", err)
-		}
+		s.sweep(ctx)
+	}
+}
+
+// sweep removes what killed calls of the CNI plugin left, as far as the pod's capabilities allow: mounts and
+// the functions of cards are left to the plugin's next call for the same port, which the node's runtime runs.
+func (s *Service) sweep(ctx context.Context) {
+	if err := s.Keeper.Sweep(ctx); err != nil {
+		slog.Warn("check the ports; the CNI plugin tries again when it is next called for the port", "error", err)
 	}
 }
