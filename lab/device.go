@@ -92,6 +92,9 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 		return "", nil
 	}
 	i := n.Interfaces[at]
+	if i.Device.Claimed {
+		return l.claimedDevice(n.Name, i, at)
+	}
 	socket := ""
 	if i.Device.Socket != "" {
 		socket = i.Device.Socket

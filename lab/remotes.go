@@ -65,6 +65,22 @@ func (l *Lab) useAddresses(port *client.Port) error {
 	return nil
 }
 
+// claimedDevice is what an engine in a pod has to open for a socket that the pod claims.
+func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, error) {
+	pod, err := l.place("").Pod(nodeName)
+	if err != nil {
+		return "", err
+	}
+	claimed := pod.Ports[i.Name]
+	if claimed.Socket == "" {
+		return "", fmt.Errorf("interface %s:%s: its pod has claimed no socket for it", nodeName, i.Name)
+	}
+	device := *i.Device
+	device.Server = claimed.Listens
+	i.Device = &device
+	return deviceArgument(i, at, claimed.Socket), nil
+}
+
 // remoteDevices are the interfaces of a pod, as far as they are known without asking the cluster.
 func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 	pod, err := l.place("").Pod(n.Name)
@@ -73,7 +89,7 @@ func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 	}
 	devices := []link.Device{{Name: spec.PodInterface, State: "unknown", Addresses: []string{pod.Address}}}
 	for _, name := range slices.Sorted(maps.Keys(pod.Ports)) {
-		devices = append(devices, link.Device{Name: name, State: "unknown", Addresses: []string{pod.Ports[name].Address}})
+		devices = append(devices, link.Device{Name: name, State: "unknown", Addresses: strings.Fields(pod.Ports[name].Address)})
 	}
 	return devices, nil
 }

@@ -25,7 +25,7 @@ const maxStaticNeighbours = 16
 func (w *work) assignMACs() error {
 	taken := map[string]bool{}
 	for _, l := range w.links {
-		if l.remote() {
+		if !l.addressed() {
 			continue
 		}
 		for _, e := range l.endpoints {
@@ -63,7 +63,7 @@ func (w *work) assignAddresses() error {
 	}
 	slots := map[uint32]bool{} // /30s of labRange that planned subnets took
 	for _, l := range w.links {
-		if l.remote() {
+		if !l.addressed() {
 			continue // the cluster gives them
 		}
 		if err := w.addressLink(l, owner, used, slots); err != nil {
@@ -77,7 +77,7 @@ func (w *work) assignAddresses() error {
 // sender routes: its sockets would have no route.
 func (w *work) checkHops() error {
 	for _, h := range w.hops() {
-		if h.out.remote() {
+		if !h.out.addressed() {
 			continue // the cluster's network routes
 		}
 		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {

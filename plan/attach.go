@@ -50,6 +50,9 @@ func (w *work) attach() error {
 		return err
 	}
 	for _, l := range w.links {
+		if err := l.attachClaims(backends); err != nil {
+			return err
+		}
 		for i, e := range l.endpoints {
 			dpdk := backends[e] == spec.BackendDPDK
 			if l.kind.Descriptor().End == spec.EndNone && !dpdk {
@@ -89,9 +92,12 @@ func (w *work) backends() (map[*endpoint]spec.Backend, error) {
 // attachOne decides for the i-th endpoint of a link.
 func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
 	l, d := e.link, e.link.kind.Descriptor()
-	if e.node.guest() {
+	switch {
+	case e.node.guest():
 		w.attachGuest(e, i, dpdk)
 		return
+	case e.remote():
+		return // see attachClaims
 	}
 	switch {
 	case d.DPDK == spec.DPDKMemif: // both ends meet at the first one's socket

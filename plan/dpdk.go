@@ -22,6 +22,9 @@ type Device struct {
 	// Socket is that of the endpoint; Server is true if the engine listens on it.
 	Socket string `json:"socket,omitempty"`
 	Server bool   `json:"server,omitempty"`
+	// Claimed is true for the socket of a port that a pod claims: its path, and which end listens,
+	// are known once the pod runs.
+	Claimed bool `json:"claimed,omitempty"`
 	// Arguments is what the user wrote in dpdk.device instead.
 	Arguments string `json:"arguments,omitempty"`
 	// Kernel is true if the interface is also a kernel device in the node.

@@ -32,7 +32,10 @@ func (w *work) assignDPDK() error {
 		if bytes == 0 {
 			continue
 		}
-		n.dpdk = &DPDK{Prefix: w.dpdkPrefix(n), MemoryBytes: bytes, MemoryNode: w.dpdkNode(n), Huge: w.mode() != spec.HugepagesNone}
+		n.dpdk = &DPDK{Prefix: w.dpdkPrefix(n), MemoryBytes: bytes, MemoryNode: w.dpdkNode(n), Huge: w.mode() != spec.HugepagesNone && !n.remote()}
+		if n.remote() {
+			continue
+		}
 		if n.guest() {
 			if err := w.guestDPDK(n); err != nil {
 				return err
@@ -133,6 +136,9 @@ func (w *work) dpdkPrefix(n *node) string {
 
 // dpdkNode is the NUMA node of the CPU that handles the packets, if the memory may be there.
 func (w *work) dpdkNode(n *node) int {
+	if n.remote() {
+		return 0 // ordinary memory is anywhere
+	}
 	cpus := n.cpus
 	if n.engineCPU >= 0 {
 		cpus = []int{n.engineCPU}
@@ -179,7 +185,7 @@ func (w *work) hugepages() *Hugepages {
 			used = true
 			out.Demands = append(out.Demands, d)
 		}
-		if n.dpdk == nil || n.guest() { // a guest's DPDK uses the guest's own
+		if n.dpdk == nil || n.guest() || n.remote() { // theirs is not this host's
 			continue
 		}
 		used = true

@@ -21,7 +21,7 @@ const (
 // unless a physical parent has less.
 func (w *work) sizeLinks() error {
 	for _, l := range w.links {
-		if l.remote() {
+		if !l.addressed() {
 			continue // the cluster has chosen it
 		}
 		need := 0

@@ -25,6 +25,9 @@ type PodPort struct {
 	Link      string `json:"link"`
 	Interface string `json:"interface"`
 	Class     string `json:"class"`
+	// Socket is true for the socket of a program that polls, which is to have the address MAC.
+	Socket bool   `json:"socket,omitempty"`
+	MAC    string `json:"mac,omitempty"`
 }
 
 // Remote is true for a node on a cluster: nothing of it is on this host but what stands for it.
@@ -50,6 +53,29 @@ func (e *endpoint) remote() bool { return e.node.remote() }
 func (e *endpoint) alone() bool { return e.remote() && len(e.link.endpoints) == 1 }
 
 func (l *link) remote() bool { return l.kind.Descriptor().Remote }
+
+// addressed is true for an endpoint whose addresses the plan chooses: on this host, and behind a socket
+// that a pod claims, of which the cluster's network knows nothing.
+func (e *endpoint) addressed() bool { return !e.remote() || e.device != nil }
+
+func (l *link) addressed() bool { return len(l.endpoints) > 0 && l.endpoints[0].addressed() }
+
+// attachClaims has DPDK open the ports that the pods of a link claim, if an engine of one of them uses DPDK:
+// they are of one class, so all of them are sockets.
+func (l *link) attachClaims(backends map[*endpoint]spec.Backend) error {
+	isDPDK := func(e *endpoint) bool { return backends[e] == spec.BackendDPDK }
+	if l.kind.Descriptor().DPDK != spec.DPDKClaimed || !slices.ContainsFunc(l.endpoints, isDPDK) {
+		return nil
+	}
+	for _, e := range l.endpoints {
+		if backend := backends[e]; backend != "" && backend != spec.BackendDPDK {
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is used with the backend %s, and another end with dpdk", e, backend),
+				"use the backend dpdk at both ends, with a class of sockets, or udp at both, with a class of interfaces"}, l.steps())
+		}
+		e.device = &Device{Driver: driverVirtioUser, Claimed: true}
+	}
+	return nil
+}
 
 // checkRemotes refuses links between a cluster and this host, and traffic that two clocks would time.
 func (w *work) checkRemotes() error {
@@ -92,7 +118,7 @@ func (n *node) podResult() *Pod {
 	p := &Pod{CPUs: n.spec.CPUs, Host: n.spec.Host, Latency: n.spec.Latency}
 	for _, e := range n.endpoints {
 		if e.link.kind.Descriptor().Claimed {
-			p.Ports = append(p.Ports, PodPort{Link: e.link.name, Interface: e.name, Class: e.link.spec.Class})
+			p.Ports = append(p.Ports, PodPort{Link: e.link.name, Interface: e.name, Class: e.link.spec.Class, Socket: e.device != nil, MAC: e.mac})
 		}
 	}
 	return p
@@ -110,7 +136,7 @@ func (n *node) explainRemote() {
 	}
 	for _, e := range n.endpoints {
 		if e.link.kind.Descriptor().Claimed {
-			n.because("%s is a port of the class %s that it claims from that node", e.name, e.link.spec.Class)
+			n.because("%s is %s of the class %s that it claims from that node", e.name, choose(e.device != nil, "a socket", "a port"), e.link.spec.Class)
 		}
 	}
 	if n.spec.CPUs > 0 {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,6 +62,46 @@ func TestAPodAloneSendsToItself(t *testing.T) {
 	}
 	if p.Traffic.Role != RoleLoop || !p.Traffic.RoundTrip || len(p.Nodes[0].Sysctls) > 0 {
 		t.Errorf("the traffic is %+v, of %+v", p.Traffic, p.Nodes[0])
+	}
+}
+
+// TestDPDKOpensWhatPodsClaim: nines chooses the addresses behind a socket, and takes none of this host's memory.
+func TestDPDKOpensWhatPodsClaim(t *testing.T) {
+	e := &spec.Experiment{
+		Name: "sockets",
+		Topology: spec.Topology{
+			Nodes: map[string]*spec.Node{"gen": {Runtime: spec.RuntimePod}, "dut": {Runtime: spec.RuntimePod, App: &spec.App{Kind: spec.AppReflect}}},
+			Links: []*spec.Link{
+				{Name: "net", Kind: spec.LinkPodNetwork, Endpoints: []string{"gen:eth0", "dut:eth0"}},
+				{Name: "fast", Kind: spec.LinkPodPort, Class: "switch.nines.dev", Endpoints: []string{"gen:fast0", "dut:fast0"}},
+			},
+		},
+		Traffic: whole(spec.Traffic{From: "gen:fast0", To: "gen:fast0", RatePPS: 1, Backend: spec.BackendDPDK}),
+	}
+	p, err := Make(e, loadHost(t, "microvm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := p.Traffic.From
+	if from.LocalMAC == "" || from.PeerMAC == "" || from.LocalMAC == from.PeerMAC || !labRange.Contains(netip.MustParseAddr(from.LocalIP)) || !labRange.Contains(netip.MustParseAddr(from.PeerIP)) {
+		t.Errorf("the generator's port is %+v", from)
+	}
+	if p.Hugepages != nil {
+		t.Errorf("they take hugepages of this host: %+v", p.Hugepages)
+	}
+	for _, n := range p.Nodes {
+		eth0, fast0 := n.Interfaces[0], n.Interfaces[1]
+		if n.DPDK == nil || n.DPDK.Huge || n.DPDK.MemoryBytes < leastEngineMemory || eth0.Device != nil || fast0.Device == nil || !fast0.Device.Claimed {
+			t.Errorf("node %s: %+v, %+v", n.Name, n.DPDK, n.Interfaces)
+		}
+		want := []PodPort{{Link: "fast", Interface: "fast0", Class: "switch.nines.dev", Socket: true, MAC: fast0.MAC}}
+		if diff := cmp.Diff(want, n.Pod.Ports); diff != "" || fast0.MAC == "" {
+			t.Errorf("node %s claims (-want +got):\n%s", n.Name, diff)
+		}
+	}
+	e.Topology.Nodes["dut"].App.Backend = spec.BackendUDP
+	if _, err := Make(e, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "link fast: dut:fast0 is used with the backend udp") {
+		t.Errorf("one end is used by UDP: %v", err)
 	}
 }
 

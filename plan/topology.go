@@ -112,7 +112,7 @@ func (e *endpoint) ip() netip.Addr { return e.addresses[0].Addr() }
 
 // ipText is the address as a port has it.
 func (e *endpoint) ipText() string {
-	if e.remote() {
+	if !e.addressed() {
 		return e.String()
 	}
 	return e.ip().String()

@@ -94,7 +94,7 @@ func (c *checker) remoteTraffic(t *Traffic) {
 	if !c.isRemote(t.From) && !c.isRemote(t.To) {
 		return
 	}
-	c.remoteBackend(t.Backend, "traffic", "backend")
+	c.remoteBackend(t.Backend, []string{t.From, t.To}, "traffic", "backend")
 	if t.Flows > 1 && t.FlowField == FlowSourceAddress {
 		c.fail("a cluster's network accepts packets only from a pod's own address", string(FlowSourcePort), "", "traffic", "flow_field")
 	}
@@ -110,9 +110,20 @@ func (c *checker) remoteTraffic(t *Traffic) {
 }
 
 // remoteBackend refuses backends that hand frames to a device: between two pods are routers, which
-// only the kernel in the pod knows.
-func (c *checker) remoteBackend(b Backend, at ...string) {
-	if b != BackendUDP && b != "" {
+// only the kernel in the pod knows. DPDK opens sockets that pods claim, which need no rights.
+func (c *checker) remoteBackend(b Backend, endpoints []string, at ...string) {
+	switch b {
+	case BackendUDP, "":
+	case BackendDPDK:
+		claimed := func(endpoint string) bool {
+			link, known := c.ends[endpoint]
+			return known && c.e.Topology.Links[link].Kind.Descriptor().DPDK == DPDKClaimed
+		}
+		if !slices.ContainsFunc(endpoints, claimed) {
+			c.fail("of a pod, DPDK opens only sockets that the pod claims", string(BackendUDP),
+				"write backend: udp; or join the pods by a link of kind: pod-port whose class gives sockets, such as class: switch.nines.dev", at...)
+		}
+	default:
 		c.fail(fmt.Sprintf("an engine in a pod sends by UDP sockets, because %s needs rights on the cluster's machine and addresses of its network", b), string(BackendUDP),
 			"write backend: udp", at...)
 	}

@@ -49,11 +49,20 @@ func (c *checker) dpdkEndpoints() map[string]bool {
 			continue
 		}
 		// The plan decides which of its interfaces a reflector uses.
-		for _, iface := range c.interfaces[name] {
-			used[name+":"+iface] = true
+		for _, endpoint := range c.endpointsOf(name) {
+			used[endpoint] = true
 		}
 	}
 	return used
+}
+
+// endpointsOf are the endpoints of a node.
+func (c *checker) endpointsOf(name string) []string {
+	var all []string
+	for _, iface := range c.interfaces[name] {
+		all = append(all, name+":"+iface)
+	}
+	return all
 }
 
 // linkSwitch checks the settings of a link's program.

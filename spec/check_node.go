@@ -125,7 +125,7 @@ func (c *checker) app(name string, a *App, at []string) {
 	if a.Kind.HasEngine() {
 		c.polling(a.Backend, a.IO, a.Wait, at...)
 		if own := under(at, "backend"); c.root.holds(own) && c.e.Topology.Nodes[name].Runtime.Descriptor().Remote {
-			c.remoteBackend(a.Backend, own...)
+			c.remoteBackend(a.Backend, c.endpointsOf(name), own...)
 		}
 	}
 	d, has := a.Kind.Descriptor(), strconv.Itoa(n)

@@ -83,13 +83,14 @@ func (e LinkEnd) HasNAPI() bool { return e != EndMacvlan }
 type DPDKEnd string
 
 // DPDKAtEnd opens what the kernel would otherwise use, its device or the PCI function; with DPDKNone
-// DPDK cannot attach; the others are sockets that set up memory shared with the link's program or
-// with the other end.
+// DPDK cannot attach; the others are sockets that set up memory shared with the link's program, with
+// the other end, or with what a pod's claim leads to.
 const (
-	DPDKAtEnd DPDKEnd = ""
-	DPDKVhost DPDKEnd = "vhost-user"
-	DPDKMemif DPDKEnd = "memif"
-	DPDKNone  DPDKEnd = "none"
+	DPDKAtEnd   DPDKEnd = ""
+	DPDKVhost   DPDKEnd = "vhost-user"
+	DPDKMemif   DPDKEnd = "memif"
+	DPDKClaimed DPDKEnd = "vhost-user, by a claim"
+	DPDKNone    DPDKEnd = "none"
 )
 
 // GuestEnd is how a virtual machine attaches to a link.

@@ -137,7 +137,7 @@ var linkKinds = []LinkDescriptor{
 		End: EndPod, DPDK: DPDKNone, Remote: true, Colour: "#57606a",
 	},
 	{
-		Kind: LinkPodPort, Doc: "interfaces that pods claim from their nodes, by a DeviceClass", Between: "the network that the ports are of",
-		End: EndPod, DPDK: DPDKNone, Remote: true, Claimed: true, Keys: []string{"class"}, Colour: "#8a5a00",
+		Kind: LinkPodPort, Doc: "interfaces or sockets that pods claim from their nodes, by a DeviceClass", Between: "the network that the ports are of",
+		End: EndPod, DPDK: DPDKClaimed, Remote: true, Claimed: true, Keys: []string{"class"}, Colour: "#8a5a00",
 	},
 }

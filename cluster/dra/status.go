@@ -2,6 +2,7 @@ package dra
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
@@ -55,6 +57,12 @@ func statusOf(node string, h port.Held) resource.AllocatedDeviceStatus {
 	device := resource.AllocatedDeviceStatus{Driver: DriverName, Pool: node, Device: deviceOf(h)}
 	if h.Share != "" {
 		device.ShareID = &h.Share
+	}
+	if h.Port.IsSocket() {
+		text, err := json.Marshal(h.Seen())
+		if err == nil { // it has nothing that JSON lacks
+			device.Data = &runtime.RawExtension{Raw: text}
+		}
 	}
 	if h.Port.HasInterface() {
 		device.NetworkData = &resource.NetworkDeviceData{InterfaceName: h.Interface, HardwareAddress: h.MAC}

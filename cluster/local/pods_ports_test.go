@@ -24,11 +24,15 @@ func (c *cluster) anExperiment(t *testing.T) {
 	nines, err := node.Program("nines")
 	labtest.Require(t, "nines (make build)", err == nil)
 	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
-	t.Cleanup(func() { _ = exec.Command(nines, "down", "pods-tiers").Run() })
-	run := func(arguments ...string) []result.Details {
+	t.Cleanup(func() {
+		for _, lab := range []string{"pods-tiers", "pods-switch"} {
+			_ = exec.Command(nines, "down", lab).Run()
+		}
+	})
+	run := func(example string, arguments ...string) []result.Details {
 		t.Helper()
 		dir := t.TempDir()
-		out, err := exec.Command(nines, append([]string{"run", repositoryFile("examples/cluster/pods-tiers.yaml"), "--out", dir,
+		out, err := exec.Command(nines, append([]string{"run", repositoryFile("examples/cluster/" + example), "--out", dir,
 			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=3s"}, arguments...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("nines run %q: %v: %s", arguments, err, out)
@@ -50,22 +54,35 @@ func (c *cluster) anExperiment(t *testing.T) {
 		}
 		return all
 	}
-	trials := run()
+	trials := run("pods-tiers.yaml")
 	if len(trials) != 2 {
 		t.Fatalf("%d trials", len(trials))
 	}
 	for _, trial := range trials {
 		c.hasPorts(t, trial, "macvlan-eth0-", "10.77.0.")
 	}
-	trials = run("--set", "tier=macvlan", "--set", "links.fast.class=ovn.nines.dev")
+	trials = run("pods-tiers.yaml", "--set", "tier=macvlan", "--set", "links.fast.class=ovn.nines.dev")
 	if len(trials) != 1 {
 		t.Fatalf("%d trials over the overlay", len(trials))
 	}
 	c.hasPorts(t, trials[0], "ovn-lan-", "10.88.0.")
 
+	trials = run("pods-switch.yaml")
+	if len(trials) != 1 || len(trials[0].Devices) != 2 || trials[0].Devices[1].Values["socket"] == "" {
+		t.Errorf("over the switch: %+v", trials)
+	}
+	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "nodes.receiver.host=n2").CombinedOutput()
+	if exitCode(err) != 2 || !strings.Contains(string(out), "place the pods on one node") {
+		t.Errorf("pods on two switches: %v: %s", err, out)
+	}
+	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
+	if exitCode(err) != 2 || !strings.Contains(string(out), "needs a class of vhost-user sockets") {
+		t.Errorf("DPDK on an interface: %v: %s", err, out)
+	}
+
 	c.leavesOut(t, nines)
 
-	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-tiers.yaml"), "--set", "tier=macvlan", "--set", "links.fast.class=none.nines.dev").CombinedOutput()
+	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-tiers.yaml"), "--set", "tier=macvlan", "--set", "links.fast.class=none.nines.dev").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "no DeviceClass none.nines.dev") {
 		t.Errorf("a class that the cluster has not: %v: %s", err, out)
 	}

@@ -17,9 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"nines.dev/nines/cluster/dra"
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // claimInPod is the name of the only claim of a pod.
@@ -48,7 +50,11 @@ func ClaimOf(o node.PodOrder, pod *v1.Pod) (*resourcev1.ResourceClaim, error) {
 	for i, p := range o.Ports {
 		// A map, whose keys are sorted as the API server sorts them: with others, a driver that applies the
 		// claim's status (dranet) changes its allocation, too, and is refused.
-		parameters, err := json.Marshal(map[string]string{"apiVersion": dra.ConfigVersion, "kind": dra.ConfigKind, "interface": p.Interface})
+		asked := map[string]string{"apiVersion": dra.ConfigVersion, "kind": dra.ConfigKind, "interface": p.Interface}
+		if p.MAC != "" {
+			asked["mac"] = p.MAC
+		}
+		parameters, err := json.Marshal(asked)
 		if err != nil {
 			return nil, err
 		}
@@ -113,8 +119,8 @@ func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]no
 		claim, err := c.kube.ResourceV1().ResourceClaims(o.Namespace).Get(ctx, claimName(o), metav1.GetOptions{})
 		if err == nil {
 			var ports map[string]node.ClaimedPort
-			if ports, untold = portsIn(claim, o.Ports); untold == nil {
-				return ports, nil
+			if ports, untold = portsIn(claim, o.Ports); untold == nil || exit.Code(untold) == exit.Wrong {
+				return ports, untold
 			}
 		} else if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 			return nil, err
@@ -128,38 +134,64 @@ func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]no
 }
 
 // portsIn reads from a claim's status what each port is. It is pure.
-func portsIn(claim *resourcev1.ResourceClaim, ports []plan.PodPort) (map[string]node.ClaimedPort, error) {
-	found := map[string]node.ClaimedPort{}
+func portsIn(claim *resourcev1.ResourceClaim, ports []plan.PodPort) (found map[string]node.ClaimedPort, err error) {
+	found = map[string]node.ClaimedPort{}
 	for i, p := range ports {
-		port := portOf(claim, requestOf(i))
-		if port.Address == "" {
-			return nil, fmt.Errorf("link %s: the driver of class %s has not reported the IPv4 address of %s; give its ports addresses (addresses in ports.yaml), and check that the driver runs (kubectl describe pod)",
-				p.Link, p.Class, p.Interface)
+		device, reported := deviceOf(claim, requestOf(i))
+		if !reported {
+			return nil, fmt.Errorf("link %s: the driver of class %s has not reported what %s is; check that the driver runs (kubectl describe pod)", p.Link, p.Class, p.Interface)
 		}
-		found[p.Interface] = port
+		if found[p.Interface], err = portOf(device, p); err != nil {
+			return nil, fmt.Errorf("link %s: %w", p.Link, err)
+		}
 	}
 	return found, nil
 }
 
-// portOf is what was allocated for a request, with its first IPv4 address if the claim says one.
-func portOf(claim *resourcev1.ResourceClaim, request string) node.ClaimedPort {
+// deviceOf is what a driver reports of the device that was allocated for a request.
+func deviceOf(claim *resourcev1.ResourceClaim, request string) (device resourcev1.AllocatedDeviceStatus, reported bool) {
 	if claim.Status.Allocation == nil {
-		return node.ClaimedPort{}
+		return device, false
 	}
 	results := claim.Status.Allocation.Devices.Results
 	i := slices.IndexFunc(results, func(r resourcev1.DeviceRequestAllocationResult) bool { return r.Request == request })
 	if i < 0 {
-		return node.ClaimedPort{}
+		return device, false
 	}
 	for _, d := range claim.Status.Devices {
-		if d.Driver != results[i].Driver || d.Pool != results[i].Pool || d.Device != results[i].Device || d.NetworkData == nil {
-			continue
+		if d.Driver == results[i].Driver && d.Pool == results[i].Pool && d.Device == results[i].Device {
+			return d, true
 		}
+	}
+	return device, false
+}
+
+// portOf is a device as an engine uses it: an interface with its first IPv4 address, or a socket.
+func portOf(d resourcev1.AllocatedDeviceStatus, asked plan.PodPort) (node.ClaimedPort, error) {
+	got := node.ClaimedPort{Device: strings.Join([]string{d.Driver, d.Pool, d.Device}, "/")}
+	var seen port.Seen
+	if d.Driver == dra.DriverName && d.Data != nil {
+		if err := json.Unmarshal(d.Data.Raw, &seen); err != nil {
+			return got, fmt.Errorf("what the driver reports of %s: %w", got.Device, err)
+		}
+	}
+	switch {
+	case asked.Socket && seen.Kind == port.KindVhost:
+		got.Socket, got.Listens, got.Alone = seen.Socket, seen.Listens, seen.Tier == string(spec.LinkSwitch)
+		return got, nil
+	case asked.Socket:
+		return got, exit.Wrongf("the backend dpdk needs a class of vhost-user sockets, such as switch.nines.dev, and a port of class %s is none; write backend: udp", asked.Class)
+	case seen.Socket != "":
+		return got, exit.Wrongf("a port of class %s is a socket (%s), which only the backend dpdk opens; write backend: dpdk, or another class", asked.Class, seen.Kind)
+	}
+	if d.NetworkData != nil {
 		for _, text := range d.NetworkData.IPs {
 			if address, err := netip.ParsePrefix(text); err == nil && address.Addr().Is4() {
-				return node.ClaimedPort{Address: address.Addr().String(), Device: strings.Join([]string{d.Driver, d.Pool, d.Device}, "/")}
+				got.Address = address.Addr().String()
+				return got, nil
 			}
 		}
 	}
-	return node.ClaimedPort{}
+	return got, fmt.Errorf("the driver of class %s has not reported the IPv4 address of %s; give its ports addresses (addresses in ports.yaml), and check that the driver runs (kubectl describe pod)",
+		asked.Class, asked.Interface)
 }

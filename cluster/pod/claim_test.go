@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
+	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
 
@@ -71,6 +73,45 @@ func TestWhatAPodGot(t *testing.T) {
 	ports, err := portsIn(claim, twoPorts)
 	if err != nil || ports["fast0"].Address != "10.7.0.11" || ports["fast0"].Device != "dra.net/n1/eth1" || ports["far.1"].Address != "10.9.0.12" {
 		t.Errorf("the ports are %+v, %v", ports, err)
+	}
+}
+
+// TestWhichSocketAPodGot: DPDK needs one, and nothing else can use one.
+func TestWhichSocketAPodGot(t *testing.T) {
+	socket := []plan.PodPort{{Link: "fast", Interface: "fast0", Class: "switch.nines.dev", Socket: true, MAC: "02:00:00:00:00:01"}}
+	o := order()
+	o.Ports = socket
+	claim, err := ClaimOf(o, manifest(t, o))
+	if err != nil || !strings.Contains(string(claim.Spec.Devices.Config[0].Opaque.Parameters.Raw), `"mac":"02:00:00:00:00:01"`) {
+		t.Fatalf("it asks for %+v, %v", claim, err)
+	}
+	claim.Status.Allocation = &resourcev1.AllocationResult{Devices: resourcev1.DeviceAllocationResult{Results: []resourcev1.DeviceRequestAllocationResult{
+		{Request: "port0", Driver: "ports.nines.dev", Pool: "n1", Device: "switch-0"},
+	}}}
+	reported := func(ports []plan.PodPort, data string) (node.ClaimedPort, error) {
+		claim.Status.Devices = []resourcev1.AllocatedDeviceStatus{{Driver: "ports.nines.dev", Pool: "n1", Device: "switch-0", Data: &runtime.RawExtension{Raw: []byte(data)}}}
+		found, err := portsIn(claim, ports)
+		return found["fast0"], err
+	}
+	for data, want := range map[string]node.ClaimedPort{
+		`{"tier": "switch", "kind": "vhost-user", "socket": "/run/s"}`:                    {Socket: "/run/s", Alone: true, Device: "ports.nines.dev/n1/switch-0"},
+		`{"tier": "ovs-dpdk", "kind": "vhost-user", "socket": "/run/s", "listens": true}`: {Socket: "/run/s", Listens: true, Device: "ports.nines.dev/n1/switch-0"},
+	} {
+		if got, err := reported(socket, data); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", data, got, err)
+		}
+	}
+	for _, c := range []struct {
+		ports      []plan.PodPort
+		data, says string
+	}{
+		{socket, `{"tier": "memif", "kind": "memif", "socket": "/run/s"}`, "needs a class of vhost-user sockets"},
+		{socket, `{"tier": "macvlan", "kind": "interface"}`, "needs a class of vhost-user sockets"},
+		{[]plan.PodPort{{Interface: "fast0", Class: "switch.nines.dev"}}, `{"tier": "switch", "kind": "vhost-user", "socket": "/run/s"}`, "only the backend dpdk opens"},
+	} {
+		if _, err := reported(c.ports, c.data); err == nil || exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.data, err)
+		}
 	}
 }
 

@@ -59,11 +59,11 @@ var kinds = map[spec.LinkKind]kind{
 		parent: "a logical switch of OVN", take: takeLogical, device: addOverlay, restore: restoreLogical,
 		await: awaitOverlay, forgotten: forgottenLogical, inPod: "interface", inOVS: true, overlay: true, napi: true, spans: true,
 	},
-	spec.LinkSwitch: {parent: "a switch of nines", take: takeVhost, restore: restoreVhost, inPod: "vhost-user", inSwitch: true},
+	spec.LinkSwitch: {parent: "a switch of nines", take: takeVhost, restore: restoreVhost, inPod: KindVhost, inSwitch: true},
 	spec.LinkMemif:  {parent: "the node's memory", take: takeMemory, restore: restoreMemory, inPod: "memif", podListens: true, shared: true},
 	spec.LinkOVSDPDK: {
 		parent: "a bridge of Open vSwitch with DPDK", take: takeOVS, restore: restoreOVS, forgotten: forgottenOVS,
-		inPod: "vhost-user", inOVS: true, podListens: true,
+		inPod: KindVhost, inOVS: true, podListens: true,
 	},
 }
 

@@ -35,6 +35,9 @@ type Seen struct {
 	PPS  int64 `json:"pps,omitempty"`
 }
 
+// KindVhost is the kind of a port that is a socket of vhost-user.
+const KindVhost = "vhost-user"
+
 // Kind says what a port is in a pod.
 func (p Port) Kind() string {
 	if p.Driver != "" {

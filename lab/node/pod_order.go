@@ -73,10 +73,16 @@ type Pod struct {
 	Kernel string `json:"kernel,omitempty"`
 }
 
-// ClaimedPort is what a pod got by a claim: its IPv4 address, and which device that is of which driver.
+// ClaimedPort is what a pod got by a claim: an interface with an IPv4 address, or a socket.
 type ClaimedPort struct {
-	Address string `json:"address"`
-	Device  string `json:"device"`
+	Address string `json:"address,omitempty"`
+	// Socket is a path in the pod; its engine listens there if Listens is true.
+	Socket  string `json:"socket,omitempty"`
+	Listens bool   `json:"listens,omitempty"`
+	// Alone is true for a socket behind which are only ports of the same node of the cluster.
+	Alone bool `json:"alone,omitempty"`
+	// Device is which device it is, of which driver.
+	Device string `json:"device"`
 }
 
 // AddressOf is the address of an interface: that of the pod itself, or of a port that it has claimed.
@@ -84,7 +90,7 @@ func (p Pod) AddressOf(name string) (string, error) {
 	if name == spec.PodInterface {
 		return p.Address, nil
 	}
-	if port, claimed := p.Ports[name]; claimed {
+	if port := p.Ports[name]; port.Address != "" {
 		return port.Address, nil
 	}
 	return "", fmt.Errorf("pod %s/%s has no interface %s", p.Namespace, p.Name, name)
