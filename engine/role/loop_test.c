@@ -28,6 +28,24 @@ static struct port *open_port(const char *name, const char *interface)
 	return port;
 }
 
+/* A trial that sent packets. Where the host takes the CPU away for as long as a trial lasts, it sends none, and
+ * another one may. */
+static struct trial *run(const struct trial_config *config)
+{
+	for (int tries = 1;; tries++) {
+		struct trial *t;
+		char error[256] = "";
+		assert_int_equal(trial_new(config, &t, error, sizeof error), 0);
+		if (trial_start(t, error, sizeof error) != 0)
+			fail_msg("%s", error);
+		trial_join(t);
+		if (t->sender.send_lag.count > 0)
+			return t;
+		trial_free(t);
+		assert_true(tries < 200);
+	}
+}
+
 /* How often a timer woke the thread of a trial over these ports. All packets come, or none. */
 static uint64_t wakes(struct port *tx, struct port *rx, bool come)
 {
@@ -40,13 +58,7 @@ static uint64_t wakes(struct port *tx, struct port *rx, bool come)
 		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
 		.drain_ns = 1000000,
 	};
-	struct trial *t;
-	char error[256] = "";
-	assert_int_equal(trial_new(&config, &t, error, sizeof error), 0);
-	if (trial_start(t, error, sizeof error) != 0)
-		fail_msg("%s", error);
-	trial_join(t);
-	assert_true(t->sender.send_lag.count > 0);
+	struct trial *t = run(&config);
 	assert_int_equal(t->receiver.seen.unique, come ? t->sender.send_lag.count : 0);
 	uint64_t count = t->gaps.wakes.count;
 	trial_free(t);
@@ -107,13 +119,8 @@ static void test_stamps_of_another_machine_are_converted(void **state)
 		.sender_scale = clock_calibrate(CLOCK_CALIBRATION_NS),
 		.foreign = true,
 	};
-	struct trial *t;
-	char error[256] = "";
 	config.sender_scale.base.ns -= BEHIND_NS;
-	assert_int_equal(trial_new(&config, &t, error, sizeof error), 0);
-	if (trial_start(t, error, sizeof error) != 0)
-		fail_msg("%s", error);
-	trial_join(t);
+	struct trial *t = run(&config);
 	assert_true(t->receiver.from_tx.count > 0);
 	assert_int_equal(t->receiver.from_tx.count, t->receiver.seen.unique);
 	assert_true(t->receiver.from_tx.min >= BEHIND_NS - SLACK_NS);
