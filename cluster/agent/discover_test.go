@@ -31,10 +31,10 @@ func TestTheDoctorsFindingsAreACondition(t *testing.T) {
 	}
 	for want, report := range map[string]doctor.Report{
 		"True NothingFound nines doctor finds nothing that costs latency": {Verdict: doctor.VerdictFit},
-		"True OnlyNotes 1 note: audit; nines doctor on the node tells why, and what helps": {
+		"True OnlyNotes 1 note: audit; run nines doctor on the node for causes and remedies": {
 			Verdict: doctor.VerdictFit, Findings: []doctor.Finding{finding("audit", host.SeverityNote)},
 		},
-		"False Findings 2 warnings: hypervisor, idle-states; 1 note: audit; nines doctor on the node tells why, and what helps": {
+		"False Findings 2 warnings: hypervisor, idle-states; 1 note: audit; run nines doctor on the node for causes and remedies": {
 			Verdict: doctor.VerdictUnfit, Findings: []doctor.Finding{
 				finding("hypervisor", host.SeverityWarning), finding("idle-states", host.SeverityWarning), finding("audit", host.SeverityNote),
 			},
