@@ -33,51 +33,50 @@ type Agent struct {
 	Metrics *Metrics
 	Kube    kubernetes.Interface
 	Objects *client.Client
-	// Discovery tells what the node has; nil for an agent that only measures.
+	// Discovery reports what the node has; nil for an agent that only measures.
 	Discovery *Discovery
-	// Interval is the time between two rounds. A figure is good for three of them.
+	// Interval is the time between two rounds. A figure is valid for three intervals.
 	Interval time.Duration
-	// Idle is the part of the CPUs' time that must be free for a trial, from 0 to 1.
+	// Idle is the fraction of CPU time that must be idle for a trial, from 0 to 1.
 	Idle float64
-	// Slot is the node's, which trials of other nodes' agents take, too.
+	// Slot is the node's slot, which is also taken by trials of agents on other nodes.
 	Slot *measure.Slot
-	// Given are the cards of whose virtual functions pods are given some; nil for none.
+	// Given returns the cards whose virtual functions are given to pods; nil for none.
 	Given func() ([]string, error)
-	// Between measures the ways to other nodes; nil for none.
+	// Between measures the paths to other nodes; nil for none.
 	Between *Between
-	// Evictor moves pods whose wish is broken; nil to tell of them only.
+	// Evictor moves pods whose latency request is not met; nil to only report them.
 	Evictor *Evictor
 
-	// Account is what was taken of the budget. It is used by who has the slot.
+	// Account is what trials have spent of the budget. Only the holder of the slot uses it.
 	Account measure.Account
 
 	window measure.Window
-	// asked is when each other node was asked last.
+	// asked is when each other node was last measured.
 	asked map[string]time.Time
-	// resumed is true once what an agent before this one has published is known.
+	// resumed is true once the figures published by the previous agent have been read.
 	resumed bool
-	// warned are the pods that have had an event.
+	// warned are the pods that already got an event.
 	warned map[types.UID]bool
-	// confirmed are those of them whose way was measured again before it was said.
+	// confirmed are those of them whose path was measured again before the event.
 	confirmed map[types.UID]bool
 }
 
-// Trials measure a tier within the node, one at a time; measure.Runner does.
+// Trials measures a tier within the node, one at a time; implemented by measure.Runner.
 type Trials interface {
 	Run(context.Context, measure.Tier, measure.Load) (measure.Trial, error)
 }
 
-// windowLength is how far back trials count for a figure.
+// windowLength is how long trials count towards a figure.
 const windowLength = time.Hour
 
-// validIntervals is for how many intervals a figure is good.
+// validIntervals is for how many intervals a figure is valid.
 const validIntervals = 3
 
-// quietAgain is when a node that was too busy is looked at again: quiet windows may be short.
+// quietAgain is when the agent checks a busy node again: quiet periods may be short.
 const quietAgain = 30 * time.Second
 
-// Run measures until ctx ends. What goes wrong in a round is logged and counted, and tried again
-// in the next.
+// Run measures until ctx ends. It logs and counts errors of a round, and tries again in the next.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.Discovery != nil {
 		ended := make(chan struct{})
@@ -99,7 +98,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		busy, err := a.round(ctx)
 		if err != nil && ctx.Err() == nil {
 			a.Metrics.failures.Inc()
-			slog.Error("round", "error", err)
+			slog.Error("measuring round failed", "error", err)
 		}
 		pause = a.Interval
 		if busy {
@@ -108,18 +107,19 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// first is how long to wait for the first round: until an interval has passed since the last one
-// of an agent before this. A time in the future is that of a clock that was set back.
+// first returns how long to wait for the first round: until an interval has passed since the previous agent's
+// last one. A time in the future comes from a clock that was set back.
 func (a *Agent) first(ctx context.Context, now time.Time) time.Duration {
 	last, err := a.resume(ctx, now)
 	if err != nil {
-		slog.Warn("go on with what was published before", "error", err) // tell tries it again
+		slog.Warn("cannot resume the published figures", "error", err) // tell tries again
 		return 0
 	}
 	return min(max(last.Add(a.Interval).Sub(now), 0), a.Interval)
 }
 
-// resume goes on with what an agent before this one has published, once, and tells when it has measured last.
+// resume continues with the figures that the previous agent published, once, and returns when it last
+// measured.
 func (a *Agent) resume(ctx context.Context, now time.Time) (last time.Time, err error) {
 	object, err := a.Objects.Get(ctx, a.Node)
 	switch {
@@ -143,12 +143,13 @@ func (a *Agent) resume(ctx context.Context, now time.Time) (last time.Time, err 
 	}
 	a.resumed = true
 	if err := a.window.Resume(own, a.Load, now); err != nil {
-		slog.Warn("not gone on with", "error", err) // it is measured anew
+		slog.Warn("some published figures are not resumed", "error", err) // they are measured again
 	}
 	return last, nil
 }
 
-// measures is true for a figure of a way that the agent itself measures: others may have published the rest.
+// measures reports whether the agent itself measures the path of a figure: other programs may have published
+// the rest.
 func (a *Agent) measures(f v1alpha1.Figure) bool {
 	if f.Peer != "" {
 		return a.Between != nil && (f.Tier == measure.NodeNetwork || port.Spans(spec.LinkKind(f.Tier)))
@@ -156,8 +157,8 @@ func (a *Agent) measures(f v1alpha1.Figure) bool {
 	return slices.ContainsFunc(a.Tiers, func(t measure.Tier) bool { return t.Name() == f.Tier })
 }
 
-// round measures each tier once, and the ways to some other nodes, if the node is quiet, and publishes
-// what is known then. It tells whether the node was too busy for some.
+// round measures each tier once, and the paths to some other nodes, if the node is quiet, and then publishes
+// the figures. It reports whether the node was too busy for some of them.
 func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 	inv, err := host.Read()
 	if err != nil {
@@ -165,7 +166,7 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 	}
 	offered, missing := a.offered(inv)
 	for tier, why := range missing {
-		slog.Info("not measured", "tier", tier, "reason", why)
+		slog.Info("tier skipped", "tier", tier, "reason", why)
 	}
 	for _, tier := range offered {
 		_, why, err := a.within(ctx, tier)
@@ -173,21 +174,21 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 			return false, ctx.Err()
 		}
 		if err != nil {
-			slog.Error("measure", "error", err)
+			slog.Error("trial failed", "error", err)
 		}
 		busy = busy || why != nil && why.kind == "busy"
 	}
 	return busy, errors.Join(a.between(ctx), a.tell(ctx, inv, offered))
 }
 
-// offered are the tiers that the node has, and why it has not the others. While nobody can say which cards
-// are for pods, none is measured.
+// offered returns the tiers that the node has, and for the others why it does not have them. While it is
+// unknown which cards are for pods, none is measured.
 func (a *Agent) offered(inv *host.Inventory) ([]measure.Tier, map[string]string) {
 	var given []string
 	if a.Given != nil {
 		var err error
 		if given, err = a.Given(); err != nil {
-			slog.Error("which functions of cards pods get", "error", err)
+			slog.Error("cannot tell which cards' virtual functions are for pods", "error", err)
 			for i := range inv.Functions {
 				given = append(given, inv.Functions[i].Interface)
 			}
@@ -196,8 +197,8 @@ func (a *Agent) offered(inv *host.Inventory) ([]measure.Tier, map[string]string)
 	return measure.Offered(inv, a.Tiers, given)
 }
 
-// within measures a tier within the node, if the node is quiet, and says why if it is not. It is true
-// if the trial counts.
+// within measures a tier within the node if the node is quiet; otherwise it returns the reason. It returns
+// true if the trial counts.
 func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle, error) {
 	if err := a.Slot.Take(ctx); err != nil {
 		return false, nil, err
@@ -215,7 +216,7 @@ func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle,
 		return false, nil, ctx.Err()
 	case why != nil:
 		a.Metrics.skipped.WithLabelValues(tier.Name(), why.kind).Inc()
-		slog.Info("not measured now", "tier", tier.Name(), "reason", why.text)
+		slog.Info("trial skipped", "tier", tier.Name(), "reason", why.text)
 		return false, why, nil
 	case err != nil:
 		a.Metrics.trials.WithLabelValues(tier.Name(), "failed").Inc()
@@ -226,9 +227,9 @@ func (a *Agent) within(ctx context.Context, tier measure.Tier) (bool, *obstacle,
 	return trial.Verdict != result.Invalid, nil, nil
 }
 
-// tell tells the cluster what is known now.
+// tell reports the current state to the cluster.
 func (a *Agent) tell(ctx context.Context, inv *host.Inventory, offered []measure.Tier) error {
-	// What is published takes the place of what was before, which must not be lost.
+	// Publishing replaces the previous figures, so read those first.
 	if !a.resumed {
 		if _, err := a.resume(ctx, time.Now()); err != nil {
 			return err
@@ -260,7 +261,7 @@ func (a *Agent) tell(ctx context.Context, inv *host.Inventory, offered []measure
 	return a.judge(ctx, view, acquitted)
 }
 
-// spent is what was taken of the budget. It waits for who has the slot.
+// spent returns what trials have spent of the budget. It waits for the slot.
 func (a *Agent) spent(ctx context.Context) measure.Budget {
 	if err := a.Slot.Take(ctx); err != nil {
 		return measure.Budget{}

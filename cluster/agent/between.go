@@ -13,26 +13,26 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Between is how the ways to other nodes are measured.
+// Between configures how the paths to other nodes are measured.
 type Between struct {
 	Meter  peer.Meter
 	Agents *peer.Directory
-	// Probes makes ports of the networks of pods that span nodes; nil for none.
+	// Probes makes ports on the pod networks that span nodes; nil for none.
 	Probes *peer.Probes
-	// Most is how many nodes are asked in a round.
+	// Most is how many nodes are measured in a round.
 	Most int
 }
 
 const (
-	// tries is how often a peer is asked that has no time, with a pause up to refusedPause before the
-	// next: two agents that ask each other at the same time are then out of step.
+	// tries is how often the agent asks a busy peer, with a random pause of up to refusedPause in between,
+	// so that two agents that ask each other at the same time get out of step.
 	tries        = 3
 	refusedPause = 5 * time.Second
-	// mostValid is for how long a figure is good at most that is measured again after many rounds.
+	// mostValid is the maximum validity of a figure that is measured again only after many rounds.
 	mostValid = 24 * time.Hour
 )
 
-// between measures the ways to the next few nodes.
+// between measures the paths to the next few nodes.
 func (a *Agent) between(ctx context.Context) error {
 	if a.Between == nil || a.Between.Most < 1 {
 		return nil
@@ -43,19 +43,19 @@ func (a *Agent) between(ctx context.Context) error {
 	}
 	networks, err := a.Between.Probes.Networks(ctx)
 	if err != nil {
-		slog.Error("networks of pods", "error", err) // the nodes' own is measured all the same
+		slog.Error("cannot list the pod networks", "error", err) // the nodes' own network is measured anyway
 	}
 	order := peer.Order(a.Node, agents, a.asked)
 	valid := validFor(len(order), a.Between.Most, a.Interval)
 	for _, to := range order[:min(len(order), a.Between.Most)] {
 		if ago := time.Since(a.asked[to.Node]); ago >= 0 && ago < a.Interval/2 {
-			continue // this round makes up for one that came when the node was busy
+			continue // this round replaces one that found the node busy
 		}
-		// Whatever comes of it: one that does not answer must not keep the others from their turn.
+		// Even if it fails: a node that does not answer must not delay the others.
 		a.asked[to.Node] = time.Now()
 		for _, over := range overs(networks) {
 			if _, err := a.roundTrip(ctx, to, over, valid); err != nil {
-				slog.Error("measure", "error", err)
+				slog.Error("trial failed", "error", err)
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -65,7 +65,8 @@ func (a *Agent) between(ctx context.Context) error {
 	return nil
 }
 
-// overs are the ways to another node: over the nodes' own network, which is nil, and over those of pods.
+// overs returns the paths to another node: over the nodes' own network, which is nil, and over the pod
+// networks.
 func overs(networks []peer.Network) []*peer.Network {
 	all := []*peer.Network{nil}
 	for i := range networks {
@@ -74,7 +75,7 @@ func overs(networks []peer.Network) []*peer.Network {
 	return all
 }
 
-// tierOf is the tier of a way to another node.
+// tierOf returns the tier of a path to another node.
 func tierOf(over *peer.Network) string {
 	if over == nil {
 		return measure.NodeNetwork
@@ -82,14 +83,15 @@ func tierOf(over *peer.Network) string {
 	return string(over.Tier)
 }
 
-// validFor is for how long a figure of one of so many nodes is good: three times the time until it
-// is measured again, as every figure, and a day at most.
+// validFor returns how long a figure of one of so many nodes is valid: three times the time until it is
+// measured again, as for every figure, and at most a day.
 func validFor(nodes, most int, interval time.Duration) time.Duration {
 	rounds := (nodes + most - 1) / most
 	return min(validIntervals*interval*time.Duration(max(rounds, 1)), max(mostValid, validIntervals*interval))
 }
 
-// roundTrip measures the way to a node, if both are fit for it. It is true if the trial counts.
+// roundTrip measures the path to a node, if both ends can be measured now. It returns true if the trial
+// counts.
 func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network, valid time.Duration) (bool, error) {
 	tier := tierOf(over)
 	for try := 1; ; try++ {
@@ -101,7 +103,7 @@ func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network,
 			return false, ctx.Err()
 		case why != nil:
 			a.Metrics.skipped.WithLabelValues(tier, why.kind).Inc()
-			slog.Info("not measured now", "tier", tier, "to", to.Node, "reason", why.text)
+			slog.Info("trial skipped", "tier", tier, "to", to.Node, "reason", why.text)
 			return false, nil
 		case errors.As(err, &refused) && try < tries:
 			select {
@@ -111,10 +113,10 @@ func (a *Agent) roundTrip(ctx context.Context, to peer.Peer, over *peer.Network,
 			continue
 		case refused != nil:
 			a.Metrics.skipped.WithLabelValues(tier, "refused").Inc()
-			slog.Info("not measured now", "tier", tier, "to", to.Node, "reason", refused.Error())
+			slog.Info("trial skipped", "tier", tier, "to", to.Node, "reason", refused.Error())
 			return false, nil
 		case errors.As(err, &absent):
-			slog.Info("not measured", "tier", tier, "to", to.Node, "reason", absent.Error())
+			slog.Info("path skipped", "tier", tier, "to", to.Node, "reason", absent.Error())
 			return false, nil
 		case err != nil:
 			a.Metrics.trials.WithLabelValues(tier, "failed").Inc()
@@ -145,8 +147,8 @@ func (a *Agent) tryRoundTrip(ctx context.Context, to peer.Peer, over *peer.Netwo
 	return trial, why, err
 }
 
-// FitFor is what stands against being measured by another node, which has the slot. If nothing does,
-// its cost is taken, and the context ends with ctx, or when something comes that does.
+// FitFor returns why another node, which has taken the slot, cannot measure this one now. If it can, FitFor
+// charges the cost to the budget, and the returned context ends with ctx, or when an obstacle appears.
 func (a *Agent) FitFor(ctx context.Context, from string, load measure.Load) (context.Context, error) {
 	quiet, why := a.quiet(ctx, func() error { return a.Account.TakeRoundTrip(time.Now(), a.Budget, from, load) })
 	if why != nil {

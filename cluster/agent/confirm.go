@@ -13,13 +13,12 @@ import (
 	"nines.dev/nines/cluster/agent/peer"
 )
 
-// confirm measures again what seems to be broken, before it is said: one trial may have met something
-// else on the node. It returns the view with what is known then, and the pods whose wish the new trial
-// alone holds.
+// confirm measures again what seems to be broken before it is reported: something else on the node may have
+// disturbed one trial. It returns the updated view, and the pods whose request the new trial alone meets.
 //
-// A wish seems to be broken if all trials of the last while together say so, or the last one alone: a
-// node that has just become slow shows in the median of an hour only after half of it. If the new
-// trial alone says so as well, the node has changed, and what was measured before is forgotten.
+// A request seems to be broken if all trials of the last hour together miss it, or the last trial alone does:
+// when a node has just become slow, the median of an hour shows that only after half an hour. If the new trial
+// alone misses the request as well, the node has changed, and the older trials are dropped.
 func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (View, map[types.UID]bool, error) {
 	newest, err := a.window.Newest()
 	if err != nil {
@@ -40,15 +39,15 @@ func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (Vi
 		if _, tried := again[b.Way]; tried {
 			continue
 		}
-		slog.Info("measured again", "pod", b.Pod.Namespace+"/"+b.Pod.Name, "reason", b.Reason)
+		slog.Info("measuring again before reporting", "pod", b.Pod.Namespace+"/"+b.Pod.Name, "reason", b.Reason)
 		if again[b.Way], err = a.again(ctx, b.Way, offered); err != nil {
-			slog.Error("measure", "error", err)
+			slog.Error("trial failed", "error", err)
 		}
 		if ctx.Err() != nil {
 			return v, nil, ctx.Err()
 		}
 	}
-	// The last trial of a way that was measured again is the new one.
+	// The last trial of a path that was measured again is the new one.
 	if newest, err = a.window.Newest(); err != nil {
 		return v, nil, err
 	}
@@ -58,10 +57,10 @@ func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (Vi
 	for _, b := range suspects {
 		switch {
 		case !again[b.Way]:
-			// Not confirmed, and the best that is known.
+			// Not confirmed, but nothing better is known.
 		case !has(alone, b.Pod.UID):
 			acquitted[b.Pod.UID] = true
-			slog.Info("holds when measured again", "pod", b.Pod.Namespace+"/"+b.Pod.Name)
+			slog.Info("the request is met when measured again", "pod", b.Pod.Namespace+"/"+b.Pod.Name)
 		default:
 			if a.confirmed == nil {
 				a.confirmed = map[types.UID]bool{}
@@ -76,15 +75,15 @@ func (a *Agent) confirm(ctx context.Context, v View, offered []measure.Tier) (Vi
 	return v, acquitted, err
 }
 
-// unsaid are those of the broken that a measurement speaks of, and that nobody was told of yet, or is to
-// be evicted and was not measured again.
+// unsaid returns the broken pods that a measurement shows and that were not reported yet, or that are to be
+// evicted and were not measured again.
 func (a *Agent) unsaid(broken []Broken) []Broken {
 	return slices.DeleteFunc(broken, func(b Broken) bool {
 		return !b.Known || a.warned[b.Pod.UID] && (a.Evictor == nil || a.confirmed[b.Pod.UID])
 	})
 }
 
-// has tells whether a pod is among them; known, whether a measurement says so.
+// has reports whether a pod is in the list; known, whether a measurement shows it.
 func has(list []Broken, pod types.UID) bool {
 	return slices.ContainsFunc(list, func(b Broken) bool { return b.Pod.UID == pod })
 }
@@ -93,12 +92,12 @@ func known(list []Broken, pod types.UID) bool {
 	return slices.ContainsFunc(list, func(b Broken) bool { return b.Pod.UID == pod && b.Known })
 }
 
-// again measures a way once more. It is false if the node, or the other end, is not fit for it now.
+// again measures a path once more. It returns false if this node, or the other end, cannot be measured now.
 func (a *Agent) again(ctx context.Context, way measure.Way, offered []measure.Tier) (bool, error) {
 	if way.Peer == "" {
 		at := slices.IndexFunc(offered, func(t measure.Tier) bool { return t.Name() == way.Tier })
 		if at < 0 {
-			return false, nil // a figure of somebody else's
+			return false, nil // another program's figure
 		}
 		measured, _, err := a.within(ctx, offered[at])
 		return measured, err
@@ -111,7 +110,7 @@ func (a *Agent) again(ctx context.Context, way measure.Way, offered []measure.Ti
 		networks, err := a.Between.Probes.Networks(ctx)
 		at := slices.IndexFunc(networks, func(n peer.Network) bool { return string(n.Tier) == way.Tier })
 		if at < 0 || err != nil {
-			return false, err // a figure of somebody else's, or of a network that is gone
+			return false, err // another program's figure, or of a network that is gone
 		}
 		over = &networks[at]
 	}
@@ -121,7 +120,7 @@ func (a *Agent) again(ctx context.Context, way measure.Way, offered []measure.Ti
 	}
 	to, found := peer.Of(agents, way.Peer)
 	if !found {
-		return false, fmt.Errorf("node %s has no agent that is ready", way.Peer)
+		return false, fmt.Errorf("node %s has no ready agent", way.Peer)
 	}
 	return a.roundTrip(ctx, to, over, validFor(len(peer.Order(a.Node, agents, nil)), max(a.Between.Most, 1), a.Interval))
 }

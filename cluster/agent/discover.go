@@ -21,11 +21,11 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// ConditionFit is the node's condition that nines doctor finds nothing there that costs latency.
+// ConditionFit is the node condition that nines doctor finds nothing on the node that costs latency.
 const ConditionFit v1.NodeConditionType = "FitForLatency"
 
-// Discovery tells the cluster what a node has: at its start, when a network card changes, and in
-// intervals. It writes only what has changed.
+// Discovery reports to the cluster what a node has: when it starts, when a network card changes, and at
+// intervals. It writes only changes.
 type Discovery struct {
 	// Node is the node's name.
 	Node    string
@@ -40,13 +40,13 @@ type Discovery struct {
 	ovs    atomic.Pointer[discovery.OVS]
 }
 
-// A change of a card is looked at after it had time to settle, and a second time before it is told.
+// A changed card gets time to settle before it is read, and is read a second time before the change is reported.
 const (
 	settle    = 2 * time.Second
 	lookAgain = 10 * time.Second
 )
 
-// Run tells the cluster until ctx ends. What goes wrong is logged and counted, and tried again.
+// Run reports to the cluster until ctx ends. It logs and counts errors, and tries again.
 func (d *Discovery) Run(ctx context.Context) {
 	changed := discovery.Links(ctx)
 	look := time.NewTimer(0)
@@ -57,7 +57,7 @@ func (d *Discovery) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-changed:
-			// A card that changes all the time does not put the look off.
+			// A card that keeps changing does not postpone the next check.
 			if soon := time.Now().Add(settle); soon.Before(next) {
 				next = soon
 				look.Reset(settle)
@@ -67,7 +67,7 @@ func (d *Discovery) Run(ctx context.Context) {
 			told, err := d.look(ctx)
 			if err != nil && ctx.Err() == nil {
 				d.Metrics.lookFailures.Inc()
-				slog.Error("look at the node", "error", err)
+				slog.Error("node discovery failed", "error", err)
 			}
 			if !told || err != nil {
 				pause = min(pause, lookAgain)
@@ -78,7 +78,7 @@ func (d *Discovery) Run(ctx context.Context) {
 	}
 }
 
-// Switch is the node's Open vSwitch, as it was last seen; nil if there is none.
+// Switch returns the node's Open vSwitch as it was last seen; nil if there is none.
 func (d *Discovery) Switch() *discovery.OVS {
 	if d == nil {
 		return nil
@@ -86,7 +86,7 @@ func (d *Discovery) Switch() *discovery.OVS {
 	return d.ovs.Load()
 }
 
-// look looks at the node, and tells what it has if that is certain.
+// look reads what the node has, and reports it once it is certain.
 func (d *Discovery) look(ctx context.Context) (told bool, err error) {
 	found, err := discovery.Read(ctx, d.OVS)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Discovery) look(ctx context.Context) (told bool, err error) {
 	return d.tell(ctx, found)
 }
 
-// tell tells what was found, if that is certain.
+// tell reports what was found, once it is certain.
 func (d *Discovery) tell(ctx context.Context, found discovery.Node) (told bool, err error) {
 	d.ovs.Store(found.OVS)
 	d.Metrics.examine(found.Report)
@@ -116,12 +116,12 @@ func (d *Discovery) tell(ctx context.Context, found discovery.Node) (told bool, 
 	}
 	written, err := d.NFD.Publish(ctx, node, spec)
 	if written {
-		slog.Info("told Node Feature Discovery what the node has")
+		slog.Info("published the node's features for Node Feature Discovery")
 	}
 	return err == nil, err
 }
 
-// condition sets the node's condition where it differs.
+// condition sets the node condition if it differs.
 func (d *Discovery) condition(ctx context.Context, node *v1.Node, next v1.NodeCondition) error {
 	at := slices.IndexFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == next.Type })
 	next.LastTransitionTime = metav1.Now()
@@ -140,12 +140,12 @@ func (d *Discovery) condition(ctx context.Context, node *v1.Node, next v1.NodeCo
 		_, err = d.Kube.CoreV1().Nodes().Patch(ctx, node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	}
 	if err != nil {
-		return fmt.Errorf("set the condition %s of node %s: %w", next.Type, node.Name, err)
+		return fmt.Errorf("set condition %s of node %s: %w", next.Type, node.Name, err)
 	}
 	return nil
 }
 
-// Fit is the node's condition by the doctor's report, without its times. It is pure.
+// Fit returns the node condition for the doctor's report, without its times. It is pure.
 func Fit(report *doctor.Report) v1.NodeCondition {
 	next := v1.NodeCondition{
 		Type: ConditionFit, Status: v1.ConditionTrue, Reason: "NothingFound", Message: "nines doctor finds nothing that costs latency",
@@ -165,7 +165,7 @@ func Fit(report *doctor.Report) v1.NodeCondition {
 	if len(parts) == 0 {
 		return next
 	}
-	next.Reason, next.Message = "OnlyNotes", strings.Join(parts, "; ")+"; nines doctor on the node tells why, and what helps"
+	next.Reason, next.Message = "OnlyNotes", strings.Join(parts, "; ")+"; run nines doctor on the node for causes and remedies"
 	if report.Verdict != doctor.VerdictFit {
 		next.Status, next.Reason = v1.ConditionFalse, "Findings"
 	}

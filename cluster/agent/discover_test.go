@@ -31,10 +31,10 @@ func TestTheDoctorsFindingsAreACondition(t *testing.T) {
 	}
 	for want, report := range map[string]doctor.Report{
 		"True NothingFound nines doctor finds nothing that costs latency": {Verdict: doctor.VerdictFit},
-		"True OnlyNotes 1 note: audit; nines doctor on the node tells why, and what helps": {
+		"True OnlyNotes 1 note: audit; run nines doctor on the node for causes and remedies": {
 			Verdict: doctor.VerdictFit, Findings: []doctor.Finding{finding("audit", host.SeverityNote)},
 		},
-		"False Findings 2 warnings: hypervisor, idle-states; 1 note: audit; nines doctor on the node tells why, and what helps": {
+		"False Findings 2 warnings: hypervisor, idle-states; 1 note: audit; run nines doctor on the node for causes and remedies": {
 			Verdict: doctor.VerdictUnfit, Findings: []doctor.Finding{
 				finding("hypervisor", host.SeverityWarning), finding("idle-states", host.SeverityWarning), finding("audit", host.SeverityNote),
 			},
@@ -191,7 +191,7 @@ func TestDiscovery(t *testing.T) {
 		// The policy may take effect some time after it was made.
 		controltest.Eventually(t, "the agent of n1 may not write what n2 has", func(ctx context.Context) error {
 			_, err := d.NFD.Publish(ctx, other, discovery.Features(found(0)))
-			return refused(err, "changes only its own node")
+			return refused(err, "may change only its own node")
 		})
 		// By its own object's name, labelled as another node's.
 		object, err := objects.Get(t.Context(), "nines-n1", metav1.GetOptions{})
@@ -201,10 +201,10 @@ func TestDiscovery(t *testing.T) {
 		object.SetLabels(map[string]string{"nfd.node.kubernetes.io/node-name": "n2"})
 		mine := dynamic.NewForConfigOrDie(agentConfig(plane, "n1")).Resource(resource).Namespace("nines")
 		_, err = mine.Update(t.Context(), object, metav1.UpdateOptions{})
-		if err := refused(err, "labelled as that of another"); err != nil {
+		if err := refused(err, "labelled as belonging to another"); err != nil {
 			t.Error(err)
 		}
-		if _, err := asAgent(t, plane, "").Publish(t.Context(), node, discovery.Features(found(0))); refused(err, "changes only its own node") != nil {
+		if _, err := asAgent(t, plane, "").Publish(t.Context(), node, discovery.Features(found(0))); refused(err, "may change only its own node") != nil {
 			t.Errorf("a token of no pod: %v", err)
 		}
 		for what, err := range map[string]error{

@@ -1,7 +1,7 @@
-// Package agent is what runs on every node of a cluster: it finds out what the node has, measures
-// what latency its tiers have (package measure), and tells the cluster: by a NodeLatency object,
-// labels and a condition of the node, and by metrics.
+// Package agent runs on every node of a cluster. It finds out what the node has, measures the latency of the
+// node's tiers (package measure), and reports both to the cluster: in a NodeLatency object, in labels and
+// conditions of the node, and as metrics.
 //
-// It keeps no state of its own. The object that it has published tells it after a restart when it
-// measured last, so that restarts do not make it measure more.
+// Apart from the spent budget it stores no state. After a restart it reads from its published object when it
+// last measured, so restarts do not cause more measurements.
 package agent

@@ -16,39 +16,39 @@ import (
 	"nines.dev/nines/cluster/explain"
 )
 
-// EvictKey is the annotation by which a pod asks to stay whatever its node is like: "never".
+// EvictKey is the annotation with which a pod asks never to be evicted: "never".
 const EvictKey = "nines.dev/evict"
 
 // Evictor moves pods away from a node that has become too slow for them, one at a time.
 type Evictor struct {
 	Kube    kubernetes.Interface
 	Objects *client.Client
-	// Every is the least time between two evictions.
+	// Every is the minimum time between two evictions.
 	Every time.Duration
 
 	last time.Time
 }
 
-// Stays is why a pod is not to be evicted, whatever the others have; empty if it may be.
+// Stays returns why a pod must not be evicted, whatever the other nodes offer; empty if it may be.
 func Stays(pod *v1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
 	switch {
 	case pod.Annotations[EvictKey] == "never":
 		return "its annotation " + EvictKey + " says never"
 	case pod.DeletionTimestamp != nil:
-		return "it ends already"
+		return "it is already terminating"
 	case owner == nil:
-		return "nothing would make it anew"
+		return "no controller would recreate it"
 	case owner.Kind == "DaemonSet":
-		return "a DaemonSet would make it anew on this node"
+		return "a DaemonSet would recreate it on this node"
 	case owner.Kind == "Node":
-		return "the node itself runs it"
+		return "it is a static pod of this node"
 	}
 	return ""
 }
 
-// evict evicts a pod whose wish is known to be broken, and was measured again, if another node would
-// hold it. What a PodDisruptionBudget forbids is tried again in the next round.
+// evict evicts a pod whose request is known not to be met, and was measured again, if another node would meet
+// it. If a PodDisruptionBudget forbids it, the next round tries again.
 func (a *Agent) evict(ctx context.Context, v View, broken []Broken) error {
 	if a.Evictor == nil {
 		return nil
@@ -69,7 +69,7 @@ func (a *Agent) evict(ctx context.Context, v View, broken []Broken) error {
 				return err
 			}
 			if to == "" {
-				why = "no other node holds its wish and has room for it"
+				why = "no other node meets its latency request and has room for it"
 			}
 		}
 		if why != "" {
@@ -82,26 +82,26 @@ func (a *Agent) evict(ctx context.Context, v View, broken []Broken) error {
 			slog.Info("not evicted now", "pod", pod, "reason", err)
 			a.Metrics.evictions.WithLabelValues("refused").Inc()
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-			// It is gone, or another has its name.
+			// It is gone, or another pod has its name.
 		case err != nil:
 			a.Metrics.evictions.WithLabelValues("failed").Inc()
 			return fmt.Errorf("evict pod %s: %w", pod, err)
 		default:
 			a.Evictor.last = time.Now()
 			a.Metrics.evictions.WithLabelValues("evicted").Inc()
-			return a.event(ctx, b.Pod, "LatencyEvicted", fmt.Sprintf("%s; node %s holds it", b.Reason, to))
+			return a.event(ctx, b.Pod, "LatencyEvicted", fmt.Sprintf("%s; node %s meets the request", b.Reason, to))
 		}
 	}
 	return nil
 }
 
-// goal is a node that would take the pod and hold its wish, by the figures of all nodes and what
-// Kubernetes' own filters have against each; empty if there is none.
+// goal returns a node that would take the pod and meet its request, by the figures of all nodes and
+// Kubernetes' own filters; empty if there is none.
 func (e *Evictor) goal(ctx context.Context, pod *v1.Pod, from string) (string, error) {
-	// As it will be when it is made anew: on no node.
-	anew := pod.DeepCopy()
-	anew.Spec.NodeName = ""
-	cluster, err := explain.Around(ctx, e.Kube, e.Objects, anew)
+	// As its controller will recreate it: on no node.
+	replacement := pod.DeepCopy()
+	replacement.Spec.NodeName = ""
+	cluster, err := explain.Around(ctx, e.Kube, e.Objects, replacement)
 	if err != nil {
 		return "", err
 	}
@@ -113,8 +113,8 @@ func (e *Evictor) goal(ctx context.Context, pod *v1.Pod, from string) (string, e
 	return "", nil
 }
 
-// evict asks for it, so that budgets of disruption count. Only the pod that was judged is meant, and
-// not one that has its name by then.
+// evict requests an eviction, so PodDisruptionBudgets apply. The UID limits it to the pod that was judged, in
+// case another has its name now.
 func (e *Evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	return e.Kube.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policy.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},

@@ -20,34 +20,33 @@ import (
 	"nines.dev/nines/cluster/wish"
 )
 
-// ConditionHolds is the node's condition that its figures hold what its pods were placed for.
+// ConditionHolds is the node condition that its figures meet the latency requests of its pods.
 const ConditionHolds v1.NodeConditionType = "LatencyHolds"
 
-// Broken is a pod whose wish its node does not hold any more, and why.
+// Broken is a pod whose latency request its node no longer meets, with the reason.
 type Broken struct {
 	Pod    *v1.Pod
 	Reason string
-	// Known is true if a measurement says so; otherwise there is none that is good, or it does not
-	// tell.
+	// Known is true if a measurement shows it; otherwise there is no valid figure, or it has too few packets.
 	Known bool
-	// Way is the one that came nearest to holding it.
+	// Way is the path that came closest to meeting the request.
 	Way measure.Way
 }
 
-// View is what an agent knows when it judges.
+// View is what an agent knows when it compares requests with figures.
 type View struct {
 	Node *v1.Node
 	Pods []v1.Pod
 	// Figures are the node's own.
 	Figures []v1alpha1.Figure
-	// Others are those of the nodes that the pods' wishes lead to, by node.
+	// Others are the figures of the nodes that the pods' requests name as targets, by node.
 	Others map[string][]v1alpha1.Figure
-	// Peers are those nodes, by the text of the target.
+	// Peers are these target nodes, by the text of the target.
 	Peers map[string][]string
 	Now   time.Time
 }
 
-// With is the view with other figures of the ways that these are of.
+// With returns the view with the given figures in place of those of the same paths.
 func (v View) With(figures []v1alpha1.Figure) View {
 	kept := append([]v1alpha1.Figure{}, figures...)
 	replaced := map[string]bool{}
@@ -62,7 +61,7 @@ func (v View) With(figures []v1alpha1.Figure) View {
 		}
 	}
 	v.Figures = kept
-	// What the other end has measured of the same way is as old as what is replaced.
+	// What the other end has measured of the same path is as old as what is replaced.
 	others := map[string][]v1alpha1.Figure{}
 	for node, theirs := range v.Others {
 		for _, f := range theirs {
@@ -75,8 +74,8 @@ func (v View) With(figures []v1alpha1.Figure) View {
 	return v
 }
 
-// Judge finds the pods on a node whose wishes its figures do not hold. It is pure. A wish that is
-// held by labels alone has nothing measured to break it.
+// Judge finds the pods of a node whose latency requests its figures do not meet. It is pure. A request that
+// only labels meet has no measurement that could show otherwise.
 func Judge(v View) []Broken {
 	ready := map[string][]figure.Figure{}
 	for node, figures := range v.Others {
@@ -106,21 +105,21 @@ func Judge(v View) []Broken {
 	return broken
 }
 
-// promised is the wish by which the scheduler has placed a pod; nil for one that it has not placed,
-// and for one that has ended.
+// promised returns the latency request by which the scheduler placed a pod; nil if the scheduler did not place
+// it, or if it has ended.
 func promised(p *v1.Pod) *wish.Wish {
 	if p.Annotations[wish.Placed] == "" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
 		return nil
 	}
 	w, err := wish.Of(p.Annotations)
 	if err != nil {
-		return nil // it was another when the pod was placed
+		return nil // the annotation was changed after the pod was placed
 	}
 	return w
 }
 
-// judge tells the cluster which pods' wishes the node does not hold any more: by a condition of the
-// node, and where a measurement says so, by an event of each pod. What was acquitted is not told.
+// judge reports which pods' latency requests the node no longer meets: by the node condition, and where a
+// measurement shows it, by an event of each pod. It leaves out the acquitted pods.
 func (a *Agent) judge(ctx context.Context, v View, acquitted map[types.UID]bool) error {
 	node := v.Node
 	broken := slices.DeleteFunc(Judge(v), func(b Broken) bool { return acquitted[b.Pod.UID] })
@@ -143,8 +142,8 @@ func (a *Agent) judge(ctx context.Context, v View, acquitted map[types.UID]bool)
 	return a.evict(ctx, v, broken)
 }
 
-// condition is the node's condition with these pods, and how many of them are known to have it
-// worse than they wished.
+// condition returns the node condition for these pods, and how many of them are measured to be slower than
+// requested.
 func condition(broken []Broken) (v1.NodeCondition, int) {
 	known := 0
 	for _, b := range broken {
@@ -164,7 +163,8 @@ func condition(broken []Broken) (v1.NodeCondition, int) {
 	return next, known
 }
 
-// warn gives each pod an event when its node is known to not hold its wish, once until it does again.
+// warn sends each pod an event when its node is measured to miss its request, once until the request is met
+// again.
 func (a *Agent) warn(ctx context.Context, broken []Broken) {
 	still := map[types.UID]bool{}
 	for _, b := range broken {
@@ -176,8 +176,8 @@ func (a *Agent) warn(ctx context.Context, broken []Broken) {
 			continue
 		}
 		if err := a.event(ctx, b.Pod, "LatencyPromiseBroken", b.Reason); err != nil {
-			slog.Error("event", "error", err)
-			delete(still, b.Pod.UID) // in the next round again
+			slog.Error("event not written", "error", err)
+			delete(still, b.Pod.UID) // try again in the next round
 		}
 	}
 	a.warned = still
@@ -193,7 +193,7 @@ func conditionOf(node *v1.Node) *v1.NodeCondition {
 	return nil
 }
 
-// mostSentences bounds a condition's message.
+// mostSentences limits a condition's message.
 const mostSentences = 3
 
 func sentences(broken []Broken) string {
@@ -202,7 +202,7 @@ func sentences(broken []Broken) string {
 		parts = append(parts, fmt.Sprintf("pod %s/%s: %s", b.Pod.Namespace, b.Pod.Name, b.Reason))
 	}
 	if more := len(broken) - mostSentences; more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d pods more", more))
+		parts = append(parts, fmt.Sprintf("and %d more pods", more))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -219,7 +219,7 @@ func (a *Agent) event(ctx context.Context, pod *v1.Pod, reason, message string) 
 		Source: v1.EventSource{Component: "nines-agent", Host: a.Node},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("tell pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return fmt.Errorf("write an event of pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"nines.dev/nines/cluster/wish"
 )
 
-// look reads what the agent needs to judge: the figures that are known now, also those that an agent
-// before this one published, and where the pods' wishes lead.
+// look reads what the agent needs to judge: the current figures, including those that a previous agent
+// published, and the targets of the pods' requests.
 func (a *Agent) look(ctx context.Context, node *v1.Node) (View, error) {
 	v := View{Node: node, Now: time.Now(), Peers: map[string][]string{}, Others: map[string][]v1alpha1.Figure{}}
 	pods, err := a.pods(ctx)
@@ -50,7 +50,7 @@ func (a *Agent) look(ctx context.Context, node *v1.Node) (View, error) {
 	return v, nil
 }
 
-// figures are those of the agent's own trials, and those published before that are still good.
+// figures returns the figures of the agent's own trials, and those published earlier that are still valid.
 func (a *Agent) figures(ctx context.Context, now time.Time) ([]v1alpha1.Figure, error) {
 	figures, err := a.window.Figures(now)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *Agent) figures(ctx context.Context, now time.Time) ([]v1alpha1.Figure, 
 	return append(figures, others(object.Figures, figures)...), nil
 }
 
-// target is the nodes that a wish leads to.
+// target returns the nodes that a latency request names as its target.
 func (a *Agent) target(ctx context.Context, to *wish.Target) ([]string, error) {
 	if to.Labels == nil {
 		return []string{to.Node}, nil

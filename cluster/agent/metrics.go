@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/host/doctor"
 )
 
-// Metrics are what the agent tells Prometheus. Durations are seconds, as its users expect.
+// Metrics are what the agent exports to Prometheus. Durations are in seconds, as its users expect.
 type Metrics struct {
 	registry                    *prometheus.Registry
 	latency, upper, age         *prometheus.GaugeVec
@@ -36,25 +36,25 @@ func NewMetrics() *Metrics {
 	}
 	m := &Metrics{
 		registry:     prometheus.NewRegistry(),
-		latency:      gauges("latency_seconds", "A percentile of the latency that was measured over a tier.", "tier", "peer", "percentile"),
-		upper:        gauges("latency_upper_seconds", "How large the percentile may be, with 95 % confidence.", "tier", "peer", "percentile"),
-		age:          gauges("latency_valid_until_timestamp_seconds", "When a tier's figures count as unknown.", "tier", "peer"),
+		latency:      gauges("latency_seconds", "Latency percentile measured over a tier.", "tier", "peer", "percentile"),
+		upper:        gauges("latency_upper_seconds", "Upper bound of the percentile, with 95 % confidence.", "tier", "peer", "percentile"),
+		age:          gauges("latency_valid_until_timestamp_seconds", "When a tier's figures expire and count as unknown.", "tier", "peer"),
 		trials:       counters("agent_trials_total", "Trials, by verdict: clean, noisy, invalid or failed.", "tier", "verdict"),
-		skipped:      counters("agent_trials_skipped_total", "Trials that did not take place, or were ended: isolation, busy, budget, refused (by the other node) or unknown.", "tier", "reason"),
-		echoes:       counters("agent_echoes_total", "What agents of other nodes were answered: granted, taken, unfit, stranger, wrong, unknown or failed.", "answer"),
-		evictions:    counters("agent_evictions_total", "Pods whose wish was broken: evicted, refused (by a PodDisruptionBudget), stays or failed.", "result"),
-		failures:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Rounds that could not tell the cluster their figures."}),
-		lookFailures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_discoveries_failed_total", Help: "Looks at the node that could not tell the cluster what it has."}),
+		skipped:      counters("agent_trials_skipped_total", "Trials that were skipped or ended early, by reason: isolation, busy, budget, refused (by the other node) or unknown.", "tier", "reason"),
+		echoes:       counters("agent_echoes_total", "Echo requests from agents of other nodes, by answer: granted, taken, unfit, absent, stranger, wrong, unknown or failed.", "answer"),
+		evictions:    counters("agent_evictions_total", "Pods whose latency request is not met, by result: evicted, refused (by a PodDisruptionBudget), stays or failed.", "result"),
+		failures:     prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_rounds_failed_total", Help: "Measuring rounds that could not publish their figures."}),
+		lookFailures: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "nines", Name: "agent_discoveries_failed_total", Help: "Discovery rounds that could not publish what the node has."}),
 		finding:      gauges("doctor_finding", "1 for each finding of nines doctor on the node.", "id", "severity"),
-		findings:     gauges("doctor_findings", "How many findings nines doctor has on the node, by severity: error, warning or note.", "severity"),
-		broken:       gauge("agent_broken_promises", "Pods of this node whose wish its figures do not meet."),
-		spentCPU:     gauge("agent_budget_cpu_seconds", "CPU time that trials took in the last 24 hours, at most."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
+		findings:     gauges("doctor_findings", "Number of findings of nines doctor on the node, by severity: error, warning or note.", "severity"),
+		broken:       gauge("agent_broken_promises", "Pods of this node whose latency request its figures do not meet."),
+		spentCPU:     gauge("agent_budget_cpu_seconds", "Maximum CPU time that trials used in the last 24 hours."), spentSent: gauge("agent_budget_packets", "Packets that trials sent in the last 24 hours."),
 	}
 	m.registry.MustRegister(m.latency, m.upper, m.age, m.trials, m.skipped, m.echoes, m.evictions, m.failures, m.lookFailures, m.finding, m.findings, m.broken, m.spentCPU, m.spentSent)
 	return m
 }
 
-// Answered counts what an agent of another node was answered.
+// Answered counts an answer to an agent of another node.
 func (m *Metrics) Answered(answer string) { m.echoes.WithLabelValues(answer).Inc() }
 
 // show replaces the figures.
@@ -75,7 +75,7 @@ func (m *Metrics) show(figures []v1alpha1.Figure, spent measure.Budget) {
 	m.spentSent.Set(float64(spent.Packets))
 }
 
-// examine replaces the findings on the node.
+// examine replaces the findings of the node.
 func (m *Metrics) examine(report *doctor.Report) {
 	m.finding.Reset()
 	for _, severity := range []host.Severity{host.SeverityError, host.SeverityWarning, host.SeverityNote} {

@@ -17,8 +17,8 @@ import (
 	"nines.dev/nines/host"
 )
 
-// publish replaces the node's figures. Its agent is the only one that writes them, so a conflict
-// is with the agent that was before this one, and the next round writes again.
+// publish replaces the node's figures. Only the node's agent writes them, so a conflict comes from the
+// previous agent, and the next round writes again.
 func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.Figure) error {
 	object, err := a.Objects.Get(ctx, node.Name)
 	switch {
@@ -29,13 +29,13 @@ func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.F
 		object = &v1alpha1.NodeLatency{
 			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind.Kind},
 			ObjectMeta: metav1.ObjectMeta{Name: node.Name, OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, // it goes with the node
+				APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, // deleted with the node
 			}}},
 			Figures: figures,
 		}
 		_, err = a.Objects.Create(ctx, object)
 	case err == nil:
-		// A figure of an agent before this one is good as long as it says, unless there is a new one.
+		// A figure of a previous agent stays valid as long as it says, unless a new one replaces it.
 		object.Figures = bounded(append(figures, others(object.Figures, figures)...))
 		_, err = a.Objects.Update(ctx, object)
 	}
@@ -45,8 +45,9 @@ func (a *Agent) publish(ctx context.Context, node *v1.Node, figures []v1alpha1.F
 	return nil
 }
 
-// others are the figures that have no successor and are still good. One of the future was published
-// before the clock was set back: it would count again when the clock comes there, too old by then.
+// others returns the old figures that are still valid and have no successor. A figure dated in the future was
+// published before the clock was set back: once the clock reaches that time it would count again, although it
+// is too old.
 func others(old, successors []v1alpha1.Figure) []v1alpha1.Figure {
 	now := metav1.Now()
 	var kept []v1alpha1.Figure
@@ -62,11 +63,11 @@ func others(old, successors []v1alpha1.Figure) []v1alpha1.Figure {
 	return kept
 }
 
-// mostFigures bounds an object: a figure takes some kB, and etcd refuses objects of more than 1.5 MB
+// mostFigures limits an object: a figure takes some kB, and etcd refuses objects of more than 1.5 MB
 // (--max-request-bytes).
 const mostFigures = 128
 
-// bounded keeps all figures within the node, and of those to other nodes the newest.
+// bounded keeps all figures within the node, and the newest of those to other nodes.
 func bounded(figures []v1alpha1.Figure) []v1alpha1.Figure {
 	slices.SortStableFunc(figures, func(a, b v1alpha1.Figure) int {
 		switch {
@@ -84,8 +85,8 @@ func bounded(figures []v1alpha1.Figure) []v1alpha1.Figure {
 	return figures[:min(len(figures), mostFigures)]
 }
 
-// The labels of a node. The last two are those of the thesis from which this began, for pods that
-// were written for it.
+// The labels of a node. labelThesisVFs and labelThesisOVS are those of the thesis that started this project,
+// for pods that were written for it.
 const (
 	labelTier      = "tier.nines.dev/"
 	labelThesisVFs = "dpdk"
@@ -95,11 +96,11 @@ const (
 	labelHugepages = "nines.dev/hugepages"
 )
 
-// Labels are the labels of a node with this inventory. It is pure. One that the node has not is
-// there with an empty value: it is to be removed.
+// Labels returns the labels of a node with this inventory. It is pure. A label that the node lacks has an
+// empty value, which means: remove it.
 //
-// The inventory tells which programs the agent could start, and ovs what runs on the node: the
-// agent's container has no programs of Open vSwitch. tiers tells of each tier whether the node has it.
+// The inventory lists the programs that the agent could start, and ovs is what runs on the node: the agent's
+// container has no Open vSwitch programs. tiers has for each tier whether the node has it.
 func Labels(inv *host.Inventory, ovs *discovery.OVS, tiers map[string]bool) map[string]string {
 	labels := map[string]string{labelThesisVFs: "", labelThesisOVS: "", labelIsolated: "", labelKernelRT: "", labelHugepages: ""}
 	for name, has := range tiers {
@@ -141,8 +142,8 @@ func Labels(inv *host.Inventory, ovs *discovery.OVS, tiers map[string]bool) map[
 	return labels
 }
 
-// shown tells of each tier that the agent is to measure whether the node has it: it can make it, and a trial
-// has counted, if not lately then before. A trial that fails each time shows that the node has it not.
+// shown returns for each tier of the agent whether the node has it: the agent can create it, and a trial has
+// counted, lately or before. If every trial fails, the node does not have the tier.
 func (a *Agent) shown(node *v1.Node, offered []measure.Tier, figures []v1alpha1.Figure) map[string]bool {
 	shown := map[string]bool{}
 	for _, t := range a.Tiers {

@@ -14,13 +14,13 @@ import (
 	"nines.dev/nines/cluster/agent/measure"
 )
 
-// obstacle is why a trial does not take place, or was ended: a word for counting, and a sentence.
+// obstacle is why a trial is skipped or was ended: a word for counting, and a sentence.
 type obstacle struct{ kind, text string }
 
 func (o *obstacle) Error() string { return o.text }
 
-// quietly makes a trial if nothing on the node stands against it, and ends it when a pod comes that asks
-// to be alone. Of such a trial nothing counts but its cost.
+// quietly runs a trial if nothing on the node prevents it, and ends it when a pod arrives that requests
+// isolation. Of such a trial only the cost counts.
 func (a *Agent) quietly(ctx context.Context, cost func() error, trial func(context.Context) error) (*obstacle, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
@@ -35,8 +35,9 @@ func (a *Agent) quietly(ctx context.Context, cost func() error, trial func(conte
 	return nil, err
 }
 
-// quiet says what on the node stands against a trial now. If nothing does, the trial's cost is taken. The
-// context ends with ctx, or when a pod comes that asks to be alone: its cause is then an obstacle.
+// quiet returns what on the node prevents a trial now. If nothing does, it charges the trial's cost to the
+// budget. The context ends with ctx, or when a pod arrives that requests isolation: its cause is then an
+// obstacle.
 func (a *Agent) quiet(ctx context.Context, cost func() error) (context.Context, *obstacle) {
 	quiet, end := context.WithCancelCause(ctx)
 	if why := a.guard(quiet, end); why != nil {
@@ -58,8 +59,8 @@ func (a *Agent) quiet(ctx context.Context, cost func() error) (context.Context, 
 	return quiet, nil
 }
 
-// guard says which pod on the node no trial may disturb. If there is none, it ends the context when one
-// comes. Without knowing who is there, or who comes, a trial might disturb somebody.
+// guard returns the pod of the node that a trial would disturb. If there is none, it ends the context when one
+// arrives. Without knowing which pods are there, or arrive, a trial might disturb one.
 func (a *Agent) guard(ctx context.Context, end context.CancelCauseFunc) *obstacle {
 	there, err := a.pods(ctx)
 	if err != nil {
@@ -91,12 +92,12 @@ func (a *Agent) guard(ctx context.Context, end context.CancelCauseFunc) *obstacl
 	return nil
 }
 
-// arrival is what an event of a pod has against a trial. A watch that has ended gives one without a pod.
+// arrival returns whether a pod's event prevents a trial. A watch that has ended delivers one without a pod.
 func arrival(event watch.Event) *obstacle {
 	pod, is := event.Object.(*v1.Pod)
 	switch {
 	case !is:
-		return &obstacle{"unknown", "the API server does not tell any more which pods come to the node"}
+		return &obstacle{"unknown", "the API server no longer reports which pods arrive on the node"}
 	case event.Type == watch.Deleted:
 		return nil
 	}
@@ -106,12 +107,12 @@ func arrival(event watch.Event) *obstacle {
 // isolated is nil if a trial disturbs none of the pods.
 func isolated(pods []v1.Pod) *obstacle {
 	if p := measure.Disturbs(pods); p != nil {
-		return &obstacle{"isolation", fmt.Sprintf("pod %s/%s asked to be alone", p.Namespace, p.Name)}
+		return &obstacle{"isolation", fmt.Sprintf("pod %s/%s requests isolation", p.Namespace, p.Name)}
 	}
 	return nil
 }
 
-// pods are those on this node.
+// pods lists the pods on this node.
 func (a *Agent) pods(ctx context.Context) (*v1.PodList, error) {
 	list, err := a.Kube.CoreV1().Pods("").List(ctx, a.ofNode())
 	if err != nil {

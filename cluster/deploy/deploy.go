@@ -1,5 +1,5 @@
-// Package deploy has the manifests by which a cluster gets the agent and the scheduler's plugin. On
-// a cluster of the user's they are applied by kustomize; a local cluster has them from its start.
+// Package deploy has the manifests of the agent and the scheduler plugin. Users apply them to their own clusters
+// with kustomize; a local cluster has them from its start.
 package deploy
 
 import (
@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// SchedulerConfiguration is a kube-scheduler's, with the plugin in its default profile.
+// SchedulerConfiguration is a kube-scheduler's configuration with the plugin in its default profile.
 //
 //go:embed scheduler/config.yaml
 var SchedulerConfiguration []byte
 
-// SchedulerRoles let the plugin read figures.
+// SchedulerRoles allow the plugin to read figures.
 //
 //go:embed scheduler/rbac.yaml
 var SchedulerRoles []byte
@@ -24,12 +24,12 @@ var SchedulerRoles []byte
 //go:embed agent/*.yaml ports/*.yaml switch/*.yaml
 var manifests embed.FS
 
-// Agent is the agent with its roles.
+// Agent returns the manifests of the agent and its roles.
 func Agent() ([]byte, error) {
 	return read("agent/namespace", "agent/rbac", "agent/own-node", "agent/peers", "agent/daemonset")
 }
 
-// Ports is the driver of pods' ports and the switch of each node, with a file of ports.
+// Ports returns the manifests of the driver of ports and of each node's switch, with a file of ports.
 func Ports(file []byte) ([]byte, error) {
 	rest, err := read("agent/namespace", "ports/rbac", "ports/own-node", "ports/classes", "ports/daemonset", "switch/switch")
 	if err != nil {

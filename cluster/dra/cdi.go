@@ -12,17 +12,17 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// cdiKind is the kind of our devices for the container runtime.
+// cdiKind is the kind of nines' devices for the container runtime.
 const cdiKind = "nines.dev/port"
 
-// deviceID is the name of a port for the container runtime. It is of one claim, as runtimes keep what
-// they have read of a name.
+// deviceID is a port's name for the container runtime. It belongs to one claim, because runtimes cache what
+// they have read for a name.
 func deviceID(o port.Order) string { return cdiKind + "=" + deviceName(o) }
 
 func deviceName(o port.Order) string { return o.Holder + "_" + o.Port.Name }
 
-// cdiSpec is what the runtime does for containers with a claim's ports: mounts, as devices are put into
-// the pod.
+// cdiSpec returns what the runtime does for containers with a claim's ports: mounts, and device nodes.
+// Interfaces are put into the pod, not into a container.
 func cdiSpec(k port.Keeper, held []port.Held, portsFile string) cdi.Spec {
 	spec := cdi.Spec{Version: "0.6.0", Kind: cdiKind}
 	for _, o := range held {
@@ -48,7 +48,7 @@ func cdiSpec(k port.Keeper, held []port.Held, portsFile string) cdi.Spec {
 	return spec
 }
 
-// bind mounts read-only: nobody need write there, to connect to a socket either.
+// bind mounts read-only: no program needs to write there, not even to connect to a socket.
 func bind(from, to string) *cdi.Mount {
 	return &cdi.Mount{HostPath: from, ContainerPath: to, Type: "bind", Options: []string{"rbind", "ro", "nosuid", "nodev", "noexec"}}
 }
@@ -57,14 +57,14 @@ func (d *Driver) cdiPath(claim string) string {
 	return filepath.Join(d.CDI, DriverName+"-"+claim+".json")
 }
 
-// writeCDI tells the runtime of a claim's devices.
+// writeCDI writes a claim's devices for the container runtime.
 func (d *Driver) writeCDI(claim string, held []port.Held, portsFile string) error {
 	err := os.MkdirAll(d.CDI, 0o755)
 	if err == nil {
 		err = replace.JSON(d.cdiPath(claim), cdiSpec(d.Keeper, held, portsFile), 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("tell the container runtime of the ports: %w", err)
+		return fmt.Errorf("write the ports' CDI file: %w", err)
 	}
 	return nil
 }

@@ -11,13 +11,13 @@ import (
 	"nines.dev/nines/host"
 )
 
-// offer is a device as it is published: a port, or what several share.
+// offer is a published device: a port, or a device that several claims share.
 type offer struct {
 	port.Port
 	share *Share
 }
 
-// offers are all that a node has to give.
+// offers returns everything that a node offers.
 func (all Inventory) offers() []offer {
 	var list []offer
 	for _, p := range all.Ports {
@@ -32,10 +32,10 @@ func (all Inventory) offers() []offer {
 // mbitCounter is the counter of a link's bandwidth.
 const mbitCounter = "mbit"
 
-// linkCounters is the name of the counters of a port's parent.
+// linkCounters is the name of the counter set of a port's parent.
 func linkCounters(p port.Port) string { return "link-" + p.ParentLabel() }
 
-// bandwidth is what the ports of a parent may take together, in Mbit/s; 0 where it is not known.
+// bandwidth returns what the ports of a parent may use together, in Mbit/s; 0 if it is unknown.
 func (all Inventory) bandwidth(p port.Port, cards map[string]host.NIC) int64 {
 	var speed int64
 	if p.OnDevice() {
@@ -44,7 +44,7 @@ func (all Inventory) bandwidth(p port.Port, cards map[string]host.NIC) int64 {
 	return cmp.Or(all.Links[p.Parent], max(speed, 0))
 }
 
-// counters are those of the links of which ports take a part, whatever their tiers.
+// counters returns the counter sets of the links whose ports use a part of the bandwidth, over all tiers.
 func (all Inventory) counters(offers []offer, cards map[string]host.NIC) []resource.CounterSet {
 	var sets []resource.CounterSet
 	for _, o := range offers {
@@ -64,7 +64,7 @@ func counted(mbit int64) map[string]resource.Counter {
 
 func amount(n int64) quantity.Quantity { return *quantity.NewQuantity(n, quantity.DecimalSI) }
 
-// count says of a device what it takes of its link, or what those who share it may take.
+// count sets what a device uses of its link, or what the claims that share it may use.
 func (o offer) count(d *resource.Device) {
 	d.Capacity = map[resource.QualifiedName]resource.DeviceCapacity{}
 	if o.share == nil {
@@ -77,7 +77,7 @@ func (o offer) count(d *resource.Device) {
 	yes, one := true, amount(1)
 	d.AllowMultipleAllocations = &yes
 	for name, total := range o.share.amounts() {
-		// A claim that does not say what it takes has an equal part.
+		// A claim that names no amount gets an equal part.
 		equal := amount(max(1, total/int64(o.share.Count)))
 		d.Capacity[name] = resource.DeviceCapacity{Value: amount(total), RequestPolicy: &resource.CapacityRequestPolicy{
 			Default: &equal, ValidRange: &resource.CapacityRequestPolicyRange{Min: &one},

@@ -12,12 +12,12 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Domain is that of the attributes: device.attributes["nines.dev"].tier.
+// Domain is the domain of the attributes: device.attributes["nines.dev"].tier.
 const Domain = "nines.dev/"
 
-// Pool is the pool of a node's ports: those on which something was measured to be slow come first. The
-// scheduler takes the first that suits, so the fast ones stay free for who needs them. A port is left out
-// if the node has not its parent, or a feature that it needs; missing are those.
+// Pool returns the pool of a node's ports. Ports that were measured to be slow come first: the scheduler takes
+// the first match, so the fast ones stay free for pods that need them. A port is left out if the node lacks
+// its parent, or a feature that it needs; missing lists what the node lacks.
 func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (pool resourceslice.Pool, missing []string) {
 	functions := functionsOf(node, false)
 	cards := map[string]host.NIC{}
@@ -77,13 +77,13 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 		pool.Slices = append(pool.Slices, slice)
 	}
 	if len(pool.Slices) == 0 {
-		// The driver runs, and the node has no ports.
+		// The driver runs, but the node has no ports.
 		pool.Slices = []resourceslice.Slice{{}}
 	}
 	return pool, missing
 }
 
-// function names a virtual function.
+// function identifies a virtual function.
 type function struct {
 	card  string
 	index int
@@ -91,7 +91,8 @@ type function struct {
 
 func functionOf(p port.Port) function { return function{p.Parent, p.Function} }
 
-// functionsOf are the PCI addresses of a node's virtual functions: all, or those that nobody uses but pods.
+// functionsOf returns the PCI addresses of a node's virtual functions: all, or only those that nothing but
+// pods uses.
 func functionsOf(node *host.Inventory, all bool) map[function]string {
 	addresses := map[function]string{}
 	for _, f := range node.Functions {
@@ -104,7 +105,7 @@ func functionsOf(node *host.Inventory, all bool) map[function]string {
 	return addresses
 }
 
-// slowness orders tiers. What nothing is known of may be slow.
+// slowness orders tiers. An unmeasured tier may be slow.
 func slowness(l Latency) int64 {
 	for _, percentile := range []string{"99", "50"} {
 		if ns, known := l.Ns[attributeOf(percentile)]; known {

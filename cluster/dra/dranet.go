@@ -23,31 +23,32 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// dranet (sigs.k8s.io/dranet) gives whole interfaces to pods. It asks a webhook what a cloud knows of each: here it
-// is told what nines has measured of its tier, and which interfaces it must not give away, as ports of ours are
-// made on them. The paths and the words are those of pkg/cloudprovider/webhook in dranet 1.4.
+// dranet (sigs.k8s.io/dranet) gives whole interfaces to pods. It asks a webhook for what a cloud provider knows about
+// each: here it gets the latency that nines measured for the interface's tier, and learns which interfaces carry
+// ports of nines, so that it does not give those away. The paths and names are those of pkg/cloudprovider/webhook in
+// dranet 1.4.
 
-// DranetSocket is where dranet asks.
+// DranetSocket is the socket of the webhook for dranet.
 const DranetSocket = "/run/nines/dranet.sock"
 
-// portsAttribute is true for an interface that ports of ours are made on, or are: for dranet's --filter.
+// portsAttribute is true for an interface that carries ports of nines, or is one: for dranet's --filter.
 const portsAttribute = Domain + "ports"
 
-// known is what is known of a node when dranet asks.
+// known is what is known about a node when dranet asks.
 type known struct {
 	node      *host.Inventory
 	inv       Inventory
 	latencies map[string]Latency
 }
 
-// asked is how dranet identifies a device: a virtual one by its interface's name.
+// asked is how dranet identifies a device: a virtual one by its interface name.
 type asked struct {
 	MAC  string `json:"mac_address"`
 	PCI  string `json:"pci_address"`
 	Name string `json:"name"`
 }
 
-// attributes are what dranet is told of a device. typeOf is the kernel's type of an interface.
+// attributes returns the attributes of a device for dranet. typeOf is the kernel's type of an interface.
 func (k known) attributes(of asked, typeOf func(name string) string) map[resource.QualifiedName]resource.DeviceAttribute {
 	told := map[resource.QualifiedName]resource.DeviceAttribute{}
 	var name string
@@ -77,12 +78,13 @@ func (k known) attributes(of asked, typeOf func(name string) string) map[resourc
 	return told
 }
 
-// has tells whether an interface has that name. Names that are no DNS labels are written in another way by dranet.
+// has reports whether an interface has that name. dranet rewrites names that are not DNS labels.
 func (k known) has(name string) bool {
 	return slices.ContainsFunc(k.node.NICs, func(n host.NIC) bool { return n.Name == name })
 }
 
-// uses tells whether a port of a card needs what is at a PCI address: the card itself, and its own function only.
+// uses reports whether a port of a card needs the device at a PCI address: the card itself, or the port's own
+// function.
 func (k known) uses(p port.Port, pci string) bool {
 	for f, address := range functionsOf(k.node, true) {
 		if address == pci && pci != "" {
@@ -92,7 +94,7 @@ func (k known) uses(p port.Port, pci string) bool {
 	return true
 }
 
-// tell adds what was measured.
+// tell adds the measured latency to a device's attributes.
 func (l Latency) tell(attributes map[resource.QualifiedName]resource.DeviceAttribute) {
 	for name, ns := range l.Ns {
 		attributes[resource.QualifiedName(Domain+name)] = number(ns)
@@ -105,14 +107,14 @@ func (l Latency) tell(attributes map[resource.QualifiedName]resource.DeviceAttri
 	}
 }
 
-// answers are the webhook.
+// answers returns the webhook.
 func (s *Service) answers() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]bool{"cloudProvider": true, "profileProvider": false})
 	})
 	mux.HandleFunc("POST /GetDeviceAttributes", func(w http.ResponseWriter, r *http.Request) {
-		const most = 1 << 16 // an identity is some hundred bytes
+		const most = 1 << 16 // an identity has a few hundred bytes
 		var of asked
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, most)).Decode(&of); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -126,12 +128,12 @@ func (s *Service) answers() http.Handler {
 		answer(w, k.attributes(of, linkType))
 	})
 	mux.HandleFunc("POST /GetDeviceConfig", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, struct{}{}) // the claim says how the interface is to be
+		answer(w, struct{}{}) // the claim configures the interface
 	})
 	return mux
 }
 
-// linkType is the kernel's type of an interface; empty for one that is not there.
+// linkType returns the kernel's type of an interface; empty if it does not exist.
 func linkType(name string) string {
 	device, err := netlink.LinkByName(name)
 	if err != nil {
@@ -142,23 +144,23 @@ func linkType(name string) string {
 
 func answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // who has hung up asks again
+	_ = json.NewEncoder(w).Encode(value) // a caller that has hung up asks again
 }
 
-// serveDranet answers dranet until ctx ends. Only root may ask.
+// serveDranet answers dranet until ctx ends. Only root may connect.
 func (s *Service) serveDranet(ctx context.Context) (wait func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(s.Dranet), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of the socket for dranet: %w", err)
+		return nil, fmt.Errorf("create the folder of the socket for dranet: %w", err)
 	}
 	if err := link.RemoveStaleSocket(s.Dranet); err != nil {
-		return nil, fmt.Errorf("make the socket for dranet: %w", err)
+		return nil, fmt.Errorf("create the socket for dranet: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", s.Dranet)
 	if err == nil {
 		err = os.Chmod(s.Dranet, 0o600)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the socket for dranet: %w", err)
+		return nil, fmt.Errorf("create the socket for dranet: %w", err)
 	}
 	const patience = 10 * time.Second // as dranet has
 	server := &http.Server{Handler: s.answers(), ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: patience}
@@ -167,7 +169,7 @@ func (s *Service) serveDranet(ctx context.Context) (wait func(), err error) {
 	go func() {
 		defer close(ended)
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			slog.Error("answer dranet", "error", err)
+			slog.Error("the webhook for dranet has ended", "error", err)
 		}
 	}()
 	return func() {

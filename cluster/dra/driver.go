@@ -23,20 +23,20 @@ import (
 
 // Driver gives a node's ports to claims. The kubelet calls it, one call at a time.
 type Driver struct {
-	// Node is the node's name, and of its pool.
+	// Node is the name of the node, and of its pool.
 	Node   string
 	Keeper port.Keeper
 	// CDI is the folder in which the container runtime looks for devices.
 	CDI string
-	// Events tell pods what becomes of their ports.
+	// Events reports to pods what happens to their ports.
 	Events record.EventRecorder
-	// Exists tells whether a claim, "NAMESPACE/NAME", is still there with that UID.
+	// Exists reports whether a claim, "NAMESPACE/NAME", still exists with that UID.
 	Exists func(ctx context.Context, claim, uid string) (bool, error)
 
 	inventory atomic.Pointer[Inventory]
 }
 
-// Offer sets what the node has to give.
+// Offer sets what the node offers.
 func (d *Driver) Offer(inv Inventory) { d.inventory.Store(&inv) }
 
 // PrepareResourceClaims takes the ports of claims. All claims of a pod come in one call.
@@ -51,7 +51,7 @@ func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.R
 		}
 		taken[claim.UID] = held
 	}
-	// What a pod sees has the ports of all its claims, so it is written after them.
+	// A pod sees the ports of all its claims in one file, so it is written after them.
 	for _, claim := range claims {
 		held, ok := taken[claim.UID]
 		if !ok {
@@ -61,7 +61,7 @@ func (d *Driver) PrepareResourceClaims(ctx context.Context, claims []*resource.R
 	}
 	for _, claim := range claims {
 		if err := results[claim.UID].Err; err != nil {
-			slog.Error("prepare", "claim", claimName(claim), "error", err)
+			slog.Error("claim not prepared", "claim", claimName(claim), "error", err)
 			tellRefused(d.Events, claim, err)
 		}
 	}
@@ -93,19 +93,19 @@ func (d *Driver) take(ctx context.Context, claim *resource.ResourceClaim) (all [
 			return nil, err
 		}
 		all = append(all, h)
-		slog.Info("taken", "port", o.Port.Name, "claim", o.Claim, "pod", o.Pod.Name)
+		slog.Info("port taken", "port", o.Port.Name, "claim", o.Claim, "pod", o.Pod.Name)
 	}
 	return all, nil
 }
 
-// isGone tells whether the claim that holds a port is there no more: a kubelet that has lost its files
-// does not have it unprepared. Where that cannot be said, it is there.
+// isGone reports whether the claim that holds a port no longer exists: a kubelet that has lost its files does
+// not unprepare it. If the API server cannot tell, the claim counts as existing.
 func (d *Driver) isGone(ctx context.Context, by port.Order) bool {
 	there, err := d.Exists(ctx, by.Claim, by.Holder)
 	return err == nil && !there
 }
 
-// ExistsIn asks an API server whether a claim is there.
+// ExistsIn asks an API server whether a claim exists.
 func ExistsIn(kube kubernetes.Interface) func(ctx context.Context, claim, uid string) (bool, error) {
 	return func(ctx context.Context, claim, uid string) (bool, error) {
 		namespace, name, _ := strings.Cut(claim, "/")
@@ -117,7 +117,7 @@ func ExistsIn(kube kubernetes.Interface) func(ctx context.Context, claim, uid st
 	}
 }
 
-// show tells the runtime and the pod of a claim's ports.
+// show makes a claim's ports known to the runtime and the pod.
 func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, held []port.Held) (result kubeletplugin.PrepareResult) {
 	if len(held) == 0 {
 		return result
@@ -143,10 +143,10 @@ func (d *Driver) show(ctx context.Context, claim *resource.ResourceClaim, held [
 	return result
 }
 
-// deviceOf is the device of the cluster that a port is of.
+// deviceOf returns the cluster's device to which a port belongs.
 func deviceOf(h port.Held) string { return cmp.Or(h.Device, h.Port.Name) }
 
-// poolOf is the pool of a claim's device of ours.
+// poolOf returns the pool of one of a claim's devices of this driver.
 func poolOf(claim *resource.ResourceClaim, number int) string {
 	for _, r := range claim.Status.Allocation.Devices.Results {
 		if r.Driver != DriverName {
@@ -160,19 +160,19 @@ func poolOf(claim *resource.ResourceClaim, number int) string {
 	return ""
 }
 
-// UnprepareResourceClaims gives back the ports of claims.
+// UnprepareResourceClaims releases the ports of claims.
 func (d *Driver) UnprepareResourceClaims(ctx context.Context, claims []kubeletplugin.NamespacedObject) (map[types.UID]error, error) {
 	results := map[types.UID]error{}
 	for _, claim := range claims {
 		results[claim.UID] = d.giveBack(ctx, string(claim.UID))
 		if err := results[claim.UID]; err != nil {
-			slog.Error("unprepare", "claim", claim.Namespace+"/"+claim.Name, "error", err)
+			slog.Error("claim not unprepared", "claim", claim.Namespace+"/"+claim.Name, "error", err)
 		}
 	}
 	return results, nil
 }
 
-// giveBack gives back all that a claim has.
+// giveBack releases all ports of a claim.
 func (d *Driver) giveBack(ctx context.Context, claim string) error {
 	held, err := d.Keeper.Held()
 	if err != nil {
@@ -186,19 +186,18 @@ func (d *Driver) giveBack(ctx context.Context, claim string) error {
 		if h.Holder != claim {
 			continue
 		}
-		slog.Info("given back", "port", h.Port.Name, "claim", h.Claim, "pod", h.Pod.Name)
+		slog.Info("port released", "port", h.Port.Name, "claim", h.Claim, "pod", h.Pod.Name)
 		if _, err := d.Keeper.Show(ctx, h.Pod.UID); err != nil {
-			failures = append(failures, fmt.Errorf("of pod %s/%s: %w", h.Pod.Namespace, h.Pod.Name, err))
+			failures = append(failures, fmt.Errorf("update the port list of pod %s/%s: %w", h.Pod.Namespace, h.Pod.Name, err))
 		}
 	}
 	return errors.Join(failures...)
 }
 
-// HandleError logs what went wrong in the background: writing slices is tried again.
+// HandleError logs background errors: the helper tries again to write slices.
 func (d *Driver) HandleError(_ context.Context, err error, msg string) { slog.Error(msg, "error", err) }
 
-// WatchHealthStatus is never called: a port is published while it can be had, and no other health is
-// known of it.
+// WatchHealthStatus is never called: a port is published while it can be given, and has no other health.
 func (d *Driver) WatchHealthStatus(context.Context, chan<- kubeletplugin.DeviceHealthReport) error {
 	return kubeletplugin.ErrHealthNotSupported
 }

@@ -146,22 +146,22 @@ func TestTheClaimOutranksItsClass(t *testing.T) {
 
 func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 	for words, c := range map[string]*resource.ResourceClaim{
-		"has no port macvlan-eth0-9 any more":  claim("a", "p", "r=macvlan-eth0-9"),
-		"a port of macvlan is: give each pod":  claim("a", "", "r=macvlan-eth0-1"),
-		"a port of switch is: give each pod":   alsoOf(claim("a", "p", "r=switch-1"), "q"),
-		"a port of sriov is: give each pod":    alsoOf(claim("a", "p", "r=sriov-eth1-1"), "q"),
-		"give a PortConfig of ports.nines.dev": says(claim("a", "p", "r=macvlan-eth0-1"), `{"apiVersion":"v1","kind":"Pod"}`),
-		"unknown field \"inteface\"":           says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"inteface":"x"}`),
-		"cannot be the name of an interface":   says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"interface":"../x"}`),
-		"the absolute path of a folder":        says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/etc/../x"}`),
-		"have the pod find it in a shorter":    says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/`+strings.Repeat("m", 105)+`"}`),
-		"kernel allows 107 (unix(7))":          claim("a", "p", strings.Repeat("r", 100)+"=switch-1"),
-		"the pod has another port as net1":     says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
-		"one of sriov has no room":             administers(claim("a", "p", "r=sriov-eth1-1")),
-		"may choose of [8 9]":                  says(claim("a", "p", "r=sriov-eth1-2"), `{`+head+`,"vlan":10}`),
-		"and may not choose one: leave":        says(claim("a", "p", "r=sriov-eth1-1"), `{`+head+`,"vlan":8}`),
-		"one of memif has no room":             administers(claim("a", "p", "r=memif-1")),
-		"the scheduler has given no share of":  claim("a", "p", "r=bridge-br0"),
+		"no longer has port macvlan-eth0-9":           claim("a", "p", "r=macvlan-eth0-9"),
+		"a port of macvlan belongs to one pod":        claim("a", "", "r=macvlan-eth0-1"),
+		"a port of switch belongs to one pod":         alsoOf(claim("a", "p", "r=switch-1"), "q"),
+		"a port of sriov belongs to one pod":          alsoOf(claim("a", "p", "r=sriov-eth1-1"), "q"),
+		"allowed: kind PortConfig":                    says(claim("a", "p", "r=macvlan-eth0-1"), `{"apiVersion":"v1","kind":"Pod"}`),
+		"unknown field \"inteface\"":                  says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"inteface":"x"}`),
+		"cannot be the name of an interface":          says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"interface":"../x"}`),
+		"the absolute path of a folder":               says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/etc/../x"}`),
+		"have the pod find it in a shorter":           says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/`+strings.Repeat("m", 105)+`"}`),
+		"kernel allows 107 (unix(7))":                 claim("a", "p", strings.Repeat("r", 100)+"=switch-1"),
+		"already has another port with the name net1": says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
+		"port of sriov has no room":                   administers(claim("a", "p", "r=sriov-eth1-1")),
+		"allowed: [8 9]":                              says(claim("a", "p", "r=sriov-eth1-2"), `{`+head+`,"vlan":10}`),
+		"remove vlan from the claim":                  says(claim("a", "p", "r=sriov-eth1-1"), `{`+head+`,"vlan":8}`),
+		"port of memif has no room":                   administers(claim("a", "p", "r=memif-1")),
+		"the scheduler has allocated no share of":     claim("a", "p", "r=bridge-br0"),
 	} {
 		if orders, err := Orders(c, ports(t), nil); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v, %v, which does not say %q", orders, err, words)

@@ -13,13 +13,13 @@ import (
 	"nines.dev/nines/cluster/port"
 )
 
-// Events of pods, for people: kubectl describe pod.
+// The reasons of events that kubectl describe pod shows.
 const (
 	eventAttached = "PortAttached"
 	eventRefused  = "PortRefused"
 )
 
-// tellAttached tells a pod of a port that it has got: by which name it finds it, and what it is.
+// tellAttached sends a pod an event for a port that it got: its name in the pod, the port, and its tier.
 func tellAttached(to record.EventRecorder, h port.Held) {
 	seen := h.Seen()
 	text := fmt.Sprintf("%s is port %s (%s)", cmp.Or(seen.Interface, seen.Socket, seen.PCI), seen.Port, seen.Tier)
@@ -29,7 +29,7 @@ func tellAttached(to record.EventRecorder, h port.Held) {
 	to.Event(podReference(h.Pod), v1.EventTypeNormal, eventAttached, text)
 }
 
-// tellRefused tells the pods of a claim why they do not get its ports.
+// tellRefused sends the pods of a claim an event that says why they do not get its ports.
 func tellRefused(to record.EventRecorder, claim *resource.ResourceClaim, why error) {
 	for _, user := range claim.Status.ReservedFor {
 		if isPod(user) {

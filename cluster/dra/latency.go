@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/cluster/figure"
 )
 
-// Latency is what devices of a tier say of its latency within the node: nanoseconds by attribute, the
+// Latency is the latency within the node that devices of a tier publish: nanoseconds by attribute, the
 // verdict, and when the last measurement ended.
 type Latency struct {
 	Ns         map[string]int64
@@ -17,23 +17,23 @@ type Latency struct {
 	MeasuredAt time.Time
 }
 
-// measuredAt is the attribute with the hour of the last measurement, in RFC 3339 and UTC: words that CEL can
+// measuredAt is the attribute with the hour of the last measurement, in RFC 3339 and UTC, as text that CEL can
 // compare. An exact time would change all slices at each measurement.
 const measuredAt = Domain + "measuredAt"
 
 const measuredAtStep = time.Hour
 
-// published are the percentiles that devices tell, of all that a figure may have. A device has 32
-// attributes at most.
+// published are the percentiles that devices have as attributes, of all that a figure may have. A device has
+// at most 32 attributes.
 var published = []string{"50", "99", "99.9", "99.99", "99.999"}
 
-// attributeOf is the name of a percentile's attribute: p9999Ns for 99.99.
+// attributeOf returns the name of a percentile's attribute: p9999Ns for 99.99.
 func attributeOf(percentile string) string {
 	return "p" + strings.ReplaceAll(percentile, ".", "") + "Ns"
 }
 
-// Steady are figures that were published. One that changes by less than a tenth stays as it is: each
-// change is written to the API server, and read by every scheduler.
+// Steady holds published figures. A figure that changes by less than a tenth is not updated: each change is
+// written to the API server, and read by every scheduler.
 type Steady map[string]int64
 
 const hysteresis = 0.1
@@ -48,7 +48,7 @@ func (s Steady) keep(name string, value int64) int64 {
 	return value
 }
 
-// roundUp rounds up to two significant digits: a node promises no more than was measured.
+// roundUp rounds up to two significant digits: a node never publishes less than was measured.
 func roundUp(ns int64) int64 {
 	unit := int64(1)
 	for ns/unit >= 100 {
@@ -57,8 +57,8 @@ func roundUp(ns int64) int64 {
 	return (ns + unit - 1) / unit * unit
 }
 
-// Latencies are those of the tiers whose figures count now. A percentile is told by its upper bound, as
-// the scheduler's plugin takes it, and left out where it has none.
+// Latencies returns the latencies of the tiers whose figures are valid now. A percentile is published by its
+// upper bound, which is also what the scheduler plugin uses, and left out if it has none.
 func Latencies(figures []v1alpha1.Figure, now time.Time, steady Steady) map[string]Latency {
 	tiers := map[string]Latency{}
 	for _, f := range figure.Read(figures) {

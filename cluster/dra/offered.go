@@ -21,16 +21,16 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Offered is what other drivers offer of a node, by the interface's name or the PCI address: their names.
+// Offered is what other drivers offer on a node: the driver's name by interface name or PCI address.
 type Offered map[string]string
 
-// By which attributes other drivers say what their devices are. dranet has names of its own.
+// The attributes by which other drivers identify their devices. dranet has names of its own.
 var (
 	interfaceAttributes = []resource.QualifiedName{"dra.net/ifName"}
 	addressAttributes   = []resource.QualifiedName{deviceattribute.StandardDeviceAttributePCIBusID, "dra.net/pciAddress"}
 )
 
-// OfferedIn is what other drivers' slices of a node offer.
+// OfferedIn returns what other drivers' slices of a node offer.
 func OfferedIn(slices []*resource.ResourceSlice) Offered {
 	all := Offered{}
 	for _, s := range slices {
@@ -48,7 +48,7 @@ func OfferedIn(slices []*resource.ResourceSlice) Offered {
 	return all
 }
 
-// of is who offers what a port is made on, or the port itself; empty for nobody.
+// of returns the driver that offers the parent of a port, or the port itself; empty for none.
 func (o Offered) of(p port.Port, node *host.Inventory) string {
 	if !p.OnDevice() {
 		return ""
@@ -64,12 +64,12 @@ func (o Offered) of(p port.Port, node *host.Inventory) string {
 	return o[functionsOf(node, true)[functionOf(p)]]
 }
 
-// without is what a node has to give of what nobody else offers: two drivers do not know of each other's claims,
-// and an interface would be given twice.
+// without returns what a node offers, without the devices that other drivers offer: two drivers do not know
+// each other's claims, so an interface would be given twice.
 func (s *Service) without(inv Inventory) (Inventory, error) {
 	all, err := s.others.List(labels.Everything())
 	if err != nil {
-		return inv, fmt.Errorf("read what other drivers offer of this node: %w", err)
+		return inv, fmt.Errorf("read what other drivers offer on this node: %w", err)
 	}
 	offered, left := OfferedIn(all), map[string]bool{}
 	rest := inv.without(func(p port.Port) bool {
@@ -81,14 +81,14 @@ func (s *Service) without(inv Inventory) (Inventory, error) {
 	})
 	if now := strings.Join(slices.Sorted(maps.Keys(left)), ", "); now != s.offered {
 		if now != "" {
-			slog.Warn("ports are left out, as another driver offers what they are made on; have that leave it out", "parents", now)
+			slog.Warn("ports are left out, because another driver offers their parents; exclude these in the other driver", "parents", now)
 		}
 		s.offered = now
 	}
 	return rest, nil
 }
 
-// watchOthers follows the slices of the node. changed is told when those of other drivers change.
+// watchOthers watches the slices of the node. changed signals when those of other drivers change.
 func (s *Service) watchOthers(ctx context.Context) (listers.ResourceSliceLister, <-chan struct{}, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(s.Kube, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 		o.FieldSelector = fields.OneTermEqualSelector(resource.ResourceSliceSelectorNodeName, s.Driver.Node).String()
@@ -114,7 +114,7 @@ func (s *Service) watchOthers(ctx context.Context) (listers.ResourceSliceLister,
 	factory.Start(ctx.Done())
 	for _, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			return nil, nil, fmt.Errorf("read what other drivers offer of this node: %w", ctx.Err())
+			return nil, nil, fmt.Errorf("read what other drivers offer on this node: %w", ctx.Err())
 		}
 	}
 	return lister, changed, nil

@@ -13,22 +13,23 @@ import (
 	"nines.dev/nines/cluster/port"
 )
 
-// PortConfig is what a claim, or a class, may say of its ports: the parameters of an opaque
-// configuration for DriverName.
+// PortConfig is what a claim, or a class, can set for its ports: the parameters of an opaque configuration for
+// DriverName.
 type PortConfig struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	// Interface is the name of the device in the pod; empty is net1, net2, … in the order of the claims.
 	Interface string `json:"interface,omitempty"`
-	// Addresses of the device, instead of those of the port.
+	// Addresses of the device, instead of the port's.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 	Routes    []port.Route   `json:"routes,omitempty"`
 	// MAC address of the device.
 	MAC string `json:"mac,omitempty"`
-	// VLAN of a virtual function, instead of the port's: one of those that the file of ports lets claims choose.
+	// VLAN of a virtual function, instead of the port's: one of those that the file of ports lets claims
+	// choose.
 	VLAN int `json:"vlan,omitempty"`
 	// Mount is where the pod finds the folder with a port's socket; empty is MountFolder/REQUEST, or
-	// SharedFolder/CLAIM of a port that several pods use.
+	// SharedFolder/CLAIM for a port that several pods use.
 	Mount string `json:"mount,omitempty"`
 }
 
@@ -51,7 +52,7 @@ func readConfig(text []byte) (PortConfig, error) {
 		return c, err
 	}
 	if c.APIVersion != ConfigVersion || c.Kind != ConfigKind {
-		return c, fmt.Errorf("the parameters are a %s of %s: give a %s of %s", c.Kind, c.APIVersion, ConfigKind, ConfigVersion)
+		return c, fmt.Errorf("the parameters have kind %q and apiVersion %q; allowed: kind %s and apiVersion %s", c.Kind, c.APIVersion, ConfigKind, ConfigVersion)
 	}
 	if c.Interface != "" {
 		if err := port.CheckInterface(c.Interface); err != nil {
@@ -64,15 +65,15 @@ func readConfig(text []byte) (PortConfig, error) {
 		}
 	}
 	if c.Mount != "" && (!filepath.IsAbs(c.Mount) || filepath.Clean(c.Mount) != c.Mount || c.Mount == "/") {
-		return c, fmt.Errorf("mount %q: give the absolute path of a folder", c.Mount)
+		return c, fmt.Errorf("mount %q is not the absolute path of a folder, such as /run/app/port", c.Mount)
 	}
 	return c, nil
 }
 
-// configOf is the configuration of a request. Those of the claim come after those of its class, and
-// outrank them.
+// configOf returns the configuration of a request. The claim's parameters come after those of its class, and
+// override them.
 func configOf(claim *resource.ResourceClaim, request string) (PortConfig, error) {
-	whole, _, _ := strings.Cut(request, "/") // without the name of one among several alternatives
+	whole, _, _ := strings.Cut(request, "/") // without the name of the subrequest
 	var merged PortConfig
 	for _, c := range claim.Status.Allocation.Devices.Config {
 		if c.Opaque == nil || c.Opaque.Driver != DriverName {
@@ -83,14 +84,14 @@ func configOf(claim *resource.ResourceClaim, request string) (PortConfig, error)
 		}
 		one, err := readConfig(c.Opaque.Parameters.Raw)
 		if err != nil {
-			return merged, fmt.Errorf("its parameters for request %s: %w", request, err)
+			return merged, fmt.Errorf("parameters of request %s: %w", request, err)
 		}
 		merged = overlay(merged, one)
 	}
 	return merged, nil
 }
 
-// overlay has of the second what that says.
+// overlay returns the first configuration with everything that the second one sets.
 func overlay(first, second PortConfig) PortConfig {
 	if second.Interface != "" {
 		first.Interface = second.Interface
@@ -113,8 +114,8 @@ func overlay(first, second PortConfig) PortConfig {
 	return first
 }
 
-// Orders are what a claim asks of a node's ports. held are all ports that are held: a name in a pod that
-// was given stays, and no name is given twice.
+// Orders returns what a claim requests of a node's ports. held are all ports that are held: a port keeps its
+// name in the pod, and no name is given twice.
 func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]port.Order, error) {
 	if claim.Status.Allocation == nil {
 		return nil, fmt.Errorf("claim %s has no devices yet", claimName(claim))
@@ -150,13 +151,13 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 			o.Share = string(*result.ShareID)
 		}
 		if p.IsShared() {
-			o.Pod = port.Pod{Namespace: claim.Namespace} // and others, that come later
+			o.Pod = port.Pod{Namespace: claim.Namespace} // and others that come later
 		} else if pod.UID == "" {
-			// Another pod would find the port in use, or have it made anew under the first.
-			return nil, fmt.Errorf("claim %s is not of one pod, and a port of %s is: give each pod a claim of its own (resourceClaimTemplateName)", claimName(claim), p.Tier)
+			// Another pod would find the port in use, or would recreate it while the first pod uses it.
+			return nil, fmt.Errorf("claim %s is not of one pod, but a port of %s belongs to one pod: give each pod its own claim (resourceClaimTemplateName)", claimName(claim), p.Tier)
 		}
 		switch {
-		case p.IsShared(): // a pod may have several such claims, and nothing tells here which pods there are
+		case p.IsShared(): // a pod may have several such claims, and the pods are unknown here
 			o.Mount, err = used.name(p.Name, config.Mount, mountName(SharedFolder, claim.Name))
 		case p.IsSocket():
 			o.Mount, err = used.name(p.Name, config.Mount, mountName(MountFolder, result.Request))
@@ -164,7 +165,7 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 			o.Interface, err = used.name(p.Name, config.Interface, interfaceName)
 			o.Addresses, o.Routes = config.Addresses, config.Routes
 		}
-		// Before any of them is taken.
+		// Check before any of them is taken.
 		if err == nil {
 			err = o.Check()
 		}
@@ -176,13 +177,13 @@ func Orders(claim *resource.ResourceClaim, inv Inventory, held []port.Held) ([]p
 	return orders, nil
 }
 
-// portOf is the port that an allocation is of. more are the orders of the same claim before it.
+// portOf returns the port of an allocation. more are the orders of the same claim before it.
 func (all Inventory) portOf(claim *resource.ResourceClaim, result resource.DeviceRequestAllocationResult, held []port.Held, more []port.Order) (port.Port, error) {
 	share, isShare := all.Shares[result.Device]
 	p, known := all.Ports[result.Device]
 	switch {
 	case !known && !isShare:
-		return p, fmt.Errorf("this node has no port %s any more: its file of ports was changed; delete the pod, so that it gets another", result.Device)
+		return p, fmt.Errorf("this node no longer has port %s: its file of ports was changed; delete the pod, so that it gets another", result.Device)
 	case result.AdminAccess != nil && *result.AdminAccess:
 		if isShare {
 			p = share.Base
@@ -194,27 +195,27 @@ func (all Inventory) portOf(claim *resource.ResourceClaim, result resource.Devic
 	return p, nil
 }
 
-// inVLAN is a port in the VLAN that its claim asks for. Whoever may write claims may have those, so the file of
-// ports names them.
+// inVLAN returns a port in the VLAN that its claim requests. Anyone who may create claims may choose it, so
+// only the VLANs that the file of ports lists are allowed.
 func (all Inventory) inVLAN(p port.Port, vlan int) (port.Port, error) {
 	choices := all.VLANs[p.Name]
 	switch {
 	case vlan == 0 || vlan == p.VLAN:
 		return p, nil
 	case len(choices) == 0:
-		return p, fmt.Errorf("port %s: its claim asks for the VLAN %d, and may not choose one: leave vlan out (the file of ports would have to list it in vlans)", p.Name, vlan)
+		return p, fmt.Errorf("port %s: its claim requests VLAN %d, but claims may not choose a VLAN here: remove vlan from the claim, or list it in vlans in the file of ports", p.Name, vlan)
 	case !slices.Contains(choices, vlan):
-		return p, fmt.Errorf("port %s: its claim asks for the VLAN %d, and may choose of %v", p.Name, vlan, choices)
+		return p, fmt.Errorf("port %s: its claim requests VLAN %d; allowed: %v", p.Name, vlan, choices)
 	}
 	p.VLAN = vlan
 	return p, nil
 }
 
-// beside is what a claim with admin access gets of a device: a port like it, for measuring. Whoever has the
-// device keeps it.
+// beside returns what a claim with admin access gets for a device: another port like it, for measuring. The
+// pod that holds the device keeps it.
 func beside(claim *resource.ResourceClaim, result resource.DeviceRequestAllocationResult, p port.Port) (port.Port, error) {
 	if p.IsFunction() || p.IsShared() {
-		return p, fmt.Errorf("port %s: admin access takes a port from nobody, and one of %s has no room for another user: ask without adminAccess, for a port of your own",
+		return p, fmt.Errorf("port %s: admin access takes no port from its pod, and a port of %s has no room for another user: remove adminAccess from the claim, to get a port of its own",
 			result.Device, p.Tier)
 	}
 	p.Name = port.NameFor(strings.Join([]string{string(claim.UID), result.Request, result.Device}, "/"))
@@ -222,12 +223,12 @@ func beside(claim *resource.ResourceClaim, result resource.DeviceRequestAllocati
 	return p, nil
 }
 
-// podOf is the pod that a claim is for; nothing for one that several pods share.
+// podOf returns the pod that a claim is for; empty for a claim that several pods share.
 func podOf(claim *resource.ResourceClaim) (port.Pod, error) {
 	users := claim.Status.ReservedFor
 	for _, user := range users {
 		if !isPod(user) {
-			return port.Pod{}, fmt.Errorf("claim %s is for %s %s: ports are for pods", claimName(claim), user.Resource, user.Name)
+			return port.Pod{}, fmt.Errorf("claim %s is for %s %s, but only pods can have ports", claimName(claim), user.Resource, user.Name)
 		}
 	}
 	if len(users) != 1 {
@@ -269,13 +270,13 @@ func namesOf(held []port.Held, pod port.Pod, claim *resource.ResourceClaim) used
 	return u
 }
 
-// name is the name of a port in the pod: the one that it has, the one that is asked for, or the first of
-// the candidates, which are numbered from 1, that the pod does not have yet.
+// name returns the name of a port in the pod: the one that it already has, the requested one, or the first
+// candidate, numbered from 1, that is free in the pod.
 func (u used) name(p, asked string, candidate func(int) string) (string, error) {
 	name := u.mine[p]
 	if name == "" && asked != "" {
 		if name = asked; u.taken[name] {
-			return "", fmt.Errorf("port %s: the pod has another port as %s; give them different names", p, name)
+			return "", fmt.Errorf("port %s: the pod already has another port with the name %s; give them different names", p, name)
 		}
 	}
 	for i := 1; name == ""; i++ {
@@ -289,7 +290,7 @@ func (u used) name(p, asked string, candidate func(int) string) (string, error) 
 
 func interfaceName(number int) string { return fmt.Sprintf("net%d", number) }
 
-// mountName are the folders of sockets: named like the request, or the claim, as most have one only.
+// mountName returns the folders of sockets, named after the request or the claim, as most have only one.
 func mountName(folder, name string) func(int) string {
 	base := filepath.Join(folder, strings.ReplaceAll(name, "/", "-"))
 	return func(number int) string {

@@ -30,7 +30,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Service is the driver with all that it is told by.
+// Service is the driver with its sources of information.
 type Service struct {
 	Driver  *Driver
 	Kube    kubernetes.Interface
@@ -39,29 +39,29 @@ type Service struct {
 	Sources string
 	// Switch is the control socket of the node's switch.
 	Switch string
-	// Kubelet is the kubelet's folder, and Runtime the socket by which the container runtime serves NRI.
+	// Kubelet is the kubelet's folder, and Runtime the socket on which the container runtime serves NRI.
 	Kubelet, Runtime string
-	// Dranet is the socket by which dranet asks what is known of its devices; empty for none.
+	// Dranet is the socket of the webhook for dranet; empty for none.
 	Dranet string
 
 	steady Steady
-	// node is what was read of the host last, at a time.
+	// node is what was last read of the host, and readAt when.
 	node   *host.Inventory
 	readAt time.Time
-	// switched is true while the switch serves, and last what was published last.
+	// switched is true while the switch serves, and last is what was last published.
 	switched bool
 	last     string
-	// looked is when the switches of others were looked at last, and what they said.
+	// looked has the last check of each other switch.
 	looked map[string]looked
-	// others has the slices of the node, offered what was said last of what they offer, and known what dranet is
-	// told.
+	// others has the slices of the node, offered is what was last logged about them, and known is what dranet
+	// gets.
 	others  listers.ResourceSliceLister
 	offered string
 	known   atomic.Pointer[known]
 }
 
-// lookAgain is how often the file of ports and the switch are looked at, and readAgain how often the
-// whole host is, beside what tells of changes.
+// lookAgain is how often the file of ports and the switch are checked, and readAgain how often the whole host is
+// read, in addition to each notification of a change.
 const (
 	lookAgain = 5 * time.Second
 	readAgain = time.Minute
@@ -85,7 +85,7 @@ func (s *Service) Run(ctx context.Context) error {
 	defer func() { <-swept }()
 	data := filepath.Join(s.Kubelet, "plugins", DriverName)
 	if err := os.MkdirAll(data, 0o750); err != nil {
-		return fmt.Errorf("make the driver's folder: %w", err)
+		return fmt.Errorf("create the driver's folder: %w", err)
 	}
 	helper, err := kubeletplugin.Start(ctx, s.Driver,
 		kubeletplugin.DriverName(DriverName), kubeletplugin.NodeName(s.Driver.Node), kubeletplugin.KubeClient(s.Kube),
@@ -111,19 +111,20 @@ func (s *Service) Run(ctx context.Context) error {
 	return s.follow(ctx, helper)
 }
 
-// sweep removes what killed calls and earlier boots have left, and makes anew what others have removed. Claims
-// do not wait for it: a database that does not answer takes its time, and each call looks after its own port.
+// sweep removes what killed calls and earlier boots have left, and recreates what other programs have removed.
+// Claims do not wait for it: a database that does not answer takes time, and each call takes care of its own
+// port.
 func (s *Service) sweep(ctx context.Context) {
 	inv := *s.Driver.inventory.Load()
 	err := errors.Join(
-		s.Driver.Keeper.Sweep(ctx), // where the switch is not there yet, its start is followed by another
+		s.Driver.Keeper.Sweep(ctx), // if the switch does not run yet, its start triggers another sweep
 		s.Driver.Keeper.Forgotten(ctx, inv.all()))
 	if err != nil && ctx.Err() == nil {
-		slog.Warn("check the ports", "error", err)
+		slog.Warn("cannot clean up or restore all ports", "error", err)
 	}
 }
 
-// attached tells people of a claim's ports that are in its pod.
+// attached reports that a claim's ports are in its pod, by events and in the claim's status.
 func (s *Service) attached(ctx context.Context, held []port.Held) error {
 	for _, h := range held {
 		tellAttached(s.Driver.Events, h)
@@ -131,7 +132,7 @@ func (s *Service) attached(ctx context.Context, held []port.Held) error {
 	return Tell(ctx, s.Kube, s.Driver.Node, held)
 }
 
-// follow publishes what the node has, whenever it changes.
+// follow publishes what the node offers, whenever it changes.
 func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) error {
 	lister, others, err := s.watchOthers(ctx)
 	if err != nil {
@@ -154,7 +155,7 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 			return nil
 		}
 		if now := fmt.Sprint(err); err != nil && now != said {
-			slog.Error("publish the ports", "error", err)
+			slog.Error("cannot publish the ports", "error", err)
 		}
 		said = fmt.Sprint(err)
 		select {
@@ -169,7 +170,7 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 	}
 }
 
-// look reads what the node is to give, and sees to its switch.
+// look reads what the node offers, and starts its switch.
 func (s *Service) look(ctx context.Context) error {
 	text, err := os.ReadFile(s.Sources)
 	if err != nil {
@@ -190,11 +191,11 @@ func (s *Service) look(ctx context.Context) error {
 	return s.startSwitch(ctx, inv.CPUs)
 }
 
-// switchPatience is how long a switch may take to answer at a look.
+// switchPatience is how long a switch may take to answer a check.
 const switchPatience = 2 * time.Second
 
-// startSwitch has the node's switch switch, and makes anew what it has lost if it was started again.
-// Without it the node has none of its ports to give, but all others.
+// startSwitch makes the node's switch forward packets, and recreates what the switch lost if it was restarted.
+// Without the switch the node offers all ports except the switch's.
 func (s *Service) startSwitch(ctx context.Context, cpus []int) error {
 	limited, cancel := context.WithTimeout(ctx, switchPatience)
 	defer cancel()
@@ -204,7 +205,7 @@ func (s *Service) startSwitch(ctx context.Context, cpus []int) error {
 	started, err := port.StartSwitch(limited, s.Switch, engine.Switch{CPUs: cpus, AgeingNs: ageing.Nanoseconds()})
 	if now := err == nil; now != s.switched {
 		s.switched = now
-		slog.Info("the node's switch", "serves", now, "error", err)
+		slog.Info("state of the node's switch", "serves", now, "error", err)
 	}
 	if started {
 		return s.Driver.Keeper.Sweep(ctx)
@@ -226,7 +227,7 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 	}
 	object, err := s.Objects.Get(ctx, s.Driver.Node)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("read what was measured at %s: %w", s.Driver.Node, err)
+		return fmt.Errorf("read the figures of node %s: %w", s.Driver.Node, err)
 	}
 	var latencies map[string]Latency
 	if err == nil {
@@ -244,7 +245,7 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 		return err
 	}
 	for _, lacks := range missing {
-		slog.Warn("ports are left out, as the node lacks what they need", "lacks", lacks)
+		slog.Warn("ports are left out, because the node lacks what they need", "lacks", lacks)
 	}
 	err = helper.PublishResources(ctx, resourceslice.DriverResources{Pools: map[string]resourceslice.Pool{s.Driver.Node: pool}})
 	if err == nil {
@@ -253,13 +254,13 @@ func (s *Service) publish(ctx context.Context, helper *kubeletplugin.Helper) err
 	return err
 }
 
-// figures tells when what was measured at the node changes.
+// figures signals when the node's figures change.
 func (s *Service) figures(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	go func() {
 		for ctx.Err() == nil {
 			if err := s.watch(ctx, changed); err != nil && ctx.Err() == nil {
-				slog.Debug("watch the figures", "error", err) // they are read again and again anyway
+				slog.Debug("watching the figures failed", "error", err) // they are also read at intervals
 			}
 			select {
 			case <-ctx.Done():

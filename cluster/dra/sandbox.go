@@ -14,31 +14,31 @@ import (
 	"nines.dev/nines/cluster/port"
 )
 
-// Sandboxes puts devices into pods, when the container runtime makes their namespaces. It is a plugin
-// of the runtime by the Node Resource Interface.
+// Sandboxes puts devices into pods when the container runtime creates their namespaces. It is a plugin of the
+// runtime by the Node Resource Interface (NRI).
 type Sandboxes struct {
 	Keeper port.Keeper
-	// Attached is told of the ports of a claim, once they are in the pod; may be nil.
+	// Attached is called with the ports of a claim once they are in the pod; may be nil.
 	Attached func(context.Context, []port.Held) error
 }
 
-// RunPodSandbox attaches a pod's ports before any container of it is made. If it fails, so does the pod's
-// start, and the kubelet tries again.
+// RunPodSandbox attaches a pod's ports before any of its containers is created. If it fails, the pod's start
+// fails, and the kubelet tries again.
 func (s Sandboxes) RunPodSandbox(ctx context.Context, pod *api.PodSandbox) error {
 	attached, err := s.attach(ctx, pod)
 	if err != nil {
 		return err
 	}
 	s.await(ctx, attached)
-	// The pod's start does not wait for what only people read.
+	// Events and status are only for people, so the pod's start does not wait for them.
 	go s.tell(context.WithoutCancel(ctx), pod.GetUid())
 	return nil
 }
 
-// tellPatience bounds telling of a pod's ports.
+// tellPatience limits reporting a pod's ports.
 const tellPatience = 30 * time.Second
 
-// tell tells of each claim of a pod.
+// tell reports the ports of each claim of a pod.
 func (s Sandboxes) tell(ctx context.Context, pod string) {
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
@@ -55,27 +55,27 @@ func (s Sandboxes) tell(ctx context.Context, pod string) {
 		}
 	}
 	if err != nil {
-		slog.Warn("tell of a pod's ports", "error", err)
+		slog.Warn("cannot report a pod's ports", "error", err)
 	}
 }
 
-// CreateContainer attaches what is missing: the pod may have been started while no driver ran.
+// CreateContainer attaches what is missing: the pod may have started while no driver ran.
 func (s Sandboxes) CreateContainer(ctx context.Context, pod *api.PodSandbox, _ *api.Container) (*api.ContainerAdjustment, []*api.ContainerUpdate, error) {
 	_, err := s.attach(ctx, pod)
 	return nil, nil, err
 }
 
-// Synchronize is called when the runtime is reached, with all pods that there are.
+// Synchronize is called when the driver connects to the runtime, with all existing pods.
 func (s Sandboxes) Synchronize(ctx context.Context, pods []*api.PodSandbox, _ []*api.Container) ([]*api.ContainerUpdate, error) {
 	for _, pod := range pods {
 		if _, err := s.attach(ctx, pod); err != nil {
-			slog.Error("attach", "pod", pod.GetNamespace()+"/"+pod.GetName(), "error", err)
+			slog.Error("ports not attached", "pod", pod.GetNamespace()+"/"+pod.GetName(), "error", err)
 		}
 	}
 	return nil, nil
 }
 
-// attach attaches the ports that claims of a pod hold, and returns them.
+// attach attaches the ports that a pod's claims hold, and returns them.
 func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) (attached []port.Held, err error) {
 	held, err := s.Keeper.Held()
 	if err != nil {
@@ -94,15 +94,15 @@ func (s Sandboxes) attach(ctx context.Context, pod *api.PodSandbox) (attached []
 			failures = append(failures, fmt.Errorf("nines: %s of claim %s: %w", h.Interface, h.Claim, err))
 			continue
 		}
-		slog.Info("attached", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "interface", h.Interface)
+		slog.Info("port attached", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "interface", h.Interface)
 		attached = append(attached, h)
 	}
 	return attached, errors.Join(failures...)
 }
 
-// passPatience is how long a pod's start waits until packets of its ports pass, so that its first ones do not
-// meet a network that does not know it yet. A container runtime waits 2 s for all that belongs to it (NRI's
-// plugin_request_timeout), and ends the connection then.
+// passPatience is how long a pod's start waits until its ports pass packets, so that its first packets are not
+// lost in a network that does not know it yet. A container runtime waits 2 s for all work of a plugin (NRI's
+// plugin_request_timeout), and then closes the connection.
 const passPatience = time.Second
 
 func (s Sandboxes) await(ctx context.Context, ports []port.Held) {
@@ -110,30 +110,30 @@ func (s Sandboxes) await(ctx context.Context, ports []port.Held) {
 	defer cancel()
 	for _, h := range ports {
 		if err := s.Keeper.Await(ctx, h); err != nil {
-			slog.Warn("the pod starts before packets of its port pass", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "error", err)
+			slog.Warn("the pod starts before its port passes packets", "port", h.Port.Name, "pod", h.Pod.Namespace+"/"+h.Pod.Name, "error", err)
 		}
 	}
 }
 
-// namespaceOf is the path of a pod's network namespace.
+// namespaceOf returns the path of a pod's network namespace.
 func namespaceOf(pod *api.PodSandbox) (string, error) {
 	for _, ns := range pod.GetLinux().GetNamespaces() {
 		if ns.GetType() == "network" && ns.GetPath() != "" {
-			// In a container without /var/run it is where that leads to everywhere else.
+			// A container without /var/run has it where the node's link /var/run leads.
 			if below, found := strings.CutPrefix(ns.GetPath(), "/var/run/"); found {
 				return "/run/" + below, nil
 			}
 			return ns.GetPath(), nil
 		}
 	}
-	return "", errors.New("the pod has no network namespace of its own, as with hostNetwork; only sockets can be in such a pod")
+	return "", errors.New("the pod has no network namespace of its own (hostNetwork: true): such a pod can have only sockets")
 }
 
-// connectAgain is the wait before a container runtime that has ended is looked for again.
+// connectAgain is the wait before connecting again to a container runtime that has ended.
 const connectAgain = time.Second
 
-// Serve serves the container runtime at a socket until ctx ends. A runtime that ends, or that was not
-// started yet, is looked for again and again.
+// Serve serves the container runtime at a socket until ctx ends. It connects again when the runtime restarts,
+// and waits for one that has not started yet.
 func (s Sandboxes) Serve(ctx context.Context, socket string) {
 	said := ""
 	for ctx.Err() == nil {
@@ -142,7 +142,7 @@ func (s Sandboxes) Serve(ctx context.Context, socket string) {
 			return
 		}
 		if now := fmt.Sprint(err); now != said {
-			slog.Warn("no container runtime, so no device is put into a pod until there is", "socket", socket, "error", err)
+			slog.Warn("no connection to the container runtime: pods get no devices until there is one", "socket", socket, "error", err)
 			said = now
 		}
 		select {
@@ -161,7 +161,7 @@ func (s Sandboxes) connect(ctx context.Context, socket string) error {
 	if err := plugin.Start(ctx); err != nil {
 		return err
 	}
-	slog.Info("serving the container runtime", "socket", socket)
+	slog.Info("connected to the container runtime", "socket", socket)
 	stop := context.AfterFunc(ctx, plugin.Stop)
 	defer stop()
 	plugin.Wait()

@@ -9,14 +9,14 @@ import (
 	"nines.dev/nines/cluster/port"
 )
 
-// looked is what was seen at a switch.
+// looked is the result of checking a switch.
 type looked struct {
 	at  time.Time
 	err error
 }
 
-// serving is what can be given now: of a switch that does not serve there are no ports, as a pod with one
-// would never start.
+// serving returns what the node can give now: it leaves out the ports of a switch that does not serve, because
+// a pod with one would never start.
 func (s *Service) serving(ctx context.Context, inv Inventory) Inventory {
 	return inv.without(func(p port.Port) bool {
 		switch {
@@ -29,7 +29,7 @@ func (s *Service) serving(ctx context.Context, inv Inventory) Inventory {
 	})
 }
 
-// reach looks at a port's switch, but not again and again where it serves.
+// reach checks a port's switch, less often while it serves.
 func (s *Service) reach(ctx context.Context, p port.Port) error {
 	place := p.Place()
 	last, known := s.looked[place]
@@ -44,7 +44,7 @@ func (s *Service) reach(ctx context.Context, p port.Port) error {
 	defer cancel()
 	err := p.Available(ctx)
 	if !known || fmt.Sprint(err) != fmt.Sprint(last.err) {
-		slog.Info("a switch of the node", "tier", p.Tier, "parent", p.Parent, "serves", err == nil, "error", err)
+		slog.Info("state of a switch of the node", "tier", p.Tier, "parent", p.Parent, "serves", err == nil, "error", err)
 	}
 	if s.looked == nil {
 		s.looked = map[string]looked{}

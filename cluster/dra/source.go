@@ -16,52 +16,53 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Source is a number of ports that nodes have of one tier.
+// Source is an entry of the file of ports: a number of ports of one tier.
 type Source struct {
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is the card, the bridge or the logical switch that they are made on. The node's switch and memory
-	// have none.
+	// Parent is the card, the bridge or the logical switch of the ports. Ports of the node's switch and of
+	// memory have none.
 	Parent string `json:"parent,omitempty"`
-	// Count is how many there are, and First the number of the first; 0 is 1. So several sources may have ports of
-	// one parent.
+	// Count is the number of ports, and First the number of the first; 0 is 1. So several sources may have
+	// ports of one parent.
 	Count int `json:"count"`
 	First int `json:"first,omitempty"`
-	// Addresses has the address of the first port, with the length of its network; the others have those
-	// after it. Without one a port's claim says which it has, or it has none.
+	// Addresses has the address of the first port, with its prefix length; the other ports have the addresses
+	// after it. Without it, a port's claim names addresses, or the port has none.
 	Addresses netip.Prefix `json:"addresses,omitzero"`
 	// MTU of the ports; 0 is the parent's.
 	MTU int `json:"mtu,omitempty"`
-	// VLAN is that of virtual functions, which their card adds and takes away; 0 for none.
+	// VLAN of virtual functions, which their card adds and strips; 0 for none.
 	VLAN int `json:"vlan,omitempty"`
 	// VLANs are those that a claim may choose instead.
 	VLANs []int `json:"vlans,omitempty"`
-	// Driver is vfio-pci for virtual functions that programs of pods drive; empty for the kernel's.
+	// Driver is vfio-pci for virtual functions with a userspace driver in the pod; empty for the kernel's
+	// driver.
 	Driver spec.ProgramDriver `json:"driver,omitempty"`
-	// Nodes have them; none named is all.
+	// Nodes are the nodes that have them; none means all.
 	Nodes []string `json:"nodes,omitempty"`
 	// Database is the socket of Open vSwitch's database; empty is port.OVSDatabase.
 	Database string `json:"database,omitempty"`
 	// Northbound is where OVN's northbound database listens; empty is port.OVNDatabase.
 	Northbound string `json:"northbound,omitempty"`
-	// CPUs are where a switch polls; none is wherever the kernel has it run.
+	// CPUs are where a switch polls; none means wherever the kernel runs it.
 	CPUs []int `json:"cpus,omitempty"`
-	// Mbit is what each port takes of its parent's bandwidth, in Mbit/s; 0 if nobody counts that.
+	// Mbit is what each port takes of its parent's bandwidth, in Mbit/s; 0 if it is not counted.
 	Mbit int64 `json:"mbit,omitempty"`
-	// Shared makes one device of all ports. Each claim says how much of that it takes, and Count is how many
-	// may have some of it.
+	// Shared makes one device of all ports. Each claim requests a part of its capacity, and Count is the
+	// maximum number of claims.
 	Shared *Capacity `json:"shared,omitempty"`
 }
 
-// Link is what the ports of a parent may take of it together.
+// Link is the bandwidth that the ports of a parent may use together.
 type Link struct {
 	Parent string `json:"parent"`
-	// Mbit is in Mbit/s; a card that no link names has its speed.
+	// Mbit is in Mbit/s; a card without a link entry has its own speed.
 	Mbit int64 `json:"mbit"`
-	// Nodes have it; none named is all.
+	// Nodes are the nodes that have it; none means all.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
-// Sources is what a file of ports says.
+// Sources is the content of a file of ports.
 type Sources struct {
 	Ports []Source `json:"ports"`
 	Links []Link   `json:"links,omitempty"`
@@ -70,17 +71,17 @@ type Sources struct {
 // MaxPorts is how many ports one source may have on a node: more than any card has functions.
 const MaxPorts = 1024
 
-// Inventory is what a node has to give.
+// Inventory is what a node offers.
 type Inventory struct {
 	// Ports by their names.
 	Ports map[string]port.Port
 	// Shares by the names of their devices.
 	Shares map[string]Share
-	// Links has what the ports of a parent may take together, in Mbit/s, where the file says so.
+	// Links has what the ports of a parent may use together, in Mbit/s, if the file says so.
 	Links map[string]int64
 	// VLANs that claims may choose, by the names of ports.
 	VLANs map[string][]int
-	// Switch is true if some of them are of the node's switch, which polls on CPUs.
+	// Switch is true if some are ports of the node's switch, which polls on CPUs.
 	Switch bool
 	CPUs   []int
 }
@@ -93,7 +94,7 @@ func ReadSources(text []byte) (file Sources, err error) {
 	return file, nil
 }
 
-// InventoryOf is what a node has by the sources. socket is the control socket of its switch.
+// InventoryOf returns what a node offers according to the sources. socket is the control socket of its switch.
 func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
 	all := Inventory{Ports: map[string]port.Port{}, Shares: map[string]Share{}, Links: map[string]int64{}, VLANs: map[string][]int{}}
 	for i, l := range sources.Links {
@@ -101,7 +102,7 @@ func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
 			continue
 		}
 		if _, twice := all.Links[l.Parent]; twice || l.Parent == "" || l.Mbit < 1 {
-			return all, exit.Wrongf("the file of ports, link %d: give each parent once, with 1 Mbit/s or more (%q, %d)", i+1, l.Parent, l.Mbit)
+			return all, exit.Wrongf("the file of ports, link %d: list each parent once, with 1 Mbit/s or more (%q, %d)", i+1, l.Parent, l.Mbit)
 		}
 		all.Links[l.Parent] = l.Mbit
 	}
@@ -119,45 +120,45 @@ func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
 	return all, nil
 }
 
-// has tells whether a node is among those that are named; none named is all.
+// has reports whether a node is in a list; an empty list means all nodes.
 func has(nodes []string, node string) bool { return len(nodes) == 0 || slices.Contains(nodes, node) }
 
 func (all *Inventory) add(s Source, socket string) error {
 	if s.Count < 1 || s.Count > MaxPorts {
-		return fmt.Errorf("count %d: give 1 to %d", s.Count, MaxPorts)
+		return fmt.Errorf("count %d is not allowed; use 1 to %d", s.Count, MaxPorts)
 	}
 	first := max(s.First, 1)
 	if s.First < 0 || first > MaxPorts || s.First > 0 && s.Shared != nil {
-		return fmt.Errorf("first %d: give the number of the first port, 1 to %d, and none where they are shared", s.First, MaxPorts)
+		return fmt.Errorf("first %d is not allowed; use the number of the first port, 1 to %d, or remove it if the ports are shared", s.First, MaxPorts)
 	}
 	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver, Mbit: s.Mbit}
 	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !base.InOVS() && s.Parent != "" {
-		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory no parent: leave them out", s.Tier)
+		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory have no parent: remove these keys", s.Tier)
 	}
 	if s.Database != "" && (!base.InOVS() || !filepath.IsAbs(s.Database)) {
-		return fmt.Errorf("database %q: only Open vSwitch has one: the absolute path of its socket (%s)", s.Database, port.OVSDatabase)
+		return fmt.Errorf("database %q: only ports of Open vSwitch and OVN have one, as the absolute path of its socket (%s)", s.Database, port.OVSDatabase)
 	}
 	if s.Northbound != "" && !base.InOverlay() {
-		return fmt.Errorf("northbound %q: only OVN has such a database: leave it out", s.Northbound)
+		return fmt.Errorf("northbound %q: only OVN has such a database: remove the key", s.Northbound)
 	}
 	if s.Driver != "" && (s.Addresses.IsValid() || s.MTU != 0) {
-		return fmt.Errorf("programs that drive a function by themselves give it addresses and an MTU: leave them out")
+		return fmt.Errorf("a program with a userspace driver sets its function's addresses and MTU itself: remove addresses and mtu")
 	}
 	if base.IsShared() && s.MTU != 0 {
-		return fmt.Errorf("the pods that share memory say themselves how long packets are: leave the mtu out")
+		return fmt.Errorf("the pods that share memory choose their packet size themselves: remove mtu")
 	}
 	if len(s.VLANs) > 0 && !base.IsFunction() {
-		return fmt.Errorf("only virtual functions of a card have vlans to choose of: leave them out")
+		return fmt.Errorf("only virtual functions of a card can have vlans: remove the key")
 	}
 	for _, vlan := range s.VLANs {
 		choice := base
 		choice.VLAN, choice.Name = vlan, "check"
 		if err := choice.Check(); err != nil || vlan == 0 {
-			return cmp.Or(err, errors.New("vlans: 0 is none: give 1 to 4094"))
+			return cmp.Or(err, errors.New("vlans: 0 is not a VLAN; use 1 to 4094"))
 		}
 	}
 	if len(s.CPUs) > 0 && !base.InSwitch() {
-		return fmt.Errorf("only a switch has cpus")
+		return fmt.Errorf("only a switch has cpus: remove the key")
 	}
 	if base.InOverlay() {
 		base.Northbound, base.MTU = cmp.Or(s.Northbound, port.OVNDatabase), cmp.Or(s.MTU, port.OverlayMTU)
@@ -169,7 +170,7 @@ func (all *Inventory) add(s Source, socket string) error {
 		base.Parent = port.MemoryParent
 	case base.InSwitch():
 		if all.Switch {
-			return fmt.Errorf("a node has one switch: give its ports in one entry")
+			return fmt.Errorf("a node has one switch: list its ports in one entry")
 		}
 		base.Parent, base.Socket = port.SwitchParent, socket
 		all.Switch, all.CPUs = true, s.CPUs
@@ -186,7 +187,7 @@ func (all *Inventory) add(s Source, socket string) error {
 		}
 		if s.Addresses.IsValid() {
 			if !s.Addresses.Contains(address) {
-				return fmt.Errorf("addresses %s: the network has none for port %d; give fewer ports, or a larger network", s.Addresses, i+1)
+				return fmt.Errorf("addresses %s: the network has no address for port %d; use fewer ports, or a larger network", s.Addresses, i+1)
 			}
 			p.Addresses = []netip.Prefix{netip.PrefixFrom(address, s.Addresses.Bits())}
 			address = address.Next()
@@ -195,7 +196,7 @@ func (all *Inventory) add(s Source, socket string) error {
 			return err
 		}
 		if all.knows(p.Name) {
-			return fmt.Errorf("there is a port %s already: give the ports of %s in one entry, or the numbers after those of the other (first)", p.Name, s.Parent)
+			return fmt.Errorf("port %s already exists: list the ports of %s in one entry, or number these after those of the other entry (first)", p.Name, s.Parent)
 		}
 		all.Ports[p.Name] = p
 		if len(s.VLANs) > 0 {
@@ -205,7 +206,7 @@ func (all *Inventory) add(s Source, socket string) error {
 	return nil
 }
 
-// Cards are those of whose virtual functions the node gives some, sorted.
+// Cards returns the cards whose virtual functions the node offers, sorted.
 func (all Inventory) Cards() []string {
 	var list []string
 	for _, p := range all.all() {
@@ -217,7 +218,7 @@ func (all Inventory) Cards() []string {
 	return slices.Compact(list)
 }
 
-// without is what is left to give without some of the ports.
+// without returns the inventory without some of the ports.
 func (all Inventory) without(some func(port.Port) bool) Inventory {
 	rest := all
 	rest.Ports, rest.Shares = maps.Clone(all.Ports), maps.Clone(all.Shares)
@@ -226,14 +227,14 @@ func (all Inventory) without(some func(port.Port) bool) Inventory {
 	return rest
 }
 
-// knows tells whether a device has a name already.
+// knows reports whether a device already has a name.
 func (all Inventory) knows(name string) bool {
 	_, port := all.Ports[name]
 	_, share := all.Shares[name]
 	return port || share
 }
 
-// all are the ports, and what those of each share are like.
+// all returns the ports, and the template of each share.
 func (all Inventory) all() []port.Port {
 	list := slices.Collect(maps.Values(all.Ports))
 	for _, s := range all.Shares {

@@ -18,11 +18,11 @@ import (
 	"nines.dev/nines/cluster/port"
 )
 
-// Tell writes into the status of a claim what its pod got of this driver, for people: kubectl describe
-// resourceclaim. held are the claim's ports, of a node.
+// Tell writes into the status of a claim what its pod got from this driver, for people: kubectl describe
+// resourceclaim. held are the claim's ports on a node.
 //
-// It updates the claim, and does not apply to it: for that the API server sorts the keys of the claim's
-// parameters, takes those that were not sorted for a changed allocation, and refuses.
+// It updates the claim instead of applying to it: when applying, the API server sorts the keys of the claim's
+// parameters, takes unsorted keys for a changed allocation, and refuses.
 func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []port.Held) error {
 	if len(held) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []po
 			return err
 		}
 		if claim.UID != types.UID(held[0].Holder) {
-			return errors.New("it was made anew")
+			return errors.New("it was recreated with another UID")
 		}
 		claim.Status.Devices = slices.DeleteFunc(claim.Status.Devices, func(d resource.AllocatedDeviceStatus) bool {
 			return d.Driver == DriverName && d.Pool == node
@@ -47,12 +47,12 @@ func Tell(ctx context.Context, kube kubernetes.Interface, node string, held []po
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("write into claim %s what it has got: %w", held[0].Claim, err)
+		return fmt.Errorf("write the status of claim %s: %w", held[0].Claim, err)
 	}
 	return nil
 }
 
-// statusOf is a port as a claim's status has it.
+// statusOf returns a port as a claim's status lists it.
 func statusOf(node string, h port.Held) resource.AllocatedDeviceStatus {
 	device := resource.AllocatedDeviceStatus{Driver: DriverName, Pool: node, Device: deviceOf(h)}
 	if h.Share != "" {

@@ -134,7 +134,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			eventually(t, fmt.Sprintf("an agent of node %q labels n1", from), func(ctx context.Context) error {
 				_, err := c.asAgentOf(from).CoreV1().Nodes().Patch(ctx, "n1", types.MergePatchType,
 					[]byte(`{"metadata":{"labels":{"by":"`+from+`"}}}`), metav1.PatchOptions{})
-				if (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "changes only its own node") {
+				if (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "may change only its own node") {
 					return fmt.Errorf("allowed should be %t: %v", allowed, err)
 				}
 				return nil

@@ -76,7 +76,7 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 		if mask := onlyChildMask(t, other.Process.Pid); mask == every || strings.Contains(mask, own) {
 			t.Errorf("a process of the node may run on the CPUs %s, and the pod has %s", mask, own)
 		}
-		c.explains("alone", "isolation isolated: other programs of the node and movable kernel threads keep off its CPU ")
+		c.explains("alone", "isolation isolated: other programs of the node and movable kernel threads are kept off its CPU ")
 		c.explains("alone", "rx busy_poll of net1")
 	})
 	t.Run("WhatCannotBeHadIsRefused", func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 		c.event("modest", "IsolationRefused")
 		c.event("modest", "ReceiveModeRefused")
 		c.explains("modest", "cpuManagerPolicy: static")
-		c.explains("modest", "take a port of the tier bridge, ovn or sriov")
+		c.explains("modest", "use a port of the tier bridge, ovn or sriov")
 	})
 	t.Run("AKilledAgentIsFollowedByOneThatGoesOn", func(t *testing.T) {
 		c.killPrograms("agent")

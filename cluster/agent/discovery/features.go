@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 )
 
-// The features by name, for NodeFeatureRules: the part before the dot says whose they are.
+// The names of the features, for NodeFeatureRules: the part before the dot names their owner.
 const (
 	featureKernel  = "nines.kernel"
 	featureCPU     = "nines.cpu"
@@ -21,8 +21,8 @@ const (
 	featureDPDK    = "nines.dpdk"
 )
 
-// Features are what a node has, as the specification of a NodeFeature. It is pure. Nothing in it
-// changes while the node stays as it is: no counters, and no memory that is free.
+// Features returns what a node has, as the specification of a NodeFeature. It is pure. Nothing in it changes
+// while the node stays the same: it has no counters, and no free memory.
 func Features(n Node) nfd.NodeFeatureSpec {
 	spec := *nfd.NewNodeFeatureSpec()
 	spec.Labels = Labels(n)
@@ -66,7 +66,7 @@ func Features(n Node) nfd.NodeFeatureSpec {
 	return spec
 }
 
-// cards are the network cards, in the order of their names.
+// cards returns the network cards, sorted by name.
 func cards(n Node) nfd.InstanceFeatureSet {
 	list := []nfd.InstanceFeature{}
 	for _, nic := range n.cards() {
@@ -79,7 +79,7 @@ func cards(n Node) nfd.InstanceFeatureSet {
 	return nfd.InstanceFeatureSet{Elements: list}
 }
 
-// devices are those that programs drive.
+// devices returns the devices that userspace programs drive.
 func devices(inv *host.Inventory) nfd.InstanceFeatureSet {
 	list := []nfd.InstanceFeature{}
 	for _, device := range inv.PCIDevices {
@@ -90,7 +90,7 @@ func devices(inv *host.Inventory) nfd.InstanceFeatureSet {
 	return nfd.InstanceFeatureSet{Elements: list}
 }
 
-// binary writes a size of pages as Kubernetes does in hugepages-2Mi.
+// binary writes a page size as Kubernetes does in hugepages-2Mi.
 func binary(size int64) string {
 	for _, unit := range []struct {
 		bytes int64

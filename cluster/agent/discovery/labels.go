@@ -9,12 +9,12 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Prefix is that of the labels. Their names have a dot where they are Node Feature Discovery's to
-// set, so that none is also one that the agent sets by itself.
+// Prefix is the prefix of the labels. Those that Node Feature Discovery sets have a dot in their names, so
+// they never collide with labels that the agent sets itself.
 const Prefix = "nines.dev/"
 
-// Labels are what node selectors and affinities ask for. It is pure. A number is there only if it
-// is not 0, so that "Exists" asks for any.
+// Labels returns the labels for node selectors and affinities. It is pure. A label whose number is 0 is left
+// out, so "Exists" means at least one.
 func Labels(n Node) map[string]string {
 	labels := map[string]string{}
 	set := func(name, value string) {
@@ -64,8 +64,8 @@ func Labels(n Node) map[string]string {
 	return labels
 }
 
-// labelValue makes a label's value of a text: what may not be in one becomes an underscore, and it
-// begins and ends with a letter or a digit.
+// labelValue makes a valid label value of a text: invalid characters become underscores, and it begins and
+// ends with a letter or a digit.
 func labelValue(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

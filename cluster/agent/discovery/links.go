@@ -8,30 +8,30 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// subscribeAgain is the wait before the kernel is asked again to tell of changes, after it had more
-// to tell than there was room for.
+// subscribeAgain is the wait before subscribing to the kernel's notifications again, after its buffer has
+// overflowed.
 const subscribeAgain = 5 * time.Second
 
-// Links tells when a network card comes, goes or changes: its carrier, its speed, its virtual
-// functions. The devices of pods, which come and go all the time, are left out. It ends with ctx.
+// Links signals when a network card appears, disappears or changes: its carrier, its speed, its virtual
+// functions. It ignores the devices of pods, which come and go all the time. It ends with ctx.
 func Links(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	go func() {
 		for ctx.Err() == nil {
 			if err := follow(ctx, changed); err != nil {
-				slog.Error("changes of network cards are not seen; the node is looked at in intervals all the same", "error", err)
+				slog.Error("cannot watch network cards for changes; the node is still checked at intervals", "error", err)
 			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(subscribeAgain):
-				tell(changed) // what came meanwhile was not told
+				tell(changed) // changes in the meantime were missed
 			}
 		}
 	}()
 	return changed
 }
 
-// follow tells of changes until the kernel stops telling.
+// follow signals changes until the kernel stops reporting them.
 func follow(ctx context.Context, changed chan<- struct{}) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -54,11 +54,11 @@ func follow(ctx context.Context, changed chan<- struct{}) error {
 	return failed
 }
 
-// isCard tells whether a link is a card: virtual ones have a kind, all but the loopback device,
-// which does not change (IFLA_INFO_KIND in include/uapi/linux/if_link.h).
+// isCard reports whether a link is a card: virtual links have a kind, except the loopback device, which does
+// not change (IFLA_INFO_KIND in include/uapi/linux/if_link.h).
 func isCard(link netlink.Link) bool { return link.Type() == "device" }
 
-// tell says that something has changed, once for all that was not yet taken note of.
+// tell signals a change. Changes that the receiver has not taken yet count as one.
 func tell(changed chan<- struct{}) {
 	select {
 	case changed <- struct{}{}:

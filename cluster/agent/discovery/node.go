@@ -16,8 +16,8 @@ type Node struct {
 	OVS *OVS
 }
 
-// Read looks at the node. ovs is the folder in which Open vSwitch has its sockets; one that does not
-// answer counts as not there, and is logged.
+// Read inspects the node. ovs is the folder of Open vSwitch's sockets. An Open vSwitch that does not answer
+// counts as absent, and is logged.
 func Read(ctx context.Context, ovs string) (Node, error) {
 	inv, err := host.Read()
 	if err != nil {
@@ -25,16 +25,16 @@ func Read(ctx context.Context, ovs string) (Node, error) {
 	}
 	found, err := AskOVS(ctx, ovs)
 	if err != nil {
-		slog.Warn("Open vSwitch counts as not there", "error", err)
+		slog.Warn("Open vSwitch does not answer and counts as absent", "error", err)
 	}
 	return Of(inv, found), nil
 }
 
-// Of is the node of an inventory. It is pure.
+// Of returns the node for an inventory. It is pure.
 func Of(inv *host.Inventory, ovs *OVS) Node {
 	whole := *inv
-	// The agent is in a container, which is how it is to be; and the kubelet gives it fewer CPUs while
-	// pods have some for themselves. Neither is a fault of the node.
+	// The agent is supposed to run in a container, and the kubelet gives it fewer CPUs while pods have exclusive
+	// CPUs. Neither is a fault of the node.
 	whole.Virtualisation.Container = ""
 	whole.AllowedCPUs = nil
 	for _, cpu := range inv.CPUs {
@@ -45,7 +45,7 @@ func Of(inv *host.Inventory, ovs *OVS) Node {
 	return Node{Inventory: &whole, Report: doctor.Judge(&whole), OVS: ovs}
 }
 
-// cards are the node's network cards, without bridges and whatever else has no device.
+// cards returns the node's network cards, without bridges and other interfaces that have no hardware.
 func (n Node) cards() []host.NIC {
 	var cards []host.NIC
 	for _, nic := range n.Inventory.NICs {
@@ -56,7 +56,7 @@ func (n Node) cards() []host.NIC {
 	return cards
 }
 
-// isolated are the CPUs that were set apart at boot.
+// isolated returns the CPUs that were isolated at boot.
 func (n Node) isolated() []int {
 	var list []int
 	for _, cpu := range n.Inventory.CPUs {

@@ -16,20 +16,20 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// OVS is the Open vSwitch of a node. Its database tells more than its programs do, and a container
-// that has its sockets need not have its programs.
+// OVS is a node's Open vSwitch. Its database has more information than its programs print, and a container
+// with its sockets need not contain its programs.
 type OVS struct {
-	// Version is empty if whoever started it did not say (ovs-ctl does).
+	// Version is empty if it was not set at the start (ovs-ctl sets it).
 	Version string
 	// DPDK is true if ovs-vswitchd runs with DPDK, and DPDKVersion is that of DPDK.
 	DPDK        bool
 	DPDKVersion string
 }
 
-// ovsPatience bounds a call of the database, which answers in milliseconds.
+// ovsPatience limits a call to the database, which answers in milliseconds.
 const ovsPatience = 5 * time.Second
 
-// The sockets of Open vSwitch in its folder (ovs-vswitchd(8), ovsdb-server(1)).
+// The sockets in Open vSwitch's folder (ovs-vswitchd(8), ovsdb-server(1)).
 const (
 	ovsDatabase = "db.sock"
 	ovsControl  = "ovs-vswitchd.*.ctl"
@@ -38,8 +38,8 @@ const (
 // ovsSchema is the name of the database and of the table that has one row (ovs-vswitchd.conf.db(5)).
 const ovsSchema = "Open_vSwitch"
 
-// AskOVS asks the Open vSwitch that has its sockets in a folder; nil if none runs. The database
-// outlives ovs-vswitchd, and keeps what that wrote: so somebody has to listen at its socket, too.
+// AskOVS queries the Open vSwitch whose sockets are in a folder; nil if none runs. The database outlives
+// ovs-vswitchd and keeps what that wrote, so AskOVS also checks that ovs-vswitchd listens on its socket.
 func AskOVS(ctx context.Context, folder string) (*OVS, error) {
 	ctx, cancel := context.WithTimeout(ctx, ovsPatience)
 	defer cancel()
@@ -63,9 +63,9 @@ func AskOVS(ctx context.Context, folder string) (*OVS, error) {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("ask the database of Open vSwitch at %s: %w", path, err)
+		return nil, fmt.Errorf("query Open vSwitch's database at %s: %w", path, err)
 	case len(rows) == 0:
-		return nil, nil // nobody has set it up
+		return nil, nil // the database is not initialised
 	}
 	return describe(rows[0]), nil
 }
@@ -96,12 +96,12 @@ func selectOVS(ctx context.Context, path string) ([]ovsdb.Row, error) {
 	return answers[0].Rows, nil
 }
 
-// describe reads a row. A column that has no value is an empty set (RFC 7047, 5.1), so no string.
+// describe reads a row. A column without a value is an empty set (RFC 7047, 5.1), and so not a string.
 func describe(row ovsdb.Row) *OVS {
 	var o OVS
 	o.Version, _ = row["ovs_version"].(string)
 	o.DPDK, _ = row["dpdk_initialized"].(bool)
-	if version, _ := row["dpdk_version"].(string); version != "none" { // an ovs-vswitchd that was built without (lib/dpdk-stub.c)
+	if version, _ := row["dpdk_version"].(string); version != "none" { // "none": ovs-vswitchd was built without DPDK (lib/dpdk-stub.c)
 		o.DPDKVersion = version
 	}
 	return &o

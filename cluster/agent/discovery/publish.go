@@ -15,24 +15,24 @@ import (
 	nfd "sigs.k8s.io/node-feature-discovery/api/nfd/v1alpha1"
 )
 
-// NFD is Node Feature Discovery of a cluster, which labels nodes by the NodeFeature objects that
-// anybody publishes.
+// NFD is a cluster's Node Feature Discovery, which labels nodes from the NodeFeature objects that any program
+// may publish.
 type NFD struct {
-	// Namespace is where this agent's objects are.
+	// Namespace is the namespace of this agent's objects.
 	Namespace string
 
 	api  discovery.DiscoveryInterface
 	rest rest.Interface
 }
 
-// nodeFeatures is the resource.
+// nodeFeatures is the name of the resource.
 const nodeFeatures = "nodefeatures"
 
-// ObjectName is the name of the NodeFeature of a node that the agent writes. That which has the
-// node's own name is nfd-worker's.
+// ObjectName returns the name of the NodeFeature that the agent writes for a node. The one with the node's own
+// name belongs to nfd-worker.
 func ObjectName(node string) string { return "nines-" + node }
 
-// NewNFD connects as config says, whether or not Node Feature Discovery is there.
+// NewNFD connects as config says, whether or not Node Feature Discovery is installed.
 func NewNFD(config *rest.Config, namespace string) (*NFD, error) {
 	api, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewNFD(config *rest.Config, namespace string) (*NFD, error) {
 	config = rest.CopyConfig(config)
 	config.GroupVersion = &nfd.SchemeGroupVersion
 	config.APIPath = "/apis"
-	// A custom resource is spoken of in JSON only.
+	// The API server serves custom resources only as JSON.
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	client, err := rest.RESTClientFor(config)
@@ -55,14 +55,14 @@ func NewNFD(config *rest.Config, namespace string) (*NFD, error) {
 	return &NFD{Namespace: namespace, api: api, rest: client}, nil
 }
 
-// There tells whether the cluster has Node Feature Discovery.
+// There reports whether the cluster has Node Feature Discovery.
 func (n *NFD) There() (bool, error) {
 	resources, err := n.api.ServerResourcesForGroupVersion(nfd.SchemeGroupVersion.String())
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask whether the cluster has Node Feature Discovery: %w", err)
+		return false, fmt.Errorf("check whether the cluster has Node Feature Discovery: %w", err)
 	}
 	for _, one := range resources.APIResources {
 		if one.Name == nodeFeatures {
@@ -72,8 +72,8 @@ func (n *NFD) There() (bool, error) {
 	return false, nil
 }
 
-// Publish makes the node's NodeFeature as it is to be, if the cluster has Node Feature Discovery. It
-// tells whether something had to be written. The object goes with the node.
+// Publish creates or updates the node's NodeFeature, if the cluster has Node Feature Discovery. It reports
+// whether anything was written. The object is deleted with the node.
 func (n *NFD) Publish(ctx context.Context, node *v1.Node, spec nfd.NodeFeatureSpec) (written bool, err error) {
 	there, err := n.There()
 	if err != nil || !there {
@@ -95,7 +95,7 @@ func (n *NFD) Publish(ctx context.Context, node *v1.Node, spec nfd.NodeFeatureSp
 			Param("fieldValidation", metav1.FieldValidationStrict).Body(wanted).Do(ctx).Error()
 	}
 	if err != nil {
-		return false, fmt.Errorf("publish the NodeFeature %s/%s: %w", n.Namespace, wanted.Name, err)
+		return false, fmt.Errorf("publish NodeFeature %s/%s: %w", n.Namespace, wanted.Name, err)
 	}
 	return true, nil
 }
@@ -112,7 +112,8 @@ func (n *NFD) object(node *v1.Node, spec nfd.NodeFeatureSpec) *nfd.NodeFeature {
 	}
 }
 
-// same tells whether an object is as it is to be. What others have added to its metadata stays.
+// same reports whether an object has the wanted content. It ignores what other programs have added to the
+// metadata.
 func same(known, wanted *nfd.NodeFeature) bool {
 	return equality.Semantic.DeepEqual(known.Spec, wanted.Spec) &&
 		equality.Semantic.DeepEqual(known.OwnerReferences, wanted.OwnerReferences) &&

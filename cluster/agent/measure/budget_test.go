@@ -69,7 +69,7 @@ func TestARoundTripIsTakenOfTheSameBudget(t *testing.T) {
 	if err := a.TakeRoundTrip(now, budget, "n2", load); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.TakeRoundTrip(now, budget, "n3", load); err == nil || !strings.Contains(err.Error(), "the way to n3") {
+	if err := a.TakeRoundTrip(now, budget, "n3", load); err == nil || !strings.Contains(err.Error(), "the path to n3") {
 		t.Errorf("the budget was exceeded: %v", err)
 	}
 	if spent := a.Spent(now); spent.CPU != load.RoundTrip() {

@@ -9,12 +9,12 @@ import (
 	"nines.dev/nines/kernel/pci"
 )
 
-// trialFunctions is how many virtual functions a trial takes: one for each of its two ends.
+// trialFunctions is how many virtual functions a trial uses: one for each of its two ends.
 const trialFunctions = 2
 
-// spareCard is a card of which a trial can take two virtual functions and nobody misses them; or why there
-// is none. A trial makes no functions: that would change the card under whoever uses it, and the functions
-// would be there for others to take, and gone again when the trial ends.
+// spareCard returns a card from which a trial can take two virtual functions that no program uses; or why
+// there is none. A trial creates no functions: that would change the card for the programs that use it, and
+// other programs could take the functions, which disappear when the trial ends.
 func spareCard(inv *host.Inventory, given []string) (card, why string) {
 	var refused []string
 	for i := range inv.Functions {
@@ -34,7 +34,7 @@ func spareCard(inv *host.Inventory, given []string) (card, why string) {
 	return "", "no card has two virtual functions to spare: " + strings.Join(refused, "; ")
 }
 
-// notSpare is why a card is left alone; empty if it can be measured.
+// notSpare returns why a card is not measured; empty if it can be.
 func notSpare(f *pci.Function, given []string) string {
 	free := 0
 	for _, vf := range f.VFs {
@@ -52,9 +52,9 @@ func notSpare(f *pci.Function, given []string) string {
 	case f.Carrier != "yes":
 		return "has no carrier"
 	case slices.Contains(given, f.Interface):
-		return "is in the file of ports: its functions are for pods"
+		return "is in the file of ports, so its functions are for pods"
 	case free < trialFunctions:
-		return fmt.Sprintf("has %d of its %d functions free, and the agent makes none (sriov_numvfs)", free, f.NumVFs)
+		return fmt.Sprintf("has %d of its %d functions free, and the agent creates none (sriov_numvfs)", free, f.NumVFs)
 	}
 	return ""
 }

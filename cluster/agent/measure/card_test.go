@@ -83,7 +83,7 @@ func TestATrialNamesTheCard(t *testing.T) {
 
 // TestWholeCardsAreNoTier: a trial would take one from whoever uses it.
 func TestWholeCardsAreNoTier(t *testing.T) {
-	if _, err := Tiers([]string{"passthrough"}); err == nil || strings.Contains(strings.SplitN(err.Error(), "there are", 2)[1], "passthrough") {
+	if _, err := Tiers([]string{"passthrough"}); err == nil || strings.Contains(strings.SplitN(err.Error(), "allowed:", 2)[1], "passthrough") {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Idle is the part of the time of all CPUs, in a while from now, that nobody used.
+// Idle measures, for a time from now, the fraction of CPU time that was idle, over all CPUs.
 func Idle(ctx context.Context, length time.Duration) (float64, error) {
 	idleBefore, allBefore, err := readTimes()
 	if err != nil {
@@ -25,7 +25,7 @@ func Idle(ctx context.Context, length time.Duration) (float64, error) {
 		return 0, err
 	}
 	if all == allBefore {
-		return 0, fmt.Errorf("the CPUs' times stand still")
+		return 0, fmt.Errorf("/proc/stat does not advance")
 	}
 	return float64(idle-idleBefore) / float64(all-allBefore), nil
 }
@@ -33,19 +33,19 @@ func Idle(ctx context.Context, length time.Duration) (float64, error) {
 func readTimes() (idle, all int64, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, 0, fmt.Errorf("read the CPUs' times: %w", err)
+		return 0, 0, fmt.Errorf("read CPU times: %w", err)
 	}
 	return parseTimes(string(text))
 }
 
 // parseTimes reads the line of all CPUs: user, nice, system, idle, iowait, irq, softirq, steal
-// (Documentation/filesystems/proc.rst). What follows is in user and nice already. Time that waits
-// for a disk is free for a trial.
+// (Documentation/filesystems/proc.rst). The fields after these are included in user and nice. iowait counts as
+// idle: a trial can use that time.
 func parseTimes(text string) (idle, all int64, err error) {
 	line, _, _ := strings.Cut(text, "\n")
 	fields := strings.Fields(line)
 	if len(fields) < 9 || fields[0] != "cpu" {
-		return 0, 0, fmt.Errorf("/proc/stat begins with %.40q, and not with the times of all CPUs", line)
+		return 0, 0, fmt.Errorf("/proc/stat begins with %.40q, not with the times of all CPUs", line)
 	}
 	for i, field := range fields[1:9] {
 		ticks, err := strconv.ParseInt(field, 10, 64)

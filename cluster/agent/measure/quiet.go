@@ -7,12 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// IsolationKey is the annotation by which a pod asks that nothing runs beside it.
+// IsolationKey is the annotation with which a pod requests isolation: nothing else runs beside it.
 const IsolationKey = "nines.dev/isolation"
 
-// Disturbs is the pod that a trial on its node would disturb: one that runs, or is about to, and
-// has asked for isolation, or for whole CPUs (a Guaranteed container with a whole number of them,
-// which the kubelet's static CPU manager gives it alone). Nil if there is none.
+// Disturbs returns the pod that a trial on its node would disturb: a running or starting pod that requests
+// isolation, or exclusive CPUs (a container with a whole number of CPUs in a Guaranteed pod, to which the
+// kubelet's static CPU manager assigns them). Nil if there is none.
 func Disturbs(pods []v1.Pod) *v1.Pod {
 	for i := range pods {
 		p := &pods[i]
@@ -27,7 +27,7 @@ func Disturbs(pods []v1.Pod) *v1.Pod {
 	return nil
 }
 
-// hasWholeCPUs is true for a pod with a container that gets CPUs of its own.
+// hasWholeCPUs reports whether a pod has a container with exclusive CPUs.
 func hasWholeCPUs(p *v1.Pod) bool {
 	if p.Status.QOSClass != v1.PodQOSGuaranteed {
 		return false
@@ -41,13 +41,13 @@ func hasWholeCPUs(p *v1.Pod) bool {
 	return false
 }
 
-// Busy says why a node is too busy for a trial; empty if it is quiet. idle is the part of the
-// CPUs' time that nobody took lately.
+// Busy returns why a node is too busy for a trial; empty if it is quiet. idle is the fraction of CPU time that
+// was idle lately.
 func Busy(idle, wanted float64) string {
 	if idle >= wanted {
 		return ""
 	}
-	return fmt.Sprintf("its CPUs were idle for %s of the time, and a trial waits for %s", percent(idle), percent(wanted))
+	return fmt.Sprintf("its CPUs were only %s idle; a trial needs %s", percent(idle), percent(wanted))
 }
 
 func percent(part float64) string {

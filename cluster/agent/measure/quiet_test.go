@@ -42,7 +42,7 @@ func TestABusyNodeWaits(t *testing.T) {
 	if Busy(0.9, 0.5) != "" || Busy(0.5, 0.5) != "" {
 		t.Error("a quiet node is busy")
 	}
-	if got := Busy(0.25, 0.5); got != "its CPUs were idle for 25 % of the time, and a trial waits for 50 %" {
+	if got := Busy(0.25, 0.5); got != "its CPUs were only 25 % idle; a trial needs 50 %" {
 		t.Error(got)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Resume goes on with what an agent before this one has published of the same ways, at the same load: all
-// the trials of a figure come back as one. Without them the first trial of a new agent would stand alone,
-// and its few packets tell no high percentile. It is an error if a figure cannot be read; the others count.
+// Resume continues with what a previous agent has published of the same paths, at the same load: all trials of
+// a figure come back as one. Otherwise the first trial of a new agent would stand alone, with too few packets
+// for high percentiles. It returns an error for figures that cannot be read; the others count.
 func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error {
 	var trials []Trial
 	var unread []error
@@ -24,7 +24,7 @@ func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error 
 		}
 		latency, err := result.DecodeHistogram(base64.StdEncoding.EncodeToString(f.Histogram))
 		if err != nil {
-			unread = append(unread, fmt.Errorf("figure of %s %s that was published before: %w", f.Tier, f.Peer, err))
+			unread = append(unread, fmt.Errorf("published figure of %s %s: %w", f.Tier, f.Peer, err))
 			continue
 		}
 		trials = append(trials, Trial{
@@ -36,9 +36,9 @@ func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error 
 	return errors.Join(unread...)
 }
 
-// resumes is true for a figure that still counts. What is in it cannot leave one by one, so it does not
-// count where its first packets are older than two windows: an agent that is started again and again
-// would else publish packets of days ago.
+// resumes reports whether a figure still counts. Its trials cannot be dropped one by one, so it does not count
+// if its first packets are older than two windows: otherwise an agent that restarts again and again would
+// publish packets of days ago.
 func (w *Window) resumes(f *v1alpha1.Figure, l Load, now time.Time) bool {
 	length := max(w.Length, f.ValidUntil.Sub(f.MeasuredAt.Time))
 	age := now.Sub(f.MeasuredAt.Time)
@@ -47,8 +47,8 @@ func (w *Window) resumes(f *v1alpha1.Figure, l Load, now time.Time) bool {
 		age >= 0 && age <= length && now.Sub(began(f, w.Length)) <= 2*length
 }
 
-// began is when the first packets of a figure were measured: a whole window before the last ones, if it does
-// not say.
+// began returns when the first packets of a figure were measured: if it does not say, a whole window before
+// the last ones.
 func began(f *v1alpha1.Figure, window time.Duration) time.Time {
 	if f.Since == nil {
 		return f.MeasuredAt.Add(-window)

@@ -2,11 +2,11 @@ package measure
 
 import "context"
 
-// Slot is a node's right to be measured: by its own agent, or by that of another node, never by
-// both at once, as they would measure each other. It is safe for concurrent use.
+// Slot is the right to measure a node. Its own agent has it, or that of another node, never both at once,
+// because they would measure each other. It is safe for concurrent use.
 type Slot struct{ taken chan struct{} }
 
-// NewSlot makes one that is free.
+// NewSlot returns a free slot.
 func NewSlot() *Slot { return &Slot{make(chan struct{}, 1)} }
 
 // Take waits until the slot is free, and takes it. It fails only if ctx ends.
@@ -29,5 +29,5 @@ func (s *Slot) TryTake() bool {
 	}
 }
 
-// Give gives it back.
+// Give releases the slot.
 func (s *Slot) Give() { <-s.taken }

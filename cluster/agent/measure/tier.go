@@ -11,23 +11,23 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Tier is a way that packets of pods can take, and how it is measured.
+// Tier is a path that packets of pods can take, and how it is measured.
 type Tier struct {
-	// Kind is the link kind of nines that stands for it; the tier has its name.
+	// Kind is the corresponding link kind of nines; the tier has its name.
 	Kind spec.LinkKind
-	// Polling is true where a program polls for packets, and so takes a CPU while it is measured.
+	// Polling is true if a program polls for packets, and so uses a CPU while it is measured.
 	Polling bool
-	// Card is whose virtual functions are measured, for a tier that has such: Offered chooses it.
+	// Card is the card whose virtual functions are measured, for a tier of functions. Offered chooses it.
 	Card string
 }
 
-// Name is the tier's name in the cluster.
+// Name returns the tier's name in the cluster.
 func (t Tier) Name() string { return string(t.Kind) }
 
-// AllTiers is the name that stands for all of them.
+// AllTiers is the name that stands for all tiers.
 const AllTiers = "all"
 
-// Tiers are those with these names.
+// Tiers returns the tiers with these names.
 func Tiers(names []string) ([]Tier, error) {
 	var tiers []Tier
 	if len(names) == 1 && names[0] == AllTiers {
@@ -43,7 +43,7 @@ func Tiers(names []string) ([]Tier, error) {
 			for _, k := range measurable() {
 				known = append(known, string(k))
 			}
-			return nil, exit.Wrongf("tier %q is not a link that nines makes within a node; there are %s", name, strings.Join(known, ", "))
+			return nil, exit.Wrongf("tier %q is not a link kind that nines creates within a node; allowed: %s", name, strings.Join(known, ", "))
 		}
 		end := kind.Descriptor().DPDK
 		tiers = append(tiers, Tier{Kind: kind, Polling: end == spec.DPDKVhost || end == spec.DPDKMemif})
@@ -51,8 +51,9 @@ func Tiers(names []string) ([]Tier, error) {
 	return tiers, nil
 }
 
-// measurable are the links that nines makes within a node: not the cluster's own network; not whole cards,
-// which a trial would take from whoever uses them; and not what only works with the node's hugepages.
+// measurable returns the link kinds that nines creates within a node. It excludes the cluster's own network,
+// whole cards, which a trial would take from the programs that use them, and kinds that only work with the
+// node's hugepages.
 func measurable() []spec.LinkKind {
 	return slices.DeleteFunc(spec.LinkKinds(), func(k spec.LinkKind) bool {
 		d := k.Descriptor()
@@ -60,8 +61,8 @@ func measurable() []spec.LinkKind {
 	})
 }
 
-// Offered are the tiers for which a host has what they need, and why it has not the others. given are the
-// cards of whose functions pods are given some.
+// Offered returns the tiers whose requirements a host meets, and for the others why it does not. given are the
+// cards whose functions are given to pods.
 func Offered(inv *host.Inventory, tiers []Tier, given []string) (offered []Tier, missing map[string]string) {
 	missing = map[string]string{}
 	for _, t := range tiers {
@@ -95,17 +96,17 @@ type Load struct {
 	Duration   time.Duration
 }
 
-// length is how long nines sends for a trial: itself, and the baselines of the sender alone before
-// and after it, of a second each at most (baselineDuration in package measure of nines).
+// length returns how long nines sends for a trial: the trial itself, and the baselines of the sender alone
+// before and after it, of at most a second each (baselineDuration in package measure of nines).
 func (l Load) length() time.Duration {
 	const baselines = 2
 	return WarmUp + l.Duration + baselines*(min(WarmUp, time.Second)+min(l.Duration, time.Second))
 }
 
-// Packets is how many packets a trial sends.
+// Packets returns how many packets a trial sends.
 func (l Load) Packets() int64 { return int64(float64(l.RatePPS) * l.length().Seconds()) }
 
-// CPU is at most how much of the CPUs a trial takes: a sender and a receiver, and what polls.
+// CPU returns the maximum CPU time of a trial: a sender, a receiver, and a program that polls.
 func (l Load) CPU(t Tier) time.Duration {
 	threads := time.Duration(2)
 	if t.Polling {
@@ -114,19 +115,19 @@ func (l Load) CPU(t Tier) time.Duration {
 	return threads * l.length()
 }
 
-// RoundTrip is how long a round trip to another node is measured.
+// RoundTrip returns how long a round trip to another node is measured.
 func (l Load) RoundTrip() time.Duration { return WarmUp + l.Duration }
 
-// NodeNetwork is the tier between nodes: the network of the nodes themselves. A packet of a pod
-// takes the tiers of both its ends besides, which each node measures within itself.
+// NodeNetwork is the tier between nodes: the network of the nodes themselves. A packet of a pod also crosses
+// the tiers within both its nodes, which each node measures itself.
 const NodeNetwork = "node-network"
 
 // WarmUp is the time before a trial counts its packets.
 const WarmUp = 500 * time.Millisecond
 
-// Experiment is the file of a tier's trial. Nodes a and b stand for two pods of one node. Where
-// the kernel carries the packets, their programs block on a socket, as those of most pods do; where
-// one polls, they poll, in ordinary memory: the node's hugepages are for its pods, and the kubelet counts them.
+// Experiment returns the experiment file of a tier's trial. Nodes a and b stand for two pods of one node. On
+// kernel tiers their programs block on a socket, like those of most pods. On polled tiers they poll, in
+// ordinary memory: the node's hugepages are for its pods, and the kubelet counts them.
 func Experiment(t Tier, l Load) string {
 	backend, wait := "udp", "block"
 	if t.Polling {
@@ -148,5 +149,5 @@ func Experiment(t Tier, l Load) string {
 	return text.String()
 }
 
-// experimentName is the lab's, and so in the names of what is made on the node for a trial.
+// experimentName is the lab's name, and so part of the names of what a trial creates on the node.
 const experimentName = "agent"

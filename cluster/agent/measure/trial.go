@@ -15,26 +15,26 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Trial is what one measurement of a tier gave.
+// Trial is the result of one measurement of a tier.
 type Trial struct {
 	Tier string
 	// Peer is the other node of a round trip; empty within the node.
 	Peer string
 	Load Load
-	// At is the end of it.
+	// At is when it ended.
 	At      time.Time
 	Verdict result.Verdict
 	Reasons []string
-	// Latency is all packets'; of an invalid trial it may be empty.
+	// Latency is the histogram of all packets; it may be empty for an invalid trial.
 	Latency *result.Histogram
-	// Since is the end of the first trial, of one that stands for the trials of an agent before this one;
-	// zero for one trial.
+	// Since is the end of the first trial, if it stands for several trials of a previous agent; zero for a
+	// single trial.
 	Since time.Time
-	// Valid is how long a figure may be used after the trial, where that is not as in Window.
+	// Valid is how long a figure may be used after the trial, if that differs from the window's.
 	Valid time.Duration
 }
 
-// since is when the first packets of it were measured.
+// since returns when its first packets were measured.
 func (t *Trial) since() time.Time {
 	if t.Since.IsZero() {
 		return t.At
@@ -42,22 +42,22 @@ func (t *Trial) since() time.Time {
 	return t.Since
 }
 
-// Runner runs trials by the program nines. One runs at a time: two would measure each other.
+// Runner runs trials with the program nines, one at a time: two would measure each other.
 type Runner struct {
-	// Nines is the program.
+	// Nines is the path of the program.
 	Nines string
-	// Folder is for the files of a trial, which are removed after it.
+	// Folder holds the files of a trial, which are removed after it.
 	Folder string
 }
 
-// cancelDelay is how long nines has to take a trial's network down when the agent ends.
+// cancelDelay is how long nines may take to remove a trial's network when the agent ends.
 const cancelDelay = 20 * time.Second
 
 // Run measures a tier.
 func (r Runner) Run(ctx context.Context, t Tier, l Load) (Trial, error) {
 	dir, err := os.MkdirTemp(r.Folder, "trial-")
 	if err != nil {
-		return Trial{}, fmt.Errorf("make a folder for a trial: %w", err)
+		return Trial{}, fmt.Errorf("create a folder for a trial: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	file, results := filepath.Join(dir, "experiment.yaml"), filepath.Join(dir, "results")
@@ -82,10 +82,10 @@ func (r Runner) Run(ctx context.Context, t Tier, l Load) (Trial, error) {
 	return trial, nil
 }
 
-// errNoTrial says that a result has nothing measured.
+// errNoTrial means that a result has no measurement.
 var errNoTrial = errors.New("its result has no trial")
 
-// Read takes the only trial of a result.
+// Read returns the only trial of a result.
 func Read(folder string) (Trial, error) {
 	r, err := result.Open(folder)
 	if err != nil {
@@ -102,7 +102,7 @@ func Read(folder string) (Trial, error) {
 	return Trial{At: time.Now(), Verdict: measured.Verdict, Reasons: measured.Reasons, Latency: histograms.Latency}, nil
 }
 
-// reason is why nines ended, of what it printed: after its error it may say how to go on.
+// reason returns why nines failed, from its output: after the error it may print how to continue.
 func reason(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for _, line := range slices.Backward(lines) {

@@ -14,16 +14,15 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Window is the trials of a node in the last while. A figure is of all of them together: a trial of
-// some seconds has too few packets for the percentiles that matter.
+// Window holds the recent trials of a node. A figure combines all of them: a trial of some seconds has too few
+// packets for the percentiles that matter.
 type Window struct {
-	// Length is how far back trials count, and Valid how long a figure may be used after its last
-	// trial.
+	// Length is how long trials count, and Valid how long a figure may be used after its last trial.
 	Length, Valid time.Duration
 	trials        []Trial
 }
 
-// Way is what a figure is of: a tier, and the other node if it leads to one.
+// Way is the path that a figure describes: a tier, and the other node if it leads to one.
 type Way struct{ Tier, Peer string }
 
 func (t *Trial) way() Way { return Way{t.Tier, t.Peer} }
@@ -31,19 +30,19 @@ func (t *Trial) way() Way { return Way{t.Tier, t.Peer} }
 // Add adds a trial.
 func (w *Window) Add(t Trial) { w.trials = append(w.trials, t) }
 
-// Figures are the figures at a time, by tier and peer in the order of the alphabet. Trials that have
-// left the window are forgotten; a tier without any has no figure, and counts as unknown. A way that is
-// measured again after longer than the window has a longer window: as long as its figure is good.
+// Figures returns the figures at a time, sorted by tier and peer. Trials that have left the window are
+// dropped; a tier without any has no figure, and counts as unknown. A path that is measured less often than
+// the window is long has a longer window: as long as its figure is valid.
 func (w *Window) Figures(now time.Time) ([]v1alpha1.Figure, error) {
 	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool { return now.Sub(t.At) > max(w.Length, t.Valid) })
 	return w.figures(w.trials)
 }
 
-// Newest are the figures of the last trial of each way alone that counts: what a way is like now, by
-// fewer packets.
+// Newest returns the figures of the last valid trial of each path alone: its current latency, from fewer
+// packets.
 func (w *Window) Newest() ([]v1alpha1.Figure, error) { return w.figures(w.newest(1)) }
 
-// Restart forgets what a way was like before its last two trials that count: it has changed.
+// Restart drops the trials of a path before its last two valid ones: the path has changed.
 func (w *Window) Restart(way Way) {
 	kept := w.newest(2)
 	w.trials = slices.DeleteFunc(w.trials, func(t Trial) bool {
@@ -51,7 +50,7 @@ func (w *Window) Restart(way Way) {
 	})
 }
 
-// newest are the last trials of each way that are not invalid, at most so many, in the order in which
+// newest returns the last trials of each path that are not invalid, at most so many, in the order in which
 // they were made.
 func (w *Window) newest(most int) []Trial {
 	counts := map[Way]int{}
@@ -89,7 +88,7 @@ func (w *Window) figures(trials []Trial) ([]v1alpha1.Figure, error) {
 	return figures, nil
 }
 
-// figure merges the trials of a way, the last of which is the newest.
+// figure merges the trials of a path, the last of which is the newest.
 func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 	last := trials[len(trials)-1]
 	f := v1alpha1.Figure{
@@ -129,7 +128,7 @@ func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 	return f, describe(&f, merged)
 }
 
-// mostReasons bounds what an object in the API server says of why a figure is noisy.
+// mostReasons limits the reasons that a published figure gives for being noisy.
 const mostReasons = 5
 
 func addReasons(to, from []string) []string {
@@ -141,7 +140,7 @@ func addReasons(to, from []string) []string {
 	return to
 }
 
-// describe writes a histogram's count, percentiles and itself into a figure.
+// describe writes a histogram into a figure, with its count and percentiles.
 func describe(f *v1alpha1.Figure, h *result.Histogram) error {
 	f.Count = int64(h.Count())
 	if f.Count == 0 {
@@ -168,8 +167,8 @@ func describe(f *v1alpha1.Figure, h *result.Histogram) error {
 	return err
 }
 
-// percentOf is a part as people write a percentile: 0.999 is "99.9". The parts of
-// NamedPercentiles have at most six nines.
+// percentOf formats a fraction as a percentile: 0.999 is "99.9". The fractions of NamedPercentiles have at
+// most six nines.
 func percentOf(part float64) string {
 	text := fmt.Sprintf("%.4f", 100*part)
 	for text[len(text)-1] == '0' {

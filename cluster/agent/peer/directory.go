@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Directory remembers who the agents are, so that the API server is not asked each time. It is safe
-// for concurrent use.
+// Directory caches the list of agents, so that the API server is not asked each time. It is safe for
+// concurrent use.
 type Directory struct {
 	// Find asks the API server.
 	Find func(context.Context) ([]Peer, error)
@@ -17,7 +17,7 @@ type Directory struct {
 	at    time.Time
 }
 
-// Peers are the agents, as they were known that long ago at most.
+// Peers returns the agents, from a list that is at most that old.
 func (d *Directory) Peers(ctx context.Context, age time.Duration) ([]Peer, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()

@@ -17,24 +17,24 @@ import (
 // portName is the engine's name for the port of a round trip.
 const portName = "node"
 
-// way is how packets leave this node for an address.
+// way is how packets to an address leave this node.
 type way struct {
 	device string
 	source netip.Addr
 }
 
-// wayTo asks the kernel, as ip route get does.
+// wayTo asks the kernel, like ip route get.
 func wayTo(address netip.Addr) (way, error) {
 	routes, err := netlink.RouteGet(net.IP(address.AsSlice()))
 	if err != nil {
-		return way{}, fmt.Errorf("find the way to %s: %w", address, err)
+		return way{}, fmt.Errorf("find a route to %s: %w", address, err)
 	}
 	if len(routes) == 0 {
-		return way{}, fmt.Errorf("there is no way to %s", address)
+		return way{}, fmt.Errorf("no route to %s", address)
 	}
 	device, err := netlink.LinkByIndex(routes[0].LinkIndex)
 	if err != nil {
-		return way{}, fmt.Errorf("find the device to %s: %w", address, err)
+		return way{}, fmt.Errorf("find the interface to %s: %w", address, err)
 	}
 	source, ok := netip.AddrFromSlice(routes[0].Src)
 	if !ok {
@@ -48,13 +48,13 @@ type echo struct {
 	engine *jitter.Engine
 	from   netip.Addr
 	timer  *time.Timer
-	// back gives the port back over which it is; nil on the nodes' own network.
+	// back releases the port that the echo uses; nil on the nodes' own network.
 	back func() error
-	// done ends what watches over the node while the echo lasts.
+	// done stops the watch over the node while the echo runs.
 	done func()
 }
 
-// end ends the engine, and gives its port back.
+// end ends the engine and releases its port.
 func (e *echo) end() error {
 	err := e.engine.End()
 	if e.back != nil {
@@ -63,8 +63,8 @@ func (e *echo) end() error {
 	return err
 }
 
-// startEcho reflects what comes to a UDP port from the device to an address. The engine sleeps on
-// its socket: without packets it costs nothing.
+// startEcho reflects the packets that arrive on a UDP port of the interface that leads to an address. The
+// engine sleeps on its socket: without packets it uses no CPU.
 func startEcho(program string, to netip.Addr, port, frameBytes int) (*echo, error) {
 	by, err := wayTo(to)
 	if err != nil {
@@ -78,7 +78,7 @@ func startEcho(program string, to netip.Addr, port, frameBytes int) (*echo, erro
 	return e, e.reflect(by, port, frameBytes)
 }
 
-// startEchoOver reflects what comes over a network of pods. The echo is for the node with an address.
+// startEchoOver reflects the packets of a pod network. from is the node that the echo is for.
 func startEchoOver(ctx context.Context, program string, probes *Probes, n Network, from, address netip.Addr, port, frameBytes int) (*echo, error) {
 	made, err := probes.start(ctx, program, n, address)
 	if err != nil {
@@ -88,7 +88,7 @@ func startEchoOver(ctx context.Context, program string, probes *Probes, n Networ
 	return e, e.reflect(way{probeInterface, address}, port, frameBytes)
 }
 
-// reflect has the engine send back what comes by a way, or ends it.
+// reflect makes the engine send packets back on a path; on an error it ends the engine.
 func (e *echo) reflect(by way, port, frameBytes int) error {
 	_, err := e.engine.Open(portOf(by, netip.Addr{}, port, frameBytes))
 	if err == nil {
@@ -100,7 +100,7 @@ func (e *echo) reflect(by way, port, frameBytes int) error {
 	return nil
 }
 
-// portOf is the engine's port; peer is the zero address for one that only answers.
+// portOf returns the engine's port; peer is the zero address for a port that only answers.
 func portOf(by way, peer netip.Addr, port, frameBytes int) client.Port {
 	p := client.Port{
 		Name: portName, Backend: "udp", Interface: by.device, IO: "single", Wait: "block",

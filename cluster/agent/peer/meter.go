@@ -22,11 +22,11 @@ import (
 
 // Meter measures round trips to other nodes.
 type Meter struct {
-	// Engine is the program.
+	// Engine is the path of the engine program.
 	Engine string
 	// AgentPort is the TCP port of the agents.
 	AgentPort uint16
-	// Probes makes ports of networks of pods; nil for none.
+	// Probes makes ports on pod networks; nil for none.
 	Probes *Probes
 }
 
@@ -36,15 +36,16 @@ type RefusedError struct{ Node, Reason string }
 func (e *RefusedError) Error() string { return fmt.Sprintf("node %s refuses: %s", e.Node, e.Reason) }
 
 const (
-	// answerTime is how long a peer may take to answer: it looks for a second whether it is idle.
+	// answerTime is how long a peer may take to answer: it checks for a second whether it is idle.
 	answerTime = 15 * time.Second
-	// drain is how long packets may be on their way when the last was sent.
+	// drain is how long packets may take to return after the last was sent.
 	drain = 500 * time.Millisecond
-	// margin is for the engine's start, and for a calibration of its clock in the first trial.
+	// margin covers the engine's start, and the calibration of its clock in the first trial.
 	margin = 5 * time.Second
 )
 
-// Measure measures the round trip to a node: over a network of pods, or that of the nodes where over is nil.
+// Measure measures the round trip to a node: over a pod network, or over the nodes' own network if over is
+// nil.
 func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure.Load) (measure.Trial, error) {
 	tier, own := measure.NodeNetwork, netip.Addr{}
 	if over != nil {
@@ -56,17 +57,17 @@ func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure
 	}
 	record, err := m.run(ctx, over, own, echo, load)
 	if ended := m.release(context.WithoutCancel(ctx), to); ended != nil {
-		err = ended // whatever came back until then
+		err = ended // even if some packets came back before
 	}
 	if err != nil {
-		return measure.Trial{}, fmt.Errorf("measure the way to node %s over %s: %w", to.Node, tier, err)
+		return measure.Trial{}, fmt.Errorf("measure the path to node %s over %s: %w", to.Node, tier, err)
 	}
 	if record.Trial.RxPackets == 0 {
 		remedy := fmt.Sprintf("open UDP port %d between the nodes", echo.Port)
 		if over != nil {
-			remedy = fmt.Sprintf("do the ports of %s on both nodes reach each other?", over)
+			remedy = fmt.Sprintf("check that the ports of %s on both nodes reach each other", over)
 		}
-		return measure.Trial{}, fmt.Errorf("measure the way to node %s over %s: it answers, but of %d packets to %s none came back: %s",
+		return measure.Trial{}, fmt.Errorf("measure the path to node %s over %s: it answers, but none of %d packets to %s came back: %s",
 			to.Node, tier, record.Trial.TxPackets, netip.AddrPortFrom(echo.Address, uint16(echo.Port)), remedy)
 	}
 	return measure.Trial{
@@ -75,7 +76,7 @@ func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure
 	}, nil
 }
 
-// ask asks a peer for an echo.
+// ask requests an echo from a peer.
 func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -85,16 +86,16 @@ func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, 
 	}
 	call, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url(to), bytes.NewReader(body))
 	if err != nil {
-		return given, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
+		return given, fmt.Errorf("request an echo from node %s: %w", to.Node, err)
 	}
 	answer, err := direct.Do(call)
 	if err != nil {
-		return given, fmt.Errorf("ask node %s for an echo: %w; open TCP port %d between the nodes", to.Node, err, m.AgentPort)
+		return given, fmt.Errorf("request an echo from node %s: %w; open TCP port %d between the nodes", to.Node, err, m.AgentPort)
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return given, fmt.Errorf("ask node %s for an echo: %w", to.Node, err)
+		return given, fmt.Errorf("request an echo from node %s: %w", to.Node, err)
 	}
 	switch answer.StatusCode {
 	case http.StatusOK:
@@ -102,14 +103,14 @@ func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, 
 		if asked.Over != nil {
 			return given, &AbsentError{Network: *asked.Over, Node: to.Node}
 		}
-		return given, fmt.Errorf("ask node %s for an echo: %s", to.Node, answer.Status)
+		return given, fmt.Errorf("request an echo from node %s: %s", to.Node, answer.Status)
 	case http.StatusConflict, http.StatusServiceUnavailable:
 		return given, &RefusedError{to.Node, strings.TrimSpace(string(said))}
 	default:
-		return given, fmt.Errorf("ask node %s for an echo: %s: %s", to.Node, answer.Status, strings.TrimSpace(string(said)))
+		return given, fmt.Errorf("request an echo from node %s: %s: %s", to.Node, answer.Status, strings.TrimSpace(string(said)))
 	}
 	if err := json.Unmarshal(said, &given); err != nil || given.Port < 1 || given.Port > 65535 {
-		return given, fmt.Errorf("ask node %s for an echo: its answer %q names no port", to.Node, said)
+		return given, fmt.Errorf("request an echo from node %s: its answer %q has no valid port", to.Node, said)
 	}
 	if !given.Address.IsValid() {
 		given.Address = to.Address
@@ -117,12 +118,12 @@ func (m Meter) ask(ctx context.Context, to Peer, asked request) (given granted, 
 	return given, nil
 }
 
-// direct calls agents. What is measured is the way between the nodes, so no proxy is asked; and a
-// connection that stays open would wake both nodes.
+// direct calls agents. It uses no proxy, because the path between the nodes is measured; and no persistent
+// connections, which would wake both nodes.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// release gives an echo back. It is an error if the peer has ended it before. A peer that does not hear of
-// it ends the echo by itself.
+// release ends an echo. It is an error if the peer has ended it before. A peer that does not receive the
+// request ends the echo after a timeout.
 func (m Meter) release(ctx context.Context, to Peer) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -132,7 +133,7 @@ func (m Meter) release(ctx context.Context, to Peer) error {
 	}
 	answer, err := direct.Do(call)
 	if err != nil {
-		return nil //nolint:nilerr // the trial is over, and the peer ends the echo by itself
+		return nil //nolint:nilerr // the trial is over, and the peer ends the echo after a timeout
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusGone {
@@ -142,14 +143,14 @@ func (m Meter) release(ctx context.Context, to Peer) error {
 	return errors.Join(err, errors.New(strings.TrimSpace(string(said))))
 }
 
-// mostAnswer is more than a peer has to say, in bytes.
+// mostAnswer limits a peer's answer, in bytes.
 const mostAnswer = 4096
 
 func (m Meter) url(to Peer) string {
 	return "http://" + netip.AddrPortFrom(to.Address, m.AgentPort).String() + Path
 }
 
-// start starts the engine of a trial, with the way by which it sends.
+// start starts a trial's engine, and returns it with the path by which it sends.
 func (m Meter) start(ctx context.Context, over *Network, own, to netip.Addr) (*jitter.Engine, way, func() error, error) {
 	if over != nil {
 		made, err := m.Probes.start(ctx, m.Engine, *over, own)
@@ -169,8 +170,8 @@ func (m Meter) start(ctx context.Context, over *Network, own, to netip.Addr) (*j
 	return engine, by, engine.End, nil
 }
 
-// run sends packets and takes them back, by one engine. Its thread sleeps between them, as a program
-// that waits for an answer does.
+// run sends packets and receives them back in one engine. Its thread sleeps between them, like a program that
+// waits for an answer.
 func (m Meter) run(ctx context.Context, over *Network, own netip.Addr, echo granted, load measure.Load) (record result.Record, err error) {
 	engine, by, end, err := m.start(ctx, over, own, echo.Address)
 	if err != nil {
@@ -186,7 +187,7 @@ func (m Meter) run(ctx context.Context, over *Network, own netip.Addr, echo gran
 		WarmupNs: int64(measure.WarmUp), DurationNs: int64(load.Duration), DrainNs: int64(drain),
 	}, client.Events{Started: func(client.Started) {
 		if ctx.Err() != nil {
-			_ = engine.Abort() // it ended before there was a trial to abort
+			_ = engine.Abort() // ctx ended before there was a trial to abort
 		}
 	}})
 	if err != nil {

@@ -21,16 +21,16 @@ type Peer struct {
 	Address netip.Addr
 }
 
-// Service is the name of the agents' service, which has no address of its own: its endpoints are the
-// agents, each with its node and zone. They take less to read than pods and nodes.
+// Service is the name of the agents' headless service: its endpoints are the agents, each with its node and
+// zone. Reading them is cheaper than reading pods and nodes.
 const Service = "nines-agent"
 
-// Find lists the nodes whose agents are ready. An agent with an IPv6 address only is none, as the
-// engine speaks IPv4.
+// Find lists the nodes whose agents are ready. It skips agents that have only an IPv6 address, because the
+// engine supports only IPv4.
 func Find(ctx context.Context, kube kubernetes.Interface, namespace string) ([]Peer, error) {
 	list, err := kube.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: discovery.LabelServiceName + "=" + Service,
-		// What the API server has in memory is new enough.
+		// The API server's cache is recent enough.
 		ResourceVersion: "0",
 	})
 	if err != nil {
@@ -60,12 +60,12 @@ func peersOf(of []discovery.EndpointSlice) []Peer {
 			peers = append(peers, p)
 		}
 	}
-	// One node may be in two slices while they change.
+	// A node may be in two slices while they change.
 	slices.SortFunc(peers, func(a, b Peer) int { return cmp.Or(cmp.Compare(a.Node, b.Node), a.Address.Compare(b.Address)) })
 	return slices.CompactFunc(peers, func(a, b Peer) bool { return a.Node == b.Node })
 }
 
-// Of is the peer of that node.
+// Of returns the peer of a node.
 func Of(peers []Peer, node string) (Peer, bool) {
 	at := slices.IndexFunc(peers, func(p Peer) bool { return p.Node == node })
 	if at < 0 {
@@ -74,9 +74,9 @@ func Of(peers []Peer, node string) (Peer, bool) {
 	return peers[at], true
 }
 
-// Order puts the peers that a node asks into the order in which it asks them: those longest ago
-// first, and of those never asked the ones of its own zone. So each is asked in turn. Of each pair of
-// nodes only one asks: a round trip is the same from both ends.
+// Order sorts the peers that a node asks: first those asked longest ago, and among those never asked first the
+// ones of its own zone. So each gets its turn. In each pair of nodes only one asks: a round trip is the same
+// from both ends.
 func Order(self string, all []Peer, asked map[string]time.Time) []Peer {
 	own, _ := Of(all, self)
 	var order []Peer
@@ -93,13 +93,13 @@ func Order(self string, all []Peer, asked map[string]time.Time) []Peer {
 	}
 	slices.SortFunc(order, func(a, b Peer) int {
 		return cmp.Or(asked[a.Node].Compare(asked[b.Node]), cmp.Compare(far(a), far(b)),
-			// Not all begin with the same.
+			// Nodes do not all begin with the same peer.
 			cmp.Compare(hash(self, a.Node), hash(self, b.Node)), cmp.Compare(a.Node, b.Node))
 	})
 	return order
 }
 
-// asks tells which of two nodes asks the other: each has to ask half of the others.
+// asks reports whether self is the one of the two nodes that asks: each node asks half of the others.
 func asks(self, other string) bool {
 	first, second := min(self, other), max(self, other)
 	return (hash(first, second)%2 == 0) == (self == first)

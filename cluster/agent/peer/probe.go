@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Network is a network that spans nodes, by ports that pods get: of one tier, on parents of one name.
+// Network is a pod network that spans nodes: ports of one tier, on parents of one name.
 type Network struct {
 	Tier   spec.LinkKind `json:"tier"`
 	Parent string        `json:"parent"`
@@ -22,17 +22,17 @@ type Network struct {
 
 func (n Network) String() string { return fmt.Sprintf("%s on %s", n.Tier, n.Parent) }
 
-// Probes makes ports for round trips, as pods have them, and takes them back. They are none of those that
-// pods are given: they have names of their own.
+// Probes makes ports for round trips, like those of pods, and removes them again. They are separate from the
+// ports for pods, and have names of their own.
 type Probes struct {
 	// Node is this node's name.
 	Node   string
 	Keeper port.Keeper
-	// Ports are a port of each network that the node has; nil for none.
+	// Ports returns a port of each network that the node has; nil for none.
 	Ports func() ([]port.Port, error)
 }
 
-// Networks are those of which the node can make ports now.
+// Networks returns the networks on which the node can make ports now.
 func (p *Probes) Networks(ctx context.Context) ([]Network, error) {
 	if p == nil {
 		return nil, nil
@@ -44,7 +44,7 @@ func (p *Probes) Networks(ctx context.Context) ([]Network, error) {
 	var list []Network
 	seen := map[spec.LinkKind]bool{}
 	for _, one := range ports {
-		// A figure is of a tier and a node, so one network of each tier is measured.
+		// A figure belongs to a tier and a node, so one network of each tier is measured.
 		if !one.Spans() || seen[one.Tier] || one.Available(ctx) != nil {
 			continue
 		}
@@ -54,10 +54,11 @@ func (p *Probes) Networks(ctx context.Context) ([]Network, error) {
 	return list, nil
 }
 
-// holder is who has this node's probes. Nodes are in it, as an address of MAC is made of it.
+// holder is the name under which this node's probes are held. It includes the node, because the MAC address is
+// derived from it.
 func (p *Probes) holder() string { return "agent/" + p.Node }
 
-// Clear gives back what an agent before this one has left.
+// Clear releases what a previous agent has left.
 func (p *Probes) Clear(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -67,7 +68,7 @@ func (p *Probes) Clear(ctx context.Context) error {
 
 const (
 	probeInterface = "probe0"
-	// passes is how long packets of a port may take to pass after it was made.
+	// passes is how long it may take until a new port passes packets.
 	passes = 5 * time.Second
 )
 
@@ -78,8 +79,8 @@ type probe struct {
 	back    func() error
 }
 
-// Address is that of this node's probe: of the addresses that a link has without anybody's giving
-// (RFC 3927, 2.1), one by the node's name. It is never that of the other end.
+// Address returns the address of this node's probe: a link-local one (RFC 3927, 2.1), derived from the node's
+// name. It always differs from the address of the other end.
 func Address(node string, other netip.Addr) netip.Addr {
 	const first, count = 0xa9fe0100, 254 << 8 // 169.254.1.0 to 169.254.254.255
 	h := fnv.New32a()
@@ -126,7 +127,7 @@ func (p *Probes) start(ctx context.Context, program string, n Network, address n
 	return &probe{engine: engine, address: address, back: giveBack}, nil
 }
 
-// portOf is a port of a network, by a name that no pod's has.
+// portOf returns a port of a network, with a name that no pod's port has.
 func (p *Probes) portOf(n Network) (port.Port, error) {
 	ports, err := p.Ports()
 	if err != nil {
@@ -134,7 +135,7 @@ func (p *Probes) portOf(n Network) (port.Port, error) {
 	}
 	for _, one := range ports {
 		if one.Tier == n.Tier && one.Parent == n.Parent && one.Spans() {
-			one.Name, one.Addresses = one.NumberedName(0), nil // those of pods begin with 1
+			one.Name, one.Addresses = one.NumberedName(0), nil // ports of pods are numbered from 1
 			return one, nil
 		}
 	}
@@ -151,5 +152,5 @@ func (e *AbsentError) Error() string {
 	return fmt.Sprintf("node %s has no ports of %s", cmp.Or(e.Node, "(this one)"), e.Network)
 }
 
-// end ends the engine, and gives the port back.
+// end ends the engine and releases the port.
 func (p *probe) end() error { return errors.Join(p.engine.End(), p.back()) }

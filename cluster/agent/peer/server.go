@@ -14,16 +14,16 @@ import (
 	"nines.dev/nines/cluster/agent/measure"
 )
 
-// Path is where an agent is asked for an echo.
+// Path is the path at which agents request echoes.
 const Path = "/echo"
 
-// request is what a peer asks for: its packets back, for the time of a trial.
+// request is what a peer requests: its packets back, for the time of a trial.
 type request struct {
 	RatePPS    int64 `json:"rate_pps"`
 	FrameBytes int64 `json:"frame_bytes"`
 	DurationNs int64 `json:"duration_ns"`
-	// Over is the network of pods by which they come, and From their sender's address there; nil for the
-	// nodes' own network.
+	// Over is the pod network that the packets use, and From their sender's address there; nil for the nodes'
+	// own network.
 	Over *Network   `json:"over,omitempty"`
 	From netip.Addr `json:"from,omitzero"`
 }
@@ -32,7 +32,7 @@ func (r request) load() measure.Load {
 	return measure.Load{RatePPS: r.RatePPS, FrameBytes: r.FrameBytes, Duration: time.Duration(r.DurationNs)}
 }
 
-// lasts is how long an echo lasts that nobody ends: the other end has to make its port, too.
+// lasts returns when an echo ends that the peer does not end: the other end has to make its port, too.
 func (r request) lasts() time.Duration {
 	length := r.load().RoundTrip() + drain + margin
 	if r.Over != nil {
@@ -41,14 +41,14 @@ func (r request) lasts() time.Duration {
 	return length
 }
 
-// wrong is what is wrong with it; empty if nothing is.
+// wrong returns what is wrong with the request; empty if nothing is.
 func (r request) wrong() string {
 	if r.RatePPS < 1 || r.RatePPS > mostRatePPS || r.FrameBytes < 64 || r.FrameBytes > mostFrameBytes ||
 		r.DurationNs < 1 || r.DurationNs > int64(mostDuration) {
-		return fmt.Sprintf("an echo is for 1 to %d packets a second, of 64 to %d bytes, for at most %s", mostRatePPS, mostFrameBytes, mostDuration)
+		return fmt.Sprintf("an echo is limited to 1 to %d packets a second, of 64 to %d bytes, for at most %s", mostRatePPS, mostFrameBytes, mostDuration)
 	}
 	if (r.Over != nil) != r.From.IsValid() || r.From.IsValid() && !r.From.Is4() {
-		return "an echo over a network of pods is for an IPv4 address there, and no other is"
+		return "an echo over a pod network requires the sender's IPv4 address there (from); any other echo allows none"
 	}
 	return ""
 }
@@ -57,20 +57,20 @@ func (r request) wrong() string {
 type granted struct {
 	// Port is the UDP port of the echo.
 	Port int `json:"port"`
-	// Address is that of the echo on a network of pods; the agent's own elsewhere.
+	// Address is the address of the echo on a pod network; unset on the nodes' own network.
 	Address netip.Addr `json:"address,omitzero"`
 }
 
 const (
-	// mostDuration and mostRatePPS bound what one peer may take of a node.
+	// mostDuration and mostRatePPS limit what one peer may use of a node.
 	mostDuration = time.Minute
 	mostRatePPS  = 100_000
 	// mostFrameBytes is the engine's largest frame (docs/engine-protocol.md).
 	mostFrameBytes = 9018
 )
 
-// Agents that are not known are looked up again, but no more often than after unknownAge, so that a
-// stranger cannot keep the API server busy.
+// Unknown agents are looked up again, but no sooner than after unknownAge, so that a stranger cannot keep the
+// API server busy.
 const (
 	knownAge   = 5 * time.Minute
 	unknownAge = 10 * time.Second
@@ -78,22 +78,22 @@ const (
 
 // Server answers agents of other nodes. It is safe for concurrent use.
 type Server struct {
-	// Engine is the program.
+	// Engine is the path of the engine program.
 	Engine string
 	// Port is the UDP port of echoes, the same on every node.
 	Port int
-	// Slot is the node's.
+	// Slot is the node's slot.
 	Slot *measure.Slot
-	// Agents are those who may ask.
+	// Agents lists the agents that are answered.
 	Agents *Directory
-	// Fit says what stands against being measured by a node now. If nothing does, it takes the cost, and
-	// the context that it returns ends with ctx, or when something comes that does: the echo ends, too. It
-	// is called with the slot taken.
+	// Fit returns why a node cannot measure this one now. If it can, Fit charges the cost to the budget, and
+	// the returned context ends with ctx, or when an obstacle appears: then the echo ends, too. It is called
+	// with the slot taken.
 	Fit func(ctx context.Context, from string, load measure.Load) (context.Context, error)
-	// Node is this node's name, and Probes makes its ports of networks of pods; nil for none.
+	// Node is this node's name, and Probes makes its ports on pod networks; nil for none.
 	Node   string
 	Probes *Probes
-	// Answered is called with "granted" or why not, for counting.
+	// Answered is called with "granted" or the reason of a refusal, for counting.
 	Answered func(result string)
 
 	lock sync.Mutex
@@ -115,7 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		own := s.now != nil && s.now.from == from
 		s.lock.Unlock()
 		if !own {
-			http.Error(w, "the echo has ended: a pod came to the node that asks to be alone, or the trial took too long", http.StatusGone)
+			http.Error(w, "the echo has ended: a pod that requests isolation arrived on the node, or the trial took too long", http.StatusGone)
 			return
 		}
 		s.Close()
@@ -129,7 +129,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func sender(r *http.Request) (netip.Addr, error) {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("whoever asks has no address: %w", err)
+		return netip.Addr{}, fmt.Errorf("the caller's address is invalid: %w", err)
 	}
 	return at.Addr().Unmap(), nil
 }
@@ -158,10 +158,10 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 		return
 	}
 	if !s.Slot.TryTake() {
-		refuse(http.StatusConflict, "taken", "this node measures, or is measured by another; try again later")
+		refuse(http.StatusConflict, "taken", "this node is measuring, or is being measured by another; try again later")
 		return
 	}
-	// An echo outlives the call that starts it, but not one whose caller leaves without the answer.
+	// An echo outlives the call that starts it, unless the caller leaves before the answer.
 	life, done := context.WithCancel(context.WithoutCancel(r.Context()))
 	stays := context.AfterFunc(r.Context(), done)
 	fit, err := s.Fit(life, who, asked.load())
@@ -184,30 +184,30 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	if err != nil {
 		done()
 		s.Slot.Give()
-		slog.Error("echo", "for", who, "error", err)
+		slog.Error("echo not started", "for", who, "error", err)
 		refuse(http.StatusInternalServerError, "failed", err.Error())
 		return
 	}
 	started.done = done
 	s.lock.Lock()
 	s.now = started
-	// Whoever asked may be gone without a word.
+	// The caller may disappear without ending it.
 	started.timer = time.AfterFunc(asked.lasts(), func() { s.end(started) })
 	s.lock.Unlock()
 	context.AfterFunc(fit, func() {
 		if why := context.Cause(fit); !errors.Is(why, context.Canceled) {
-			slog.Info("the echo is ended", "for", who, "reason", why)
+			slog.Info("echo ended", "for", who, "reason", why)
 		}
 		s.end(started)
 	})
 	s.Answered("granted")
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(granted{s.Port, address}); err != nil {
-		s.end(started) // nobody knows of it
+		s.end(started) // the caller does not know of it
 	}
 }
 
-// echo starts what was asked for, and returns its address on a network of pods.
+// echo starts the requested echo, and returns its address on a pod network.
 func (s *Server) echo(ctx context.Context, asked request, from netip.Addr) (started *echo, address netip.Addr, err error) {
 	if asked.Over == nil {
 		started, err = startEcho(s.Engine, from, s.Port, int(asked.FrameBytes))
@@ -221,7 +221,7 @@ func (s *Server) echo(ctx context.Context, asked request, from netip.Addr) (star
 	return started, address, err
 }
 
-// agentAt is the node whose agent has an address; empty if none has.
+// agentAt returns the node whose agent has an address; empty if none has.
 func (s *Server) agentAt(ctx context.Context, address netip.Addr) (string, error) {
 	for _, age := range []time.Duration{knownAge, unknownAge} {
 		agents, err := s.Agents.Peers(ctx, age)
@@ -247,7 +247,7 @@ func (s *Server) Close() {
 	}
 }
 
-// end ends an echo and gives the slot back, once.
+// end ends an echo and releases the slot, once.
 func (s *Server) end(e *echo) {
 	s.lock.Lock()
 	last := s.now == e
@@ -261,7 +261,7 @@ func (s *Server) end(e *echo) {
 	}
 	e.done()
 	if err := e.end(); err != nil {
-		slog.Error("echo", "error", err)
+		slog.Error("echo not ended cleanly", "error", err)
 	}
 	s.Slot.Give()
 }

@@ -90,7 +90,7 @@ func TestWhoMayNotBeAnsweredIsToldWhy(t *testing.T) {
 	}{
 		"a stranger":              {[]Peer{{Node: "n3", Address: netip.MustParseAddr("10.0.0.3")}}, some, nil, false, http.StatusForbidden, "stranger", "127.0.0.1"},
 		"a node that is measured": {[]Peer{here}, some, nil, true, http.StatusConflict, "taken", "later"},
-		"a pod that is alone":     {[]Peer{here}, some, errors.New("pod a/b asked to be alone"), false, http.StatusConflict, "unfit", "pod a/b"},
+		"a pod that is alone":     {[]Peer{here}, some, errors.New("pod a/b requests isolation"), false, http.StatusConflict, "unfit", "pod a/b"},
 		"no JSON":                 {[]Peer{here}, "echo", nil, false, http.StatusBadRequest, "wrong", "JSON"},
 		"for an hour":             {[]Peer{here}, `{"rate_pps":1,"frame_bytes":64,"duration_ns":3600000000000}`, nil, false, http.StatusBadRequest, "wrong", "at most 1m0s"},
 		"a flood":                 {[]Peer{here}, `{"rate_pps":1000000000,"frame_bytes":64,"duration_ns":1}`, nil, false, http.StatusBadRequest, "wrong", "packets a second"},
@@ -165,13 +165,13 @@ func TestAnEchoEndsWhenItDisturbs(t *testing.T) {
 	if status, text := s.ask(t, http.MethodPost, some); status != http.StatusOK {
 		t.Fatalf("%d %q", status, text)
 	}
-	s.disturb(errors.New("pod a/b asked to be alone"))
+	s.disturb(errors.New("pod a/b requests isolation"))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := s.Slot.Take(ctx); err != nil {
 		t.Fatal("the slot was kept for a minute")
 	}
-	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusGone || !strings.Contains(text, "a pod came") {
+	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusGone || !strings.Contains(text, "a pod that requests isolation arrived") {
 		t.Errorf("%d %q", status, text)
 	}
 }

@@ -13,45 +13,48 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The annotations by which a pod asks. Their words are those of an experiment's keys isolation and rx.
+// The annotations with which a pod makes its requests. Their values are those of an experiment's keys
+// isolation and rx.
 const (
 	IsolationKey = measure.IsolationKey
 	ReceiveKey   = "nines.dev/rx"
 )
 
-// Interface is an interface that a pod has as a port.
+// Interface is a network interface that a pod has as a port.
 type Interface struct {
 	Name string
 	Tier spec.LinkKind
-	// NAPI is true if its device receives by instances of its own.
+	// NAPI is true if its device has its own NAPI instances.
 	NAPI bool
 }
 
-// Found is a pod of the node with what it has there.
+// Found is a pod of the node with its CPUs and ports.
 type Found struct {
 	Pod *v1.Pod
-	// Own are the CPUs that containers of it have for themselves.
+	// Own are the exclusive CPUs of its containers.
 	Own tasks.Set
 	// Interfaces are its ports.
 	Interfaces []Interface
 }
 
-// Decision is what becomes of what a pod asks. It is empty for a pod that asks for nothing.
+// Decision is what a pod gets of what it requests. It is empty for a pod that requests nothing.
 type Decision struct {
 	UID types.UID
-	// Isolation is how far others keep off Own; empty for not. IsolationRefused is why it is not had.
+	// Isolation is how far other programs are kept off Own; empty for not at all. IsolationRefused is the
+	// reason of a refusal.
 	Isolation        spec.Isolation
 	Own              tasks.Set
 	IsolationRefused string
-	// Receive is how Interfaces receive; empty for as they are. ReceiveRefused is why it is not had.
+	// Receive is the receive mode of Interfaces; empty for unchanged. ReceiveRefused is the reason of a
+	// refusal.
 	Receive        spec.Receive
 	Interfaces     []string
 	ReceiveRefused string
-	// Left says which interfaces stay as they are.
+	// Left says which interfaces are not changed.
 	Left string
 }
 
-// Decide says what a pod that runs gets. It is pure.
+// Decide returns what a running pod gets. It is pure.
 func Decide(f Found) Decision {
 	d := Decision{UID: f.Pod.UID, Own: f.Own}
 	d.Isolation, d.IsolationRefused = isolationOf(f)
@@ -59,21 +62,21 @@ func Decide(f Found) Decision {
 	return d
 }
 
-// AsksIsolation tells whether a pod asks for CPUs that others keep off.
+// AsksIsolation reports whether a pod requests CPUs that other programs are kept off.
 func AsksIsolation(pod *v1.Pod) bool {
 	word := spec.Isolation(pod.Annotations[IsolationKey])
 	return word != "" && word != spec.IsolationNone && word != spec.IsolationAffinity
 }
 
-// AsksReceive tells whether a pod asks for another way to receive.
+// AsksReceive reports whether a pod requests another receive mode.
 func AsksReceive(pod *v1.Pod) bool {
 	word := spec.Receive(pod.Annotations[ReceiveKey])
 	return word != "" && word != spec.ReceiveInterrupt
 }
 
-// noOwnCPUs is how a pod gets CPUs of its own.
-const noOwnCPUs = "no container of it has CPUs of its own: give each container limits of CPU and memory that equal its requests, " +
-	"one of them whole CPUs, and the node's kubelet cpuManagerPolicy: static"
+// noOwnCPUs says how a pod gets exclusive CPUs.
+const noOwnCPUs = "none of its containers has exclusive CPUs: set CPU and memory limits equal to the requests in each container, " +
+	"request whole CPUs in one of them, and set cpuManagerPolicy: static in the node's kubelet"
 
 func isolationOf(f Found) (degree spec.Isolation, refused string) {
 	if !AsksIsolation(f.Pod) {
@@ -82,7 +85,7 @@ func isolationOf(f Found) (degree spec.Isolation, refused string) {
 	word := f.Pod.Annotations[IsolationKey]
 	switch degree = spec.Isolation(word); {
 	case degree != spec.IsolationPartition && degree != spec.IsolationIsolated:
-		return "", fmt.Sprintf("%s %q is not known: give %s, %s, %s or %s; no trial runs beside the pod all the same",
+		return "", fmt.Sprintf("%s %q is unknown; allowed: %s, %s, %s or %s. The agent still runs no trials beside the pod",
 			IsolationKey, word, spec.IsolationNone, spec.IsolationAffinity, spec.IsolationPartition, spec.IsolationIsolated)
 	case len(f.Own) == 0:
 		return "", fmt.Sprintf("%s %s: %s", IsolationKey, degree, noOwnCPUs)
@@ -101,32 +104,32 @@ func (d *Decision) receive(f Found) {
 	}
 	known := []spec.Receive{spec.ReceiveInterrupt, spec.ReceiveAwake, spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend}
 	if !slices.Contains(known, d.Receive) {
-		refuse("it is not known: give interrupt, awake, threaded, busy_poll or suspend")
+		refuse("unknown; allowed: interrupt, awake, threaded, busy_poll or suspend")
 		return
 	}
 	if len(f.Interfaces) == 0 {
-		refuse("the pod has no interface that is a port of nines: give it one by a claim, or by Multus and the CNI plugin nines")
+		refuse("the pod has no interface that is a port of nines: give it one with a claim, or with Multus and the CNI plugin nines")
 		return
 	}
 	var left []string
 	for _, i := range f.Interfaces {
 		switch {
-		case d.Receive == spec.ReceiveAwake: // it is the CPUs' matter
+		case d.Receive == spec.ReceiveAwake: // it concerns CPUs, not interfaces
 		case i.NAPI:
 			d.Interfaces = append(d.Interfaces, i.Name)
 		default:
 			left = append(left, fmt.Sprintf("%s (%s)", i.Name, i.Tier))
 		}
 	}
-	why := strings.Join(left, ", ") + " receives by the card that it shares with others"
+	why := strings.Join(left, ", ") + " receives through the card that it shares with others"
 	needsCPUs := d.Receive == spec.ReceiveAwake || d.Receive == spec.ReceiveBusyPoll
 	switch {
 	case len(left) > 0 && len(d.Interfaces) == 0:
-		refuse("%s: take a port of the tier bridge, ovn or sriov", why)
+		refuse("%s: use a port of the tier bridge, ovn or sriov", why)
 	case needsCPUs && len(f.Own) == 0:
 		d.Interfaces = nil
-		refuse("its threads need CPUs of the pod, and %s", noOwnCPUs)
+		refuse("its threads need exclusive CPUs of the pod, but %s", noOwnCPUs)
 	case len(left) > 0:
-		d.Left = why + ", and stays as it is"
+		d.Left = why + ", and is not changed"
 	}
 }

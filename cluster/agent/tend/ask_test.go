@@ -29,17 +29,17 @@ func TestWhatAPodGetsOfWhatItAsks(t *testing.T) {
 		{isolation: "isolated", own: own, isolated: "isolated"},
 		{isolation: "partition", own: own, isolated: "partition"},
 		{isolation: "isolated", refused: []string{"cpuManagerPolicy: static", "whole CPUs"}},
-		{isolation: "cpu", own: own, refused: []string{`"cpu" is not known`, "partition or isolated"}},
+		{isolation: "cpu", own: own, refused: []string{`"cpu" is unknown`, "partition or isolated"}},
 		{rx: "busy_poll", own: own, interfaces: []Interface{pair}, receives: "busy_poll", interfacesOf: "net1"},
 		{rx: "busy_poll", own: own, interfaces: []Interface{pair, shared}, receives: "busy_poll", interfacesOf: "net1", left: "net2 (macvlan)"},
 		{rx: "busy_poll", own: own, interfaces: []Interface{shared}, refused: []string{"net2 (macvlan)", "the tier bridge, ovn or sriov"}},
-		{rx: "busy_poll", interfaces: []Interface{pair}, refused: []string{"its threads need CPUs of the pod", "cpuManagerPolicy: static"}},
+		{rx: "busy_poll", interfaces: []Interface{pair}, refused: []string{"its threads need exclusive CPUs of the pod", "cpuManagerPolicy: static"}},
 		{rx: "threaded", interfaces: []Interface{pair}, receives: "threaded", interfacesOf: "net1"},
 		{rx: "suspend", interfaces: []Interface{pair}, receives: "suspend", interfacesOf: "net1"},
 		{rx: "awake", own: own, interfaces: []Interface{shared}, receives: "awake"},
-		{rx: "awake", interfaces: []Interface{pair}, refused: []string{"need CPUs of the pod"}},
+		{rx: "awake", interfaces: []Interface{pair}, refused: []string{"need exclusive CPUs of the pod"}},
 		{rx: "threaded", own: own, refused: []string{"no interface that is a port of nines"}},
-		{rx: "fast", own: own, interfaces: []Interface{pair}, refused: []string{"nines.dev/rx fast: it is not known"}},
+		{rx: "fast", own: own, interfaces: []Interface{pair}, refused: []string{"nines.dev/rx fast: unknown; allowed: interrupt"}},
 	} {
 		pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{IsolationKey: test.isolation, ReceiveKey: test.rx}}}
 		d := Decide(Found{Pod: pod, Own: test.own, Interfaces: test.interfaces})

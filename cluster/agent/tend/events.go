@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// About is what an event of a pod is about.
+// About is the subject of a pod's events.
 type About struct {
-	// Key is the annotation by which the pod asks.
+	// Key is the annotation of the request.
 	Key string
 	// Given, Refused and Ended are the reasons of its events.
 	Given, Refused, Ended string
@@ -22,11 +22,11 @@ var (
 	aboutReceive   = About{Key: ReceiveKey, Given: "ReceiveModeSet", Refused: "ReceiveModeRefused", Ended: "ReceiveModeEnded"}
 )
 
-// Topics are all that pods are told about.
+// Topics returns all subjects of events.
 func Topics() []About { return []About{aboutIsolation, aboutReceive} }
 
-// told is what pods were told, so that each is told once. The API server keeps an event for an hour
-// (--event-ttl), so it is told again before that is over.
+// told records which events pods got, so that each is sent once. The API server keeps an event for an hour
+// (--event-ttl), so an event is repeated before that.
 type told struct {
 	to   record.EventRecorder
 	last map[topic]saying
@@ -42,10 +42,11 @@ type saying struct {
 	at           time.Time
 }
 
-// tellAgain is how often a pod is told the same.
+// tellAgain is how often an unchanged event is repeated.
 const tellAgain = 30 * time.Minute
 
-// mostText is the longest message of an event (validation of k8s.io/kubernetes/pkg/apis/core, 1024 bytes).
+// mostText is the maximum length of an event's message (validation of k8s.io/kubernetes/pkg/apis/core, 1024
+// bytes).
 const mostText = 1000
 
 func (t *told) give(pod *v1.Pod, a About, text string) {
@@ -56,11 +57,11 @@ func (t *told) refuse(pod *v1.Pod, a About, text string) {
 	t.tell(pod, a, v1.EventTypeWarning, a.Refused, text)
 }
 
-// end tells a pod that has had something that it does not have it any more.
+// end sends a pod that had something an event that it no longer has it.
 func (t *told) end(pod *v1.Pod, a About) {
 	key := topic{pod.UID, a.Key}
 	if last, had := t.last[key]; had && last.reason == a.Given {
-		t.to.Event(pod, v1.EventTypeNormal, a.Ended, "the pod does not ask for it any more, and it was undone")
+		t.to.Event(pod, v1.EventTypeNormal, a.Ended, "the pod no longer requests it, and it was undone")
 	}
 	delete(t.last, key)
 }
@@ -78,7 +79,7 @@ func (t *told) tell(pod *v1.Pod, a About, kind, reason, text string) {
 	t.last[key] = saying{reason, text, time.Now()}
 }
 
-// knows is true for a pod that was told something that still stands.
+// knows reports whether a pod got an event that still applies.
 func (t *told) knows(pod types.UID) bool {
 	for key := range t.last {
 		if key.pod == pod {
@@ -88,7 +89,7 @@ func (t *told) knows(pod types.UID) bool {
 	return false
 }
 
-// forget forgets pods that are gone.
+// forget drops pods that are gone.
 func (t *told) forget(pods []*v1.Pod) {
 	for key := range t.last {
 		if !slices.ContainsFunc(pods, func(p *v1.Pod) bool { return p.UID == key.pod }) {

@@ -17,10 +17,10 @@ import (
 	"nines.dev/nines/kernel/tasks"
 )
 
-// errNotOnNode says that the agent sees only its own processes.
-var errNotOnNode = errors.New("the agent does not see the node's processes: its pod needs hostPID: true, and to be privileged")
+// errNotOnNode means that the agent sees only its own processes.
+var errNotOnNode = errors.New("the agent does not see the node's processes: its pod needs hostPID: true and privileged: true")
 
-// onNode is nil if the node's processes are seen, with the names of their control groups.
+// onNode returns nil if the agent sees the node's processes, with the names of their control groups.
 func onNode() error {
 	if os.Getpid() == 1 {
 		return errNotOnNode
@@ -29,23 +29,22 @@ func onNode() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotOnNode, err)
 	}
-	// So is a group shown that is not below one's own (cgroup_namespaces(7)).
+	// The kernel shows groups outside the process's cgroup namespace this way (cgroup_namespaces(7)).
 	if strings.Contains(string(groups), ":/..") {
 		return errNotOnNode
 	}
 	return nil
 }
 
-// podStarters are the programs that start containers, by the beginnings of their names. What a process may
-// run on is inherited: a pod that is started by one of them must not inherit that it keeps off CPUs, which
-// may be its own.
+// podStarters are the programs that start containers, by the beginnings of their names. Children inherit CPU
+// affinity: a pod that one of these starts must not inherit that it is kept off CPUs, which may be its own.
 var podStarters = []string{"kubelet", "containerd", "crio", "conmon", "dockerd", "cri-dockerd", "runc", "crun"}
 
-// podsGroup is in the names of all control groups of pods, with either of the kubelet's drivers.
+// podsGroup is part of the names of all control groups of pods, with either cgroup driver of the kubelet.
 const podsGroup = "kubepods"
 
-// includes says which of the threads keep off CPUs that pods have for themselves: all but those in pods,
-// which the kubelet keeps off, and those that start pods, with their ancestors.
+// includes returns which threads are kept off the exclusive CPUs of pods: all except those in pods, which the
+// kubelet keeps off, and those that start pods, with their ancestors.
 func includes() (func(tasks.Thread) bool, error) {
 	all, err := tasks.All()
 	if err != nil {
@@ -56,7 +55,7 @@ func includes() (func(tasks.Thread) bool, error) {
 		parents[t.Process] = t.Parent
 	}
 	for _, t := range all {
-		// The kernel cuts names to 15 characters, and kubelet may be one of several programs in one.
+		// The kernel cuts names to 15 characters, and the kubelet may be part of a program with another name.
 		starter := slices.ContainsFunc(podStarters, func(name string) bool { return strings.HasPrefix(t.Name, name) })
 		if t.ID == t.Process && !t.Kernel && (starter || isKubelet(t.Process)) {
 			for p := t.Process; p > 0 && !starts[p]; p = parents[p] {
@@ -76,23 +75,24 @@ func includes() (func(tasks.Thread) bool, error) {
 	}, nil
 }
 
-// isKubelet is true for a process that is called with the kubelet's name, or as a part of another program.
+// isKubelet reports whether a process was started by the kubelet's name, or as the part kubelet of another
+// program.
 func isKubelet(pid int) bool {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	words := strings.SplitN(string(text), "\x00", 3)
 	return err == nil && slices.ContainsFunc(words[:min(len(words), 2)], func(w string) bool { return filepath.Base(w) == "kubelet" })
 }
 
-// hostThreads is true where kernel threads have the IDs that the kernel tells of them: in the first
-// namespace of process IDs (PROC_PID_INIT_INO in include/linux/proc_ns.h).
+// hostThreads reports whether kernel threads have the IDs that the kernel reports: in the initial PID
+// namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h).
 func hostThreads() bool {
 	const first = "pid:[4026531836]"
 	now, err := os.Readlink("/proc/self/ns/pid")
 	return err == nil && now == first
 }
 
-// cpuSetOf is the file by which a process joins the cpuset of the pod with a network namespace: that of a
-// container of it which runs on the CPUs only.
+// cpuSetOf returns the file by which a process joins the cpuset of the pod with a network namespace: the
+// cpuset of a container that runs only on these CPUs.
 func cpuSetOf(pod *netns.Namespace, own tasks.Set) (string, error) {
 	inode, err := pod.Inode()
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// isolate keeps others off the CPUs of the pods that ask for it.
+// isolate keeps other programs off the CPUs of the pods that request it.
 func (s *Service) isolate(ctx context.Context, found []Found, decisions []Decision) error {
 	kept := isolate.Kept{
 		Tasks: union(decisions, func(d Decision) bool { return d.Isolation != "" }),
 	}
-	if hostThreads() { // else the settings of interrupts are another machine's
+	if hostThreads() { // otherwise the interrupt settings belong to another machine
 		kept.Quiet = union(decisions, func(d Decision) bool { return d.Isolation == spec.IsolationIsolated })
 	}
 	err := s.keep(ctx, kept)
@@ -38,7 +38,7 @@ func (s *Service) isolate(ctx context.Context, found []Found, decisions []Decisi
 		}
 	}
 	if errors.Is(err, errNotOnNode) || errors.As(err, new(*noOtherError)) {
-		return nil // the pods were told, and trying again does not help
+		return nil // the pods got an event, and a retry does not help
 	}
 	return err
 }
@@ -47,10 +47,10 @@ func (s *Service) isolate(ctx context.Context, found []Found, decisions []Decisi
 type noOtherError struct{ taken tasks.Set }
 
 func (e *noOtherError) Error() string {
-	return fmt.Sprintf("the node has no CPUs but %s: keep one for the rest of it (reservedSystemCPUs of the kubelet)", e.taken)
+	return fmt.Sprintf("the node has no CPUs other than %s: reserve one for its other programs (reservedSystemCPUs of the kubelet)", e.taken)
 }
 
-// keep has these CPUs kept apart. Where nothing has changed it only sees to programs that have started since.
+// keep isolates these CPUs. If nothing has changed, it only moves programs that have started since.
 func (s *Service) keep(ctx context.Context, kept isolate.Kept) error {
 	same := kept.Tasks.Equal(s.kept.Tasks) && kept.Quiet.Equal(s.kept.Quiet)
 	if !s.keptAt.IsZero() && same && (len(kept.Tasks) == 0 || time.Since(s.keptAt) < keepAgain) {
@@ -75,15 +75,15 @@ func (s *Service) keep(ctx context.Context, kept isolate.Kept) error {
 	}
 	first := s.keptAt.IsZero()
 	s.keptAt = time.Time{} // until it is done
-	state, err := apart.Keep(ctx, kept, others, func(note string) { slog.Warn("keep CPUs apart", "note", note) })
+	state, err := apart.Keep(ctx, kept, others, func(note string) { slog.Warn("isolating CPUs", "note", note) })
 	if err != nil {
 		return err
 	}
 	if !same || first {
-		s.state = state // else it differs by kernel threads that come and go
+		s.state = state // otherwise it differs only by kernel threads that come and go
 	}
 	if !same {
-		slog.Info("kept apart", "tasks", kept.Tasks.String(), "interrupts", kept.Quiet.String())
+		slog.Info("CPUs isolated", "tasks", kept.Tasks.String(), "interrupts", kept.Quiet.String())
 	}
 	s.kept, s.keptAt = kept, time.Now()
 	return nil
@@ -92,25 +92,25 @@ func (s *Service) keep(ctx context.Context, kept isolate.Kept) error {
 func onlineCPUs() (tasks.Set, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
-		return nil, fmt.Errorf("read which CPUs the node has: %w", err)
+		return nil, fmt.Errorf("read the node's online CPUs: %w", err)
 	}
 	return tasks.ParseSet(strings.TrimSpace(string(text)))
 }
 
-// isolated says what a pod has got.
+// isolated describes what a pod got.
 func isolated(d Decision, s isolate.State) string {
 	cpus := "its CPU " + d.Own.String()
 	if len(d.Own) > 1 {
 		cpus = "its CPUs " + d.Own.String()
 	}
-	text := fmt.Sprintf("isolation %s: other programs of the node and movable kernel threads keep off %s", d.Isolation, cpus)
+	text := fmt.Sprintf("isolation %s: other programs of the node and movable kernel threads are kept off %s", d.Isolation, cpus)
 	if d.Isolation == spec.IsolationPartition {
 		return text
 	}
 	if !hostThreads() {
-		return text + "; interrupts, workqueues and packets of devices stay, as the node shares its kernel with the machine that it is on"
+		return text + "; interrupts, workqueues and packets of devices are not moved, because the node shares its kernel with the machine that it runs on"
 	}
-	text += fmt.Sprintf(", and so do interrupts (%d moved), workqueues and packets of the node's devices (%s)",
+	text += fmt.Sprintf(", and so are interrupts (%d moved), workqueues and packets of the node's devices (%s)",
 		s.Interrupts, terminal.Count(s.Settings, "setting"))
 	if len(s.Notes) > 0 {
 		text += "; " + strings.Join(s.Notes, "; ")

@@ -13,14 +13,14 @@ import (
 	"nines.dev/nines/kernel/tasks"
 )
 
-// podName is a pod's, as the kubelet tells whose resources they are.
+// podName identifies a pod in the kubelet's answer.
 type podName struct{ Namespace, Name string }
 
-// kubeletPatience bounds asking the kubelet.
+// kubeletPatience limits a call to the kubelet.
 const kubeletPatience = 10 * time.Second
 
-// ownCPUs asks the kubelet, at the socket of its API of pods' resources, which CPUs containers have for
-// themselves: those that its static CPU manager gave them.
+// ownCPUs asks the kubelet, through its pod-resources socket, for the exclusive CPUs of containers: those that
+// its static CPU manager assigned.
 func ownCPUs(ctx context.Context, socket string) (map[podName]tasks.Set, error) {
 	ctx, cancel := context.WithTimeout(ctx, kubeletPatience)
 	defer cancel()
@@ -28,10 +28,10 @@ func ownCPUs(ctx context.Context, socket string) (map[podName]tasks.Set, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // its answer is whole by then
+	defer func() { _ = conn.Close() }() // the answer is complete
 	answer, err := kubelet.NewPodResourcesListerClient(conn).List(ctx, &kubelet.ListPodResourcesRequest{})
 	if err != nil {
-		return nil, fmt.Errorf("ask the kubelet at %s which CPUs pods have for themselves: %w", socket, err)
+		return nil, fmt.Errorf("ask the kubelet at %s for the exclusive CPUs of pods: %w", socket, err)
 	}
 	own := map[podName]tasks.Set{}
 	for _, pod := range answer.GetPodResources() {

@@ -19,19 +19,19 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// sessionsOfPods begins the names of sessions of nines kbp that are pods'.
+// sessionsOfPods is the prefix of the names of nines kbp sessions that belong to pods.
 const sessionsOfPods = "pod-"
 
-// attempt is a way to receive that could not be set up.
+// attempt is a receive mode that could not be set.
 type attempt struct {
 	what, why string
 	at        time.Time
 }
 
-// tryAgain is when a way to receive that could not be set up is tried again although nothing has changed.
+// tryAgain is when a receive mode that could not be set is tried again although nothing has changed.
 const tryAgain = 2 * time.Minute
 
-// receive has the ports of pods receive as they ask.
+// receive sets the receive modes that pods request.
 func (s *Service) receive(ctx context.Context, found []Found, decisions []Decision, pods []*v1.Pod) error {
 	failures := []error{s.stopOthers(ctx, decisions)}
 	for uid := range s.refused {
@@ -47,7 +47,7 @@ func (s *Service) receive(ctx context.Context, found []Found, decisions []Decisi
 		case d.Receive == "" || d.Receive == spec.ReceiveInterrupt:
 			s.told.end(pod, aboutReceive)
 		case d.Receive == spec.ReceiveAwake && !hostThreads():
-			s.told.refuse(pod, aboutReceive, fmt.Sprintf("%s %s: the node shares its CPUs with the machine that it is on, which decides how they idle: give another", ReceiveKey, d.Receive))
+			s.told.refuse(pod, aboutReceive, fmt.Sprintf("%s %s: the node shares its CPUs with the machine that it runs on, which controls their idle states: use another mode", ReceiveKey, d.Receive))
 		default:
 			failures = append(failures, s.receiveBy(ctx, pod, d))
 		}
@@ -55,7 +55,7 @@ func (s *Service) receive(ctx context.Context, found []Found, decisions []Decisi
 	return errors.Join(failures...)
 }
 
-// stopOthers ends the sessions of pods that are gone, or do not ask any more.
+// stopOthers ends the sessions of pods that are gone, or no longer request one.
 func (s *Service) stopOthers(ctx context.Context, decisions []Decision) error {
 	sessions, err := busypoll.Sessions(s.Root)
 	if err != nil {
@@ -73,14 +73,14 @@ func (s *Service) stopOthers(ctx context.Context, decisions []Decision) error {
 }
 
 func stop(ctx context.Context, session busypoll.Session) error {
-	err := session.Stop(ctx, func(note string) { slog.Warn("stop receiving", "session", session.Name, "note", note) })
+	err := session.Stop(ctx, func(note string) { slog.Warn("stopping a receive session", "session", session.Name, "note", note) })
 	if errors.Is(err, busypoll.ErrNoSession) {
 		return nil
 	}
 	return err
 }
 
-// receiveBy sees to one pod.
+// receiveBy sets the receive mode of one pod.
 func (s *Service) receiveBy(ctx context.Context, pod *v1.Pod, d Decision) error {
 	ns, err := s.namespaceOf(pod.UID)
 	if ns == nil || err != nil {
@@ -103,7 +103,7 @@ func (s *Service) receiveBy(ctx context.Context, pod *v1.Pod, d Decision) error 
 		return nil
 	}
 	if record != nil {
-		slog.Info("receive anew", "pod", pod.Namespace+"/"+pod.Name, "reason", why)
+		slog.Info("restarting a receive session", "pod", pod.Namespace+"/"+pod.Name, "reason", why)
 	}
 	if err := stop(ctx, session); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *Service) receiveBy(ctx context.Context, pod *v1.Pod, d Decision) error 
 	return nil
 }
 
-// cannot tells a pod that its way to receive could not be set up, and remembers it. The pod runs as it is.
+// cannot reports to a pod that its receive mode could not be set, and remembers it. The pod runs without it.
 func (s *Service) cannot(pod *v1.Pod, d Decision, what string, err error) error {
 	why := fmt.Sprintf("%s %s: %v", ReceiveKey, d.Receive, err)
 	s.refused[pod.UID] = attempt{what: what, why: why, at: time.Now()}
@@ -138,7 +138,7 @@ func (s *Service) cannot(pod *v1.Pod, d Decision, what string, err error) error 
 	return nil
 }
 
-// namespaceOf is the network namespace of a pod that has ports; nil if it is gone.
+// namespaceOf returns the network namespace of a pod that has ports; nil if it is gone.
 func (s *Service) namespaceOf(pod types.UID) (*netns.Namespace, error) {
 	held, err := s.Ports.Held()
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Service) namespaceOf(pod types.UID) (*netns.Namespace, error) {
 	return netns.Find(held[at].Namespace, held[at].Cookie)
 }
 
-// requestOf is what a pod asks of package busypoll. Its programs have its CPUs first: the threads that poll,
-// or keep CPUs awake, run while these want none of them.
+// requestOf returns the request to package busypoll. The pod's programs have priority on its CPUs: the threads
+// that poll, or keep CPUs awake, run only while the programs need none of them.
 func requestOf(d Decision) busypoll.Request {
 	r := busypoll.Request{Receive: d.Receive, Interfaces: d.Interfaces}
 	switch d.Receive {
@@ -169,8 +169,8 @@ func requestOf(d Decision) busypoll.Request {
 	return r
 }
 
-// standing tells whether a session is in force and is what is asked for, and why not. Its record is nil where
-// there is none.
+// standing reports whether a session is in force and is the requested one; otherwise it returns the reason.
+// The record is nil if there is no session.
 func standing(session busypoll.Session, ns *netns.Namespace, r busypoll.Request) (stands bool, record *busypoll.Record, why string, err error) {
 	record, err = session.Record()
 	if errors.Is(err, busypoll.ErrNoSession) {
@@ -193,10 +193,10 @@ func standing(session busypoll.Session, ns *netns.Namespace, r busypoll.Request)
 	}
 	same := record.Cookie == cookie && record.Running.Receive == r.Receive && slices.Equal(record.Running.CPUs, r.CPUs) &&
 		slices.Equal(interfaces, r.Interfaces)
-	return same, record, "another is asked for", nil
+	return same, record, "the request has changed", nil
 }
 
-// received says what a pod has got.
+// received describes what a pod got.
 func received(d Decision, record *busypoll.Record) string {
 	run := record.Running
 	var names []string

@@ -25,38 +25,39 @@ import (
 	"nines.dev/nines/lab/isolate"
 )
 
-// Service tends the pods of a node.
+// Service applies the annotations of a node's pods.
 type Service struct {
 	// Node is the node's name.
 	Node string
 	Kube kubernetes.Interface
 	// Root is the state folder, which outlives the agent.
 	Root string
-	// Ports has the ports that pods of the node have.
+	// Ports has the ports that pods of the node hold.
 	Ports port.Keeper
-	// Kubelet is the socket of its API of pods' resources.
+	// Kubelet is the kubelet's pod-resources socket.
 	Kubelet string
 	// Poller is the path of nines-poller.
 	Poller string
 
 	told told
-	// kept is what was kept apart last, and when; unknown for an agent that has just started.
+	// kept is what was isolated last, and keptAt when; zero for an agent that has just started.
 	kept   isolate.Kept
 	keptAt time.Time
 	state  isolate.State
-	// refused are the ways to receive that the kernel refused, by pod.
+	// refused are the receive modes that the kernel refused, by pod.
 	refused map[types.UID]attempt
 }
 
 const (
-	// lookAgain is how often the kubelet's CPUs, the ports and what polls are looked at, beside what
-	// pods tell by changing.
+	// lookAgain is how often the kubelet's CPUs, the ports and the pollers are checked, in addition to each
+	// change of a pod.
 	lookAgain = 5 * time.Second
-	// keepAgain is how often programs that have started since are moved off CPUs that are kept apart.
+	// keepAgain is how often programs that have started since are moved off isolated CPUs.
 	keepAgain = time.Minute
 )
 
-// Run tends pods until ctx ends. What is in force then stays: the next agent goes on.
+// Run applies the annotations until ctx ends. The settings stay in force after that: the next agent takes
+// over.
 func (s *Service) Run(ctx context.Context) {
 	events := record.NewBroadcaster(record.WithContext(ctx))
 	defer events.Shutdown()
@@ -80,7 +81,7 @@ func (s *Service) Run(ctx context.Context) {
 		AddFunc: func(any) { tell() }, UpdateFunc: func(any, any) { tell() }, DeleteFunc: func(any) { tell() },
 	})
 	if err != nil {
-		slog.Error("tend pods", "error", err) // only of an informer that has ended
+		slog.Error("cannot watch pods", "error", err) // happens only if the informer has ended
 		return
 	}
 	factory.Start(ctx.Done())
@@ -97,7 +98,7 @@ func (s *Service) Run(ctx context.Context) {
 			err = s.Look(ctx, all)
 		}
 		if now := fmt.Sprint(err); err != nil && now != said && ctx.Err() == nil {
-			slog.Error("tend pods", "error", err)
+			slog.Error("cannot apply the pods' annotations", "error", err)
 		}
 		said = fmt.Sprint(err)
 		select {
@@ -109,7 +110,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// Look has every pod have what it asks for, as far as that can be had, and no other.
+// Look gives every pod what it requests, as far as possible, and undoes everything else.
 func (s *Service) Look(ctx context.Context, pods []*v1.Pod) error {
 	pods = slices.DeleteFunc(slices.Clone(pods), func(p *v1.Pod) bool {
 		return p.Status.Phase != v1.PodRunning || !AsksIsolation(p) && !AsksReceive(p) && !s.told.knows(p.UID)
@@ -118,7 +119,7 @@ func (s *Service) Look(ctx context.Context, pods []*v1.Pod) error {
 	if len(pods) > 0 {
 		own, err := ownCPUs(ctx, s.Kubelet)
 		if err != nil {
-			return err // what is in force stays, as nothing is known
+			return err // the CPUs are unknown, so settings stay as they are
 		}
 		held, err := s.Ports.Held()
 		if err != nil {
@@ -136,7 +137,7 @@ func (s *Service) Look(ctx context.Context, pods []*v1.Pod) error {
 	return errors.Join(s.isolate(ctx, found, decisions), s.receive(ctx, found, decisions, pods))
 }
 
-// interfacesOf are a pod's ports that are interfaces in it by now.
+// interfacesOf returns a pod's ports that are already interfaces in the pod.
 func interfacesOf(held []port.Held, pod types.UID) []Interface {
 	var list []Interface
 	for _, h := range held {
@@ -147,13 +148,13 @@ func interfacesOf(held []port.Held, pod types.UID) []Interface {
 	return list
 }
 
-// podOf is the pod of a decision.
+// podOf returns the pod of a decision.
 func podOf(found []Found, d Decision) *v1.Pod {
 	at := slices.IndexFunc(found, func(f Found) bool { return f.Pod.UID == d.UID })
 	return found[at].Pod
 }
 
-// union are the CPUs that decisions of some sort have for themselves.
+// union returns the exclusive CPUs of the selected decisions.
 func union(decisions []Decision, which func(Decision) bool) tasks.Set {
 	var all tasks.Set
 	for _, d := range decisions {
