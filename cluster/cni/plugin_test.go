@@ -367,7 +367,7 @@ func TestAStatusTellsWhatIsMissing(t *testing.T) {
 	n := newNode(t)
 	for plugin, want := range map[string]string{
 		`{"type": "nines", "tier": "macvlan", "parent": "eth7", "portsFolder": "FOLDER"}`: "eth7",
-		`{"type": "nines", "tier": "switch", "portsFolder": "FOLDER"}`:                    "the node's switch does not run",
+		`{"type": "nines", "tier": "switch", "portsFolder": "FOLDER"}`:                    "the node's switch is not running",
 	} {
 		n.do(func() error {
 			err := n.runtime.GetStatusNetworkList(context.Background(), n.network(plugin))
