@@ -57,11 +57,15 @@ func TestWording(t *testing.T) {
 			}
 		}
 	}
-	documents, err := filepath.Glob("../docs/*.md")
-	if err != nil || len(documents) == 0 {
-		t.Fatalf("%d documents: %v", len(documents), err)
+	documents := []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../engine/README.md"}
+	for _, pattern := range []string{"../docs/*.md", "../examples/*/README.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d documents: %v", pattern, len(found), err)
+		}
+		documents = append(documents, found...)
 	}
-	for _, path := range append(documents, "../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../CHANGELOG.md") {
+	for _, path := range documents {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
