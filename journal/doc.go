@@ -1,22 +1,21 @@
 // Package journal records what a lab made on the host, so that undo can remove exactly that
 // after any crash.
 //
-// A journal is a file of JSON lines. Before a step is made its intent is appended, with
-// everything that undo needs; after it, a done line with what was learnt (a process's ID
-// and start time, a directory's inode). Undo goes backwards and is idempotent: it tolerates
-// absent things, a step that was never made and a torn last line. It checks the identity of
-// what it finds, so that it leaves a reused process ID, or a name that others have taken
-// since, alone.
+// A journal is a file of JSON lines. Before a step is made, an intent line with everything that
+// undo needs is appended; after it, a done line with what was learnt (a process's ID and start
+// time, a directory's inode). Undo goes backwards and is idempotent: it tolerates absent things,
+// a step that was never made and a torn last line. It checks the identity of what it finds, so
+// that it leaves a reused process ID alone, or a name that another program has taken since.
 //
-// Each line is appended with one write(2) and not synced: the page cache outlives a killed
+// Each line is appended with one write(2) and not synced: the page cache survives a killed
 // process, and after a reboot only files are left to undo (the boot ID in the header shows
-// a reboot). Only one process writes at a time: package lab holds a lock. A Journal may be
-// used by several goroutines.
+// a reboot). Only one process writes at a time: package lab holds a lock. Several goroutines may
+// use a Journal.
 //
-// A journal knows the order of undoing but not how, except for files. Whoever makes a kind
-// of thing registers its undo (Register); a step without a registered undo cannot begin.
+// A journal knows in which order to undo, but not how, except for files. The package that makes
+// a kind of thing registers its undo (Register); a step without a registered undo cannot begin.
 //
-// Devices inside a lab's namespaces, mounts in its nodes and processes there go with the
-// process that holds the namespaces. So undoing a whole lab ends all processes first, at
-// once, and the kernel does the rest.
+// Devices inside a lab's namespaces, mounts in its nodes and processes there disappear with the
+// process that holds the namespaces. So undoing a whole lab first ends all processes at once,
+// and the kernel does the rest.
 package journal

@@ -13,14 +13,15 @@ import (
 var (
 	// KindDirectory is a directory, Path, removed if it is empty.
 	KindDirectory = Register("directory", Undo{Step: removeDirectory, Lasting: true})
-	// KindTree is a directory, Path, that only nines writes to, removed with all in it.
+	// KindTree is a directory, Path, that only nines writes to, removed with everything in it.
 	KindTree = Register("tree", Undo{Step: removeTree, Lasting: true})
 	// KindSymlink is a symbolic link, Path to Target.
 	KindSymlink = Register("symlink", Undo{Step: removeSymlink, Lasting: true})
 )
 
-// Inode is the inode of the path itself, not of a link's target; 0 if it is absent. What cannot be looked
-// at is not absent: it may be somebody's, and ours to remove if we took it for absent and made it.
+// Inode returns the inode of the path itself, not of a link's target; 0 if it is absent. A path that cannot be
+// checked is not absent: if we took it for absent and journalled it as ours, undo could remove a file of
+// another program.
 func Inode(path string) (uint64, error) {
 	var st unix.Stat_t
 	err := unix.Lstat(path, &st)
@@ -33,7 +34,7 @@ func Inode(path string) (uint64, error) {
 	return st.Ino, nil
 }
 
-// Learn is what there is to learn of a file or directory that was made.
+// Learn returns what the journal stores of a file or directory that was made.
 func Learn(path string) (Learnt, error) {
 	inode, err := Inode(path)
 	return Learnt{Inode: inode}, err
@@ -47,10 +48,10 @@ func removeDirectory(_ context.Context, u Undoing) error {
 	switch {
 	case err == nil, errors.Is(err, unix.ENOENT):
 		return nil
-	case u.Unended: // we may be who uses it
+	case u.Unended: // our own processes may still use it
 		return err
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EBUSY), errors.Is(err, unix.ENOTDIR):
-		// Others use it now.
+		// Other programs use it now.
 		return nil
 	}
 	return err
@@ -63,7 +64,7 @@ func removeTree(_ context.Context, u Undoing) error {
 	return os.RemoveAll(u.Path)
 }
 
-// isReplaced notes that a step's path now has another directory or file than the step made.
+// isReplaced notes if a step's path now has another directory or file than the step made.
 func isReplaced(u Undoing) (bool, error) {
 	inode, err := Inode(u.Path)
 	if err != nil || inode == 0 || u.Learnt == nil || u.Learnt.Inode == 0 || u.Learnt.Inode == inode {
@@ -76,7 +77,7 @@ func isReplaced(u Undoing) (bool, error) {
 func removeSymlink(_ context.Context, u Undoing) error {
 	target, err := os.Readlink(u.Path)
 	if err == nil && target != u.Target {
-		u.Notef("%s leads elsewhere now; left as it is", u.Path)
+		u.Notef("%s now points to another path; left as it is", u.Path)
 		return nil
 	}
 	if err == nil {

@@ -23,7 +23,7 @@ type Header struct {
 	Prefix string `json:"prefix"`
 	// BootID is the kernel's, as in /proc/sys/kernel/random/boot_id: after a reboot
 	// every process, device and control group of the journal is gone. Create fills it in
-	// where it is empty.
+	// if it is empty.
 	BootID string `json:"boot_id"`
 	// Token is the prefix of the tokens of all steps.
 	Token string `json:"token"`
@@ -34,7 +34,7 @@ const form = "nines/journal/v1"
 // Journal is an open journal.
 type Journal struct {
 	Header Header
-	// boot is the ID of the boot that runs.
+	// boot is the ID of the current boot.
 	boot string
 
 	mu      sync.Mutex
@@ -109,7 +109,7 @@ func ReadHeader(path string) (Header, error) {
 	return j.Header, about(path, err)
 }
 
-// about names the journal of an error that does not.
+// about adds the journal's path to an error without it.
 func about(path string, err error) error {
 	if err == nil || errors.As(err, new(*DamagedError)) {
 		return err
@@ -125,13 +125,13 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Path is the file's path.
+// Path returns the file's path.
 func (j *Journal) Path() string { return j.file.Name() }
 
-// SinceBoot is true if the journal is of the boot that runs.
+// SinceBoot returns true if the journal is from the current boot.
 func (j *Journal) SinceBoot() bool { return j.Header.BootID == j.boot }
 
-// Token is the token of a step for name.
+// Token returns the token of a step for name.
 func (j *Journal) Token(name string) string { return j.Header.Token + ":" + name }
 
 // Make journals a step's intent, makes it, and journals what was learnt.
@@ -147,8 +147,8 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 	return j.Done(id, learnt)
 }
 
-// MakeFolder makes a step that is a folder, Path. What is there already is not the step's, and stays:
-// the error is fs.ErrExist then.
+// MakeFolder makes a step that is a folder, Path. If the path already exists, it does not belong to the step
+// and stays; the error is then fs.ErrExist.
 func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
 	inode, err := Inode(step.Path)
 	if err != nil {
@@ -162,7 +162,7 @@ func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
 		return err
 	}
 	if err := os.Mkdir(step.Path, mode); err != nil {
-		if errors.Is(err, fs.ErrExist) { // another made it meanwhile
+		if errors.Is(err, fs.ErrExist) { // another program has made it meanwhile
 			j.Forget(id)
 		}
 		return err
@@ -174,18 +174,18 @@ func (j *Journal) MakeFolder(step Step, mode fs.FileMode) error {
 	return j.Done(id, learnt)
 }
 
-// Begin journals the intent of a step and returns its number. On an error the step
-// must not be made.
+// Begin journals the intent of a step and returns its number. If it returns an error, the
+// step must not be made.
 func (j *Journal) Begin(step Step) (int, error) {
 	if _, known := registered[step.Kind]; !known {
-		return 0, fmt.Errorf("not making %s: no package has registered how to undo it", step)
+		return 0, fmt.Errorf("cannot make %s: no package has registered how to undo it", step)
 	}
 	fault.Point("before intent", string(step.Kind))
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id := j.nextID
 	if err := j.append(line{Intent: id, Step: &step}); err != nil {
-		return 0, fmt.Errorf("not making %s: %w", step, err)
+		return 0, fmt.Errorf("cannot make %s: %w", step, err)
 	}
 	j.nextID++
 	j.entries[id] = &Entry{ID: id, Step: step}
@@ -200,18 +200,18 @@ func (j *Journal) Done(id int, learnt Learnt) error {
 	defer j.mu.Unlock()
 	entry := j.entries[id]
 	if entry == nil {
-		return fmt.Errorf("journal: step %d was never begun", id)
+		return fmt.Errorf("journal: step %d never began", id)
 	}
 	fault.Point("after making", string(entry.Kind))
 	entry.Learnt = &learnt
 	if err := j.append(line{Done: id, Learnt: &learnt}); err != nil {
-		return fmt.Errorf("made %s, but: %w", entry.Step, err)
+		return fmt.Errorf("made %s, but could not journal that: %w", entry.Step, err)
 	}
 	fault.Point("after done", string(entry.Kind))
 	return nil
 }
 
-// Entries are the steps that have not been undone, in the order in which they were made.
+// Entries returns the steps that have not been undone, in the order in which they were made.
 func (j *Journal) Entries() []Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -224,7 +224,7 @@ func (j *Journal) Entries() []Entry {
 	return entries
 }
 
-// Forget journals that steps are undone, or were not made. It ignores a full disk: undoing
+// Forget journals that steps have been undone, or were not made. It ignores a full disk: undoing
 // a step again does nothing.
 func (j *Journal) Forget(ids ...int) {
 	j.mu.Lock()

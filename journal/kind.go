@@ -9,16 +9,16 @@ import (
 
 // Kind is a kind of thing that a step makes: a process, a device, a control group. The file
 // that makes such things also registers the kind, so that a program that can make one can
-// undo it.
+// also undo it.
 type Kind string
 
-// Undo says how steps of a kind are undone.
+// Undo says how to undo steps of a kind.
 type Undo struct {
-	// Step undoes one step. The step may never have been made, or have been undone
-	// already, and what exists now may belong to others.
+	// Step undoes one step. The step may never have been made, or may already have been
+	// undone, and what exists now may belong to another program.
 	Step func(context.Context, Undoing) error
-	// Ender is set instead for processes. They are ended before all else is undone,
-	// those of all kinds with the same Ender at once.
+	// Ender is set instead for processes. It ends them before anything else is undone, those
+	// of all kinds with the same Ender at once.
 	Ender Ender
 	// Lasting is true for things that survive a reboot: files.
 	Lasting bool
@@ -34,35 +34,35 @@ type Undoing struct {
 	Entry
 	// Starter is the step with the number Holder; nil if its process has been ended.
 	Starter *Entry
-	// Unended is true if processes of the journal could not be ended: what they use stays in use, and to wait
-	// for it is in vain.
+	// Unended is true if processes of the journal could not be ended: what they use stays in use, and
+	// waiting for it is pointless.
 	Unended bool
-	// Note is told what is left unchanged, and why.
+	// Note receives what stays unchanged, and why.
 	Note func(string)
 }
 
 // Notef is Note with a format.
 func (u Undoing) Notef(format string, args ...any) { u.Note(fmt.Sprintf(format, args...)) }
 
-// registered are the kinds that this program can make and undo. It is written only while
-// packages are initialized.
+// registered has the kinds that this program can make and undo. Only the initialization of packages
+// writes to it.
 var registered = map[Kind]Undo{}
 
-// Register makes a kind known, and returns it. It panics if the kind is registered already.
+// Register makes a kind known, and returns it. It panics if the kind is already registered.
 func Register(kind Kind, undo Undo) Kind {
 	if _, twice := registered[kind]; twice || (undo.Step == nil) == (undo.Ender == nil) {
-		panic(fmt.Sprintf("journal: kind %q is registered twice, or has not one way to undo it", kind))
+		panic(fmt.Sprintf("journal: kind %q is registered twice, or does not have exactly one of Step and Ender", kind))
 	}
 	registered[kind] = undo
 	return kind
 }
 
-// Kinds are the registered kinds, sorted.
+// Kinds returns the registered kinds, sorted.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(registered)) }
 
-// UnknownKindError says that this program does not have the step's kind.
+// UnknownKindError means that this program does not know the step's kind.
 type UnknownKindError struct{ Kind Kind }
 
 func (e *UnknownKindError) Error() string {
-	return fmt.Sprintf("this nines does not know steps of the kind %q, and leaves them in the journal; use the nines that made them, or a newer one", e.Kind)
+	return fmt.Sprintf("this version of nines does not know steps of the kind %q, and leaves them in the journal; use the version that made them, or a newer one", e.Kind)
 }

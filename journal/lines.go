@@ -33,7 +33,7 @@ func (j *Journal) append(value any) error {
 		if n > 0 {
 			err = errors.Join(err, j.file.Truncate(j.size))
 		}
-		return fmt.Errorf("cannot write the journal: %w", err)
+		return fmt.Errorf("cannot write to the journal: %w", err)
 	}
 	j.size += int64(n)
 	return nil
@@ -69,8 +69,8 @@ func read(file *os.File) (*Journal, error) {
 	return j, nil
 }
 
-// DamagedError means that a line of a journal cannot be read, and is not the last, which a crash
-// may have cut off.
+// DamagedError means that a line of a journal cannot be read, and that it is not the last line, which a
+// crash may have cut off.
 type DamagedError struct {
 	Path string
 	Line int
@@ -87,7 +87,7 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// ErrEmpty says that the journal has no header: its creator died before it made anything.
+// ErrEmpty means that the journal has no header: its creator died before it made anything.
 var ErrEmpty = errors.New("the journal is empty")
 
 func (j *Journal) takeLine(file *os.File, number int, text []byte) error {
@@ -103,7 +103,7 @@ func (j *Journal) take(number int, text []byte) error {
 			return err
 		}
 		if j.Header.Form != form {
-			return fmt.Errorf("a journal of form %q; this nines reads %q", j.Header.Form, form)
+			return fmt.Errorf("the journal's format is %q; this version of nines reads %q", j.Header.Form, form)
 		}
 		return nil
 	}

@@ -8,10 +8,10 @@ import (
 	"nines.dev/nines/fault"
 )
 
-// Undo undoes the steps that which selects (nil selects all): the processes first, then the
+// Undo undoes the steps that which selects (nil selects all): first the processes, then the
 // rest backwards; after a reboot only files. It continues after a failure; a failed step
-// stays in the journal for another try. note is told what was left unchanged, and why; it
-// may be nil.
+// stays in the journal for another try. note, which may be nil, receives what stays unchanged,
+// and why.
 func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry) bool) error {
 	if note == nil {
 		note = func(string) {}

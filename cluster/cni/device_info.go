@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// deviceInfo is what a port is, for who reads it by Multus: in the pod's annotation of network status
+// deviceInfo describes a port for programs that read it through Multus, in the pod's network-status annotation
 // (Network Plumbing Working Group, "Device Information Specification", 1.1.0).
 type deviceInfo struct {
 	Type      string     `json:"type"`
@@ -25,12 +25,12 @@ type function struct {
 }
 
 type vhostUser struct {
-	// Mode is the side of the pod's end.
+	// Mode is the role of the pod's end: client or server.
 	Mode string `json:"mode"`
 	Path string `json:"path"`
 }
 
-// infoOf is nil for what the specification has no word for: a device of the kernel that is not of PCI.
+// infoOf returns nil for what the specification does not cover: a kernel device that is not a PCI device.
 func infoOf(held port.Held) *deviceInfo {
 	info := &deviceInfo{Version: "1.1.0"}
 	switch {
@@ -47,7 +47,7 @@ func infoOf(held port.Held) *deviceInfo {
 	return info
 }
 
-// writeDeviceInfo writes it where Multus has asked for it.
+// writeDeviceInfo writes the description to the path that Multus asks for.
 func writeDeviceInfo(path string, held port.Held) error {
 	info := infoOf(held)
 	if path == "" || info == nil {

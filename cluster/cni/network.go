@@ -15,31 +15,32 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Network is what a network's configuration says to the plugin.
+// Network is a network's configuration for the plugin.
 type Network struct {
 	types.PluginConf
-	// Tier is the link kind that the network's ports are of.
+	// Tier is the link kind of the network's ports.
 	Tier spec.LinkKind `json:"tier"`
-	// Parent is the card or the bridge that they are made on, or Open vSwitch's; none for a switch of nines.
+	// Parent is the card or the bridge that the ports are made on, which may be Open vSwitch's; empty for a switch
+	// of nines.
 	Parent string `json:"parent,omitempty"`
 	MTU    int    `json:"mtu,omitempty"`
-	// VLAN is that of virtual functions; 0 for none.
+	// VLAN is the VLAN of virtual functions; 0 for none.
 	VLAN int `json:"vlan,omitempty"`
-	// Interface is the device's name in the pod, where that is not what the runtime says: in a chain, the
-	// runtime's is that of the plugin before.
+	// Interface is the device's name in the pod, if it differs from the runtime's. In a chain, the plugin before
+	// has already used the runtime's name.
 	Interface string `json:"interface,omitempty"`
-	// Switch is the control socket of the node's switch, Database the socket of Open vSwitch's database, and
-	// Folder where it is kept who has which port; empty for those of the node.
+	// Switch is the control socket of the node's switch, Database is the socket of Open vSwitch's database, and
+	// Folder has the records of who holds which port. If one is empty, the plugin uses the node's default.
 	Switch   string `json:"switch,omitempty"`
 	Database string `json:"database,omitempty"`
 	Folder   string `json:"portsFolder,omitempty"`
-	// DeviceID is the port, where a device plugin has given one: Multus writes it.
+	// DeviceID is the port that a device plugin has chosen, if any. Multus writes it.
 	DeviceID string `json:"deviceID,omitempty"`
 
 	RuntimeConfig struct {
 		MAC      string `json:"mac,omitempty"`
 		DeviceID string `json:"deviceID,omitempty"`
-		// DeviceInfo is the file in which Multus looks for what the port is.
+		// DeviceInfo is the file in which Multus expects the description of the port.
 		DeviceInfo string `json:"CNIDeviceInfoFile,omitempty"`
 	} `json:"runtimeConfig,omitempty"`
 	Args struct {
@@ -53,10 +54,10 @@ type Network struct {
 func Read(text []byte) (*Network, error) {
 	n := &Network{}
 	if err := json.Unmarshal(text, n); err != nil {
-		return nil, wrong("the network's configuration: %v", err)
+		return nil, wrong("cannot read the network's configuration: %v", err)
 	}
 	if err := version.ParsePrevResult(&n.PluginConf); err != nil {
-		return nil, wrong("the previous plugin's result: %v", err)
+		return nil, wrong("cannot read the previous plugin's result: %v", err)
 	}
 	if n.Folder == "" {
 		n.Folder = port.Folder
@@ -75,26 +76,26 @@ func Read(text []byte) (*Network, error) {
 	}
 	p := n.port("check")
 	if p.NeedsClaim() {
-		return nil, wrong("network %q: the tier %s needs a claim: use dynamic resource allocation", n.Name, n.Tier)
+		return nil, wrong("network %q: the tier %s needs a claim; use dynamic resource allocation", n.Name, n.Tier)
 	}
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
 	}
 	if p.InSwitch() && n.Parent != "" {
-		return nil, wrong("network %q: a switch of nines has no parent: remove it", n.Name)
+		return nil, wrong("network %q: a switch of nines has no parent; remove parent", n.Name)
 	}
 	if p.IsSocket() && !n.IPAM.IsEmpty() {
-		return nil, wrong("network %q: a socket has no addresses: remove ipam", n.Name)
+		return nil, wrong("network %q: a socket has no addresses; remove ipam", n.Name)
 	}
 	return n, nil
 }
 
-// wrong is an error of the configuration, as CNI numbers them (specification, "Error").
+// wrong returns an error in the configuration with CNI's number for it (specification, "Error").
 func wrong(format string, values ...any) error {
 	return types.NewError(types.ErrInvalidNetworkConfig, fmt.Sprintf(format, values...), "")
 }
 
-// port is a port of the network.
+// port returns a port of the network.
 func (n *Network) port(name string) port.Port {
 	p := port.Port{Name: name, Tier: n.Tier, Parent: n.Parent, MTU: n.MTU, VLAN: n.VLAN}
 	if p.IsFunction() {
@@ -112,15 +113,15 @@ func (n *Network) port(name string) port.Port {
 	return p
 }
 
-// holder is an attachment as it holds a port: CNI knows it by network, container and interface.
+// holder names an attachment as the holder of a port. CNI identifies it by network, container and interface.
 func (n *Network) holder(container, device string) string {
 	return n.holders() + container + "/" + device
 }
 
-// holders begins the holders of a network. Neither of the words may have a slash.
+// holders is the prefix of all holders of a network. None of the parts may contain a slash.
 func (n *Network) holders() string { return "cni/" + n.Name + "/" }
 
-// pod is what the runtime says of the pod; nothing, where there is none.
+// pod is what the runtime says about the pod; empty without a pod.
 type pod struct {
 	types.CommonArgs
 	MAC               types.UnmarshallableString
@@ -129,7 +130,7 @@ type pod struct {
 	K8S_POD_UID       types.UnmarshallableString //nolint:revive,staticcheck
 }
 
-// order is what an attachment asks for, but for addresses and routes.
+// order is what an attachment asks for, without addresses and routes.
 func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	of := pod{CommonArgs: types.CommonArgs{IgnoreUnknown: true}}
 	if err := types.LoadArgs(args.Args, &of); err != nil {
@@ -137,20 +138,20 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	}
 	if n.port("").IsFunction() {
 		if n.DeviceID == "" {
-			return port.Order{}, wrong("network %q: a device plugin must choose the pod's virtual function: install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
+			return port.Order{}, wrong("network %q: a device plugin must choose the pod's virtual function; install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
 		}
 		if p := n.port(n.DeviceID); n.DeviceID != p.NumberedName(p.Function+1) {
-			return port.Order{}, wrong("network %q: the device %s does not belong to %s: name the resource of that card", n.Name, n.DeviceID, n.Parent)
+			return port.Order{}, wrong("network %q: the device %s does not belong to %s; name the resource of that card", n.Name, n.DeviceID, n.Parent)
 		}
 	}
 	if n.DeviceID == "" && n.port("").PodListens() {
-		return port.Order{}, wrong("network %q: a device plugin has to give the pod the folder in which it makes its socket: install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
+		return port.Order{}, wrong("network %q: a device plugin must give the pod the folder for its socket; install it, and name its resource in the annotation k8s.v1.cni.cncf.io/resourceName", n.Name)
 	}
 	holder := n.holder(args.ContainerID, args.IfName)
 	device := cmp.Or(n.Interface, args.IfName)
 	name := n.DeviceID
 	if name == "" {
-		name = port.NameFor(holder + "/" + device) // the plugin may be in a chain twice
+		name = port.NameFor(holder + "/" + device) // a chain may have the plugin twice
 	}
 	o := port.Order{
 		Holder: holder, Port: n.port(name), Request: n.Name, Interface: device,
@@ -166,19 +167,19 @@ func (n *Network) order(args *skel.CmdArgs) (port.Order, error) {
 	} else if previous, err := n.previous(); err != nil {
 		return o, err
 	} else if previous != nil && has(previous, o.Interface, args.Netns) {
-		return o, wrong("network %q: the previous plugin already made an interface %s: choose another name with the key interface", n.Name, o.Interface)
+		return o, wrong("network %q: the previous plugin already made an interface %s; choose another name with the key interface", n.Name, o.Interface)
 	}
 	return o, nil
 }
 
-// previous is what the plugins before have made; nil for the first.
+// previous returns what the plugins before have made; nil for the first plugin.
 func (n *Network) previous() (*current.Result, error) {
 	if n.PrevResult == nil {
 		return nil, nil
 	}
 	result, err := current.NewResultFromResult(n.PrevResult)
 	if err != nil {
-		return nil, wrong("the previous plugin's result: %v", err)
+		return nil, wrong("cannot read the previous plugin's result: %v", err)
 	}
 	return result, nil
 }

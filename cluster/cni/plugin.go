@@ -21,18 +21,19 @@ import (
 type Plugin struct {
 	// Context ends a call that takes too long.
 	Context context.Context
-	// Note is told what is left as it is, and why.
+	// Note receives what stays as it is, and why.
 	Note func(string)
 }
 
-// Functions are the plugin's for CNI's own frame of a plugin.
+// Functions returns the plugin's functions for CNI's plugin library.
 func (p Plugin) Functions() skel.CNIFuncs {
 	return skel.CNIFuncs{Add: p.add, Del: p.del, Check: p.check, GC: p.gc, Status: p.status}
 }
 
 func (p Plugin) keeper(n *Network) port.Keeper { return port.Keeper{Folder: n.Folder, Note: p.Note} }
 
-// add attaches a container to a network: addresses first, as the port's device gets them when it is made.
+// add attaches a container to a network. It gets the addresses first, because the port's device receives them
+// when it is made.
 func (p Plugin) add(args *skel.CmdArgs) error {
 	n, err := Read(args.StdinData)
 	if err != nil {
@@ -66,11 +67,11 @@ func (p Plugin) add(args *skel.CmdArgs) error {
 	return types.PrintResult(merge(result, given, p.keeper(n), held, args.Netns), n.CNIVersion)
 }
 
-// addresses are those that the network's IPAM plugin gives.
+// addresses gets addresses from the network's IPAM plugin.
 func (p Plugin) addresses(args *skel.CmdArgs, n *Network) (*current.Result, error) {
 	result, err := invoke.DelegateAdd(p.Context, n.IPAM.Type, args.StdinData, nil)
 	if err != nil {
-		return nil, fmt.Errorf("get addresses by %s: %w", n.IPAM.Type, err)
+		return nil, fmt.Errorf("get addresses from the IPAM plugin %s: %w", n.IPAM.Type, err)
 	}
 	given, err := current.NewResultFromResult(result)
 	if err == nil && len(given.IPs) == 0 {
@@ -82,19 +83,19 @@ func (p Plugin) addresses(args *skel.CmdArgs, n *Network) (*current.Result, erro
 	return given, nil
 }
 
-// release gives the addresses of an attachment back.
+// release gives back the addresses of an attachment.
 func (p Plugin) release(args *skel.CmdArgs, n *Network) error {
 	if n.IPAM.IsEmpty() {
 		return nil
 	}
 	if err := invoke.DelegateDel(p.Context, n.IPAM.Type, args.StdinData, nil); err != nil {
-		return fmt.Errorf("release addresses by %s: %w", n.IPAM.Type, err)
+		return fmt.Errorf("release addresses with the IPAM plugin %s: %w", n.IPAM.Type, err)
 	}
 	return nil
 }
 
-// releaseOf does so for a lost attachment, "CONTAINER/INTERFACE": not every IPAM plugin collects what is
-// gone. It is told of the attachment by the environment, as by a runtime.
+// releaseOf does the same for a lost attachment, "CONTAINER/INTERFACE", because not every IPAM plugin collects
+// lost addresses. The plugin reads the attachment from the environment, as if a runtime called it.
 func (p Plugin) releaseOf(lost string, args *skel.CmdArgs, n *Network) error {
 	container, device, _ := strings.Cut(lost, "/")
 	err := errors.Join(os.Setenv("CNI_CONTAINERID", container), os.Setenv("CNI_IFNAME", device))
@@ -104,7 +105,7 @@ func (p Plugin) releaseOf(lost string, args *skel.CmdArgs, n *Network) error {
 	return p.release(args, n)
 }
 
-// attach takes the port, or takes it anew, and puts it into the container.
+// attach takes the port, if necessary again, and puts it into the container.
 func (p Plugin) attach(n *Network, order port.Order, netns string) (port.Held, error) {
 	k := p.keeper(n)
 	held, err := k.Take(p.Context, order)
@@ -127,8 +128,8 @@ func (p Plugin) attach(n *Network, order port.Order, netns string) (port.Held, e
 	return held, nil
 }
 
-// del gives back what an attachment has. It may come again, for one that is gone, and without the
-// container's namespace.
+// del gives back what an attachment has. CNI may call it again for an attachment that is gone, and without
+// the container's namespace.
 func (p Plugin) del(args *skel.CmdArgs) error {
 	n, err := Read(args.StdinData)
 	if err != nil {
@@ -141,7 +142,7 @@ func (p Plugin) giveBack(n *Network, args *skel.CmdArgs) error {
 	return giveBackOf(p.Context, p.keeper(n), n.holder(args.ContainerID, args.IfName))
 }
 
-// giveBackOf gives back all that a holder has, and tells its pod.
+// giveBackOf gives back all ports of a holder, and updates its pod's list of ports.
 func giveBackOf(ctx context.Context, k port.Keeper, holder string) error {
 	held, err := k.Held()
 	if err != nil {
@@ -160,7 +161,7 @@ func giveBackOf(ctx context.Context, k port.Keeper, holder string) error {
 	return errors.Join(failures...)
 }
 
-// check fails if an attachment is not as add has made it.
+// check fails if an attachment differs from what add has made.
 func (p Plugin) check(args *skel.CmdArgs) error {
 	n, err := Read(args.StdinData)
 	if err != nil {
@@ -193,7 +194,7 @@ func (p Plugin) check(args *skel.CmdArgs) error {
 	return invoke.DelegateCheck(p.Context, n.IPAM.Type, args.StdinData, nil)
 }
 
-// gc gives back what attachments have that are not there any more.
+// gc gives back the ports of attachments that no longer exist.
 func (p Plugin) gc(args *skel.CmdArgs) error {
 	n, err := Read(args.StdinData)
 	if err != nil {
@@ -222,7 +223,7 @@ func (p Plugin) gc(args *skel.CmdArgs) error {
 	return errors.Join(failures...)
 }
 
-// status fails if the node cannot attach anybody to the network now.
+// status fails if the node cannot attach containers to the network now.
 func (p Plugin) status(args *skel.CmdArgs) error {
 	n, err := Read(args.StdinData)
 	if err != nil {
@@ -237,7 +238,7 @@ func (p Plugin) status(args *skel.CmdArgs) error {
 	return invoke.DelegateStatus(p.Context, n.IPAM.Type, args.StdinData, nil)
 }
 
-// wanted are the addresses and routes that an IPAM plugin has given.
+// wanted returns the addresses and routes that an IPAM plugin has given.
 func wanted(given *current.Result) (addresses []netip.Prefix, routes []port.Route, err error) {
 	for _, ip := range given.IPs {
 		prefix, err := prefixOf(ip.Address)
@@ -252,7 +253,7 @@ func wanted(given *current.Result) (addresses []netip.Prefix, routes []port.Rout
 			return nil, nil, err
 		}
 		via := r.GW
-		for _, ip := range given.IPs { // as plugins of CNI do: the gateway of the first address that has one
+		for _, ip := range given.IPs { // as CNI's own plugins do: the gateway of the first address that has one
 			if via == nil && ip.Gateway != nil && (ip.Gateway.To4() != nil) == to.Addr().Is4() {
 				via = ip.Gateway
 			}
@@ -275,7 +276,7 @@ func prefixOf(n net.IPNet) (netip.Prefix, error) {
 	return netip.PrefixFrom(address.Unmap(), bits), nil
 }
 
-// merge is the result of add: what the plugins before have made, and the port.
+// merge returns the result of add: what the plugins before have made, and the port.
 func merge(before, given *current.Result, k port.Keeper, held port.Held, netns string) *current.Result {
 	result := before
 	if result == nil {

@@ -367,7 +367,7 @@ func TestAStatusTellsWhatIsMissing(t *testing.T) {
 	n := newNode(t)
 	for plugin, want := range map[string]string{
 		`{"type": "nines", "tier": "macvlan", "parent": "eth7", "portsFolder": "FOLDER"}`: "eth7",
-		`{"type": "nines", "tier": "switch", "portsFolder": "FOLDER"}`:                    "the node's switch does not run",
+		`{"type": "nines", "tier": "switch", "portsFolder": "FOLDER"}`:                    "the node's switch is not running",
 	} {
 		n.do(func() error {
 			err := n.runtime.GetStatusNetworkList(context.Background(), n.network(plugin))
@@ -391,7 +391,7 @@ func TestAWrongConfigurationIsRefused(t *testing.T) {
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth0"}`:                              "a device plugin must choose",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "sriov", "parent": "eth1", "deviceID": "sriov-eth0-3"}`:  "does not belong to eth1",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "ovn", "parent": "lan"}`:                                 "use dynamic resource allocation",
-		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "ovs-dpdk", "parent": "br0"}`:                            "the folder in which it makes its socket",
+		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "ovs-dpdk", "parent": "br0"}`:                            "the folder for its socket",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "ovs-dpdk"}`:                                             "a bridge of Open vSwitch",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "memif"}`:                                                "use dynamic resource allocation",
 		`{"cniVersion": "1.1.0", "name": "n", "type": "nines", "tier": "macvlan", "parent": "eth0", "vlan": 7}`:                 "virtual functions",

@@ -29,7 +29,7 @@ func Agent() ([]byte, error) {
 	return read("agent/namespace", "agent/rbac", "agent/own-node", "agent/peers", "agent/daemonset")
 }
 
-// Ports returns the manifests of the driver of ports and of each node's switch, with a file of ports.
+// Ports returns the manifests of the driver of ports and of each node's switch, with a ports file.
 func Ports(file []byte) ([]byte, error) {
 	rest, err := read("agent/namespace", "ports/rbac", "ports/own-node", "ports/classes", "ports/daemonset", "switch/switch")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// Install puts a program where container runtimes look for CNI plugins, in place of an older one: a call
-// that is under way keeps that. One that is there already stays.
+// Install puts a program where container runtimes look for CNI plugins, and replaces an older one. A running
+// call keeps the old program. If the same program is already there, nothing changes.
 func Install(program, path string) error {
 	text, err := os.ReadFile(program)
 	if err != nil {

@@ -19,25 +19,25 @@ import (
 	"nines.dev/nines/cluster/port"
 )
 
-// Plugin serves the kubelet with one resource.
+// Plugin serves one resource to the kubelet.
 type Plugin struct {
 	kubelet.UnimplementedDevicePluginServer
 	Resource
 	Keeper port.Keeper
-	// Folder is the kubelet's for device plugins: its own socket is there, and plugins' are.
+	// Folder is the kubelet's folder for device plugins, with the sockets of the kubelet and of the plugins.
 	Folder string
-	// Look says which devices there are now; Resource.Devices does.
+	// Look returns the current devices, as Resource.Devices does.
 	Look func(context.Context) []*kubelet.Device
 }
 
-// lookAgain is how often it is looked whether the ports' parent is there, and whether the kubelet was
-// started again.
+// lookAgain is how often the plugin checks whether the ports' parent exists, and whether the kubelet was
+// restarted.
 const lookAgain = 5 * time.Second
 
 func (p *Plugin) socket() string { return "nines-" + p.Name + ".sock" }
 
-// Run serves the kubelet until ctx ends. A kubelet that starts removes all sockets of plugins, and wants
-// them to register again.
+// Run serves the kubelet until ctx ends. A starting kubelet removes all sockets of plugins, and expects the
+// plugins to register again.
 func (p *Plugin) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := p.serve(ctx); err != nil && ctx.Err() == nil {
@@ -50,7 +50,7 @@ func (p *Plugin) Run(ctx context.Context) {
 	}
 }
 
-// serve serves one life of the kubelet.
+// serve serves the kubelet until it restarts.
 func (p *Plugin) serve(ctx context.Context) error {
 	path := filepath.Join(p.Folder, p.socket())
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -79,14 +79,14 @@ func (p *Plugin) serve(ctx context.Context) error {
 		err = nil
 	}
 	cancel()
-	server.Stop() // ListAndWatch would keep a graceful one from its end
+	server.Stop() // a graceful stop would wait for ListAndWatch, which does not end
 	if stopped := <-served; stopped != nil && !errors.Is(stopped, grpc.ErrServerStopped) {
 		err = errors.Join(err, stopped)
 	}
 	return err
 }
 
-// register tells the kubelet of the plugin.
+// register registers the plugin with the kubelet.
 func (p *Plugin) register(ctx context.Context) error {
 	conn, err := grpc.NewClient("unix://"+filepath.Join(p.Folder, filepath.Base(kubelet.KubeletSocket)), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -104,19 +104,19 @@ func (p *Plugin) register(ctx context.Context) error {
 	return nil
 }
 
-// GetDevicePluginOptions says that no other calls are needed.
+// GetDevicePluginOptions says that the plugin needs no other calls.
 func (p *Plugin) GetDevicePluginOptions(context.Context, *kubelet.Empty) (*kubelet.DevicePluginOptions, error) {
 	return &kubelet.DevicePluginOptions{}, nil
 }
 
-// ListAndWatch tells the ports, and again when one of them has changed.
+// ListAndWatch sends the list of ports, and sends it again when one of them has changed.
 func (p *Plugin) ListAndWatch(_ *kubelet.Empty, stream grpc.ServerStreamingServer[kubelet.ListAndWatchResponse]) error {
 	ctx := stream.Context()
 	var told []*kubelet.Device
 	for {
 		devices := p.Look(ctx)
 		if !slices.EqualFunc(devices, told, func(a, b *kubelet.Device) bool { return proto.Equal(a, b) }) {
-			slog.Info("told", "resource", Domain+p.Name, "healthy", healthy(devices), "of", len(devices))
+			slog.Info("listed", "resource", Domain+p.Name, "healthy", healthy(devices), "of", len(devices))
 			if err := stream.Send(&kubelet.ListAndWatchResponse{Devices: devices}); err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (p *Plugin) ListAndWatch(_ *kubelet.Empty, stream grpc.ServerStreamingServe
 	}
 }
 
-// healthy is how many ports can be had.
+// healthy counts the ports that are available.
 func healthy(devices []*kubelet.Device) (count int) {
 	for _, d := range devices {
 		if d.Health == kubelet.Healthy {
@@ -140,8 +140,8 @@ func healthy(devices []*kubelet.Device) (count int) {
 	return count
 }
 
-// Allocate says what containers get with their ports: what they see of them, and the folders of sockets.
-// The port is made when the pod's network is.
+// Allocate says what containers get with their ports: the list of the ports, and the folders of sockets. The
+// ports are made later, together with the pod's network.
 func (p *Plugin) Allocate(ctx context.Context, r *kubelet.AllocateRequest) (*kubelet.AllocateResponse, error) {
 	answer := &kubelet.AllocateResponse{}
 	for _, container := range r.ContainerRequests {
@@ -155,7 +155,7 @@ func (p *Plugin) Allocate(ctx context.Context, r *kubelet.AllocateRequest) (*kub
 			if err != nil {
 				return nil, err
 			}
-			if i == 0 { // each of them leads to the file of the whole pod
+			if i == 0 { // the file of each port leads to the list of the whole pod
 				gets.Mounts = append(gets.Mounts, &kubelet.Mount{HostPath: reserved.File, ContainerPath: port.PortsFile, ReadOnly: true})
 			}
 			if p.Ports[at].IsSocket() {

@@ -16,15 +16,15 @@ import (
 // Domain begins the names of resources.
 const Domain = "nines.dev/"
 
-// Resource is all ports of one parent, of which a container asks for a number.
+// Resource is all ports of one parent. A container asks for a number of them.
 type Resource struct {
-	// Name is without the domain: "macvlan-eth1", "switch".
+	// Name is the name without the domain: "macvlan-eth1", "switch".
 	Name string
-	// Ports are sorted by their numbers.
+	// Ports are sorted by number.
 	Ports []port.Port
 }
 
-// Resources are those of a node's ports, sorted by name.
+// Resources returns the resources for a node's ports, sorted by name.
 func Resources(ports map[string]port.Port) []Resource {
 	byName := map[string][]port.Port{}
 	for _, p := range ports {
@@ -43,9 +43,9 @@ func Resources(ports map[string]port.Port) []Resource {
 	return list
 }
 
-// Devices are a resource's ports as the kubelet has them. Those of a parent that is not there, and functions
-// that a card has not, are unhealthy, so that nobody gets them. A card's tell its NUMA node, so that the topology manager gives a
-// container CPUs beside it.
+// Devices returns a resource's ports as devices for the kubelet. Ports of a missing parent and missing virtual
+// functions are unhealthy, so that no container gets them. Ports of a card name its NUMA node, so that the
+// topology manager gives a container CPUs near the card.
 func (r Resource) Devices(ctx context.Context) []*kubelet.Device {
 	var list []*kubelet.Device
 	beside := topology(r.Ports[0])
@@ -61,7 +61,7 @@ func (r Resource) Devices(ctx context.Context) []*kubelet.Device {
 	return list
 }
 
-// topology is nil for what is on no NUMA node, such as a bridge.
+// topology returns nil for what is on no NUMA node, such as a bridge.
 func topology(p port.Port) *kubelet.TopologyInfo {
 	node := host.NUMANodeOf(files.Dir("/"), p.Parent)
 	if p.IsSocket() || node < 0 {

@@ -17,12 +17,12 @@ import (
 	engine "nines.dev/nines/engine/client"
 )
 
-// Service is a plugin for each resource of a node, with all that they are told by.
+// Service runs a plugin for each resource of a node, and has what they need.
 type Service struct {
 	// Node is the node's name.
 	Node   string
 	Keeper port.Keeper
-	// Sources is the path of the file of ports; it is read again when it changes.
+	// Sources is the path of the ports file; it is read again when it changes.
 	Sources string
 	// Switch is the control socket of the node's switch.
 	Switch string
@@ -34,7 +34,7 @@ type Service struct {
 	switched bool
 }
 
-// running is a plugin that runs.
+// running is a running plugin.
 type running struct {
 	ports []port.Port
 	stop  func()
@@ -65,7 +65,7 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		// A file that is wrong leaves what there is as it is.
+		// If the file is wrong, the plugins keep the ports that they have.
 		next, wrong := s.read()
 		if now := fmt.Sprint(wrong); wrong != nil && now != said {
 			slog.Error("read the ports", "error", wrong)
@@ -80,7 +80,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) read() (dra.Inventory, error) {
 	text, err := os.ReadFile(s.Sources)
 	if err != nil {
-		return dra.Inventory{}, fmt.Errorf("read the file of ports: %w", err)
+		return dra.Inventory{}, fmt.Errorf("read the ports file: %w", err)
 	}
 	sources, err := dra.ReadSources(text)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) read() (dra.Inventory, error) {
 	return inv, err
 }
 
-// follow runs a plugin for each resource, and a new one for a resource whose ports have changed.
+// follow runs a plugin for each resource, and replaces the plugin of a resource whose ports have changed.
 func (s *Service) follow(ctx context.Context, resources []Resource) {
 	wanted := map[string]bool{}
 	for _, r := range resources {
@@ -138,10 +138,10 @@ func samePorts(a, b []port.Port) bool {
 	return true
 }
 
-// ageing is after how long the switch forgets an address, as bridges do (IEEE 802.1D, 7.9.2).
+// ageing is the time after which the switch forgets an address, the same as for bridges (IEEE 802.1D, 7.9.2).
 const ageing = 300 * time.Second
 
-// startSwitch has the node's switch switch, and makes anew what it has lost if it was started again.
+// startSwitch starts switching in the node's switch, and makes the ports again that it lost in a restart.
 func (s *Service) startSwitch(ctx context.Context, inv dra.Inventory) {
 	if !inv.Switch {
 		return

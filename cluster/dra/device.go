@@ -40,7 +40,7 @@ func Pool(inv Inventory, node *host.Inventory, latencies map[string]Latency) (po
 			}
 		}
 		if there && p.Mbit > 0 && o.share == nil && inv.bandwidth(p, cards) == 0 {
-			there, lacks = false, "a known bandwidth of "+p.Parent+" (links in the file of ports)"
+			there, lacks = false, "a known bandwidth of "+p.Parent+" (links in the ports file)"
 		}
 		switch {
 		case there:

@@ -154,7 +154,7 @@ func TestAClaimThatCannotBeIsRefusedWithARemedy(t *testing.T) {
 		"unknown field \"inteface\"":                  says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"inteface":"x"}`),
 		"cannot be the name of an interface":          says(claim("a", "p", "r=macvlan-eth0-1"), `{`+head+`,"interface":"../x"}`),
 		"the absolute path of a folder":               says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/etc/../x"}`),
-		"have the pod find it in a shorter":           says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/`+strings.Repeat("m", 105)+`"}`),
+		"choose a shorter folder in the pod":          says(claim("a", "p", "r=switch-1"), `{`+head+`,"mount":"/`+strings.Repeat("m", 105)+`"}`),
 		"kernel allows 107 (unix(7))":                 claim("a", "p", strings.Repeat("r", 100)+"=switch-1"),
 		"already has another port with the name net1": says(claim("a", "p", "r=macvlan-eth0-1", "r=macvlan-eth0-2"), `{`+head+`,"interface":"net1"}`),
 		"port of sriov has no room":                   administers(claim("a", "p", "r=sriov-eth1-1")),

@@ -25,7 +25,7 @@ type PortConfig struct {
 	Routes    []port.Route   `json:"routes,omitempty"`
 	// MAC address of the device.
 	MAC string `json:"mac,omitempty"`
-	// VLAN of a virtual function, instead of the port's: one of those that the file of ports lets claims
+	// VLAN of a virtual function, instead of the port's: one of those that the ports file lets claims
 	// choose.
 	VLAN int `json:"vlan,omitempty"`
 	// Mount is where the pod finds the folder with a port's socket; empty is MountFolder/REQUEST, or
@@ -183,7 +183,7 @@ func (all Inventory) portOf(claim *resource.ResourceClaim, result resource.Devic
 	p, known := all.Ports[result.Device]
 	switch {
 	case !known && !isShare:
-		return p, fmt.Errorf("this node no longer has port %s: its file of ports was changed; delete the pod, so that it gets another", result.Device)
+		return p, fmt.Errorf("this node no longer has port %s: its ports file was changed; delete the pod, so that it gets another", result.Device)
 	case result.AdminAccess != nil && *result.AdminAccess:
 		if isShare {
 			p = share.Base
@@ -196,14 +196,14 @@ func (all Inventory) portOf(claim *resource.ResourceClaim, result resource.Devic
 }
 
 // inVLAN returns a port in the VLAN that its claim requests. Anyone who may create claims may choose it, so
-// only the VLANs that the file of ports lists are allowed.
+// only the VLANs that the ports file lists are allowed.
 func (all Inventory) inVLAN(p port.Port, vlan int) (port.Port, error) {
 	choices := all.VLANs[p.Name]
 	switch {
 	case vlan == 0 || vlan == p.VLAN:
 		return p, nil
 	case len(choices) == 0:
-		return p, fmt.Errorf("port %s: its claim requests VLAN %d, but claims may not choose a VLAN here: remove vlan from the claim, or list it in vlans in the file of ports", p.Name, vlan)
+		return p, fmt.Errorf("port %s: its claim requests VLAN %d, but claims may not choose a VLAN here: remove vlan from the claim, or list it in vlans in the ports file", p.Name, vlan)
 	case !slices.Contains(choices, vlan):
 		return p, fmt.Errorf("port %s: its claim requests VLAN %d; allowed: %v", p.Name, vlan, choices)
 	}

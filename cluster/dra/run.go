@@ -35,7 +35,7 @@ type Service struct {
 	Driver  *Driver
 	Kube    kubernetes.Interface
 	Objects *client.Client
-	// Sources is the path of the file of ports; it is read again when it changes.
+	// Sources is the path of the ports file; it is read again when it changes.
 	Sources string
 	// Switch is the control socket of the node's switch.
 	Switch string
@@ -60,7 +60,7 @@ type Service struct {
 	known   atomic.Pointer[known]
 }
 
-// lookAgain is how often the file of ports and the switch are checked, and readAgain how often the whole host is
+// lookAgain is how often the ports file and the switch are checked, and readAgain how often the whole host is
 // read, in addition to each notification of a change.
 const (
 	lookAgain = 5 * time.Second
@@ -174,7 +174,7 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 func (s *Service) look(ctx context.Context) error {
 	text, err := os.ReadFile(s.Sources)
 	if err != nil {
-		return fmt.Errorf("read the file of ports: %w", err)
+		return fmt.Errorf("read the ports file: %w", err)
 	}
 	sources, err := ReadSources(text)
 	if err != nil {

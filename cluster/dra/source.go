@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Source is an entry of the file of ports: a number of ports of one tier.
+// Source is an entry of the ports file: a number of ports of one tier.
 type Source struct {
 	Tier spec.LinkKind `json:"tier"`
 	// Parent is the card, the bridge or the logical switch of the ports. Ports of the node's switch and of
@@ -62,7 +62,7 @@ type Link struct {
 	Nodes []string `json:"nodes,omitempty"`
 }
 
-// Sources is the content of a file of ports.
+// Sources is the content of a ports file.
 type Sources struct {
 	Ports []Source `json:"ports"`
 	Links []Link   `json:"links,omitempty"`
@@ -86,10 +86,10 @@ type Inventory struct {
 	CPUs   []int
 }
 
-// ReadSources reads a file of ports.
+// ReadSources reads a ports file.
 func ReadSources(text []byte) (file Sources, err error) {
 	if err := yaml.UnmarshalStrict(text, &file); err != nil {
-		return file, exit.Wrongf("the file of ports: %w", err)
+		return file, exit.Wrongf("the ports file: %w", err)
 	}
 	return file, nil
 }
@@ -102,7 +102,7 @@ func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
 			continue
 		}
 		if _, twice := all.Links[l.Parent]; twice || l.Parent == "" || l.Mbit < 1 {
-			return all, exit.Wrongf("the file of ports, link %d: list each parent once, with 1 Mbit/s or more (%q, %d)", i+1, l.Parent, l.Mbit)
+			return all, exit.Wrongf("the ports file, link %d: list each parent once, with 1 Mbit/s or more (%q, %d)", i+1, l.Parent, l.Mbit)
 		}
 		all.Links[l.Parent] = l.Mbit
 	}
@@ -111,11 +111,11 @@ func InventoryOf(sources Sources, node, socket string) (Inventory, error) {
 			continue
 		}
 		if err := all.add(s, socket); err != nil {
-			return all, exit.Wrongf("the file of ports, entry %d: %w", i+1, err)
+			return all, exit.Wrongf("the ports file, entry %d: %w", i+1, err)
 		}
 	}
 	if err := all.checkLinks(); err != nil {
-		return all, exit.Wrongf("the file of ports: %w", err)
+		return all, exit.Wrongf("the ports file: %w", err)
 	}
 	return all, nil
 }

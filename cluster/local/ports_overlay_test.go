@@ -19,7 +19,7 @@ const overlayPorts = `
   - {tier: ovn, parent: lan, count: 2, nodes: [n2], addresses: 10.88.0.21/24, northbound: "tcp:%[1]s:6641"}
 `
 
-// withOverlay is a file of ports with those of an overlay, and those that are counted, too.
+// withOverlay is a ports file with those of an overlay, and those that are counted, too.
 func withOverlay(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -21,7 +21,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestPodsHavePorts has the driver as a DaemonSet, by the files of ports and of pods that users have as examples.
+// TestPodsHavePorts has the driver as a DaemonSet, by the ports files and of pods that users have as examples.
 //
 //	n1: eth0 ── macvlan ── pod          n2: eth0 ── macvlan ── pod
 //	    └──────────── bridge of the nodes ──────┘

@@ -42,7 +42,7 @@ func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 	if err := s.Down(context.Background(), func(note string) { notes = append(notes, note) }); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{theirs + " was not made by nines, and stays as it is"}; !slices.Equal(notes, want) {
+	if want := []string{theirs + " was not made by nines; left as it is"}; !slices.Equal(notes, want) {
 		t.Errorf("said %q, not %q", notes, want)
 	}
 	if _, err := os.Stat(kept); err != nil {

@@ -40,7 +40,7 @@ func TestAPodCannotDrawAnothersPackets(t *testing.T) {
 			n.do(func() error {
 				o := n.order("thief", string(tier)+"-thief")
 				o.Port, o.MAC = Port{Name: o.Port.Name, Tier: tier, Parent: parent}, strings.ToUpper(victim.held.MAC)
-				if _, err := n.Take(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is that of port "+victim.held.Port.Name) {
+				if _, err := n.Take(context.Background(), o); err == nil || !strings.Contains(err.Error(), "already belongs to port "+victim.held.Port.Name) {
 					t.Errorf("a port with the victim's address: %v", err)
 				}
 				return nil
@@ -69,7 +69,7 @@ func TestAPodCannotAskForTheAddressOfABridge(t *testing.T) {
 	})
 	n.take(o)
 	n.do(func() error {
-		if _, err := n.Attach(context.Background(), o.Holder, o.Port.Name, path(pod)); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+		if _, err := n.Attach(context.Background(), o.Holder, o.Port.Name, path(pod)); err == nil || !strings.Contains(err.Error(), "at another port") {
 			t.Errorf("attached with the bridge's own address: %v", err)
 		}
 		return nil

@@ -16,9 +16,9 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// Attach puts a port that the holder has taken into a pod, whose network namespace is at a path. If the
-// device is there already, nothing changes; if it is in another namespace, which the pod had before, it
-// is made anew. What is no interface needs no Attach.
+// Attach puts a port that the holder has taken into the pod whose network namespace is at path. If the
+// device is already there, nothing changes. If it is in an earlier namespace of the pod, Attach makes it
+// again. A port that is not an interface needs no Attach.
 func (k Keeper) Attach(ctx context.Context, holder, name, path string) (Held, error) {
 	held, err := k.find(holder, name)
 	if err == nil && held.Port.HasInterface() {
@@ -33,7 +33,7 @@ func (k Keeper) Attach(ctx context.Context, holder, name, path string) (Held, er
 	return held, nil
 }
 
-// find is a port that the holder has.
+// find returns a port that the holder has.
 func (k Keeper) find(holder, name string) (Held, error) {
 	all, err := k.Held()
 	if err != nil {
@@ -47,7 +47,7 @@ func (k Keeper) find(holder, name string) (Held, error) {
 	return Held{}, &NotHeldError{Port: name, Holder: holder}
 }
 
-// attach is Attach with the lock.
+// attach does the work of Attach; the caller holds the lock.
 func (k Keeper) attach(ctx context.Context, held Held, path string) (Held, error) {
 	open, err := folder.Take(k.place(held.Port.Parent, held.Port.Name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func (k Keeper) attach(ctx context.Context, held Held, path string) (Held, error
 	return now, errors.Join(err, open.Close())
 }
 
-// into makes a port's device in the namespace at a path, or nothing.
+// into makes a port's device in the namespace at path. If that fails, it leaves nothing behind.
 func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path string) (Held, error) {
 	pod, err := netns.Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	if err != nil || is && held.Cookie == cookie {
 		return held, err
 	}
-	// It is attached nowhere, should this end before it is configured.
+	// If this process is killed before the device is configured, the record must not say that it is attached.
 	if held.Cookie != 0 {
 		held.Namespace, held.Cookie = "", 0
 		if err := k.write(held); err != nil {
@@ -110,7 +110,7 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	return held, nil
 }
 
-// Await waits until packets of a port pass, where its device alone does not say so.
+// Await waits until a port passes packets, for tiers whose device does not show that.
 func (k Keeper) Await(ctx context.Context, held Held) error {
 	if await := kinds[held.Port.Tier].await; await != nil {
 		return await(ctx, k.site(held.Order, nil))
@@ -118,12 +118,12 @@ func (k Keeper) Await(ctx context.Context, held Held) error {
 	return nil
 }
 
-// detach undoes what Attach has made of a port, and nothing else of it.
+// detach undoes what Attach has made for a port, and nothing else.
 func (k Keeper) detach(ctx context.Context, j *journal.Journal) error {
 	return j.Undo(ctx, k.Note, func(e journal.Entry) bool { return e.Kind == KindDevice || e.Kind == KindOVSPort })
 }
 
-// configure gives the device its addresses and routes, and sets it up:
+// configure gives the device its addresses and routes, and brings it up:
 //
 //	ip -n POD address add ADDRESS dev IF; ip -n POD link set IF up; ip -n POD route add TO via VIA dev IF
 func (s site) configure(ctx context.Context, pod *netns.Namespace, device netlink.Link) error {
@@ -133,7 +133,7 @@ func (s site) configure(ctx context.Context, pod *netns.Namespace, device netlin
 	}
 	defer handle.Close()
 	for _, a := range s.All() {
-		// Nobody else on the port's network has it, so it need not be tried first.
+		// No other port of the network has this address, so duplicate address detection is not needed.
 		address := &netlink.Addr{IPNet: ipNet(a), Flags: unix.IFA_F_NODAD}
 		if a.Addr().Is4() {
 			address.Flags = 0
@@ -144,14 +144,14 @@ func (s site) configure(ctx context.Context, pod *netns.Namespace, device netlin
 	}
 	err = handle.LinkSetUp(device)
 	if errors.Is(err, unix.EADDRINUSE) {
-		// The pod had a namespace before this one, and the kernel has not taken down the device in it yet,
-		// which has the same MAC address (macvlan_open in drivers/net/macvlan.c).
+		// In the pod's previous namespace, the kernel has not yet taken down the device with the same MAC
+		// address (macvlan_open in drivers/net/macvlan.c).
 		if err = netns.Settle(ctx); err == nil {
 			err = handle.LinkSetUp(device)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("set %s up: %w", s.Interface, err)
+		return fmt.Errorf("bring %s up: %w", s.Interface, err)
 	}
 	for _, r := range s.Routes {
 		route := &netlink.Route{LinkIndex: device.Attrs().Index, Dst: ipNet(r.To.Masked())}
@@ -161,7 +161,7 @@ func (s site) configure(ctx context.Context, pod *netns.Namespace, device netlin
 			route.Scope = netlink.SCOPE_LINK
 		}
 		if err := handle.RouteAdd(route); err != nil {
-			return fmt.Errorf("route %s by %s: %w", r.To, s.Interface, err)
+			return fmt.Errorf("add the route to %s through %s: %w", r.To, s.Interface, err)
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func ipNet(p netip.Prefix) *net.IPNet {
 	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
 }
 
-// Check is nil if a device is where it was attached, as a CNI plugin is asked.
+// Check returns nil if a device is still where it was attached. CNI's CHECK uses it.
 func (k Keeper) Check(holder, name, path string) error {
 	held, err := k.find(holder, name)
 	if err != nil || !held.Port.HasInterface() {

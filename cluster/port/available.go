@@ -10,29 +10,29 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// SwitchParent stands for the node's switch, as the parent of its ports, and SwitchSocket is the name of
-// its control socket in the keeper's folder.
+// SwitchParent is the parent of the ports of the node's switch, and SwitchSocket is the name of the switch's
+// control socket in the keeper's folder.
 const (
 	SwitchParent = "switch"
 	SwitchSocket = ".switch"
 )
 
-// MountOf is the folder in which a container finds the socket of a port that it was given by name.
+// MountOf returns the folder in which a container finds the socket of a port that it got by name.
 func MountOf(name string) string { return filepath.Join(Folder, name) }
 
-// SocketPath is a port's socket, on the node.
+// SocketPath returns the path of a port's socket on the node.
 func (k Keeper) SocketPath(p Port) string { return filepath.Join(k.SocketFolder(p), SocketFile) }
 
-// NameFor is the name of a port that only one holder has: of a parent that has ports for everybody.
+// NameFor returns the name of a port that is made for one holder, on a parent without a fixed number of ports.
 func NameFor(holder string) string {
 	sum := sha256.Sum256([]byte(holder))
 	return "own-" + hex.EncodeToString(sum[:8])
 }
 
-// Available is nil if ports of the same parent can be made now.
+// Available returns nil if ports of the same parent can be made now.
 func (p Port) Available(ctx context.Context) error {
 	if p.IsShared() {
-		return nil // of memory
+		return nil // memory is always available
 	}
 	if p.InOverlay() {
 		return p.overlayAvailable(ctx)
@@ -45,7 +45,7 @@ func (p Port) Available(ctx context.Context) error {
 	}
 	if p.InSwitch() {
 		if !listens(ctx, p.Socket) {
-			return fmt.Errorf("the node's switch does not run: nobody listens at %s", p.Socket)
+			return fmt.Errorf("the node's switch is not running: no program listens at %s", p.Socket)
 		}
 		return nil
 	}

@@ -13,21 +13,21 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// database is a conversation with one of Open vSwitch's or OVN's (RFC 7047).
+// database is a connection to a database of Open vSwitch or OVN (RFC 7047).
 type database struct {
 	client.Client
-	// of is whose it is, for messages.
+	// of names the database's owner in messages.
 	of string
 }
 
-// databasePatience bounds a conversation.
+// databasePatience limits how long a connection lasts.
 const databasePatience = 20 * time.Second
 
-// withDatabase talks to the database of a schema at one of the endpoints.
+// withDatabase connects to the database with the schema at one of the endpoints, and calls f.
 func withDatabase(ctx context.Context, of, schema string, endpoints []string, f func(context.Context, database) error) error {
 	ctx, cancel := context.WithTimeout(ctx, databasePatience)
 	defer cancel()
-	whole, err := model.NewClientDBModel(schema, nil) // operations are written here, and no rows kept
+	whole, err := model.NewClientDBModel(schema, nil) // this package writes operations itself, and caches no rows
 	if err != nil {
 		return err
 	}
@@ -59,20 +59,20 @@ func (e *SilentError) Error() string {
 
 func (e *SilentError) Unwrap() error { return e.Err }
 
-// ourKey marks a row as ours, in its external_ids. Its value says whose ports it is of: databases outlive a
-// reboot, and several nodes have one.
+// ourKey marks a row as ours, in its external_ids. Its value says which keeper's port it is: databases survive
+// a reboot, and several nodes share one.
 const ourKey = "nines-port"
 
 func marked(mark string) ovsdb.OvsMap { return ovsdb.OvsMap{GoMap: map[any]any{ourKey: mark}} }
 
-// NotOursError means that there is a port of that name which nines did not make.
+// NotOursError means that a port with that name exists, but nines did not make it.
 type NotOursError struct{ Of, Port, Remedy string }
 
 func (e *NotOursError) Error() string {
 	return fmt.Sprintf("%s has a port %s that nines did not make; rename it, or remove it (%s)", e.Of, e.Port, e.Remedy)
 }
 
-// find returns the row of that name in a table if it has our mark; nil if there is none.
+// find returns the row with that name in a table, or nil if there is none. A row without our mark is an error.
 func (d database) find(ctx context.Context, table, name, mark, remedy string) (ovsdb.Row, error) {
 	row, err := d.row(ctx, table, named(name), "_uuid", "external_ids")
 	if err != nil || row == nil {
@@ -84,7 +84,7 @@ func (d database) find(ctx context.Context, table, name, mark, remedy string) (o
 	return row, nil
 }
 
-// row is one row of a table; nil if there is none.
+// row returns one row of a table, or nil if there is none.
 func (d database) row(ctx context.Context, table string, where []ovsdb.Condition, columns ...string) (ovsdb.Row, error) {
 	rows, err := d.rows(ctx, table, where, columns...)
 	if err != nil || len(rows) == 0 {
@@ -101,7 +101,8 @@ func (d database) rows(ctx context.Context, table string, where []ovsdb.Conditio
 	return results[0].Rows, nil
 }
 
-// forgotten removes rows with our mark whose names nobody has any more. remove is the operation for one.
+// forgotten removes the rows with our mark whose names are not in held. remove returns the operation for one
+// row.
 func (d database) forgotten(ctx context.Context, table, mark string, held []string, remove func(id string) ovsdb.Operation) error {
 	where := []ovsdb.Condition{ovsdb.NewCondition("external_ids", ovsdb.ConditionIncludes, marked(mark))}
 	rows, err := d.rows(ctx, table, where, "_uuid", "name")
@@ -121,27 +122,28 @@ func (d database) forgotten(ctx context.Context, table, mark string, held []stri
 	return err
 }
 
-// words are those of a column that maps words to words.
+// words returns a column that maps strings to strings.
 func words(row ovsdb.Row, column string) map[any]any {
 	all, _ := row[column].(ovsdb.OvsMap)
 	return all.GoMap
 }
 
-// reference is a set of one row, as columns have them that refer to rows.
+// reference returns a set of one row, for columns that refer to rows.
 func reference(id string) ovsdb.OvsSet { return ovsdb.OvsSet{GoSet: []any{ovsdb.UUID{GoUUID: id}}} }
 
-// identity is a row's own.
+// identity returns a row's UUID.
 func identity(row ovsdb.Row) string {
 	id, _ := row["_uuid"].(ovsdb.UUID)
 	return id.GoUUID
 }
 
-// changePorts changes which ports the switches of a table have.
+// changePorts returns an operation that changes which ports the switches of a table have.
 func changePorts(table string, where []ovsdb.Condition, how ovsdb.Mutator, port string) ovsdb.Operation {
 	return ovsdb.Operation{Op: ovsdb.OperationMutate, Table: table, Where: where, Mutations: []ovsdb.Mutation{*ovsdb.NewMutation("ports", how, reference(port))}}
 }
 
-// takeOut takes a port out of whichever switch of a table has it. The database forgets it then.
+// takeOut returns the operation that removes a port from the switch of a table that has it. The database then
+// deletes the port itself.
 func takeOut(table string) func(port string) ovsdb.Operation {
 	return func(port string) ovsdb.Operation {
 		having := []ovsdb.Condition{ovsdb.NewCondition("ports", ovsdb.ConditionIncludes, reference(port))}
@@ -156,10 +158,10 @@ func named(name string) []ovsdb.Condition {
 func (d database) transact(ctx context.Context, operations ...ovsdb.Operation) ([]ovsdb.OperationResult, error) {
 	results, err := d.Transact(ctx, operations...)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s's database: %w", d.of, err)
+		return nil, fmt.Errorf("query %s's database: %w", d.of, err)
 	}
 	if wrong, err := ovsdb.CheckOperationResults(results, operations); err != nil {
-		return nil, fmt.Errorf("%s's database refuses: %w (%v)", d.of, err, wrong)
+		return nil, fmt.Errorf("%s's database refused the request: %w (%v)", d.of, err, wrong)
 	}
 	return results, nil
 }

@@ -16,12 +16,11 @@ import (
 )
 
 // KindDevice is a device, Name, of the type Target and with the MAC address Value, in the network
-// namespace found by Path and Cookie. A pod may rename its device, so one that was learnt is found by
-// its index.
+// namespace found by Path and Cookie. A pod may rename its device, so undo finds it by its index once
+// that is known.
 var KindDevice = journal.Register("port device", journal.Undo{Step: removeDevice})
 
-// add journals a device and makes it: it is made by the namespace of the parent's, and found in the one
-// that it is in.
+// add journals a device and makes it: from the namespace of its parent, into the namespace in.
 func (s site) add(from *netlink.Handle, in *netns.Namespace, device netlink.Link) (netlink.Link, error) {
 	cookie, err := in.Cookie()
 	if err != nil {
@@ -53,11 +52,11 @@ func (s site) add(from *netlink.Handle, in *netns.Namespace, device netlink.Link
 	return made, err
 }
 
-// removeDevice deletes the device of a step, wherever its namespace is kept.
+// removeDevice finds the namespace of a step and deletes its device there.
 func removeDevice(_ context.Context, u journal.Undoing) error {
 	ns, err := netns.Find(u.Path, u.Cookie)
 	if ns == nil || err != nil {
-		return err // the device went with its namespace
+		return err // the device disappeared with its namespace
 	}
 	defer ns.Close()
 	handle, err := ns.Netlink()
@@ -79,7 +78,7 @@ func removeDevice(_ context.Context, u journal.Undoing) error {
 	return nil
 }
 
-// lookUp finds the device of a step; nil if it is not there.
+// lookUp finds the device of a step; nil if it does not exist.
 func lookUp(handle *netlink.Handle, e journal.Entry) (device netlink.Link, err error) {
 	if e.Learnt != nil {
 		device, err = handle.LinkByIndex(e.Learnt.Index)
@@ -95,14 +94,14 @@ func lookUp(handle *netlink.Handle, e journal.Entry) (device netlink.Link, err e
 	return device, nil
 }
 
-// isOurs tells whether a device is the one that a step made. An index is not used again while its
-// namespace lives; a pod may change the MAC address of its own.
+// isOurs tells whether a device is the one that a step made. The kernel does not reuse an index while the
+// namespace exists. The MAC address is no proof, as a pod may change that of its device.
 func isOurs(device netlink.Link, e journal.Entry) bool {
 	return device.Type() == e.Target && (e.Learnt != nil || device.Attrs().HardwareAddr.String() == e.Value)
 }
 
-// there is true if every device of a port is there, and one is in the pod. What cannot be looked at is an
-// error: nobody is to take it for gone, and make it anew in a pod that runs.
+// there returns true if a port has a device or function, and all that it has still exist. If one cannot be
+// checked, that is an error: the caller must not make a device again in a running pod that still has it.
 func there(pod *netns.Namespace, j *journal.Journal) (bool, error) {
 	any := false
 	for _, e := range j.Entries() {
@@ -122,7 +121,7 @@ func there(pod *netns.Namespace, j *journal.Journal) (bool, error) {
 	return any, nil
 }
 
-// hasDevice is true if the device of a step is where it was made.
+// hasDevice returns true if the device of a step is where it was made.
 func hasDevice(e journal.Entry) (bool, error) {
 	ns, err := netns.Find(e.Path, e.Cookie)
 	if ns == nil || err != nil || e.Learnt == nil {
@@ -138,14 +137,14 @@ func hasDevice(e journal.Entry) (bool, error) {
 	return device != nil && isOurs(device, e), err
 }
 
-// madeMAC is a MAC address that only this holder's port has: locally administered, and of one device
+// madeMAC returns a MAC address that is unique to this holder and port: locally administered and unicast
 // (IEEE 802, 8.2.2).
 func madeMAC(holder, port string) string {
 	sum := sha256.Sum256([]byte(holder + "\x00" + port))
 	return net.HardwareAddr{sum[0]&^1 | 2, sum[1], sum[2], sum[3], sum[4], sum[5]}.String()
 }
 
-// nodeName is the name of a port's device on its node: short, and of no other port.
+// nodeName returns the name of a port's device on its node: short, and different for each port.
 func nodeName(port string) string {
 	sum := sha256.Sum256([]byte(port))
 	return "np" + hex.EncodeToString(sum[:5])

@@ -15,11 +15,11 @@ import (
 	"nines.dev/nines/lab/link"
 )
 
-// moveFunction gives the pod the function that was taken for it:
+// moveFunction moves a port's virtual function into the pod:
 //
 //	ip link set VF netns POD name IF
 //
-// It has no step of its own: giving the function back brings it from wherever it is.
+// It needs no step of its own: the undo of takeFunction takes the function back from any namespace.
 func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, s.onParent(func(node *netlink.Handle, card netlink.Link) error {
 		attrs, err := s.attributes(card.Attrs().MTU)
@@ -35,8 +35,8 @@ func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netli
 	})
 }
 
-// onNode is the name of the function's interface on the node. From a namespace that a pod had before it is
-// brought back by its driver, which begins anew.
+// onNode returns the name of the function's interface on the node. If the interface is in an earlier namespace
+// of the pod, onNode unbinds its driver and binds it again, which brings the interface back.
 func (s site) onNode(ctx context.Context) (string, error) {
 	var bus pci.Bus
 	address := functionIn(s.journal)
@@ -51,7 +51,7 @@ func (s site) onNode(ctx context.Context) (string, error) {
 	return bus.AwaitInterface(ctx, address)
 }
 
-// functionIn is the address of the function that a port's journal has.
+// functionIn returns the address of the function in a port's journal.
 func functionIn(j *journal.Journal) string {
 	for _, e := range j.Entries() {
 		if e.Kind == link.KindFunction {
@@ -61,21 +61,21 @@ func functionIn(j *journal.Journal) string {
 	return ""
 }
 
-// FunctionUser is who has the functions of pods, for labs of nines on the same node.
+// FunctionUser names the user of pods' functions, so that labs of nines on the same node leave them alone.
 const FunctionUser = "ports of pods"
 
-// takeFunction sets up a virtual function that somebody has made, with the driver that it is to have:
+// takeFunction sets up an existing virtual function, with the port's driver:
 //
 //	ip link set CARD up
 //	ip link set CARD vf N mac MAC vlan VLAN
 //
-// Drivers take seconds for it, so it is done before the pod is made.
+// Drivers need seconds for this, so it happens before the pod is made.
 func takeFunction(ctx context.Context, s site, held *Held) (err error) {
 	held.PCI, err = s.setFunctionUp(ctx)
 	return err
 }
 
-// setFunctionUp returns the function's address.
+// setFunctionUp sets the function up and returns its address.
 func (s site) setFunctionUp(ctx context.Context) (address string, err error) {
 	var bus pci.Bus
 	driver := string(s.Port.Driver)
@@ -122,7 +122,7 @@ func (s site) setFunctionUp(ctx context.Context) (address string, err error) {
 	}
 	wanted := *old.VF
 	wanted.MAC = s.MAC
-	if s.Port.VLAN > 0 { // else that of whoever has set it up
+	if s.Port.VLAN > 0 { // otherwise it keeps the VLAN that it has
 		wanted.VLAN = s.Port.VLAN
 	}
 	take := journal.Step{Kind: link.KindFunction, Link: s.Port.Name, Path: address, Target: card, Value: driver, Old: string(text), Token: claim.Token}
@@ -139,8 +139,8 @@ func (s site) setFunctionUp(ctx context.Context) (address string, err error) {
 	return address, err
 }
 
-// DeviceNodes are the device nodes, of the node, by which a program drives a function that it was given;
-// none of other ports.
+// DeviceNodes returns the node's device files with which a program drives the function that it was given. Other
+// ports have none.
 func (h Held) DeviceNodes() []string {
 	if h.Port.Driver == "" {
 		return nil
@@ -148,7 +148,7 @@ func (h Held) DeviceNodes() []string {
 	return pci.Bus{}.FileNames(h.PCI)
 }
 
-// Card is the PCI address of the card that a function which was given is of; empty for other ports.
+// Card returns the PCI address of the card to which the port's function belongs; empty for other ports.
 func (h Held) Card() string {
 	if h.PCI == "" {
 		return ""
@@ -156,19 +156,19 @@ func (h Held) Card() string {
 	return pci.Bus{}.AddressOf(h.Port.Parent)
 }
 
-// function are the PCI addresses of a port's card and of its function.
+// function returns the PCI addresses of a port's card and of its function.
 func (p Port) function() (card, address string, err error) {
 	var bus pci.Bus
 	if card, err = addressOf(bus, p.Parent); err != nil {
 		return "", "", err
 	}
 	if address = bus.VF(card, p.Function); address == "" {
-		return "", "", fmt.Errorf("%s has no virtual function %d: make as many as the file of ports says (/sys/class/net/%s/device/sriov_numvfs)", p.Parent, p.Function, p.Parent)
+		return "", "", fmt.Errorf("%s has no virtual function %d; create as many as the ports file lists (/sys/class/net/%s/device/sriov_numvfs)", p.Parent, p.Function, p.Parent)
 	}
 	return card, address, nil
 }
 
-// addressOf is the PCI address of a card.
+// addressOf returns the PCI address of a card.
 func addressOf(bus pci.Bus, card string) (string, error) {
 	if address := bus.AddressOf(card); address != "" {
 		return address, nil
@@ -176,18 +176,18 @@ func addressOf(bus pci.Bus, card string) (string, error) {
 	return "", fmt.Errorf("%s is not a PCI card, so it has no virtual functions", card)
 }
 
-// hand moves an interface of the node into a pod. It passes under a name that neither has.
+// hand moves an interface of the node into a pod, under a temporary name that neither of them uses.
 func hand(node *netlink.Handle, pod *netns.Namespace, name, passing string, as netlink.LinkAttrs) (netlink.Link, error) {
 	device, err := node.LinkByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", name, err)
 	}
 	if err := node.LinkSetDown(device); err != nil {
-		return nil, fmt.Errorf("set %s down: %w", name, err)
+		return nil, fmt.Errorf("bring %s down: %w", name, err)
 	}
 	if device.Attrs().HardwareAddr.String() != as.HardwareAddr.String() {
 		if err := node.LinkSetHardwareAddr(device, net.HardwareAddr(as.HardwareAddr)); err != nil {
-			return nil, fmt.Errorf("set the address of %s to %s: %w", name, as.HardwareAddr, err)
+			return nil, fmt.Errorf("set the MAC address of %s to %s: %w", name, as.HardwareAddr, err)
 		}
 	}
 	if device.Attrs().MTU != as.MTU {
@@ -199,7 +199,7 @@ func hand(node *netlink.Handle, pod *netns.Namespace, name, passing string, as n
 		return nil, fmt.Errorf("rename %s: %w", name, err)
 	}
 	if err := node.LinkSetNsFd(device, pod.FD()); err != nil {
-		return nil, fmt.Errorf("give %s to the pod: %w", name, err)
+		return nil, fmt.Errorf("move %s into the pod: %w", name, err)
 	}
 	inside, err := pod.Netlink()
 	if err != nil {
@@ -210,7 +210,7 @@ func hand(node *netlink.Handle, pod *netns.Namespace, name, passing string, as n
 		return nil, fmt.Errorf("find %s in the pod: %w", name, err)
 	}
 	if err := inside.LinkSetName(device, as.Name); err != nil {
-		return nil, fmt.Errorf("name %s %s in the pod: %w", name, as.Name, err)
+		return nil, fmt.Errorf("rename %s to %s in the pod: %w", name, as.Name, err)
 	}
 	return inside.LinkByName(as.Name)
 }

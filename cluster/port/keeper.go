@@ -21,34 +21,34 @@ import (
 	"nines.dev/nines/lab/link"
 )
 
-// Folder is where a node keeps its ports. /run is emptied at boot, as ports are.
+// Folder is where a node keeps the records of its ports. A boot empties /run, and removes the ports too.
 const Folder = "/run/nines/ports"
 
-// Keeper gives the ports of a node. Several processes may have one for the same folder.
+// Keeper hands out the ports of a node. Several processes may have a Keeper for the same folder.
 type Keeper struct {
 	// Folder is the absolute path of its folder; see the constant.
 	Folder string
-	// Note is told what is left as it is when a port is given back, and why; may be nil.
+	// Note receives what stays as it is when a port is given back, and why; may be nil.
 	Note func(string)
 }
 
-// Held is a port that somebody holds.
+// Held is a port with a holder.
 type Held struct {
 	Order
 	Since time.Time `json:"since"`
-	// Done is false while Take is under way, and if that was interrupted.
+	// Done is false while Take runs, and after Take was interrupted.
 	Done bool `json:"done"`
 	// Namespace is the path of the network namespace that the device is in, and Cookie identifies it;
 	// empty before Attach.
 	Namespace string `json:"netns,omitempty"`
 	Cookie    uint64 `json:"cookie,omitempty"`
-	// PCI is the address of a card's function; empty for other ports.
+	// PCI is the address of a virtual function; empty for other ports.
 	PCI string `json:"pci,omitempty"`
 	// Size is the MTU of the device, once it is attached.
 	Size int `json:"size,omitempty"`
 }
 
-// TakenError means that somebody else holds a port.
+// TakenError means that another holder has the port.
 type TakenError struct {
 	Port string
 	By   Order
@@ -58,32 +58,32 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %s is held by %s for pod %s/%s; it becomes free when that holder releases it", e.Port, e.By.Holder, e.By.Pod.Namespace, e.By.Pod.Name)
 }
 
-// NotHeldError means that somebody asks for a port that he has not taken.
+// NotHeldError means that the caller has not taken the port that it names.
 type NotHeldError struct{ Port, Holder string }
 
 func (e *NotHeldError) Error() string {
 	return fmt.Sprintf("port %s is not held by %s", e.Port, e.Holder)
 }
 
-// What is written into a port's folder.
+// The files in a port's folder.
 const (
 	recordName = "port.json"
 	socketName = "socket"
-	// lockName is in the parent's folder; no port's name begins with a dot.
+	// lockName is a file in the parent's folder; no port's name begins with a dot.
 	lockName = ".lock"
 )
 
-// place is the folder of a port.
+// place describes the folder of a port.
 func (k Keeper) place(parent, name string) folder.Place {
 	return folder.Place{
 		Root: k.Folder, Below: filepath.Join(parent, name), Owner: "ports/" + name,
-		What: "a port", Elsewhere: "give the ports another folder", Again: "give the port back once more",
+		What: "a port", Elsewhere: "use another folder for the ports", Again: "give the port back again",
 		Written: []string{recordName, recordName + replace.Unfinished, socketName},
 	}
 }
 
-// Take gives a port to a holder. If he has it already, he gets the same; if somebody else has it, the
-// error is a *TakenError.
+// Take gives a port to a holder. If the holder already has the port, it gets the same one. If another holder
+// has it, the error is a *TakenError.
 func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
 	if err := errors.Join(o.Check(), k.check(o.Port)); err != nil {
 		return Held{}, err
@@ -121,8 +121,8 @@ func (k Keeper) Take(ctx context.Context, o Order) (Held, error) {
 	return held, nil
 }
 
-// onlyOne refuses a MAC address that another port of the same network has: one of the two pods would get the
-// packets of the other.
+// onlyOne refuses a MAC address that another port of the same network has: one of the two pods would receive
+// the other's packets.
 func (k Keeper) onlyOne(o Order) error {
 	all, err := k.Held()
 	if err != nil {
@@ -130,7 +130,7 @@ func (k Keeper) onlyOne(o Order) error {
 	}
 	for _, other := range all {
 		if other.Port.Name != o.Port.Name && other.Port.Place() == o.Port.Place() && other.Port.VLAN == o.Port.VLAN && sameMAC(other.MAC, o.MAC) {
-			return fmt.Errorf("the MAC address %s is that of port %s, which pod %s/%s has: choose another, or leave mac out", o.MAC, other.Port.Name, other.Pod.Namespace, other.Pod.Name)
+			return fmt.Errorf("the MAC address %s already belongs to port %s of pod %s/%s; choose another, or remove mac", o.MAC, other.Port.Name, other.Pod.Namespace, other.Pod.Name)
 		}
 	}
 	return nil
@@ -142,16 +142,16 @@ func sameMAC(a, b string) bool {
 	return wrong == nil && alsoWrong == nil && bytes.Equal(first, second)
 }
 
-// check refuses a port whose socket would have too long a path on the node, for a switch that listens there
-// or connects. A socket of memif is used in pods only.
+// check refuses a port whose socket path on the node is too long for the switch that listens there or connects
+// to it. memif's sockets are used only in pods.
 func (k Keeper) check(p Port) error {
 	if !p.InSwitch() && !p.InOVS() {
 		return nil
 	}
-	return link.CheckPath(k.SocketPath(p), "give the node's ports a shorter folder (--folder, or portsFolder of a CNI network)")
+	return link.CheckPath(k.SocketPath(p), "choose a shorter folder for the node's ports (--folder, or portsFolder of a CNI network)")
 }
 
-// make makes the port of an order, or nothing.
+// make makes the port of an order. If that fails, it leaves nothing behind.
 func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 	held := Held{Order: o, Since: time.Now().UTC()}
 	open, err := folder.Begin(k.place(o.Port.Parent, o.Port.Name))
@@ -176,8 +176,8 @@ func (k Keeper) site(o Order, j *journal.Journal) site {
 	return site{Order: o, journal: j, sockets: k.SocketFolder(o.Port), keeper: k, mark: k.Folder}
 }
 
-// clear removes what a killed Take, or an earlier boot, has left of a port, and returns who holds it;
-// nil for nobody.
+// clear removes what a killed Take or an earlier boot has left of a port. If the port has a holder, clear
+// keeps and returns it; otherwise it returns nil.
 func (k Keeper) clear(ctx context.Context, p Port) (*Held, error) {
 	open, err := folder.Take(k.place(p.Parent, p.Name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,7 +188,7 @@ func (k Keeper) clear(ctx context.Context, p Port) (*Held, error) {
 	}
 	held, err := k.read(p.Parent, p.Name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		// Somebody may have the port: what cannot be read is not taken for what a killed call has left.
+		// The port may have a holder: a record that cannot be read need not be the remains of a killed call.
 		return nil, errors.Join(err, open.Close())
 	}
 	if err == nil && held.Done && open.SinceBoot() {
@@ -197,8 +197,7 @@ func (k Keeper) clear(ctx context.Context, p Port) (*Held, error) {
 	return nil, open.Undo(ctx, k.Note)
 }
 
-// GiveBack undoes all that a holder has, or only the named ports of his. It does nothing where he has
-// none.
+// GiveBack undoes all ports of a holder, or only the named ones. It does nothing if the holder has none.
 func (k Keeper) GiveBack(ctx context.Context, holder string, ports ...string) error {
 	all, err := k.Held()
 	if err != nil {
@@ -223,7 +222,7 @@ func (k Keeper) GiveBack(ctx context.Context, holder string, ports ...string) er
 	return errors.Join(failures...)
 }
 
-// undo undoes a port, whoever has it.
+// undo undoes a port, no matter which holder has it.
 func (k Keeper) undo(ctx context.Context, p Port) error {
 	open, err := folder.Take(k.place(p.Parent, p.Name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -232,7 +231,7 @@ func (k Keeper) undo(ctx context.Context, p Port) error {
 	if err != nil {
 		return err
 	}
-	// Should this be killed, nobody takes for held what is half undone. Undo needs no room on a disk.
+	// If this process is killed, a half-undone port must not count as held. Undo works on a full disk, too.
 	if held, err := k.read(p.Parent, p.Name); err == nil && held.Done {
 		held.Done = false
 		if err := k.write(held); err != nil && k.Note != nil {
@@ -242,8 +241,7 @@ func (k Keeper) undo(ctx context.Context, p Port) error {
 	return open.Undo(ctx, k.Note)
 }
 
-// Held are the ports that somebody holds, sorted by their names. Those that are about to be taken are
-// among them.
+// Held returns the ports that have a holder, sorted by name. It includes those that are being taken.
 func (k Keeper) Held() ([]Held, error) {
 	parents, err := foldersIn(k.Folder)
 	if err != nil {
@@ -270,12 +268,12 @@ func (k Keeper) Held() ([]Held, error) {
 	return all, nil
 }
 
-// foldersIn are the names of the folders in one that may be absent. filepath.Glob would take one that cannot
-// be read for an empty one.
+// foldersIn returns the names of the folders in a folder, which may be absent. filepath.Glob would treat an
+// unreadable folder as empty.
 func foldersIn(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list who holds ports: %w", err)
+		return nil, fmt.Errorf("list the ports that are held: %w", err)
 	}
 	var names []string
 	for _, entry := range entries {
@@ -286,8 +284,8 @@ func foldersIn(path string) ([]string, error) {
 	return names, nil
 }
 
-// Sweep removes what killed calls and earlier boots have left, and makes anew what a switch that was
-// started again has lost.
+// Sweep removes what killed calls and earlier boots have left, and makes again what a restarted switch has
+// lost.
 func (k Keeper) Sweep(ctx context.Context) error {
 	parents, err := os.ReadDir(k.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -324,8 +322,8 @@ func (k Keeper) sweep(ctx context.Context, parent string) error {
 	return errors.Join(failures...)
 }
 
-// Forgotten removes what an earlier boot has left of a node's ports in databases, which outlive one: the
-// records of who has what do not.
+// Forgotten removes a node's ports that an earlier boot has left in databases. Databases survive a boot, but
+// the records of the holders do not.
 func (k Keeper) Forgotten(ctx context.Context, ports []Port) error {
 	var failures []error
 	var seen []string
@@ -347,7 +345,7 @@ func (k Keeper) Forgotten(ctx context.Context, ports []Port) error {
 	return errors.Join(failures...)
 }
 
-// restore makes anew what others have taken away of a port.
+// restore makes again what other programs have removed of a port.
 func (k Keeper) restore(ctx context.Context, held Held) error {
 	if restore := kinds[held.Port.Tier].restore; restore != nil {
 		return restore(ctx, k.site(held.Order, nil), &held)
@@ -355,15 +353,15 @@ func (k Keeper) restore(ctx context.Context, held Held) error {
 	return nil
 }
 
-// locked runs f while no other call is at the ports of a parent. The lock goes with its last user, and
-// the parent's folder with its last port.
+// locked runs f while no other call works on the ports of a parent. The last user of the lock removes it, and
+// with the last port the parent's folder disappears.
 func (k Keeper) locked(ctx context.Context, parent string, f func() error) error {
 	lock, err := k.lock(ctx, parent)
 	if err != nil {
 		return fmt.Errorf("wait for another call that uses the ports of %s: %w", parent, err)
 	}
 	err = errors.Join(f(), lock.Remove())
-	_ = os.Remove(filepath.Join(k.Folder, parent)) // where it is empty
+	_ = os.Remove(filepath.Join(k.Folder, parent)) // if it is empty
 	return err
 }
 
@@ -384,7 +382,7 @@ func (k Keeper) read(parent, name string) (Held, error) {
 	path := filepath.Join(k.place(parent, name).Path(), recordName)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Held{}, fmt.Errorf("read who holds port %s: %w", name, err)
+		return Held{}, fmt.Errorf("read the record of port %s: %w", name, err)
 	}
 	var held Held
 	if err := json.Unmarshal(text, &held); err != nil {
@@ -396,7 +394,7 @@ func (k Keeper) read(parent, name string) (Held, error) {
 func (k Keeper) write(held Held) error {
 	path := filepath.Join(k.place(held.Port.Parent, held.Port.Name).Path(), recordName)
 	if err := replace.JSON(path, held, 0o600); err != nil {
-		return fmt.Errorf("write who holds port %s: %w", held.Port.Name, err)
+		return fmt.Errorf("write the record of port %s: %w", held.Port.Name, err)
 	}
 	return nil
 }

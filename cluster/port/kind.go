@@ -13,35 +13,35 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// kind is how the ports of a tier are made.
+// kind says how to make the ports of a tier.
 type kind struct {
-	// parent says what their parent is: "a network card".
+	// parent describes their parent: "a network card".
 	parent string
-	// take makes what a port is before there is a pod: its socket, or what takes long. Steps are journalled.
+	// take makes what does not need the pod, or takes long: a socket, a virtual function. It journals its steps.
 	take func(context.Context, site, *Held) error
 	// device makes the port's device in a pod's namespace; nil for sockets.
 	device func(context.Context, site, *netns.Namespace) (netlink.Link, error)
-	// ready finishes the pod's device once it is up; nil where nothing is left to do.
+	// ready finishes the pod's device once it is up; nil if nothing is left to do.
 	ready func(site, *netns.Namespace) error
-	// restore makes anew what others have taken away of a port that is held; nil if nobody can.
+	// restore makes again what other programs have removed of a held port; nil if they can remove nothing.
 	restore func(context.Context, site, *Held) error
-	// await waits until packets pass, where a device alone does not say so; nil elsewhere.
+	// await waits until the port passes packets; nil if it does as soon as its device is up.
 	await func(context.Context, site) error
-	// forgotten removes what an earlier boot has left of ports of the same parent, in what outlives one,
-	// but for those that are held; nil where nothing does.
+	// forgotten removes the ports of the same parent that an earlier boot has left in a database, except held
+	// ones; nil for tiers without a database.
 	forgotten func(context.Context, site, []Held) error
-	// inPod is what a port is in a pod.
+	// inPod is what the pod sees: an interface, or the kind of socket.
 	inPod string
-	// inSwitch is true for ports of the node's switch, inOVS for those of an Open vSwitch, overlay for those
-	// of OVN's by it, and function for virtual functions of a card.
+	// inSwitch is true for ports of the node's switch, inOVS for ports of an Open vSwitch, overlay for those of
+	// them that belong to OVN, and function for virtual functions of a card.
 	inSwitch, inOVS, overlay, function bool
-	// named is true where the parent is a name that the user chooses, and nothing that a node has. Then needs
-	// are the features of a host without which there are no such ports.
+	// named is true if the parent is only a name that the user chooses, not a thing that the node has. needs
+	// then lists the features that the host needs for such ports.
 	named bool
 	needs []string
-	// napi is true for devices that receive by NAPI instances of their own, and not by a card's.
+	// napi is true for devices that receive with their own NAPI instances instead of a card's.
 	napi bool
-	// spans is true for ports that reach those of the same parent's name on other nodes.
+	// spans is true for ports that reach the ports of a parent with the same name on other nodes.
 	spans bool
 	// podListens is true for sockets that a pod makes, shared for those that several pods use.
 	podListens, shared bool
@@ -67,10 +67,10 @@ var kinds = map[spec.LinkKind]kind{
 	},
 }
 
-// Tiers are those of which there can be ports, sorted.
+// Tiers returns the tiers that can have ports, sorted.
 func Tiers() []spec.LinkKind { return slices.Sorted(maps.Keys(kinds)) }
 
-// Spans is true for a tier whose ports reach those of the same parent on other nodes.
+// Spans returns true for a tier whose ports reach the ports of the same parent on other nodes.
 func Spans(tier spec.LinkKind) bool { return kinds[tier].spans }
 
 func tierNames() string {
@@ -81,14 +81,14 @@ func tierNames() string {
 	return strings.Join(list, ", ")
 }
 
-// Tiers of interfaces that somebody gives to pods whole: of a card, of a virtual function, and of a device of the
-// kernel's type.
+// The tiers of whole interfaces that other programs give to pods: a card, and a virtual function. TierOfType
+// returns the tier of other devices.
 const (
 	CardTier     = spec.LinkPassthrough
 	FunctionTier = spec.LinkSRIOV
 )
 
-// TierOfType is empty for a type of which nothing is measured.
+// TierOfType returns the tier of a device with the kernel's type; empty for a type that nines does not measure.
 func TierOfType(kernels string) spec.LinkKind {
 	if kind := spec.LinkKind(kernels); kind == spec.LinkMacvlan {
 		return kind
@@ -102,8 +102,8 @@ type site struct {
 	journal *journal.Journal
 	// sockets is the folder of its sockets.
 	sockets string
-	// keeper has the port and those beside it.
+	// keeper has this port and the node's other ports.
 	keeper Keeper
-	// mark tells this keeper's ports from those of others, where names do not.
+	// mark distinguishes this keeper's ports from other keepers' where names do not.
 	mark string
 }

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// addMacvlan makes a macvlan device of the parent in the pod:
+// addMacvlan makes a macvlan device on the parent, in the pod:
 //
 //	ip link add link PARENT name IF address MAC netns POD type macvlan mode bridge
 func addMacvlan(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {

@@ -120,7 +120,7 @@ func TestWhatOthersMountStays(t *testing.T) {
 	if err := unix.Mount("other", folder, "tmpfs", 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.GiveBack(t.Context(), o.Holder); err == nil || !strings.Contains(err.Error(), "somebody has mounted other (tmpfs)") {
+	if err := k.GiveBack(t.Context(), o.Holder); err == nil || !strings.Contains(err.Error(), "another program has mounted other (tmpfs)") {
 		t.Errorf("%v", err)
 	}
 	for range 2 { // the other's, and ours

@@ -15,15 +15,15 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// OVNDatabase is where OVN's northbound database listens, where each node has one of its own.
+// OVNDatabase is where OVN's northbound database listens if each node has its own.
 const OVNDatabase = "unix:/run/ovn/ovnnb_db.sock"
 
-// OverlayMTU is that of ports that say none. It leaves room for the tunnel's head on cards of 1500, as OVN's
-// networks of Kubernetes do.
+// OverlayMTU is the MTU of ports that set none. It leaves room for the tunnel's header on cards with an MTU of
+// 1500, as OVN's Kubernetes networks do.
 const OverlayMTU = 1400
 
 // KindLogicalPort is a port, Name, that nines has added to the logical switch Target of OVN, whose
-// northbound database is at Path, with the mark Value. The database outlives a reboot.
+// northbound database is at Path, with the mark Value. The database survives a reboot.
 var KindLogicalPort = journal.Register("logical port", journal.Undo{Lasting: true, Step: func(ctx context.Context, u journal.Undoing) error {
 	return leaveForeign(u, withOVN(ctx, u.Path, func(ctx context.Context, o ovn) error { return o.remove(ctx, u.Name, u.Value) }))
 }})
@@ -32,8 +32,8 @@ var KindLogicalPort = journal.Register("logical port", journal.Undo{Lasting: tru
 //
 //	ovn-nbctl lsp-add SWITCH PORT -- lsp-set-addresses PORT "MAC IP …" -- lsp-set-port-security PORT "MAC IP …"
 //
-// It is done before the pod is made, so that OVN has computed its rules by then. The database answers before
-// the step is written: it could not be undone without it.
+// This happens before the pod is made, which gives OVN time to compute its rules. The step is written only
+// after the database has answered, because it could not be undone without the database.
 func takeLogical(ctx context.Context, s site, _ *Held) error {
 	at, err := s.chassis(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func takeLogical(ctx context.Context, s site, _ *Held) error {
 	})
 }
 
-// logicalAddress are the addresses of the pod's end, as OVN has them (ovn-nb(5), "Logical_Switch_Port").
+// logicalAddress returns the addresses of the pod's end in OVN's format (ovn-nb(5), "Logical_Switch_Port").
 func (s site) logicalAddress() string {
 	all := []string{s.MAC}
 	for _, a := range s.All() {
@@ -56,7 +56,7 @@ func (s site) logicalAddress() string {
 	return strings.Join(all, " ")
 }
 
-// addOverlay makes a pair of devices, one end in the pod and the other in OVN's bridge:
+// addOverlay makes a veth pair with one end in the pod and the other in OVN's bridge:
 //
 //	ip link add NAME address … type veth peer name IF address MAC netns POD
 //	ovs-vsctl add-port br-int NAME -- set Interface NAME external_ids:iface-id=PORT
@@ -66,7 +66,8 @@ func addOverlay(ctx context.Context, s site, pod *netns.Namespace) (made netlink
 		if err != nil {
 			return err
 		}
-		// The device has the port's name, so a foreign port would show as a foreign device.
+		// Device and port have the same name. Without this check, another program's port would be reported as a
+		// device that already exists.
 		if _, err := o.port(ctx, at.bridge, nodeName(s.Port.Name), s.mark); err != nil {
 			return err
 		}
@@ -86,8 +87,8 @@ func addOverlay(ctx context.Context, s site, pod *netns.Namespace) (made netlink
 	})
 }
 
-// withoutOffloads has the pod fill in checksums, and cut what it sends into packets: a switch in userspace
-// does neither.
+// withoutOffloads makes the pod compute its checksums and segment what it sends: a switch in userspace does
+// neither.
 func (s site) withoutOffloads(pod *netns.Namespace) error {
 	return pod.Do(func() error {
 		socket, err := ethtool.Open()
@@ -104,11 +105,11 @@ func (s site) withoutOffloads(pod *netns.Namespace) error {
 	})
 }
 
-// askAgain is the wait before a database is asked again.
+// askAgain is the pause between two queries of a database.
 const askAgain = 20 * time.Millisecond
 
-// awaitOverlay waits until the node forwards the port's packets, which ovn-controller says at its interface
-// (ovn-controller(8), "ovn-installed").
+// awaitOverlay waits until the node forwards the port's packets. ovn-controller reports that in the interface's
+// row (ovn-controller(8), "ovn-installed").
 func awaitOverlay(ctx context.Context, s site) error {
 	return withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
 		for {
@@ -118,14 +119,14 @@ func awaitOverlay(ctx context.Context, s site) error {
 			}
 			select {
 			case <-ctx.Done():
-				return errors.New("OVN has not set up its rules for the port yet")
+				return errors.New("OVN has not yet set up its rules for the port")
 			case <-time.After(askAgain):
 			}
 		}
 	})
 }
 
-// restoreLogical makes anew what somebody has removed of a port.
+// restoreLogical makes again what another program has removed of a port.
 func restoreLogical(ctx context.Context, s site, held *Held) error {
 	at, err := s.chassis(ctx)
 	if err != nil {
@@ -146,7 +147,7 @@ func restoreLogical(ctx context.Context, s site, held *Held) error {
 	})
 }
 
-// forgottenLogical removes ports that an earlier boot has left, as their records are gone.
+// forgottenLogical removes the ports that an earlier boot has left, because their records are gone.
 func forgottenLogical(ctx context.Context, s site, held []Held) error {
 	at, err := s.chassis(ctx)
 	if err != nil {
@@ -163,7 +164,7 @@ func forgottenLogical(ctx context.Context, s site, held []Held) error {
 		forgottenOVS(ctx, s, held))
 }
 
-// overlayAvailable is nil if the node and OVN answer, and there is a logical switch of that name.
+// overlayAvailable returns nil if the node's Open vSwitch and OVN answer, and the logical switch exists.
 func (p Port) overlayAvailable(ctx context.Context) error {
 	if _, err := (site{Order: Order{Port: p}}).chassis(ctx); err != nil {
 		return err
@@ -174,20 +175,20 @@ func (p Port) overlayAvailable(ctx context.Context) error {
 	})
 }
 
-// chassis is a node as OVN knows it (ovn-controller(8), "Configuration").
+// chassis is a node in OVN's terms (ovn-controller(8), "Configuration").
 type chassis struct {
 	id, bridge string
-	// userspace is true where the bridge forwards in a process, and not in the kernel.
+	// userspace is true if the bridge forwards in a process instead of the kernel.
 	userspace bool
 }
 
-// portName is the logical port's, of which there is one in all of OVN.
+// portName returns the logical port's name, which is unique in all of OVN.
 func (c chassis) portName(p Port) string { return "nines-" + c.id + "-" + p.Name }
 
-// mark is that of rows in OVN's database, which all nodes share.
+// mark returns the mark of our rows in OVN's database, which all nodes share.
 func (c chassis) mark(s site) string { return c.id + " " + s.mark }
 
-// device is the port's interface in Open vSwitch.
+// device returns the port's interface in Open vSwitch.
 func (c chassis) device(p Port) ovsdb.Row {
 	return ovsdb.Row{"name": nodeName(p.Name), "external_ids": ovsdb.OvsMap{GoMap: map[any]any{"iface-id": c.portName(p)}}}
 }
@@ -199,7 +200,7 @@ func (s site) chassis(ctx context.Context) (c chassis, err error) {
 	})
 }
 
-// chassis asks the node's Open vSwitch.
+// chassis reads what the node's Open vSwitch says about its OVN chassis.
 func (o ovs) chassis(ctx context.Context) (c chassis, err error) {
 	row, err := o.row(ctx, "Open_vSwitch", nil, "external_ids")
 	if err != nil {
@@ -211,7 +212,7 @@ func (o ovs) chassis(ctx context.Context) (c chassis, err error) {
 		c.bridge = "br-int"
 	}
 	if c.id == "" {
-		return c, errors.New("the node's Open vSwitch does not belong to OVN: it has no system-id; start ovn-controller on the node")
+		return c, errors.New("the node's Open vSwitch is not connected to OVN: it has no system-id; start ovn-controller on the node")
 	}
 	bridge, err := o.bridge(ctx, c.bridge)
 	if err != nil {
@@ -221,10 +222,10 @@ func (o ovs) chassis(ctx context.Context) (c chassis, err error) {
 	return c, nil
 }
 
-// logicalSwitches is the table of what has logical ports.
+// logicalSwitches is the table of logical switches, which have the logical ports.
 const logicalSwitches = "Logical_Switch"
 
-// ovn is a conversation with the northbound database (ovn-nb(5)).
+// ovn is a connection to the northbound database (ovn-nb(5)).
 type ovn struct{ database }
 
 func withOVN(ctx context.Context, northbound string, f func(context.Context, ovn) error) error {
@@ -233,27 +234,27 @@ func withOVN(ctx context.Context, northbound string, f func(context.Context, ovn
 	})
 }
 
-// port is the row of a logical port of ours; nil if there is none.
+// port returns the row of our logical port, or nil if it does not exist.
 func (o ovn) port(ctx context.Context, name, mark string) (ovsdb.Row, error) {
 	return o.find(ctx, "Logical_Switch_Port", name, mark, "ovn-nbctl lsp-del "+name)
 }
 
-// logicalSwitch is the row of a logical switch. OVN lets several have one name.
+// logicalSwitch returns the row of a logical switch. OVN lets several of them have the same name.
 func (o ovn) logicalSwitch(ctx context.Context, name string) (id string, err error) {
 	rows, err := o.rows(ctx, logicalSwitches, named(name), "_uuid")
 	switch {
 	case err != nil:
 		return "", err
 	case len(rows) == 0:
-		return "", fmt.Errorf("OVN has no logical switch %s; make it (ovn-nbctl ls-add %s)", name, name)
+		return "", fmt.Errorf("OVN has no logical switch %s; create it (ovn-nbctl ls-add %s)", name, name)
 	case len(rows) > 1:
-		return "", fmt.Errorf("OVN has %d logical switches %s; give each a name of its own", len(rows), name)
+		return "", fmt.Errorf("OVN has %d logical switches named %s; give each its own name", len(rows), name)
 	}
 	return identity(rows[0]), nil
 }
 
-// add adds a port to a logical switch. One of ours that is there already may be of an earlier boot: it is
-// added anew.
+// add adds a port to a logical switch. If our port already exists, it may be from an earlier boot, and add
+// replaces it.
 func (o ovn) add(ctx context.Context, logicalSwitch, name, mark, address string) error {
 	id, err := o.logicalSwitch(ctx, logicalSwitch)
 	if err != nil {
@@ -272,7 +273,7 @@ func (o ovn) add(ctx context.Context, logicalSwitch, name, mark, address string)
 	return err
 }
 
-// remove removes a port of ours, if it is there.
+// remove removes our port, if it exists.
 func (o ovn) remove(ctx context.Context, name, mark string) error {
 	row, err := o.port(ctx, name, mark)
 	if err != nil || row == nil {

@@ -15,12 +15,12 @@ import (
 const OVSDatabase = "/run/openvswitch/db.sock"
 
 // KindOVSPort is a port, Name, that nines has added to the bridge Target of the Open vSwitch whose
-// database listens at Path, with the mark Value. The database outlives a reboot.
+// database listens at Path, with the mark Value. The database survives a reboot.
 var KindOVSPort = journal.Register("ovs port", journal.Undo{Lasting: true, Step: func(ctx context.Context, u journal.Undoing) error {
 	return leaveForeign(u, withOVS(ctx, u.Path, func(ctx context.Context, o ovs) error { return o.remove(ctx, u.Target, u.Name, u.Value) }))
 }})
 
-// leaveForeign tells of a port that was there before, so that ours was not made.
+// leaveForeign notes a port that nines did not make: it existed before, so nines has not made its own.
 func leaveForeign(u journal.Undoing, err error) error {
 	if foreign := new(NotOursError); errors.As(err, &foreign) {
 		u.Notef("%v", foreign)
@@ -29,8 +29,8 @@ func leaveForeign(u journal.Undoing, err error) error {
 	return err
 }
 
-// takeOVS adds a vhost-user port to a bridge, by which the switch connects to a socket that the pod makes,
-// as often as that is made anew:
+// takeOVS adds a vhost-user port to a bridge. Through it, the switch connects to a socket that the pod makes,
+// and connects again each time that the pod remakes it:
 //
 //	ovs-vsctl add-port BRIDGE PORT -- set Interface PORT type=dpdkvhostuserclient options:vhost-server-path=SOCKET
 func takeOVS(ctx context.Context, s site, held *Held) error {
@@ -42,7 +42,7 @@ func takeOVS(ctx context.Context, s site, held *Held) error {
 	})
 }
 
-// vhostUser is the port's interface in Open vSwitch.
+// vhostUser returns the port's interface in Open vSwitch.
 func (s site) vhostUser() ovsdb.Row {
 	device := ovsdb.Row{
 		"name": nodeName(s.Port.Name), "type": "dpdkvhostuserclient",
@@ -54,7 +54,7 @@ func (s site) vhostUser() ovsdb.Row {
 	return device
 }
 
-// restoreOVS makes a port anew that somebody has removed.
+// restoreOVS makes a port again that another program has removed.
 func restoreOVS(ctx context.Context, s site, held *Held) error {
 	if err := restoreMemory(ctx, s, held); err != nil {
 		return err
@@ -64,17 +64,17 @@ func restoreOVS(ctx context.Context, s site, held *Held) error {
 	})
 }
 
-// inOVS journals a port of Open vSwitch and adds it to a bridge. Its database answers already: a step that
-// cannot be undone without it is not to be written before.
+// inOVS journals a port of Open vSwitch and adds it to a bridge. Its database has already answered: a step must
+// not be written before that, because it cannot be undone without the database.
 func (s site) inOVS(ctx context.Context, o ovs, bridge string, device ovsdb.Row) error {
 	step := journal.Step{Kind: KindOVSPort, Path: s.Port.Socket, Target: bridge, Name: nodeName(s.Port.Name), Value: s.mark}
 	return s.journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, o.add(ctx, bridge, s.mark, device) })
 }
 
-// bridges is the table of what has ports.
+// bridges is the table of bridges, which have the ports.
 const bridges = "Bridge"
 
-// ovs is a conversation with the database of an Open vSwitch (ovs-vswitchd.conf.db(5)).
+// ovs is a connection to the database of an Open vSwitch (ovs-vswitchd.conf.db(5)).
 type ovs struct{ database }
 
 func withOVS(ctx context.Context, socket string, f func(context.Context, ovs) error) error {
@@ -83,22 +83,22 @@ func withOVS(ctx context.Context, socket string, f func(context.Context, ovs) er
 	})
 }
 
-// port is the row of a port of ours; nil if there is none.
+// port returns the row of our port, or nil if it does not exist.
 func (o ovs) port(ctx context.Context, bridge, name, mark string) (ovsdb.Row, error) {
 	return o.find(ctx, "Port", name, mark, fmt.Sprintf("ovs-vsctl del-port %s %s", bridge, name))
 }
 
-// bridge is the row of a bridge.
+// bridge returns the row of a bridge.
 func (o ovs) bridge(ctx context.Context, name string) (ovsdb.Row, error) {
 	row, err := o.row(ctx, bridges, named(name), "datapath_type")
 	if err == nil && row == nil {
-		err = fmt.Errorf("no bridge %s in Open vSwitch", name)
+		err = fmt.Errorf("the node's Open vSwitch has no bridge %s", name)
 	}
 	return row, err
 }
 
-// add adds a port with one interface to a bridge. One of ours that is there already may be of an earlier
-// boot, with another socket: it is added anew.
+// add adds a port with one interface to a bridge. If our port already exists, it may be from an earlier boot,
+// with another socket, and add replaces it.
 func (o ovs) add(ctx context.Context, bridge, mark string, device ovsdb.Row) error {
 	name, _ := device["name"].(string)
 	if _, err := o.bridge(ctx, bridge); err != nil {
@@ -117,7 +117,7 @@ func (o ovs) add(ctx context.Context, bridge, mark string, device ovsdb.Row) err
 	return err
 }
 
-// restore adds a port that somebody has removed.
+// restore adds a port that another program has removed.
 func (o ovs) restore(ctx context.Context, bridge, mark string, device ovsdb.Row) error {
 	name, _ := device["name"].(string)
 	if row, err := o.port(ctx, bridge, name, mark); err != nil || row != nil {
@@ -126,7 +126,7 @@ func (o ovs) restore(ctx context.Context, bridge, mark string, device ovsdb.Row)
 	return o.add(ctx, bridge, mark, device)
 }
 
-// remove removes a port of ours, if it is there.
+// remove removes our port, if it exists.
 func (o ovs) remove(ctx context.Context, bridge, name, mark string) error {
 	row, err := o.port(ctx, bridge, name, mark)
 	if err != nil || row == nil {
@@ -136,7 +136,7 @@ func (o ovs) remove(ctx context.Context, bridge, name, mark string) error {
 	return err
 }
 
-// forgottenOVS removes ports that an earlier boot has left, as their records are gone.
+// forgottenOVS removes the ports that an earlier boot has left, because their records are gone.
 func forgottenOVS(ctx context.Context, s site, held []Held) error {
 	return withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
 		return o.forgotten(ctx, "Port", s.mark, nodeNames(held), takeOut(bridges))

@@ -154,7 +154,7 @@ func TestPodsHavePortsOfOpenVSwitch(t *testing.T) {
 	}
 	nowhere := order(4)
 	nowhere.Port.Parent = "br9"
-	if _, err := k.Take(t.Context(), nowhere); err == nil || !strings.Contains(err.Error(), "no bridge br9") {
+	if _, err := k.Take(t.Context(), nowhere); err == nil || !strings.Contains(err.Error(), "Open vSwitch has no bridge br9") {
 		t.Errorf("a bridge that is not there: %v", err)
 	}
 	for i := range 4 {

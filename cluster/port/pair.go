@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// addPair makes a veth pair from the node to the pod, with one end in a master; 0 is none. It is undone by
-// its end on the node: a pod can do what it likes with its own.
+// addPair makes a veth pair from the node to the pod, with the node's end in a master; 0 is none. Undo deletes
+// the node's end: a pod can do what it likes with its own.
 //
 //	ip link add NAME master MASTER type veth peer name IF address MAC netns POD; ip link set NAME up
 func (s site) addPair(handle *netlink.Handle, pod *netns.Namespace, most, master int) (netlink.Link, error) {
@@ -36,7 +36,7 @@ func (s site) addPair(handle *netlink.Handle, pod *netns.Namespace, most, master
 		return nil, err
 	}
 	if err := handle.LinkSetUp(end); err != nil {
-		return nil, fmt.Errorf("set %s up: %w", attrs.Name, err)
+		return nil, fmt.Errorf("bring %s up: %w", attrs.Name, err)
 	}
 	inside, err := pod.Netlink()
 	if err != nil {

@@ -17,7 +17,7 @@ func (s site) onParent(f func(*netlink.Handle, netlink.Link) error) error {
 			return fmt.Errorf("find %s, which the port is made on: %w", s.Port.Parent, err)
 		}
 		if s.Port.MTU > parent.Attrs().MTU {
-			return fmt.Errorf("%s has an MTU of %d, and the port is to have %d: raise that of %s", s.Port.Parent, parent.Attrs().MTU, s.Port.MTU, s.Port.Parent)
+			return fmt.Errorf("%s has an MTU of %d, which is too small for the port's %d; raise the MTU of %s", s.Port.Parent, parent.Attrs().MTU, s.Port.MTU, s.Port.Parent)
 		}
 		return f(handle, parent)
 	})
@@ -38,7 +38,7 @@ func fromNode(f func(*netlink.Handle) error) error {
 	return f(handle)
 }
 
-// attributes are what the pod's device has whatever its type. most is the MTU of what it is made on.
+// attributes returns what the pod's device has regardless of its type. most is the MTU of the parent.
 func (s site) attributes(most int) (netlink.LinkAttrs, error) {
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MTU = s.Interface, s.Port.MTU

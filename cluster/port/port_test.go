@@ -44,7 +44,7 @@ func TestASocketHasAPathThatTheKernelTakes(t *testing.T) {
 	k := Keeper{Folder: "/" + strings.Repeat("f", 100)}
 	for tier, short := range map[spec.LinkKind]bool{spec.LinkSwitch: false, spec.LinkOVSDPDK: false, spec.LinkMemif: true, spec.LinkMacvlan: true} {
 		err := k.check(Port{Name: "p-1", Tier: tier, Parent: "p"})
-		if (err == nil) != short || err != nil && !strings.Contains(err.Error(), "give the node's ports a shorter folder") {
+		if (err == nil) != short || err != nil && !strings.Contains(err.Error(), "choose a shorter folder for the node's ports") {
 			t.Errorf("%s: %v", tier, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// PortsFile is what a container finds of its pod's ports.
+// PortsFile is the file in which a container finds its pod's ports.
 const PortsFile = "/etc/nines/ports.json"
 
 // Seen is a port as its pod sees it, in PortsFile.
@@ -23,14 +23,15 @@ type Seen struct {
 	Kind      string   `json:"kind"`
 	Interface string   `json:"interface,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
-	// Socket is that of a vhost-user front end. It connects to it, or makes it where Listens is true.
+	// Socket is the socket for the pod's vhost-user front end. The front end connects to it, or makes it if
+	// Listens is true.
 	Socket  string `json:"socket,omitempty"`
 	Listens bool   `json:"listens,omitempty"`
-	// PCI is the address of a function, for a program to open.
+	// PCI is the address of a function that a program opens.
 	PCI string `json:"pci,omitempty"`
 	MAC string `json:"mac"`
 	MTU int    `json:"mtu,omitempty"`
-	// Mbit and PPS are what the port is promised of its link, in Mbit/s and packets per second.
+	// Mbit and PPS are the port's guaranteed share of its link, in Mbit/s and packets per second.
 	Mbit int64 `json:"mbit,omitempty"`
 	PPS  int64 `json:"pps,omitempty"`
 }
@@ -46,7 +47,7 @@ func (p Port) Kind() string {
 	return kinds[p.Tier].inPod
 }
 
-// Seen is the port as its pod sees it.
+// Seen returns the port as its pod sees it.
 func (h Held) Seen() Seen {
 	s := Seen{
 		Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
@@ -66,7 +67,7 @@ func (h Held) Seen() Seen {
 	return s
 }
 
-// seenBy are a pod's ports as it sees them.
+// seenBy returns a pod's ports as the pod sees them.
 func seenBy(held []Held, pod string) []Seen {
 	list := []Seen{}
 	for _, h := range held {
@@ -77,16 +78,16 @@ func seenBy(held []Held, pod string) []Seen {
 	return list
 }
 
-// Folders of the keeper's that are no parent's.
+// Folders in the keeper's folder that do not belong to a parent.
 const (
-	// podsFolder has what pods read of their ports.
+	// podsFolder has what pods read about their ports.
 	podsFolder = ".pods"
-	// devicesFolder has what a container gets by the name of a device; see Reserve.
+	// devicesFolder has what a container gets for the name of a device; see Reserve.
 	devicesFolder = ".devices"
 )
 
-// Show writes what a pod reads of its ports, and returns where; nowhere for what is of no pod, or of
-// several. Without ports there is no file.
+// Show writes what a pod reads about its ports, and returns the path. The path is empty for ports that belong
+// to no pod or to several, and for a pod without ports, which gets no file.
 func (k Keeper) Show(ctx context.Context, pod string) (path string, err error) {
 	if pod == "" {
 		return "", nil
@@ -96,7 +97,7 @@ func (k Keeper) Show(ctx context.Context, pod string) (path string, err error) {
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("write what the pod sees of its ports: %w", err)
+		return "", fmt.Errorf("write the list of the pod's ports: %w", err)
 	}
 	return path, nil
 }
@@ -114,22 +115,22 @@ func (k Keeper) show(pod string) (string, error) {
 	return path, replace.JSON(path, map[string]any{"ports": list}, 0o644)
 }
 
-// What a device's folder has.
+// The files in a device's folder.
 const (
 	deviceFile   = "ports.json"
 	deviceSocket = "socket"
 )
 
-// Reserved is what a container gets that is given a device by its name, before it is known which pod it
-// is in: paths on the node to mount. They lead somewhere once the device's port is taken and shown.
+// Reserved has the paths on the node that a container mounts when it gets a device by name, before it is known
+// which pod the container is in. They lead to the device's port once that is taken.
 type Reserved struct {
-	// File is for PortsFile.
+	// File is mounted as PortsFile.
 	File string
 	// Socket is the folder of the socket.
 	Socket string
 }
 
-// Reserve makes the paths of a device. What an earlier container had of it is gone.
+// Reserve makes the paths of a device. It removes what an earlier container had there.
 func (k Keeper) Reserve(ctx context.Context, p Port) (Reserved, error) {
 	if err := p.Check(); err != nil {
 		return Reserved{}, err
@@ -150,7 +151,7 @@ func (k Keeper) reserved(name string) Reserved {
 	return Reserved{File: filepath.Join(folder, deviceFile), Socket: filepath.Join(folder, deviceSocket)}
 }
 
-// Lead has the paths of a reserved device lead to a port that is held, and to what its pod sees.
+// Lead makes the paths of a reserved device lead to a held port, and to its pod's list of ports.
 func (k Keeper) Lead(ctx context.Context, p Port, pod string) error {
 	seen, err := k.Show(ctx, pod)
 	if err != nil || seen == "" {
@@ -165,7 +166,7 @@ func (k Keeper) Lead(ctx context.Context, p Port, pod string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("lead to port %s: %w", p.Name, err)
+		return fmt.Errorf("link to port %s: %w", p.Name, err)
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (k Keeper) Forget(ctx context.Context, name string) error {
 	return k.locked(ctx, devicesFolder, func() error { return k.unlink(name) })
 }
 
-// unlink removes what the paths of a device are now, and follows none of them.
+// unlink removes the paths of a device. It does not follow symbolic links.
 func (k Keeper) unlink(name string) error {
 	r := k.reserved(name)
 	return errors.Join(replace.Remove(r.File), replace.Remove(r.Socket), replace.Remove(filepath.Dir(r.File)))

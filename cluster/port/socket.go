@@ -23,8 +23,8 @@ var KindSwitchPort = journal.Register("switch port", journal.Undo{Step: closeSwi
 // SocketFile is the name of a port's socket in its folder.
 const SocketFile = "s"
 
-// SocketFolder is the folder for a port's sockets, on the node. A pod gets the folder, and not the
-// socket alone, so that it sees one that was made anew.
+// SocketFolder returns the folder for a port's sockets, on the node. A pod gets the whole folder instead of
+// the socket alone, so that it also sees a socket that was made again.
 func (k Keeper) SocketFolder(p Port) string {
 	if p.PodListens() {
 		return filepath.Join(k.Folder, memoryFolder, p.Name, memoryName)
@@ -44,8 +44,8 @@ func takeVhost(ctx context.Context, s site, _ *Held) error {
 	})
 }
 
-// openInSwitch has the switch open a port and attach it with its MAC address, which stays there: otherwise
-// another pod would only have to send with the address to get the packets for it.
+// openInSwitch makes the switch open a port and attach it with a fixed MAC address: otherwise another pod
+// could send with that address and receive the port's packets.
 func (s site) openInSwitch(ctx context.Context, socket string) error {
 	mac, err := net.ParseMAC(s.MAC)
 	if err != nil {
@@ -65,12 +65,12 @@ func (s site) openInSwitch(ctx context.Context, socket string) error {
 		if err := c.Attach(client.SwitchPort{Port: s.Port.Name, MACs: []string{mac.String()}}); err != nil {
 			return errors.Join(err, c.ClosePort(s.Port.Name))
 		}
-		// Whoever has the folder may connect: a pod's user need not be root.
+		// Every program that sees the folder may connect: a pod's user need not be root.
 		return os.Chmod(socket, 0o666)
 	})
 }
 
-// frameBytes is the longest frame: the MTU, a head and an FCS.
+// frameBytes returns the length of the longest frame: the MTU, a header and an FCS.
 func (s site) frameBytes() int {
 	const headBytes = 18
 	if s.Port.MTU == 0 {
@@ -79,10 +79,10 @@ func (s site) frameBytes() int {
 	return s.Port.MTU + headBytes
 }
 
-// restoreVhost makes a socket anew that its switch has lost by being started again.
+// restoreVhost makes a socket again that its switch lost in a restart.
 func restoreVhost(ctx context.Context, s site, _ *Held) error {
 	if !listens(ctx, s.Port.Socket) {
-		return fmt.Errorf("port %s: the node's switch does not run", s.Port.Name)
+		return fmt.Errorf("port %s: the node's switch is not running", s.Port.Name)
 	}
 	has := false
 	err := withSwitch(ctx, s.Port.Socket, func(c *client.Client) error {
@@ -95,11 +95,11 @@ func restoreVhost(ctx context.Context, s site, _ *Held) error {
 	if err != nil || has {
 		return err
 	}
-	// The journal has the port already.
+	// The journal already has the port.
 	return s.openInSwitch(ctx, filepath.Join(s.sockets, SocketFile))
 }
 
-// closeSwitchPort takes a port out of its switch. One that has ended has no ports any more.
+// closeSwitchPort removes a port from its switch. A switch that has ended no longer has ports.
 func closeSwitchPort(ctx context.Context, u journal.Undoing) error {
 	ctx, cancel := context.WithTimeout(ctx, switchPatience)
 	defer cancel()
@@ -116,7 +116,8 @@ func closeSwitchPort(ctx context.Context, u journal.Undoing) error {
 	})
 }
 
-// listens tells whether a process listens on a control socket. A socket that a killed one left refuses.
+// listens tells whether a process listens on a control socket. The socket of a killed process refuses
+// connections.
 func listens(ctx context.Context, socket string) bool {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", socket)
@@ -126,10 +127,10 @@ func listens(ctx context.Context, socket string) bool {
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ECONNREFUSED)
 }
 
-// switchPatience bounds a conversation with a switch.
+// switchPatience limits how long a connection to a switch lasts.
 const switchPatience = 20 * time.Second
 
-// withSwitch talks to a switch, which takes one client at a time.
+// withSwitch connects to a switch, which accepts one client at a time, and calls f.
 func withSwitch(ctx context.Context, socket string, f func(*client.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, switchPatience)
 	defer cancel()
@@ -141,7 +142,7 @@ func withSwitch(ctx context.Context, socket string, f func(*client.Client) error
 	defer stop()
 	err = f(c)
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the node's switch gave no answer within %v: %w", switchPatience, err)
+		err = fmt.Errorf("the node's switch did not answer within %v: %w", switchPatience, err)
 	}
 	_ = c.Close() // the timeout may have closed it already
 	return err

@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// StartSwitch has the engine at a control socket switch between ports that are opened later, unless it
-// does so already. If it did not, the engine is new, and Keeper.Sweep makes its ports anew.
+// StartSwitch makes the engine at a control socket switch between ports that are opened later, unless it
+// already does. If started is true, the engine is new, and Keeper.Sweep makes its ports again.
 func StartSwitch(ctx context.Context, socket string, s client.Switch) (started bool, err error) {
 	err = withSwitch(ctx, socket, func(c *client.Client) error {
 		if _, err := c.Hello(); err != nil {

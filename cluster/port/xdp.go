@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/lab/link"
 )
 
-// standardMTU is that of an interface whose parent has none, and whose port says none.
+// standardMTU is the MTU of an interface if neither its parent nor its port has one.
 const standardMTU = 1500
 
 // addXDP makes a veth pair to the pod, with its end on the node in the switch of XDP programs that joins the
@@ -21,14 +21,14 @@ const standardMTU = 1500
 //	ip link add NAME type veth peer name IF address MAC netns POD; ip link set NAME up
 //	ip link set NAME xdpdrv object switch.bpf.o
 //
-// Nothing has to be undone but the pair: a device that goes leaves the switch, and the switch goes with its
-// last device.
+// Only the pair has to be undone: a deleted device leaves the switch, and the switch disappears with its last
+// device.
 func addXDP(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, fromNode(func(node *netlink.Handle) error {
 		if made, err = s.addPair(node, pod, standardMTU, 0); err != nil {
 			return err
 		}
-		// No packet of the node's own comes to the pod: it would begin to look for routers and neighbours.
+		// The node must send no packets of its own to the pod: with IPv6 it would look for routers and neighbours.
 		name := nodeName(s.Port.Name)
 		err := netns.WriteSysctl("net/ipv6/conf/"+name+"/disable_ipv6", "1")
 		if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // a kernel without IPv6
@@ -42,7 +42,7 @@ func addXDP(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link,
 	})
 }
 
-// joinXDP puts the node's end of a port into the switch of its parent, or makes that for the first one.
+// joinXDP puts the node's end of a port into the switch of its parent, and makes the switch for the first one.
 func (s site) joinXDP(node *netlink.Handle, end netlink.Link) error {
 	mac, err := net.ParseMAC(s.MAC)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s site) joinXDP(node *netlink.Handle, end netlink.Link) error {
 	return joined.Join(end, mac)
 }
 
-// xdpSwitch is the switch that the other ports of the parent are in; a new one where none is.
+// xdpSwitch returns the switch that the other ports of the parent are in, or a new one if none is in a switch.
 func (s site) xdpSwitch(node *netlink.Handle) (*link.XDPSwitch, error) {
 	all, err := s.keeper.Held()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s site) xdpSwitch(node *netlink.Handle) (*link.XDPSwitch, error) {
 		}
 		end, err := node.LinkByName(nodeName(other.Port.Name))
 		if errors.As(err, new(netlink.LinkNotFoundError)) {
-			continue // it is not attached yet
+			continue // it is not yet attached
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look for port %s: %w", other.Port.Name, err)
@@ -80,10 +80,10 @@ func (s site) xdpSwitch(node *netlink.Handle) (*link.XDPSwitch, error) {
 	return link.NewXDPSwitch()
 }
 
-// readyXDP has the pod's end take what is redirected to it.
+// readyXDP makes the pod's end accept redirected packets.
 func readyXDP(s site, pod *netns.Namespace) error { return link.TakeRedirects(pod, s.Interface) }
 
-// restoreXDP puts a port back into the switch from which somebody has taken it.
+// restoreXDP puts a port back into its switch after another program has removed it.
 func restoreXDP(_ context.Context, s site, held *Held) error {
 	if held.Cookie == 0 {
 		return nil // it is in no pod
@@ -91,7 +91,7 @@ func restoreXDP(_ context.Context, s site, held *Held) error {
 	return fromNode(func(node *netlink.Handle) error {
 		end, err := node.LinkByName(nodeName(s.Port.Name))
 		if errors.As(err, new(netlink.LinkNotFoundError)) {
-			return nil // it went with its pod
+			return nil // it disappeared with its pod
 		}
 		if err != nil {
 			return fmt.Errorf("look for port %s: %w", s.Port.Name, err)

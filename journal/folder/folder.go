@@ -1,5 +1,5 @@
-// Package folder keeps a journal in a folder: that of a lab, of a cluster, of a session. It tells
-// what nines wrote there from what others did, and removes only the former.
+// Package folder keeps a journal in a folder: the folder of a lab, of a cluster, of a session. It
+// distinguishes what nines wrote there from what other programs wrote, and removes only the former.
 package folder
 
 import (
@@ -20,34 +20,34 @@ import (
 // JournalName is the file name of every journal in its folder.
 const JournalName = "journal.jsonl"
 
-// Place says where such a folder is and what belongs into it.
+// Place says where such a folder is and what belongs in it.
 type Place struct {
 	// Root is the state folder, which the user names, and Below the path from there:
 	// "labs/quickstart".
 	Root, Below string
 	// Owner is the Lab of the journal's header.
 	Owner string
-	// What it is the folder of, for messages: "a lab".
+	// What says in messages what the folder belongs to: "a lab".
 	What string
-	// Elsewhere is what the user can do if something else is at this place: "give the lab
+	// Elsewhere is what the user can do if something else is in this place: "give the lab
 	// another name".
 	Elsewhere string
 	// Again is the command that removes the folder.
 	Again string
-	// Lock is the name of the lock in the folder, if it is there.
+	// Lock is the name of the lock, if the lock is in the folder.
 	Lock string
 	// Written are the other names that nines writes into the folder.
 	Written []string
 }
 
-// Path is the folder's path.
+// Path returns the folder's path.
 func (p Place) Path() string { return filepath.Join(p.Root, p.Below) }
 
-// Journal is the path of its journal.
+// Journal returns the path of the folder's journal.
 func (p Place) Journal() string { return filepath.Join(p.Path(), JournalName) }
 
-// ForeignError means that something at the place of a folder is not what nines makes there. nines
-// neither reads nor removes it.
+// ForeignError means that nines did not make what is in the place of a folder. nines neither reads nor
+// removes it.
 type ForeignError struct {
 	Path, Reason string
 	place        Place
@@ -57,25 +57,25 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s is not the folder of %s: %s; nines does not touch it; move it elsewhere, or %s", e.place.Path(), e.place.What, e.Reason, e.place.Elsewhere)
 }
 
-// ExitCode is 2: the command names something that is not nines'.
+// ExitCode returns 2: the command names something that does not belong to nines.
 func (e *ForeignError) ExitCode() int { return exit.Wrong }
 
 func (p Place) foreign(format string, a ...any) error {
 	return &ForeignError{Path: p.Path(), Reason: fmt.Sprintf(format, a...), place: p}
 }
 
-// Folder is a folder that is open and was made by nines: no link leads to it, and nobody but its
-// owner could have put anything into it. Its names are looked up below the open folder, so that it
-// stays the same folder whatever happens to its path.
+// Folder is an open folder that nines made: its path contains no link, and no other user could have put
+// anything into it. Its names are looked up relative to the open folder, so that it stays the same folder
+// no matter what happens to its path.
 type Folder struct {
 	Place
 	root *os.Root
 }
 
-// Open opens a folder. The error is fs.ErrNotExist if there is none, and a *ForeignError if nines
-// did not make it.
+// Open opens a folder. The error is fs.ErrNotExist if the folder does not exist, and a *ForeignError if
+// nines did not make it.
 func Open(p Place) (*Folder, error) {
-	base, err := os.Open(p.Root) // the user names it, and may do so by a link
+	base, err := os.Open(p.Root) // the user names it, possibly by a link
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Open(p Place) (*Folder, error) {
 	fd, err := openBeneath(int(base.Fd()), p.Below)
 	switch {
 	case errors.Is(err, unix.ELOOP):
-		return nil, p.foreign("it is a symbolic link, or lies behind one")
+		return nil, p.foreign("it is a symbolic link, or its path contains one")
 	case errors.Is(err, unix.ENOTDIR):
 		return nil, p.foreign("it is a file")
 	case errors.Is(err, unix.EXDEV):
@@ -110,7 +110,7 @@ func Open(p Place) (*Folder, error) {
 	return f, nil
 }
 
-// Check is the error of Open.
+// Check returns the error of Open.
 func Check(p Place) error {
 	f, err := Open(p)
 	if err != nil {
@@ -122,7 +122,7 @@ func Check(p Place) error {
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// openBeneath opens a folder below another, and follows no link and no mount on the way.
+// openBeneath opens a folder below another, and follows no links and no mounts.
 func openBeneath(dir int, path string) (int, error) {
 	for {
 		fd, err := unix.Openat2(dir, path, &unix.OpenHow{
@@ -139,7 +139,7 @@ func openBeneath(dir int, path string) (int, error) {
 func (p Place) checkOwner(path, what string, uid, mode uint32) error {
 	switch {
 	case uid == 0 && os.Geteuid() != 0:
-		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission} // what is root's needs root
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission} // root's folders need root
 	case int(uid) != os.Geteuid():
 		return p.foreign("%s belongs to the user with ID %d", what, uid)
 	case mode&0o022 != 0:
@@ -148,8 +148,8 @@ func (p Place) checkOwner(path, what string, uid, mode uint32) error {
 	return nil
 }
 
-// checkJournal checks that the folder has a journal of its owner. A start that was killed before it
-// wrote one has left a lock at most.
+// checkJournal checks that the folder has its owner's journal. A start that was killed before it wrote
+// one has left at most a lock.
 func (f *Folder) checkJournal() error {
 	info, err := f.root.Lstat(JournalName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,7 +173,7 @@ func (f *Folder) checkJournal() error {
 		return err
 	}
 	if header.Lab != f.Owner {
-		return f.foreign("its journal is that of %q", header.Lab)
+		return f.foreign("its journal belongs to %q", header.Lab)
 	}
 	return nil
 }

@@ -214,7 +214,7 @@ func TestForeignFilesStay(t *testing.T) {
 	if err := held.Undo(context.Background(), func(note string) { notes = append(notes, note) }); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{theirs + " was not made by nines, and stays as it is"}; !slices.Equal(notes, want) {
+	if want := []string{theirs + " was not made by nines; left as it is"}; !slices.Equal(notes, want) {
 		t.Errorf("said %q, not %q", notes, want)
 	}
 	if left, err := os.ReadDir(p.Path()); err != nil || len(left) != 1 {

@@ -13,14 +13,14 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// Held is a folder with its journal, both open. Whoever holds it has the owner's lock.
+// Held is a folder with its journal, both open. The program that holds it has the owner's lock.
 type Held struct {
 	*Folder
-	// Journal is nil where the start was killed before its first step.
+	// Journal is nil if the start was killed before its first step.
 	Journal *journal.Journal
 }
 
-// Begin makes the folder, with a journal whose processes have names of their own.
+// Begin makes the folder and a journal, with a token that identifies the journal's processes.
 func Begin(p Place) (*Held, error) {
 	if err := os.MkdirAll(p.Path(), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of %s: %w", p.What, err)
@@ -36,13 +36,13 @@ func Begin(p Place) (*Held, error) {
 		Lab: p.Owner, Token: "nines-" + kind + "-" + hex.EncodeToString(token),
 	})
 	if err != nil {
-		_ = os.Remove(p.Path()) // where it is empty
+		_ = os.Remove(p.Path()) // if it is empty
 		return nil, errors.Join(err, f.Close())
 	}
 	return &Held{f, j}, nil
 }
 
-// Take opens a folder and its journal, to undo it. The error is that of Open.
+// Take opens a folder and its journal, to undo it. Its errors are those of Open.
 func Take(p Place) (*Held, error) {
 	f, err := Open(p)
 	if err != nil {
@@ -58,11 +58,11 @@ func Take(p Place) (*Held, error) {
 	return &Held{f, j}, nil
 }
 
-// TakeLeft is Take for a start that needs the place: it returns what has to be undone first, nil if
-// there is nothing. standing reads the owner's record and refuses what is whole and in force; it is not
-// asked for a folder of an earlier boot, nor for one without a journal. Its error may be fs.ErrNotExist:
-// the start was killed before it wrote a record. After any other nobody knows whether it is in force, so
-// nothing is undone.
+// TakeLeft is Take for a start that needs the place: it returns what has to be undone first, or nil if
+// there is nothing. standing reads the owner's record, and refuses the start if what it describes is complete
+// and in use. It is not called for a folder from an earlier boot or without a journal. Its error may be
+// fs.ErrNotExist: the start was killed before it wrote a record. After any other error it is unknown whether
+// the thing is in use, so nothing is undone.
 func TakeLeft(p Place, standing func() (refusal, err error)) (*Held, error) {
 	held, err := Take(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,7 +73,7 @@ func TakeLeft(p Place, standing func() (refusal, err error)) (*Held, error) {
 	}
 	refusal, err := standing()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		refusal = fmt.Errorf("read what is left of %s: %w; %s undoes it", p.What, err, p.Again)
+		refusal = fmt.Errorf("read the record of %s: %w; %s undoes it", p.What, err, p.Again)
 	}
 	if refusal != nil {
 		return nil, errors.Join(refusal, held.Close())
@@ -81,11 +81,11 @@ func TakeLeft(p Place, standing func() (refusal, err error)) (*Held, error) {
 	return held, nil
 }
 
-// SinceBoot is true if its journal is of the boot that runs.
+// SinceBoot returns true if the folder's journal is from the current boot.
 func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.SinceBoot() }
 
-// Undo undoes the journal, removes the folder and closes both. note, which may be nil, is told what
-// stays as it is, and why.
+// Undo undoes the journal, removes the folder and closes both. note, which may be nil, receives what stays
+// as it is, and why.
 func (h *Held) Undo(ctx context.Context, note func(string)) error {
 	if note == nil {
 		note = func(string) {}

@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/fault"
 )
 
-// Empty deletes what nines has written into the folder, except the journal and the lock. note is
-// told what else is there and stays.
+// Empty deletes what nines has written into the folder, except the journal and the lock. note receives
+// what else is there and stays.
 func (f *Folder) Empty(note func(string)) error {
 	names, err := f.names()
 	if err != nil {
@@ -24,7 +24,7 @@ func (f *Folder) Empty(note func(string)) error {
 	}
 	for _, name := range names {
 		if name != JournalName && name != f.Lock && !slices.Contains(f.Written, name) {
-			note(filepath.Join(f.Path(), name) + " was not made by nines, and stays as it is")
+			note(filepath.Join(f.Path(), name) + " was not made by nines; left as it is")
 		}
 	}
 	return f.Delete(f.Written)
@@ -43,8 +43,8 @@ func (f *Folder) Delete(names []string) error {
 	return nil
 }
 
-// checkMounts fails if a file system is mounted below the folder: what is in that is not ours. The
-// owner's own mounts are in its mount namespaces, and gone with them.
+// checkMounts fails if a file system is mounted below the folder: its content is not ours. The owner's own
+// mounts are in its mount namespaces, and disappear with them.
 func (f *Folder) checkMounts() error {
 	path, err := filepath.EvalSymlinks(f.Path()) // as the kernel names it
 	if err != nil {
@@ -57,13 +57,13 @@ func (f *Folder) checkMounts() error {
 		return fmt.Errorf("read mounts: %w", err)
 	}
 	if len(below) > 0 {
-		return fmt.Errorf("a file system is mounted at %s, and nines did not mount it; umount it, then %s", below[0].Mountpoint, f.Again)
+		return fmt.Errorf("a file system that nines did not mount is at %s; unmount it, then %s", below[0].Mountpoint, f.Again)
 	}
 	return nil
 }
 
-// Remove deletes the folder: the journal after everything that it may refer to, and the lock last,
-// so that nobody takes a half-removed folder. A folder with what is not ours stays.
+// Remove deletes the folder: the journal after everything that it may refer to, and the lock last, so that
+// no other program takes a half-removed folder. A folder with other content stays.
 func (f *Folder) Remove(note func(string)) error {
 	if err := f.Empty(note); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (f *Folder) Remove(note func(string)) error {
 	}
 	err := absentIsFine(os.Remove(f.Path()))
 	if errors.Is(err, unix.ENOTEMPTY) {
-		return nil // with what is not ours, as note has been told
+		return nil // other content, which note has already received
 	}
 	if err != nil {
 		return fmt.Errorf("remove the folder of %s: %w", f.What, err)

@@ -15,13 +15,13 @@ import (
 )
 
 // endTimeout limits the wait for killed processes. A thousand nodes need some seconds on a
-// busy machine; a process stuck in the kernel would take for ever.
+// busy machine; a process stuck in the kernel may never end.
 const endTimeout = 60 * time.Second
 
 // monitorGrace is the time that a container's monitor has to clean up.
 const monitorGrace = 3 * time.Second
 
-// endRounds limits how often end looks for more processes: a container whose start was
+// endRounds limits how often End looks for more processes: a container whose start was
 // interrupted may still be starting some.
 const endRounds = 20
 
@@ -45,7 +45,7 @@ func (ender) End(ctx context.Context, entries []journal.Entry, note func(string)
 			break
 		}
 		if round == endRounds {
-			return fmt.Errorf("new processes appear as fast as they are ended, such as %d", found.any().PID)
+			return fmt.Errorf("new processes start as fast as nines ends them, such as process %d", found.any().PID)
 		}
 		if err := found.end(ctx); err != nil {
 			return err
@@ -79,7 +79,7 @@ func findTargets(entries []journal.Entry) (targets, error) {
 			found.processes = append(found.processes, id)
 			found.inodes[entry.Learnt.NetInode] = entry.Node
 		}
-		// If the maker died, the process may run although it was never learnt.
+		// If the maker died, the process may be running although the journal did not learn it.
 		if entry.Token != "" && (traits[entry.Kind].More || entry.Learnt == nil) {
 			tokens[entry.Token] = entry
 		}
@@ -99,7 +99,7 @@ func findTargets(entries []journal.Entry) (targets, error) {
 	return found, err
 }
 
-// consider adds a process if it is the entry's: its monitor, or one that holds its token.
+// consider adds a process if it belongs to the entry: its monitor, or a process that holds its token.
 func (t *targets) consider(id proc.Identity, token string, entry journal.Entry) error {
 	if !id.Alive() || slices.Contains(t.processes, id) || slices.Contains(t.monitors, id) {
 		return nil
@@ -119,8 +119,8 @@ func (t *targets) consider(id proc.Identity, token string, entry journal.Entry) 
 	return err
 }
 
-// end kills all before it waits for any, so that the kernel removes their namespaces
-// together. Monitors of killed containers get time to clean up; a monitor without a
+// end kills all processes before it waits for any of them, so that the kernel removes their
+// namespaces together. Monitors of killed containers get time to clean up; a monitor without a
 // container is still starting it, and gets none.
 func (t targets) end(ctx context.Context) error {
 	if err := killAll(t.processes); err != nil {
@@ -161,20 +161,20 @@ func awaitEnd(ctx context.Context, id proc.Identity) error {
 	for pause := 200 * time.Microsecond; id.Alive() || !id.Reap(); pause = min(2*pause, 10*time.Millisecond) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("process %d was killed but does not end: %w", id.PID, ctx.Err())
+			return fmt.Errorf("process %d was killed but has not ended: %w", id.PID, ctx.Err())
 		case <-time.After(pause):
 		}
 	}
 	return nil
 }
 
-// guests are the other processes in the nodes' network namespaces, with the node's name.
-// Those in a node's PID namespace end with it; the others are the user's, and keep the
-// namespace alive. They must be found before the namespace goes, because its inode is then
-// reused.
+// guests returns the other processes in the nodes' network namespaces, with the node's name.
+// Those in a node's PID namespace end with it; the others belong to the user, and keep the
+// namespace alive. They must be found while the namespace exists, because the kernel may reuse
+// its inode later.
 func (t targets) guests() map[proc.Identity]string {
 	guests := map[proc.Identity]string{}
-	// Only a note depends on it.
+	// An error only loses a note.
 	_ = proc.Each(func(id proc.Identity) error {
 		if node, ok := t.inodes[id.NetInode()]; ok && !slices.Contains(t.processes, id) {
 			guests[id] = node

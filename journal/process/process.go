@@ -1,7 +1,7 @@
-// Package process has the steps that start a process. All processes of a journal are ended
-// at once, before anything else is undone, so that the kernel removes their namespaces
-// together. A process gets a token in its arguments or environment when it starts, so that
-// it is found even if its maker died before it was learnt.
+// Package process has the steps that start a process. Undo ends all processes of a journal at
+// once, before anything else, so that the kernel removes their namespaces together. A process
+// gets a token in its arguments or environment when it starts, so that undo finds it even if its
+// maker died before the journal learnt the process.
 package process
 
 import (
@@ -9,17 +9,17 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// Kind is a process. Undo kills it if its start time is the one learnt; if the maker died
-// before it learnt one, if its arguments or environment hold Token.
+// Kind is a process. Undo kills it if its start time matches the journal's. If the maker died
+// before it wrote one, undo kills a process whose arguments or environment contain Token.
 var Kind = Register("process", Traits{})
 
 // Traits are the properties of a kind of process.
 type Traits struct {
-	// More is true if other processes than the learnt one may hold Token; they are
+	// More is true if further processes besides the learnt one may hold Token; they are
 	// killed too.
 	More bool
 	// Monitor tells whether a process watches what the step started: it ends by itself,
-	// and gets time to clean up. Nil if there is none.
+	// and gets time to clean up. Nil if the kind has no monitors.
 	Monitor func(journal.Entry, proc.Identity) (bool, error)
 }
 
@@ -47,12 +47,12 @@ func Make(j *journal.Journal, step journal.Step, start func() (proc.Identity, er
 	})
 }
 
-// Learnt is what the journal stores of a process.
+// Learnt returns what the journal stores of a process.
 func Learnt(id proc.Identity) journal.Learnt {
 	return journal.Learnt{PID: id.PID, StartTicks: id.StartTicks}
 }
 
-// Of is the process that a step started; zero if none was learnt.
+// Of returns the process that a step started; zero if the journal did not learn one.
 func Of(entry journal.Entry) proc.Identity {
 	if entry.Learnt == nil {
 		return proc.Identity{}

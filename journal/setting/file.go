@@ -26,7 +26,7 @@ func settingOf(step journal.Step) settingFile {
 	return f
 }
 
-// key is the file's name in a ledger.
+// key returns the file's name in a ledger.
 func (f settingFile) key() string {
 	if f.controller == "" {
 		return f.path
@@ -34,7 +34,7 @@ func (f settingFile) key() string {
 	return f.path + " " + f.controller
 }
 
-// read returns the text, or for a controller the word that would restore its current state.
+// read returns the file's text, or for a controller the word that restores its current state.
 func (f settingFile) read() (string, error) {
 	if f.controller == "" {
 		return Read(f.path)
@@ -53,9 +53,9 @@ func (f settingFile) write(value string) error { return Write(f.path, value) }
 
 func (f settingFile) same(a, b string) bool { return Same(f.path, a, b) }
 
-// usedBy names a control group that others have limited through the controller. The group
-// would silently lose the limit with the controller (css_killed_work_fn in
-// kernel/cgroup/cgroup.c drops the group's state). A group that cannot be read may have one.
+// usedBy names a control group that another program has limited through the controller. Without
+// the controller, the group would silently lose the limit (css_killed_work_fn in
+// kernel/cgroup/cgroup.c drops the group's state). A group that cannot be read may have a limit.
 func (f settingFile) usedBy() (string, error) {
 	if f.controller == "" {
 		return "", nil
@@ -65,7 +65,7 @@ func (f settingFile) usedBy() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for control groups that use the controller %s: %w", f.controller, err)
+		return "", fmt.Errorf("search for control groups that use the controller %s: %w", f.controller, err)
 	}
 	for _, group := range groups {
 		if !group.IsDir() {
@@ -73,7 +73,7 @@ func (f settingFile) usedBy() (string, error) {
 		}
 		limits, err := f.limits(filepath.Join(filepath.Dir(f.path), group.Name()))
 		if err != nil {
-			return "", fmt.Errorf("look whether control group %s uses the controller %s: %w", group.Name(), f.controller, err)
+			return "", fmt.Errorf("check whether control group %s uses the controller %s: %w", group.Name(), f.controller, err)
 		}
 		if limits {
 			return "control group " + group.Name(), nil
@@ -82,14 +82,14 @@ func (f settingFile) usedBy() (string, error) {
 	return "", nil
 }
 
-// isAbsent is true for the errors of a control group that has gone, also while it was read: a file that was
-// open by then has no device (kernfs_fop_read_iter in fs/kernfs/file.c).
+// isAbsent returns true for the errors of a control group that was removed, even while it was being
+// read: a file that is still open then has no device (kernfs_fop_read_iter in fs/kernfs/file.c).
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV)
 }
 
-// unlimited is true for a new group's limits (Documentation/admin-guide/cgroup-v2.rst). For
-// cpuset, 0 is a CPU.
+// unlimited returns true for the limits of a new group (Documentation/admin-guide/cgroup-v2.rst).
+// For cpuset, 0 is a CPU.
 func (f settingFile) unlimited(text string) bool {
 	switch text {
 	case "", "member":
@@ -100,7 +100,7 @@ func (f settingFile) unlimited(text string) bool {
 	return false
 }
 
-// limits is true for a group with a limit of the controller.
+// limits returns true for a group with a limit of the controller.
 func (f settingFile) limits(group string) (bool, error) {
 	files, err := os.ReadDir(group)
 	if isAbsent(err) {
@@ -121,7 +121,7 @@ func (f settingFile) limits(group string) (bool, error) {
 	return false, nil
 }
 
-// isLimit is true for a file of a limit that has been set.
+// isLimit returns true for the file of a limit that has been set.
 func (f settingFile) isLimit(path string) (bool, error) {
 	info, err := os.Stat(path)
 	// Counts and events can only be read; memory.reclaim can only be written.
@@ -133,7 +133,7 @@ func (f settingFile) isLimit(path string) (bool, error) {
 		text, err = os.ReadFile(path)
 	}
 	switch {
-	case isAbsent(err), errors.Is(err, unix.EOPNOTSUPP): // it is not for such a group
+	case isAbsent(err), errors.Is(err, unix.EOPNOTSUPP): // this group does not support it
 		return false, nil
 	case err != nil:
 		return false, err
@@ -141,8 +141,8 @@ func (f settingFile) isLimit(path string) (bool, error) {
 	return !f.unlimited(strings.TrimSpace(string(text))), nil
 }
 
-// limiting is true for the files that hold limits of the controllers that labs use, not for
-// events and the like.
+// limiting returns true for the files that hold limits of the controllers that labs use, but not
+// for events and the like.
 func limiting(name string) bool {
 	switch _, file, _ := strings.Cut(name, "."); file {
 	case "cpus", "cpus.exclusive", "mems", "cpus.partition", "min", "low", "high", "max", "swap.max", "swap.high", "zswap.max":

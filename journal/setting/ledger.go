@@ -9,20 +9,20 @@ import (
 	"nines.dev/nines/kernel/ledger"
 )
 
-// HostLedger is the ledger of this host's settings, for labs of all state folders. A reboot
-// removes it.
+// HostLedger is the ledger of this host's settings, shared by the labs of all state folders. A
+// reboot removes it.
 const HostLedger = "/run/nines/settings.json"
 
-// ledgerFile is a ledger's content: who has set what of a host, see layers.go.
+// ledgerFile is a ledger's content: which owner has set which file of a host (layers.go).
 type ledgerFile struct {
 	BootID string             `json:"boot_id"`
 	Files  map[string][]layer `json:"files"`
 }
 
-// Empty is true if nothing is set.
+// Empty returns true if nothing is set.
 func (f *ledgerFile) Empty() bool { return len(f.Files) == 0 }
 
-// begin drops what was set before this boot, which has reset everything.
+// begin drops what was set before this boot: the boot has reset everything.
 func (f *ledgerFile) begin() error {
 	id, err := boot.ID()
 	if err == nil && (f.BootID != id || f.Files == nil) {
@@ -33,7 +33,7 @@ func (f *ledgerFile) begin() error {
 
 func at(path string) ledger.File { return ledger.File{Path: path, Mode: 0o644} }
 
-// load reads a ledger; one that cannot be read counts as empty.
+// load reads a ledger. An unreadable ledger counts as empty.
 func load(path string) *ledgerFile {
 	f := &ledgerFile{}
 	if at(path).Read(f) != nil || f.begin() != nil {
@@ -80,7 +80,7 @@ func (l *lockedLedger) put(key string, added layer) error {
 	return l.set(key, append(list, added))
 }
 
-// drop removes the layer of an owner that has changed nothing.
+// drop removes the layer of an owner that has not changed the file.
 func (l *lockedLedger) drop(key, owner string) error {
 	if l == nil {
 		return nil
@@ -88,8 +88,8 @@ func (l *lockedLedger) drop(key, owner string) error {
 	return l.set(key, slices.DeleteFunc(l.Files[key], func(of layer) bool { return of.Owner == owner }))
 }
 
-// Held are the files of a host that are set according to the ledger; a ledger that cannot
-// be read counts as empty.
+// Held returns the files of a host that are set according to the ledger. An unreadable ledger
+// counts as empty.
 func Held(ledgerPath string) map[string]bool {
 	held := map[string]bool{}
 	for path := range load(ledgerPath).Files {
@@ -98,8 +98,9 @@ func Held(ledgerPath string) map[string]bool {
 	return held
 }
 
-// Before is what the file of an entry with a ledger held before the entry, and is to hold again. It is not
-// what the entry says if something below it was undone since. It is false once the entry itself was.
+// Before returns what the file of an entry with a ledger held before the entry, which is what undo
+// restores. It differs from the entry's Old if a layer below has been undone since. held is false once
+// the entry itself has been undone.
 func Before(entry journal.Entry) (old string, held bool, err error) {
 	f := &ledgerFile{}
 	if err := errors.Join(at(entry.Target).Read(f), f.begin()); err != nil {
@@ -113,8 +114,8 @@ func Before(entry journal.Entry) (old string, held bool, err error) {
 	return "", false, nil
 }
 
-// Covering names who has set an entry's file since and still holds it; empty if there is
-// none.
+// Covering names the lab or command that has set an entry's file since and still holds it; empty
+// if there is none.
 func Covering(entry journal.Entry) string {
 	if entry.Target == "" {
 		return ""

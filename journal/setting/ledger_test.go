@@ -164,7 +164,7 @@ func TestTheHolderOfASettingIsNamed(t *testing.T) {
 		first := o.journal(t, "first")
 		o.set(t, first, path, "n/a")
 		o.set(t, other, path, "n/a")
-		if notes := undoAll(t, first); len(notes) != 1 || !strings.Contains(notes[0], "what "+want+" has set") {
+		if notes := undoAll(t, first); len(notes) != 1 || !strings.Contains(notes[0], "that "+want+" has made") {
 			t.Errorf("%s: %q", want, notes)
 		}
 		undoAll(t, other)

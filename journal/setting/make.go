@@ -12,14 +12,13 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// Make writes a step's value to the setting's file through the journal, and returns what
-// the kernel made of it. If the file holds the value already, Make writes nothing and
-// changed is false.
+// Make writes a step's value to the setting's file through the journal, and returns what the
+// kernel stored. If the file already holds the value, Make writes nothing and changed is false.
 //
-// A step with a Target, which is a ledger such as HostLedger, shares the file with all
-// others that name it: they can end in any order, and the last one restores what was there
-// before the first. If the file holds the value already because others set it, it is
-// recorded there too, since they may end first.
+// A step with a Target, which is a ledger such as HostLedger, shares the file with all other
+// steps that name this ledger: they can end in any order, and the last one restores what the
+// file held before the first. If the file already holds the value because other steps set it,
+// the ledger records this step too, since the others may end first.
 func Make(j *journal.Journal, step journal.Step) (now string, changed bool, err error) {
 	step.Kind = Kind
 	if step.Target == "" {
@@ -75,15 +74,15 @@ func makeStep(j *journal.Journal, step journal.Step, shared *lockedLedger) (now 
 	return now, true, j.Done(id, journal.Learnt{Took: now})
 }
 
-// hasMade is true if the journal has such a step already, as when a lab is updated.
+// hasMade returns true if the journal already has such a step, for example when a lab is updated.
 func hasMade(j *journal.Journal, step journal.Step) bool {
 	return slices.ContainsFunc(j.Entries(), func(e journal.Entry) bool {
 		return e.Kind == step.Kind && e.Path == step.Path && e.Value == step.Value && e.Name == step.Name && e.Link == step.Link
 	})
 }
 
-// holder names a journal's owner for messages. nines tune, the sessions of nines kbp, "kbp/NAME", and
-// clusters, "cluster/NAME", have no prefix, nor has what an agent keeps apart for pods, "apart/NAME".
+// holder names a journal's owner for messages. These have no prefix: nines tune, the sessions of nines kbp
+// ("kbp/NAME"), clusters ("cluster/NAME"), and what an agent reserves for pods ("apart/NAME").
 func holder(h journal.Header) string {
 	if session, found := strings.CutPrefix(h.Lab, "kbp/"); found {
 		return fmt.Sprintf("session %q of nines kbp", session)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Read reads a setting's file as a journal stores it: without surrounding white space, and
-// only the chosen word of a list of choices, "always [madvise] never".
+// Read reads a setting's file in the journal's form: without surrounding white space, and only
+// the chosen word of a list such as "always [madvise] never".
 func Read(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func Read(path string) (string, error) {
 // /sys/kernel/mm/transparent_hugepage/enabled.
 var choice = regexp.MustCompile(`\[([^\]\s]+)\]`)
 
-// Chosen is the text of a setting's file without surrounding white space, or the chosen
+// Chosen returns the text of a setting's file without surrounding white space, or the chosen
 // word if the file lists its choices.
 func Chosen(text string) string {
 	text = strings.TrimSpace(text)
@@ -34,8 +34,8 @@ func Chosen(text string) string {
 	return text
 }
 
-// masks are the files that hold a bitmap of CPUs: the kernel prints it as wide as the
-// machine, in groups of 32 bits with commas (bitmap_print_to_pagebuf in lib/bitmap-str.c).
+// masks are the files that hold a bitmap of CPUs. The kernel prints one bit for each possible
+// CPU, in groups of 32 bits with commas (bitmap_print_to_pagebuf in lib/bitmap-str.c).
 var masks = []string{"cpumask", "rps_cpus", "xps_cpus", "smp_affinity", "default_smp_affinity", "affinity_hint"}
 
 // Same tells whether two texts mean the same in a setting's file.
@@ -55,7 +55,8 @@ func plainMask(mask string) string {
 	return plain
 }
 
-// Write writes a setting's file, which must exist; it ends the line if the file does.
+// Write writes a setting's file, which must exist. It ends the value with a newline if the file's
+// present text ends with one.
 func Write(path, value string) error {
 	if now, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(now), "\n") {
 		value += "\n"
@@ -68,14 +69,14 @@ func Write(path, value string) error {
 	return errors.Join(err, file.Close())
 }
 
-// RefusedError says that the kernel refused a value; the setting is unchanged.
+// RefusedError means that the kernel refused a value; the setting is unchanged.
 type RefusedError struct {
 	Path, Value string
 	Err         error
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the kernel refuses %q in %s: %v", e.Value, e.Path, e.Err)
+	return fmt.Sprintf("the kernel refused %q in %s: %v", e.Value, e.Path, e.Err)
 }
 
 // Unwrap returns the kernel's error.

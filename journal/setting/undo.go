@@ -14,8 +14,8 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// Kind is a kernel setting's file, Path, which had Old and got Value: a sysctl or a control
-// group's file. Target is the ledger of those that share it.
+// Kind is a kernel setting's file, Path, which held Old and got Value: a sysctl or a control
+// group's file. Target is the ledger of the steps that share it.
 var Kind = journal.Register("setting", journal.Undo{Step: restore})
 
 // restore undoes a step's value of a file, whether or not the file is shared.
@@ -50,7 +50,7 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	file := settingOf(u.Step)
 	now, err := file.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		now = "" // gone with all that was set; the others' layers must go too
+		now = "" // the file is gone with all values; the other layers must be removed too
 	} else if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	case err != nil:
 		return w.Rest, nil
 	case w.Covered != nil:
-		u.Notef("what %s has set of this host stays until it is taken back", w.Covered.By)
+		u.Notef("the settings of this host that %s has made stay until it undoes them", w.Covered.By)
 	case w.Changed:
 		u.Notef("%s is now %q, neither our value nor the old one; left as it is", u.Path, now)
 	}
@@ -71,7 +71,7 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 		return nil, err
 	}
 	if user != "" {
-		u.Notef("%s keeps the controller %s, which %s uses by now", u.Path, file.controller, user)
+		u.Notef("%s keeps the controller %s, which %s now uses", u.Path, file.controller, user)
 		return w.Rest, nil
 	}
 	err = file.write(*w.Write)
@@ -82,13 +82,13 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return w.Rest, nil
 	case file.controller != "" && errors.Is(err, unix.EBUSY):
-		return w.Rest, nil // others use the controller
+		return w.Rest, nil // other programs use the controller
 	}
 	return nil, fmt.Errorf("write %q: %w", *w.Write, err)
 }
 
-// awakeWatchdog turns a lockup watchdog back on that was on. While both watchdogs are off,
-// reading kernel.watchdog turns that main switch off too (proc_watchdog_common in
+// awakeWatchdog turns a lockup watchdog back on if it was on. While both watchdogs are off,
+// reading kernel.watchdog also turns off that main switch (proc_watchdog_common in
 // kernel/watchdog.c stores what it shows), and then neither can be turned on alone.
 func awakeWatchdog(step journal.Step) error {
 	name := filepath.Base(step.Path)

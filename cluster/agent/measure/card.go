@@ -52,7 +52,7 @@ func notSpare(f *pci.Function, given []string) string {
 	case f.Carrier != "yes":
 		return "has no carrier"
 	case slices.Contains(given, f.Interface):
-		return "is in the file of ports, so its functions are for pods"
+		return "is in the ports file, so its functions are for pods"
 	case free < trialFunctions:
 		return fmt.Sprintf("has %d of its %d functions free, and the agent creates none (sriov_numvfs)", free, f.NumVFs)
 	}

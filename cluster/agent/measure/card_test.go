@@ -38,7 +38,7 @@ func TestFunctionsAreMeasuredOnlyWhereNobodyMissesThem(t *testing.T) {
 		"no cable":              {func(f *pci.Function) { f.Carrier = "no" }, nil, "no carrier"},
 		"down":                  {func(f *pci.Function) { f.Carrier = "" }, nil, "no carrier"},
 		"driven by a program":   {func(f *pci.Function) { f.Interface = "" }, nil, "no interface"},
-		"its functions are for": {func(*pci.Function) {}, []string{"eth2"}, "the file of ports"},
+		"its functions are for": {func(*pci.Function) {}, []string{"eth2"}, "the ports file"},
 	} {
 		f := spare()
 		test.change(&f)

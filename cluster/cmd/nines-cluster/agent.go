@@ -205,14 +205,14 @@ func (a agentCall) between(ctx context.Context, running *agent.Agent, agentPort 
 	}, nil
 }
 
-// inventory is what the file of ports gives the node; nothing without a file.
+// inventory is what the ports file gives the node; nothing without a file.
 func (a agentCall) inventory() (dra.Inventory, error) {
 	text, err := os.ReadFile(a.sources)
 	if errors.Is(err, fs.ErrNotExist) {
 		return dra.Inventory{}, nil
 	}
 	if err != nil {
-		return dra.Inventory{}, fmt.Errorf("read the file of ports: %w", err)
+		return dra.Inventory{}, fmt.Errorf("read the ports file: %w", err)
 	}
 	sources, err := dra.ReadSources(text)
 	if err != nil {
@@ -221,13 +221,13 @@ func (a agentCall) inventory() (dra.Inventory, error) {
 	return dra.InventoryOf(sources, a.node, filepath.Join(a.held, port.SwitchSocket))
 }
 
-// given are the cards of whose virtual functions the file of ports gives pods some.
+// given are the cards of whose virtual functions the ports file gives pods some.
 func (a agentCall) given() ([]string, error) {
 	inventory, err := a.inventory()
 	return inventory.Cards(), err
 }
 
-// ports are a port of each network that the file of ports gives the node.
+// ports are a port of each network that the ports file gives the node.
 func (a agentCall) ports() ([]port.Port, error) {
 	inventory, err := a.inventory()
 	if err != nil {

@@ -207,7 +207,7 @@ func examplePorts(t *testing.T) any {
 	return file.Ports
 }
 
-// readPorts replaces the text of a file of ports by what it says: one text has comments.
+// readPorts replaces the text of a ports file by what it says: one text has comments.
 func readPorts(t *testing.T, config *unstructured.Unstructured) {
 	t.Helper()
 	if config == nil {
