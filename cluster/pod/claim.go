@@ -21,7 +21,6 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // claimInPod is the name of the only claim of a pod.
@@ -177,7 +176,7 @@ func portOf(d resourcev1.AllocatedDeviceStatus, asked plan.PodPort) (node.Claime
 	}
 	switch {
 	case asked.Socket && seen.Kind == port.KindVhost:
-		got.Socket, got.Listens, got.Alone = seen.Socket, seen.Listens, seen.Tier == string(spec.LinkSwitch)
+		got.Socket, got.Listens, got.Local = seen.Socket, seen.Listens, seen.Local
 		return got, nil
 	case asked.Socket:
 		return got, exit.Wrongf("the backend dpdk needs a class of vhost-user sockets, such as switch.nines.dev, and a port of class %s is none; write backend: udp", asked.Class)

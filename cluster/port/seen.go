@@ -27,6 +27,8 @@ type Seen struct {
 	// Listens is true.
 	Socket  string `json:"socket,omitempty"`
 	Listens bool   `json:"listens,omitempty"`
+	// Local is true for a socket that reaches only pods on the same node.
+	Local bool `json:"local,omitempty"`
 	// PCI is the address of a function that a program opens.
 	PCI string `json:"pci,omitempty"`
 	MAC string `json:"mac"`
@@ -54,7 +56,7 @@ func (h Held) Seen() Seen {
 		Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU, Mbit: h.Port.Mbit, PPS: h.Port.PPS,
 	}
 	if h.Port.IsSocket() {
-		s.Socket, s.Listens = filepath.Join(h.Mount, SocketFile), h.Port.PodListens()
+		s.Socket, s.Listens, s.Local = filepath.Join(h.Mount, SocketFile), h.Port.PodListens(), h.Port.InSwitch()
 	}
 	if h.Port.Driver != "" {
 		s.PCI = h.PCI

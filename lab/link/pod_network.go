@@ -28,7 +28,7 @@ func makePodNetwork(_ context.Context, s *Site, l plan.Link, endpoints []plan.En
 		} else if values["address"], err = pod.AddressOf(e.Interface); err != nil {
 			return err
 		}
-		if port.Alone {
+		if port.Local {
 			if first == "" {
 				first = pod.Host
 			}

@@ -79,8 +79,8 @@ type ClaimedPort struct {
 	// Socket is a path in the pod; its engine listens there if Listens is true.
 	Socket  string `json:"socket,omitempty"`
 	Listens bool   `json:"listens,omitempty"`
-	// Alone is true for a socket behind which are only ports of the same node of the cluster.
-	Alone bool `json:"alone,omitempty"`
+	// Local is true for a socket that reaches only pods on the same node of the cluster.
+	Local bool `json:"local,omitempty"`
 	// Device is which device it is, of which driver.
 	Device string `json:"device"`
 }
