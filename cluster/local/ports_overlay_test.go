@@ -136,7 +136,7 @@ func (c *cluster) overlayNode(node, tunnel, south string) {
 	c.inNode(node, true, "ip", "link", "set", "eth1", "up")
 	c.inNode(node, true, "ip", "address", "add", tunnel+"/24", "dev", "underlay")
 	c.inNode(node, true, "ip", "link", "set", "underlay", "up")
-	c.daemon(node, "ovn-controller", "unix:/run/openvswitch/db.sock")
+	c.daemon(node, "ovn-controller", "unix:/run/openvswitch/db.sock", "--monitor")
 }
 
 // daemon starts a program on a node, which ends with it.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,7 +60,8 @@ func newOverlayNode(t *testing.T) *overlayNode {
 		"external_ids:ovn-bridge-datapath-type=netdev")
 	n.start("ovs-vswitchd", "unix:"+n.database(), "--unixctl="+at("switch.ctl"), "--no-chdir")
 	n.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev", "fail_mode=secure")
-	n.start("ovn-controller", "unix:"+n.database(), "--no-chdir")
+	// As ovn-ctl starts it: some versions now and then end by SIGSEGV in their first milliseconds.
+	n.start("ovn-controller", "unix:"+n.database(), "--no-chdir", "--monitor")
 	n.nbctl("ls-add", "lan")
 	n.bare = devices(t, n.ns)
 	return n
@@ -86,15 +88,16 @@ func (n overlayNode) run(argv ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// start starts a program, and returns what ends it.
+// start starts a program, and returns what ends it and those that it has started.
 func (n overlayNode) start(argv ...string) (end func()) {
 	n.t.Helper()
 	command := n.command(argv...)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
 		n.t.Fatal(err)
 	}
 	end = sync.OnceFunc(func() {
-		_ = command.Process.Kill()
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
 		_ = command.Wait()
 	})
 	n.t.Cleanup(end)

@@ -285,8 +285,10 @@ func (f ovnFiles) northArguments() []string {
 
 // controllerArguments are those of a host's ovn-controller. Its control socket has its process id in its
 // name, in OVN_RUNDIR.
+// controllerArguments have ovn-controller watch itself: that of OVN 23.03 now and then ends by SIGSEGV in its first
+// milliseconds, when it is connected to the switch before its host is registered.
 func (f ovnFiles) controllerArguments(host int) []string {
-	return append([]string{"unix:" + f.host(host).socket()}, ovsLogging...)
+	return append([]string{"unix:" + f.host(host).socket(), "--monitor"}, ovsLogging...)
 }
 
 // chassis is the transaction that makes a host one of OVN's, as arguments of ovs-vsctl (ovn-controller(8),
