@@ -155,7 +155,7 @@ endif
 test-root: build
 	$(PASS) $(AS_ROOT) root
 
-## test-host: run the tests that rearrange the host; no other lab is to run beside them
+## test-host: after test-root, run the tests that rearrange the host; no other lab is to run beside them
 test-host: build
 	$(PASS) $(AS_ROOT) host
 

@@ -11,18 +11,20 @@ fuzzing=(-fuzztime "${runs}x" -fuzzminimizetime 10x -parallel 2)
 # fuzz runs one target. Coverage guides it: go compiles the package and all that it imports once more, with
 # counters. Where that would be much of Kubernetes, the tests run as they are, without that guidance.
 fuzz() {
-	local module=$1 package=$2 target=$3 binary
-	if (($(hack/go -C "$module" list -deps -test "$package" | grep -c '^k8s\.io/') < 50)); then
+	local module=$1 package=$2 target=$3 imported own
+	imported=$(hack/go -C "$module" list -deps -test "$package") || return
+	if (($(grep -c '^k8s\.io/' <<<"$imported") < 50)); then
 		hack/go -C "$module" test "$package" -run '^$' -fuzz "^$target\$" "${fuzzing[@]}"
 		return
 	fi
-	binary=$root/build/fuzz/$target.test
-	hack/go -C "$module" test -c -vet off -ldflags '-s -w' -o "$binary" "$package"
-	(cd "$module/$package" && "$binary" -test.run '^$' -test.fuzz "^$target\$" "${fuzzing[@]/#-/-test.}" -test.fuzzcachedir "$root/build/fuzz/$target")
+	own=$root/build/fuzz/$module/$package
+	mkdir -p "$own" &&
+		hack/go -C "$module" test -c -vet off -ldflags '-s -w' -o "$own/fuzz.test" "$package" &&
+		(cd "$module/$package" && "$own/fuzz.test" -test.run '^$' -test.fuzz "^$target\$" "${fuzzing[@]/#-/-test.}" -test.fuzzcachedir "$own")
 }
 
+trap 'exit 130' INT
 status=0
-mkdir -p build/fuzz
 while IFS=': ' read -r file _ target; do
 	module=. # cluster/ is a module of its own
 	case $file in cluster/*) module=cluster file=${file#cluster/} ;; esac

@@ -28,7 +28,7 @@ func (l *Lab) keyless() error {
 	if absentIsFine(err) == nil {
 		return &exit.MissingError{
 			Capability: keyProgram, Reason: "there was none when the lab came up, so it has no keys",
-			Remedy: "apt-get install openssh-client and make the lab anew, or use nines exec",
+			Remedy: "apt-get install openssh-client and recreate the lab, or use nines exec",
 		}
 	}
 	return needRoot(err)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
@@ -73,7 +75,11 @@ func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, 
 	}
 	claimed := pod.Ports[i.Name]
 	if claimed.Socket == "" {
-		return "", fmt.Errorf("interface %s:%s: its pod has claimed no socket for it", nodeName, i.Name)
+		return "", fmt.Errorf("interface %s:%s: nines has no record of the socket that its pod claims; nines apply recreates the pod, with the nines-cluster of this version (make setup-cluster)", nodeName, i.Name)
+	}
+	if t := l.plan.Traffic; t != nil && plan.MTUOf(t.Stream.FrameBytes) > claimed.MTU {
+		return "", exit.Wrongf("interface %s:%s: frames of %d bytes need an MTU of %d, and the port that its pod claims has %d; set mtu of these ports in the ports file, or send smaller frames",
+			nodeName, i.Name, t.Stream.FrameBytes, plan.MTUOf(t.Stream.FrameBytes), claimed.MTU)
 	}
 	device := *i.Device
 	device.Server = claimed.Listens
@@ -89,7 +95,8 @@ func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 	}
 	devices := []link.Device{{Name: spec.PodInterface, State: "unknown", Addresses: []string{pod.Address}}}
 	for _, name := range slices.Sorted(maps.Keys(pod.Ports)) {
-		devices = append(devices, link.Device{Name: name, State: "unknown", Addresses: strings.Fields(pod.Ports[name].Address)})
+		port := pod.Ports[name]
+		devices = append(devices, link.Device{Name: name, State: "unknown", Addresses: []string{cmp.Or(port.Address, port.Socket)}})
 	}
 	return devices, nil
 }
@@ -109,6 +116,9 @@ func (l *Lab) Remotes() ([]string, error) {
 		}
 		list = append(list, fmt.Sprintf("%s is pod %s/%s on the cluster's node %s; what a hypervisor or a quota takes from its CPUs cannot be seen from here",
 			n.Name, pod.Namespace, pod.Name, pod.Host))
+		if n.DPDK != nil {
+			list = append(list, n.Name+" polls a socket that its pod claims: there is no baseline, as a pod alone has only its kernel's loopback")
+		}
 	}
 	return list, errors.Join(failures...)
 }

@@ -17,6 +17,9 @@ const (
 	ipv6LeastMTU = 1280
 )
 
+// MTUOf is the least MTU for frames of a size.
+func MTUOf(frameBytes int) int { return frameBytes - frameOverhead }
+
 // sizeLinks chooses each link's MTU: the user's, else what the traffic needs, but at least 1500
 // unless a physical parent has less.
 func (w *work) sizeLinks() error {
@@ -26,7 +29,7 @@ func (w *work) sizeLinks() error {
 		}
 		need := 0
 		if w.onPath(l) {
-			need = w.stream.FrameBytes - frameOverhead
+			need = MTUOf(w.stream.FrameBytes)
 		}
 		l.mtu = max(defaultMTU, need)
 		if l.spec.MTU != 0 {

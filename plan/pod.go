@@ -136,7 +136,7 @@ func (n *node) explainRemote() {
 	}
 	for _, e := range n.endpoints {
 		if e.link.kind.Descriptor().Claimed {
-			n.because("%s is %s of the class %s that it claims from that node", e.name, choose(e.device != nil, "a socket", "a port"), e.link.spec.Class)
+			n.because("%s is %s of the class %s that it claims from that node", e.name, choose(e.device != nil, "a socket", "an interface"), e.link.spec.Class)
 		}
 	}
 	if n.spec.CPUs > 0 {

@@ -103,6 +103,12 @@ func TestDPDKOpensWhatPodsClaim(t *testing.T) {
 	if _, err := Make(e, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "link fast: dut:fast0 is used with the backend udp") {
 		t.Errorf("one end is used by UDP: %v", err)
 	}
+	e.Topology.Nodes["dut"].App.Backend = ""
+	e.Topology.Nodes["third"] = &spec.Node{Runtime: spec.RuntimePod, App: &spec.App{Kind: spec.AppReflect}}
+	e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "third:eth0")
+	if _, err := Make(e, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "third:eth0 is used with the backend dpdk, which opens only sockets that a pod claims") {
+		t.Errorf("a pod whose app inherits the backend: %v", err)
+	}
 }
 
 // TestPodsAreRefused what the file's own rules refuse, for plans that come from no file.

@@ -82,7 +82,7 @@ func (l Link) meetingText(e Endpoint, face Interface) string {
 	switch {
 	case face.Device == nil:
 	case face.Device.Claimed:
-		text += "a socket that the pod claims"
+		text = "a socket that the pod claims"
 	case face.Device.Arguments != "":
 		text += "; DPDK opens " + face.Device.Arguments
 	case face.Device.Kernel:

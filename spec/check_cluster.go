@@ -96,7 +96,7 @@ func (c *checker) remoteTraffic(t *Traffic) {
 	}
 	c.remoteBackend(t.Backend, []string{t.From, t.To}, "traffic", "backend")
 	if t.Flows > 1 && t.FlowField == FlowSourceAddress {
-		c.fail("a cluster's network accepts packets only from a pod's own address", string(FlowSourcePort), "", "traffic", "flow_field")
+		c.fail("a pod sends only from its own address", string(FlowSourcePort), "", "traffic", "flow_field")
 	}
 	if t.Packets == PacketsRecord {
 		c.fail("the packets of an engine in a pod cannot be recorded: it cannot access this host's files", "", "remove packets", "traffic", "packets")

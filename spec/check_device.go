@@ -45,6 +45,9 @@ func (c *checker) dpdk() {
 			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(slices.Sorted(maps.Keys(used))),
 				"remove it, or use backend: dpdk for the traffic or the app there; if a sweep varies the backend, write it in the case with dpdk", at...)
 		}
+		if c.isRemote(endpoint) {
+			c.failKey(fmt.Sprintf("an engine in a pod opens the socket that the pod claims, so %q cannot have another device", endpoint), "", "remove it", at...)
+		}
 		c.device(c.e.DPDK.Device[endpoint], at)
 	}
 }

@@ -30,7 +30,7 @@ func TestDescriptorsFitTogether(t *testing.T) {
 			"only vhost-user ports are listened at":          p != nil && p.Listens && d.DPDK != DPDKVhost,
 			"a parent is a device of the fabric by default":  takes("parent")(d) != (d.Device == "parent"),
 			"functions of cards want their key of the file":  takes("sriov")(d) != (d.End == EndFunction),
-			"a cluster's network is there without this host": d.Remote && (d.InFabric || d.Device != "" || p != nil || d.DPDK != DPDKNone || d.Guest != GuestNone || d.End != EndPod),
+			"a cluster's network is there without this host": d.Remote && (d.InFabric || d.Device != "" || p != nil || d.Claimed != (d.DPDK == DPDKClaimed) || !d.Claimed && d.DPDK != DPDKNone || d.Guest != GuestNone || d.End != EndPod),
 			"a whole device wants the key that has its name": takes("passthrough")(d) != (d.End == EndDevice),
 		} {
 			if isWrong {

@@ -72,7 +72,7 @@ func (c *cluster) anExperiment(t *testing.T) {
 		t.Errorf("over the switch: %+v", trials)
 	}
 	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "nodes.receiver.host=n2").CombinedOutput()
-	if exitCode(err) != 2 || !strings.Contains(string(out), "place the pods on one node") {
+	if exitCode(err) != 2 || !strings.Contains(string(out), "reaches only pods of its node") {
 		t.Errorf("pods on two switches: %v: %s", err, out)
 	}
 	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()

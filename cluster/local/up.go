@@ -27,7 +27,7 @@ type Options struct {
 	Nodes int
 	// Agent runs the agent on each node.
 	Agent bool
-	// Ports is a ports file that pods can claim; empty for none.
+	// Ports is a ports file; empty for none.
 	Ports string
 	// Multus gives pods the networks that their annotations name.
 	Multus bool

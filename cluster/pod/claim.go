@@ -176,8 +176,10 @@ func portOf(d resourcev1.AllocatedDeviceStatus, asked plan.PodPort) (node.Claime
 	}
 	switch {
 	case asked.Socket && seen.Kind == port.KindVhost:
-		got.Socket, got.Listens, got.Local = seen.Socket, seen.Listens, seen.Local
+		got.Socket, got.Listens, got.Local, got.MTU = seen.Socket, seen.Listens, seen.Local, cmp.Or(seen.MTU, port.StandardMTU)
 		return got, nil
+	case asked.Socket && d.Driver == dra.DriverName && d.Data == nil && d.NetworkData == nil:
+		return got, exit.Wrongf("the driver has not reported which socket %s is; update the image of the DaemonSet nines-ports", got.Device)
 	case asked.Socket:
 		return got, exit.Wrongf("the backend dpdk needs a class of vhost-user sockets, such as switch.nines.dev, and a port of class %s is none; write backend: udp", asked.Class)
 	case seen.Socket != "":

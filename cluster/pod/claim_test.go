@@ -94,8 +94,8 @@ func TestWhichSocketAPodGot(t *testing.T) {
 		return found["fast0"], err
 	}
 	for data, want := range map[string]node.ClaimedPort{
-		`{"tier": "switch", "kind": "vhost-user", "socket": "/run/s", "local": true}`:     {Socket: "/run/s", Local: true, Device: "ports.nines.dev/n1/switch-0"},
-		`{"tier": "ovs-dpdk", "kind": "vhost-user", "socket": "/run/s", "listens": true}`: {Socket: "/run/s", Listens: true, Device: "ports.nines.dev/n1/switch-0"},
+		`{"tier": "switch", "kind": "vhost-user", "socket": "/run/s", "local": true}`:                  {Socket: "/run/s", Local: true, MTU: 1500, Device: "ports.nines.dev/n1/switch-0"},
+		`{"tier": "ovs-dpdk", "kind": "vhost-user", "socket": "/run/s", "listens": true, "mtu": 9000}`: {Socket: "/run/s", Listens: true, MTU: 9000, Device: "ports.nines.dev/n1/switch-0"},
 	} {
 		if got, err := reported(socket, data); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", data, got, err)

@@ -209,7 +209,7 @@ func (p Port) Check() error {
 		return exit.Wrongf("port %s: %q cannot be its parent; give the name of %s", p.Name, p.Parent, kind.parent)
 	}
 	if (p.InSwitch() || p.InOVS()) && p.Socket == "" {
-		return exit.Wrongf("port %s: its socket is missing; give the switch's control socket", p.Name)
+		return exit.Wrongf("port %s: its socket is missing; give the control socket of the switch, or that of Open vSwitch's database", p.Name)
 	}
 	if p.InOverlay() != (p.Northbound != "") || p.InOverlay() && !databases.MatchString(p.Northbound) {
 		return exit.Wrongf("port %s: northbound %q: a port of OVN needs the address of a northbound database, such as %s or tcp:HOST:6641, and other ports have none", p.Name, p.Northbound, OVNDatabase)

@@ -56,7 +56,7 @@ func (h Held) Seen() Seen {
 		Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU, Mbit: h.Port.Mbit, PPS: h.Port.PPS,
 	}
 	if h.Port.IsSocket() {
-		s.Socket, s.Listens, s.Local = filepath.Join(h.Mount, SocketFile), h.Port.PodListens(), h.Port.InSwitch()
+		s.Socket, s.Listens, s.Local = filepath.Join(h.Mount, SocketFile), h.Port.PodListens(), h.Port.InSwitch() || h.Port.IsShared()
 	}
 	if h.Port.Driver != "" {
 		s.PCI = h.PCI

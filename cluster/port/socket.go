@@ -74,7 +74,7 @@ func (s site) openInSwitch(ctx context.Context, socket string) error {
 func (s site) frameBytes() int {
 	const headBytes = 18
 	if s.Port.MTU == 0 {
-		return standardMTU + headBytes
+		return StandardMTU + headBytes
 	}
 	return s.Port.MTU + headBytes
 }

@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/lab/link"
 )
 
-// standardMTU is the MTU of an interface if neither its parent nor its port has one.
-const standardMTU = 1500
+// StandardMTU is the MTU of an interface if neither its parent nor its port has one.
+const StandardMTU = 1500
 
 // addXDP makes a veth pair to the pod, with its end on the node in the switch of XDP programs that joins the
 // ports of one parent:
@@ -25,7 +25,7 @@ const standardMTU = 1500
 // device.
 func addXDP(_ context.Context, s site, pod *netns.Namespace) (made netlink.Link, err error) {
 	return made, fromNode(func(node *netlink.Handle) error {
-		if made, err = s.addPair(node, pod, standardMTU, 0); err != nil {
+		if made, err = s.addPair(node, pod, StandardMTU, 0); err != nil {
 			return err
 		}
 		// The node must send no packets of its own to the pod: with IPv6 it would look for routers and neighbours.

@@ -22,7 +22,7 @@ func Pods(n, zones int, random *rand.Rand) ([]Pod, error) {
 		if l.text != "" {
 			var err error
 			if pod.Wish, err = wish.Parse(l.text); err != nil {
-				return nil, fmt.Errorf("wish %q: %w", l.text, err)
+				return nil, fmt.Errorf("latency request %q: %w", l.text, err)
 			}
 		}
 		for range l.tenth {

@@ -24,7 +24,7 @@ keep their carrier, and captures continue. A container keeps its files; the exec
 node runs again. A node that is stopped or has died is started.
 The first process of a container with systemd shuts its services down first, for at most
 10 seconds; --kill does not wait for it.
---fresh makes the files of a container anew, from what the name of its image means now.
+--fresh gives a container new files, from the image that its name refers to now.
 With another image, runtime or limit in the lab's file, 'nines apply' does the same.`,
 		Example: `  nines restart dut
   nines restart dut loadgen --lab quickstart

@@ -283,9 +283,8 @@ func (f ovnFiles) northArguments() []string {
 	}, ovsLogging...)
 }
 
-// controllerArguments are those of a host's ovn-controller. Its control socket has its process id in its
-// name, in OVN_RUNDIR.
-// controllerArguments have ovn-controller watch itself: that of OVN 23.03 now and then ends by SIGSEGV in its first
+// controllerArguments are those of a host's ovn-controller. Its control socket, in OVN_RUNDIR, has a process id in
+// its name. It watches itself: that of OVN 23.03 now and then ends by SIGSEGV in its first
 // milliseconds, when it is connected to the switch before its host is registered.
 func (f ovnFiles) controllerArguments(host int) []string {
 	return append([]string{"unix:" + f.host(host).socket(), "--monitor"}, ovsLogging...)

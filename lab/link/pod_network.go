@@ -12,9 +12,12 @@ import (
 // that they have claimed. It writes down what a measurement depends on: on which of the cluster's nodes
 // each pod runs, and by which address it is reached.
 func makePodNetwork(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
-	first := "" // where the pods of a switch within a node are
+	place := node.Place{StateDir: s.StateDir}
+	if err := onOneNode(place, l); err != nil {
+		return err
+	}
 	for _, e := range endpoints {
-		pod, err := node.Place{StateDir: s.StateDir}.Pod(e.Node)
+		pod, err := place.Pod(e.Node)
 		if err != nil {
 			return err
 		}
@@ -28,18 +31,32 @@ func makePodNetwork(_ context.Context, s *Site, l plan.Link, endpoints []plan.En
 		} else if values["address"], err = pod.AddressOf(e.Interface); err != nil {
 			return err
 		}
-		if port.Local {
-			if first == "" {
-				first = pod.Host
-			}
-			if pod.Host != first {
-				return exit.Wrongf("the ports that its pods claim are of a switch on each of the cluster's nodes %s and %s, and no packet gets from one to the other; place the pods on one node (host: %s)", first, pod.Host, first)
-			}
-		}
 		if pod.Kernel != "" {
 			values["kernel"] = pod.Kernel
 		}
 		s.record(e.Node, l.Name, e.Interface, values)
+	}
+	return nil
+}
+
+// onOneNode refuses pods on several of the cluster's nodes whose sockets reach only pods of their own node. It
+// looks at all ends of the link, of which some may be there from before.
+func onOneNode(place node.Place, l plan.Link) error {
+	first, local := "", ""
+	for _, e := range l.Endpoints {
+		pod, err := place.Pod(e.Node)
+		if err != nil {
+			return err
+		}
+		if first == "" {
+			first = pod.Host
+		}
+		if pod.Ports[e.Interface].Local {
+			local = e.Name()
+		}
+		if local != "" && pod.Host != first {
+			return exit.Wrongf("%s is a socket that reaches only pods of its node, and the link's pods are on the cluster's nodes %s and %s; place them on one node (host: %s)", local, first, pod.Host, first)
+		}
 	}
 	return nil
 }

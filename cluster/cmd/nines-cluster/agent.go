@@ -148,7 +148,7 @@ func (a agentCall) run(ctx context.Context) error {
 		Discovery: &agent.Discovery{Node: a.node, Kube: kube, NFD: nfd, Metrics: metrics, OVS: a.ovs, Interval: a.interval},
 	}
 	if running.Account, err = measure.OpenAccount(a.spent); err != nil {
-		slog.Warn("the day's budget begins anew", "error", err)
+		slog.Warn("the record of the day's spent budget is unreadable; counting from zero", "error", err)
 	}
 	if a.onBroken == onBrokenEvict {
 		running.Evictor = &agent.Evictor{Kube: kube, Objects: objects, Every: a.every}

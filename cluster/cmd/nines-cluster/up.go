@@ -52,7 +52,7 @@ killed, 'nines cluster down' removes it, and so does the next 'nines cluster up'
 	c.Flags().IntVar(&options.Nodes, "nodes", 2, "how many nodes, besides the control plane")
 	c.Flags().StringArrayVar(&options.Images, "image", nil, "give the nodes this image archive, written by docker save or nines cluster image (repeatable)")
 	c.Flags().BoolVar(&options.Agent, "agent", false, "run the agent, which measures the node, on each node")
-	c.Flags().StringVar(&options.Ports, "ports", "", "a ports file that pods can claim (docs/cluster-ports.md)")
+	c.Flags().StringVar(&options.Ports, "ports", "", "a ports file: the ports that pods can claim (docs/cluster-ports.md)")
 	c.Flags().BoolVar(&options.Multus, "multus", false, "have Multus give pods the networks that their annotations name")
 	c.Flags().DurationVar(&options.Timeout, "timeout", 0, "give up, and remove what was made, if the cluster is not ready after this time, such as 5m; 0 waits without limit")
 	return c
