@@ -16,6 +16,7 @@
 #include <net/ethernet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NOWHERE = SWITCH_PORTS_MAX };
@@ -370,6 +371,23 @@ unsigned switch_turn_run(struct switch_turn *t)
 	return packets;
 }
 
+/* How long a thread sleeps between turns while nothing can come. */
+enum { IDLE_NS = 250000 };
+
+/* True if nothing can come: no port of the thread has another end that is connected. A port that cannot
+ * tell counts as connected. */
+static bool nothing_comes(const struct switch_turn *t)
+{
+	for (unsigned i = 0; i < t->view->count; i++) {
+		const struct switch_port *p = t->view->ports[t->view->order[i]];
+		bool (*connected)(struct port *) = p->port->ops->connected;
+		if (p->thread == t->thread->number &&
+		    (p->impair || !connected || connected(p->port)))
+			return false;
+	}
+	return true;
+}
+
 void *switch_poll(void *arg)
 {
 	struct switch_thread *thread = arg;
@@ -377,15 +395,26 @@ void *switch_poll(void *arg)
 	struct switch_turn turn = {.thread = thread};
 	thread->tid = thread_begin("nines-switch");
 	int awake = thread_hold_awake();
+	uint32_t looked = 0;
+	bool idle = false;
 	gaps_begin(&thread->gaps, clock_ticks());
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned packets = switch_turn_run(&turn);
 		gaps_turn(&thread->gaps, clock_ticks_loose(), packets, 0);
+		/* It looks for others rarely while it polls, and each time while it sleeps. */
+		if (__builtin_expect(idle || turn.now != looked, 0)) {
+			looked = turn.now;
+			idle = packets == 0 && nothing_comes(&turn);
+		}
 		/* This turn's view is no longer used. */
 		atomic_store_explicit(&thread->turns,
 				      atomic_load_explicit(&thread->turns, memory_order_relaxed) +
 					      1,
 				      memory_order_release);
+		if (__builtin_expect(idle, 0)) {
+			nanosleep(&(struct timespec){.tv_nsec = IDLE_NS}, NULL);
+			gaps_begin(&thread->gaps, clock_ticks_loose());
+		}
 	}
 	if (awake >= 0)
 		close(awake);

@@ -650,6 +650,52 @@ static void test_a_cut_port_passes_nothing(void **state)
 	end(&b);
 }
 
+static atomic_bool there;
+
+static bool is_there(struct port *port)
+{
+	(void)port;
+	return atomic_load(&there);
+}
+
+/* The CPU time of the switch's thread in some milliseconds, per cent of what passes. */
+static unsigned busy(const struct switch_ *s)
+{
+	const struct timespec pause = {.tv_nsec = 200000000};
+	struct timespec before, after;
+	clockid_t clock;
+	uint64_t begin = clock_monotonic_ns();
+	assert_int_equal(pthread_getcpuclockid(s->threads[0].thread, &clock), 0);
+	clock_gettime(clock, &before);
+	nanosleep(&pause, NULL);
+	clock_gettime(clock, &after);
+	uint64_t used = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
+			(uint64_t)after.tv_nsec - (uint64_t)before.tv_nsec;
+	return (unsigned)(100 * used / (clock_monotonic_ns() - begin));
+}
+
+/* Without another end it sleeps, and it passes the first packet of one that comes. */
+static void test_polls_for_nobody(void **state)
+{
+	(void)state;
+	struct bench b = {0};
+	struct port_ops ops = port_memory;
+	ops.connected = is_there;
+	atomic_store(&there, false);
+	begin(&b, 1);
+	for (int i = 0; i < ENDS; i++) {
+		b.ports[i]->ops = &ops;
+		attach(&b, i, NULL);
+	}
+	/* It looks for others each quarter of a second. */
+	for (int tries = 0; busy(b.s) > 50; tries++)
+		assert_true(tries < 100);
+	atomic_store(&there, true);
+	send_frame(&b, 0, frame_between(9, 1));
+	assert_int_equal(receive(&b, 1).bytes[11], 1);
+	end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -668,6 +714,7 @@ int main(void)
 		cmocka_unit_test(test_impairs_what_a_port_receives),
 		cmocka_unit_test(test_gives_packets_back_that_wait_at_the_end),
 		cmocka_unit_test(test_a_cut_port_passes_nothing),
+		cmocka_unit_test(test_polls_for_nobody),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);
 }
