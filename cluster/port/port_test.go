@@ -14,12 +14,12 @@ func TestWhatCannotBeAPortIsRefusedWithARemedy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for words, change := range map[string]func(*Port){
-		"cannot be the name of a port":       func(p *Port) { p.Name = "../../etc" },
-		"the tier \"teleport\" has no ports": func(p *Port) { p.Tier = "teleport" },
-		"give the name of a network card":    func(p *Port) { p.Parent = "a/b" },
-		"an MTU of 70000":                    func(p *Port) { p.MTU = 70000 },
-		"give the switch's control socket":   func(p *Port) { p.Tier = spec.LinkSwitch },
-		"cannot be its parent":               func(p *Port) { p.Parent = ".." },
+		"cannot be the name of a port":          func(p *Port) { p.Name = "../../etc" },
+		"the tier \"teleport\" has no ports":    func(p *Port) { p.Tier = "teleport" },
+		"give the name of a network card":       func(p *Port) { p.Parent = "a/b" },
+		"an MTU of 70000":                       func(p *Port) { p.MTU = 70000 },
+		"give the control socket of the switch": func(p *Port) { p.Tier = spec.LinkSwitch },
+		"cannot be its parent":                  func(p *Port) { p.Parent = ".." },
 	} {
 		p := good
 		change(&p)
