@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-runs=${1:-30000}
+runs=${1:-10000}
 fuzzing=(-fuzztime "${runs}x" -fuzzminimizetime 10x -parallel 2)
 
 # fuzz runs one target. Coverage guides it: go compiles the package and all that it imports once more, with
