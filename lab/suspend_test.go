@@ -61,8 +61,9 @@ func TestSuspendTakesEffect(t *testing.T) {
 				t.Errorf("%d packets were polled", packets)
 			}
 			t.Logf("%d of %d packets by the engine's own polls; %d of %d polls", own, packets, ownPolls, allPolls)
-			// It also polls when no packets have come.
-			polled := 2*ownPolls > allPolls
+			// It also polls when no packets have come. How often depends on how soon the host gives it its CPU back;
+			// one that sleeps never does.
+			polled := 10*ownPolls > allPolls
 			if wait == spec.WaitBlock {
 				polled = ownPolls > 0
 			}
