@@ -40,11 +40,15 @@ func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	if text, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the benchmark of the scheduler: %w\n%s", err, text)
 	}
+	kept := filepath.Join(root, "build", "scheduler-perf") // what its benchmark writes of each run
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
 	for round := range clusterRounds {
 		for i := range schedulers {
 			scheduler := schedulers[(round+i)%len(schedulers)]
-			cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkScheduling$/^"+scheduler+"$", "-test.benchtime", "1x", "-test.timeout", "1h")
+			cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkScheduling$/^"+scheduler+"$", "-test.benchtime", "1x", "-test.timeout", "1h", "-data-items-dir", kept)
 			cmd.Dir = filepath.Join(root, "cluster", "scheduler", "perf")
 			cmd.Env = append(os.Environ(), "NINES_CLUSTER_PROGRAMS="+programs)
 			text, err := cmd.CombinedOutput()
