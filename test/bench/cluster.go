@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 
 	"nines.dev/nines/host"
 )
@@ -44,13 +45,22 @@ func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	if err := os.MkdirAll(kept, 0o755); err != nil {
 		return nil, err
 	}
+	// Its etcd and API server keep their files in a temporary folder, and leave them if the run is ended.
+	temporary, err := os.MkdirTemp("", "nines-bench-scheduler-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temporary)
 	var out bytes.Buffer
 	for round := range clusterRounds {
 		for i := range schedulers {
 			scheduler := schedulers[(round+i)%len(schedulers)]
 			cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkScheduling$/^"+scheduler+"$", "-test.benchtime", "1x", "-test.timeout", "1h", "-data-items-dir", kept)
 			cmd.Dir = filepath.Join(root, "cluster", "scheduler", "perf")
-			cmd.Env = append(os.Environ(), "NINES_CLUSTER_PROGRAMS="+programs)
+			cmd.Env = append(os.Environ(), "NINES_CLUSTER_PROGRAMS="+programs, "TMPDIR="+temporary)
+			// Its etcd is a process of its own, which would outlive it.
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 			text, err := cmd.CombinedOutput()
 			if err != nil {
 				return nil, fmt.Errorf("benchmark of the scheduler, %s: %w\n%s", scheduler, err, text[max(0, len(text)-2000):])

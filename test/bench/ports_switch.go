@@ -65,7 +65,7 @@ func (f *switchFigures) round(ctx context.Context, inventory *host.Inventory, te
 }
 
 // repeat measures several rounds.
-func (f *switchFigures) repeat(rounds int, round func() error) error {
+func repeat(rounds int, round func() error) error {
 	for range rounds {
 		if err := round(); err != nil {
 			return err

@@ -96,6 +96,9 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 		w.pass = p.name
 		known = append(known, p.chosenOf(w)...)
 	}
+	if p.name == labtest.PassHost && !p.again && p.chosen.String() == "" && len(known) == 0 {
+		return errors.New("no test is known to need the whole host: the root pass finds them, so run make test-root first")
+	}
 	atOnce := p.atOnce
 	switch {
 	case p.again || p.name == labtest.PassHost || p.name == labtest.PassQuiet:

@@ -190,6 +190,7 @@ func TestHearsCtrlC(t *testing.T) {
 	}{
 		{true, "-p 1 pure", "TestPure TestInPart TestHearsCtrlC"},
 		{false, "again pure", "TestOnce"},
+		{true, "host", ""}, // the root pass finds those for it
 		{false, "root", "TestAsRoot TestInPart"},
 		{false, "host", "TestWhole"},
 		{false, "quiet", "TestAlone"},
