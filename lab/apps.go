@@ -20,9 +20,9 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// engineTimeout bounds the wait for a started engine's first answer. It takes some milliseconds,
-// and 15 s on a busy emulated machine; nines does not wait for a dead engine.
-const engineTimeout = 30 * time.Second
+// engineTimeout bounds the wait for a started engine's answers. They take some milliseconds, and more
+// than 30 s on a busy emulated machine with DPDK; nines does not wait for a dead engine.
+const engineTimeout = 2 * time.Minute
 
 // appSysctls are the sysctls that a node's app needs.
 func appSysctls(n plan.Node) map[string]string {
@@ -199,7 +199,8 @@ func appCPUs(n plan.Node) []int {
 
 // serve starts the app in a node's engine, as soon as the engine answers.
 func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	late := fmt.Errorf("it did not answer within %v", patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, late)
 	defer cancel()
 	go func() { // a dead engine never answers
 		for engine.Alive() && ctx.Err() == nil {
@@ -209,6 +210,9 @@ func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity, 
 	}()
 	err := b.configureEngine(ctx, n)
 	if err != nil {
+		if errors.Is(context.Cause(ctx), late) { // its connection was closed for that, of which err tells
+			err = late
+		}
 		if text, _ := os.ReadFile(b.EngineLog(n.Name)); len(text) > 0 {
 			err = errors.Join(err, fmt.Errorf("it said: %s", strings.TrimSpace(string(text))))
 		}

@@ -50,7 +50,7 @@ func benchCluster(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temporary)
+	defer func() { _ = os.RemoveAll(temporary) }()
 	var out bytes.Buffer
 	for round := range clusterRounds {
 		for i := range schedulers {

@@ -1,0 +1,40 @@
+package lab
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
+)
+
+// TestAnEngineThatDoesNotAnswer: who waits in vain is told how long, and what the engine wrote.
+func TestAnEngineThatDoesNotAnswer(t *testing.T) {
+	l := &Lab{state: state{t.TempDir()}}
+	for _, folder := range []string{filepath.Dir(l.EngineSocket("b")), filepath.Dir(l.EngineLog("b"))} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(l.EngineLog("b"), []byte("EAL: probing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", l.EngineSocket("b")) // takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	engine, err := proc.Of(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = (&builder{Lab: l}).serve(context.Background(), plan.Node{Name: "b"}, engine, 50*time.Millisecond)
+	if err == nil || !strings.HasPrefix(err.Error(), "it did not answer within 50ms") || !strings.Contains(err.Error(), "it said: EAL: probing") {
+		t.Errorf("the error is %v", err)
+	}
+}
