@@ -11,9 +11,12 @@ import (
 // it, as when one test is run by hand, none is put off to another pass.
 const PassVariable = "NINES_PASS"
 
-// PartVariable is set by test/passes to "1" or "2" in each of the two processes that share the tests of a
-// large package. They run side by side, and take turns at a name of a lab that both have (Named).
+// PartVariable is set by test/passes to a number from 1 to Parts in each of the processes that share the
+// tests of a large package. They run side by side, and take turns at a name of a lab that several have (Named).
 const PartVariable = "NINES_PART"
+
+// Parts is how many processes share the tests of a package at most.
+const Parts = 4
 
 // The passes in which the tests of this host run. Each runs what the one before has
 // skipped for want of what it has.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,7 +14,7 @@ import (
 // turn is this process's right to build labs. What a lab has on the host is named after
 // the lab, so labs of different names live side by side. Those of one package have the same names
 // in each of its processes, also in those of another checkout: such take turns, test by
-// test. A large package is tested in two parts, which take turns by name (Named). And tests that rearrange a host wait until no other is under way.
+// test. A large package is tested in parts, which take turns by name (Named). And tests that rearrange a host wait until no other is under way.
 var turn struct {
 	sync.Mutex
 	tests int // that run
@@ -72,12 +73,16 @@ func takeTurn(t testing.TB, wanted kind) {
 }
 
 // parts are those of the package's tests that this process may run, which are all of them unless
-// PartVariable names one. Who takes both takes them in one order.
+// PartVariable names one. Who takes all takes them in one order.
 func parts() []string {
 	if part := os.Getenv(PartVariable); part != "" {
 		return []string{"-" + part}
 	}
-	return []string{"-1", "-2"}
+	var all []string
+	for i := range Parts {
+		all = append(all, "-"+strconv.Itoa(i+1))
+	}
+	return all
 }
 
 // packageName is the package's folder below the repository, in which its tests run.

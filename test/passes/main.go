@@ -15,7 +15,7 @@
 //	passes again pure|root|host|quiet      that once more, alone
 //	passes binary FOLDER                   names the compiled tests of a package
 //
-// The tests of a large package are shared by two processes that run side by side.
+// The tests of a large package are shared by several processes that run side by side.
 //
 // The tests of each package are compiled once, for all passes. It prints the events of
 // go test -json, for gotestsum to show (hack/gotest.sh).

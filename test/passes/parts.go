@@ -5,39 +5,46 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"nines.dev/nines/test/labtest"
 )
 
 // large is how many tests that need root one process runs. Labs wait more than they compute, so those of
 // a large package would take longer than everything beside them.
-const large = 120
+const large = 60
 
-// parted shares the tests of a large package that need root between two processes. Those of a file stay
-// together, as they often build labs of one name, for which they would wait (labtest.Named).
+// parted shares the tests of a large package that need root among up to labtest.Parts processes. Those of
+// a file stay together, as they often build labs of one name, for which they would wait (labtest.Named).
 func (w work) parted() []work {
-	if w.pass != labtest.PassRoot || len(w.tests) <= large {
+	count := min((len(w.tests)+large-1)/large, labtest.Parts)
+	if w.pass != labtest.PassRoot || count < 2 {
 		return []work{w}
 	}
 	files, err := w.in.testsByFile()
 	if err != nil {
 		return []work{w} // it is only slower
 	}
-	one, other := w, w
-	one.part, one.tests = "1", nil
-	other.part, other.tests = "2", slices.Clone(w.tests)
+	parts := make([]work, count)
+	for i := range parts {
+		parts[i] = w
+		parts[i].part, parts[i].tests = strconv.Itoa(i+1), nil
+	}
+	left, at, shared := slices.Clone(w.tests), 0, 0
 	for _, tests := range files {
-		if len(one.tests) >= len(w.tests)/2 {
-			break
+		if shared >= len(w.tests)*(at+1)/count && at < count-1 {
+			at++
 		}
 		for _, test := range tests {
-			if i := slices.Index(other.tests, test); i >= 0 {
-				one.tests = append(one.tests, test)
-				other.tests = slices.Delete(other.tests, i, i+1)
+			if i := slices.Index(left, test); i >= 0 {
+				parts[at].tests = append(parts[at].tests, test)
+				left = slices.Delete(left, i, i+1)
+				shared++
 			}
 		}
 	}
-	return []work{one, other}
+	parts[at].tests = append(parts[at].tests, left...)
+	return slices.DeleteFunc(parts, func(part work) bool { return len(part.tests) == 0 })
 }
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)

@@ -26,7 +26,7 @@ type record struct {
 	// Failed are the tests that failed, by pass.
 	Failed map[string][]string
 
-	mu sync.Mutex // two parts of a package may run at a time
+	mu sync.Mutex // parts of a package may run at a time
 }
 
 // skipped keeps what a test said when it was skipped, which may be nothing.
