@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/openat"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -135,8 +136,8 @@ func openInside(pid int, path string, flags int) (*os.File, error) {
 		return nil, os.NewSyscallError("open the node's root", err)
 	}
 	defer func() { _ = unix.Close(root) }()
-	how := unix.OpenHow{Flags: uint64(flags) | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := unix.Openat2(root, path, &how) // with RESOLVE_IN_ROOT, "/" is the node's
+	// With RESOLVE_IN_ROOT, "/" is the node's.
+	fd, err := openat.Open(root, path, unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ var mayImport = map[string][]string{
 	"kernel/replace":   {"fault"},
 	"kernel/ledger":    {"kernel/flock", "kernel/replace", "fault"},
 	"kernel/netns":     {},
+	"kernel/openat":    {},
 	"kernel/proc":      {},
 	"kernel/thread":    {},
 	"kernel/cgroup":    {},
@@ -56,7 +57,7 @@ var mayImport = map[string][]string{
 	"power/redfish": {"power"},
 	// The journal knows nobody: who makes things registers how they are undone.
 	"journal":         {"fault", "kernel/boot"},
-	"journal/folder":  {"journal", "fault"},
+	"journal/folder":  {"journal", "kernel/openat", "fault"},
 	"journal/process": {"journal", "kernel/netns", "kernel/proc"},
 	"journal/setting": {"journal", "kernel/boot", "kernel/ledger", "fault"},
 
@@ -136,7 +137,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/folder", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
+var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/openat", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/folder", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}

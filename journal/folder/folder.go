@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/openat"
 )
 
 // JournalName is the file name of every journal in its folder.
@@ -124,16 +125,10 @@ func (f *Folder) Close() error { return f.root.Close() }
 
 // openBeneath opens a folder below another, and follows no links and no mounts.
 func openBeneath(dir int, path string) (int, error) {
-	for {
-		fd, err := unix.Openat2(dir, path, &unix.OpenHow{
-			Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
-		})
-		// EAGAIN: something was renamed meanwhile, openat2(2).
-		if !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
-			return fd, err
-		}
-	}
+	return openat.Open(dir, path, unix.OpenHow{
+		Flags:   unix.O_RDONLY | unix.O_DIRECTORY,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
+	})
 }
 
 func (p Place) checkOwner(path, what string, uid, mode uint32) error {
