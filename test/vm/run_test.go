@@ -157,6 +157,7 @@ func cyclesAsked() (patience time.Duration, env []string) {
 	patience = testPatience
 	if labtest.Long() {
 		env = append(env, labtest.LongVariable+"=1")
+		patience *= 3 // systemd restarts many times in an emulated machine
 	}
 	for _, name := range []string{"NINES_CYCLES", "NINES_KILL_CYCLES"} {
 		if count := os.Getenv(name); count != "" {
