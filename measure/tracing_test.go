@@ -83,7 +83,7 @@ func holdTrace(t *testing.T, folder result.Folder, details result.Details, trial
 	for _, o := range append(slow, ordinary...) {
 		begin, end := details.StartedNs+o.IntendedNs, details.StartedNs+o.RxNs
 		if !slices.ContainsFunc(trace.Stretches, func(s [2]int64) bool { return s[0] <= begin && end <= s[1] }) {
-			t.Errorf("nothing is kept of packet %d", o.ID)
+			t.Errorf("nothing is kept of packet %d, from %d to %d ns; kept are %v; %d events were lost, of %d", o.ID, begin, end, trace.Stretches, trace.Lost, trace.Events)
 			continue
 		}
 		if !slices.ContainsFunc(events, func(e result.Event) bool {

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/engine/client"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -52,10 +51,7 @@ func TestBusyPollingByEpoll(t *testing.T) {
 			if opened.Wait != c.opened {
 				t.Errorf("the port says that it waits by %q, not %q", opened.Wait, c.opened)
 			}
-			r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := sent(t, engine, v.trial("tx", "rx"))
 			if r.RxPackets != r.TxPackets || r.RxPackets < 200 {
 				t.Errorf("%d packets sent, %d received", r.TxPackets, r.RxPackets)
 			}

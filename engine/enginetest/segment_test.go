@@ -117,11 +117,8 @@ func (c segmentCase) run(t *testing.T) {
 	}
 	v.backend = c.receivedBackend
 	open(t, engine, v.port("rx", ""))
-	before := deviceFrames(t, n.generator, "rx", "rx_packets")
-	r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var before uint64
+	r := sent(t, engine, v.trial("tx", "rx"), func() { before = deviceFrames(t, n.generator, "rx", "rx_packets") })
 	checkAll(t, r)
 	if len(r.Notes) > 0 && strings.Contains(strings.Join(r.Notes, ";"), "does not segment") {
 		labtest.Require(t, "a kernel that segments here: "+strings.Join(r.Notes, "; "), false)
@@ -143,10 +140,7 @@ func TestSegmentationIsLookedAtBeforeEachTrial(t *testing.T) {
 			open(t, engine, v.port("tx", "rx"))
 			open(t, engine, v.port("rx", ""))
 			feature(t, n.generator, "tx", "tx-udp-segmentation", "on")
-			r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := sent(t, engine, v.trial("tx", "rx"))
 			checkAll(t, r)
 			if notes := strings.Join(r.Notes, "; "); !strings.Contains(notes, "tx-udp-segmentation is on") {
 				t.Errorf("notes %q do not say that batches are no longer segmented", notes)

@@ -21,10 +21,7 @@ func TestEveryPacketOverALink(t *testing.T) {
 			open(t, engine, v.port("rx", ""))
 			trial := v.trial("tx", "rx")
 			trial.RecordSent, trial.RecordReceived = filepath.Join(t.TempDir(), "sent"), filepath.Join(t.TempDir(), "received")
-			r, err := engine.Trial(trial, client.Events{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := sent(t, engine, trial)
 			checkAll(t, r)
 			checkRecord(t, trial.RecordSent, r.TxPackets)
 			checkRecord(t, trial.RecordReceived, r.RxPackets)
@@ -52,10 +49,7 @@ func TestBackendsMeet(t *testing.T) {
 				receive.backend = to
 				open(t, engine, send.port("tx", "rx"))
 				open(t, engine, receive.port("rx", ""))
-				r, err := engine.Trial(send.trial("tx", "rx"), client.Events{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := sent(t, engine, send.trial("tx", "rx"))
 				checkAll(t, r)
 			})
 		}
@@ -81,10 +75,7 @@ func TestForward(t *testing.T) {
 				generator := variant{backend: "udp", io: "single", wait: "block", frameBytes: 128}
 				open(t, engine, generator.port("tx", "in"))
 				open(t, engine, generator.port("rx", ""))
-				r, err := engine.Trial(generator.trial("tx", "rx"), client.Events{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := sent(t, engine, generator.trial("tx", "rx"))
 				stats, err := dut.Stop()
 				if err != nil {
 					t.Fatal(err)
@@ -109,10 +100,7 @@ func TestReflect(t *testing.T) {
 			engine := startEngine(t, n.generator)
 			generator := variant{backend: "udp", io: "single", wait: "block", frameBytes: 64}
 			open(t, engine, generator.port("tx", "in"))
-			r, err := engine.Trial(generator.trial("tx", "tx"), client.Events{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := sent(t, engine, generator.trial("tx", "tx"))
 			checkAll(t, r)
 		})
 	}

@@ -80,10 +80,7 @@ func TestBurstsLeaveAsXDPFrames(t *testing.T) {
 				t.Errorf("mode %q with frames of %d bytes; notes %q", opened.Mode, v.frameBytes, opened.Notes)
 			}
 			before := redirected(t, n.generator, "tx")
-			r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := sent(t, engine, v.trial("tx", "rx"))
 			checkAll(t, r)
 			frames, all := redirected(t, n.generator, "tx")-before, r.TxPackets+r.WarmupRxPackets
 			// A late burst may leave in pieces, or with the next burst.
