@@ -81,7 +81,7 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 		{"a route elsewhere", words("ip route replace 10.99.0.0/24 dev lan"), node, "node a", "has lost its route to 10.99.0.0/24 dev v"},
 		{"the network's route less", words("ip route del %s dev lan", lost[0]), node, "interface a:lan", "has lost the route to its network"},
 		{"a neighbour less", words("ip neigh del %s dev lan", neighbour), node, "interface a:lan", "has lost its neighbour " + neighbour},
-		{"another neighbour", words("ip neigh replace %s lladdr 02:00:00:00:00:77 dev lan", neighbour), node, "interface a:lan", "has lost its neighbour " + neighbour},
+		{"another neighbour", words("ip neigh replace %s lladdr 02:00:00:00:00:77 dev lan", neighbour), node, "interface a:lan", "has the MAC address 02:00:00:00:00:77 for its neighbour " + neighbour},
 		{"a sysctl", words("sysctl -q -w net.core.somaxconn=78"), node, "node a", "has the sysctl net.core.somaxconn=78, and 77 was set"},
 		{"a sysctl of another kind", []string{"sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 6291455"}, node, "node a", "has the sysctl net.ipv4.tcp_rmem=4096 87380 6291455"},
 		{"a sysctl of the ipc namespace", words("nsenter --ipc --target %d sysctl -q -w kernel.msgmax=9001", lab.PID("a")), node, "node a", "has the sysctl kernel.msgmax=9001, and 9000 was set"},

@@ -1,7 +1,6 @@
 package link
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"net/netip"
@@ -28,7 +27,7 @@ type End struct {
 	Set map[string]string
 	// Impaired is what netem does to what the end sends; nil: nothing.
 	Impaired *spec.Impairment
-	// Free is true where the experiment itself may change queueing disciplines, offloads and programs,
+	// Free is true where the experiment itself may change queueing disciplines, offloads, programs and neighbours,
 	// by commands or scripts in the node.
 	Free bool
 	// XDP is true where a program of DPDK, of a switch or of a cut may be attached.
@@ -86,7 +85,14 @@ func (s *Seen) Differences(want End) []Difference {
 	for _, n := range want.Interface.Neighbours {
 		// DPDK sets a device of the kernel down when it closes it, and the kernel then forgets
 		// neighbours, which its frames do not need.
-		if want.Interface.Device == nil && !s.knows(n) {
+		if want.Interface.Device != nil {
+			continue
+		}
+		switch mac := s.permanent(n.IP); {
+		case mac == n.MAC:
+		case mac != "":
+			add(RepairSettings, "has the MAC address %s for its neighbour %s, which has %s", mac, n.IP, n.MAC)
+		case !want.Free: // as a routing daemon replaces permanent entries by its own
 			add(RepairSettings, "has lost its neighbour %s (%s)", n.IP, n.MAC)
 		}
 	}
@@ -106,13 +112,15 @@ func ipv6Off(i plan.Interface) string {
 
 func isIPv6(prefix string) bool { return strings.Contains(prefix, ":") }
 
-// knows is true for a device that has a permanent neighbour.
-func (s *Seen) knows(n plan.Neighbour) bool {
-	ip := net.ParseIP(n.IP)
-	mac, err := net.ParseMAC(n.MAC)
-	return err == nil && slices.ContainsFunc(s.neighbours, func(has netlink.Neigh) bool {
-		return has.IP.Equal(ip) && bytes.Equal(has.HardwareAddr, mac)
-	})
+// permanent is the MAC address of a device's permanent neighbour; empty if there is none.
+func (s *Seen) permanent(ip string) string {
+	wanted := net.ParseIP(ip)
+	for _, has := range s.neighbours {
+		if has.IP.Equal(wanted) {
+			return has.HardwareAddr.String()
+		}
+	}
+	return ""
 }
 
 // usual are the queueing disciplines that the kernel gives devices by itself (net.core.default_qdisc and

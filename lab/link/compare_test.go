@@ -1,9 +1,11 @@
 package link
 
 import (
+	"net"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/kernel/pci"
@@ -76,6 +78,40 @@ func TestCompareOVSPorts(t *testing.T) {
 	want := []string{"the bridge's port f1 of a:x does not work: could not open network device f1 (No such device)", "the bridge's port vhost2 of b:x is gone"}
 	if diff := cmp.Diff(want, compareOVSPorts(l, bad)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestNeighboursAreCompared: in a node that sets up its interfaces itself, a routing daemon may replace permanent
+// neighbours by its own, but no one else's MAC address stays unnoticed.
+func TestNeighboursAreCompared(t *testing.T) {
+	iface := &plan.Interface{Neighbours: []plan.Neighbour{{IP: "10.0.0.2", MAC: "02:00:00:00:00:02"}}}
+	has := func(mac string) []netlink.Neigh {
+		address, err := net.ParseMAC(mac)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []netlink.Neigh{{IP: net.ParseIP("10.0.0.2"), HardwareAddr: address}}
+	}
+	for name, one := range map[string]struct {
+		neighbours []netlink.Neigh
+		free       bool
+		want       string
+	}{
+		"as planned":             {has("02:00:00:00:00:02"), false, ""},
+		"lost":                   {nil, false, "has lost its neighbour 10.0.0.2 (02:00:00:00:00:02)"},
+		"another":                {has("02:00:00:00:00:03"), false, "has the MAC address 02:00:00:00:00:03 for its neighbour 10.0.0.2, which has 02:00:00:00:00:02"},
+		"a daemon's":             {nil, true, ""},
+		"another, with a daemon": {has("02:00:00:00:00:03"), true, "has the MAC address 02:00:00:00:00:03 for its neighbour 10.0.0.2, which has 02:00:00:00:00:02"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			for _, d := range (&Seen{link: &netlink.Dummy{}, neighbours: one.neighbours}).Differences(End{Interface: iface, Free: one.free}) {
+				got += d.Problem
+			}
+			if got != one.want {
+				t.Errorf("it says %q, want %q", got, one.want)
+			}
+		})
 	}
 }
 
