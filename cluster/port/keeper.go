@@ -297,7 +297,7 @@ func (k Keeper) Sweep(ctx context.Context) error {
 			failures = append(failures, k.locked(ctx, parent.Name(), func() error { return k.sweep(ctx, parent.Name()) }))
 		}
 	}
-	return errors.Join(failures...)
+	return errors.Join(append(failures, k.sweepPods(ctx))...)
 }
 
 // sweep is Sweep for the ports of one parent.

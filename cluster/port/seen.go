@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"nines.dev/nines/kernel/replace"
 )
@@ -115,6 +117,29 @@ func (k Keeper) show(pod string) (string, error) {
 		return "", replace.Remove(path)
 	}
 	return path, replace.JSON(path, map[string]any{"ports": list}, 0o644)
+}
+
+// sweepPods removes the lists of pods that have no ports any more: a call that was killed may have given back a
+// pod's last port, and its repetition does not find whose it was.
+func (k Keeper) sweepPods(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(k.Folder, podsFolder)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := k.locked(ctx, podsFolder, func() error {
+		entries, err := os.ReadDir(filepath.Join(k.Folder, podsFolder))
+		failures := []error{err}
+		for _, entry := range entries {
+			if pod, isList := strings.CutSuffix(entry.Name(), ".json"); isList {
+				_, err := k.show(pod)
+				failures = append(failures, err)
+			}
+		}
+		return errors.Join(failures...)
+	})
+	if err != nil {
+		return fmt.Errorf("check the lists of pods' ports: %w", err)
+	}
+	return nil
 }
 
 // The files in a device's folder.

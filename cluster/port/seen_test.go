@@ -80,3 +80,29 @@ func TestAPodSeesItsOwnPorts(t *testing.T) {
 	})
 	n.empty()
 }
+
+// TestTheListOfAKilledCallIsSwept: a call gave a pod's last port back, and was killed before it removed the list.
+func TestTheListOfAKilledCallIsSwept(t *testing.T) {
+	n := newMachine(t)
+	ctx := context.Background()
+	n.do(func() error {
+		for holder, name := range map[string]string{"one": "m-1", "two": "m-2"} {
+			if _, err := n.Take(ctx, n.order(holder, name)); err != nil {
+				return err
+			}
+			if _, err := n.Show(ctx, holder); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(n.GiveBack(ctx, "one"), n.Sweep(ctx)); err != nil {
+			return err
+		}
+		for pod, want := range map[string]bool{"one": false, "two": true} {
+			if _, err := os.Stat(filepath.Join(n.Folder, ".pods", pod+".json")); (err == nil) != want {
+				t.Errorf("pod %s has a list: %v, want %v", pod, err == nil, want)
+			}
+		}
+		return errors.Join(n.GiveBack(ctx, "two"), n.Sweep(ctx))
+	})
+	n.empty()
+}
