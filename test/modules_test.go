@@ -17,6 +17,9 @@ func TestTheClustersModulesHaveOneVersionOfEach(t *testing.T) {
 		if inCluster, _ := path.Match("cluster/*/go.mod", name); !inCluster && name != "cluster/go.mod" {
 			continue
 		}
+		if name == "cluster/dranet/go.mod" { // which only the long form builds, and which no later versions compile with
+			continue
+		}
 		read++
 		for module, version := range requires(t, name) {
 			switch before, has := first[module]; {
