@@ -24,7 +24,7 @@ import (
 //	two         has net1 and net2, of what was measured lately
 func (c *cluster) byLatency(t *testing.T) {
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-by-latency.yaml"))
-	for _, words := range []string{"request port/fast: 1 of class port.nines.dev", "without nines.dev/p9999Ns", "default/with-interface", "cannot allocate all claims"} {
+	for _, words := range []string{"request port/fast: 1 of class port.nines.dev", "without nines.dev/p9999Ns", "taken by default/", "cannot allocate all claims"} {
 		c.explains("by-latency", words)
 	}
 	c.measured("n1", 50*time.Microsecond)
