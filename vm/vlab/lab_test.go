@@ -2,6 +2,7 @@ package vlab
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,7 +104,7 @@ func frameBetween(from, to netlink.Link, text string) []byte {
 	return append(frame, make([]byte, max(0, 60-len(frame)))...)
 }
 
-// passes sends frames with a text until one arrives.
+// passes sends a frame with a text, which arrives.
 func passes(t *testing.T, from, to netlink.Link, text string) {
 	t.Helper()
 	sender, receiver := packetSocket(t, from), packetSocket(t, to)
@@ -113,6 +114,9 @@ func passes(t *testing.T, from, to netlink.Link, text string) {
 	}
 	got := make([]byte, 2000)
 	n, err := unix.Read(receiver, got)
+	for errors.Is(err, unix.EINTR) { // Go's runtime signals its threads
+		n, err = unix.Read(receiver, got)
+	}
 	if err != nil {
 		t.Fatalf("no frame from %s to %s: %v", from.Attrs().Name, to.Attrs().Name, err)
 	}
