@@ -117,7 +117,7 @@ test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
 		[ build test-compile test-unit test-root test-host , test-fresh test-engine lint test-web , images test-vm , setup-cluster test-cluster ] test-quiet
 
-# There, one of the cluster's tests has its lab for half an hour, for which those of test-host would wait.
+# In test-all one of the cluster's tests has its lab for an hour, so test-host, which would wait for that, comes after it.
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \

@@ -84,7 +84,7 @@ func TestCompareOVSPorts(t *testing.T) {
 // TestNeighboursAreCompared: in a node that sets up its interfaces itself, a routing daemon may replace permanent
 // neighbours by its own, but no one else's MAC address stays unnoticed.
 func TestNeighboursAreCompared(t *testing.T) {
-	iface := &plan.Interface{Neighbours: []plan.Neighbour{{IP: "10.0.0.2", MAC: "02:00:00:00:00:02"}}}
+	iface := &plan.Interface{Neighbours: []plan.Neighbour{{IP: "10.0.0.2", MAC: "02:00:00:00:00:0A"}}}
 	has := func(mac string) []netlink.Neigh {
 		address, err := net.ParseMAC(mac)
 		if err != nil {
@@ -97,11 +97,11 @@ func TestNeighboursAreCompared(t *testing.T) {
 		free       bool
 		want       string
 	}{
-		"as planned":             {has("02:00:00:00:00:02"), false, ""},
-		"lost":                   {nil, false, "has lost its neighbour 10.0.0.2 (02:00:00:00:00:02)"},
-		"another":                {has("02:00:00:00:00:03"), false, "has the MAC address 02:00:00:00:00:03 for its neighbour 10.0.0.2, which has 02:00:00:00:00:02"},
+		"as planned":             {has("02:00:00:00:00:0a"), false, ""},
+		"lost":                   {nil, false, "has lost its neighbour 10.0.0.2 (02:00:00:00:00:0A)"},
+		"another":                {has("02:00:00:00:00:03"), false, "has the MAC address 02:00:00:00:00:03 for its neighbour 10.0.0.2, which has 02:00:00:00:00:0A"},
 		"a daemon's":             {nil, true, ""},
-		"another, with a daemon": {has("02:00:00:00:00:03"), true, "has the MAC address 02:00:00:00:00:03 for its neighbour 10.0.0.2, which has 02:00:00:00:00:02"},
+		"another, with a daemon": {has("02:00:00:00:00:03"), true, "has the MAC address 02:00:00:00:00:03 for its neighbour 10.0.0.2, which has 02:00:00:00:00:0A"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

@@ -72,7 +72,8 @@ func (w way) manifest() string {
 // benchPorts has two groups of rows. How fast pods get ports: it makes pods with a port each, all at once on one
 // node of a local cluster, until all are ready. The peer is Multus with the CNI project's macvlan plugin on the
 // same node, whose pods have their first network by Multus in either case. And what two pods get of their node's
-// switch, beside two containers of a lab; those are measured while there is no cluster, whose programs would share their CPUs.
+// switch, beside two containers of a lab; those are measured while there is no cluster, whose programs would share
+// their CPUs.
 func benchPorts(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	var pods, containers switchFigures
 	inLab := func() error {
