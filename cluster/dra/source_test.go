@@ -83,7 +83,7 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: macvlan, parent: eth0, count: 3, addresses: 10.0.0.2/30}]":                                                  "a larger network",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, adresses: 10.0.0.2/30}]":                                                   "adresses",
 		"ports: [{tier: macvlan, count: 1}]":                                                                                        "give the name of a network card",
-		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                                         "choose one of bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch, xdp",
+		"ports: [{tier: teleport, parent: eth0, count: 1}]":                                                                         "choose one of bridge, macvlan, memif, ovn, ovs-dpdk, sriov, switch, vxlan, xdp",
 		"ports: [{tier: switch, count: 1}, {tier: switch, count: 1}]":                                                               "one switch",
 		"ports: [{tier: memif, parent: eth0, count: 1}]":                                                                            "no parent",
 		"ports: [{tier: sriov, parent: eth0, count: 1, shared: {mbit: 1}}]":                                                         "remove shared",

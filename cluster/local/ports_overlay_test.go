@@ -13,8 +13,10 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// overlayPorts are those of a logical switch over both nodes, whose central part is on n1.
+// overlayPorts are those of a VXLAN network, and of a logical switch whose central part is on n1, over both nodes.
 const overlayPorts = `
+  - {tier: vxlan, parent: vxlan42, count: 2, nodes: [n1], addresses: 10.89.0.11/24}
+  - {tier: vxlan, parent: vxlan42, count: 2, nodes: [n2], addresses: 10.89.0.21/24}
   - {tier: ovn, parent: lan, count: 2, nodes: [n1], addresses: 10.88.0.11/24, northbound: "tcp:%[1]s:6641"}
   - {tier: ovn, parent: lan, count: 2, nodes: [n2], addresses: 10.88.0.21/24, northbound: "tcp:%[1]s:6641"}
 `
@@ -37,11 +39,43 @@ func withOverlay(t *testing.T, file string) string {
 // central is the address of n1.
 func central(t *testing.T) string {
 	t.Helper()
+	return addresses(t)[0]
+}
+
+// addresses are those of both nodes.
+func addresses(t *testing.T) []string {
+	t.Helper()
 	layout, err := local.NewLayout(clusterName, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return layout.Nodes[0].Address.String()
+	return []string{layout.Nodes[0].Address.String(), layout.Nodes[1].Address.String()}
+}
+
+// overVXLAN has pods of two nodes reach each other over VXLAN devices, as docs/cluster-ports.md has them made.
+//
+//	n1: pod ── macvlan ── vxlan42 ══ eth0 ═══════ eth0 ══ vxlan42 ── macvlan ── pod :n2
+func (c *cluster) overVXLAN(t *testing.T) {
+	of := addresses(t)
+	for i, node := range []string{"n1", "n2"} {
+		c.inNode(node, false, "ip", "link", "add", "vxlan42", "type", "vxlan", "id", "42", "dstport", "4789", "local", of[i], "dev", "eth0")
+		c.inNode(node, false, "bridge", "fdb", "append", "00:00:00:00:00:00", "dev", "vxlan42", "dst", of[1-i])
+		c.inNode(node, false, "ip", "link", "set", "vxlan42", "up")
+	}
+	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-vxlan.yaml"))
+	c.withPort("here", "n1", vxlanInterface)
+	c.withPort("there", "n2", vxlanInterface)
+	c.reaches(t, "here", "there", "net1")
+	if got := c.address("there", "net1"); !strings.HasPrefix(got, "10.89.0.2") {
+		t.Errorf("there has the address %s", got)
+	}
+	c.gone("here", "there", "on-vxlan")
+	c.kubectl("delete", "--ignore-not-found", "--filename", repositoryFile("examples/cluster/manifests/ports-vxlan.yaml"))
+	for _, node := range []string{"n1", "n2"} {
+		if left := c.inNode(node, false, "ip", "-brief", "link", "show", "vxlan42"); !strings.Contains(left, "vxlan42") {
+			t.Errorf("%s no longer has its VXLAN device: %s", node, left)
+		}
+	}
 }
 
 // overAnOverlay has pods of two nodes reach each other over OVN.
@@ -83,7 +117,7 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 	if got := c.address("west", "net1"); !strings.HasPrefix(got, "10.88.0.2") {
 		t.Errorf("west has the address %s", got)
 	}
-	c.measuredOverTheOverlay()
+	c.measuredBetweenNodes()
 	c.killDrivers()
 	c.gone("east", "west", "on-the-overlay")
 	eventually(t, "OVN and Open vSwitch are as before", func(context.Context) error {
@@ -103,20 +137,24 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 	c.kubectl("delete", "--ignore-not-found", "--filename", repositoryFile("examples/cluster/manifests/ports-overlay.yaml"))
 }
 
-// measuredOverTheOverlay has the agents measure the way between the nodes over the logical switch, by ports of
-// their own, and takes them down again.
-func (c *cluster) measuredOverTheOverlay() {
+// measuredBetweenNodes has the agents measure the way between the nodes over VXLAN and the logical switch, by ports
+// of their own, and takes them down again.
+func (c *cluster) measuredBetweenNodes() {
 	c.t.Helper()
 	c.kubectl("apply", "--server-side", "--force-conflicts", "--kustomize", repositoryFile("cluster/deploy/agent"))
 	c.kubectl("--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
 		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--tiers=","--idle","0","--interval","5s","--duration","1s","--rate","200"]}]`)
+	c.figureOfTheWay("vxlan")
 	c.figureOfTheWay("ovn")
 	c.kubectl("--namespace", "nines", "delete", "daemonset", "nines-agent")
 	c.kubectl("delete", "nodelatencies", "--all")
 }
 
-// overlayInterface is the template of an example's.
-const overlayInterface = "overlay-interface"
+// The templates of examples.
+const (
+	overlayInterface = "overlay-interface"
+	vxlanInterface   = "vxlan-interface"
+)
 
 // overlayNode has Open vSwitch and OVN on a node, as an operator would. tunnel is its address for packets of
 // the tunnel, and south where OVN's southbound database is.

@@ -51,6 +51,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("a", "b")
 	})
 	t.Run("OverXDP", func(t *testing.T) { c.overXDP(t) })
+	t.Run("OverVXLAN", func(t *testing.T) { c.overVXLAN(t) })
 	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
 	t.Run("AnExperiment", func(t *testing.T) { c.anExperiment(t) })
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })

@@ -1,8 +1,8 @@
 // Package port makes the ports that a node gives to pods, and removes them again.
 //
-// A node has a fixed number of ports of each tier. A port is a macvlan device on a card, one end of a veth
-// pair on a bridge, on a logical switch of OVN or in a switch of XDP programs, a vhost-user socket of the
-// node's switch, or a folder for memif's sockets. A holder, which is a claim or a container, takes the port.
+// A node has a fixed number of ports of each tier. A port is a macvlan device on a card or on a VXLAN device, one
+// end of a veth pair on a bridge, on a logical switch of OVN or in a switch of XDP programs, a vhost-user socket of
+// the node's switch, or a folder for memif's sockets. A holder, which is a claim or a container, takes the port.
 // Nothing else can take it until the holder gives it back.
 //
 //	Take      gives the port to the holder, and makes what needs no pod (a socket, with the switch's port)

@@ -24,7 +24,7 @@ import (
 // A node in a namespace of its own, so that nothing of the host is touched:
 //
 //	┌ node ───────────────────────┐     ┌ pod ─┐
-//	│ card ══ peer      bridge    │     │ net1 │
+//	│ card ══ peer  br  tunnel    │     │ net1 │
 //	│  └ macvlan ─────────────────┼─────┤      │
 //	└─────────────────────────────┘     └──────┘
 type machine struct {
@@ -47,10 +47,14 @@ func newMachine(t *testing.T) *machine {
 		card.Name, card.MTU = "card", 1400
 		bridge := netlink.NewLinkAttrs()
 		bridge.Name = "br"
-		if err := errors.Join(netlink.LinkAdd(&netlink.Veth{LinkAttrs: card, PeerName: "peer"}), netlink.LinkAdd(&netlink.Bridge{LinkAttrs: bridge})); err != nil {
+		tunnel := netlink.NewLinkAttrs()
+		tunnel.Name, tunnel.MTU = "tunnel", 1400
+		err := errors.Join(netlink.LinkAdd(&netlink.Veth{LinkAttrs: card, PeerName: "peer"}), netlink.LinkAdd(&netlink.Bridge{LinkAttrs: bridge}),
+			netlink.LinkAdd(&netlink.Vxlan{LinkAttrs: tunnel, VxlanId: 42, Port: 4789}))
+		if err != nil {
 			return err
 		}
-		for _, name := range []string{"card", "peer", "br"} {
+		for _, name := range []string{"card", "peer", "br", "tunnel"} {
 			device, err := netlink.LinkByName(name)
 			if err == nil {
 				err = netlink.LinkSetUp(device)
@@ -157,6 +161,7 @@ func (n *machine) empty() {
 func TestAPortIsTakenAttachedAndGivenBack(t *testing.T) {
 	for _, p := range []Port{
 		{Name: "m-1", Tier: spec.LinkMacvlan, Parent: "card"},
+		{Name: "v-1", Tier: spec.LinkVXLAN, Parent: "tunnel"},
 		{Name: "b-1", Tier: spec.LinkBridge, Parent: "br", MTU: 1300},
 		{Name: "x-1", Tier: spec.LinkXDP, Parent: "fast", MTU: 3000},
 	} {
@@ -184,6 +189,28 @@ func TestAPortIsTakenAttachedAndGivenBack(t *testing.T) {
 			}
 			n.empty()
 		})
+	}
+}
+
+// TestAParentOfAnotherTypeIsRefused has ports of a bridge and of a VXLAN device that are neither.
+func TestAParentOfAnotherTypeIsRefused(t *testing.T) {
+	for _, p := range []Port{{Name: "b-1", Tier: spec.LinkBridge, Parent: "card"}, {Name: "v-1", Tier: spec.LinkVXLAN, Parent: "br"}} {
+		n, pod := newMachine(t), namespace(t)
+		o := n.order("claim", p.Name)
+		o.Port = p
+		n.take(o)
+		n.do(func() error {
+			_, err := n.Attach(context.Background(), "claim", p.Name, path(pod))
+			if err == nil || !strings.Contains(err.Error(), p.Parent+" is a ") {
+				t.Errorf("%s on %s: %v", p.Tier, p.Parent, err)
+			}
+			return nil
+		})
+		n.giveBack("claim")
+		if left := devices(t, pod); left != "" {
+			t.Errorf("the pod has %s", left)
+		}
+		n.empty()
 	}
 }
 

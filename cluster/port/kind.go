@@ -49,6 +49,7 @@ type kind struct {
 
 var kinds = map[spec.LinkKind]kind{
 	spec.LinkMacvlan: {parent: "a network card", device: addMacvlan, inPod: "interface", spans: true},
+	spec.LinkVXLAN:   {parent: "a VXLAN device", device: addToVXLAN, inPod: "interface", spans: true},
 	spec.LinkBridge:  {parent: "a bridge", device: addToBridge, inPod: "interface", napi: true},
 	spec.LinkXDP: {
 		parent: "a switch of XDP programs (any name)", device: addXDP, ready: readyXDP, restore: restoreXDP, inPod: "interface",
