@@ -12,6 +12,8 @@ endif
 export GIT_CONFIG_COUNT := 1
 export GIT_CONFIG_KEY_0 := safe.directory
 export GIT_CONFIG_VALUE_0 := *
+# What tests download and make outlives a checkout: each sort is kept by what it is made of.
+TEST_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nines/test
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c lab/link/tc/*.bpf.c measure/trace/bpf/*.bpf.c)
@@ -165,9 +167,9 @@ test-quiet: build
 	$(PASS) $(AS_ROOT) quiet
 
 # Tests for the virtual laboratory; BOOTS=main,rt and RUN=regexp choose some; with ONCE=1 a
-# test runs in one boot only, unless it is about kernels. Images are kept in build/cache. The
-# table is the last that is printed. It gives way to the tests beside it, whose labs carry
-# packets: a translated machine takes all CPUs that it gets.
+# test runs in one boot only, unless it is about kernels. The table is the last that is printed.
+# It gives way to the tests beside it, whose labs carry packets: a translated machine takes all
+# CPUs that it gets.
 .PHONY: test-vm images
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
@@ -182,7 +184,7 @@ images:
 	@$(SUDO) env $(VM_ENV) build/images
 build/images: FORCE
 	@$(GO) build -o $@ ./test/vm/images
-VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG) PATH=$(PATH):/usr/sbin:/sbin
+VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(TEST_CACHE) NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG) PATH=$(PATH):/usr/sbin:/sbin
 # By the tools' paths, as `go tool` exits with 0 if the tool is killed.
 GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 
@@ -190,7 +192,7 @@ GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 .PHONY: test-cluster
 ## test-cluster: test the module in cluster/, on real API servers and kubelets
 test-cluster: build setup-cluster
-	@$(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(CURDIR)/build/cache \
+	@$(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(TEST_CACHE) \
 		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) hack/test-cluster.sh
 
 .PHONY: test-fuzz
