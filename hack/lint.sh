@@ -25,14 +25,10 @@ check() {
 	fi
 }
 
-# tidy looks at each C file in a run of its own: clang-tidy's analyzer mistakes va_list
-# when it is given several. What it says of warnings outside of the project is left out of each
-# run by itself: runs side by side write into each other's lines.
-# shellcheck disable=SC2016,SC2317
+# shellcheck disable=SC2317
 tidy() {
 	printf '%s\n' "${c_sources[@]}" | xargs -P "$(nproc)" -I '{}' \
-		bash -c 'clang-tidy --quiet "$@" 2> >(grep -vE "^[0-9]+ warnings? " >&2)' tidy \
-		'{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine "${dpdk[@]}"
+		hack/lint/tidy.sh '{}' -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine "${dpdk[@]}"
 }
 
 # go_module runs the linters that look at a Go module as a whole, the one of the working folder.

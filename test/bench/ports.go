@@ -72,17 +72,10 @@ func (w way) manifest() string {
 // benchPorts has two groups of rows. How fast pods get ports: it makes pods with a port each, all at once on one
 // node of a local cluster, until all are ready. The peer is Multus with the CNI project's macvlan plugin on the
 // same node, whose pods have their first network by Multus in either case. And what two pods get of their node's
-// switch, beside two containers of a lab; those are measured while there is no cluster, whose programs would share
-// their CPUs.
+// switch, beside two containers of a lab; they take turns beside the same cluster, whose programs share the CPUs
+// with either.
 func benchPorts(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
-	var pods, containers switchFigures
-	inLab := func() error {
-		return repeat(switchRounds/2, func() error { return containers.containers(ctx, inventory) })
-	}
-	if err := inLab(); err != nil {
-		return nil, err
-	}
-	rows, err := withPorts(ctx, func(c benchedCluster) ([]Row, error) {
+	return withPorts(ctx, func(c benchedCluster) ([]Row, error) {
 		rows, err := c.measure(ctx)
 		if err != nil {
 			return nil, err
@@ -91,15 +84,17 @@ func benchPorts(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		return rows, repeat(switchRounds, func() error { return pods.pods(ctx, inventory, kubeconfig, "n1") })
+		var pods, containers switchFigures
+		for range switchRounds {
+			if err := containers.containers(ctx, inventory); err != nil {
+				return nil, err
+			}
+			if err := pods.pods(ctx, inventory, kubeconfig, "n1"); err != nil {
+				return nil, err
+			}
+		}
+		return append(rows, switchRows(pods, containers)...), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if err := inLab(); err != nil {
-		return nil, err
-	}
-	return append(rows, switchRows(pods, containers)...), nil
 }
 
 // withPorts calls f with a local cluster of one node, whose pods can have ports by claims and by Multus.

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// switchRounds are how often two pods are measured over their node's switch; half as many times two
-	// containers of a lab are, before the cluster is there and after.
+	// switchRounds are how often two pods are measured over their node's switch, and two containers of a lab.
 	switchRounds = 6
 	// switchLightPPS is a load at which nothing queues.
 	switchLightPPS = 10_000
@@ -61,16 +60,6 @@ func (f *switchFigures) round(ctx context.Context, inventory *host.Inventory, te
 	}
 	f.pps = append(f.pps, pps["0"]...)
 	f.p99 = append(f.p99, p99[fmt.Sprint(switchLightPPS)]...)
-	return nil
-}
-
-// repeat measures several rounds.
-func repeat(rounds int, round func() error) error {
-	for range rounds {
-		if err := round(); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
