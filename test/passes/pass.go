@@ -248,7 +248,7 @@ func (p *pass) one(ctx context.Context, w work) error {
 	if p.again {
 		took = 0
 	}
-	w.record.ended(w, failures, took)
+	w.record.ended(w, failures, took, cpuOf(command.ProcessState))
 	p.mu.Lock()
 	p.failed = p.failed || failed
 	p.mu.Unlock()
@@ -342,6 +342,14 @@ func said(ctx context.Context, name string, arguments ...string) (string, error)
 		return "", fmt.Errorf("%s %s: %w", name, strings.Join(arguments, " "), err)
 	}
 	return strings.TrimSpace(string(text)), nil
+}
+
+// cpuOf is what an ended process used of CPUs, with what it has waited for; 0 if it was not started.
+func cpuOf(ended *os.ProcessState) time.Duration {
+	if ended == nil {
+		return 0
+	}
+	return ended.UserTime() + ended.SystemTime()
 }
 
 // ignoreExit leaves out that tests have failed, which the events tell.

@@ -21,8 +21,9 @@ type record struct {
 	Binary string
 	// Skipped has, by test, what it or one of its subtests said when it was last skipped.
 	Skipped map[string][]string
-	// Seconds is how long the package took, by pass and part.
-	Seconds map[string]float64
+	// Seconds is how long the package took, and CPU how many seconds of CPU that was without what its daemons
+	// used, by pass and part.
+	Seconds, CPU map[string]float64
 	// Failed are the tests that failed, by pass.
 	Failed map[string][]string
 
@@ -40,7 +41,7 @@ func (r *record) skipped(test string, said []string) {
 }
 
 // ended keeps which tests have failed, and how long it took unless that is 0.
-func (r *record) ended(w work, failed []string, took time.Duration) {
+func (r *record) ended(w work, failed []string, took, cpu time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, test := range failed {
@@ -49,7 +50,7 @@ func (r *record) ended(w work, failed []string, took time.Duration) {
 		}
 	}
 	if took > 0 {
-		r.Seconds[w.name()] = took.Seconds()
+		r.Seconds[w.name()], r.CPU[w.name()] = took.Seconds(), cpu.Seconds()
 	}
 }
 
@@ -62,14 +63,11 @@ func (p *testPackage) readRecord() (*record, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	r := &record{}
+	r := &record{Seconds: map[string]float64{}, CPU: map[string]float64{}}
 	if text, err := os.ReadFile(p.recordFile()); err == nil && json.Unmarshal(text, r) == nil && r.Binary == binary {
 		return r, true, nil
 	}
-	if r.Seconds == nil {
-		r.Seconds = map[string]float64{}
-	}
-	return &record{Binary: binary, Skipped: map[string][]string{}, Seconds: r.Seconds, Failed: map[string][]string{}}, false, nil
+	return &record{Binary: binary, Skipped: map[string][]string{}, Seconds: r.Seconds, CPU: r.CPU, Failed: map[string][]string{}}, false, nil
 }
 
 func (p *testPackage) writeRecord(r *record) error {
