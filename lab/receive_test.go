@@ -98,7 +98,6 @@ func receivedOf(t *testing.T, lab *Lab) ReceiveState {
 // In each runtime the polling thread polls, on its CPU and with its policy, and there are hardly
 // any polls from interrupts. An interface without a poller shows that the test would see those.
 func TestBusyPollTakesEffect(t *testing.T) {
-	labtest.QuietCore(t) // on a busy host the watchdog takes the poller away again and again, as it is to do
 	labtest.Root(t)
 	const pings = 300
 	for _, runtime := range []string{"netns", "lxc", "host", "oci-docker"} {
