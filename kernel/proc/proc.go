@@ -32,6 +32,7 @@ func Of(pid int) (Identity, error) {
 type stat struct {
 	state byte
 	start uint64
+	used  uint64 // fields 14 to 17
 }
 
 func readStat(pid int) (stat, error) {
@@ -45,8 +46,28 @@ func readStat(pid int) (stat, error) {
 	if end < 0 || len(fields) < 20 {
 		return stat{}, errors.New("cannot read its stat")
 	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	return stat{state: fields[0][0], start: start}, err
+	s := stat{state: fields[0][0]}
+	if s.start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+		return stat{}, err
+	}
+	for _, field := range fields[11:15] {
+		ticks, err := strconv.ParseUint(field, 10, 64)
+		if err != nil {
+			return stat{}, err
+		}
+		s.used += ticks
+	}
+	return s, nil
+}
+
+// CPUTicks is how much CPU time the process has used, with what it has waited for, in clock ticks; 0 once
+// it is gone.
+func (id Identity) CPUTicks() uint64 {
+	s, err := readStat(id.PID)
+	if err != nil || s.start != id.StartTicks {
+		return 0
+	}
+	return s.used
 }
 
 // Alive is true while the process runs; a zombie does not run. It is also true if /proc

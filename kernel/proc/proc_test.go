@@ -86,3 +86,26 @@ func TestWhatCannotBeSeenIsNotForgotten(t *testing.T) {
 		}
 	})
 }
+
+func TestCPUTicksAreThoseOfTheProcess(t *testing.T) {
+	self, err := Of(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := self.CPUTicks()
+	for self.CPUTicks() == before { // this takes time of its CPU
+	}
+	// What it has waited for counts, too: a tenth of a second at the least.
+	before = self.CPUTicks()
+	spin := exec.Command("sh", "-c", "ulimit -t 1; while :; do :; done")
+	if err := spin.Run(); err == nil {
+		t.Fatal("it was not ended for the CPU time that it used")
+	}
+	if used := self.CPUTicks() - before; used < 50 {
+		t.Errorf("a child used a second, and %d ticks are told", used)
+	}
+	other := Identity{PID: self.PID, StartTicks: self.StartTicks + 1}
+	if ticks := other.CPUTicks(); ticks != 0 {
+		t.Errorf("another process of that ID used %d ticks", ticks)
+	}
+}

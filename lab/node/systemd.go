@@ -36,9 +36,12 @@ const (
 // systemdProgram is systemd, below a root file system.
 const systemdProgram = "lib/systemd/systemd"
 
-// systemdPatience bounds the wait for systemd. It takes a second on an idle machine,
-// and a minute where instructions are emulated.
-const systemdPatience = 3 * time.Minute
+// systemdPatience is how long systemd may use no CPU until it is up, and systemdLongest how long its start may
+// take. It takes a second on an idle machine, and minutes on a busy one that emulates instructions.
+const (
+	systemdPatience = 3 * time.Minute
+	systemdLongest  = 20 * time.Minute
+)
 
 func usesSystemd(n plan.Node) bool {
 	return n.Rootfs != nil && n.Rootfs.Init == spec.InitSystemd
@@ -153,7 +156,12 @@ func (p Place) listenSystemd(n plan.Node) (*net.UnixConn, error) {
 // they are no error: a container can rarely run all services of a machine.
 func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixConn) error {
 	message := make([]byte, 4096)
-	for deadline := time.Now().Add(systemdPatience); ; {
+	begun := time.Now()
+	busy, used := begun, uint64(0)
+	for {
+		if ticks := r.CPUTicks(); ticks != used {
+			busy, used = time.Now(), ticks
+		}
 		if err := socket.SetReadDeadline(time.Now().Add(checkEvery)); err != nil {
 			return err
 		}
@@ -168,8 +176,10 @@ func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixCon
 			return context.Cause(ctx)
 		case !r.Alive():
 			return errors.New("systemd ended at once")
-		case time.Now().After(deadline):
-			return fmt.Errorf("systemd was not up within %v", systemdPatience)
+		case time.Since(busy) > systemdPatience:
+			return fmt.Errorf("systemd is not up, and has done nothing for %v", systemdPatience)
+		case time.Since(begun) > systemdLongest:
+			return fmt.Errorf("systemd was not up within %v", systemdLongest)
 		}
 	}
 }
