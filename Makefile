@@ -119,11 +119,14 @@ test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
 		[ build test-compile test-unit test-root test-host , test-fresh test-engine lint test-web , images test-vm , setup-cluster test-cluster ] test-quiet
 
-# In test-all one of the cluster's tests has its lab for an hour, so test-host, which would wait for that, comes after it.
+# In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine waits for
+# them longer than its tests can know. One of the cluster's tests has its lab for an hour, so test-host, which would
+# wait for that, comes after it.
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile test-unit test-root , test-fresh test-engine lint test-web test-fuzz , images test-vm , setup-cluster test-cluster lint-cluster ] test-host test-quiet
+		[ build test-compile test-unit test-root , test-fresh test-engine lint test-web test-fuzz , images ] \
+		[ test-vm , setup-cluster test-cluster lint-cluster ] test-host test-quiet
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
