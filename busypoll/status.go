@@ -88,7 +88,20 @@ func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, erro
 	return status, status.watch(ctx, watch)
 }
 
-// state is the session's state now, and the reason for StateStale.
+// State is the session's state now, and the reason for StateStale.
+func (s Session) State() (state State, stale string, err error) {
+	record, err := s.Record()
+	if errors.Is(err, ErrNoSession) {
+		if _, there := os.Stat(s.dir()); there == nil {
+			return StateInterrupted, "", nil
+		}
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return s.state(record)
+}
+
 func (s Session) state(r *Record) (state State, stale string, err error) {
 	j, err := journal.Read(s.journal())
 	if err != nil {
