@@ -54,6 +54,7 @@ setup-bench: setup
 ## setup-cluster: and those for nines cluster, which are built once (10 minutes of CPU)
 setup-cluster: setup
 	@hack/setup/install.sh cluster
+	@$(MAKE) bpf
 	@hack/setup/cluster.sh
 ## setup-switches: build Snabb, outside of the checkout, for the tests with the real program
 setup-switches: setup
@@ -96,9 +97,13 @@ bin/nines-node: FORCE embedded
 bin/nines-script: FORCE
 	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-script
 
-# What the Go code embeds, and so what go vet and go test need too.
-.PHONY: embedded
-embedded: $(BPF_OBJECTS) $(PAGE)
+# What the Go code embeds, and so what go vet and go test need too. The compiler writes into the folders that are
+# embedded: who wants the same objects at the same time waits for them before it compiles any Go.
+.PHONY: embedded bpf bpf-objects
+embedded: bpf $(PAGE)
+bpf:
+	@mkdir -p build && flock build/bpf.lock $(MAKE) -s bpf-objects
+bpf-objects: $(BPF_OBJECTS)
 
 measure/trace/bpf/recorder.bpf.o: $(wildcard measure/trace/bpf/*.h) engine/port/taken.h
 

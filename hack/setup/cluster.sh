@@ -114,11 +114,15 @@ modules=(cluster/go.mod cluster/go.sum)
 mapfile -t ours < <(sources 'cluster/*.go')
 mapfile -t kube < <(printf '%s\n' "${ours[@]}" | grep -v -e ^cluster/local/ -e ^cluster/pod/ -e ^cluster/port/ -e ^cluster/dra/ -e ^cluster/cmd/nines-cluster/)
 mapfile -t nines < <(sources go.mod go.sum '*.go' ':!cluster')
+# What nines-cluster embeds. Without them it would have no XDP programs, and no Go compiler would mind.
+shopt -s failglob
+objects=(lab/link/*/*.bpf.o measure/trace/bpf/*.bpf.o)
+shopt -u failglob
 parts=(
 	"$(key containerd cluster/containerd/go.mod cluster/containerd/go.sum)"
 	"$(key multus cluster/multus/go.mod cluster/multus/go.sum)"
 	"$(key nines-kube "${modules[@]}" "${kube[@]}")"
-	"$(key nines-cluster "${modules[@]}" "${ours[@]}" "${nines[@]}")"
+	"$(key nines-cluster "${modules[@]}" "${ours[@]}" "${nines[@]}" "${objects[@]}")"
 )
 build "${parts[0]}" build_containerd
 build "${parts[1]}" build_multus
