@@ -10,7 +10,7 @@ set -uo pipefail
 file=$1
 shift
 clean=${XDG_CACHE_HOME:-$HOME/.cache}/nines/tidy
-key=$({ clang-tidy --version && cat .clang-tidy && echo "$*" && clang -E -C "$@" "$file"; } | sha256sum) || exit
+key=$({ clang-tidy --version && cat .clang-tidy && echo "$*" && clang -E -C -w "$@" "$file"; } | sha256sum) || exit
 key=${key%% *}
 [ ! -e "$clean/$key" ] || exit 0
 
