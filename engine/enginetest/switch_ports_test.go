@@ -42,7 +42,8 @@ func checkForwarded(t *testing.T, stats client.SwitchStats, tx, rx string, r cli
 }
 
 // The third port gets the announcements, and no packets between the other ports; with one thread
-// and with two.
+// and with two. On a busy host packets of the first trial may come before its announcements are read, and
+// are flooded: the second finds a switch that has learned.
 func TestSwitchForwardsToWhatItLearned(t *testing.T) {
 	for _, cpus := range [][]int{{}, {0, 1}} {
 		t.Run(fmt.Sprintf("%d-cpus", len(cpus)), func(t *testing.T) {
@@ -52,19 +53,23 @@ func TestSwitchForwardsToWhatItLearned(t *testing.T) {
 				b.listen(t, port, client.SwitchPort{Port: port})
 			}
 			g := b.guest(t, "tx", "rx", "in")
-			r, err := g.Trial(slowTrial("loop", "tx", "rx"), client.Events{})
-			if err != nil {
-				t.Fatal(err)
+			var before, stats client.SwitchStats
+			var r client.TrialResult
+			for range 2 {
+				before = stats
+				var err error
+				if r, err = g.Trial(slowTrial("loop", "tx", "rx"), client.Events{}); err != nil {
+					t.Fatal(err)
+				}
+				if r.TxPackets == 0 || r.RxPackets != r.TxPackets {
+					t.Errorf("%d of %d packets arrived; %v", r.RxPackets, r.TxPackets, r.Drops)
+				}
+				if stats, err = b.SwitchStats(); err != nil {
+					t.Fatal(err)
+				}
+				checkSums(t, stats)
 			}
-			if r.TxPackets == 0 || r.RxPackets != r.TxPackets {
-				t.Errorf("%d of %d packets arrived; %v", r.RxPackets, r.TxPackets, r.Drops)
-			}
-			stats, err := b.SwitchStats()
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkSums(t, stats)
-			checkForwarded(t, stats, "tx", "rx", r)
+			checkForwarded(t, since(before, stats), "tx", "rx", r)
 			if len(stats.Threads) != max(1, len(cpus)) {
 				t.Errorf("%d threads for CPUs %v", len(stats.Threads), cpus)
 			}
