@@ -62,16 +62,20 @@ func (p plane) remove(t *testing.T, pod string) {
 	}
 }
 
-// refuses tries with a new pod each time whether a wish is refused.
-func (p plane) refuses(text string) func(context.Context) error {
+// refuses tries with a new pod each time whether a wish is refused, of a pod that is changed by more.
+func (p plane) refuses(text string, more ...func(*corev1.Pod)) func(context.Context) error {
 	tries := 0
 	return func(ctx context.Context) error {
 		tries++
 		pods := p.Kube.CoreV1().Pods("default")
-		pod, err := pods.Create(ctx, &corev1.Pod{
+		try := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Namespace: "default", Annotations: wish(text)},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/none:1"}}},
-		}, metav1.CreateOptions{})
+		}
+		for _, change := range more {
+			change(try)
+		}
+		pod, err := pods.Create(ctx, try, metav1.CreateOptions{})
 		for err == nil && pod.Spec.NodeName == "" && controltest.Why(pod) == "" {
 			pod, err = pods.Get(ctx, pod.Name, metav1.GetOptions{})
 		}
