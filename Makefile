@@ -12,7 +12,8 @@ endif
 export GIT_CONFIG_COUNT := 1
 export GIT_CONFIG_KEY_0 := safe.directory
 export GIT_CONFIG_VALUE_0 := *
-# What tests download and make outlives a checkout: each sort is kept by what it is made of.
+# What tests download and make outlives a checkout: each sort is kept by what it is made of. The folder is the
+# user's, beside what else is kept there; what root puts into it is root's.
 TEST_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nines/test
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -181,14 +182,14 @@ test-quiet: build
 .PHONY: test-vm images
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
-	@rm -f build/vm/table.txt
+	@rm -f build/vm/table.txt && mkdir -p $(TEST_CACHE)
 	@nice -n 5 $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
 		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=$(if $(NINES_LONG),100m,50m); \
 		status=$$?; cat build/vm/table.txt; exit $$status
 # What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
 # need not wait.
 images:
-	@mkdir -p build && flock build/lock $(MAKE) bin/nines-guest build/images
+	@mkdir -p build $(TEST_CACHE) && flock build/lock $(MAKE) bin/nines-guest build/images
 	@$(SUDO) env $(VM_ENV) build/images
 build/images: FORCE
 	@$(GO) build -o $@ ./test/vm/images
@@ -200,6 +201,7 @@ GOTESTSUM_VM = $$($(TOOL) -n gotestsum) --format testname --hide-summary=skipped
 .PHONY: test-cluster
 ## test-cluster: test the module in cluster/, on real API servers and kubelets
 test-cluster: build setup-cluster
+	@mkdir -p $(TEST_CACHE)
 	@$(SUDO) env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_CACHE_DIR=$(TEST_CACHE) \
 		NINES_LIBEXEC=$(CURDIR)/bin NINES_CLUSTER_PROGRAMS=$(CURDIR)/bin/cluster PATH=$(CURDIR)/bin/cluster:$(PATH) hack/test-cluster.sh
 

@@ -63,18 +63,24 @@ func (c *cluster) overVXLAN(t *testing.T) {
 		c.inNode(node, false, "ip", "link", "set", "vxlan42", "up")
 	}
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-vxlan.yaml"))
-	c.withPort("here", "n1", vxlanInterface)
-	c.withPort("there", "n2", vxlanInterface)
-	c.reaches(t, "here", "there", "net1")
-	if got := c.address("there", "net1"); !strings.HasPrefix(got, "10.89.0.2") {
-		t.Errorf("there has the address %s", got)
-	}
+	c.acrossNodes(t, "here", "there", vxlanInterface, "10.89.0.2")
 	c.gone("here", "there", "on-vxlan")
 	c.kubectl("delete", "--ignore-not-found", "--filename", repositoryFile("examples/cluster/manifests/ports-vxlan.yaml"))
 	for _, node := range []string{"n1", "n2"} {
 		if left := c.inNode(node, false, "ip", "-brief", "link", "show", "vxlan42"); !strings.Contains(left, "vxlan42") {
 			t.Errorf("%s no longer has its VXLAN device: %s", node, left)
 		}
+	}
+}
+
+// acrossNodes has a pod of n1 reach a pod of n2 by the interfaces of a template; the other's address begins with prefix.
+func (c *cluster) acrossNodes(t *testing.T, one, other, template, prefix string) {
+	t.Helper()
+	c.withPort(one, "n1", template)
+	c.withPort(other, "n2", template)
+	c.reaches(t, one, other, "net1")
+	if got := c.address(other, "net1"); !strings.HasPrefix(got, prefix) {
+		t.Errorf("%s has the address %s", other, got)
 	}
 }
 
@@ -111,12 +117,7 @@ func (c *cluster) overAnOverlay(t *testing.T) {
 	nbctl("ls-add", "lan")
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-overlay.yaml"))
 
-	c.withPort("east", "n1", overlayInterface)
-	c.withPort("west", "n2", overlayInterface)
-	c.reaches(t, "east", "west", "net1")
-	if got := c.address("west", "net1"); !strings.HasPrefix(got, "10.88.0.2") {
-		t.Errorf("west has the address %s", got)
-	}
+	c.acrossNodes(t, "east", "west", overlayInterface, "10.88.0.2")
 	c.measuredBetweenNodes()
 	c.killDrivers()
 	c.gone("east", "west", "on-the-overlay")
