@@ -181,12 +181,8 @@ func TestTheSwitchJoinsTheKernel(t *testing.T) {
 				in(t, lab, n.Name, "ping", "-c1", "-W5", "-M", "do", "-s", "1472", neighbour.IP)
 			}
 		}
-		seen, err := lab.Inspect(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := seen.LinkList[0]
-		if l.Counters == nil || len(l.Counters.Ports) != nodes || len(l.Programs) != 1 || !l.Programs[0].Alive {
+		l := counted(t, lab)
+		if len(l.Counters.Ports) != nodes || len(l.Programs) != 1 || !l.Programs[0].Alive {
 			t.Fatalf("inspect shows %+v", l)
 		}
 		for _, p := range l.Counters.Ports {
@@ -198,6 +194,21 @@ func TestTheSwitchJoinsTheKernel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// counted is the state of the lab's only link, with the counters of its switch: inspect gives up half a second after
+// it asked, and on a busy host the switch has no CPU for as long.
+func counted(t *testing.T, lab *Lab) (l LinkState) {
+	t.Helper()
+	eventually(t, "the switch tells its counters", func() bool {
+		seen, err := lab.Inspect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = seen.LinkList[0]
+		return l.Counters != nil
+	})
+	return l
 }
 
 // kill kills a process and waits for its end.
@@ -351,15 +362,9 @@ func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 		t.Errorf("processes were %v and are %v", before, now)
 	}
 	echo(t, lab)
-	seen, err := lab.Inspect(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var ports []string
-	if c := seen.LinkList[0].Counters; c != nil {
-		for _, p := range c.Ports {
-			ports = append(ports, p.Port)
-		}
+	for _, p := range counted(t, lab).Counters.Ports {
+		ports = append(ports, p.Port)
 	}
 	if got := strings.Join(ports, " "); !strings.Contains(got, "last:z") || strings.Contains(got, "first:z") {
 		t.Errorf("the switch has the ports %s", got)

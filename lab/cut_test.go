@@ -229,11 +229,7 @@ func TestImpairedLinksCarryPackets(t *testing.T) {
 			if least < 40 {
 				t.Errorf("a round trip took %v ms, less than both delays of 20 ms:\n%s", least, out)
 			}
-			seen, err := lab.Inspect(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, port := range seen.LinkList[0].Counters.Ports {
+			for _, port := range counted(t, lab).Counters.Ports {
 				if port.Impair == nil || port.Impair.Duplicated != port.Impair.Packets-port.Impair.Lost-port.Impair.Refused {
 					t.Errorf("port %s: %+v", port.Port, port.Impair)
 				}
