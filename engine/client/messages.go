@@ -39,6 +39,9 @@ type Port struct {
 	// socket of a vhost port. Server is true if vhost listens on it.
 	Device string `json:"device,omitempty"`
 	Server bool   `json:"server,omitempty"`
+	// Map is the pinned XSKMAP that an xdp port puts its socket into, if another process has loaded
+	// the interface's program.
+	Map string `json:"map,omitempty"`
 	// Frames is "udp" (default), the engine's own packets, or "all", for a switch.
 	Frames     string `json:"frames,omitempty"`
 	IO         string `json:"io,omitempty"`

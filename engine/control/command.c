@@ -53,6 +53,10 @@ static int check_open(const json_t *object, struct command *c, char *error, size
 			 "\"io\":\"xdp_frames\" is valid only with \"backend\":\"xdp\"");
 		return -EINVAL;
 	}
+	if (p->map[0] && c->backend != &port_xdp) {
+		snprintf(error, size, "\"map\" is valid only with \"backend\":\"xdp\"");
+		return -EINVAL;
+	}
 	if (p->flow_field == PORT_FLOW_SOURCE_PORT && p->udp_port + p->flows > 65536) {
 		snprintf(error, size, "\"flows\": source ports from %u on allow at most %u flows",
 			 p->udp_port, 65536u - p->udp_port);

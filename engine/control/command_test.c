@@ -170,6 +170,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		 "open", "udp raw ring xdp"},
 		{OPEN "\"io\":\"double\"}", "open", "single batch"},
 		{OPEN "\"io\":\"xdp_frames\"}", "open", "valid only with \"backend\":\"xdp\""},
+		{OPEN "\"map\":\"/run/m\"}", "open", "valid only with \"backend\":\"xdp\""},
 		{OPEN "\"wait\":1}", "open", "block spin busy_poll"},
 		{OPEN "\"local_mac\":\"02:00:00:00:00\"}", "open", "MAC"},
 		{OPEN "\"local_mac\":\"02:00:00:00:00:0g\"}", "open", "MAC"},

@@ -135,6 +135,7 @@ const struct field open_fields[] = {
 	TEXT("interface", config.interface, 1, IFNAMSIZ),
 	TEXT("device", config.device, 1, PORT_DEVICE_MAX),
 	FLAG("server", config.server),
+	TEXT("map", config.map, 1, PORT_DEVICE_MAX),
 	CHOICE("frames", config.frames, frames_names),
 	CHOICE("io", config.io, io_names),
 	CHOICE("wait", config.wait, wait_names),

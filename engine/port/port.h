@@ -83,6 +83,8 @@ struct port_config {
 	char interface[IFNAMSIZ];
 	char device[PORT_DEVICE_MAX]; /* dpdk: as --vdev or a PCI address; vhost: its socket */
 	bool server; /* vhost: listen on the socket */
+	/* xdp: a pinned XSKMAP of the interface's program, which another process has loaded */
+	char map[PORT_DEVICE_MAX];
 	enum port_frames frames;
 	enum port_io io;
 	enum port_wait wait;

@@ -1,6 +1,8 @@
 /*
  * xdp: an AF_XDP socket on the interface's first queue, and the engine's XDP program
- * (filter.bpf.c), which gives the socket only the frames of its UDP port.
+ * (filter.bpf.c), which gives the socket only the frames of its UDP port. Or another process has
+ * loaded a program, which gives frames to the sockets of a pinned map: then a port needs no
+ * capability but CAP_NET_RAW.
  *
  * Frames live in one UMEM of fixed chunks. The first half of it is for receiving and circulates:
  * fill ring -> kernel -> rx ring -> role -> fill ring. The second half is for sending: free list ->
@@ -55,7 +57,7 @@ enum {
 
 struct xdp_port {
 	struct port port;
-	struct kernel_filter *program;
+	struct kernel_filter *program; /* NULL: another process's */
 	struct xdp_frames *frames; /* NULL: the socket sends all frames */
 	struct xsk_umem *umem;
 	struct xsk_socket *socket;
@@ -69,6 +71,7 @@ struct xdp_port {
 	uint32_t tx_free_count;
 	uint8_t *joined; /* a buffer for each packet of a burst, for frames in pieces */
 	int promiscuous_fd; /* -1: takes only the frames of its UDP port */
+	int map_fd; /* of another process's program; -1: the port has its own */
 	uint64_t *rx_ring_full, *rx_no_buffer, *rx_too_long, *rx_dropped, *tx_aborted;
 };
 
@@ -88,6 +91,8 @@ static void xdp_close(struct port *port)
 		xsk_socket__delete(x->socket);
 	if (x->umem)
 		xsk_umem__delete(x->umem);
+	if (x->map_fd >= 0)
+		close(x->map_fd);
 	if (x->memory)
 		munmap(x->memory, x->memory_bytes);
 	if (x->promiscuous_fd >= 0)
@@ -188,11 +193,28 @@ static int sending_program(struct xdp_port *x, int ifindex, uint16_t udp_port, c
 	return err ? err : xdp_frames_open(&x->frames, x->program, ifindex);
 }
 
+/* Opens the map of the interface's program. */
+static int xdp_map(struct xdp_port *x, char *error, size_t size)
+{
+	const struct port_config *c = &x->port.config;
+	x->map_fd = bpf_obj_get(c->map);
+	if (x->map_fd < 0) {
+		int err = -errno;
+		snprintf(error, size, "cannot open the map %.200s of AF_XDP sockets", c->map);
+		return err;
+	}
+	if (c->io == PORT_XDP_FRAMES)
+		no_frames(x, "the interface's program is another process's");
+	return 0;
+}
+
 /* Loads the interface's program, which also sends if that is requested and the kernel can. */
 static int xdp_program(struct xdp_port *x, int ifindex, char *error, size_t size)
 {
 	const struct port_config *c = &x->port.config;
 	uint16_t udp_port = c->frames == PORT_FRAMES_ALL ? 0 : c->udp_port;
+	if (c->map[0])
+		return xdp_map(x, error, size);
 	if (c->io == PORT_XDP_FRAMES) {
 		int err = sending_program(x, ifindex, udp_port, error, size);
 		if (!err)
@@ -213,7 +235,8 @@ static void xdp_mode(struct xdp_port *x)
 	bool copies = !(options.flags & XDP_OPTIONS_ZEROCOPY);
 	if (!copies && x->frames)
 		no_frames(x, "the driver takes the socket's without a copy");
-	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s%s", kernel_filter_mode(x->program),
+	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s%s",
+		 x->program ? kernel_filter_mode(x->program) : "map",
 		 copies ? "copy" : "zero copy", x->frames ? ", XDP frames" : "");
 }
 
@@ -224,7 +247,7 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	if (!x)
 		return err;
 	port_init(&x->port, &port_xdp, c);
-	x->promiscuous_fd = -1;
+	x->promiscuous_fd = x->map_fd = -1;
 	bool all = c->frames == PORT_FRAMES_ALL;
 	x->port.accepts_partial = true;
 	x->rx_ring_full = port_drop_counter(&x->port, "rx_ring_full");
@@ -251,7 +274,9 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = xdp_socket(x);
 	if (err)
 		goto fail;
-	err = xsk_socket__update_xskmap(x->socket, kernel_filter_map(x->program, "sockets"));
+	snprintf(error, size, "cannot put the AF_XDP socket into the map of %s", c->interface);
+	err = xsk_socket__update_xskmap(
+		x->socket, x->program ? kernel_filter_map(x->program, "sockets") : x->map_fd);
 	if (err)
 		goto fail;
 	socket_busy_poll(xsk_socket__fd(x->socket), &x->port);
