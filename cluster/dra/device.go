@@ -133,6 +133,9 @@ func device(p port.Port, card host.NIC, function string, l Latency) resource.Dev
 	if card.SpeedMbit > 0 {
 		attributes[Domain+"speedMbit"] = number(int64(card.SpeedMbit))
 	}
+	if p.AFXDP {
+		attributes[Domain+"afXDP"] = resource.DeviceAttribute{BoolValue: &p.AFXDP}
+	}
 	if p.VLAN > 0 {
 		attributes[Domain+"vlan"] = number(int64(p.VLAN))
 	}

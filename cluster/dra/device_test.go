@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/host"
+	"nines.dev/nines/spec"
 )
 
 func TestFiguresAreRoundedUpToTwoDigits(t *testing.T) {
@@ -175,5 +176,22 @@ func TestPortsOfACardThatIsNotThereAreLeftOut(t *testing.T) {
 	}
 	if none, _ := Pool(Inventory{}, &host.Inventory{}, nil); len(none.Slices) != 1 {
 		t.Error("a node without ports has no slice that says so")
+	}
+}
+
+// TestAnInterfaceForAFXDPIsKnownByItsAttribute: and its pod sees the map, and nothing else of the folder that it is in.
+func TestAnInterfaceForAFXDPIsKnownByItsAttribute(t *testing.T) {
+	p := port.Port{Name: "xdp-fast-1", Tier: spec.LinkXDP, Parent: "fast", AFXDP: true}
+	if has := device(p, host.NIC{}, "", Latency{}).Attributes[Domain+"afXDP"].BoolValue; has == nil || !*has {
+		t.Error("its device does not say so")
+	}
+	held := port.Held{Order: port.Order{Holder: "claim", Port: p, Interface: "net1"}}
+	mounts := cdiSpec(port.Keeper{Folder: "/f"}, []port.Held{held}, "").Devices[0].ContainerEdits.Mounts
+	if len(mounts) != 1 || mounts[0].HostPath != "/f/fast/xdp-fast-1/maps/xsks_map" || mounts[0].ContainerPath != "/run/nines/af-xdp/net1/xsks_map" {
+		t.Errorf("its container mounts %+v", mounts)
+	}
+	p.AFXDP = false
+	if _, has := device(p, host.NIC{}, "", Latency{}).Attributes[Domain+"afXDP"]; has {
+		t.Error("another device has the attribute")
 	}
 }

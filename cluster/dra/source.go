@@ -38,6 +38,8 @@ type Source struct {
 	// Driver is vfio-pci for virtual functions with a userspace driver in the pod; empty for the kernel's
 	// driver.
 	Driver spec.ProgramDriver `json:"driver,omitempty"`
+	// AFXDP gives each interface a map for AF_XDP sockets; see port.Port.
+	AFXDP bool `json:"afXDP,omitempty"`
 	// Nodes are the nodes that have them; none means all.
 	Nodes []string `json:"nodes,omitempty"`
 	// Database is the socket of Open vSwitch's database; empty is port.OVSDatabase.
@@ -131,7 +133,7 @@ func (all *Inventory) add(s Source, socket string) error {
 	if s.First < 0 || first > MaxPorts || s.First > 0 && s.Shared != nil {
 		return fmt.Errorf("first %d is not allowed; use the number of the first port, 1 to %d, or remove it if the ports are shared", s.First, MaxPorts)
 	}
-	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver, Mbit: s.Mbit}
+	base := port.Port{Tier: s.Tier, Parent: s.Parent, MTU: s.MTU, VLAN: s.VLAN, Driver: s.Driver, AFXDP: s.AFXDP, Mbit: s.Mbit}
 	if base.IsSocket() && s.Addresses.IsValid() || base.IsSocket() && !base.InOVS() && s.Parent != "" {
 		return fmt.Errorf("sockets (%s) have no addresses, and those of the node's switch and of memory have no parent: remove these keys", s.Tier)
 	}

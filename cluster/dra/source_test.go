@@ -71,6 +71,10 @@ func TestANodeHasThePortsOfItsEntries(t *testing.T) {
 	if p := split.Ports["sriov-eth0-4"]; err != nil || len(split.Ports) != 4 || p.Function != 3 || p.VLAN != 7 || p.Driver != "" || p.Addresses[0].String() != "10.9.0.2/24" || split.Ports["sriov-eth0-2"].Driver == "" {
 		t.Errorf("of one card for several: %+v, %v", split, err)
 	}
+	polled, err := inventory(t, "ports: [{tier: xdp, parent: fast, count: 1, afXDP: true}]", "n1")
+	if p := polled.Ports["xdp-fast-1"]; err != nil || !p.AFXDP || !p.NeedsClaim() || joined.Ports["xdp-fast-1"].AFXDP {
+		t.Errorf("for AF_XDP: %+v, %v", polled, err)
+	}
 	memory, err := inventory(t, "ports: [{tier: memif, count: 2}]", "n1")
 	if err != nil || len(memory.without(port.Port.InSwitch).Ports) != 2 || memory.Ports["memif-2"].Parent != port.MemoryParent || memory.Switch {
 		t.Errorf("of memory: %+v, %v", memory, err)
@@ -113,6 +117,8 @@ func TestAWrongFileOfPortsIsRefusedWithARemedy(t *testing.T) {
 		"ports: [{tier: sriov, parent: eth0, count: 1, vlans: [7, 4095]}]":                                                          "from 1 to 4094",
 		"ports: [{tier: sriov, parent: eth0, count: 1, vlans: [0]}]":                                                                "use 1 to 4094",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, vlans: [7]}]":                                                              "only virtual functions of a card",
+		"ports: [{tier: switch, count: 1, afXDP: true}]":                                                                            "only ports that are an interface",
+		"ports: [{tier: sriov, parent: eth0, count: 1, driver: vfio-pci, afXDP: true}]":                                             "only ports that are an interface",
 		"ports: [{tier: memif, count: 1, cpus: [1]}]":                                                                               "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1, cpus: [1]}]":                                                               "only a switch has cpus",
 		"ports: [{tier: macvlan, parent: eth0, count: 1}, {tier: macvlan, parent: eth0, count: 1}]":                                 "in one entry",

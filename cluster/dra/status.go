@@ -58,7 +58,7 @@ func statusOf(node string, h port.Held) resource.AllocatedDeviceStatus {
 	if h.Share != "" {
 		device.ShareID = &h.Share
 	}
-	if h.Port.IsSocket() {
+	if h.Port.IsSocket() || h.Port.AFXDP {
 		text, err := json.Marshal(h.Seen())
 		if err == nil { // it has nothing that JSON lacks
 			device.Data = &runtime.RawExtension{Raw: text}

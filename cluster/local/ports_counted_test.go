@@ -10,6 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"nines.dev/nines/engine/client"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -35,6 +36,20 @@ func (c *cluster) overXDP(t *testing.T) {
 	c.withPort("late", node, "xdp-interface")
 	c.reaches(t, "one", "late", "net1")
 	c.reaches(t, "late", "other", "net1")
+}
+
+// overAFXDP has programs in two pods of one node receive by sockets in maps that nines has made, without the
+// capabilities to make any.
+func (c *cluster) overAFXDP(t *testing.T) {
+	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports-af-xdp.yaml"))
+	c.running("polls")
+	c.running("polls-too")
+	end := func(pod string) podEnd {
+		seen := c.seenBy(pod)
+		return podEnd{pod, seen.MAC, client.Port{Backend: "xdp", Interface: seen.Interface, Map: seen.SocketMap}}
+	}
+	c.packetsPass(t, end("polls"), end("polls-too"))
+	c.gone("polls", "polls-too")
 }
 
 // beside has a pod measure a port that another one has, which keeps it.

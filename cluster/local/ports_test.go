@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"nines.dev/nines/cluster/local"
+	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/test/labtest"
 )
@@ -55,6 +56,7 @@ func TestPodsHavePorts(t *testing.T) {
 	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
 	t.Run("AnExperiment", func(t *testing.T) { c.anExperiment(t) })
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
+	t.Run("OverAFXDP", func(t *testing.T) { c.overAFXDP(t) })
 	t.Run("OverMemory", func(t *testing.T) { c.overMemory(t) })
 	t.Run("TheClaimSaysWhatThePodGot", func(t *testing.T) {
 		eventually(t, "the claim's status", func(ctx context.Context) error {
@@ -269,21 +271,23 @@ func (c *cluster) noSwitchPorts(node string) error {
 func (c *cluster) overTheSwitch(t *testing.T) {
 	c.running("sender")
 	c.running("receiver")
-	const device = "net_virtio_user0,path=/run/nines/ports/user/s"
-	c.packetsPass(t, podEnd{"sender", device, c.macOf("sender")}, podEnd{"receiver", device, c.macOf("receiver")})
+	end := func(pod string) podEnd {
+		return dpdkEnd(pod, "net_virtio_user0,path=/run/nines/ports/user/s", c.seenBy(pod).MAC)
+	}
+	c.packetsPass(t, end("sender"), end("receiver"))
 }
 
-// macOf is the MAC address of the only port of a pod, as it finds it in its file.
-func (c *cluster) macOf(pod string) string {
+// seenBy is the only port of a pod, as it finds it in its file.
+func (c *cluster) seenBy(pod string) port.Seen {
 	c.t.Helper()
 	p := c.pod(pod)
 	// Their image has no program that shows a file.
 	text := c.onNode(p.Spec.NodeName, "cat", "/run/nines/ports/.pods/"+string(p.UID)+".json")
-	var seen struct{ Ports []struct{ MAC string } }
+	var seen struct{ Ports []port.Seen }
 	if err := json.Unmarshal([]byte(text), &seen); err != nil || len(seen.Ports) != 1 || seen.Ports[0].MAC == "" {
 		c.t.Fatalf("%s sees %s, %v", pod, text, err)
 	}
-	return seen.Ports[0].MAC
+	return seen.Ports[0]
 }
 
 // overMemory sends packets between engines in two pods that share memory.
@@ -292,14 +296,22 @@ func (c *cluster) overMemory(t *testing.T) {
 	c.running("left")
 	c.running("right")
 	// The socket is its server's, so that is first.
-	c.packetsPass(t, podEnd{"right", device + "client", "02:00:00:00:00:01"}, podEnd{"left", device + "server", "02:00:00:00:00:02"})
+	c.packetsPass(t, dpdkEnd("right", device+"client", "02:00:00:00:00:01"), dpdkEnd("left", device+"server", "02:00:00:00:00:02"))
 }
 
-// podEnd is an engine in a pod, with a device of DPDK and its MAC address.
-type podEnd struct{ pod, device, mac string }
+// podEnd is an engine in a pod, with the MAC address of its port and what it opens.
+type podEnd struct {
+	pod, mac string
+	opens    client.Port
+}
 
-// packetsPass sends packets from one pod to another by engines in them, of which the receiver has its
-// device of DPDK first.
+// dpdkEnd opens a device of DPDK.
+func dpdkEnd(pod, device, mac string) podEnd {
+	return podEnd{pod, mac, client.Port{Backend: "dpdk", IO: "batch", Wait: "spin", Device: device + ",mac=" + mac}}
+}
+
+// packetsPass sends packets from one pod to another by engines in them, of which the receiver opens its port
+// first.
 func (c *cluster) packetsPass(t *testing.T, from, to podEnd) {
 	t.Helper()
 	engines := map[string]*labtest.Engine{}
@@ -309,14 +321,15 @@ func (c *cluster) packetsPass(t *testing.T, from, to podEnd) {
 		own, peer     int
 	}{{to, "rx", from.mac, 2, 1}, {from, "tx", to.mac, 1, 2}} {
 		engine := labtest.RunEngine(t, exec.Command(c.program, "kubectl", "--name", clusterName, "--", "exec", "--stdin", end.pod, "--", "nines-engine"))
-		if _, err := engine.StartDPDK(client.DPDK{Prefix: end.pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
-			t.Fatal(err)
+		if end.opens.Backend == "dpdk" {
+			if _, err := engine.StartDPDK(client.DPDK{Prefix: end.pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if _, err := engine.Open(client.Port{
-			Name: end.port, Backend: "dpdk", IO: "batch", Wait: "spin", FrameBytes: 64, Flows: 1, UDPPort: 7999,
-			Device:   fmt.Sprintf("%s,mac=%s", end.device, end.mac),
-			LocalMAC: end.mac, LocalIP: fmt.Sprintf("198.18.9.%d", end.own), PeerMAC: end.peerMAC, PeerIP: fmt.Sprintf("198.18.9.%d", end.peer),
-		}); err != nil {
+		p := end.opens
+		p.Name, p.FrameBytes, p.Flows, p.UDPPort = end.port, 64, 1, 7999
+		p.LocalMAC, p.LocalIP, p.PeerMAC, p.PeerIP = end.mac, fmt.Sprintf("198.18.9.%d", end.own), end.peerMAC, fmt.Sprintf("198.18.9.%d", end.peer)
+		if _, err := engine.Open(p); err != nil {
 			t.Fatal(err)
 		}
 		engines[end.port] = engine

@@ -99,6 +99,9 @@ func (k Keeper) into(ctx context.Context, held Held, j *journal.Journal, path st
 	if ready := kinds[held.Port.Tier].ready; err == nil && ready != nil {
 		err = ready(s, pod)
 	}
+	if err == nil && held.Port.AFXDP {
+		err = s.giveSockets(pod, device)
+	}
 	if err == nil {
 		held.Namespace, held.Cookie = path, cookie
 		held.Size = device.Attrs().MTU

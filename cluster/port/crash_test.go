@@ -27,7 +27,7 @@ func killedOrder(tier spec.LinkKind, overlay string) Order {
 	case spec.LinkMemif:
 		o.Port, o.Interface, o.Mount = Port{Name: "memif-1", Tier: tier, Parent: MemoryParent}, "", "/run/x"
 	case spec.LinkXDP:
-		o.Port = Port{Name: "xdp-1", Tier: tier, Parent: "fast"}
+		o.Port = Port{Name: "xdp-1", Tier: tier, Parent: "fast", AFXDP: true}
 	case spec.LinkOVN:
 		o.Port = Port{Name: "ovn-1", Tier: tier, Parent: "lan", Socket: databaseIn(overlay), Northbound: northboundIn(overlay)}
 	}
@@ -97,7 +97,10 @@ func (n *machine) killedAtEveryPoint(t *testing.T, program labtest.KilledTest, k
 				if has := devices(t, pod); o.Port.HasInterface() && has != device {
 					t.Errorf("killed at point %d, %s: the pod has %q", at, point, has)
 				}
-				if there, err := memoryAt(n.SocketFolder(o.Port)); o.Port.IsShared() && (!there || err != nil) {
+				if there, err := mounted(n.mapFolder(o.Port), mapsType); o.Port.AFXDP && (!there || err != nil) {
+					t.Errorf("killed at point %d, %s: there is no map: %v", at, point, err)
+				}
+				if there, err := mounted(n.SocketFolder(o.Port), memoryType); o.Port.IsShared() && (!there || err != nil) {
 					t.Errorf("killed at point %d, %s: there is no file system: %v", at, point, err)
 				}
 			} else {

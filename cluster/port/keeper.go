@@ -162,6 +162,9 @@ func (k Keeper) make(ctx context.Context, o Order) (Held, error) {
 	if take := kinds[o.Port.Tier].take; err == nil && take != nil {
 		err = take(ctx, k.site(o, open.Journal), &held)
 	}
+	if err == nil && o.Port.AFXDP {
+		err = k.site(o, open.Journal).takeMaps()
+	}
 	if err == nil {
 		held.Done = true
 		err = k.write(held)
@@ -347,6 +350,11 @@ func (k Keeper) Forgotten(ctx context.Context, ports []Port) error {
 
 // restore makes again what other programs have removed of a port.
 func (k Keeper) restore(ctx context.Context, held Held) error {
+	if held.Port.AFXDP {
+		if err := k.site(held.Order, nil).restoreMaps(); err != nil {
+			return err
+		}
+	}
 	if restore := kinds[held.Port.Tier].restore; restore != nil {
 		return restore(ctx, k.site(held.Order, nil), &held)
 	}

@@ -37,6 +37,9 @@ type Port struct {
 	VLAN     int `json:"vlan,omitempty"`
 	// Driver is the driver by which a program in the pod drives the function itself; empty for the kernel's.
 	Driver spec.ProgramDriver `json:"driver,omitempty"`
+	// AFXDP is true for an interface whose packets a program in the pod can receive by AF_XDP sockets, without the
+	// capabilities to load a BPF program.
+	AFXDP bool `json:"afXDP,omitempty"`
 	// Addresses are the port's addresses, unless its holder asks for others.
 	Addresses []netip.Prefix `json:"addresses,omitempty"`
 	// Mbit and PPS are the port's guaranteed share of its parent, in Mbit/s and packets per second; 0 for none.
@@ -72,7 +75,9 @@ func (p Port) Needs() []string { return kinds[p.Tier].needs }
 
 // NeedsClaim returns true for a port that a pod can get only by a claim: CNI and device plugins do not receive
 // everything that such a port depends on.
-func (p Port) NeedsClaim() bool { return p.IsShared() || p.InOverlay() || p.Driver != "" }
+func (p Port) NeedsClaim() bool {
+	return p.IsShared() || p.InOverlay() || p.Driver != "" || p.AFXDP
+}
 
 // HasInterface returns true for a port that is an interface in the pod.
 func (p Port) HasInterface() bool { return kinds[p.Tier].device != nil && p.Driver == "" }
@@ -217,6 +222,9 @@ func (p Port) Check() error {
 	if p.Driver != "" && (!p.IsFunction() || p.Driver != spec.DriverVFIO) {
 		return exit.Wrongf("port %s: the driver %q is not allowed; only virtual functions of a card may have %s, for programs", p.Name, p.Driver, spec.DriverVFIO)
 	}
+	if p.AFXDP && !p.HasInterface() {
+		return exit.Wrongf("port %s: afXDP is not allowed; only ports that are an interface of the kernel in the pod may have AF_XDP sockets", p.Name)
+	}
 	if p.VLAN < 0 || p.VLAN > maxVLAN || p.VLAN > 0 && !p.IsFunction() {
 		return exit.Wrongf("port %s: the VLAN %d is not allowed; only virtual functions of a card may have one, from 1 to %d", p.Name, p.VLAN, maxVLAN)
 	}
@@ -268,6 +276,6 @@ func (o Order) same(other Order) bool {
 		o.Interface == other.Interface && o.Mount == other.Mount && o.MAC == other.MAC &&
 		slices.Equal(o.Addresses, other.Addresses) && slices.Equal(o.Routes, other.Routes) &&
 		o.Port.Tier == other.Port.Tier && o.Port.Socket == other.Port.Socket && o.Port.Northbound == other.Port.Northbound && o.Port.MTU == other.Port.MTU &&
-		o.Port.Function == other.Port.Function && o.Port.VLAN == other.Port.VLAN && o.Port.Driver == other.Port.Driver &&
+		o.Port.Function == other.Port.Function && o.Port.VLAN == other.Port.VLAN && o.Port.Driver == other.Port.Driver && o.Port.AFXDP == other.Port.AFXDP &&
 		slices.Equal(o.Port.Addresses, other.Port.Addresses)
 }

@@ -31,6 +31,8 @@ type Seen struct {
 	Listens bool   `json:"listens,omitempty"`
 	// Local is true for a socket that reaches only pods on the same node.
 	Local bool `json:"local,omitempty"`
+	// SocketMap is the pinned map for AF_XDP sockets on the interface.
+	SocketMap string `json:"socketMap,omitempty"`
 	// PCI is the address of a function that a program opens.
 	PCI string `json:"pci,omitempty"`
 	MAC string `json:"mac"`
@@ -59,6 +61,9 @@ func (h Held) Seen() Seen {
 	}
 	if h.Port.IsSocket() {
 		s.Socket, s.Listens, s.Local = filepath.Join(h.Mount, SocketFile), h.Port.PodListens(), h.Port.InSwitch() || h.Port.IsShared()
+	}
+	if h.Port.AFXDP {
+		s.SocketMap = h.SocketMapPath()
 	}
 	if h.Port.Driver != "" {
 		s.PCI = h.PCI

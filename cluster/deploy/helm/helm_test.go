@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/deploy"
+	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/scheduler/controltest"
 	"nines.dev/nines/test/golden"
 )
@@ -420,6 +422,32 @@ func TestTheSchemaAndTheValuesHaveTheSameKeys(t *testing.T) {
 	read("values.yaml", &values)
 	delete(schema.Properties, "global") // Helm's own, for charts in charts
 	compare(t, "", schema.Properties, values)
+}
+
+// TestTheSchemaHasTheKeysOfAPortsFile: what nines-ports reads can be a value of the chart.
+func TestTheSchemaHasTheKeysOfAPortsFile(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, entry := range map[string]any{"ports": dra.Source{}, "links": dra.Link{}} {
+		var schema any
+		if err := json.Unmarshal(text, &schema); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{"properties", "ports", "properties", key, "items", "properties"} {
+			schema = schema.(map[string]any)[at]
+		}
+		var read []string
+		for field := range reflect.TypeOf(entry).Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			read = append(read, name)
+		}
+		slices.Sort(read)
+		if keys := slices.Sorted(maps.Keys(schema.(map[string]any))); !slices.Equal(keys, read) {
+			t.Errorf("%s: the schema has %v, a ports file %v", key, keys, read)
+		}
+	}
 }
 
 func compare(t *testing.T, at string, schema map[string]json.RawMessage, values map[string]any) {

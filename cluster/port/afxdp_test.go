@@ -1,0 +1,97 @@
+package port
+
+import (
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// socketPod makes a pod with a port for AF_XDP sockets.
+func (n *machine) socketPod(tier spec.LinkKind, parent, name string, number int) joinedPod {
+	n.t.Helper()
+	o := n.order(name, string(tier)+"-"+name)
+	o.Port = Port{Name: o.Port.Name, Tier: tier, Parent: parent, AFXDP: true}
+	address := netip.AddrFrom4([4]byte{10, 7, 0, byte(number)})
+	o.Addresses, o.Routes = []netip.Prefix{netip.PrefixFrom(address, 24)}, nil
+	n.take(o)
+	n.t.Cleanup(func() { _ = unix.Unmount(n.mapFolder(o.Port), unix.MNT_DETACH) }) // where a test has failed
+	pod := namespace(n.t)
+	return joinedPod{pod, n.attach(o, pod), address}
+}
+
+// pollIn runs an engine in a pod as a container's process that may open raw sockets and lock memory, and do nothing
+// else. It opens the pod's port by the map.
+func (n *machine) pollIn(pod, peer joinedPod, name string) *labtest.Engine {
+	n.t.Helper()
+	var e *labtest.Engine
+	if err := pod.Do(func() error {
+		e = labtest.RunEngine(n.t, exec.Command("setpriv", "--bounding-set=-all,+net_raw,+ipc_lock", "--no-new-privs", engine(n.t)))
+		return nil
+	}); err != nil {
+		n.t.Fatal(err)
+	}
+	opened, err := e.Open(client.Port{
+		Name: name, Backend: "xdp", Interface: pod.held.Interface, Map: n.SocketMapPath(pod.held.Port),
+		FrameBytes: 64, Flows: 1, UDPPort: 7999, LocalMAC: pod.held.MAC, LocalIP: pod.address.String(), PeerMAC: peer.held.MAC, PeerIP: peer.address.String(),
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if !strings.HasPrefix(opened.Mode, "map") {
+		n.t.Errorf("the port's mode is %q", opened.Mode)
+	}
+	return e
+}
+
+// TestPodsReceiveByAFXDP: their programs may load no BPF programs. Until they open a socket, the kernel receives.
+func TestPodsReceiveByAFXDP(t *testing.T) {
+	for _, on := range []struct {
+		tier   spec.LinkKind
+		parent string
+	}{{spec.LinkMacvlan, "card"}, {spec.LinkBridge, "br"}, {spec.LinkXDP, "fast"}, {spec.LinkVXLAN, "tunnel"}} {
+		t.Run(string(on.tier), func(t *testing.T) {
+			n := newMachine(t)
+			a, b := n.socketPod(on.tier, on.parent, "a", 1), n.socketPod(on.tier, on.parent, "b", 2)
+			if !heard(t, a, b, long) {
+				t.Error("the kernel does not receive")
+			}
+			if sent, got := labtest.OneWay(t, n.pollIn(a, b, "tx").Client, n.pollIn(b, a, "rx").Client); sent == 0 || got != sent {
+				t.Errorf("%d of %d packets arrived", got, sent)
+			}
+			for _, holder := range []string{"a", "b"} {
+				n.giveBack(holder)
+			}
+			n.empty()
+		})
+	}
+}
+
+// TestAMapGoesWithItsPort: a pod that starts again gets a new map, for its new device.
+func TestAMapGoesWithItsPort(t *testing.T) {
+	n := newMachine(t)
+	a := n.socketPod(spec.LinkMacvlan, "card", "a", 1)
+	path := n.SocketMapPath(a.held.Port)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.attach(a.held.Order, namespace(t))
+	after, err := os.Stat(path)
+	if err != nil || os.SameFile(before, after) {
+		t.Errorf("the map is the old one, or %v", err)
+	}
+	n.giveBack("a")
+	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+		t.Errorf("its folder: %v", err)
+	}
+	n.empty()
+}
