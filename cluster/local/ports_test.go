@@ -85,7 +85,7 @@ func TestPodsHavePorts(t *testing.T) {
 		c.beside(t)
 	})
 	c.whole(t)
-	c.gone("with-interface", "sender", "receiver", "left", "right")
+	c.gone("with-interface", "sender", "receiver", "polls", "polls-too", "left", "right")
 	c.kubectl("delete", "resourceclaim", "memory")
 	for _, node := range []string{"n1", "n2"} {
 		c.noPortsLeft(node)
