@@ -57,6 +57,9 @@ func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
 	if device != "" {
 		port.Device, port.Interface = device, ""
 	}
+	if err == nil {
+		port.Map, err = l.claimedMap(nodeName, port.Interface)
+	}
 	return err
 }
 

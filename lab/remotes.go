@@ -87,6 +87,22 @@ func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, 
 	return deviceArgument(i, at, claimed.Socket), nil
 }
 
+// claimedMap is the map for AF_XDP sockets that a pod claims with an interface; empty where it claims none.
+func (l *Lab) claimedMap(nodeName, iface string) (string, error) {
+	n := findNode(l.plan, nodeName)
+	if n == nil || !slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool { return i.Name == iface && i.SocketMap }) {
+		return "", nil
+	}
+	pod, err := l.place("").Pod(nodeName)
+	if err != nil {
+		return "", err
+	}
+	if pod.Ports[iface].SocketMap == "" {
+		return "", fmt.Errorf("interface %s:%s: nines has no record of the map that its pod claims; nines apply recreates the pod, with the nines-cluster of this version (make setup-cluster)", nodeName, iface)
+	}
+	return pod.Ports[iface].SocketMap, nil
+}
+
 // remoteDevices are the interfaces of a pod, as far as they are known without asking the cluster.
 func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 	pod, err := l.place("").Pod(n.Name)
@@ -116,8 +132,11 @@ func (l *Lab) Remotes() ([]string, error) {
 		}
 		list = append(list, fmt.Sprintf("%s is pod %s/%s on the cluster's node %s; what a hypervisor or a quota takes from its CPUs cannot be seen from here",
 			n.Name, pod.Namespace, pod.Name, pod.Host))
-		if n.DPDK != nil {
-			list = append(list, n.Name+" polls a socket that its pod claims: there is no baseline, as a pod alone has only its kernel's loopback")
+		for _, i := range n.Interfaces {
+			if i.Device != nil || i.SocketMap {
+				list = append(list, n.Name+" opens what its pod claims, past the kernel: there is no baseline, as a pod alone has only its kernel's loopback")
+				break
+			}
 		}
 	}
 	return list, errors.Join(failures...)

@@ -104,7 +104,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		var alone *spec.Experiment
 		keeps := ofTraffic(r.variables, one.Experiment, runs)
 		if generator := p.Traffic.From.Node; p.OnCluster(generator) {
-			if one.Experiment.Traffic.Backend == spec.BackendDPDK {
+			if backend := one.Experiment.Traffic.Backend; backend == spec.BackendDPDK || backend == spec.BackendXDP {
 				continue // a pod alone has only its kernel's loopback
 			}
 			alone = baselineOfPod(one.Experiment, p)

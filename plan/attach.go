@@ -59,6 +59,10 @@ func (w *work) attach() error {
 				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is used with the backend dpdk, which opens only sockets that a pod claims", e),
 					"write backend: udp for its app or the traffic, or use a link of kind: pod-port whose class gives sockets"}, l.steps())
 			}
+			if backends[e] == spec.BackendXDP && e.remote() && !e.socketMap {
+				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is used with the backend xdp, which opens only interfaces that a pod claims", e),
+					"write backend: udp for its app or the traffic, or use a link of kind: pod-port whose class gives maps for AF_XDP sockets"}, l.steps())
+			}
 			if l.kind.Descriptor().End == spec.EndNone && !dpdk {
 				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and %s joins nothing else", e, l.kind),
 					"use the backend dpdk at both ends, or kind: veth"}, l.steps())

@@ -166,6 +166,7 @@ func (e *endpoint) result() Interface {
 		MTU:        e.link.mtu,
 		Neighbours: e.neighbours(),
 		PCI:        e.guestPCI(),
+		SocketMap:  e.socketMap,
 		Device:     e.device,
 	}
 }

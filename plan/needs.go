@@ -76,10 +76,17 @@ func Needs(exp *spec.Experiment) host.Needs {
 			feature(who, impairFeatures(l.Kind.Descriptor().ImpairBy)...)
 		}
 	}
-	if exp.Traffic != nil {
+	// What sends in a pod needs nothing of this host.
+	if exp.Traffic != nil && !sendsFromCluster(exp) {
 		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)
 	}
 	return needs
+}
+
+func sendsFromCluster(exp *spec.Experiment) bool {
+	name, _, _ := strings.Cut(exp.Traffic.From, ":")
+	n := exp.Topology.Nodes[name]
+	return n != nil && n.Runtime.Descriptor().Remote
 }
 
 // sharesFiles is true where a node that people log in to has the host's files, and so its programs.

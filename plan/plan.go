@@ -119,6 +119,8 @@ type Interface struct {
 	RX spec.Receive `json:"rx,omitempty"`
 	// PCI is where a virtual machine's guest finds the interface on its bus.
 	PCI string `json:"pci,omitempty"`
+	// SocketMap is true where an engine in a pod opens the interface by AF_XDP, and the pod claims the map for that.
+	SocketMap bool `json:"socket_map,omitempty"`
 	// Device is set where DPDK opens the interface.
 	Device *Device `json:"device,omitempty"`
 }

@@ -25,9 +25,11 @@ type PodPort struct {
 	Link      string `json:"link"`
 	Interface string `json:"interface"`
 	Class     string `json:"class"`
-	// Socket is true for the socket of a program that polls, which is to have the address MAC.
-	Socket bool   `json:"socket,omitempty"`
-	MAC    string `json:"mac,omitempty"`
+	// Socket is true for the socket of a program that polls, and SocketMap for an interface with a map for AF_XDP
+	// sockets. Either is to have the address MAC.
+	Socket    bool   `json:"socket,omitempty"`
+	SocketMap bool   `json:"socket_map,omitempty"`
+	MAC       string `json:"mac,omitempty"`
 }
 
 // Remote is true for a node on a cluster: nothing of it is on this host but what stands for it.
@@ -54,25 +56,38 @@ func (e *endpoint) alone() bool { return e.remote() && len(e.link.endpoints) == 
 
 func (l *link) remote() bool { return l.kind.Descriptor().Remote }
 
-// addressed is true for an endpoint whose addresses the plan chooses: on this host, and behind a socket
-// that a pod claims, of which the cluster's network knows nothing.
-func (e *endpoint) addressed() bool { return !e.remote() || e.device != nil }
+// addressed is true for an endpoint whose addresses the plan chooses: on this host, and past the kernel of a pod that
+// claims the endpoint, where the cluster's network knows nothing of it.
+func (e *endpoint) addressed() bool { return !e.remote() || e.pastKernel() }
+
+// pastKernel is true for an endpoint that a pod claims for DPDK or AF_XDP.
+func (e *endpoint) pastKernel() bool { return e.device != nil || e.socketMap }
 
 func (l *link) addressed() bool { return len(l.endpoints) > 0 && l.endpoints[0].addressed() }
 
-// attachClaims has DPDK open the ports that the pods of a link claim, if an engine of one of them uses DPDK:
-// they are of one class, so all of them are sockets.
+// attachClaims has DPDK or AF_XDP open the ports that the pods of a link claim, if an engine of one of them uses
+// that: they are of one class, so all of them are sockets, or interfaces with maps.
 func (l *link) attachClaims(backends map[*endpoint]spec.Backend) error {
-	isDPDK := func(e *endpoint) bool { return backends[e] == spec.BackendDPDK }
-	if l.kind.Descriptor().DPDK != spec.DPDKClaimed || !slices.ContainsFunc(l.endpoints, isDPDK) {
+	if l.kind.Descriptor().DPDK != spec.DPDKClaimed {
 		return nil
 	}
+	first := slices.IndexFunc(l.endpoints, func(e *endpoint) bool {
+		return backends[e] == spec.BackendDPDK || backends[e] == spec.BackendXDP
+	})
+	if first < 0 {
+		return nil
+	}
+	used := backends[l.endpoints[first]]
 	for _, e := range l.endpoints {
-		if backend := backends[e]; backend != "" && backend != spec.BackendDPDK {
-			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is used with the backend %s, and another end with dpdk", e, backend),
-				"use the backend dpdk at both ends, with a class of sockets, or udp at both, with a class of interfaces"}, l.steps())
+		if backend := backends[e]; backend != "" && backend != used {
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is used with the backend %s, and another end with %s", e, backend, used),
+				"use one backend at both ends: dpdk with a class of sockets, xdp with a class of maps for AF_XDP sockets, or udp with any class of interfaces"}, l.steps())
 		}
-		e.device = &Device{Driver: driverVirtioUser, Claimed: true}
+		if used == spec.BackendDPDK {
+			e.device = &Device{Driver: driverVirtioUser, Claimed: true}
+		} else {
+			e.socketMap = true
+		}
 	}
 	return nil
 }
@@ -118,7 +133,7 @@ func (n *node) podResult() *Pod {
 	p := &Pod{CPUs: n.spec.CPUs, Host: n.spec.Host, Latency: n.spec.Latency}
 	for _, e := range n.endpoints {
 		if e.link.kind.Descriptor().Claimed {
-			p.Ports = append(p.Ports, PodPort{Link: e.link.name, Interface: e.name, Class: e.link.spec.Class, Socket: e.device != nil, MAC: e.mac})
+			p.Ports = append(p.Ports, PodPort{Link: e.link.name, Interface: e.name, Class: e.link.spec.Class, Socket: e.device != nil, SocketMap: e.socketMap, MAC: e.mac})
 		}
 	}
 	return p
@@ -136,7 +151,8 @@ func (n *node) explainRemote() {
 	}
 	for _, e := range n.endpoints {
 		if e.link.kind.Descriptor().Claimed {
-			n.because("%s is %s of the class %s that it claims from that node", e.name, choose(e.device != nil, "a socket", "an interface"), e.link.spec.Class)
+			what := choose(e.device != nil, "a socket", choose(e.socketMap, "an interface with a map for AF_XDP sockets", "an interface"))
+			n.because("%s is %s of the class %s that it claims from that node", e.name, what, e.link.spec.Class)
 		}
 	}
 	if n.spec.CPUs > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 )
 
@@ -108,6 +109,48 @@ func TestDPDKOpensWhatPodsClaim(t *testing.T) {
 	e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "third:eth0")
 	if _, err := Make(e, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "third:eth0 is used with the backend dpdk, which opens only sockets that a pod claims") {
 		t.Errorf("a pod whose app inherits the backend: %v", err)
+	}
+}
+
+// TestAFXDPOpensWhatPodsClaim: past the pods' kernels nines chooses the addresses, and DPDK has no part in it.
+func TestAFXDPOpensWhatPodsClaim(t *testing.T) {
+	e := &spec.Experiment{
+		Name: "maps",
+		Topology: spec.Topology{
+			Nodes: map[string]*spec.Node{"gen": {Runtime: spec.RuntimePod}, "dut": {Runtime: spec.RuntimePod, App: &spec.App{Kind: spec.AppReflect}}},
+			Links: []*spec.Link{{Name: "fast", Kind: spec.LinkPodPort, Class: "af-xdp.nines.dev", Endpoints: []string{"gen:fast0", "dut:fast0"}}},
+		},
+		Traffic: whole(spec.Traffic{From: "gen:fast0", To: "gen:fast0", RatePPS: 1, Backend: spec.BackendXDP}),
+	}
+	p, err := Make(e, loadHost(t, "microvm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := p.Traffic.From
+	if from.LocalMAC == "" || from.PeerMAC == "" || from.LocalMAC == from.PeerMAC || !labRange.Contains(netip.MustParseAddr(from.PeerIP)) {
+		t.Errorf("the generator's port is %+v", from)
+	}
+	for _, n := range p.Nodes {
+		fast0 := n.Interfaces[0]
+		want := []PodPort{{Link: "fast", Interface: "fast0", Class: "af-xdp.nines.dev", SocketMap: true, MAC: fast0.MAC}}
+		if diff := cmp.Diff(want, n.Pod.Ports); diff != "" || fast0.MAC == "" || !fast0.SocketMap || fast0.Device != nil || n.DPDK != nil {
+			t.Errorf("node %s is %+v and claims (-want +got):\n%s", n.Name, n, diff)
+		}
+	}
+	for _, need := range Needs(e).Features {
+		if need.Name == host.FeatureAFXDP {
+			t.Errorf("it needs AF_XDP of this host: %+v", need)
+		}
+	}
+	e.Topology.Nodes["dut"].App.Backend = spec.BackendDPDK
+	if _, err := Make(e, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "use one backend at both ends") {
+		t.Errorf("one end is used by DPDK: %v", err)
+	}
+	e.Topology.Nodes["dut"].App.Backend = ""
+	e.Topology.Links[0].Kind, e.Topology.Links[0].Class, e.Topology.Links[0].Endpoints = spec.LinkPodNetwork, "", []string{"gen:eth0", "dut:eth0"}
+	e.Traffic.From, e.Traffic.To = "gen:eth0", "gen:eth0"
+	if _, err := Make(e, loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "which opens only interfaces that a pod claims") {
+		t.Errorf("the cluster's own network: %v", err)
 	}
 }
 

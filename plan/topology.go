@@ -100,7 +100,9 @@ type endpoint struct {
 	socket         string
 	programListens bool    // the program, not the node, listens on the socket
 	device         *Device // nil: DPDK does not open it
-	function       Function
+	// socketMap is true where a pod claims a map for AF_XDP sockets with the interface.
+	socketMap bool
+	function  Function
 }
 
 // kernel reports whether the interface is a kernel device.

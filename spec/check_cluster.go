@@ -113,18 +113,23 @@ func (c *checker) remoteTraffic(t *Traffic) {
 }
 
 // remoteBackend refuses backends that hand frames to a device: between two pods are routers, which
-// only the kernel in the pod knows. DPDK opens sockets that pods claim, which need no rights.
+// only the kernel in the pod knows. DPDK opens sockets that pods claim, and AF_XDP interfaces that they claim.
 func (c *checker) remoteBackend(b Backend, endpoints []string, at ...string) {
+	claimed := func(endpoint string) bool {
+		link, known := c.ends[endpoint]
+		return known && c.e.Topology.Links[link].Kind.Descriptor().DPDK == DPDKClaimed
+	}
 	switch b {
 	case BackendUDP, "":
 	case BackendDPDK:
-		claimed := func(endpoint string) bool {
-			link, known := c.ends[endpoint]
-			return known && c.e.Topology.Links[link].Kind.Descriptor().DPDK == DPDKClaimed
-		}
 		if !slices.ContainsFunc(endpoints, claimed) {
 			c.fail("of a pod, DPDK opens only sockets that the pod claims", string(BackendUDP),
 				"write backend: udp; or join the pods by a link of kind: pod-port whose class gives sockets, such as class: switch.nines.dev", at...)
+		}
+	case BackendXDP:
+		if !slices.ContainsFunc(endpoints, claimed) {
+			c.fail("of a pod, AF_XDP opens only interfaces that the pod claims", string(BackendUDP),
+				"write backend: udp; or join the pods by a link of kind: pod-port whose class gives maps for AF_XDP sockets, such as class: af-xdp.nines.dev", at...)
 		}
 	default:
 		c.fail(fmt.Sprintf("an engine in a pod sends by UDP sockets, because %s needs rights on the cluster's machine and addresses of its network", b), string(BackendUDP),

@@ -26,6 +26,9 @@ type Network struct {
 	MTU    int    `json:"mtu,omitempty"`
 	// VLAN is the VLAN of virtual functions; 0 for none.
 	VLAN int `json:"vlan,omitempty"`
+	// Driver and AFXDP are of ports that only claims give. They are read to be refused.
+	Driver spec.ProgramDriver `json:"driver,omitempty"`
+	AFXDP  bool               `json:"afXDP,omitempty"`
 	// Interface is the device's name in the pod, if it differs from the runtime's. In a chain, the plugin before
 	// has already used the runtime's name.
 	Interface string `json:"interface,omitempty"`
@@ -76,7 +79,7 @@ func Read(text []byte) (*Network, error) {
 	}
 	p := n.port("check")
 	if p.NeedsClaim() {
-		return nil, wrong("network %q: the tier %s needs a claim; use dynamic resource allocation", n.Name, n.Tier)
+		return nil, wrong("network %q: ports of the tier %s%s need a claim; use dynamic resource allocation, or remove what needs it", n.Name, n.Tier, n.special())
 	}
 	if err := p.Check(); err != nil {
 		return nil, wrong("network %q: %v", n.Name, err)
@@ -90,6 +93,17 @@ func Read(text []byte) (*Network, error) {
 	return n, nil
 }
 
+// special names what makes a network's ports differ from others of their tier.
+func (n *Network) special() string {
+	switch {
+	case n.Driver != "":
+		return " with driver: " + string(n.Driver)
+	case n.AFXDP:
+		return " with afXDP: true"
+	}
+	return ""
+}
+
 // wrong returns an error in the configuration with CNI's number for it (specification, "Error").
 func wrong(format string, values ...any) error {
 	return types.NewError(types.ErrInvalidNetworkConfig, fmt.Sprintf(format, values...), "")
@@ -97,7 +111,7 @@ func wrong(format string, values ...any) error {
 
 // port returns a port of the network.
 func (n *Network) port(name string) port.Port {
-	p := port.Port{Name: name, Tier: n.Tier, Parent: n.Parent, MTU: n.MTU, VLAN: n.VLAN}
+	p := port.Port{Name: name, Tier: n.Tier, Parent: n.Parent, MTU: n.MTU, VLAN: n.VLAN, Driver: n.Driver, AFXDP: n.AFXDP}
 	if p.IsFunction() {
 		p.Function = port.FunctionOf(name)
 	}

@@ -41,7 +41,7 @@ func cdiSpec(k port.Keeper, held []port.Held, portsFile string) cdi.Spec {
 			edits.Mounts = append(edits.Mounts, m)
 		}
 		if o.Port.AFXDP {
-			edits.Mounts = append(edits.Mounts, bind(k.SocketMapPath(o.Port), o.SocketMapPath()))
+			edits.Mounts = append(edits.Mounts, bind(k.MapFolder(o.Port), o.MapFolder()))
 		}
 		if len(edits.Mounts)+len(edits.DeviceNodes) == 0 {
 			edits.Env = []string{"NINES_PORT=" + o.Port.Name} // the runtime refuses a device without edits

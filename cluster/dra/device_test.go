@@ -187,7 +187,7 @@ func TestAnInterfaceForAFXDPIsKnownByItsAttribute(t *testing.T) {
 	}
 	held := port.Held{Order: port.Order{Holder: "claim", Port: p, Interface: "net1"}}
 	mounts := cdiSpec(port.Keeper{Folder: "/f"}, []port.Held{held}, "").Devices[0].ContainerEdits.Mounts
-	if len(mounts) != 1 || mounts[0].HostPath != "/f/fast/xdp-fast-1/maps/xsks_map" || mounts[0].ContainerPath != "/run/nines/af-xdp/net1/xsks_map" {
+	if len(mounts) != 1 || mounts[0].HostPath != "/f/fast/xdp-fast-1/maps/pod" || mounts[0].ContainerPath != "/run/nines/af-xdp/net1" {
 		t.Errorf("its container mounts %+v", mounts)
 	}
 	p.AFXDP = false

@@ -25,7 +25,7 @@ func (c *cluster) anExperiment(t *testing.T) {
 	labtest.Require(t, "nines (make build)", err == nil)
 	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
 	t.Cleanup(func() {
-		for _, lab := range []string{"pods-tiers", "pods-switch"} {
+		for _, lab := range []string{"pods-tiers", "pods-switch", "pods-af-xdp"} {
 			_ = exec.Command(nines, "down", lab).Run()
 		}
 	})
@@ -71,6 +71,10 @@ func (c *cluster) anExperiment(t *testing.T) {
 	if len(trials) != 1 || len(trials[0].Devices) != 2 || trials[0].Devices[1].Values["socket"] == "" {
 		t.Errorf("over the switch: %+v", trials)
 	}
+	trials = run("pods-af-xdp.yaml")
+	if len(trials) != 1 || len(trials[0].Devices) != 2 || trials[0].Devices[1].Values["socket_map"] == "" {
+		t.Errorf("by AF_XDP: %+v", trials)
+	}
 	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "nodes.receiver.host=n2").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "reaches only pods of its node") {
 		t.Errorf("pods on two switches: %v: %s", err, out)
@@ -78,6 +82,11 @@ func (c *cluster) anExperiment(t *testing.T) {
 	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "needs a class of vhost-user sockets") {
 		t.Errorf("DPDK on an interface: %v: %s", err, out)
+	}
+
+	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-af-xdp.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
+	if exitCode(err) != 2 || !strings.Contains(string(out), "needs a class of maps for AF_XDP sockets") {
+		t.Errorf("AF_XDP without a map: %v: %s", err, out)
 	}
 
 	c.leavesOut(t, nines)

@@ -182,6 +182,10 @@ func portOf(d resourcev1.AllocatedDeviceStatus, asked plan.PodPort) (node.Claime
 		return got, exit.Wrongf("the driver has not reported which socket %s is; update the image of the DaemonSet nines-ports", got.Device)
 	case asked.Socket:
 		return got, exit.Wrongf("the backend dpdk needs a class of vhost-user sockets, such as switch.nines.dev, and a port of class %s is none; write backend: udp", asked.Class)
+	case asked.SocketMap && seen.SocketMap == "":
+		return got, exit.Wrongf("the backend xdp needs a class of maps for AF_XDP sockets, such as af-xdp.nines.dev, and a port of class %s has none; write backend: udp, or afXDP: true for these ports in the ports file", asked.Class)
+	case asked.SocketMap:
+		got.SocketMap, got.Local = seen.SocketMap, seen.Local
 	case seen.Socket != "":
 		return got, exit.Wrongf("a port of class %s is a socket (%s), which only the backend dpdk opens; write backend: dpdk, or another class", asked.Class, seen.Kind)
 	}
@@ -192,6 +196,9 @@ func portOf(d resourcev1.AllocatedDeviceStatus, asked plan.PodPort) (node.Claime
 				return got, nil
 			}
 		}
+	}
+	if asked.SocketMap {
+		return got, nil // the engine sends from addresses that nines chooses
 	}
 	return got, fmt.Errorf("the driver of class %s has not reported the IPv4 address of %s; give its ports addresses (addresses in ports.yaml), and check that the driver runs (kubectl describe pod)",
 		asked.Class, asked.Interface)

@@ -101,10 +101,17 @@ func TestWhichSocketAPodGot(t *testing.T) {
 			t.Errorf("%s: %+v, %v", data, got, err)
 		}
 	}
+	polled := []plan.PodPort{{Link: "fast", Interface: "fast0", Class: "af-xdp.nines.dev", SocketMap: true, MAC: "02:00:00:00:00:01"}}
+	mapped := node.ClaimedPort{SocketMap: "/run/m", Local: true, Device: "ports.nines.dev/n1/switch-0"}
+	if got, err := reported(polled, `{"tier": "xdp", "kind": "interface", "interface": "fast0", "socketMap": "/run/m", "local": true}`); err != nil || got != mapped {
+		t.Errorf("for AF_XDP: %+v, %v", got, err)
+	}
 	for _, c := range []struct {
 		ports      []plan.PodPort
 		data, says string
 	}{
+		{polled, `{"tier": "xdp", "kind": "interface", "interface": "fast0"}`, "needs a class of maps for AF_XDP sockets"},
+		{polled, `{"tier": "switch", "kind": "vhost-user", "socket": "/run/s"}`, "needs a class of maps for AF_XDP sockets"},
 		{socket, `{"tier": "memif", "kind": "memif", "socket": "/run/s"}`, "needs a class of vhost-user sockets"},
 		{socket, `{"tier": "macvlan", "kind": "interface"}`, "needs a class of vhost-user sockets"},
 		{[]plan.PodPort{{Interface: "fast0", Class: "switch.nines.dev"}}, `{"tier": "switch", "kind": "vhost-user", "socket": "/run/s"}`, "only the backend dpdk opens"},

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/cluster/wish"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
 )
 
 // leastMemory is the memory of a pod with CPUs of its own, where the order names none: the kubelet
@@ -54,6 +55,13 @@ func Manifest(o node.PodOrder) (*v1.Pod, error) {
 	if len(o.Ports) > 0 {
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: claimInPod, ResourceClaimName: new(claimName(o))}}
 		pod.Spec.Containers[0].Resources.Claims = []v1.ResourceClaim{{Name: claimInPod}}
+	}
+	if slices.ContainsFunc(o.Ports, func(p plan.PodPort) bool { return p.SocketMap }) {
+		// To open AF_XDP sockets, and to lock their packet memory. The profiles of container runtimes allow bpf(2), by
+		// which a map is opened, only with capabilities that are good for much more.
+		context := pod.Spec.Containers[0].SecurityContext
+		context.Capabilities.Add = []v1.Capability{"NET_RAW", "IPC_LOCK"}
+		context.SeccompProfile = &v1.SeccompProfile{Type: v1.SeccompProfileTypeUnconfined}
 	}
 	return pod, nil
 }

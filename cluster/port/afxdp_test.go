@@ -1,6 +1,7 @@
 package port
 
 import (
+	"errors"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -23,7 +24,7 @@ func (n *machine) socketPod(tier spec.LinkKind, parent, name string, number int)
 	address := netip.AddrFrom4([4]byte{10, 7, 0, byte(number)})
 	o.Addresses, o.Routes = []netip.Prefix{netip.PrefixFrom(address, 24)}, nil
 	n.take(o)
-	n.t.Cleanup(func() { _ = unix.Unmount(n.mapFolder(o.Port), unix.MNT_DETACH) }) // where a test has failed
+	n.t.Cleanup(func() { _ = unix.Unmount(n.mapsFolder(o.Port), unix.MNT_DETACH) }) // where a test has failed
 	pod := namespace(n.t)
 	return joinedPod{pod, n.attach(o, pod), address}
 }
@@ -40,7 +41,7 @@ func (n *machine) pollIn(pod, peer joinedPod, name string) *labtest.Engine {
 		n.t.Fatal(err)
 	}
 	opened, err := e.Open(client.Port{
-		Name: name, Backend: "xdp", Interface: pod.held.Interface, Map: n.SocketMapPath(pod.held.Port),
+		Name: name, Backend: "xdp", Interface: pod.held.Interface, Map: filepath.Join(n.MapFolder(pod.held.Port), socketMap),
 		FrameBytes: 64, Flows: 1, UDPPort: 7999, LocalMAC: pod.held.MAC, LocalIP: pod.address.String(), PeerMAC: peer.held.MAC, PeerIP: peer.address.String(),
 	})
 	if err != nil {
@@ -79,7 +80,7 @@ func TestPodsReceiveByAFXDP(t *testing.T) {
 func TestAMapGoesWithItsPort(t *testing.T) {
 	n := newMachine(t)
 	a := n.socketPod(spec.LinkMacvlan, "card", "a", 1)
-	path := n.SocketMapPath(a.held.Port)
+	path := filepath.Join(n.MapFolder(a.held.Port), socketMap)
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +91,36 @@ func TestAMapGoesWithItsPort(t *testing.T) {
 		t.Errorf("the map is the old one, or %v", err)
 	}
 	n.giveBack("a")
-	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+	if _, err := os.Stat(n.mapsFolder(a.held.Port)); !os.IsNotExist(err) {
 		t.Errorf("its folder: %v", err)
 	}
 	n.empty()
+}
+
+// TestWhatIsPutInPlaceOfAMapStays: nines unmounts only what it has mounted, and removes nothing in its place.
+func TestWhatIsPutInPlaceOfAMapStays(t *testing.T) {
+	n := newMachine(t)
+	a := n.socketPod(spec.LinkMacvlan, "card", "a", 1)
+	folder := n.mapsFolder(a.held.Port)
+	if err := unix.Unmount(folder, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Mkdir(n.MapFolder(a.held.Port), 0o700), os.WriteFile(filepath.Join(n.MapFolder(a.held.Port), socketMap), []byte("foreign"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	err := n.ns.Do(func() error { return n.Sweep(t.Context()) })
+	if err == nil || !strings.Contains(err.Error(), "delete the pods that have the port") {
+		t.Errorf("a sweep says %v", err)
+	}
+	err = n.ns.Do(func() error {
+		_, err := n.Attach(t.Context(), "a", a.held.Port.Name, path(namespace(t)))
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "another program has unmounted") {
+		t.Errorf("attached again: %v", err)
+	}
+	_ = n.ns.Do(func() error { return n.GiveBack(t.Context(), "a") })
+	if text, err := os.ReadFile(filepath.Join(n.MapFolder(a.held.Port), socketMap)); err != nil || string(text) != "foreign" {
+		t.Errorf("the foreign file is %q, %v", text, err)
+	}
 }

@@ -97,7 +97,7 @@ func (n *machine) killedAtEveryPoint(t *testing.T, program labtest.KilledTest, k
 				if has := devices(t, pod); o.Port.HasInterface() && has != device {
 					t.Errorf("killed at point %d, %s: the pod has %q", at, point, has)
 				}
-				if there, err := mounted(n.mapFolder(o.Port), mapsType); o.Port.AFXDP && (!there || err != nil) {
+				if there, err := mounted(n.mapsFolder(o.Port), mapsType); o.Port.AFXDP && (!there || err != nil) {
 					t.Errorf("killed at point %d, %s: there is no map: %v", at, point, err)
 				}
 				if there, err := mounted(n.SocketFolder(o.Port), memoryType); o.Port.IsShared() && (!there || err != nil) {

@@ -26,7 +26,7 @@ func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netli
 		if err != nil {
 			return err
 		}
-		name, err := s.onNode(ctx)
+		name, err := s.onNode(ctx, node)
 		if err != nil {
 			return err
 		}
@@ -36,11 +36,13 @@ func moveFunction(ctx context.Context, s site, pod *netns.Namespace) (made netli
 }
 
 // onNode returns the name of the function's interface on the node. If the interface is in an earlier namespace
-// of the pod, onNode unbinds its driver and binds it again, which brings the interface back.
-func (s site) onNode(ctx context.Context) (string, error) {
+// of the pod, onNode unbinds its driver and binds it again, which brings the interface back. It does so, too, if the
+// interface came back by itself with the XDP program that it had in the pod.
+func (s site) onNode(ctx context.Context, node *netlink.Handle) (string, error) {
 	var bus pci.Bus
 	address := functionIn(s.journal)
-	if bus.Interface(address) == "" {
+	name := bus.Interface(address)
+	if name == "" || hasProgram(node, name) {
 		if err := bus.Unbind(ctx, address); err != nil {
 			return "", err
 		}
@@ -49,6 +51,12 @@ func (s site) onNode(ctx context.Context) (string, error) {
 		}
 	}
 	return bus.AwaitInterface(ctx, address)
+}
+
+// hasProgram returns true for an interface with an XDP program.
+func hasProgram(node *netlink.Handle, name string) bool {
+	device, err := node.LinkByName(name)
+	return err == nil && device.Attrs().Xdp != nil && device.Attrs().Xdp.Attached
 }
 
 // functionIn returns the address of the function in a port's journal.

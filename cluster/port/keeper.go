@@ -350,15 +350,14 @@ func (k Keeper) Forgotten(ctx context.Context, ports []Port) error {
 
 // restore makes again what other programs have removed of a port.
 func (k Keeper) restore(ctx context.Context, held Held) error {
-	if held.Port.AFXDP {
-		if err := k.site(held.Order, nil).restoreMaps(); err != nil {
-			return err
-		}
-	}
+	var failures []error
 	if restore := kinds[held.Port.Tier].restore; restore != nil {
-		return restore(ctx, k.site(held.Order, nil), &held)
+		failures = append(failures, restore(ctx, k.site(held.Order, nil), &held))
 	}
-	return nil
+	if held.Port.AFXDP {
+		failures = append(failures, k.site(held.Order, nil).mapsAreThere())
+	}
+	return errors.Join(failures...)
 }
 
 // locked runs f while no other call works on the ports of a parent. The last user of the lock removes it, and

@@ -2,12 +2,8 @@ package port
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
 )
@@ -48,12 +44,7 @@ func removeMemory(_ context.Context, u journal.Undoing) error {
 	}
 	own := filepath.Dir(u.Path)
 	for _, folder := range []string{u.Path, own} {
-		err := os.Remove(folder)
-		if errors.Is(err, unix.ENOTEMPTY) {
-			u.Notef("%s is left as it is: another program unmounted it and wrote into the folder", folder)
-			return nil
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if left, err := removeFolder(u, folder); left || err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,15 @@
 package port
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
 )
 
 // mountSource is the source in /proc/mounts, by which nines recognizes its mounts.
@@ -60,4 +63,18 @@ func unmount(path, kind string) error {
 		}
 	}
 	return nil
+}
+
+// removeFolder removes a folder in which a file system was. It leaves what another program has put in its place, or
+// into it, and says so.
+func removeFolder(u journal.Undoing, folder string) (left bool, err error) {
+	err = unix.Rmdir(folder)
+	switch {
+	case errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.ENOTDIR):
+		u.Notef("%s is left as it is: another program has put something there", folder)
+		return true, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return false, &fs.PathError{Op: "remove", Path: folder, Err: err}
+	}
+	return false, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/host"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/spec"
 )
@@ -71,7 +72,12 @@ func (p Port) OnDevice() bool {
 }
 
 // Needs returns the features that a host needs for such ports.
-func (p Port) Needs() []string { return kinds[p.Tier].needs }
+func (p Port) Needs() []string {
+	if p.AFXDP {
+		return append(slices.Clone(kinds[p.Tier].needs), host.FeatureAFXDP)
+	}
+	return kinds[p.Tier].needs
+}
 
 // NeedsClaim returns true for a port that a pod can get only by a claim: CNI and device plugins do not receive
 // everything that such a port depends on.

@@ -29,7 +29,7 @@ type Seen struct {
 	// Listens is true.
 	Socket  string `json:"socket,omitempty"`
 	Listens bool   `json:"listens,omitempty"`
-	// Local is true for a socket that reaches only pods on the same node.
+	// Local is true for a port that reaches only pods on the same node.
 	Local bool `json:"local,omitempty"`
 	// SocketMap is the pinned map for AF_XDP sockets on the interface.
 	SocketMap string `json:"socketMap,omitempty"`
@@ -58,12 +58,13 @@ func (h Held) Seen() Seen {
 	s := Seen{
 		Claim: h.Claim, Request: h.Request, Port: h.Port.Name, Tier: string(h.Port.Tier), Kind: h.Port.Kind(),
 		Interface: h.Interface, MAC: h.MAC, MTU: h.Port.MTU, Mbit: h.Port.Mbit, PPS: h.Port.PPS,
+		Local: h.Port.InSwitch() || h.Port.IsShared() || kinds[h.Port.Tier].named,
 	}
 	if h.Port.IsSocket() {
-		s.Socket, s.Listens, s.Local = filepath.Join(h.Mount, SocketFile), h.Port.PodListens(), h.Port.InSwitch() || h.Port.IsShared()
+		s.Socket, s.Listens = filepath.Join(h.Mount, SocketFile), h.Port.PodListens()
 	}
 	if h.Port.AFXDP {
-		s.SocketMap = h.SocketMapPath()
+		s.SocketMap = filepath.Join(h.MapFolder(), socketMap)
 	}
 	if h.Port.Driver != "" {
 		s.PCI = h.PCI

@@ -200,7 +200,10 @@ static int xdp_map(struct xdp_port *x, char *error, size_t size)
 	x->map_fd = bpf_obj_get(c->map);
 	if (x->map_fd < 0) {
 		int err = -errno;
-		snprintf(error, size, "cannot open the map %.200s of AF_XDP sockets", c->map);
+		snprintf(error, size,
+			 "cannot open the map %.200s of AF_XDP sockets (the system call bpf "
+			 "must be allowed)",
+			 c->map);
 		return err;
 	}
 	if (c->io == PORT_XDP_FRAMES)
@@ -236,8 +239,8 @@ static void xdp_mode(struct xdp_port *x)
 	if (!copies && x->frames)
 		no_frames(x, "the driver takes the socket's without a copy");
 	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s%s",
-		 x->program ? kernel_filter_mode(x->program) : "map",
-		 copies ? "copy" : "zero copy", x->frames ? ", XDP frames" : "");
+		 x->program ? kernel_filter_mode(x->program) : "map", copies ? "copy" : "zero copy",
+		 x->frames ? ", XDP frames" : "");
 }
 
 static int xdp_open(const struct port_config *c, struct port **out, char *error, size_t size)
@@ -272,6 +275,11 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	snprintf(error, size, "cannot open an AF_XDP socket on %s (needs CAP_NET_RAW)",
 		 c->interface);
 	err = xdp_socket(x);
+	if (err == -ENOBUFS)
+		snprintf(error, size,
+			 "the packet memory of an AF_XDP socket on %s is more than RLIMIT_MEMLOCK "
+			 "leaves (CAP_IPC_LOCK lifts the limit)",
+			 c->interface);
 	if (err)
 		goto fail;
 	snprintf(error, size, "cannot put the AF_XDP socket into the map of %s", c->interface);

@@ -26,8 +26,13 @@ func makePodNetwork(_ context.Context, s *Site, l plan.Link, endpoints []plan.En
 		if port.Device != "" {
 			values["port"] = port.Device
 		}
+		if port.SocketMap != "" {
+			values["socket_map"] = port.SocketMap
+		}
 		if port.Socket != "" {
 			values["socket"] = port.Socket
+		} else if port.SocketMap != "" && port.Address == "" {
+			// The engine needs none of the kernel's addresses.
 		} else if values["address"], err = pod.AddressOf(e.Interface); err != nil {
 			return err
 		}

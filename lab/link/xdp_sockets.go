@@ -10,6 +10,9 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
+	"nines.dev/nines/host"
 )
 
 // GiveSockets loads a program onto a device, by the namespace of the calling thread, in which it is. The
@@ -22,21 +25,16 @@ func GiveSockets(device netlink.Link, path string) error {
 		Name: "xsks_map", Type: ebpf.XSKMap, KeySize: 4, ValueSize: 4, MaxEntries: uint32(max(device.Attrs().NumRxQueues, 1)),
 	})
 	if err != nil {
-		return missingXDP("the kernel makes no map of AF_XDP sockets", err)
+		return missingSockets("the kernel makes no map of AF_XDP sockets", err)
 	}
 	defer sockets.Close()
 	program, err := ebpf.NewProgram(givesTo(sockets))
 	if err != nil {
-		return missingXDP("the kernel does not load the program for AF_XDP sockets", err)
+		return missingSockets("the kernel does not load the program for AF_XDP sockets", err)
 	}
 	defer program.Close()
-	// A driver without XDP leaves it to the kernel's generic one, which copies.
-	err = netlink.LinkSetXdpFdWithFlags(device, program.FD(), xdpFlags)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		err = netlink.LinkSetXdpFdWithFlags(device, program.FD(), unix.XDP_FLAGS_SKB_MODE|unix.XDP_FLAGS_UPDATE_IF_NOEXIST)
-	}
-	if err != nil {
-		return fmt.Errorf("attach the program for AF_XDP sockets to %s: %w", device.Attrs().Name, err)
+	if err := attachAny(device, program); err != nil {
+		return err
 	}
 	// An earlier device of the same port may have left its map.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,6 +44,30 @@ func GiveSockets(device netlink.Link, path string) error {
 		return fmt.Errorf("pin the map of AF_XDP sockets at %s: %w", path, err)
 	}
 	return os.Chmod(path, 0o666) // a pod's user need not be root
+}
+
+// attachAny attaches a program in native mode. Drivers without XDP, and those that refuse it for the device's MTU or
+// offloads, leave it to the kernel's generic mode, which copies.
+func attachAny(device netlink.Link, program *ebpf.Program) error {
+	name := device.Attrs().Name
+	err := netlink.LinkSetXdpFdWithFlags(device, program.FD(), xdpFlags)
+	if err != nil && !errors.Is(err, unix.EBUSY) {
+		err = netlink.LinkSetXdpFdWithFlags(device, program.FD(), unix.XDP_FLAGS_SKB_MODE|unix.XDP_FLAGS_UPDATE_IF_NOEXIST)
+	}
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return fmt.Errorf("%s already has an XDP program of another program; take that off (ip link set %s xdp off)", name, name)
+	case err != nil:
+		return fmt.Errorf("attach the program for AF_XDP sockets to %s: %w; a smaller MTU may help", name, err)
+	}
+	return nil
+}
+
+func missingSockets(reason string, err error) error {
+	return &exit.MissingError{
+		Capability: host.FeatureAFXDP, Reason: reason, Err: err,
+		Remedy: "use Linux 5.18 or later with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS, or ports without afXDP",
+	}
 }
 
 // givesTo is the program:

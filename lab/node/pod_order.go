@@ -81,6 +81,8 @@ type ClaimedPort struct {
 	Listens bool   `json:"listens,omitempty"`
 	// Local is true for a socket that reaches only pods on the same node of the cluster.
 	Local bool `json:"local,omitempty"`
+	// SocketMap is the path, in the pod, of the map for AF_XDP sockets on the interface.
+	SocketMap string `json:"socket_map,omitempty"`
 	// MTU is that of a socket's port.
 	MTU int `json:"mtu,omitempty"`
 	// Device is which device it is, of which driver.
