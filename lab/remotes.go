@@ -134,7 +134,7 @@ func (l *Lab) Remotes() ([]string, error) {
 			n.Name, pod.Namespace, pod.Name, pod.Host))
 		for _, i := range n.Interfaces {
 			if i.Device != nil || i.SocketMap {
-				list = append(list, n.Name+" opens what its pod claims, past the kernel: there is no baseline, as a pod alone has only its kernel's loopback")
+				list = append(list, n.Name+" bypasses the kernel by what its pod claims: there is no baseline, as a pod alone has only its kernel's loopback")
 				break
 			}
 		}

@@ -56,12 +56,12 @@ func (e *endpoint) alone() bool { return e.remote() && len(e.link.endpoints) == 
 
 func (l *link) remote() bool { return l.kind.Descriptor().Remote }
 
-// addressed is true for an endpoint whose addresses the plan chooses: on this host, and past the kernel of a pod that
-// claims the endpoint, where the cluster's network knows nothing of it.
-func (e *endpoint) addressed() bool { return !e.remote() || e.pastKernel() }
+// addressed is true for an endpoint whose addresses the plan chooses: on this host, and where a pod bypasses its kernel, so
+// that the cluster's network knows nothing of them.
+func (e *endpoint) addressed() bool { return !e.remote() || e.bypasses() }
 
-// pastKernel is true for an endpoint that a pod claims for DPDK or AF_XDP.
-func (e *endpoint) pastKernel() bool { return e.device != nil || e.socketMap }
+// bypasses is true for an endpoint that a pod claims for DPDK or AF_XDP.
+func (e *endpoint) bypasses() bool { return e.device != nil || e.socketMap }
 
 func (l *link) addressed() bool { return len(l.endpoints) > 0 && l.endpoints[0].addressed() }
 

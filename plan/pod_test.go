@@ -112,7 +112,7 @@ func TestDPDKOpensWhatPodsClaim(t *testing.T) {
 	}
 }
 
-// TestAFXDPOpensWhatPodsClaim: past the pods' kernels nines chooses the addresses, and DPDK has no part in it.
+// TestAFXDPOpensWhatPodsClaim: where pods bypass their kernels nines chooses the addresses, and DPDK has no part in it.
 func TestAFXDPOpensWhatPodsClaim(t *testing.T) {
 	e := &spec.Experiment{
 		Name: "maps",
