@@ -84,35 +84,18 @@ func environment(env map[string]string) []v1.EnvVar {
 	return list
 }
 
-// pollsCPU is what a pod requests whose engine polls a socket, if the order names no CPUs: as much as the node's switch
-// (cluster/deploy/switch). A pod that requests none has the smallest share (cpu.shares 2) of what others want, too.
-var pollsCPU = resource.MustParse("100m")
-
 // resources ask for what they limit, so that a pod with whole CPUs has them for itself.
 func resources(o node.PodOrder) v1.ResourceRequirements {
-	list, requests := limits(o), v1.ResourceList{}
-	maps.Copy(requests, list)
-	if o.CPUs == 0 && slices.ContainsFunc(o.Ports, func(p plan.PodPort) bool { return p.Socket }) {
-		requests[v1.ResourceCPU] = pollsCPU
-	}
-	if len(requests) == 0 {
-		return v1.ResourceRequirements{}
-	}
-	return v1.ResourceRequirements{Requests: requests, Limits: list}
-}
-
-// limits are the CPUs and the memory that an order names; with CPUs there is always memory.
-func limits(o node.PodOrder) v1.ResourceList {
 	memory := o.MemoryBytes
 	if memory == 0 && o.CPUs > 0 {
 		memory = leastMemory
 	}
 	if memory == 0 {
-		return nil
+		return v1.ResourceRequirements{}
 	}
 	list := v1.ResourceList{v1.ResourceMemory: *resource.NewQuantity(memory, resource.BinarySI)}
 	if o.CPUs > 0 {
 		list[v1.ResourceCPU] = *resource.NewQuantity(int64(o.CPUs), resource.DecimalSI)
 	}
-	return list
+	return v1.ResourceRequirements{Requests: list, Limits: list}
 }

@@ -11,7 +11,6 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
-	"nines.dev/nines/plan"
 )
 
 func order() node.PodOrder {
@@ -58,10 +57,6 @@ func TestAPodWithCPUsIsGuaranteed(t *testing.T) {
 	o.CPUs = 0
 	if got := manifest(t, o).Spec.Containers[0].Resources.Limits.Memory().Value(); got != 1<<30 {
 		t.Errorf("its memory is limited to %d", got)
-	}
-	o.Ports = []plan.PodPort{{Link: "fast", Interface: "fast0", Class: "switch.nines.dev", Socket: true}}
-	if r := manifest(t, o).Spec.Containers[0].Resources; r.Requests.Cpu().MilliValue() != 100 || !r.Limits.Cpu().IsZero() || r.Limits.Memory().Value() != 1<<30 {
-		t.Errorf("a pod that polls asks for %+v", r)
 	}
 }
 
