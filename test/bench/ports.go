@@ -25,6 +25,7 @@ const (
 const portsFile = `ports:
 - {tier: macvlan, parent: eth0, count: 8, addresses: 10.77.0.11/24}
 - {tier: switch, count: 8}
+- {tier: xdp, parent: polled, count: 2, afXDP: true}
 `
 
 // portsObjects are what pods get their ports by: claims of both tiers, and a network of Multus for the peer.
@@ -84,16 +85,19 @@ func benchPorts(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		var pods, containers switchFigures
-		for range switchRounds {
-			if err := containers.containers(ctx, inventory); err != nil {
-				return nil, err
+		for _, way := range switchWays {
+			var pods, containers switchFigures
+			for range switchRounds {
+				if err := containers.containers(ctx, inventory, way); err != nil {
+					return nil, err
+				}
+				if err := pods.pods(ctx, inventory, way, kubeconfig, "n1"); err != nil {
+					return nil, err
+				}
 			}
-			if err := pods.pods(ctx, inventory, kubeconfig, "n1"); err != nil {
-				return nil, err
-			}
+			rows = append(rows, switchRows(way, pods, containers)...)
 		}
-		return append(rows, switchRows(pods, containers)...), nil
+		return rows, nil
 	})
 }
 

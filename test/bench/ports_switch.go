@@ -18,6 +18,17 @@ const (
 	switchLightPPS = 10_000
 )
 
+// A switchWay is how two ends reach each other over a switch of nines: by which link of a lab, by which class of ports
+// in pods, and by which backend.
+type switchWay struct{ name, link, class, backend string }
+
+// switchWays are the switch that polls, whose ends poll, too, and the one of XDP programs, whose ends sleep: it needs
+// no more than two CPUs.
+var switchWays = []switchWay{
+	{"their node's switch", "kind: switch", "switch.nines.dev", "backend: dpdk"},
+	{"XDP programs by AF_XDP", "kind: xdp", "af-xdp.nines.dev", "backend: xdp, wait: block"},
+}
+
 // overSwitch is one way between two nodes over a switch of nines, at an unlimited rate and at a light load.
 const overSwitch = `
 name: bench-over-switch
@@ -26,22 +37,22 @@ topology:
   nodes: {sender: {%[2]s}, receiver: {%[2]s}}
   links: [{name: fast, %[3]s, endpoints: ["sender:fast0", "receiver:fast0"]}]
 dpdk: {hugepages: none}
-traffic: {from: "sender:fast0", to: "receiver:fast0", backend: dpdk, warmup: 300ms, duration: 2s}
-sweep: {traffic.rate_pps: [0, %[4]d]}
+traffic: {from: "sender:fast0", to: "receiver:fast0", %[4]s, warmup: 300ms, duration: 2s}
+sweep: {traffic.rate_pps: [0, %[5]d]}
 `
 
 // switchFigures are what two ends get of a switch, by round.
 type switchFigures struct{ pps, p99 []float64 }
 
 // containers measures two containers of a lab.
-func (f *switchFigures) containers(ctx context.Context, inventory *host.Inventory) error {
-	return f.round(ctx, inventory, fmt.Sprintf(overSwitch, "", "runtime: lxc", "kind: switch", switchLightPPS))
+func (f *switchFigures) containers(ctx context.Context, inventory *host.Inventory, way switchWay) error {
+	return f.round(ctx, inventory, fmt.Sprintf(overSwitch, "", "runtime: lxc", way.link, way.backend, switchLightPPS))
 }
 
 // pods measures two pods of a node of the cluster.
-func (f *switchFigures) pods(ctx context.Context, inventory *host.Inventory, kubeconfig, node string) error {
+func (f *switchFigures) pods(ctx context.Context, inventory *host.Inventory, way switchWay, kubeconfig, node string) error {
 	cluster := fmt.Sprintf("cluster: {clock: shared, kubeconfig: %q}", kubeconfig)
-	return f.round(ctx, inventory, fmt.Sprintf(overSwitch, cluster, "runtime: pod, host: "+node, "kind: pod-port, class: switch.nines.dev", switchLightPPS))
+	return f.round(ctx, inventory, fmt.Sprintf(overSwitch, cluster, "runtime: pod, host: "+node, "kind: pod-port, class: "+way.class, way.backend, switchLightPPS))
 }
 
 func (f *switchFigures) round(ctx context.Context, inventory *host.Inventory, text string) error {
@@ -64,13 +75,13 @@ func (f *switchFigures) round(ctx context.Context, inventory *host.Inventory, te
 }
 
 // switchRows compare two pods with two containers.
-func switchRows(pods, containers switchFigures) []Row {
+func switchRows(way switchWay, pods, containers switchFigures) []Row {
 	const peer = "two containers of a lab"
 	rate, rateMet := atLeast(0.9)
 	late, lateMet := atMost(1.1)
 	return []Row{
-		compare("two pods over their node's switch: rate", "Mpps", median(pods.pps)/1e6, peer, median(containers.pps)/1e6, rate, rateMet),
-		compare(fmt.Sprintf("two pods over their node's switch: p99 at %d kpps", switchLightPPS/1000), "µs", median(pods.p99), peer, median(containers.p99), late, lateMet),
+		compare(fmt.Sprintf("two pods over %s: rate", way.name), "Mpps", median(pods.pps)/1e6, peer, median(containers.pps)/1e6, rate, rateMet),
+		compare(fmt.Sprintf("two pods over %s: p99 at %d kpps", way.name, switchLightPPS/1000), "µs", median(pods.p99), peer, median(containers.p99), late, lateMet),
 	}
 }
 
