@@ -2,7 +2,6 @@ package port
 
 import (
 	"errors"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,14 +18,9 @@ import (
 // socketPod makes a pod with a port for AF_XDP sockets.
 func (n *machine) socketPod(tier spec.LinkKind, parent, name string, number int) joinedPod {
 	n.t.Helper()
-	o := n.order(name, string(tier)+"-"+name)
-	o.Port = Port{Name: o.Port.Name, Tier: tier, Parent: parent, AFXDP: true}
-	address := netip.AddrFrom4([4]byte{10, 7, 0, byte(number)})
-	o.Addresses, o.Routes = []netip.Prefix{netip.PrefixFrom(address, 24)}, nil
-	n.take(o)
-	n.t.Cleanup(func() { _ = unix.Unmount(n.mapsFolder(o.Port), unix.MNT_DETACH) }) // where a test has failed
-	pod := namespace(n.t)
-	return joinedPod{pod, n.attach(o, pod), address}
+	pod := n.podWith(Port{Tier: tier, Parent: parent, AFXDP: true}, name, number)
+	n.t.Cleanup(func() { _ = unix.Unmount(n.mapsFolder(pod.held.Port), unix.MNT_DETACH) }) // where a test has failed
+	return pod
 }
 
 // pollIn runs an engine in a pod as a container's process that may open raw sockets and lock memory, and do nothing

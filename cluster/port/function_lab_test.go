@@ -88,7 +88,7 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 		t.Helper()
 		o := Order{
 			Holder: fmt.Sprint("claim-", i), Pod: Pod{UID: fmt.Sprint(i)}, Interface: "fast0",
-			Port:      Port{Name: fmt.Sprintf("sriov-%s-1", cards[i]), Tier: spec.LinkSRIOV, Parent: cards[i], VLAN: 7},
+			Port:      Port{Name: fmt.Sprintf("sriov-%s-1", cards[i]), Tier: spec.LinkSRIOV, Parent: cards[i], VLAN: 7, AFXDP: true},
 			Addresses: []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 7, 0, byte(i + 1)}), 24)},
 		}
 		if _, err := k.Take(t.Context(), o); err != nil {
@@ -110,6 +110,17 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 		if err != nil || settings[0].VLAN != 7 || settings[0].MAC != held.MAC {
 			t.Errorf("%s holds %+v, %v for a pod with %s", cards[i], settings, err, held.MAC)
 		}
+	}
+	await(t, pods)
+	// A pod that starts again: the kernel brings its function back with the program that it had.
+	_ = pods[0].Close()
+	if err := netns.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pods[0] = namespace(t)
+	held := attach(0)
+	if _, err := os.Stat(filepath.Join(k.MapFolder(held.Port), socketMap)); err != nil {
+		t.Error(err)
 	}
 	await(t, pods)
 

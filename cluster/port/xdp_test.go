@@ -36,8 +36,15 @@ func (n *machine) xdpPod(parent, name string, number int) joinedPod {
 // podOn makes a pod with a port of a parent, whose address ends in a number.
 func (n *machine) podOn(tier spec.LinkKind, parent, name string, number int) joinedPod {
 	n.t.Helper()
-	o := n.order(name, string(tier)+"-"+name)
-	o.Port = Port{Name: o.Port.Name, Tier: tier, Parent: parent}
+	return n.podWith(Port{Tier: tier, Parent: parent}, name, number)
+}
+
+// podWith is podOn for any port.
+func (n *machine) podWith(p Port, name string, number int) joinedPod {
+	n.t.Helper()
+	o := n.order(name, string(p.Tier)+"-"+name)
+	p.Name = o.Port.Name
+	o.Port = p
 	address := netip.AddrFrom4([4]byte{10, 7, 0, byte(number)})
 	o.Addresses, o.Routes = []netip.Prefix{netip.PrefixFrom(address, 24)}, nil
 	n.take(o)

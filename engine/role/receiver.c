@@ -24,7 +24,8 @@ static inline enum frame_verdict parse(const struct port *port, const struct pac
 	return payload_read(data, length, out) ? FRAME_GOOD : FRAME_DAMAGED;
 }
 
-/* Counts a packet that no engine sent. Kernel ports filter such packets out before. */
+/* Counts a packet that no engine sent. Kernel ports filter such packets out
+ * before, by a program of their own. */
 static __attribute__((noinline)) void refuse(struct receiver *r, enum frame_verdict verdict)
 {
 	if (verdict == FRAME_FOREIGN && r->foreign)

@@ -83,7 +83,8 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 	if (config->rx) {
 		struct receiver *r = &t->receiver;
 		r->port = config->rx;
-		if (r->port->ops->takes_device)
+		/* What gives such a port its packets knows nothing of the engine's UDP port. */
+		if (r->port->ops->takes_device || r->port->config.map[0])
 			r->foreign = port_drop_counter(r->port, "rx_foreign");
 		err = seen_init(&r->seen, ids_expected(config));
 		if (err)
