@@ -37,7 +37,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	}
 	kind := spec.LinkVeth
 	if stream.Backend == spec.BackendDPDK {
-		kind = spec.LinkMemif
+		kind, stream.Wait = spec.LinkMemif, spec.WaitSpin // its driver cannot wake a thread
 	}
 	alone := &spec.Experiment{
 		Name: baselineName(run.Name),

@@ -9,18 +9,33 @@ import (
 	"strconv"
 )
 
-// polling refuses values of wait and io that DPDK's drivers do not support.
-func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
+// polling refuses values of wait and io that DPDK's drivers do not support at these endpoints.
+func (c *checker) polling(backend Backend, io IO, wait Wait, endpoints []string, at ...string) {
 	if backend != BackendDPDK {
 		return
 	}
-	if wait != WaitSpin {
-		c.fail(fmt.Sprintf("the backend dpdk does not support wait: %s: its drivers poll, and nothing wakes a sleeping thread", wait),
-			"spin", "remove wait", under(at, "wait")...)
+	switch silent := slices.IndexFunc(endpoints, func(e string) bool { return !c.wakes(e) }); {
+	case wait == WaitBusyPoll:
+		c.fail("the backend dpdk does not support wait: busy_poll: the kernel, which would poll, has no part in it",
+			"spin or block", "remove wait", under(at, "wait")...)
+	case wait == WaitBlock && silent >= 0:
+		c.fail(fmt.Sprintf("the backend dpdk does not support wait: block at %q: the driver there polls, and nothing wakes a sleeping thread", endpoints[silent]),
+			"spin; block on links of kind "+listedKinds((*LinkDescriptor).WakesDPDK), "remove wait", under(at, "wait")...)
 	}
 	if io != IOBatch {
 		c.fail(fmt.Sprintf("the backend dpdk does not support io: %s: its drivers move bursts", io), "batch", "remove io; burst: 1 sends packets one by one", under(at, "io")...)
 	}
+}
+
+// wakes is false for an endpoint whose driver of DPDK cannot wake a sleeping thread. The driver of a card or of a
+// device that the file names says so itself when it is opened.
+func (c *checker) wakes(endpoint string) bool {
+	link, known := c.ends[endpoint]
+	if !known || c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {
+		return true
+	}
+	d := c.e.Topology.Links[link].Kind.Descriptor()
+	return d.WakesDPDK() || d.End.IsHardware()
 }
 
 // memifs refuses memif links where an end does not use DPDK.

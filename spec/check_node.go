@@ -123,7 +123,7 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 func (c *checker) app(name string, a *App, at []string) {
 	n := len(c.interfaces[name])
 	if a.Kind.HasEngine() {
-		c.polling(a.Backend, a.IO, a.Wait, at...)
+		c.polling(a.Backend, a.IO, a.Wait, c.endpointsOf(name), at...)
 		if own := under(at, "backend"); c.root.holds(own) && c.e.Topology.Nodes[name].Runtime.Descriptor().Remote {
 			c.remoteBackend(a.Backend, c.endpointsOf(name), own...)
 		}

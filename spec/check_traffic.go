@@ -24,7 +24,7 @@ func (c *checker) traffic(t *Traffic) {
 	default:
 		c.fail(strings.Join(rates, " and ")+" exclude each other", "", "keep one of them", "traffic", rates[len(rates)-1])
 	}
-	c.polling(t.Backend, t.IO, t.Wait, "traffic")
+	c.polling(t.Backend, t.IO, t.Wait, []string{t.From, t.To}, "traffic")
 	c.flows(t)
 	c.recording(t)
 	from, to := c.trafficEnd("from", t.From), c.trafficEnd("to", t.To)

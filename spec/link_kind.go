@@ -126,10 +126,19 @@ type LinkProgram struct {
 	// KernelDatapath names the host feature with which the kernel forwards in the program's place,
 	// so that nothing polls; empty: the program always polls.
 	KernelDatapath string
+	// CannotWake is true if it fails where an end of its vhost-user sockets sleeps and asks to be woken.
+	CannotWake bool
 	// Opens says how it opens the fabric's ends of veth pairs, for docs/links.md.
 	Opens string
 	// Keys are the keys of switch that it takes besides cpus and cpu_list.
 	Keys []string
+}
+
+// WakesDPDK is true if packets wake an engine that sleeps with the backend dpdk: over vhost-user, the other side
+// signals the driver's receive interrupt.
+func (d *LinkDescriptor) WakesDPDK() bool {
+	vhost := d.DPDK == DPDKVhost || d.DPDK == DPDKClaimed
+	return vhost && (d.Program == nil || !d.Program.CannotWake)
 }
 
 // Descriptor returns the descriptor of a kind: of the default for an empty kind, an empty one for

@@ -119,7 +119,8 @@ var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkSnabb, Doc: "Snabb's bridge, if it is installed", Between: "snabb",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
-		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, Memory: snabbMemory, HugepagesOnly: true},
+		// It writes to the eventfd of a ring before it knows it, and ends (lib/virtio/virtq_device.lua).
+		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, Memory: snabbMemory, HugepagesOnly: true, CannotWake: true},
 		Needs:   []string{"snabb"}, Colour: "#8a5a00",
 	},
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -20,8 +21,11 @@ const startPatience = 3 * time.Minute
 // pollEvery is how often a pod is looked at while it starts or goes.
 const pollEvery = 100 * time.Millisecond
 
-// Start makes a pod, and returns when it runs.
-func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
+// tellAfter is how long a pod may wait before its user is told for what.
+const tellAfter = 3 * time.Second
+
+// Start makes a pod, and returns when it runs. It tells what a pod waits for that takes long, each time that changes.
+func (c *Client) Start(ctx context.Context, o node.PodOrder, tell func(string)) (node.Pod, error) {
 	manifest, err := Manifest(o)
 	if err != nil {
 		return node.Pod{}, err
@@ -43,7 +47,7 @@ func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
 	if err := c.claim(ctx, o, made); err != nil {
 		return p, err
 	}
-	running, err := c.await(ctx, made)
+	running, err := c.await(ctx, made, tell)
 	if err != nil {
 		return p, fmt.Errorf("pod %s/%s: %w", o.Namespace, o.Name, err)
 	}
@@ -55,9 +59,11 @@ func (c *Client) Start(ctx context.Context, o node.PodOrder) (node.Pod, error) {
 }
 
 // await returns the pod when its container runs.
-func (c *Client) await(ctx context.Context, made *v1.Pod) (*v1.Pod, error) {
+func (c *Client) await(ctx context.Context, made *v1.Pod, tell func(string)) (*v1.Pod, error) {
 	var last *v1.Pod
 	var failed error
+	var told string
+	began := time.Now()
 	for {
 		now, err := c.kube.CoreV1().Pods(made.Namespace).Get(ctx, made.Name, metav1.GetOptions{})
 		switch {
@@ -75,6 +81,10 @@ func (c *Client) await(ctx context.Context, made *v1.Pod) (*v1.Pod, error) {
 		case <-ctx.Done():
 			return nil, waiting(last, context.Cause(ctx))
 		case <-time.After(pollEvery):
+		}
+		if text := reason(last); text != told && time.Since(began) > tellAfter {
+			told = text
+			tell(fmt.Sprintf("pod %s/%s waits: %s", made.Namespace, made.Name, text))
 		}
 	}
 }
@@ -103,22 +113,30 @@ func hopeless(p *v1.Pod) error {
 	return nil
 }
 
-// waiting says what a pod still waits for.
+// waiting adds to an error what a pod still waits for.
 func waiting(p *v1.Pod, cause error) error {
+	if text := reason(p); text != "" {
+		return fmt.Errorf("%w: %s", cause, text)
+	}
+	return cause
+}
+
+// reason says what a pod waits for; empty if nobody says so.
+func reason(p *v1.Pod) string {
 	if p == nil {
-		return cause
+		return ""
 	}
 	for _, condition := range p.Status.Conditions {
 		if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse {
-			return fmt.Errorf("%w: no node accepts it: %s", cause, condition.Message)
+			return "no node accepts it: " + condition.Message
 		}
 	}
 	for _, status := range p.Status.ContainerStatuses {
 		if waits := status.State.Waiting; waits != nil && waits.Reason != "" {
-			return fmt.Errorf("%w: on node %s: %s %s", cause, p.Spec.NodeName, waits.Reason, waits.Message)
+			return strings.TrimSpace(fmt.Sprintf("on node %s: %s %s", p.Spec.NodeName, waits.Reason, waits.Message))
 		}
 	}
-	return cause
+	return ""
 }
 
 // learnHost reads what a result records of the cluster's node, and refuses a node that does not have

@@ -16,6 +16,7 @@
 #include <rte_mbuf.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	QUEUE_SLOTS = 1024, /* unless the driver has its own default */
@@ -155,8 +156,21 @@ static int check_af_xdp(const struct device *d, uint32_t frame_bytes, char *erro
 	return 0;
 }
 
+/* Finds the file descriptor of the receive queue's interrupt. */
+static int find_interrupt(struct device *d, char *error, size_t size)
+{
+	d->wake_fd = rte_eth_dev_rx_intr_ctl_q_get_fd(d->id, 0);
+	if (d->wake_fd >= 0 && rte_eth_dev_rx_intr_disable(d->id, 0) == 0)
+		return 0;
+	snprintf(error, size,
+		 "%s has no receive interrupts, so a thread cannot sleep on it: use "
+		 "\"wait\":\"spin\"",
+		 d->text.name);
+	return -ENOTSUP;
+}
+
 static int configure(struct device *d, const struct rte_eth_dev_info *info, uint32_t frame_bytes,
-		     char *error, size_t size)
+		     bool wakes, char *error, size_t size)
 {
 	struct rte_eth_conf conf = {0};
 	int err = d->kind == DEVICE_AF_XDP ? check_af_xdp(d, frame_bytes, error, size) : 0;
@@ -164,6 +178,7 @@ static int configure(struct device *d, const struct rte_eth_dev_info *info, uint
 		return err;
 	if (frame_bytes > RTE_ETHER_MAX_LEN && takes_mtu(d))
 		conf.rxmode.mtu = frame_bytes - ETHERNET_OVERHEAD;
+	conf.intr_conf.rxq = wakes;
 	d->rx_slots = info->default_rxportconf.ring_size ?: QUEUE_SLOTS;
 	d->tx_slots = info->default_txportconf.ring_size ?: QUEUE_SLOTS;
 	err = rte_eth_dev_configure(d->id, 1, 1, &conf);
@@ -187,7 +202,7 @@ static int configure(struct device *d, const struct rte_eth_dev_info *info, uint
 	if (err)
 		return fail(d, err, "start", error, size);
 	d->promiscuous = rte_eth_promiscuous_enable(d->id) == 0;
-	return 0;
+	return wakes ? find_interrupt(d, error, size) : 0;
 }
 
 static void stop_and_close(void *arg)
@@ -226,10 +241,12 @@ static void remove_device(struct device *d)
 	rte_mempool_free(d->tx_pool);
 }
 
-int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *error, size_t size)
+int device_open(struct device *d, const char *text, uint32_t frame_bytes, bool wakes, char *error,
+		size_t size)
 {
 	struct rte_eth_dev_info info;
 	memset(d, 0, sizeof *d);
+	d->wake_fd = -1;
 	if (!eal_is_started()) {
 		snprintf(error, size, "DPDK is not started: send the command dpdk first");
 		return -ENXIO;
@@ -249,7 +266,7 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 	err = rte_eth_dev_info_get(d->id, &info);
 	d->kind = err ? DEVICE_OTHER : kind_of(info.driver_name);
 	err = err ? fail(d, err, "ask about", error, size)
-		  : configure(d, &info, frame_bytes, error, size);
+		  : configure(d, &info, frame_bytes, wakes, error, size);
 	if (err) {
 		remove_device(d);
 		return err;
@@ -284,4 +301,18 @@ bool device_is_up(struct device *d)
 	bool up = rte_eth_link_get_nowait(d->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 	d->was_up = d->was_up || up;
 	return up;
+}
+
+void device_wake_ask(struct device *d)
+{
+	rte_eth_dev_rx_intr_enable(d->id, 0);
+}
+
+void device_wake_end(struct device *d)
+{
+	uint64_t count;
+	rte_eth_dev_rx_intr_disable(d->id, 0);
+	/* It does not block. One that was not signalled has nothing to read. */
+	while (read(d->wake_fd, &count, sizeof count) < 0 && errno == EINTR)
+		;
 }

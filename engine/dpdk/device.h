@@ -22,15 +22,19 @@ struct device {
 	int node; /* NUMA node of the device; -1: none */
 	enum device_kind kind;
 	bool promiscuous;
+	/* Becomes readable when packets have come, if device_wake_ask was called before. -1: the
+	 * device was opened without. */
+	int wake_fd;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	bool was_up; /* connected at some time since then */
 	char driver[32];
 };
 
 /* Opens and starts it with one queue in each direction and buffers for frames of
- * frame_bytes with FCS. -errno with a message; nothing is left open then. */
-int device_open(struct device *device, const char *text, uint32_t frame_bytes, char *error,
-		size_t size);
+ * frame_bytes with FCS. `wakes`: with receive interrupts, which few drivers have. -errno with a
+ * message; nothing is left open then. */
+int device_open(struct device *device, const char *text, uint32_t frame_bytes, bool wakes,
+		char *error, size_t size);
 
 void device_close(struct device *device);
 
@@ -40,5 +44,10 @@ void device_reconnect(struct device *device);
 
 /* Whether its peer is connected, or its cable. */
 bool device_is_up(struct device *device);
+
+/* Asks for an interrupt on wake_fd when the next packet comes. One that has come already has none,
+ * so receive before the sleep. Both by the thread that receives. */
+void device_wake_ask(struct device *device);
+void device_wake_end(struct device *device);
 
 #endif

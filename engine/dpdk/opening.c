@@ -22,6 +22,7 @@ struct opening {
 	struct device device;
 	char text[512];
 	uint32_t frame_bytes;
+	bool wakes;
 	int err;
 	char error[512];
 	sem_t over;
@@ -68,7 +69,8 @@ static int await_and_open(struct opening *o)
 		err = await_listener(o, &text);
 		if (err)
 			break;
-		err = device_open(&o->device, o->text, o->frame_bytes, o->error, sizeof o->error);
+		err = device_open(&o->device, o->text, o->frame_bytes, o->wakes, o->error,
+				  sizeof o->error);
 		/* A bound socket looks as if it listened, a moment before it does. */
 		if (!err || !text.awaits_peer || tries == REFUSED_TRIES || is_cancelled(o))
 			break;
@@ -89,8 +91,8 @@ static void *open_device(void *arg)
 	return NULL;
 }
 
-int opening_begin(struct opening **out, const char *text, uint32_t frame_bytes, char *error,
-		  size_t size)
+int opening_begin(struct opening **out, const char *text, uint32_t frame_bytes, bool wakes,
+		  char *error, size_t size)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -101,6 +103,7 @@ int opening_begin(struct opening **out, const char *text, uint32_t frame_bytes, 
 	}
 	snprintf(o->text, sizeof o->text, "%s", text);
 	o->frame_bytes = frame_bytes;
+	o->wakes = wakes;
 	sem_init(&o->over, 0, 0);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

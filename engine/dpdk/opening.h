@@ -14,9 +14,9 @@ struct opening;
 
 enum opening_state { OPENING_WAITS, OPENING_DONE, OPENING_FAILED };
 
-/* Starts the thread; -errno if that fails. `text` is copied. */
-int opening_begin(struct opening **opening, const char *text, uint32_t frame_bytes, char *error,
-		  size_t size);
+/* Starts the thread, which calls device_open; -errno if that fails. `text` is copied. */
+int opening_begin(struct opening **opening, const char *text, uint32_t frame_bytes, bool wakes,
+		  char *error, size_t size);
 
 /* Whether it is over; waits for at most timeout_ns. If it has failed, *error is the reason. */
 enum opening_state opening_wait(struct opening *opening, uint64_t timeout_ns, int *err,

@@ -188,7 +188,10 @@ func TestDPDKSaysWhatIsWrong(t *testing.T) {
 	blocking := dpdkPort("tx", "rx", "net_null0", 64)
 	blocking.Wait = "block"
 	_, err = engine.Open(blocking)
-	refusal(t, "a port that sleeps", err, "EINVAL", `"wait":"spin"`)
+	refusal(t, "a driver without interrupts", err, "EOPNOTSUPP", `net_null0 has no receive interrupts, so a thread cannot sleep on it: use "wait":"spin"`)
+	blocking.Wait = "busy_poll"
+	_, err = engine.Open(blocking)
+	refusal(t, "a port that the kernel should poll", err, "EINVAL", "the kernel does not poll for a dpdk port")
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_nosuch0", 64))
 	refusal(t, "an unknown driver", err, "ENODEV", "net_nosuch0")
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_vhost0,iface=/tmp/"+strings.Repeat("x", 120), 64))

@@ -44,6 +44,10 @@ struct dpdk_port {
 	atomic_bool ready; /* the device is ready, and stays so */
 	struct device device;
 	uint32_t tx_bytes; /* of a frame, without FCS */
+	/* The measuring thread's: it has asked to be woken, and packets that came before. */
+	bool asked;
+	struct rte_mbuf *early[PORT_BURST];
+	unsigned early_count;
 	uint64_t rearm; /* of an mbuf to send: data offset, references, segments, port */
 	uint64_t *rx_missed, *rx_errors, *rx_no_buffer, *tx_errors, *rx_segmented;
 };
@@ -110,6 +114,7 @@ static void dpdk_close(struct port *port)
 	struct dpdk_port *d = dpdk_of(port);
 	if (d->opening)
 		opening_cancel(d->opening);
+	rte_pktmbuf_free_bulk(d->early, d->early_count);
 	if (atomic_load(&d->ready))
 		device_close(&d->device);
 	pthread_mutex_destroy(&d->coming);
@@ -158,8 +163,10 @@ static int await_open(struct dpdk_port *d, const struct device_text *text, char 
 static int dpdk_open(const struct port_config *c, struct port **out, char *error, size_t size)
 {
 	struct device_text text;
-	if (c->wait != PORT_SPIN) {
-		snprintf(error, size, "a dpdk port cannot sleep: use \"wait\":\"spin\"");
+	if (c->wait == PORT_BUSY_POLL) {
+		snprintf(error, size,
+			 "the kernel does not poll for a dpdk port: use \"wait\":\"spin\", or "
+			 "\"block\" with a driver that has receive interrupts");
 		return -EINVAL;
 	}
 	int err = device_text_parse(c->device, &text, error, size);
@@ -178,7 +185,7 @@ static int dpdk_open(const struct port_config *c, struct port **out, char *error
 	d->rx_no_buffer = port_drop_counter(&d->port, "rx_no_buffer");
 	d->rx_segmented = port_drop_counter(&d->port, "rx_segmented");
 	d->tx_errors = port_drop_counter(&d->port, "tx_errors");
-	err = opening_begin(&d->opening, c->device, c->frame_bytes, error, size);
+	err = opening_begin(&d->opening, c->device, c->frame_bytes, c->wait == PORT_BLOCK, error, size);
 	err = err ?: await_open(d, &text, error, size);
 	if (!err && d->opening && !c->has_local_mac) {
 		snprintf(
@@ -241,6 +248,30 @@ static inline unsigned receive(struct dpdk_port *d, struct rte_mbuf **mbufs, uns
 	return n;
 }
 
+/* The announcement of packets costs their sender time, so it is asked for only before a sleep. */
+static inline void end_wake(struct dpdk_port *d)
+{
+	if (!d->asked)
+		return;
+	device_wake_end(&d->device);
+	d->asked = false;
+}
+
+/* Packets that came before a sleep, or those that wait now. */
+static inline unsigned take(struct dpdk_port *d, struct rte_mbuf **mbufs, unsigned max)
+{
+	unsigned n = d->early_count;
+	if (__builtin_expect(n > 0, 0)) {
+		memcpy(mbufs, d->early, n * sizeof *mbufs);
+		d->early_count = 0;
+	} else {
+		n = receive(d, mbufs, max);
+	}
+	if (n > 0)
+		end_wake(d);
+	return n;
+}
+
 static int dpdk_start(struct port *port, unsigned directions)
 {
 	struct dpdk_port *d = dpdk_of(port);
@@ -251,7 +282,7 @@ static int dpdk_start(struct port *port, unsigned directions)
 	/* Drops the packets that wait, but no more than fit into the queue: a peer that sends all
 	 * the time would otherwise keep this loop running. */
 	for (unsigned seen = 0, n; seen < 4u * d->device.rx_slots; seen += n) {
-		n = receive(d, burst, PORT_BURST);
+		n = take(d, burst, PORT_BURST);
 		if (n == 0)
 			break;
 		rte_pktmbuf_free_bulk(burst, n);
@@ -275,7 +306,7 @@ static unsigned dpdk_rx_burst(struct port *port, struct packet *burst, unsigned 
 	struct rte_mbuf *mbufs[PORT_BURST];
 	if (!is_ready(d))
 		return 0;
-	unsigned n = receive(d, mbufs, max), count = 0;
+	unsigned n = take(d, mbufs, max), count = 0;
 	for (unsigned i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
 	for (unsigned i = 0; i < n; i++) {
@@ -353,8 +384,26 @@ static int dpdk_tx_forward(struct port *port, struct packet *burst, unsigned cou
 
 static unsigned dpdk_pollfds(struct port *port, struct pollfd *fds, bool want_tx)
 {
-	(void)port, (void)fds, (void)want_tx;
-	return 0;
+	struct dpdk_port *d = dpdk_of(port);
+	(void)want_tx; /* no driver tells when there is room */
+	if (port->config.wait != PORT_BLOCK || !is_ready(d))
+		return 0;
+	fds[0] = (struct pollfd){.fd = d->device.wake_fd, .events = POLLIN};
+	return 1;
+}
+
+static bool dpdk_may_sleep(struct port *port)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	if (!is_ready(d))
+		return true;
+	/* Asked anew each time: a peer that came back has an empty ring, without the request. And
+	 * what announced nothing must not end the next sleep. */
+	end_wake(d);
+	d->asked = true;
+	device_wake_ask(&d->device);
+	d->early_count = receive(d, d->early, port->burst);
+	return d->early_count == 0;
 }
 
 static void dpdk_refresh(struct port *port)
@@ -387,5 +436,6 @@ const struct port_ops port_dpdk = {
 	.tx_forward = dpdk_tx_forward,
 	.tx_move = dpdk_tx_commit,
 	.pollfds = dpdk_pollfds,
+	.may_sleep = dpdk_may_sleep,
 	.refresh = dpdk_refresh,
 };

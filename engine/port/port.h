@@ -134,6 +134,9 @@ struct port_ops {
 	void (*reconnect)(struct port *port);
 	/* File descriptors to sleep on, with events for receiving, and for sending if `want_tx`. */
 	unsigned (*pollfds)(struct port *port, struct pollfd *fds, bool want_tx);
+	/* Called before each sleep on pollfds: asks for packets to be announced there, and returns
+	 * false if some have come, so that the thread must not sleep. NULL: they always are. */
+	bool (*may_sleep)(struct port *port);
 	/* Reads the kernel's drop counters into port->drops. Called by the control thread, or when
 	 * the role is done. */
 	void (*refresh)(struct port *port);
@@ -207,6 +210,11 @@ static inline int port_tx_move(struct port *p, struct packet *burst, unsigned co
 	if (n > 0)
 		port_count(&p->tx_packets, (unsigned)n);
 	return n;
+}
+
+static inline bool port_may_sleep(struct port *p)
+{
+	return !p->ops->may_sleep || p->ops->may_sleep(p);
 }
 
 static inline bool port_connected(struct port *p)

@@ -19,8 +19,10 @@ enum {
 	LINGER_MAX_NS = 20000000,
 	/* A sleeping thread wakes at least this often, to check the time. */
 	SLEEP_MAX_NS = 100000000,
-	/* How long to wait for room in a port that took nothing. */
+	/* How long to wait for room in a port that took nothing: one that tells when it has some,
+	 * and one that does not, whose ring of 256 packets may be empty by then at 5 Mpps. */
 	FULL_SLEEP_NS = 1000000,
+	FULL_LOOK_NS = 50000,
 	/* How long before a packet of a round trip its thread is awake: longer than an idle CPU
 	 * usually takes to come back. From one that has just come back a packet leaves more slowly:
 	 * half a round trip over a bridge took 49 us, and sockperf's, which spins, 37
@@ -83,6 +85,15 @@ static uint64_t awake_from(const struct turn *turn)
 	return due - early;
 }
 
+static uint64_t full_ticks(const struct trial *t)
+{
+	struct pollfd fds[PORT_POLLFDS_MAX];
+	bool tells = false;
+	for (unsigned n = t->config.tx->ops->pollfds(t->config.tx, fds, true); n > 0;)
+		tells |= fds[--n].events & POLLOUT;
+	return clock_ns_to_ticks(&t->scale, tells ? FULL_SLEEP_NS : FULL_LOOK_NS);
+}
+
 /* The moment until which there is nothing to do but receive. */
 static uint64_t idle_until(const struct turn *turn, uint64_t now)
 {
@@ -91,8 +102,7 @@ static uint64_t idle_until(const struct turn *turn, uint64_t now)
 	uint64_t until = now + clock_ns_to_ticks(&t->scale, SLEEP_MAX_NS);
 	uint64_t next = until;
 	if (t->config.tx && !s->done)
-		next = s->held_count ? now + clock_ns_to_ticks(&t->scale, FULL_SLEEP_NS)
-				     : awake_from(turn);
+		next = s->held_count ? now + full_ticks(t) : awake_from(turn);
 	else if (t->config.rx)
 		next = turn->linger_ticks ? turn->linger_ticks : t->drain_end_ticks;
 	return next < until ? next : until;

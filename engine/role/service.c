@@ -109,12 +109,14 @@ static void look_for_peers(struct service *s)
 }
 
 /* How long a service may sleep. A timeout would delay each packet that wakes it: see sleeper.h. Only
- * ports without anything to sleep on have to be looked at, and only polling takes a timeout. */
+ * ports without anything to sleep on have to be looked at, and those whose peer may leave and come
+ * back; and only polling takes a timeout. */
 static uint64_t longest_sleep(const struct service *s, enum port_wait wait)
 {
 	struct pollfd fds[PORT_POLLFDS_MAX];
 	for (int i = 0; i < 2 && s->ports[i]; i++)
-		if (wait != PORT_BLOCK || !s->ports[i]->ops->pollfds(s->ports[i], fds, false))
+		if (wait != PORT_BLOCK || s->ports[i]->ops->reconnect ||
+		    !s->ports[i]->ops->pollfds(s->ports[i], fds, false))
 			return SLEEP_MAX_NS;
 	return THREAD_NO_TIMEOUT;
 }

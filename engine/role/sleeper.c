@@ -134,6 +134,8 @@ int sleeper_sleep(struct sleeper *sleeper, uint64_t timeout_ns)
 {
 	struct timespec timeout = timespec_of(timeout_ns);
 	struct epoll_event event;
+	if (sleeper->timer_fd >= 0 && !thread_may_sleep(sleeper->ports, sleeper->count))
+		return 1;
 	if (sleeper->timer_fd >= 0)
 		return sleep_by_timer(sleeper, timeout_ns);
 	if (sleeper->epoll_fd >= 0 && !sleeper->polled)

@@ -173,6 +173,14 @@ enum port_wait thread_wait(struct port *const *ports, unsigned count)
 	return wait;
 }
 
+bool thread_may_sleep(struct port *const *ports, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (ports[i] && !port_may_sleep(ports[i]))
+			return false;
+	return true;
+}
+
 int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx, int stop_fd,
 		 uint64_t timeout_ns)
 {
@@ -180,6 +188,8 @@ int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx
 	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
 				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
 	unsigned n = 0;
+	if (!thread_may_sleep(ports, count))
+		return 1;
 	for (unsigned i = 0; i < count; i++)
 		if (ports[i])
 			n += ports[i]->ops->pollfds(ports[i], fds + n, ports[i] == want_tx);

@@ -371,8 +371,9 @@ unsigned switch_turn_run(struct switch_turn *t)
 	return packets;
 }
 
-/* How long a thread sleeps between turns while nothing can come. */
-enum { IDLE_NS = 250000 };
+/* How long a thread sleeps between turns while nothing can come: at first, and in the end. A switch
+ * without guests that looked each 250 us took 8 % of a CPU. A guest's first packets wait in its ring. */
+enum { IDLE_NS = 250000, IDLE_MAX_NS = 2000000 };
 
 /* True if nothing can come: no port of the thread has another end that is connected. A port that cannot
  * tell counts as connected. */
@@ -388,6 +389,17 @@ static bool nothing_comes(const struct switch_turn *t)
 	return true;
 }
 
+/* Sleeps while nothing can come, each time for longer; CPUs may then sleep deeply, too. */
+static void rest(int *awake, long *pause_ns)
+{
+	if (*awake >= 0)
+		close(*awake);
+	*awake = -1;
+	nanosleep(&(struct timespec){.tv_nsec = *pause_ns}, NULL);
+	if (*pause_ns < IDLE_MAX_NS)
+		*pause_ns *= 2;
+}
+
 void *switch_poll(void *arg)
 {
 	struct switch_thread *thread = arg;
@@ -396,6 +408,7 @@ void *switch_poll(void *arg)
 	thread->tid = thread_begin("nines-switch");
 	int awake = thread_hold_awake();
 	uint32_t looked = 0;
+	long pause_ns = IDLE_NS;
 	bool idle = false;
 	gaps_begin(&thread->gaps, clock_ticks());
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
@@ -412,8 +425,11 @@ void *switch_poll(void *arg)
 					      1,
 				      memory_order_release);
 		if (__builtin_expect(idle, 0)) {
-			nanosleep(&(struct timespec){.tv_nsec = IDLE_NS}, NULL);
+			rest(&awake, &pause_ns);
 			gaps_begin(&thread->gaps, clock_ticks_loose());
+		} else if (__builtin_expect(pause_ns > IDLE_NS, 0)) {
+			awake = thread_hold_awake();
+			pause_ns = IDLE_NS;
 		}
 	}
 	if (awake >= 0)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,10 @@ func (p Place) orderPod(ctx context.Context, program string, n plan.Node, order 
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.WaitDelay = KillDelay
 	cmd.Stderr = log
+	said, err := cmd.StdoutPipe() // cmd.Wait closes it
+	if err != nil {
+		return Pod{}, err
+	}
 	err = process.Make(p.Journal, journal.Step{Node: n.Name, Name: "make pod", Token: token}, func() (proc.Identity, error) {
 		if err := cmd.Start(); err != nil {
 			return proc.Identity{}, err
@@ -151,6 +156,9 @@ func (p Place) orderPod(ctx context.Context, program string, n plan.Node, order 
 	})
 	if err != nil {
 		return Pod{}, err
+	}
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		p.Progress(lines.Text())
 	}
 	if err := cmd.Wait(); err != nil {
 		return Pod{}, saidBy(ctx, err, log.Name())

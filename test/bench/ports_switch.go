@@ -22,10 +22,11 @@ const (
 // in pods, and by which backend.
 type switchWay struct{ name, link, class, backend string }
 
-// switchWays are the switch that polls, whose ends poll, too, and the one of XDP programs, whose ends sleep: it needs
-// no more than two CPUs.
+// switchWays are the switch that polls, with ends that poll, too, and so need a CPU each, and with ends that sleep until
+// it wakes them; and the one of XDP programs, whose ends sleep.
 var switchWays = []switchWay{
 	{"their node's switch", "kind: switch", "switch.nines.dev", "backend: dpdk"},
+	{"their node's switch, asleep between packets", "kind: switch", "switch.nines.dev", "backend: dpdk, wait: block"},
 	{"XDP programs by AF_XDP", "kind: xdp", "af-xdp.nines.dev", "backend: xdp, wait: block"},
 }
 

@@ -57,6 +57,9 @@ func RunEngine(t testing.TB, command *exec.Cmd) *Engine {
 	return engine
 }
 
+// PID is its process.
+func (e *Engine) PID() int { return e.process.Process.Pid }
+
 // End ends it before the test does.
 func (e *Engine) End(t testing.TB) {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 
@@ -27,7 +28,7 @@ func newPodCommand() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use: "start ORDER POD", Args: cobra.ExactArgs(2), Short: "Make a pod of the file ORDER, and write into the file POD what it is when it runs",
-			RunE: func(c *cobra.Command, args []string) error { return startPod(c.Context(), args[0], args[1]) },
+			RunE: func(c *cobra.Command, args []string) error { return startPod(c.Context(), args[0], args[1], c.OutOrStdout()) },
 		},
 		&cobra.Command{
 			Use: "exec POD -- ARGUMENT...", Args: cobra.MinimumNArgs(2), Short: "Run a command in a pod",
@@ -81,7 +82,7 @@ func newPodCommand() *cobra.Command {
 	return c
 }
 
-func startPod(ctx context.Context, from, to string) error {
+func startPod(ctx context.Context, from, to string, notes io.Writer) error {
 	order, err := replace.Read[node.PodOrder](from)
 	if err != nil {
 		return exit.With(exit.Wrong, err)
@@ -90,7 +91,7 @@ func startPod(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	p, err := client.Start(ctx, order)
+	p, err := client.Start(ctx, order, func(note string) { fmt.Fprintln(notes, note) })
 	if err != nil {
 		return err
 	}
