@@ -109,6 +109,9 @@ func kubeletConfiguration(cpus int) kubelet.KubeletConfiguration {
 		VolumePluginDir:        "/var/lib/kubelet/volume-plugins",
 		// A node that is gone is noticed, and a new image seen, without a minute's wait.
 		NodeStatusUpdateFrequency: metav1.Duration{Duration: 5 * time.Second},
+		// A kubelet that hears of a pod before the API server's authorizer does may not read the pod's claim yet, and tries
+		// again only when it looks at all pods: a minute and a half later, by default.
+		SyncFrequency: metav1.Duration{Duration: 10 * time.Second},
 		// Nor does who tries out what happens when a program is killed wait five minutes for it to come back.
 		CrashLoopBackOff: kubelet.CrashLoopBackOffConfig{
 			MaxContainerRestartPeriod: &metav1.Duration{Duration: 10 * time.Second},

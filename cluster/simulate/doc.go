@@ -2,11 +2,11 @@
 // pods in the same order, and four rules. It is pure, and the same seed gives the same result.
 //
 // A node has what was measured of it, which the rules may read, and what a pod gets there, which
-// only the count at the end reads. The two differ as measurements differ from one time to the
-// next, and more where a figure is old.
+// only the count at the end reads. Both are recorded (recorded.csv): the one at some time, the other
+// at the next, on the same host, or on another where the node has got other work since.
 //
 //	Default   Kubernetes' own: the node with the most free room
-//	Thesis    labels and constants; at random among the nodes that match (seeds/003)
+//	Thesis    labels and constants; at random among the nodes that match
 //	Cost      costs of zones, as Diktyo's networkaware plugins: the zone nearest to the pod's peers
 //	Measured  package figure, as the plugin has it
 package simulate

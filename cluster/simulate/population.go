@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -19,40 +18,56 @@ type Node struct {
 	Labels  map[string]string
 	Zone    int
 	Figures []figure.Figure
-	// Truth is the p99.99 that a pod gets by each tier while it runs, in ns.
+	// Truth is the p99 that a pod gets by each tier while it runs, in ns.
 	Truth map[string]float64
 	// Room is how many pods it takes, and Ports how many of them by a port of its own.
 	Room, Ports int
 }
 
-// Shape is how a population is put together.
+// Shape is how a population is put together of recorded figures.
 type Shape struct {
 	Nodes int
 	Zones int
-	// Repeat is the spread (sigma of the logarithm) of a node's figure from one measurement to the
-	// next, and Host that of nodes of the same hardware from each other.
-	Repeat, Host float64
-	// Disturbed is the part of nodes where something has changed since they were measured, and
-	// Slower what it costs; Old is the part whose figures are too old to count.
-	Disturbed, Slower, Old float64
+	// Disturbed is the part of nodes that get other work after they were measured, and Old the part whose figures are
+	// too old to count.
+	Disturbed, Old float64
 }
 
-// Usual is a cluster of 5,000 nodes in which a tenth have ports that bypass the kernel.
-func Usual() Shape {
-	return Shape{Nodes: 5000, Zones: 20, Repeat: 0.1, Host: 0.35, Disturbed: 0.05, Slower: 4, Old: 0.03}
-}
+// Usual is a cluster of 5,000 nodes, of which a tenth have ports.
+func Usual() Shape { return Shape{Nodes: 5000, Zones: 20, Disturbed: 0.05, Old: 0.03} }
 
-// tiers are the p99.99 in ns at which nodes of a tier scatter. That of sriov is the published one
-// of a forwarder in a virtual machine and on hardware (gallenmu/low-latency, dpdk-l2fwd: 17,375
-// and 12,462 ns); those of the kernel's tiers are round numbers of the order that nines measures
-// on a host that is not tuned. The comparison of rules rests on their order, not on their values.
+// tierPort is the tier whose ports pods have for themselves.
+const tierPort = "sriov"
+
+// plain is the tier of a pod that asks for none: the cluster's own network.
+const plain = "bridge"
+
+// tiers are from the fastest to the slowest, with the part of nodes that have them.
 var tiers = []struct {
-	name    string
-	p9999Ns float64
-	// part is the part of nodes that have it.
+	name string
 	part float64
-}{
-	{"sriov", 17_375, 0.1}, {"ovs-dpdk", 60_000, 0.2}, {"veth", 400_000, 1}, {"vxlan", 2_000_000, 1},
+}{{tierPort, 0.1}, {"xdp", 0.2}, {plain, 1}, {"vxlan", 1}}
+
+// kernelHosts are what else runs on the nodes, with its part of them (recording.yaml), and portHosts where the
+// published captures of a port come from.
+var (
+	kernelHosts = []share{{"alone", 0.7}, {"packets", 0.1}, {"neighbour", 0.1}, {"builds", 0.1}}
+	portHosts   = []share{{"hw", 0.5}, {"vm", 0.5}}
+)
+
+type share struct {
+	host string
+	part float64
+}
+
+func draw(of []share, random *rand.Rand) string {
+	at := random.Float64()
+	for _, s := range of[:len(of)-1] {
+		if at -= s.part; at < 0 {
+			return s.host
+		}
+	}
+	return of[len(of)-1].host
 }
 
 // measuredAt is a time at which all was measured.
@@ -61,31 +76,47 @@ var measuredAt = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // now is when pods come.
 var now = measuredAt.Add(5 * time.Minute)
 
-// Populate makes the nodes.
-func Populate(s Shape, random *rand.Rand) []Node {
+// moment is a time at which a host was recorded. A node publishes the figures of that time, and its pods get the next
+// ones: of the same host, or of another one if its work has changed.
+type moment struct {
+	host, next string
+	at         int
+}
+
+func pick(r Recordings, of []share, changed bool, random *rand.Rand, tiers ...string) moment {
+	m := moment{host: draw(of, random)}
+	m.next = m.host
+	for changed && m.next == m.host {
+		m.next = draw(of, random)
+	}
+	m.at = random.IntN(min(r.moments(m.host, tiers...), r.moments(m.next, tiers...)))
+	return m
+}
+
+// Populate makes the nodes. All tiers of a node that the kernel carries are of one moment.
+func Populate(r Recordings, s Shape, random *rand.Rand) []Node {
 	nodes := make([]Node, s.Nodes)
 	for i := range nodes {
 		n := Node{Name: fmt.Sprintf("n%04d", i), Zone: i % s.Zones, Room: 8, Truth: map[string]float64{}, Labels: map[string]string{}}
-		has, host := random.Float64(), math.Exp(random.NormFloat64()*s.Host)
-		slower, old := 1.0, random.Float64() < s.Old
-		if random.Float64() < s.Disturbed {
-			slower = s.Slower
-		}
+		has, old, changed := random.Float64(), random.Float64() < s.Old, random.Float64() < s.Disturbed
+		kernel := pick(r, kernelHosts, changed, random, "xdp", plain, "vxlan")
+		port := pick(r, portHosts, false, random, tierPort)
 		var measured []v1alpha1.Figure
 		for _, tier := range tiers {
 			if has >= tier.part {
 				continue
 			}
-			at := tier.p9999Ns * host
-			n.Truth[tier.name] = at * slower * math.Exp(random.NormFloat64()*s.Repeat)
-			measured = append(measured, published(tier.name, at*math.Exp(random.NormFloat64()*s.Repeat), old))
+			m := kernel
 			switch tier.name {
-			case "sriov":
+			case tierPort:
+				m = port
 				n.Ports = 4
 				n.Labels[figure.LabelPorts] = strconv.Itoa(n.Ports)
-			case "ovs-dpdk":
+			case "xdp": // what the thesis's second label stands for: a way around the kernel's stack, for all pods
 				n.Labels[figure.LabelOVS] = "true"
 			}
+			measured = append(measured, published(tier.name, r[tier.name][m.host][m.at], old))
+			n.Truth[tier.name] = float64(r[tier.name][m.next][m.at+1].P99Ns)
 		}
 		n.Figures = figure.Read(measured)
 		nodes[i] = n
@@ -93,14 +124,11 @@ func Populate(s Shape, random *rand.Rand) []Node {
 	return nodes
 }
 
-// published is a figure as an agent makes it of a million packets. Its bound is 5 % above: what
-// package analysis/confidence gives for the p99.99 of so many in a tail that halves each decade.
-func published(tier string, ns float64, old bool) v1alpha1.Figure {
-	value := int64(ns)
-	upper := value * 105 / 100
+// published is a figure as an agent publishes it.
+func published(tier string, of Recorded, old bool) v1alpha1.Figure {
 	f := v1alpha1.Figure{
-		Tier: tier, Way: v1alpha1.OneWay, Count: 1_000_000, Verdict: v1alpha1.Clean,
-		Percentiles: []v1alpha1.Percentile{{P: "99.99", ValueNs: value, UpperNs: &upper}},
+		Tier: tier, Way: v1alpha1.OneWay, Count: of.Count, Verdict: v1alpha1.Clean,
+		Percentiles: []v1alpha1.Percentile{{P: "99", ValueNs: of.P99Ns, UpperNs: &of.UpperNs}},
 		MeasuredAt:  metav1.NewTime(measuredAt), ValidUntil: metav1.NewTime(measuredAt.Add(15 * time.Minute)),
 	}
 	if old {

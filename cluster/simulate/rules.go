@@ -40,15 +40,12 @@ var Rules = []struct {
 // All but ports are for as many as come.
 func fastest(n *state) string {
 	for _, tier := range tiers {
-		if _, has := n.Truth[tier.name]; has && (tier.name != "sriov" || n.ports < n.Ports) {
+		if _, has := n.Truth[tier.name]; has && (tier.name != tierPort || n.ports < n.Ports) {
 			return tier.name
 		}
 	}
 	return ""
 }
-
-// plain is the tier of a pod that asks for none: the cluster's own network.
-const plain = "veth"
 
 // byRoom takes the node with the fewest pods. A pod with a wish takes the best that it finds there.
 func byRoom(p *Pod, among []*state, _ *rand.Rand) place {
@@ -81,20 +78,20 @@ func byThesis(p *Pod, among []*state, random *rand.Rand) place {
 	var group []*state
 	tier := plain
 	for _, n := range among {
-		_, ovs := n.Truth["ovs-dpdk"]
+		_, xdp := n.Truth["xdp"]
 		switch {
 		case p.Wish == nil, us >= wish.ThesisDefaultUs:
 			if n.Ports == 0 {
 				group = append(group, n)
 			}
 		case us >= wish.ThesisOVSUs:
-			if tier = "ovs-dpdk"; ovs {
+			if tier = "xdp"; xdp {
 				group = append(group, n)
 			}
 		case n.ports < n.Ports:
 			// Below 800 µs it refuses; it would place nothing of what is asked for here. So its
 			// ports are counted as fast enough for all.
-			tier = "sriov"
+			tier = tierPort
 			group = append(group, n)
 		}
 	}
@@ -137,7 +134,7 @@ func byFigures(p *Pod, among []*state, _ *rand.Rand) place {
 func withoutPorts(figures []figure.Figure) []figure.Figure {
 	var out []figure.Figure
 	for _, f := range figures {
-		if f.Tier != "sriov" {
+		if f.Tier != tierPort {
 			out = append(out, f)
 		}
 	}

@@ -6,12 +6,21 @@ import (
 	"testing"
 )
 
+func recordings(t testing.TB) Recordings {
+	t.Helper()
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func smaller(t *testing.T, seed uint64) []Outcome {
 	t.Helper()
 	shape := Usual()
 	shape.Nodes = 500
 	random := rand.New(rand.NewPCG(seed, 0))
-	nodes := Populate(shape, random)
+	nodes := Populate(recordings(t), shape, random)
 	pods, err := Pods(1500, shape.Zones, random)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +65,7 @@ func TestNoNodeHasMoreThanItsRoom(t *testing.T) {
 	shape := Usual()
 	shape.Nodes = 120
 	random := rand.New(rand.NewPCG(1, 0))
-	nodes := Populate(shape, random)
+	nodes := Populate(recordings(t), shape, random)
 	pods, err := Pods(3000, shape.Zones, random)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +82,7 @@ func BenchmarkPlacement(b *testing.B) {
 	for b.Loop() {
 		random := rand.New(rand.NewPCG(1, 0))
 		shape := Usual()
-		nodes := Populate(shape, random)
+		nodes := Populate(recordings(b), shape, random)
 		pods, err := Pods(10_000, shape.Zones, random)
 		if err != nil {
 			b.Fatal(err)

@@ -38,6 +38,7 @@ var benchmarks = []benchmark{
 	{"analyze", benchAnalyze},
 	{"cluster", benchCluster},
 	{"ports", benchPorts},
+	{"functions", benchFunctions},
 }
 
 // missingPeer is a program to compare with, which is not installed.
