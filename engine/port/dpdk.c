@@ -185,7 +185,8 @@ static int dpdk_open(const struct port_config *c, struct port **out, char *error
 	d->rx_no_buffer = port_drop_counter(&d->port, "rx_no_buffer");
 	d->rx_segmented = port_drop_counter(&d->port, "rx_segmented");
 	d->tx_errors = port_drop_counter(&d->port, "tx_errors");
-	err = opening_begin(&d->opening, c->device, c->frame_bytes, c->wait == PORT_BLOCK, error, size);
+	err = opening_begin(&d->opening, c->device, c->frame_bytes, c->wait == PORT_BLOCK, error,
+			    size);
 	err = err ?: await_open(d, &text, error, size);
 	if (!err && d->opening && !c->has_local_mac) {
 		snprintf(
@@ -262,7 +263,8 @@ static inline unsigned take(struct dpdk_port *d, struct rte_mbuf **mbufs, unsign
 {
 	unsigned n = d->early_count;
 	if (__builtin_expect(n > 0, 0)) {
-		memcpy(mbufs, d->early, n * sizeof *mbufs);
+		for (unsigned i = 0; i < n; i++)
+			mbufs[i] = d->early[i];
 		d->early_count = 0;
 	} else {
 		n = receive(d, mbufs, max);

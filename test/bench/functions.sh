@@ -9,7 +9,7 @@ echo 1 >$card/sriov_numvfs
 until ls $card/virtfn0/net >/dev/null 2>&1; do sleep 0.1; done
 function=$(basename "$(readlink $card/virtfn0)")
 ip netns add pod
-export CNI_NETNS=/var/run/netns/pod CNI_IFNAME=net1 CNI_PATH=$here
+export CNI_NETNS=/var/run/netns/pod CNI_IFNAME=net1 CNI_PATH="$here"
 
 # call PLUGIN COMMAND: the seconds that it takes.
 call() {

@@ -28,7 +28,9 @@ func newPodCommand() *cobra.Command {
 	c.AddCommand(
 		&cobra.Command{
 			Use: "start ORDER POD", Args: cobra.ExactArgs(2), Short: "Make a pod of the file ORDER, and write into the file POD what it is when it runs",
-			RunE: func(c *cobra.Command, args []string) error { return startPod(c.Context(), args[0], args[1], c.OutOrStdout()) },
+			RunE: func(c *cobra.Command, args []string) error {
+				return startPod(c.Context(), args[0], args[1], c.OutOrStdout())
+			},
 		},
 		&cobra.Command{
 			Use: "exec POD -- ARGUMENT...", Args: cobra.MinimumNArgs(2), Short: "Run a command in a pod",

@@ -2,14 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"nines.dev/nines/analyze"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -19,16 +18,15 @@ func TestPublishedPartsAreRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	nines := filepath.Join(labtest.Repository(), "..", "bin", "nines")
+	_, err = os.Stat(nines)
+	labtest.Require(t, "bin/nines (make build)", err == nil)
 	for _, host := range []string{"hw", "vm"} {
 		captures := filepath.Join(labtest.PublishedData(t), "low-latency", "dpdk-l2fwd-"+host)
-		a, err := analyze.Analyze(context.Background(), analyze.Options{Pre: one(t, captures, "latencies-pre-*"), Post: one(t, captures, "latencies-post-*")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer a.Close()
 		dir := t.TempDir()
-		if _, err := a.WritePublished(context.Background(), dir, nil); err != nil {
-			t.Fatal(err)
+		analyze := exec.Command(nines, "analyze", one(t, captures, "latencies-pre-*"), one(t, captures, "latencies-post-*"), "--out", dir)
+		if said, err := analyze.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
 		}
 		var text bytes.Buffer
 		out := csv.NewWriter(&text)
