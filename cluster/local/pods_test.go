@@ -98,7 +98,7 @@ func TestExperimentsRunAsPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "image.yaml")
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "clock: own", "image: nines.local/none:1", 1)), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "clock: own", "image: 127.0.0.1:1/none:1", 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		out, err := call("up", path)
