@@ -134,9 +134,10 @@ func TestDPDKLoops(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The file has a header of 24 bytes, and 16 bytes before each frame
-		// (pcap-savefile(5)); the warm-up is 24 packets and part of a burst.
+		// (pcap-savefile(5)); the warm-up is 24 packets and part of a burst, or none on a host that
+		// has no CPU for it.
 		packets := (status.Size() - 24) / (16 + 124)
-		if (status.Size()-24)%(16+124) != 0 || packets <= int64(r.TxPackets) {
+		if (status.Size()-24)%(16+124) != 0 || packets < int64(r.TxPackets) {
 			t.Errorf("a file of %d bytes, for %d packets and a warm-up", status.Size(), r.TxPackets)
 		}
 	})
