@@ -12,7 +12,7 @@ import (
 
 // large is how many tests that need root one process runs. Labs wait more than they compute, so those of
 // a large package would take longer than everything beside them.
-const large = 40
+const large = 60
 
 // parted shares the tests of a large package that need root among up to labtest.Parts processes. Those of
 // a file stay together, as they often build labs of one name, for which they would wait (labtest.Named).

@@ -104,7 +104,7 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	case p.again || p.name == labtest.PassHost || p.name == labtest.PassQuiet:
 		atOnce = 1
 	case p.name == labtest.PassRoot:
-		atOnce += rootBeside
+		atOnce++ // labs wait more than they compute
 	}
 	if err := p.all(ctx, known, atOnce); err != nil {
 		return err
@@ -129,10 +129,6 @@ func (p *pass) chosenOf(w work) []work {
 	}
 	return w.parted()
 }
-
-// rootBeside is how many more packages, or parts of them, run at once in the root pass. Labs wait more than they compute:
-// one such process uses a fifth of a CPU.
-const rootBeside = 3
 
 // all does the work of packages side by side, what takes longest first, or has the most
 // tests where that is not known yet.
