@@ -82,7 +82,7 @@ func (c *Client) await(ctx context.Context, made *v1.Pod, tell func(string)) (*v
 			return nil, waiting(last, context.Cause(ctx))
 		case <-time.After(pollEvery):
 		}
-		if text := reason(last); text != told && time.Since(began) > tellAfter {
+		if text := reason(last); text != "" && text != told && time.Since(began) > tellAfter {
 			told = text
 			tell(fmt.Sprintf("pod %s/%s waits: %s", made.Namespace, made.Name, text))
 		}

@@ -44,8 +44,9 @@ struct dpdk_port {
 	atomic_bool ready; /* the device is ready, and stays so */
 	struct device device;
 	uint32_t tx_bytes; /* of a frame, without FCS */
-	/* The measuring thread's: it has asked to be woken, and packets that came before. */
-	bool asked;
+	/* The measuring thread's: it receives, it has asked to be woken, and packets that came
+	 * before. */
+	bool receives, asked;
 	struct rte_mbuf *early[PORT_BURST];
 	unsigned early_count;
 	uint64_t rearm; /* of an mbuf to send: data offset, references, segments, port */
@@ -278,7 +279,7 @@ static int dpdk_start(struct port *port, unsigned directions)
 {
 	struct dpdk_port *d = dpdk_of(port);
 	struct rte_mbuf *burst[PORT_BURST];
-	(void)directions;
+	d->receives = directions & PORT_RX;
 	if (!is_ready(d))
 		return 0;
 	/* Drops the packets that wait, but no more than fit into the queue: a peer that sends all
@@ -388,7 +389,7 @@ static unsigned dpdk_pollfds(struct port *port, struct pollfd *fds, bool want_tx
 {
 	struct dpdk_port *d = dpdk_of(port);
 	(void)want_tx; /* no driver tells when there is room */
-	if (port->config.wait != PORT_BLOCK || !is_ready(d))
+	if (port->config.wait != PORT_BLOCK || !d->receives || !is_ready(d))
 		return 0;
 	fds[0] = (struct pollfd){.fd = d->device.wake_fd, .events = POLLIN};
 	return 1;
@@ -397,8 +398,11 @@ static unsigned dpdk_pollfds(struct port *port, struct pollfd *fds, bool want_tx
 static bool dpdk_may_sleep(struct port *port)
 {
 	struct dpdk_port *d = dpdk_of(port);
-	if (!is_ready(d))
+	/* What a port that only sends is given, nobody would take. */
+	if (!d->receives || !is_ready(d))
 		return true;
+	if (d->early_count > 0)
+		return false;
 	/* Asked anew each time: a peer that came back has an empty ring, without the request. And
 	 * what announced nothing must not end the next sleep. */
 	end_wake(d);

@@ -3,7 +3,7 @@
 //
 //	nines run cluster/simulate/recording.yaml
 //	nines analyze PRE POST --out build/published
-//	hack/go -C cluster run ./simulate/record "$PWD/results/latest" "hw=$PWD/build/published/NAME.latency-ts" >recorded.csv
+//	hack/go -C cluster run ./simulate/record "$PWD/results/latest" "hw=$PWD/build/published/NAME.latency-ts.csv" >cluster/simulate/recorded.csv
 package main
 
 import (
