@@ -27,8 +27,8 @@ failed() {
 }
 
 again=
-# Packages are tested side by side; the clusters of one are made one after another.
-show -p 2 ./... && exit
+# Packages are tested side by side, and so are a package's clusters: they wait more than they compute.
+show -p 3 ./... && exit
 mapfile -t tests < <(failed)
 mapfile -t packages < <(failed | cut -d' ' -f1 | sort -u)
 # A package can fail without one of its tests: it was not compiled, or has ended.

@@ -48,7 +48,7 @@ const (
 
 // Run reports to the cluster until ctx ends. It logs and counts errors, and tries again.
 func (d *Discovery) Run(ctx context.Context) {
-	changed := discovery.Links(ctx)
+	changed := discovery.Links(ctx, nil)
 	look := time.NewTimer(0)
 	defer look.Stop()
 	next := time.Now()

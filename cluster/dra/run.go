@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -142,7 +143,7 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 		return err
 	}
 	s.others = lister
-	cards, figures := discovery.Links(ctx), s.figures(ctx)
+	cards, figures := discovery.Links(ctx, s.isParent), s.figures(ctx)
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	said := ""
@@ -168,6 +169,11 @@ func (s *Service) follow(ctx context.Context, helper *kubeletplugin.Helper) erro
 		case <-tick.C:
 		}
 	}
+}
+
+// isParent reports whether ports have a device of that name, such as a bridge or a VXLAN device, as their parent.
+func (s *Service) isParent(name string) bool {
+	return slices.ContainsFunc(s.Driver.inventory.Load().all(), func(p port.Port) bool { return p.OnDevice() && p.Parent == name })
 }
 
 // look reads what the node offers, and starts its switch.

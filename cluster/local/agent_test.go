@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,13 +34,13 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 	if err := os.WriteFile(ports, []byte("ports: [{tier: macvlan, parent: eth0, count: 1}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.must("up", "--nodes", "2", "--agent", "--ports", ports, "--image", archive, "--name", clusterName)
-	c.must("kubectl", "--name", clusterName, "--", "apply", "--server-side", "--filename", repositoryFile("cluster/agent/discovery/testdata/nodefeature-crd.yaml"))
-	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
-		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","20s","--duration","1s","--rate","200","--tiers","veth"]}]`)
+	c.must("up", "--nodes", "2", "--agent", "--ports", ports, "--image", archive, "--name", c.name)
+	c.must("kubectl", "--name", c.name, "--", "apply", "--server-side", "--filename", repositoryFile("cluster/agent/discovery/testdata/nodefeature-crd.yaml"))
+	c.must("kubectl", "--name", c.name, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
+		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","5s","--duration","1s","--rate","200","--tiers","veth"]}]`)
 	for _, node := range []string{"n1", "n2"} {
 		eventually(t, "figures of "+node, func(context.Context) error {
-			out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", node, "-o",
+			out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", node, "-o",
 				"jsonpath={.figures[0].tier} {.figures[0].verdict} {.figures[0].count} {.figures[0].percentiles[0].p} {.metadata.ownerReferences[0].name}")
 			if err != nil || strings.Contains(out, "Invalid") {
 				return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
@@ -142,9 +141,9 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 		}
 	})
 	t.Run("WhatIsToldOfANodeGoesWithIt", func(t *testing.T) {
-		c.must("kubectl", "--name", clusterName, "--", "delete", "node", "n2")
+		c.must("kubectl", "--name", c.name, "--", "delete", "node", "n2")
 		eventually(t, "what was told of n2 is gone", func(context.Context) error {
-			left := c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "nodelatencies,nodefeatures", "-o", "name")
+			left := c.must("kubectl", "--name", c.name, "--", "--namespace", "nines", "get", "nodelatencies,nodefeatures", "-o", "name")
 			if strings.Contains(left, "n2") || !strings.Contains(left, "nines-n1") {
 				return fmt.Errorf("%w: %s", errNotYet, left)
 			}
@@ -158,10 +157,9 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 func (c *cluster) placesTheExample(t *testing.T) {
 	nines, err := node.Program("nines")
 	labtest.Require(t, "nines (make build)", err == nil)
-	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
 	dir := t.TempDir()
-	t.Cleanup(func() { _ = exec.Command(nines, "down", "placement").Run() }) // nothing is left where all went well
-	out, err := exec.Command(nines, "run", repositoryFile("examples/cluster/placement.yaml"), "--out", dir, "--set", "wish=none",
+	t.Cleanup(func() { _ = c.command(nines, "down", "placement").Run() }) // nothing is left where all went well
+	out, err := c.command(nines, "run", repositoryFile("examples/cluster/placement.yaml"), "--out", dir, "--set", "wish=none",
 		"--set", `nodes.server.latency="60000000"`, "--set", "repeat=1", "--set", "traffic.duration=1s").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -177,7 +175,7 @@ func (c *cluster) placesTheExample(t *testing.T) {
 func (c *cluster) figureOfTheWay(tier string) {
 	c.t.Helper()
 	eventually(c.t, "a figure of the way over "+tier, func(context.Context) error {
-		out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", "-o",
+		out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", "-o",
 			`jsonpath={range .items[*]}{.metadata.name}{range .figures[?(@.tier=="`+tier+`")]} {.peer} {.way} {.verdict} {.count}{end}{"\n"}{end}`)
 		if err != nil {
 			return fmt.Errorf("%w: %s", err, out)
@@ -201,7 +199,7 @@ func (c *cluster) saysWhatItHas(t *testing.T) {
 	}
 	for _, node := range []string{"n1", "n2"} {
 		eventually(t, "the NodeFeature of "+node, func(context.Context) error {
-			out, _, err := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "nodefeature", "nines-"+node, "-o",
+			out, _, err := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "get", "nodefeature", "nines-"+node, "-o",
 				`jsonpath={.metadata.labels.nfd\.node\.kubernetes\.io/node-name} {.metadata.ownerReferences[0].name} `+
 					`{.spec.features.attributes.nines\.kernel.elements.release} {.spec.features.attributes.nines\.cpu.elements.count}`)
 			if wanted := fmt.Sprintf("%s %s %s %d", node, node, inventory.Kernel.Release, len(inventory.CPUs)); err != nil || out != wanted {
@@ -227,8 +225,8 @@ func (c *cluster) saysWhatItHas(t *testing.T) {
 // secondScheduler runs nines' scheduler as a pod of the cluster, by kustomize and the image that
 // nines makes.
 func (c *cluster) secondScheduler(t *testing.T) {
-	c.must("kubectl", "--name", clusterName, "--", "apply", "--kustomize", repositoryFile("cluster/deploy/second"))
-	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "rollout", "status", "deployment/nines-scheduler", "--timeout=180s")
+	c.must("kubectl", "--name", c.name, "--", "apply", "--kustomize", repositoryFile("cluster/deploy/second"))
+	c.must("kubectl", "--name", c.name, "--", "--namespace", "nines", "rollout", "status", "deployment/nines-scheduler", "--timeout=180s")
 	c.placedBySecond(t)
 }
 
@@ -300,6 +298,6 @@ func (c *cluster) wishes(name, wish string) {
 }
 
 func (c *cluster) agentLog() string {
-	out, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "daemonset/nines-agent", "--tail", "5")
+	out, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "daemonset/nines-agent", "--tail", "5")
 	return out
 }

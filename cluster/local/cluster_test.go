@@ -31,7 +31,7 @@ func TestACluster(t *testing.T) {
 	}
 	defer reader.Close()
 	c.files = []*os.File{writer}
-	said := c.must("up", "--nodes", "2", "--name", clusterName)
+	said := c.must("up", "--nodes", "2", "--name", c.name)
 	c.files = nil
 	writer.Close()
 	if err := reader.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
@@ -47,27 +47,27 @@ func TestACluster(t *testing.T) {
 	c.runPod("b", "n2")
 
 	t.Run("PodsReachEachOther", func(t *testing.T) {
-		address := strings.TrimSpace(c.must("kubectl", "--name", clusterName, "--", "get", "pod", "b", "-o", "jsonpath={.status.podIP}"))
-		out := c.must("kubectl", "--name", clusterName, "--", "exec", "a", "--", "ping", "-c", "2", "-W", "5", address)
+		address := strings.TrimSpace(c.must("kubectl", "--name", c.name, "--", "get", "pod", "b", "-o", "jsonpath={.status.podIP}"))
+		out := c.must("kubectl", "--name", c.name, "--", "exec", "a", "--", "ping", "-c", "2", "-W", "5", address)
 		if !strings.Contains(out, " 0% packet loss") {
 			t.Error(out)
 		}
 	})
 	t.Run("PodsReachTheAPIServerByItsService", func(t *testing.T) {
 		// By name there is none: a local cluster has no DNS. What answers must be the API server.
-		out := c.must("kubectl", "--name", clusterName, "--", "exec", "a", "--", "sh", "-c",
+		out := c.must("kubectl", "--name", c.name, "--", "exec", "a", "--", "sh", "-c",
 			"echo | nc -w 5 $KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT && echo connected")
 		if !strings.Contains(out, "connected") {
 			t.Error(out)
 		}
 	})
 	t.Run("LogsOfAPod", func(t *testing.T) {
-		if out := c.must("kubectl", "--name", clusterName, "--", "logs", "a"); !strings.Contains(out, "hello from a") {
+		if out := c.must("kubectl", "--name", c.name, "--", "logs", "a"); !strings.Contains(out, "hello from a") {
 			t.Errorf("its log: %q", out)
 		}
 	})
 	t.Run("ASecondOfTheNameIsRefused", func(t *testing.T) {
-		out, _, err := c.run("up", "--name", clusterName)
+		out, _, err := c.run("up", "--name", c.name)
 		if code := exitCode(err); code != 2 || !strings.Contains(out, "is already up") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
@@ -90,8 +90,8 @@ func TestACluster(t *testing.T) {
 			}
 		}
 	})
-	c.must("down", "--name", clusterName)
-	if out, _, err := c.run("status", "--name", clusterName); exitCode(err) != 2 || !strings.Contains(out, "does not exist") {
+	c.must("down", "--name", c.name)
+	if out, _, err := c.run("status", "--name", c.name); exitCode(err) != 2 || !strings.Contains(out, "does not exist") {
 		t.Errorf("after down: %s", out)
 	}
 }
@@ -138,7 +138,7 @@ func (c *cluster) pod(name string) *v1.Pod {
 func (c *cluster) status(t testing.TB) local.Status {
 	t.Helper()
 	var status local.Status
-	if err := json.Unmarshal([]byte(c.must("status", "--name", clusterName, "--format", "json")), &status); err != nil {
+	if err := json.Unmarshal([]byte(c.must("status", "--name", c.name, "--format", "json")), &status); err != nil {
 		t.Fatal(err)
 	}
 	return status

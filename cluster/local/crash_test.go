@@ -15,7 +15,7 @@ import (
 // the ordinary one.
 func crasher(t *testing.T) *cluster {
 	t.Helper()
-	c := newCluster(t)
+	c := onlyCluster(t)
 	c.program = filepath.Join(t.TempDir(), "nines-cluster")
 	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "faultpoint", "-o", c.program, "./cmd/nines-cluster")
 	build.Dir = labtest.Repository()
@@ -36,9 +36,9 @@ func (c *cluster) points(t *testing.T, arguments ...string) []int {
 // at runs a command that is to be killed at a fault point, and tells whether it was.
 func (c *cluster) at(t *testing.T, point int, arguments ...string) bool {
 	t.Helper()
-	t.Setenv("NINES_FAULT_AT", fmt.Sprint(point))
+	c.env = append(c.env, fmt.Sprint("NINES_FAULT_AT=", point))
 	out, killed, err := c.run(arguments...)
-	_ = os.Unsetenv("NINES_FAULT_AT")
+	c.env = c.env[:len(c.env)-1]
 	if err != nil && !killed {
 		t.Fatalf("nines cluster %s, killed at point %d: %v: %s", strings.Join(arguments, " "), point, err, out)
 	}
@@ -48,17 +48,17 @@ func (c *cluster) at(t *testing.T, point int, arguments ...string) bool {
 func TestDownAfterUpWasKilled(t *testing.T) {
 	labtest.LongForm(t)
 	c := crasher(t)
-	before := host(t)
-	up := []string{"up", "--nodes", "1", "--name", clusterName}
+	before := c.host(t)
+	up := []string{"up", "--nodes", "1", "--name", c.name}
 	points := c.points(t, up...)
-	c.must("down", "--name", clusterName)
+	c.must("down", "--name", c.name)
 	for _, point := range points {
 		c.at(t, point, up...)
 		// Killed before it was noted, it has left nothing to take down.
-		if out, _, err := c.run("down", "--name", clusterName); err != nil && !strings.Contains(out, "does not exist") {
+		if out, _, err := c.run("down", "--name", c.name); err != nil && !strings.Contains(out, "does not exist") {
 			t.Fatalf("down after up was killed at point %d: %s", point, out)
 		}
-		if after := host(t); after != before {
+		if after := c.host(t); after != before {
 			t.Fatalf("up was killed at point %d: the host was\n%s\nand is now\n%s", point, before, after)
 		}
 	}
@@ -67,8 +67,8 @@ func TestDownAfterUpWasKilled(t *testing.T) {
 func TestDownAfterDownWasKilled(t *testing.T) {
 	labtest.LongForm(t)
 	c := crasher(t)
-	before := host(t)
-	up, down := []string{"up", "--nodes", "1", "--name", clusterName}, []string{"down", "--name", clusterName}
+	before := c.host(t)
+	up, down := []string{"up", "--nodes", "1", "--name", c.name}, []string{"down", "--name", c.name}
 	c.must(up...)
 	for _, point := range c.points(t, down...) {
 		c.must(up...)
@@ -77,7 +77,7 @@ func TestDownAfterDownWasKilled(t *testing.T) {
 				t.Fatalf("down after down was killed at point %d: %s", point, out)
 			}
 		}
-		if after := host(t); after != before {
+		if after := c.host(t); after != before {
 			t.Fatalf("down was killed at point %d: the host was\n%s\nand is now\n%s", point, before, after)
 		}
 	}

@@ -64,7 +64,7 @@ func (c *cluster) groupsOf(node string) string {
 		c.t.Fatal(err)
 	}
 	for _, h := range hierarchies {
-		folder := filepath.Join(h.Mount, "nines-kube-"+clusterName, node)
+		folder := filepath.Join(h.Mount, "nines-kube-"+c.name, node)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() && (h.Version == 2 || h.Has("pids")) {
 			return folder
 		}

@@ -40,7 +40,7 @@ func TestDranetHasOurFigures(t *testing.T) {
 	if err := os.WriteFile(file, []byte(besideDranet), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.must("up", "--nodes", "1", "--ports", file, "--name", clusterName)
+	c.must("up", "--nodes", "1", "--ports", file, "--name", c.name)
 	ip := func(arguments ...string) { c.inNode("n1", true, append([]string{"ip", "link"}, arguments...)...) }
 	for _, name := range []string{"card", "below"} {
 		ip("add", name, "type", "bridge")

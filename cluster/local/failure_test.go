@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,8 +16,8 @@ import (
 // TestCtrlCTakesEverythingBack interrupts up where it has most.
 func TestCtrlCTakesEverythingBack(t *testing.T) {
 	c := newCluster(t)
-	before := host(t)
-	cmd := exec.Command(c.program, "up", "--nodes", "1", "--name", clusterName)
+	before := c.host(t)
+	cmd := c.command(c.program, "up", "--nodes", "1", "--name", c.name)
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +38,7 @@ func TestCtrlCTakesEverythingBack(t *testing.T) {
 	if err := cmd.Wait(); exitCode(err) != 1 || !strings.Contains(rest, "undoing the changes") {
 		t.Errorf("%v: %s", err, rest)
 	}
-	if after := host(t); after != before {
+	if after := c.host(t); after != before {
 		t.Errorf("the host was\n%s\nand is now\n%s", before, after)
 	}
 }
@@ -47,7 +46,7 @@ func TestCtrlCTakesEverythingBack(t *testing.T) {
 // TestAProgramThatDoesNotRunIsSaid has an etcd that ends at once.
 func TestAProgramThatDoesNotRunIsSaid(t *testing.T) {
 	c := newCluster(t)
-	before := host(t)
+	before := c.host(t)
 	real, broken := os.Getenv(local.FolderVariable), t.TempDir()
 	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "cni", "nines-cni"} {
 		if err := os.Symlink(filepath.Join(real, name), filepath.Join(broken, name)); err != nil {
@@ -58,8 +57,8 @@ func TestAProgramThatDoesNotRunIsSaid(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(broken, "nines-kube"), []byte("#!/bin/sh\necho no space on the moon >&2\nexit 7\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(local.FolderVariable, broken)
-	out, _, err := c.run("up", "--nodes", "1", "--name", clusterName)
+	c.env = append(c.env, local.FolderVariable+"="+broken)
+	out, _, err := c.run("up", "--nodes", "1", "--name", c.name)
 	if exitCode(err) != 1 {
 		t.Errorf("%v", err)
 	}
@@ -68,7 +67,7 @@ func TestAProgramThatDoesNotRunIsSaid(t *testing.T) {
 			t.Errorf("it does not say %q: %s", want, out)
 		}
 	}
-	if after := host(t); after != before {
+	if after := c.host(t); after != before {
 		t.Errorf("the host was\n%s\nand is now\n%s", before, after)
 	}
 }
@@ -76,8 +75,8 @@ func TestAProgramThatDoesNotRunIsSaid(t *testing.T) {
 // TestATimeoutTakesEverythingBack gives less time than the first process takes.
 func TestATimeoutTakesEverythingBack(t *testing.T) {
 	c := newCluster(t)
-	before := host(t)
-	out, _, err := c.run("up", "--nodes", "1", "--name", clusterName, "--timeout", "1ms")
+	before := c.host(t)
+	out, _, err := c.run("up", "--nodes", "1", "--name", c.name, "--timeout", "1ms")
 	if exitCode(err) != 1 {
 		t.Errorf("%v", err)
 	}
@@ -86,10 +85,10 @@ func TestATimeoutTakesEverythingBack(t *testing.T) {
 			t.Errorf("it does not say %q: %s", want, out)
 		}
 	}
-	if after := host(t); after != before {
+	if after := c.host(t); after != before {
 		t.Errorf("the host was\n%s\nand is now\n%s", before, after)
 	}
-	if out, _, err := c.run("up", "--name", clusterName, "--timeout", "-1s"); exitCode(err) != 2 || !strings.Contains(out, "--timeout -1s") {
+	if out, _, err := c.run("up", "--name", c.name, "--timeout", "-1s"); exitCode(err) != 2 || !strings.Contains(out, "--timeout -1s") {
 		t.Errorf("a negative one: %v: %s", err, out)
 	}
 }
@@ -115,8 +114,8 @@ func copyFile(t *testing.T, from, to string) {
 
 func TestAHostThatLacksProgramsIsToldSo(t *testing.T) {
 	c := newCluster(t)
-	t.Setenv(local.FolderVariable, t.TempDir())
-	out, _, err := c.run("up", "--name", clusterName)
+	c.env = append(c.env, local.FolderVariable+"="+t.TempDir())
+	out, _, err := c.run("up", "--name", c.name)
 	if exitCode(err) != 3 || !strings.Contains(out, "make setup-cluster") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -125,7 +124,7 @@ func TestAHostThatLacksProgramsIsToldSo(t *testing.T) {
 // TestAFolderOfOthersIsLeftAlone has a folder in the place of the cluster's.
 func TestAFolderOfOthersIsLeftAlone(t *testing.T) {
 	c := newCluster(t)
-	theirs := filepath.Join(os.Getenv("NINES_STATE_DIR"), "clusters", clusterName)
+	theirs := filepath.Join(c.session.Root, "clusters", c.name)
 	precious := filepath.Join(theirs, "precious")
 	if err := os.MkdirAll(theirs, 0o700); err != nil {
 		t.Fatal(err)
@@ -135,7 +134,7 @@ func TestAFolderOfOthersIsLeftAlone(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(theirs) })
 	for _, verb := range []string{"up", "down"} {
-		out, _, err := c.run(verb, "--name", clusterName)
+		out, _, err := c.run(verb, "--name", c.name)
 		if exitCode(err) != 2 || !strings.Contains(out, "nines does not touch it") {
 			t.Errorf("%s: %v: %s", verb, err, out)
 		}
@@ -144,7 +143,7 @@ func TestAFolderOfOthersIsLeftAlone(t *testing.T) {
 	if err := errors.Join(os.Rename(theirs, elsewhere), os.Symlink(elsewhere, theirs)); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, err := c.run("down", "--name", clusterName); exitCode(err) != 2 {
+	if out, _, err := c.run("down", "--name", c.name); exitCode(err) != 2 {
 		t.Errorf("a link: %v: %s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(elsewhere, "precious")); err != nil {

@@ -27,7 +27,7 @@ import (
 func TestWhatGoesWrongOnNodes(t *testing.T) {
 	labtest.LongForm(t)
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--name", clusterName)
+	c.must("up", "--nodes", "2", "--name", c.name)
 	for i, program := range []struct{ part, name string }{{"n1", "kubelet"}, {local.ControlName, "kube-apiserver"}} {
 		for k, step := range lifeOfAPod {
 			t.Run(fmt.Sprintf("%s is killed when a pod is %s", program.name, step.name), func(t *testing.T) {

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,31 +24,50 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// clusterName is that of the clusters of these tests: of each part its own, as they may run side by side.
-var clusterName = strings.TrimSuffix("nines-test-"+os.Getenv(labtest.PartVariable), "-")
+// clusters counts those of this process, so that each has a name of its own.
+var clusters atomic.Int32
 
 // cluster is a cluster that tests make, change and remove by the program nines-cluster.
 type cluster struct {
 	t       testing.TB
+	name    string
 	program string
 	session local.Session
-	// files are open in nines-cluster, besides its output.
+	// files are open in what it calls, besides its output, and env is in the environment.
 	files []*os.File
+	env   []string
 }
 
-// newCluster makes ready to make a cluster; the test ends with the host as it was.
-func newCluster(t testing.TB) *cluster {
+// TestMain has this process, too, find what make setup-cluster has built.
+func TestMain(m *testing.M) {
+	if os.Getenv(local.FolderVariable) == "" {
+		_ = os.Setenv(local.FolderVariable, filepath.Join(labtest.Repository(), "..", "bin", "cluster"))
+	}
+	os.Exit(m.Run())
+}
+
+// newCluster makes ready to make a cluster beside those of other tests, as clusters wait more than they compute;
+// the test ends with the host as it was.
+func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	labtest.Root(t)
-	labtest.Named(t, clusterName)
-	folder := programs(t)
-	c := &cluster{t: t, program: filepath.Join(folder, "nines-cluster"), session: local.Session{Root: os.Getenv("NINES_STATE_DIR"), Name: clusterName}}
+	t.Parallel()
+	return onlyCluster(t)
+}
+
+// onlyCluster is newCluster for a test that changes this process's environment.
+func onlyCluster(t testing.TB) *cluster {
+	t.Helper()
+	folder, root := programs(t), labtest.StateFolder(t)
+	name := fmt.Sprintf("nines-%s-%d", cmp.Or(os.Getenv(labtest.PartVariable), "test"), clusters.Add(1))
+	labtest.Named(t, name)
+	c := &cluster{t: t, name: name, program: filepath.Join(folder, "nines-cluster"), session: local.Session{Root: root, Name: name}}
+	c.env = []string{"NINES_STATE_DIR=" + root, "KUBECONFIG=" + c.session.KubeconfigPath()}
 	_, _, err := local.Check()
 	labtest.Require(t, fmt.Sprintf("what a cluster needs: %v", err), err == nil)
-	before := host(t)
+	before := c.host(t)
 	t.Cleanup(func() {
-		c.run("down", "--name", clusterName)
-		if after := host(t); after != before {
+		c.run("down", "--name", c.name)
+		if after := c.host(t); after != before {
 			t.Errorf("the host was\n%s\nand is now\n%s", before, after)
 		}
 	})
@@ -56,19 +77,23 @@ func newCluster(t testing.TB) *cluster {
 // programs is the folder with what make setup-cluster has built.
 func programs(t testing.TB) string {
 	t.Helper()
-	if os.Getenv(local.FolderVariable) == "" {
-		t.Setenv(local.FolderVariable, filepath.Join(labtest.Repository(), "..", "bin", "cluster"))
-	}
 	folder := os.Getenv(local.FolderVariable)
 	_, err := os.Stat(filepath.Join(folder, "nines-kube"))
 	labtest.Require(t, "the cluster's programs (make setup-cluster)", err == nil)
 	return folder
 }
 
+// command is a program that finds the cluster by its environment.
+func (c *cluster) command(program string, arguments ...string) *exec.Cmd {
+	cmd := exec.Command(program, arguments...)
+	cmd.Env = append(os.Environ(), c.env...)
+	return cmd
+}
+
 // run calls nines-cluster, and returns what it prints and whether it was killed.
 func (c *cluster) run(arguments ...string) (output string, killed bool, err error) {
 	c.t.Helper()
-	cmd := exec.Command(c.program, arguments...)
+	cmd := c.command(c.program, arguments...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.ExtraFiles = c.files
@@ -130,8 +155,8 @@ func eventually(t testing.TB, what string, so func(context.Context) error) {
 }
 
 // host is what a cluster must leave as it was, one line each: settings of the host, and what carries
-// the names that a cluster's things have. Others may have theirs come and go meanwhile.
-func host(t testing.TB) string {
+// the names that a cluster's things have. Those of other clusters come and go meanwhile.
+func (c *cluster) host(t testing.TB) string {
 	t.Helper()
 	var lines []string
 	links, err := netlink.LinkList()
@@ -148,7 +173,7 @@ func host(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(mounts)) {
-		if !strings.Contains(line, "/run/nines/p") && !strings.Contains(line, "kubelet") && !strings.Contains(line, os.Getenv("NINES_STATE_DIR")) {
+		if !strings.Contains(line, "/run/nines/p") && !strings.Contains(line, "kubelet") && !strings.Contains(line, c.session.Root) {
 			continue
 		}
 		lines = append(lines, "mount "+strings.TrimSpace(line))
@@ -165,22 +190,35 @@ func host(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for _, h := range hierarchies {
-		groups, _ := filepath.Glob(filepath.Join(h.Mount, "nines-kube-*"))
+		groups, _ := filepath.Glob(filepath.Join(h.Mount, "nines-kube-"+c.name+"*"))
 		for _, group := range groups {
 			lines = append(lines, "control group "+group)
 		}
 	}
-	left, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_STATE_DIR"), "clusters", "*"))
+	left, _ := filepath.Glob(filepath.Join(c.session.Root, "clusters", "*"))
 	for _, path := range left {
 		lines = append(lines, "state "+path)
 	}
 	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range processes {
 		text, _ := os.ReadFile(path)
-		if words := string(text); strings.Contains(words, "nines-cluster-") || strings.Contains(words, "/run/nines/p") {
+		words := string(text)
+		if (strings.Contains(words, "nines-cluster-") || strings.Contains(words, "/run/nines/p")) && c.owns(filepath.Dir(path)) {
 			lines = append(lines, "process "+path+" "+strings.ReplaceAll(words, "\x00", " "))
 		}
 	}
 	sort.Strings(lines)
 	return strings.Join(lines, "\n")
+}
+
+// owns is true for a process of the cluster: those of its parts have a mount of its folder, and the relay was
+// called with it in its environment.
+func (c *cluster) owns(process string) bool {
+	for _, name := range []string{"mountinfo", "environ"} {
+		text, _ := os.ReadFile(filepath.Join(process, name)) // it may have ended
+		if bytes.Contains(text, []byte(c.session.Root)) {
+			return true
+		}
+	}
+	return false
 }

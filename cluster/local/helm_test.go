@@ -19,25 +19,24 @@ func TestHelmInstallsIt(t *testing.T) {
 	helm := filepath.Join(programs(t), "helm")
 	_, err := exec.LookPath(helm)
 	labtest.Require(t, "helm (NINES_LONG=1 make setup-cluster)", err == nil)
-	up := []string{"up", "--nodes", "1", "--name", clusterName}
+	up := []string{"up", "--nodes", "1", "--name", c.name}
 	for _, kind := range []string{"agent", "scheduler"} {
 		archive := filepath.Join(t.TempDir(), kind+".tar")
 		c.must("image", kind, archive)
 		up = append(up, "--image", archive)
 	}
 	c.must(up...)
-	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
 	// Helm's own files: not in the home of who runs the tests.
 	for _, name := range []string{"HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
-		t.Setenv(name, t.TempDir())
+		c.env = append(c.env, name+"="+t.TempDir())
 	}
 	call := func(arguments ...string) (string, error) {
-		out, err := exec.Command(helm, append(arguments, "--namespace", "nines")...).CombinedOutput()
+		out, err := c.command(helm, append(arguments, "--namespace", "nines")...).CombinedOutput()
 		return string(out), err
 	}
 	kubectl := func(arguments ...string) string {
 		t.Helper()
-		return c.must(append([]string{"kubectl", "--name", clusterName, "--"}, arguments...)...)
+		return c.must(append([]string{"kubectl", "--name", c.name, "--"}, arguments...)...)
 	}
 	kubectl("create", "namespace", "nines")
 	kubectl("label", "namespace", "nines", "pod-security.kubernetes.io/enforce=privileged")
@@ -51,7 +50,7 @@ func TestHelmInstallsIt(t *testing.T) {
 		t.Fatalf("helm install: %v: %s\n%s%s", err, out, kubectl("get", "all", "--all-namespaces"), c.logs())
 	}
 	eventually(t, "a figure of n1", func(context.Context) error {
-		out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", "n1", "-o", "jsonpath={.figures[0].tier}")
+		out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", "n1", "-o", "jsonpath={.figures[0].tier}")
 		if err != nil || out != "veth" {
 			return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
 		}

@@ -21,7 +21,7 @@ func TestPodsHavePortsByMultus(t *testing.T) {
 	c := newCluster(t)
 	archive := filepath.Join(t.TempDir(), "agent.tar")
 	c.must("image", "agent", archive)
-	c.must("up", "--nodes", "1", "--multus", "--image", archive, "--name", clusterName)
+	c.must("up", "--nodes", "1", "--multus", "--image", archive, "--name", c.name)
 	c.kubectl("apply", "--filename", repositoryFile("cluster/deploy/agent/namespace.yaml"))
 	c.kubectl("apply", "--kustomize", repositoryFile("cluster/deploy/multus"))
 	c.kubectl("apply", "--kustomize", repositoryFile("cluster/deploy/devices"))

@@ -33,7 +33,7 @@ func TestPodsHaveCPUsAndPortsToThemselves(t *testing.T) {
 	if err := os.WriteFile(file, []byte(pairPorts), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.must("up", "--nodes", "1", "--agent", "--ports", file, "--name", clusterName)
+	c.must("up", "--nodes", "1", "--agent", "--ports", file, "--name", c.name)
 	c.kubectl("--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
 		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","1h","--duration","1s","--tiers","veth","--peers","0"]}]`)
 	// On a host of two CPUs a node has one to give, and the pod takes it whole.

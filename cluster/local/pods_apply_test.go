@@ -116,7 +116,7 @@ func (c *cluster) changesOfPods(call func(...string) (string, error), third, sel
 		{
 			what: "APodThatSomebodyHasDeleted", edit: []string{"server: {runtime: pod, host: n2", "server: {runtime: pod, host: n1"},
 			do: func(t *testing.T) {
-				c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbapply-client")
+				c.must("kubectl", "--name", c.name, "--", "delete", "pod", "tbapply-client")
 				eventually(t, "nines knows that the node is dead", func(context.Context) error {
 					if out, _ := call("check", "cluster-apply"); !strings.Contains(out, "its pod has ended") {
 						return fmt.Errorf("%w: %s", errNotYet, out)

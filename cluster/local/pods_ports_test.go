@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,16 +22,15 @@ import (
 func (c *cluster) anExperiment(t *testing.T) {
 	nines, err := node.Program("nines")
 	labtest.Require(t, "nines (make build)", err == nil)
-	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
 	t.Cleanup(func() {
 		for _, lab := range []string{"pods-tiers", "pods-switch", "pods-af-xdp"} {
-			_ = exec.Command(nines, "down", lab).Run()
+			_ = c.command(nines, "down", lab).Run()
 		}
 	})
 	run := func(example string, arguments ...string) []result.Details {
 		t.Helper()
 		dir := t.TempDir()
-		out, err := exec.Command(nines, append([]string{"run", repositoryFile("examples/cluster/" + example), "--out", dir,
+		out, err := c.command(nines, append([]string{"run", repositoryFile("examples/cluster/" + example), "--out", dir,
 			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=3s"}, arguments...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("nines run %q: %v: %s", arguments, err, out)
@@ -75,23 +73,23 @@ func (c *cluster) anExperiment(t *testing.T) {
 	if len(trials) != 1 || len(trials[0].Devices) != 2 || trials[0].Devices[1].Values["socket_map"] == "" {
 		t.Errorf("by AF_XDP: %+v", trials)
 	}
-	out, err := exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "nodes.receiver.host=n2").CombinedOutput()
+	out, err := c.command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "nodes.receiver.host=n2").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "reaches only pods of its node") {
 		t.Errorf("pods on two switches: %v: %s", err, out)
 	}
-	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
+	out, err = c.command(nines, "up", repositoryFile("examples/cluster/pods-switch.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "needs a class of vhost-user sockets") {
 		t.Errorf("DPDK on an interface: %v: %s", err, out)
 	}
 
-	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-af-xdp.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
+	out, err = c.command(nines, "up", repositoryFile("examples/cluster/pods-af-xdp.yaml"), "--set", "links.fast.class=macvlan.nines.dev").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "needs a class of maps for AF_XDP sockets") {
 		t.Errorf("AF_XDP without a map: %v: %s", err, out)
 	}
 
 	c.leavesOut(t, nines)
 
-	out, err = exec.Command(nines, "up", repositoryFile("examples/cluster/pods-tiers.yaml"), "--set", "tier=macvlan", "--set", "links.fast.class=none.nines.dev").CombinedOutput()
+	out, err = c.command(nines, "up", repositoryFile("examples/cluster/pods-tiers.yaml"), "--set", "tier=macvlan", "--set", "links.fast.class=none.nines.dev").CombinedOutput()
 	if exitCode(err) != 2 || !strings.Contains(string(out), "no DeviceClass none.nines.dev") {
 		t.Errorf("a class that the cluster has not: %v: %s", err, out)
 	}
@@ -117,7 +115,7 @@ func (c *cluster) leavesOut(t *testing.T, nines string) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), has, has+lacks, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(nines, "run", file, "--out", dir, "--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=500ms").CombinedOutput()
+	out, err := c.command(nines, "run", file, "--out", dir, "--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=500ms").CombinedOutput()
 	if exitCode(err) != 3 || !strings.Contains(string(out), "no DeviceClass none.nines.dev") || !strings.Contains(string(out), "1 of 3 runs are left out, the first with tier=none") {
 		t.Fatalf("a sweep with a class that the cluster has not: %v: %s", err, out)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,11 +37,10 @@ func TestExperimentsRunAsPods(t *testing.T) {
 	c := newCluster(t)
 	nines, err := node.Program("nines")
 	labtest.Require(t, "nines (make build)", err == nil)
-	c.must("up", "--nodes", "2", "--name", clusterName)
-	t.Setenv("KUBECONFIG", c.session.KubeconfigPath())
+	c.must("up", "--nodes", "2", "--name", c.name)
 	// call calls nines, and returns what it says.
 	call := func(arguments ...string) (string, error) {
-		out, err := exec.Command(nines, arguments...).CombinedOutput()
+		out, err := c.command(nines, arguments...).CombinedOutput()
 		return string(out), err
 	}
 	// Before the cluster goes; there is no lab left where all went well.
@@ -108,7 +106,7 @@ func TestExperimentsRunAsPods(t *testing.T) {
 		c.noPods(t)
 	})
 	t.Run("KilledInTheMiddle", func(t *testing.T) {
-		run := exec.Command(nines, "run", file("own", reflects, "client", "10m"), "--out", t.TempDir())
+		run := c.command(nines, "run", file("own", reflects, "client", "10m"), "--out", t.TempDir())
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +139,7 @@ func TestExperimentsRunAsPods(t *testing.T) {
 		if out, err := call("exec", "--lab", "cluster-pods", "client", "--", "nines-engine", "--version"); err != nil || !strings.Contains(out, "nines-engine") {
 			t.Errorf("a command in the pod: %v: %s", err, out)
 		}
-		c.must("kubectl", "--name", clusterName, "--", "delete", "pod", "tbpods-server")
+		c.must("kubectl", "--name", c.name, "--", "delete", "pod", "tbpods-server")
 		eventually(t, "nines knows that the node is dead", func(context.Context) error {
 			if out, _ := call("check", "cluster-pods"); !strings.Contains(out, "its pod has ended") {
 				return fmt.Errorf("%w: %s", errNotYet, out)

@@ -80,7 +80,7 @@ func (c *cluster) beside(t *testing.T) {
 		}
 		for _, pod := range pods.Items {
 			if strings.HasPrefix(pod.Name, "full-") && pod.Status.Phase == v1.PodRunning {
-				out, _, err := c.run("kubectl", "--name", clusterName, "--", "--namespace", "measuring", "exec", "meter", "--",
+				out, _, err := c.run("kubectl", "--name", c.name, "--", "--namespace", "measuring", "exec", "meter", "--",
 					"ping", "-c", "2", "-W", "5", "-I", "net1", c.address(pod.Name, "net1"))
 				if err != nil || !strings.Contains(out, " 0% packet loss") {
 					return fmt.Errorf("%w: %s", errNotYet, out)

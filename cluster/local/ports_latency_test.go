@@ -62,7 +62,7 @@ func (c *cluster) byLatency(t *testing.T) {
 func (c *cluster) explains(pod, words string) {
 	c.t.Helper()
 	eventually(c.t, fmt.Sprintf("explain %s: %q", pod, words), func(context.Context) error {
-		out, _, err := c.run("explain", pod, "--name", clusterName)
+		out, _, err := c.run("explain", pod, "--name", c.name)
 		if err != nil || !strings.Contains(out, words) {
 			return fmt.Errorf("%w: %s", errNotYet, out)
 		}

@@ -38,7 +38,7 @@ func TestTwentyPodsFiftyTimes(t *testing.T) {
 	if err := os.WriteFile(file, []byte(manyPorts), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.must("up", "--nodes", "2", "--ports", file, "--name", clusterName)
+	c.must("up", "--nodes", "2", "--ports", file, "--name", c.name)
 	before := map[string]string{}
 	for _, node := range []string{"n1", "n2"} {
 		c.inNode(node, false, "ip", "link", "add", "br0", "up", "type", "bridge")

@@ -29,7 +29,7 @@ import (
 //	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver, left ── memif ── right
 func TestPodsHavePorts(t *testing.T) {
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--ports", withOverlay(t, repositoryFile("examples/cluster/nodes/ports.yaml")), "--name", clusterName)
+	c.must("up", "--nodes", "2", "--ports", withOverlay(t, repositoryFile("examples/cluster/nodes/ports.yaml")), "--name", c.name)
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
 
 	t.Run("AnInterface", func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestPodsHavePorts(t *testing.T) {
 					return nil
 				}
 			}
-			log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
+			log, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
 			return fmt.Errorf("%w: %s", errNotYet, log)
 		})
 	})
@@ -94,7 +94,7 @@ func TestPodsHavePorts(t *testing.T) {
 
 func (c *cluster) kubectl(arguments ...string) string {
 	c.t.Helper()
-	return c.must(append([]string{"kubectl", "--name", clusterName, "--"}, arguments...)...)
+	return c.must(append([]string{"kubectl", "--name", c.name, "--"}, arguments...)...)
 }
 
 // running waits until a pod runs.
@@ -105,9 +105,9 @@ func (c *cluster) running(name string) {
 		if err != nil || pod.Status.Phase == v1.PodRunning && pod.Status.ContainerStatuses[0].Ready {
 			return err
 		}
-		events, _, _ := c.run("kubectl", "--name", clusterName, "--", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "custom-columns=M:.message")
-		drivers, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "get", "pods", "-o", "wide")
-		log, _, _ := c.run("kubectl", "--name", clusterName, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
+		events, _, _ := c.run("kubectl", "--name", c.name, "--", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "custom-columns=M:.message")
+		drivers, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "get", "pods", "-o", "wide")
+		log, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
 		return fmt.Errorf("%w: %s: %s\n%s\n%s", errNotYet, pod.Status.Phase, events, drivers, log)
 	})
 }
@@ -118,7 +118,7 @@ func (c *cluster) reaches(t *testing.T, from, to, device string) {
 	c.running(from)
 	c.running(to)
 	eventually(t, from+" reaches "+to+" by their ports", func(context.Context) error {
-		out, _, err := c.run("kubectl", "--name", clusterName, "--", "exec", from, "--", "ping", "-c", "2", "-W", "5", "-I", device, c.address(to, device))
+		out, _, err := c.run("kubectl", "--name", c.name, "--", "exec", from, "--", "ping", "-c", "2", "-W", "5", "-I", device, c.address(to, device))
 		if err != nil || !strings.Contains(out, " 0% packet loss") {
 			return fmt.Errorf("%w: %s", errNotYet, out)
 		}
@@ -160,7 +160,7 @@ func podWithClaim(name, node string, claim v1.PodResourceClaim) *v1.Pod {
 func (c *cluster) address(pod, device string) (found string) {
 	c.t.Helper()
 	eventually(c.t, device+" of "+pod, func(context.Context) error {
-		out, _, err := c.run("kubectl", "--name", clusterName, "--", "exec", pod, "--", "ip", "-4", "address", "show", device)
+		out, _, err := c.run("kubectl", "--name", c.name, "--", "exec", pod, "--", "ip", "-4", "address", "show", device)
 		_, rest, has := strings.Cut(out, "inet ")
 		if err != nil || !has {
 			return fmt.Errorf("%w: %s", errNotYet, out)
@@ -320,7 +320,7 @@ func (c *cluster) packetsPass(t *testing.T, from, to podEnd) {
 		port, peerMAC string
 		own, peer     int
 	}{{to, "rx", from.mac, 2, 1}, {from, "tx", to.mac, 1, 2}} {
-		engine := labtest.RunEngine(t, exec.Command(c.program, "kubectl", "--name", clusterName, "--", "exec", "--stdin", end.pod, "--", "nines-engine"))
+		engine := labtest.RunEngine(t, c.command(c.program, "kubectl", "--name", c.name, "--", "exec", "--stdin", end.pod, "--", "nines-engine"))
 		if end.opens.Backend == "dpdk" {
 			if _, err := engine.StartDPDK(client.DPDK{Prefix: end.pod, MemoryBytes: 64 << 20, CPU: -1}); err != nil {
 				t.Fatal(err)

@@ -30,7 +30,7 @@ const slowWish = "p90 < 20ms; tier: veth"
 func TestAPromiseThatBreaks(t *testing.T) {
 	labtest.LongForm(t)
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--agent", "--name", clusterName)
+	c.must("up", "--nodes", "2", "--agent", "--name", c.name)
 	first := c.disturb("n1")
 	c.agents()
 	c.until("n1", "is slow", func(p90 int64) bool { return p90 > 20e6 })
@@ -62,10 +62,10 @@ func TestAPromiseThatBreaks(t *testing.T) {
 
 	first() // n1 becomes fast, and its agent forgets what it was like with the change of its options
 	overlay := filepath.Join(labtest.Repository(), "deploy", "evict")
-	if all := c.must("kubectl", "--name", clusterName, "--", "kustomize", overlay); !strings.Contains(all, "- --on-broken=evict\n") || !strings.Contains(all, "pods/eviction") {
+	if all := c.must("kubectl", "--name", c.name, "--", "kustomize", overlay); !strings.Contains(all, "- --on-broken=evict\n") || !strings.Contains(all, "pods/eviction") {
 		t.Fatalf("the overlay is\n%s", all)
 	}
-	c.must("kubectl", "--name", clusterName, "--", "apply", "--filename", filepath.Join(overlay, "rbac.yaml"))
+	c.must("kubectl", "--name", c.name, "--", "apply", "--filename", filepath.Join(overlay, "rbac.yaml"))
 	c.agents("--on-broken=evict", "--evict-every=1s")
 	c.until("n1", "is fast", func(p90 int64) bool { return p90 < 20e6 })
 	moved := c.one("cell-site", "n1")
@@ -79,7 +79,7 @@ func TestAPromiseThatBreaks(t *testing.T) {
 func (c *cluster) agents(more ...string) {
 	c.t.Helper()
 	arguments := append([]string{"agent", "--idle", "0", "--interval", "10s", "--duration", "1s", "--rate", "200", "--tiers", "veth", "--peers", "1"}, more...)
-	c.must("kubectl", "--name", clusterName, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
+	c.must("kubectl", "--name", c.name, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
 		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["`+strings.Join(arguments, `","`)+`"]}]`)
 }
 
@@ -87,7 +87,7 @@ func (c *cluster) agents(more ...string) {
 func (c *cluster) until(node, what string, so func(p90 int64) bool) {
 	c.t.Helper()
 	eventually(c.t, node+" "+what, func(context.Context) error {
-		out, _, err := c.run("kubectl", "--name", clusterName, "--", "get", "nodelatency", node, "-o",
+		out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", node, "-o",
 			`jsonpath={.figures[?(@.tier=="veth")].verdict} {.figures[?(@.tier=="veth")].percentiles[?(@.p=="90")].valueNs}`)
 		if err != nil {
 			return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())

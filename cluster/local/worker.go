@@ -114,7 +114,7 @@ func kubeletConfiguration(cpus int) kubelet.KubeletConfiguration {
 		SyncFrequency: metav1.Duration{Duration: 10 * time.Second},
 		// Nor does who tries out what happens when a program is killed wait five minutes for it to come back.
 		CrashLoopBackOff: kubelet.CrashLoopBackOffConfig{
-			MaxContainerRestartPeriod: &metav1.Duration{Duration: 10 * time.Second},
+			MaxContainerRestartPeriod: &metav1.Duration{Duration: 2 * time.Second},
 		},
 		// What fills the host's memory is not for one of its nodes to act upon by evicting pods.
 		EvictionHard: map[string]string{"memory.available": "100Mi", "nodefs.available": "2%", "imagefs.available": "2%"},

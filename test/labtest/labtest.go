@@ -30,8 +30,20 @@ func Root(t testing.TB) {
 	if os.Getenv("NINES_LIBEXEC") == "" {
 		t.Setenv("NINES_LIBEXEC", filepath.Join(Repository(), "bin"))
 	}
+	t.Setenv("NINES_STATE_DIR", StateFolder(t))
+}
+
+// StateFolder is Root for a test beside others of its process, which have one environment: the state folder is
+// for the programs that the test calls.
+func StateFolder(t testing.TB) string {
+	t.Helper()
+	Require(t, "root", os.Geteuid() == 0)
+	libexec := os.Getenv("NINES_LIBEXEC")
+	if libexec == "" {
+		libexec = filepath.Join(Repository(), "bin")
+	}
 	for _, program := range []string{"nines-init", "nines-engine"} {
-		_, err := os.Stat(filepath.Join(os.Getenv("NINES_LIBEXEC"), program))
+		_, err := os.Stat(filepath.Join(libexec, program))
 		Require(t, program+" (make build)", err == nil)
 	}
 	takeTurn(t, beside)
@@ -41,7 +53,7 @@ func Root(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	t.Setenv("NINES_STATE_DIR", dir)
+	return dir
 }
 
 // PublishedData is the folder with measurements that others have published, which the

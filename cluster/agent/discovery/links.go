@@ -13,12 +13,13 @@ import (
 const subscribeAgain = 5 * time.Second
 
 // Links signals when a network card appears, disappears or changes: its carrier, its speed, its virtual
-// functions. It ignores the devices of pods, which come and go all the time. It ends with ctx.
-func Links(ctx context.Context) <-chan struct{} {
+// functions. It ignores virtual links, as those of pods come and go all the time, except the ones that also
+// accepts by their names; nil accepts none. It ends with ctx.
+func Links(ctx context.Context, also func(name string) bool) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	go func() {
 		for ctx.Err() == nil {
-			if err := follow(ctx, changed); err != nil {
+			if err := follow(ctx, also, changed); err != nil {
 				slog.Error("cannot watch network cards for changes; the node is still checked at intervals", "error", err)
 			}
 			select {
@@ -32,7 +33,7 @@ func Links(ctx context.Context) <-chan struct{} {
 }
 
 // follow signals changes until the kernel stops reporting them.
-func follow(ctx context.Context, changed chan<- struct{}) error {
+func follow(ctx context.Context, also func(name string) bool, changed chan<- struct{}) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var failed error
@@ -44,7 +45,7 @@ func follow(ctx context.Context, changed chan<- struct{}) error {
 		return err
 	}
 	for update := range updates {
-		if isCard(update.Link) {
+		if isCard(update.Link) || also != nil && also(update.Attrs().Name) {
 			tell(changed)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -33,7 +34,7 @@ func TestChangesOfCardsAreTold(t *testing.T) {
 			return
 		}
 		handles <- handle
-		ended <- follow(ctx, changed)
+		ended <- follow(ctx, func(name string) bool { return name == "br0" }, changed)
 	}()
 	handle, ok := <-handles
 	if !ok {
@@ -65,6 +66,21 @@ func TestChangesOfCardsAreTold(t *testing.T) {
 		if err := change(card); err != nil {
 			t.Fatal(err)
 		}
+		select {
+		case <-changed:
+			return true
+		default:
+			return false
+		}
+	})
+	select { // of the last change, which may have been told after it was asked
+	case <-changed:
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := handle.LinkAdd(&netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "br0"}}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a device that is asked for by its name is told", func() bool {
 		select {
 		case <-changed:
 			return true
