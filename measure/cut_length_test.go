@@ -18,7 +18,7 @@ import (
 // the test asks for less by so much. What else a host may do, it does not do in each of five trials.
 func TestALinkFailureIsAsLongAsTheFileSays(t *testing.T) {
 	labtest.QuietCore(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	const (
 		network = `
 topology:

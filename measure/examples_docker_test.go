@@ -13,7 +13,7 @@ import (
 // minutes to build, and the drivers of containers.
 func TestExamplesWithDocker(t *testing.T) {
 	labtest.LongForm(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	inventory, err := host.Read()
 	if err != nil {
 		t.Fatal(err)

@@ -187,7 +187,7 @@ func withoutTimes(t *testing.T, e *spec.Experiment) string {
 // TestExamplesRun runs a little of each comparison on every installed kind of link, and checks no
 // figures.
 func TestExamplesRun(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	inventory, err := host.Read()
 	if err != nil {
 		t.Fatal(err)

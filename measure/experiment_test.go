@@ -152,7 +152,7 @@ func noLabLeft(t *testing.T) {
 }
 
 func TestEveryPacketIsAccountedFor(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	for name, network := range map[string]string{"loop": loopNetwork, "pair": pairNetwork, "own": ownNetwork} {
 		t.Run(name, func(t *testing.T) {
 			experiment, writer := prepare(t, name, network, "repeat=2", "sweep.links.*.kind=[veth, bridge]")
@@ -240,7 +240,7 @@ func wakesAreNoGaps(t *testing.T, done *result.Result) {
 }
 
 func TestCtrlCKeepsWhatIsDone(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	for name, test := range map[string]struct {
 		network string
 		watch   func(cancel func()) silent
@@ -290,7 +290,7 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 // TestDeathsInATrialAreNamed kills what a trial depends on while it runs: the other trial gets an
 // undamaged network, and the run continues to its end, which is an error.
 func TestDeathsInATrialAreNamed(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	pid := func(of func(*lab.Lab) int) func(*testing.T) int {
 		return func(t *testing.T) int {
 			l, err := lab.Open("deaths")
@@ -390,7 +390,7 @@ func engineOf(t *testing.T, name string) int {
 }
 
 func TestTwoRunsOfOneLabAtOnce(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	first, firstWriter := prepare(t, "twice", pairNetwork)
 	second, secondWriter := prepare(t, "twice", pairNetwork)
 	var err error

@@ -37,7 +37,7 @@ traffic: {from: "a:eth", to: "b:eth", backend: %s, rate_pps: 1000, duration: 2s,
 // is; no host can make it fail, but beside other tests it would ask for next to nothing.
 func TestKnownDistributionsAreFound(t *testing.T) {
 	labtest.QuietCore(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	// Long delays: what a busy host adds is little beside them.
 	uniform := spec.Impairment{Delay: ms(600), Jitter: ms(600), Distribution: spec.DistributionUniform, Loss: 0.05, Seed: 3}
 	normal := spec.Impairment{Delay: ms(600), Jitter: ms(150), Distribution: spec.DistributionNormal, Loss: 0.01, Duplicate: 0.05, Seed: 4}
@@ -203,7 +203,7 @@ func received(packets []result.Packet) (n uint64) {
 // TestDamagedAndReorderedPacketsAreThoseOfTheSeed: a damaged packet does not count as received, and
 // one that overtakes the others counts as the seed says.
 func TestDamagedAndReorderedPacketsAreThoseOfTheSeed(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	is := spec.Impairment{Delay: ms(5), Loss: 0.02, Corrupt: 0.05, Reorder: 0.1, Distribution: spec.DistributionUniform, Seed: 6}
 	for _, kind := range []string{"switch", "xdp"} {
 		t.Run(kind, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestDamagedAndReorderedPacketsAreThoseOfTheSeed(t *testing.T) {
 // TestALinkFailureShowsInTheLoss takes links down in the middle of a trial: nothing passes while they
 // are down, and everything that is sent after that arrives.
 func TestALinkFailureShowsInTheLoss(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	const network = `
 topology:
   nodes: {a: {}, b: {}}

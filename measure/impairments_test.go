@@ -74,7 +74,7 @@ func TestHowLongALinkHoldsTheStream(t *testing.T) {
 // TestWhatTheRateDoesNotTakeIsRefused sends two and a half times of what the rate lets pass: the trial
 // loses what found the queue full, and nothing else, as all that waits arrives before it ends.
 func TestWhatTheRateDoesNotTakeIsRefused(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "rated", `
 topology:
   nodes: {a: {}, b: {}}

@@ -28,7 +28,7 @@ repeat: 2
 `
 
 func TestRatesAreFractionsOfAMeasuredMaximum(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "fractions", fractions)
 	done := finish(t, experiment, writer)
 	if len(done.Problems) > 0 {
@@ -68,7 +68,7 @@ func TestRatesAreFractionsOfAMeasuredMaximum(t *testing.T) {
 // TestWithoutAMaximumTheRestGoesOn breaks the wire for frames of one size: their maximum cannot be
 // found.
 func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	// The receiver's kernel drops frames of other lengths.
 	experiment, writer := prepare(t, "no-maximum", fractions, "repeat=1",
 		"topology.nodes.b.exec=[[nft, add, table, inet, cut], [nft, add, chain, inet, cut, in, '{ type filter hook input priority 0; }'], "+
@@ -109,7 +109,7 @@ func (m *triedMaxima) Maximum(variables map[string]any, _ time.Duration) {
 
 // TestALinkThatTheHostLacksLeavesTheOthers removes a feature from the inventory.
 func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	prepared := func(kinds string) (*Experiment, *result.Writer) {
 		experiment, writer := prepare(t, "lacking", pairNetwork, "sweep.links.*.kind="+kinds)
 		lacking := *experiment.inventory
@@ -164,7 +164,7 @@ func checked(t *testing.T, experiment *Experiment) (said string) {
 // TestHardwareThatTheHostLacksLeavesTheOthers removes the network cards from the inventory: the
 // plan refuses virtual functions.
 func TestHardwareThatTheHostLacksLeavesTheOthers(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	inventory, err := host.Read()
 	if err != nil {
 		t.Fatal(err)

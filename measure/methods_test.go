@@ -20,7 +20,7 @@ import (
 // labs, and checks that its result is complete. The findings depend on the host and are not
 // checked.
 func TestMethodExamplesRun(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	inventory, err := host.Read()
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func holdsItsTrials(t *testing.T, done *result.Result) {
 // TestABurstHasItsPackets checks that a load of N packets is a trial of N packets at any rate,
 // started at once and without a warm-up.
 func TestABurstHasItsPackets(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "burst", pairNetwork, "traffic.rate_pps=", "traffic.duration=", "traffic.burst=16", "method={kind: tst009, quick: true, max_rate_pps: 3000}")
 	ctx := context.Background()
 	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
@@ -172,7 +172,7 @@ func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, r
 
 // TestLabsStayUpBetweenTrials checks that a search uses one lab and one pair of engines.
 func TestLabsStayUpBetweenTrials(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "stays", pairNetwork, "traffic.rate_pps=", "traffic.duration=", "method={kind: tst009, quick: true, max_rate_pps: 3000}")
 	err := onBench(context.Background(), t, experiment, func(b *bench, r run) error {
 		l, engines := b.lab, b.generator

@@ -15,7 +15,7 @@ import (
 //
 //	a:eth ── virtio-user ══ vhost1 ─ br0 ─ vhost2 ══ virtio-user ── b:eth
 func TestPacketsThroughOVSWithDPDK(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	const network = `
 topology:
   nodes: {a: {}, b: {}}

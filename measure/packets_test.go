@@ -194,7 +194,7 @@ func TestFaultsShowInTheMetrics(t *testing.T) {
 // TestEveryPacketIsKept runs both roles on real networks, one with its ends in containers that
 // cannot see the result folder.
 func TestEveryPacketIsKept(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	for _, test := range []struct {
 		name, network string
 		sets          []string
@@ -241,7 +241,7 @@ func TestEveryPacketIsKept(t *testing.T) {
 // TestAFullDiskCostsTheRecordingOnly records onto a disk that has room for the result but not for
 // the recording.
 func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, _ := prepare(t, "keepfull", loopNetwork, "traffic.packets=record", "traffic.rate_pps=20000", "traffic.duration=2s")
 	disk := t.TempDir()
 	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=900k"); err != nil {

@@ -63,7 +63,7 @@ func TestWhatProgramsSawSince(t *testing.T) {
 //
 //	a:tx ──wire (switch)── a:rx
 func TestASwitchIsWitnessed(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labtest.Hugepages(t)
 	experiment, writer := prepare(t, "witness", `
 topology:

@@ -41,7 +41,7 @@ func (a acting) Progress(int, uint64, uint64) { a.progress() }
 // TestATrialWithARestartIsInvalid: it says which node was restarted and why, whether somebody asked for
 // it or the node had died; the next trial says nothing of it, and all are on the same lab.
 func TestATrialWithARestartIsInvalid(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	ctx := context.Background()
 	experiment, _ := prepare(t, "restarted", restartedNetwork)
 	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
@@ -105,7 +105,7 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 // TestANodeThatIsOffStaysOff: until somebody starts it. All trials meanwhile are invalid and name it, or
 // are lost, where it is the node that sends.
 func TestANodeThatIsOffStaysOff(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	ctx := context.Background()
 	experiment, _ := prepare(t, "staysoff", restartedNetwork, "traffic.duration=1500ms")
 	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
@@ -167,7 +167,7 @@ func TestANodeThatIsOffStaysOff(t *testing.T) {
 
 // TestAnEventLeavesANodeOff: one that restarts it, too.
 func TestAnEventLeavesANodeOff(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	ctx := context.Background()
 	experiment, _ := prepare(t, "eventoff", restartedNetwork+"events: [{at: 500ms, node: dut, restart: true}]\n", "traffic.duration=1500ms")
 	err := onBench(ctx, t, experiment, func(b *bench, r run) error {
@@ -194,7 +194,7 @@ func TestAnEventLeavesANodeOff(t *testing.T) {
 // TestAnEventRestartsANode: a restart that the file asks for makes no trial invalid. The forwarder is
 // another process afterwards, and packets pass again.
 func TestAnEventRestartsANode(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "planned", restartedNetwork+"events: [{at: 500ms, node: dut, restart: true}]\n")
 	done := finish(t, experiment, writer)
 	trial := done.Summary.Trials[0]
@@ -223,7 +223,7 @@ func TestAnEventRestartsANode(t *testing.T) {
 // TestATrialWithAResetByIPMIIsInvalid: ipmitool resets the forwarder while its packets are measured; the
 // trial names it, and the next one is as if nothing had been.
 func TestATrialWithAResetByIPMIIsInvalid(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	_, err := exec.LookPath("ipmitool")
 	labtest.Require(t, "ipmitool", err == nil)
 	ctx := context.Background()

@@ -75,7 +75,7 @@ sweep: {variables.rate: [1, 5], variables.size: [100]}
 // runScripts measures an experiment whose scripts are files, and returns its result.
 func runScripts(ctx context.Context, t *testing.T, name, network string, files map[string]string) (*result.Result, error) {
 	t.Helper()
-	labtest.Root(t)
+	labtest.Experiment(t)
 	for path, text := range files {
 		network = strings.ReplaceAll(network, path, strconv.Quote(text))
 	}
@@ -136,7 +136,7 @@ func busyboxImage(t *testing.T) string {
 
 // TestScriptsOfPos runs it on namespaces and on containers.
 func TestScriptsOfPos(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	if _, err := exec.LookPath("ping"); err != nil {
 		labtest.Require(t, "ping", false)
 	}
@@ -326,7 +326,7 @@ func TestScriptsBesideARestart(t *testing.T) {
 		{"tmdied", "{}", "node aside is dead", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			labtest.Root(t)
+			labtest.Experiment(t)
 			mark, done := filepath.Join(t.TempDir(), "mark"), filepath.Join(t.TempDir(), "done")
 			killed := make(chan error, 1)
 			go func() {
@@ -362,7 +362,7 @@ func TestScriptsBesideARestart(t *testing.T) {
 // TestARestartAfterTheTrafficIsTold: a script goes on when the traffic has ended, and what happens to the lab then
 // belongs to its trial.
 func TestARestartAfterTheTrafficIsTold(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	mark, done := filepath.Join(t.TempDir(), "mark"), filepath.Join(t.TempDir(), "done")
 	killed := make(chan error, 1)
 	go func() {

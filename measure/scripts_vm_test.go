@@ -16,7 +16,7 @@ import (
 //
 //	loadgen:eth ──wire, a tap── dut:eth
 func TestScriptsInAVirtualMachine(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	_, err := exec.LookPath("qemu-system-x86_64")
 	labtest.Require(t, "qemu-system-x86_64 (make setup-vm)", err == nil)
 	_, err = os.Stat("/dev/net/tun")

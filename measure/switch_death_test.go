@@ -28,7 +28,7 @@ func TestASwitchThatIsKilledInATrialIsNamed(t *testing.T) {
 				for _, program := range programs {
 					labtest.Built(t, program)
 				}
-				labtest.Root(t)
+				labtest.Experiment(t)
 				pages := "none"
 				if kind == "snabb" || kind == "vpp" {
 					labtest.Hugepages(t)

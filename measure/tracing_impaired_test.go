@@ -13,7 +13,7 @@ import (
 //
 //	a:eth ──impaired on the way to b── b:eth
 func TestAnImpairedLinkIsTheCauseOfItsPackets(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	const delay = 100 * time.Millisecond
 	experiment, writer := prepare(t, "traced-delay", `
 topology:

@@ -13,7 +13,7 @@ import (
 // A traced trial says what happened around its slowest packets; an untraced one and a baseline do
 // not.
 func TestTrialsAreTraced(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	for name, test := range map[string]struct {
 		network string
 		roles   []string
@@ -107,7 +107,7 @@ func holdTrace(t *testing.T, folder result.Folder, details result.Details, trial
 // discipline and the driver, and packets dropped behind the engine's filter are no loss. At this
 // rate every other packet is followed.
 func TestRawPacketsAreFollowedFromTheirSend(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "traced-raw", pairNetwork, "trace=true",
 		"traffic.backend=raw", "traffic.rate_pps=30000")
 	done := finish(t, experiment, writer)

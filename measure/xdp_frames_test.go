@@ -15,7 +15,7 @@ import (
 // accepts those; a trial's notes say so. The rings have room for all packets of a trial, so that none is lost
 // on a busy host.
 func TestWhatMayLeaveAsXDPFramesDoes(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	_, err := netlink.GenlFamilyGet("netdev")
 	netdev := err == nil
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ traffic: {from: "a:eth", to: "b:eth", rate_pps: 3000, burst: 32, %s, warmup: 50m
 // TestBackendsShareALab: the program of the engine's own XDP port comes and goes with the streams, and is
 // nobody else's.
 func TestBackendsShareALab(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	experiment, writer := prepare(t, "backends", `
 topology:
   nodes: {a: {}, b: {}}

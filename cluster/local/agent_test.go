@@ -43,7 +43,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 			out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", node, "-o",
 				"jsonpath={.figures[0].tier} {.figures[0].verdict} {.figures[0].count} {.figures[0].percentiles[0].p} {.metadata.ownerReferences[0].name}")
 			if err != nil || strings.Contains(out, "Invalid") {
-				return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
+				return errors.Join(fmt.Errorf("%w: %s", errNotYet, out), asked(c.agentLog))
 			}
 			fields := strings.Fields(out)
 			if len(fields) != 5 || fields[0] != "veth" || fields[3] != "50" || fields[4] != node {
@@ -186,7 +186,7 @@ func (c *cluster) figureOfTheWay(tier string) {
 				return nil
 			}
 		}
-		return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
+		return errors.Join(fmt.Errorf("%w: %s", errNotYet, out), asked(c.agentLog))
 	})
 }
 
@@ -203,7 +203,7 @@ func (c *cluster) saysWhatItHas(t *testing.T) {
 				`jsonpath={.metadata.labels.nfd\.node\.kubernetes\.io/node-name} {.metadata.ownerReferences[0].name} `+
 					`{.spec.features.attributes.nines\.kernel.elements.release} {.spec.features.attributes.nines\.cpu.elements.count}`)
 			if wanted := fmt.Sprintf("%s %s %s %d", node, node, inventory.Kernel.Release, len(inventory.CPUs)); err != nil || out != wanted {
-				return fmt.Errorf("%w: %q, not %q; %s", errNotYet, out, wanted, c.agentLog())
+				return errors.Join(fmt.Errorf("%w: %q, not %q", errNotYet, out, wanted), asked(c.agentLog))
 			}
 			return nil
 		})

@@ -141,7 +141,8 @@ func eventually(t testing.TB, what string, so func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	for {
+	// Who asks by kubectl would take a CPU if it asked all the time.
+	for pause := 100 * time.Millisecond; ; pause = min(pause*5/4, 500*time.Millisecond) {
 		err := so(ctx)
 		if err == nil {
 			return
@@ -149,10 +150,15 @@ func eventually(t testing.TB, what string, so func(context.Context) error) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s: %v", what, err)
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 }
+
+// asked is the part of an error that takes programs to find out: they are called only if it is told.
+type asked func() string
+
+func (a asked) Error() string { return a() }
 
 // host is what a cluster must leave as it was, one line each: settings of the host, and what carries
 // the names that a cluster's things have. Those of other clusters come and go meanwhile.

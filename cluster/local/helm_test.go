@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +53,7 @@ func TestHelmInstallsIt(t *testing.T) {
 	eventually(t, "a figure of n1", func(context.Context) error {
 		out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", "n1", "-o", "jsonpath={.figures[0].tier}")
 		if err != nil || out != "veth" {
-			return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
+			return errors.Join(fmt.Errorf("%w: %s", errNotYet, out), asked(c.agentLog))
 		}
 		return nil
 	})

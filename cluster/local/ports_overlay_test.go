@@ -21,16 +21,29 @@ const overlayPorts = `
   - {tier: ovn, parent: lan, count: 2, nodes: [n2], addresses: 10.88.0.21/24, northbound: "tcp:%[1]s:6641"}
 `
 
-// withOverlay is a ports file with those of an overlay, and those that are counted, too.
-func withOverlay(t *testing.T, file string) string {
+// TestPodsHavePortsOfOverlays has networks over both nodes as an operator makes them, and the experiments of examples
+// over their ports and those of the nodes.
+func TestPodsHavePortsOfOverlays(t *testing.T) {
+	c := newCluster(t)
+	c.must("up", "--nodes", "2", "--ports", portsFile(t, fmt.Sprintf(overlayPorts, central(t))), "--name", c.name)
+	t.Run("OverVXLAN", func(t *testing.T) { c.overVXLAN(t) })
+	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
+	t.Run("AnExperiment", func(t *testing.T) { c.anExperiment(t) })
+	c.whole(t)
+	for _, node := range []string{"n1", "n2"} {
+		c.noPortsLeft(node)
+	}
+}
+
+// portsFile is the ports file of the examples with more ports.
+func portsFile(t *testing.T, more string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(repositoryFile("examples/cluster/nodes/ports.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "ports.yaml")
-	text = append(fmt.Appendf(text, overlayPorts, central(t)), countedPorts...)
-	if err := os.WriteFile(path, text, 0o600); err != nil {
+	if err := os.WriteFile(path, append(text, more...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -29,7 +29,7 @@ import (
 //	n1 or n2: sender ── vhost-user ── nines-engine ── vhost-user ── receiver, left ── memif ── right
 func TestPodsHavePorts(t *testing.T) {
 	c := newCluster(t)
-	c.must("up", "--nodes", "2", "--ports", withOverlay(t, repositoryFile("examples/cluster/nodes/ports.yaml")), "--name", c.name)
+	c.must("up", "--nodes", "2", "--ports", portsFile(t, countedPorts), "--name", c.name)
 	c.kubectl("apply", "--filename", repositoryFile("examples/cluster/manifests/ports.yaml"))
 
 	t.Run("AnInterface", func(t *testing.T) {
@@ -52,9 +52,6 @@ func TestPodsHavePorts(t *testing.T) {
 		c.gone("a", "b")
 	})
 	t.Run("OverXDP", func(t *testing.T) { c.overXDP(t) })
-	t.Run("OverVXLAN", func(t *testing.T) { c.overVXLAN(t) })
-	t.Run("OverAnOverlay", func(t *testing.T) { c.overAnOverlay(t) })
-	t.Run("AnExperiment", func(t *testing.T) { c.anExperiment(t) })
 	t.Run("OverTheSwitch", func(t *testing.T) { c.overTheSwitch(t) })
 	t.Run("OverAFXDP", func(t *testing.T) { c.overAFXDP(t) })
 	t.Run("OverMemory", func(t *testing.T) { c.overMemory(t) })
@@ -69,8 +66,7 @@ func TestPodsHavePorts(t *testing.T) {
 					return nil
 				}
 			}
-			log, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
-			return fmt.Errorf("%w: %s", errNotYet, log)
+			return errors.Join(errNotYet, asked(c.portsLog))
 		})
 	})
 	t.Run("AClaimWithItsKeysInAnyOrder", func(t *testing.T) { c.anyOrder(t) })
@@ -105,11 +101,17 @@ func (c *cluster) running(name string) {
 		if err != nil || pod.Status.Phase == v1.PodRunning && pod.Status.ContainerStatuses[0].Ready {
 			return err
 		}
-		events, _, _ := c.run("kubectl", "--name", c.name, "--", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "custom-columns=M:.message")
-		drivers, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "get", "pods", "-o", "wide")
-		log, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
-		return fmt.Errorf("%w: %s: %s\n%s\n%s", errNotYet, pod.Status.Phase, events, drivers, log)
+		return errors.Join(fmt.Errorf("%w: %s", errNotYet, pod.Status.Phase), asked(func() string {
+			events, _, _ := c.run("kubectl", "--name", c.name, "--", "get", "events", "--field-selector", "involvedObject.name="+name, "-o", "custom-columns=M:.message")
+			drivers, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "get", "pods", "-o", "wide")
+			return events + drivers + c.portsLog()
+		}))
 	})
+}
+
+func (c *cluster) portsLog() string {
+	out, _, _ := c.run("kubectl", "--name", c.name, "--", "--namespace", "nines", "logs", "--selector", "app=nines-ports", "--tail", "8")
+	return out
 }
 
 // reaches waits until both pods run, and packets of one get answers of the other by their ports.

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,7 @@ func TestAPromiseThatBreaks(t *testing.T) {
 				return nil
 			}
 		}
-		return fmt.Errorf("%w: %s", errNotYet, c.agentLog())
+		return errors.Join(errNotYet, asked(c.agentLog))
 	})
 	c.event(old.Name, "LatencyPromiseBroken")
 	if now := c.one("cell-site", "n2"); now.UID != old.UID {
@@ -90,12 +91,12 @@ func (c *cluster) until(node, what string, so func(p90 int64) bool) {
 		out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", node, "-o",
 			`jsonpath={.figures[?(@.tier=="veth")].verdict} {.figures[?(@.tier=="veth")].percentiles[?(@.p=="90")].valueNs}`)
 		if err != nil {
-			return fmt.Errorf("%w: %s; %s", errNotYet, out, c.agentLog())
+			return errors.Join(fmt.Errorf("%w: %s", errNotYet, out), asked(c.agentLog))
 		}
 		var verdict string
 		var p90 int64
 		if _, err := fmt.Sscan(out, &verdict, &p90); err != nil || !so(p90) {
-			return fmt.Errorf("%w: %q; %s", errNotYet, out, c.agentLog())
+			return errors.Join(fmt.Errorf("%w: %q", errNotYet, out), asked(c.agentLog))
 		}
 		return nil
 	})
@@ -138,7 +139,7 @@ func (c *cluster) one(name, node string) *v1.Pod {
 			for _, p := range list.Items {
 				state = append(state, fmt.Sprintf("%s on %q %v", p.Name, p.Spec.NodeName, p.Status.Conditions))
 			}
-			return fmt.Errorf("%w: %v; %s", errNotYet, state, c.agentLog())
+			return errors.Join(fmt.Errorf("%w: %v", errNotYet, state), asked(c.agentLog))
 		}
 		found = &list.Items[0]
 		return nil

@@ -33,6 +33,14 @@ func Root(t testing.TB) {
 	t.Setenv("NINES_STATE_DIR", StateFolder(t))
 }
 
+// Experiment is Root for a test that runs experiments, which take several times as long as a lab: test/passes begins
+// with the packages of such tests.
+func Experiment(t testing.TB) {
+	t.Helper()
+	Require(t, WholeExperiment, os.Geteuid() == 0)
+	Root(t)
+}
+
 // StateFolder is Root for a test beside others of its process, which have one environment: the state folder is
 // for the programs that the test calls.
 func StateFolder(t testing.TB) string {

@@ -40,6 +40,12 @@ const (
 	forBuilt     = "for where it is installed, as no package has it: "
 )
 
+// WholeExperiment is what is missing where Experiment skips a test.
+const WholeExperiment = "root, for a whole experiment"
+
+// IsExperiment tells of what a skipped test printed whether it runs experiments.
+func IsExperiment(output string) bool { return strings.Contains(output, forWantOf+WholeExperiment) }
+
 // Need is why a test was skipped.
 type Need int
 

@@ -130,11 +130,26 @@ func (p *pass) chosenOf(w work) []work {
 	return w.parted()
 }
 
-// all does the work of packages side by side, what takes longest first, or has the most
-// tests where that is not known yet.
+// experimentWeight is how many labs take as long as a test that runs experiments, roughly.
+const experimentWeight = 4
+
+// weight is how long the tests may take, in labs, where that is not known yet.
+func (w work) weight() int {
+	sum := 0
+	for _, name := range w.tests {
+		sum++
+		if slices.ContainsFunc(w.record.Skipped[name], labtest.IsExperiment) {
+			sum += experimentWeight - 1
+		}
+	}
+	return sum
+}
+
+// all does the work of packages side by side, what takes longest first, or may take longest where that is not
+// known yet.
 func (p *pass) all(ctx context.Context, packages []work, atOnce int) error {
 	slices.SortStableFunc(packages, func(a, b work) int {
-		return cmp.Or(cmp.Compare(b.record.Seconds[b.name()], a.record.Seconds[a.name()]), cmp.Compare(len(b.tests), len(a.tests)))
+		return cmp.Or(cmp.Compare(b.record.Seconds[b.name()], a.record.Seconds[a.name()]), cmp.Compare(b.weight(), a.weight()))
 	})
 	for _, w := range packages {
 		delete(w.record.Failed, w.pass)

@@ -20,15 +20,7 @@ func TestEachNeedHasItsPass(t *testing.T) {
 	t.Setenv(labtest.BootVariable, "")
 	t.Setenv("NINES_REQUIRE", "")
 	t.Setenv("NINES_TEST_VM", "")
-	skipped := func(need func(testing.TB)) string {
-		recorder, ended := &skipRecorder{TB: t}, make(chan struct{})
-		go func() {
-			defer close(ended)
-			need(recorder)
-		}()
-		<-ended
-		return recorder.said
-	}
+	skipped := func(need func(testing.TB)) string { return skippedBy(t, need) }
 	for name, c := range map[string]struct {
 		said         string
 		runsIn       string // which pass after the pure one
@@ -54,6 +46,35 @@ func TestEachNeedHasItsPass(t *testing.T) {
 		if c.lostIn != "" && !isLost(c.lostIn, c.said) || c.okIn != "" && isLost(c.okIn, c.said) {
 			t.Errorf("%s (%s) is lost in other passes than %s", name, c.said, c.lostIn)
 		}
+	}
+}
+
+// skippedBy is what a need says that skips a test.
+func skippedBy(t *testing.T, need func(testing.TB)) string {
+	t.Helper()
+	recorder, ended := &skipRecorder{TB: t}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		need(recorder)
+	}()
+	<-ended
+	return recorder.said
+}
+
+// Where durations are not known, few tests that run experiments begin before many that build labs.
+func TestExperimentsWeighMoreThanLabs(t *testing.T) {
+	t.Setenv("NINES_REQUIRE", "")
+	weight := func(what string, count int) int {
+		w := work{record: &record{Skipped: map[string][]string{}}}
+		for i := range count {
+			name := fmt.Sprint("Test", i)
+			w.tests = append(w.tests, name)
+			w.record.Skipped[name] = []string{skippedBy(t, func(t testing.TB) { labtest.Require(t, what, false) })}
+		}
+		return w.weight()
+	}
+	if few, many := weight(labtest.WholeExperiment, 4), weight("root", 10); few <= many || many != 10 {
+		t.Errorf("4 experiments weigh %d, and 10 labs %d", few, many)
 	}
 }
 
