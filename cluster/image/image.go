@@ -2,7 +2,6 @@ package image
 
 import (
 	"archive/tar"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,11 +59,10 @@ func jsonBlob(mediaType string, value any) (blob, error) {
 }
 
 func (i Image) write(out io.Writer) error {
-	var layer bytes.Buffer
-	if err := writeLayer(&layer, i.Files); err != nil {
+	files, err := layerOf(i.Files)
+	if err != nil {
 		return err
 	}
-	files := newBlob(v1.MediaTypeImageLayer, layer.Bytes())
 	config, err := jsonBlob(v1.MediaTypeImageConfig, v1.Image{
 		Platform: v1.Platform{Architecture: runtime.GOARCH, OS: "linux"},
 		Config:   v1.ImageConfig{Entrypoint: i.Entrypoint, Env: i.Env},
@@ -77,7 +75,7 @@ func (i Image) write(out io.Writer) error {
 		Versioned: specs.Versioned{SchemaVersion: 2},
 		MediaType: v1.MediaTypeImageManifest,
 		Config:    config.Descriptor,
-		Layers:    []v1.Descriptor{files.Descriptor},
+		Layers:    []v1.Descriptor{files},
 	})
 	if err != nil {
 		return err
@@ -93,8 +91,14 @@ func (i Image) write(out io.Writer) error {
 		return err
 	}
 	archive := tar.NewWriter(out)
-	for _, b := range []blob{files, config, manifest} {
-		if err := put(archive, "blobs/"+string(b.Digest.Algorithm())+"/"+b.Digest.Encoded(), b.text); err != nil {
+	if err := archive.WriteHeader(fileHeader(blobPath(files), files.Size)); err != nil {
+		return err
+	}
+	if err := writeLayer(archive, i.Files); err != nil { // which fails if a file has grown since
+		return err
+	}
+	for _, b := range []blob{config, manifest} {
+		if err := put(archive, blobPath(b.Descriptor), b.text); err != nil {
 			return err
 		}
 	}
@@ -107,8 +111,16 @@ func (i Image) write(out io.Writer) error {
 	return archive.Close()
 }
 
+func blobPath(d v1.Descriptor) string {
+	return "blobs/" + string(d.Digest.Algorithm()) + "/" + d.Digest.Encoded()
+}
+
+func fileHeader(name string, size int64) *tar.Header {
+	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644}
+}
+
 func put(archive *tar.Writer, name string, text []byte) error {
-	err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(text)), Mode: 0o644})
+	err := archive.WriteHeader(fileHeader(name, int64(len(text))))
 	if err == nil {
 		_, err = archive.Write(text)
 	}

@@ -8,6 +8,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/opencontainers/go-digest"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // File is a file of an image: one of the host's, or a link.
@@ -18,6 +21,22 @@ type File struct {
 	Source string
 	// Link is what a symbolic link leads to.
 	Link string
+}
+
+// layerOf is the descriptor of the files' layer. The layer is written twice, first to here, as it is too large for
+// memory: some hundred megabytes.
+func layerOf(files []File) (v1.Descriptor, error) {
+	digester, size := digest.Canonical.Digester(), counter(0)
+	err := writeLayer(io.MultiWriter(digester.Hash(), &size), files)
+	return v1.Descriptor{MediaType: v1.MediaTypeImageLayer, Digest: digester.Digest(), Size: int64(size)}, err
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(text []byte) (int, error) {
+	*c += counter(len(text))
+	return len(text), nil
 }
 
 // writeLayer writes the files as an archive of one layer, with the folders that they are in.

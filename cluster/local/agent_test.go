@@ -37,7 +37,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 	c.must("up", "--nodes", "2", "--agent", "--ports", ports, "--image", archive, "--name", c.name)
 	c.must("kubectl", "--name", c.name, "--", "apply", "--server-side", "--filename", repositoryFile("cluster/agent/discovery/testdata/nodefeature-crd.yaml"))
 	c.must("kubectl", "--name", c.name, "--", "--namespace", "nines", "patch", "daemonset", "nines-agent", "--type=json", "--patch",
-		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","5s","--duration","1s","--rate","200","--tiers","veth"]}]`)
+		`[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["agent","--idle","0","--interval","10s","--duration","1s","--rate","200","--tiers","veth"]}]`)
 	for _, node := range []string{"n1", "n2"} {
 		eventually(t, "figures of "+node, func(context.Context) error {
 			out, _, err := c.run("kubectl", "--name", c.name, "--", "get", "nodelatency", node, "-o",

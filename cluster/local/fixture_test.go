@@ -196,7 +196,7 @@ func (c *cluster) host(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for _, h := range hierarchies {
-		groups, _ := filepath.Glob(filepath.Join(h.Mount, "nines-kube-"+c.name+"*"))
+		groups, _ := filepath.Glob(filepath.Join(h.Mount, "nines-kube-"+c.name))
 		for _, group := range groups {
 			lines = append(lines, "control group "+group)
 		}
