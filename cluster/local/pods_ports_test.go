@@ -31,7 +31,7 @@ func (c *cluster) anExperiment(t *testing.T) {
 		t.Helper()
 		dir := t.TempDir()
 		out, err := c.command(nines, append([]string{"run", repositoryFile("examples/cluster/" + example), "--out", dir,
-			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=3s"}, arguments...)...).CombinedOutput()
+			"--set", "repeat=1", "--set", "traffic.rate_pps=500", "--set", "traffic.duration=1s"}, arguments...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("nines run %q: %v: %s", arguments, err, out)
 		}
