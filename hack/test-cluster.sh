@@ -28,8 +28,8 @@ failed() {
 
 again=
 # Packages are tested side by side, and so are a package's clusters: they wait more than they compute.
-# The package that takes longest begins first.
-show -p 3 -parallel 3 ./local ./... && exit
+# Those that take longest begin first.
+show -p 3 -parallel 3 ./local ./scheduler ./port ./... && exit
 mapfile -t tests < <(failed)
 mapfile -t packages < <(failed | cut -d' ' -f1 | sort -u)
 # A package can fail without one of its tests: it was not compiled, or has ended.
