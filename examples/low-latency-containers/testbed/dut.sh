@@ -3,8 +3,8 @@
 port=$(pos_get_variable port_tx)
 sent() { cat "/sys/class/net/$port/statistics/tx_packets"; }
 
+before=$(sent) # the generator sends as soon as all are ready
 pos_sync --tag ready
-before=$(sent)
 pos_sync --tag sent
 pos_get_variable --from-global forwarder
 echo $(($(sent) - before)) >/tmp/forwarded
