@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
@@ -102,7 +103,7 @@ func (p plane) publish(ctx context.Context, node string, figures ...v1alpha1.Fig
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind.Kind},
 		ObjectMeta: metav1.ObjectMeta{Name: node}, Figures: figures,
 	}
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(manyTries, func() error {
 		known, err := p.Latencies.Get(ctx, node)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -114,6 +115,9 @@ func (p plane) publish(ctx context.Context, node string, figures ...v1alpha1.Fig
 		return err
 	})
 }
+
+// manyTries is for objects that several change at once on a busy host: of them one succeeds at a time.
+var manyTries = wait.Backoff{Steps: 30, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 1}
 
 // seen waits until the scheduler has read all that was measured so far: its watch has an order, and
 // the last in it is of a node that takes only the pod which asks.

@@ -101,10 +101,13 @@ func (s *shell) start(arguments ...string) *process {
 	s.t.Cleanup(func() {
 		_ = p.Process.Kill()
 		<-p.ended
-		_ = lab.DownAll(func(name string) error {
-			_, err := lab.Down(s.t.Context(), name)
+		// Not by the test's context, which has ended: what takes time to go would stay.
+		if err := lab.DownAll(func(name string) error {
+			_, err := lab.Down(context.Background(), name)
 			return err
-		})
+		}); err != nil {
+			s.t.Errorf("take down what is left: %v", err)
+		}
 	})
 	return p
 }
