@@ -41,6 +41,9 @@ func (c *checker) cluster() {
 			c.failKey(where+", and "+one.what, "", "remove "+one.key+"; for a pod's CPUs write cpus, and tune the cluster's nodes directly", one.key)
 		}
 	}
+	if c.e.Cluster.ClockError != 0 && c.e.Cluster.Clock != ClockRealtime {
+		c.failKey("clock_error is how wrong clocks are that PTP or NTP synchronises", "", "write clock: realtime beside it, or remove it", "cluster", "clock_error")
+	}
 	if c.e.DPDK != nil && c.e.DPDK.Hugepages == HugepagesReserve {
 		c.failKey(where+", and nines reserves no hugepages on a cluster's nodes", "", "remove hugepages: the engines of pods use ordinary memory", "dpdk", "hugepages")
 	}

@@ -17,6 +17,9 @@ type Cluster struct {
 	Image string `yaml:"image,omitempty" json:"image,omitempty"`
 	// Clock says whether pods on different nodes read one clock (default own).
 	Clock Clock `yaml:"clock,omitempty" json:"clock,omitempty"`
+	// ClockError is how wrong each node's CLOCK_REALTIME may be, where PTP's programs do not tell the kernels
+	// (default: what the kernels were told).
+	ClockError Duration `yaml:"clock_error,omitempty" json:"clock_error,omitempty"`
 }
 
 // Clock is what clocks the nodes of a cluster have.
@@ -24,7 +27,7 @@ type Clock string
 
 // With ClockOwn each node has its own, so that only round trips can be measured. With ClockShared
 // the whole cluster is on this machine, without virtual machines between. With ClockRealtime PTP or NTP
-// keep the nodes' CLOCK_REALTIME in step, and one way is measured with the error that the kernels tell.
+// keep the nodes' CLOCK_REALTIME in step, and one way is measured with the error that the kernels, or ClockError, tell.
 const (
 	ClockOwn      Clock = "own"
 	ClockShared   Clock = "shared"

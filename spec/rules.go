@@ -170,6 +170,8 @@ var rules = map[string]rule{
 	"Cluster.scheduler":  {pattern: hostNamePattern, form: hostNameForm},
 	"Cluster.image":      {byDefault: defaultCluster().Image, pattern: imagePattern, form: "the name of an image, without spaces, at most 255 characters"},
 	"Cluster.clock":      {byDefault: string(defaultCluster().Clock)},
+	// A second is more than any one-way latency: who has such clocks measures the round trip.
+	"Cluster.clock_error": {least: "1ns", most: "1s"},
 
 	"Management.mode":      {byDefault: string(ManagementPrivate)},
 	"Management.subnet":    {pattern: `^[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}$`, check: checkSubnet, form: `an IPv4 network from /22 to /29, such as "172.16.142.0/24"`},

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,7 +11,11 @@ import (
 
 // clocks are those of a sender's machine and of a receiver's, read at about the same time. Somebody keeps
 // the CLOCK_REALTIME of both in step with the rest of the world, and so with one another.
-type clocks struct{ tx, rx client.Clock }
+type clocks struct {
+	tx, rx client.Clock
+	// errorOf is how wrong each of them may be, as the file says; 0 for what their kernels were told.
+	errorOf time.Duration
+}
 
 // offsetNs is what the receiver's CLOCK_MONOTONIC is ahead of the sender's.
 func (c clocks) offsetNs() int64 {
@@ -24,14 +29,32 @@ func (c clocks) sender() client.Scale {
 	return s
 }
 
-// errorNs is how wrong the offset may be: what both kernels were told of their clocks, and what the readings
-// leave open.
+// errorNs is how wrong the offset may be: what the file says of the clocks, or both kernels were told, and what
+// the readings leave open.
 func (c clocks) errorNs() int64 {
 	sum := int64(0)
 	for _, one := range []client.Clock{c.tx, c.rx} {
-		sum += one.MaxErrorNs + one.BracketNs
+		told := one.MaxErrorNs
+		if c.errorOf > 0 {
+			told = c.errorOf.Nanoseconds()
+		}
+		sum += told + one.BracketNs
 	}
 	return sum
+}
+
+// untold says of which clock nobody told an error, which is then missing in that of each latency. linuxptp's
+// programs tell the kernel 0 with each correction.
+func (c clocks) untold(from, to string) string {
+	switch {
+	case c.errorOf > 0:
+		return ""
+	case c.tx.MaxErrorNs == 0:
+		return from
+	case c.rx.MaxErrorNs == 0:
+		return to
+	}
+	return ""
 }
 
 // Synchrony is what became of two clocks in a trial.
@@ -40,6 +63,8 @@ type Synchrony struct {
 	ErrorNs, DriftNs int64
 	// Lost says that a clock was not kept in step at the end; empty if both were.
 	Lost string
+	// Untold is the node of whose clock no error is known; empty if there is none.
+	Untold string
 }
 
 // until is what became of the clocks from their readings before a trial to those after it. Between them
@@ -49,7 +74,7 @@ func (c clocks) until(end clocks, from, to string) Synchrony {
 	// The receiver's own counter is compared with its clock, too: its trial tells (tsc.max_error_ns).
 	s := Synchrony{DriftNs: max(drift, -drift)}
 	s.ErrorNs = max(c.errorNs(), end.errorNs()) + s.DriftNs
-	s.Lost = end.unsynchronised(from, to)
+	s.Lost, s.Untold = end.unsynchronised(from, to), cmp.Or(c.untold(from, to), end.untold(from, to))
 	return s
 }
 
@@ -69,6 +94,7 @@ func (c clocks) unsynchronised(from, to string) string {
 // readClocks reads both machines' clocks; asked is when the sender's was asked for, by this host's
 // CLOCK_MONOTONIC.
 func (g *Generator) readClocks() (c clocks, asked int64, err error) {
+	c.errorOf = g.clockError
 	if asked, err = monotonicNs(); err != nil {
 		return c, 0, err
 	}
@@ -96,6 +122,10 @@ func (g *Generator) keptClocks() (c clocks, asked int64, err error) {
 
 // note says it to people.
 func (s Synchrony) note() string {
-	return fmt.Sprintf("the sender and the receiver have a clock each, so latencies are right within %v (the kernels' errors of CLOCK_REALTIME, and %v by which the clocks moved apart)",
+	text := fmt.Sprintf("the sender and the receiver have a clock each, so latencies are right within %v (the errors of CLOCK_REALTIME on both, and %v by which the clocks moved apart)",
 		time.Duration(s.ErrorNs), time.Duration(s.DriftNs))
+	if s.Untold != "" {
+		text += fmt.Sprintf("; the error of node %s's clock is missing in it, as its kernel was told none: find the largest offset that ptp4l and phc2sys print, and write it as cluster: {clock_error: 20us}", s.Untold)
+	}
+	return text
 }

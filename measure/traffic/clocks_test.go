@@ -35,7 +35,7 @@ var sending, receiving = machine{2, day - 300*hour}, machine{2.5, day - 7*hour}
 
 func TestTheSendersCounterIsReadByTheReceiversClock(t *testing.T) {
 	// The two are read one after the other.
-	c := clocks{sending.at(day), receiving.at(day + int64(time.Second))}
+	c := clocks{tx: sending.at(day), rx: receiving.at(day + int64(time.Second))}
 	if c.offsetNs() != -293*hour {
 		t.Errorf("the receiver's clock is %v ahead", time.Duration(c.offsetNs()))
 	}
@@ -52,7 +52,7 @@ func TestTheSendersCounterIsReadByTheReceiversClock(t *testing.T) {
 }
 
 func TestWhatBecomesOfTwoClocks(t *testing.T) {
-	begin := clocks{sending.at(day), receiving.at(day)}
+	begin := clocks{tx: sending.at(day), rx: receiving.at(day)}
 	for name, test := range map[string]struct {
 		change  func(end *clocks)
 		errorNs int64
@@ -67,11 +67,40 @@ func TestWhatBecomesOfTwoClocks(t *testing.T) {
 		"the sender's is kept no more":  {func(end *clocks) { end.tx.Synchronised = false }, 80_200, 0, "node a is not synchronised"},
 		"the other's is kept no more":   {func(end *clocks) { end.rx.Synchronised = false }, 80_200, 0, "node b is not synchronised"},
 	} {
-		end := clocks{sending.at(day + 10*int64(time.Second)), receiving.at(day + 11*int64(time.Second))}
+		end := clocks{tx: sending.at(day + 10*int64(time.Second)), rx: receiving.at(day + 11*int64(time.Second))}
 		test.change(&end)
 		got := begin.until(end, "a", "b")
 		if apart(got.ErrorNs, test.errorNs) > 2 || apart(got.DriftNs, test.driftNs) > 2 || !strings.Contains(got.Lost, test.lost) || (test.lost == "") != (got.Lost == "") {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestAnErrorThatNoKernelKnows: linuxptp's programs tell kernels an error of 0, and the file may say what it is.
+func TestAnErrorThatNoKernelKnows(t *testing.T) {
+	zero := func(m machine) func(int) client.Clock {
+		return func(n int) client.Clock {
+			c := m.at(day + int64(n)*int64(time.Second))
+			c.MaxErrorNs = 0
+			return c
+		}
+	}
+	for _, test := range []struct {
+		told    time.Duration
+		errorNs int64
+		says    bool
+	}{{0, 200, true}, {20 * time.Microsecond, 40_200, false}} {
+		g, _ := pairOf(t, zero(sending), zero(receiving))
+		g.clockError = test.told
+		outcome, err := g.runPair(t.Context(), client.Trial{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := outcome.Synchrony; s == nil || apart(s.ErrorNs, test.errorNs) > 2 {
+			t.Errorf("told %v: %+v", test.told, s)
+		}
+		if len(outcome.Notes) != 1 || strings.Contains(outcome.Notes[0], "node a's clock is missing") != test.says || strings.Contains(outcome.Notes[0], "clock_error") != test.says {
+			t.Errorf("told %v: %q", test.told, outcome.Notes)
 		}
 	}
 }

@@ -33,6 +33,8 @@ type Generator struct {
 	begun   func(startNs int64)
 	// apart is true for engines on two machines, whose clocks somebody keeps in step.
 	apart bool
+	// clockError is how wrong each of these may be; 0 for what their kernels were told.
+	clockError time.Duration
 }
 
 // Tracing is what engines do for a recorder of the kernel.
@@ -122,7 +124,7 @@ func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string)
 			return g, err
 		}
 		if c := l.Plan().Cluster; c != nil && c.Clock == spec.ClockRealtime {
-			g.apart = true
+			g.apart, g.clockError = true, time.Duration(c.ClockError)
 			if _, _, err := g.keptClocks(); err != nil {
 				return g, err
 			}
