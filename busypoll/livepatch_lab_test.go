@@ -527,6 +527,7 @@ func TestLabLivepatchPollsCards(t *testing.T) {
 }
 
 func TestLabLivepatchPollsVFs(t *testing.T) {
+	labtest.LongForm(t) // TestLabLivepatchPollsCards has the ports themselves
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	cards := twoCards(t, "igb")
 	// A VF asks for its port's link state when it comes up itself.

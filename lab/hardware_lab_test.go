@@ -73,6 +73,7 @@ func down(t testing.TB, lab *Lab) {
 
 // TestLabSRIOVInOneCard: with one port, its internal switch joins the two functions.
 func TestLabSRIOVInOneCard(t *testing.T) {
+	labtest.LongForm(t) // TestLabFunctionsAreSetUpAgain pings in one card, too
 	laboratory(t)
 	lab := up(t, `name: tbinside
 topology:
@@ -144,7 +145,9 @@ topology:
 // TestLabSRIOVWithDPDK: functions bound to vfio-pci, driven by engines in containers and
 // namespaces, or at one end by the kernel.
 func TestLabSRIOVWithDPDK(t *testing.T) {
-	for _, c := range []struct{ runtime, from, app string }{{"lxc", "dpdk", "dpdk"}, {"netns", "raw", "dpdk"}} {
+	type ends struct{ runtime, from, app string }
+	// TestLabVFsOfOthers has the second, too.
+	for _, c := range labtest.Cases(1, []ends{{"lxc", "dpdk", "dpdk"}, {"netns", "raw", "dpdk"}}) {
 		t.Run(c.runtime+"/"+c.from, func(t *testing.T) {
 			laboratory(t)
 			lxc(t)
@@ -358,7 +361,8 @@ func TestLabHardwareAfterKill(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("NINES_KILL_CYCLES")); err == nil {
 		cycles = n
 	}
-	for _, whose := range []string{"made", "others"} {
+	// TestLabAKilledUpLeavesTheHostAsItWas kills while it makes functions, too.
+	for _, whose := range labtest.Cases(1, []string{"others", "made"}) {
 		t.Run(whose, func(t *testing.T) {
 			labtest.VirtualLab(t)
 			if whose == "others" {

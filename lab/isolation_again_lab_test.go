@@ -32,7 +32,7 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 		}
 	}
 	before := takeSnapshot(t)
-	for _, degree := range []spec.Isolation{spec.IsolationPartition, spec.IsolationIsolated} {
+	for _, degree := range labtest.Cases(1, []spec.Isolation{spec.IsolationIsolated, spec.IsolationPartition}) {
 		text := strings.Replace(isolatedLab, "isolation: isolated", "isolation: "+string(degree), 1) +
 			"traffic: {from: \"gen:tx\", to: \"gen:tx\", rate_pps: 100, duration: 1s, backend: raw}\n"
 		file := filepath.Join(dir, string(degree)+".yaml")

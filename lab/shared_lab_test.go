@@ -12,7 +12,7 @@ import (
 //
 //	a:mgmt, b:mgmt ──bridge── eth0 10.77.0.1/24 ══cable══ eth1 10.77.0.254/24, in a namespace: another machine
 func TestLabSharedNetworkOnACard(t *testing.T) {
-	labtest.EveryKernel(t, labtest.BootMain, labtest.BootNew)
+	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain)
 	labtest.Root(t)
 	const far = "site-card-far"
 	sh(t, "ip", "netns", "add", far)

@@ -65,11 +65,11 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 // have not noticed.
 func TestAnotherMachineKeepsCarriers(t *testing.T) {
 	requireQEMU(t)
-	lab := up(t, vmLab)
+	lab := up(t, vmLabOnBridge)
 	qemu, before, changes := lab.running.of("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
 	memory := func() string { return in(t, lab, "dut", "grep", "MemTotal", "/proc/meminfo") }
 	small := memory()
-	other := strings.Replace(vmLab, "runtime: vm,", "runtime: vm, memory: 1GiB,", 1)
+	other := strings.Replace(vmLabOnBridge, "runtime: vm,", "runtime: vm, memory: 1GiB,", 1)
 	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, other), Experiment: []byte(other)})
 	if err != nil || !slices.Equal(got.FreshNodes, []string{"dut"}) || len(got.ReplacedNodes)+len(got.ReplacedLinks)+len(got.AddedEndpoints) > 0 {
 		t.Fatalf("apply changed %+v, %v", got, err)
@@ -100,7 +100,7 @@ func TestPowerOfAMachine(t *testing.T) {
 	requireQEMU(t)
 	needClient(t, "ipmitool")
 	password := passwordFile(t)
-	lab := up(t, vmLab+"power: {protocols: [ipmi], address: 127.77.9.1, user: admin, password_file: "+password+"}\n")
+	lab := up(t, vmLabOnBridge+"power: {protocols: [ipmi], address: 127.77.9.1, user: admin, password_file: "+password+"}\n")
 	var lines []string
 	do := func(action power.Action) {
 		t.Helper()

@@ -30,6 +30,9 @@ topology:
     - {name: out, kind: switch, endpoints: ["dut:out", "load:rx"]}
 `
 
+// vmLabOnBridge is without a switch that polls while the machine boots.
+var vmLabOnBridge = strings.Replace(vmLab, "kind: switch", "kind: bridge", 1)
+
 // requireQEMU is for tests that boot guests.
 func requireQEMU(t testing.TB) {
 	t.Helper()

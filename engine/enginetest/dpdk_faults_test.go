@@ -12,15 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
 )
 
 // TestDPDKPeerIsKilled kills one end under traffic, then gives the other a new peer.
 func TestDPDKPeerIsKilled(t *testing.T) {
-	tests := []struct{ name, stays, dies string }{
+	type peers struct{ name, stays, dies string }
+	tests := labtest.Cases(2, []peers{
 		{"memif-client", "net_memif0,role=server,socket-abstract=no,socket=SOCKET", "net_memif0,socket-abstract=no,socket=SOCKET"},
-		{"memif-server", "net_memif0,socket-abstract=no,socket=SOCKET", "net_memif0,role=server,socket-abstract=no,socket=SOCKET"},
 		{"virtio-user", "net_vhost0,iface=SOCKET", "net_virtio_user0,path=SOCKET"},
-	}
+		{"memif-server", "net_memif0,socket-abstract=no,socket=SOCKET", "net_memif0,role=server,socket-abstract=no,socket=SOCKET"},
+	})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "a.sock")

@@ -8,35 +8,38 @@ import (
 	"testing"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
 )
 
 func TestDPDKEveryPacketOfAPair(t *testing.T) {
-	tests := []struct {
+	type devices struct {
 		name, first, second string // devices, in the order in which they are opened
 		sinkFirst           bool
 		frameBytes          int
 		veth, noHuge        bool
 		memoryMiB           int // 64 if 0
-	}{
+	}
+	// The long form has each of them with long frames and without hugepages.
+	tests := labtest.Cases(10, []devices{
 		{name: "memif", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,socket-abstract=no,socket=SOCKET", sinkFirst: true},
 		{name: "memif-client-first", first: "net_memif0,socket-abstract=no,socket=SOCKET", second: "net_memif0,role=server,socket-abstract=no,socket=SOCKET"},
 		{name: "memif-zero-copy", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,zero-copy=yes,socket-abstract=no,socket=SOCKET", sinkFirst: true},
-		{name: "memif-9018", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,socket-abstract=no,socket=SOCKET", sinkFirst: true, frameBytes: 9018},
-		{name: "memif-no-huge", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,socket-abstract=no,socket=SOCKET", sinkFirst: true, noHuge: true},
 		{name: "virtio-user-to-vhost", first: "net_vhost0,iface=SOCKET", second: "net_virtio_user0,path=SOCKET", sinkFirst: true},
 		{name: "vhost-to-virtio-user", first: "net_vhost0,iface=SOCKET", second: "net_virtio_user0,path=SOCKET"},
 		{name: "virtio-user-listens", first: "net_virtio_user0,server=1,path=SOCKET", second: "net_vhost0,client=1,iface=SOCKET"},
-		{name: "virtio-user-9018", first: "net_vhost0,iface=SOCKET", second: "net_virtio_user0,path=SOCKET", sinkFirst: true, frameBytes: 9018},
-		{name: "virtio-user-no-huge", first: "net_vhost0,iface=SOCKET", second: "net_virtio_user0,path=SOCKET", sinkFirst: true, noHuge: true},
 		{name: "af_packet", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true},
 		{name: "af_xdp", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true},
+		{name: "memif-9018", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,socket-abstract=no,socket=SOCKET", sinkFirst: true, frameBytes: 9018},
+		{name: "virtio-user-no-huge", first: "net_vhost0,iface=SOCKET", second: "net_virtio_user0,path=SOCKET", sinkFirst: true, noHuge: true},
+		{name: "memif-no-huge", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,socket-abstract=no,socket=SOCKET", sinkFirst: true, noHuge: true},
+		{name: "virtio-user-9018", first: "net_vhost0,iface=SOCKET", second: "net_virtio_user0,path=SOCKET", sinkFirst: true, frameBytes: 9018},
 		{name: "af_packet-no-huge", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true, noHuge: true},
 		{name: "af_packet-1600", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true, frameBytes: 1600},
 		{name: "af_packet-9018", first: "net_af_packet0,iface=rx,framesz=16384,blocksz=65536", second: "net_af_packet0,iface=tx,framesz=16384,blocksz=65536", sinkFirst: true, veth: true, frameBytes: 9018, noHuge: true, memoryMiB: 96},
 		{name: "af_xdp-2200", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, frameBytes: 2200},
 		{name: "af_xdp-3392", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, frameBytes: 3392, noHuge: true},
 		{name: "af_xdp-no-huge", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, noHuge: true},
-	}
+	})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ns string

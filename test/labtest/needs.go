@@ -110,6 +110,15 @@ func LongForm(t testing.TB) {
 // Long tells whether a test is to take its long form: all of the cases that are alike.
 func Long() bool { return os.Getenv(LongVariable) != "" }
 
+// Cases are all cases of a test in the long form, else the first few: as many as differ from
+// each other, and from what other tests have.
+func Cases[T any](few int, all []T) []T {
+	if Long() {
+		return all
+	}
+	return all[:few]
+}
+
 // Built is for tests with a program that has to be built by hand: they run where it is in
 // PATH, and nobody has to have it.
 func Built(t testing.TB, program string) {
