@@ -176,6 +176,9 @@ func disturbances(e evidence) []string {
 	if drift := e.details.TSC.DriftPPM; drift > maxDriftPPM || drift < -maxDriftPPM {
 		say("the time stamp counter's rate moved by %.0f ppm", drift)
 	}
+	if c := e.details.Clocks; c != nil && c.Untold != "" {
+		say("how wrong the clock of node %s is was not told to its kernel, so it is missing in the error of the latencies: find the largest offset that ptp4l and phc2sys print, and write it as cluster: {clock_error: 20us}", c.Untold)
+	}
 	if e.details.InvalidPackets > 0 {
 		say("%d packets arrived damaged or belong to another trial", e.details.InvalidPackets)
 	}

@@ -44,6 +44,7 @@ func TestJudge(t *testing.T) {
 		{"overload is a finding at rate 0", func(e *evidence) { e.trial.TxPackets, e.intended, e.trial.RxPackets = 1e6, 1e6, 1e5 }, result.Clean, ""},
 		{"refused for good", func(e *evidence) { e.txFailed = 3 }, result.Invalid, "refused 3 packets"},
 		{"two clocks that are kept", func(e *evidence) { e.details.Clocks = &result.Clocks{ErrorNs: 80_000} }, result.Clean, ""},
+		{"a clock whose error nobody told", func(e *evidence) { e.details.Clocks = &result.Clocks{ErrorNs: 80, Untold: "b"} }, result.Noisy, "clock of node b is"},
 		{"a clock that was lost", func(e *evidence) { e.details.Clocks = &result.Clocks{Lost: "the clock of node b is not synchronised"} }, result.Invalid, "node b is not"},
 		{"early by two clocks", func(e *evidence) { e.details.Clocks, e.details.EarlyPackets = &result.Clocks{ErrorNs: 80_000}, 3 }, result.Invalid, "an error of 80µs"},
 		{"early by one", func(e *evidence) { e.details.EarlyPackets = 3 }, result.Invalid, "counters of the CPUs"},

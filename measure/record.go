@@ -151,7 +151,7 @@ func details(o observation, measured time.Duration) result.Details {
 		Notes:        o.outcome.Notes,
 	}
 	if kept := o.outcome.Synchrony; kept != nil {
-		d.Clocks = &result.Clocks{ErrorNs: kept.ErrorNs, DriftNs: kept.DriftNs, Lost: kept.Lost}
+		d.Clocks = &result.Clocks{ErrorNs: kept.ErrorNs, DriftNs: kept.DriftNs, Lost: kept.Lost, Untold: kept.Untold}
 	}
 	if !o.outcome.Started.IsZero() {
 		d.StartedUnixNs = o.outcome.Started.UnixNano()

@@ -46,12 +46,12 @@ func pairObservation() observation {
 
 func TestARecordHasTheErrorOfTwoClocks(t *testing.T) {
 	o := pairObservation()
-	o.outcome.Synchrony = &traffic.Synchrony{ErrorNs: 80_200, DriftNs: 7, Lost: "the clock of node b is not synchronised"}
+	o.outcome.Synchrony = &traffic.Synchrony{ErrorNs: 80_200, DriftNs: 7, Lost: "the clock of node b is not synchronised", Untold: "a"}
 	r, err := record(o, nil, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (result.Clocks{ErrorNs: 80_200, DriftNs: 7, Lost: o.outcome.Synchrony.Lost}); r.Details.Clocks == nil || *r.Details.Clocks != want {
+	if want := (result.Clocks{ErrorNs: 80_200, DriftNs: 7, Lost: o.outcome.Synchrony.Lost, Untold: "a"}); r.Details.Clocks == nil || *r.Details.Clocks != want {
 		t.Errorf("%+v", r.Details.Clocks)
 	}
 	if r.Trial.Verdict != result.Invalid || outcomeOf(r.Trial, r.Details, r.Histograms.Latency).ClockError != 80_200 {

@@ -219,6 +219,9 @@ type Clocks struct {
 	DriftNs int64 `json:"drift_ns"`
 	// Lost says which clock was no longer kept at the end; empty if both were.
 	Lost string `json:"lost,omitempty"`
+	// Untold is the node of whose clock no error is known, which is then missing in ErrorNs; empty if
+	// there is none.
+	Untold string `json:"untold,omitempty"`
 }
 
 // GapMeter is the time taken from a measuring thread as it saw it: passes of the loop longer than

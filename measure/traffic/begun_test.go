@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,6 +52,23 @@ func TestARetriedTrialBeginsOnce(t *testing.T) {
 				t.Errorf("threads of the tries %v are traced, and not both of the second", traced)
 			}
 		})
+	}
+}
+
+// TestCtrlCOfATrialThatIsTooLateInterruptsIt: what a busy host made of the start is no error for who ends it.
+func TestCtrlCOfATrialThatIsTooLateInterruptsIt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	answer := func(try int, _ client.Trial) []string {
+		if try == 0 {
+			cancel()
+			return []string{`{"reply":"trial","ok":false,"error":"not ready","errno":"ETIME"}`}
+		}
+		return []string{`{"reply":"trial","ok":true,"interrupted":true}`}
+	}
+	g := &Generator{tx: scriptedEngine(t, answer), rx: scriptedEngine(t, answer)}
+	outcome, err := g.runPair(ctx, client.Trial{}, nil)
+	if err != nil || !outcome.Tx.Interrupted || !outcome.Rx.Interrupted {
+		t.Errorf("%+v, %v", outcome, err)
 	}
 }
 

@@ -201,13 +201,14 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 }
 
 // runPair gives both engines the same start, and a later one if either was not ready by then, for
-// example on a busy host or with a slow switch.
+// example on a busy host or with a slow switch. After Ctrl-C, too: the next try is interrupted, and the
+// trial is kept as such.
 func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
 	for lead := pairLead; ; lead *= 2 {
 		outcome, err := g.runPairIn(ctx, lead, trial, progress)
 		var refused *client.Error
 		tooLate := errors.As(err, &refused) && refused.Errno == "ETIME"
-		if !tooLate || lead >= pairLeadMax || ctx.Err() != nil {
+		if !tooLate || lead >= pairLeadMax {
 			return outcome, err
 		}
 	}
