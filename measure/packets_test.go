@@ -242,34 +242,10 @@ func TestEveryPacketIsKept(t *testing.T) {
 // the recording.
 func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
 	labtest.Experiment(t)
-	experiment, _ := prepare(t, "keepfull", loopNetwork, "traffic.packets=record", "traffic.rate_pps=20000", "traffic.duration=2s")
-	disk := t.TempDir()
-	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=900k"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		// The writer has its folder open.
-		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	}()
-	writer, err := result.Create(disk, "keepfull", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
-		t.Fatal(err)
-	}
-	noLabLeft(t)
-	opened, err := result.Open(writer.Dir())
-	if err != nil || len(opened.Summary.Trials) != 1 {
-		t.Fatalf("%+v, %v", opened, err)
-	}
-	trial := opened.Summary.Trials[0]
-	folder := opened.TrialFolder(trial.ID)
-	details, err := folder.Details()
-	if err != nil {
-		t.Fatal(err)
+	trial, folder, details := ontoFullDisk(t)
+	for try := 1; details.Recording != nil && details.Recording.Complete && trial.TxPackets < details.IntendedPackets && try < 10; try++ {
+		t.Logf("a busy host sent %d of %d packets, which the disk had room for: again", trial.TxPackets, details.IntendedPackets)
+		trial, folder, details = ontoFullDisk(t)
 	}
 	kept := details.Recording
 	if kept == nil || kept.Complete || kept.SentLost+kept.ReceivedLost == 0 || !strings.Contains(strings.Join(kept.Problems, "\n"), "No space left on device") {
@@ -284,6 +260,40 @@ func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
 	if !strings.Contains(strings.Join(details.Notes, "\n"), "no metrics") {
 		t.Errorf("the notes do not say it: %q", details.Notes)
 	}
+}
+
+// ontoFullDisk records 40,000 packets onto a disk without room for them.
+func ontoFullDisk(t *testing.T) (result.Trial, result.Folder, result.Details) {
+	t.Helper()
+	experiment, _ := prepare(t, "keepfull", loopNetwork, "traffic.packets=record", "traffic.rate_pps=20000", "traffic.duration=2s")
+	disk := t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=900k"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// The writer has its folder open.
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	writer, err := result.Create(disk, "keepfull", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	noLabLeft(t)
+	opened, err := result.Open(writer.Dir())
+	if err != nil || len(opened.Summary.Trials) != 1 {
+		t.Fatalf("%+v, %v", opened, err)
+	}
+	folder := opened.TrialFolder(opened.Summary.Trials[0].ID)
+	details, err := folder.Details()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened.Summary.Trials[0], folder, details
 }
 
 // A recording that disagrees with the engines is reported as incomplete.

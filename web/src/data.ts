@@ -69,6 +69,7 @@ export interface Clocks {
   error_ns: number;
   drift_ns: number;
   lost?: string;
+  untold?: string;
 }
 
 export interface Gap {
