@@ -228,6 +228,9 @@ func startsAreTold(t *testing.T, done *result.Result) {
 func wakesAreNoGaps(t *testing.T, done *result.Result) {
 	t.Helper()
 	for _, trial := range done.Summary.Trials {
+		if trial.Verdict == result.Invalid {
+			continue // a sender that a busy host keeps from its CPU is behind its schedule, and never sleeps
+		}
 		d, err := done.TrialFolder(trial.ID).Details()
 		if err != nil {
 			t.Fatal(err)
