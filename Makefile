@@ -119,15 +119,15 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-# Few lanes run at a time: they keep two CPUs busy, and beside more an emulated machine, whose processors wait for
-# one another, takes more CPU time for the same tests, and longer than they can know. In test-all one of the cluster's
-# tests has its lab for an hour, so test-host, which would wait for that, comes after it.
 .PHONY: test test-all
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile test-unit test-root test-host , images test-vm , setup-cluster test-cluster test-fresh test-engine lint test-web ] test-quiet
+		[ build test-compile test-unit test-root test-host , test-fresh test-engine lint test-web , images test-vm , setup-cluster test-cluster ] test-quiet
 
+# In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine waits for
+# them longer than its tests can know. One of the cluster's tests has its lab for an hour, so test-host, which would
+# wait for that, comes after it.
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \

@@ -46,14 +46,15 @@ topology:
 // isolcpus=, and the real-time kernels.
 var isolationBoots = []string{labtest.BootRT, labtest.BootMain, labtest.BootNew, labtest.BootV1, labtest.BootIsolated, labtest.BootNewRT}
 
-// disturbers starts processes that want a CPU again and again, wherever one is free, and one that forks for
-// ever. They leave an emulated machine most of its time.
+// disturbers starts processes that spin on all CPUs, and one that forks for ever.
 func disturbers(t *testing.T) []int {
 	t.Helper()
-	spin := []string{filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines-disturb"), "--kind", "spin", "--period", "10ms", "--length", "2ms"}
 	var pids []int
-	for _, argv := range [][]string{spin, spin, spin, spin, spin, spin, {"sh", "-c", "while :; do sleep 0.01; done"}} {
-		cmd := exec.Command("nice", argv...)
+	for _, script := range []string{
+		"while :; do :; done", "while :; do :; done", "while :; do :; done", "while :; do :; done", "while :; do :; done", "while :; do :; done",
+		"while :; do sleep 0.01; done",
+	} {
+		cmd := exec.Command("nice", "sh", "-c", script)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
