@@ -34,8 +34,8 @@ func (c Config) commandLine() []string {
 	// uneven for the kernel's clocksource watchdog. On a busy host it is also too
 	// uneven for the kernel's test at boot that ten timer ticks arrive in time, which
 	// panics otherwise (timer_irq_works in arch/x86/kernel/apic/io_apic.c; on KVM the
-	// kernel skips it). Mitigations of CPU faults that QEMU does not have would take a tenth
-	// of its CPU time.
+	// kernel skips it). Mitigations of CPU faults that QEMU does not have would only cost it
+	// CPU time.
 	words := []string{"console=ttyS0", "quiet", "panic=-1"}
 	if c.Accelerator == TCG {
 		words = append(words, "tsc=nowatchdog", "no_timer_check", "mitigations=off")
