@@ -84,10 +84,13 @@ func (a *arguments) machine(c Config) {
 		board = append(board, "kernel-irqchip=split")
 	}
 	a.option("-machine", board...)
-	if c.Accelerator == TCG {
-		a.option("-accel", "tcg", "thread=multi")
-	} else {
+	switch {
+	case c.Accelerator == KVM:
 		a.option("-accel", "kvm")
+	case c.CPU.takeTurns():
+		a.option("-accel", "tcg", "thread=single")
+	default:
+		a.option("-accel", "tcg", "thread=multi")
 	}
 	model := c.CPU.Model
 	switch {
