@@ -129,7 +129,9 @@ func (a apt) path(name string) string { return filepath.Join(a.dir, name) }
 func (a apt) options(arguments ...string) []string {
 	return append([]string{
 		"-q", "-o", "Dir::Etc::sourcelist=" + a.path("sources.list"), "-o", "Dir::Etc::sourceparts=-",
-		"-o", "Dir::State::lists=" + a.path("lists"), "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=",
+		"-o", "Dir::State::lists=" + a.path("lists"), "-o", "Dir::Cache::pkgcache=" + a.path("pkgcache.bin"), "-o", "Dir::Cache::srcpkgcache=",
+		// Nobody reads the descriptions of packages.
+		"-o", "Acquire::Languages=none",
 		// The folder is root's; apt's own user may not write there.
 		"-o", "APT::Sandbox::User=root",
 	}, arguments...)

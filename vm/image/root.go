@@ -72,8 +72,8 @@ func Bootstrap(ctx context.Context, dir, release string, packages []string, epoc
 }
 
 // debootstrap makes a root file system of packages below a folder, in treeFolder; epoch is as in
-// Bootstrap, or zero for the time that it is.
-func debootstrap(ctx context.Context, dir, release string, packages []string, epoch time.Time) error {
+// Bootstrap, or zero for the time that it is. It leaves out notInRoots, and the files without.
+func debootstrap(ctx context.Context, dir, release string, packages []string, epoch time.Time, without ...string) error {
 	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func debootstrap(ctx context.Context, dir, release string, packages []string, ep
 	}
 	// dpkg need not sync each file: the store syncs the whole folder in the end.
 	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--dpkgopt=force-unsafe-io", "--include=" + strings.Join(packages, ",")}
-	for _, path := range notInRoots {
+	for _, path := range slices.Concat(notInRoots, without) {
 		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
 	}
 	program := []string{"mmdebstrap"}
