@@ -157,8 +157,9 @@ func (a *Agent) measures(f v1alpha1.Figure) bool {
 	return slices.ContainsFunc(a.Tiers, func(t measure.Tier) bool { return t.Name() == f.Tier })
 }
 
-// round measures each tier once, and the paths to some other nodes, if the node is quiet, and then publishes
-// the figures. It reports whether the node was too busy for some of them.
+// round measures each tier once, and the paths to some other nodes, if the node is quiet, and publishes the
+// figures of both as soon as it has them: nobody waits for those of the node until the paths are measured,
+// which takes longer. It reports whether the node was too busy for some of the tiers.
 func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 	inv, err := host.Read()
 	if err != nil {
@@ -178,7 +179,12 @@ func (a *Agent) round(ctx context.Context) (busy bool, err error) {
 		}
 		busy = busy || why != nil && why.kind == "busy"
 	}
-	return busy, errors.Join(a.between(ctx), a.tell(ctx, inv, offered))
+	told := a.tell(ctx, inv, offered)
+	tried, err := a.between(ctx)
+	if tried {
+		told = errors.Join(told, a.tell(ctx, inv, offered))
+	}
+	return busy, errors.Join(told, err)
 }
 
 // offered returns the tiers that the node has, and for the others why it does not have them. While it is

@@ -32,14 +32,15 @@ const (
 	mostValid = 24 * time.Hour
 )
 
-// between measures the paths to the next few nodes.
-func (a *Agent) between(ctx context.Context) error {
+// between measures the paths to the next few nodes. It returns true if it has tried one: an invalid trial
+// changes what is known of a path, too.
+func (a *Agent) between(ctx context.Context) (tried bool, err error) {
 	if a.Between == nil || a.Between.Most < 1 {
-		return nil
+		return false, nil
 	}
 	agents, err := a.Between.Agents.Peers(ctx, a.Interval)
 	if err != nil {
-		return err
+		return false, err
 	}
 	networks, err := a.Between.Probes.Networks(ctx)
 	if err != nil {
@@ -58,11 +59,12 @@ func (a *Agent) between(ctx context.Context) error {
 				slog.Error("trial failed", "error", err)
 			}
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return tried, ctx.Err()
 			}
+			tried = true
 		}
 	}
-	return nil
+	return tried, nil
 }
 
 // overs returns the paths to another node: over the nodes' own network, which is nil, and over the pod
