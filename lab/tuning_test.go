@@ -230,6 +230,10 @@ func TestTuneKilledAtEveryPoint(t *testing.T) {
 func TestRevertGoesOnAfterErrors(t *testing.T) {
 	labtest.Root(t)
 	before := hostSettings(t)
+	inventory, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := newCrasherOf(t, tunedLab, tunedLab)
 	profile := filepath.Join(t.TempDir(), "small.yaml")
 	text := "settings: {vm.stat_interval: 7, vm.swappiness: 55, cpu_dma_latency: 1000}\n"
@@ -252,6 +256,8 @@ func TestRevertGoesOnAfterErrors(t *testing.T) {
 			}
 		},
 		Steps: 3,
+		// Where CPUs have no sleep states, the kernel needs no process that limits them.
+		Processless: inventory.CPUIdle.Driver == "",
 	})
 }
 

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -82,19 +83,9 @@ func pair(t *testing.T, generator, sink *client.Client) (sent, received client.T
 // pairInto is pair with another trial of the sink's.
 func pairInto(t *testing.T, generator, sink *client.Client, receiving client.Trial) (sent, received client.TrialResult) {
 	t.Helper()
-	started := make(chan int64, 1)
-	done := make(chan outcome, 1)
-	go func() {
-		r, err := sink.Trial(receiving, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
-		done <- outcome{r, err}
-	}()
+	startNs, done := begin(t, sink, receiving)
 	sending := slowTrial("generate", "tx", "")
-	select {
-	case at := <-started:
-		sending.StartNs = at + 1e9
-	case o := <-done:
-		t.Fatal(o.err)
-	}
+	sending.StartNs = startNs + 1e9
 	sent, err := generator.Trial(sending, client.Events{})
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +98,29 @@ func pairInto(t *testing.T, generator, sink *client.Client, receiving client.Tri
 		t.Fatal(o.err)
 	}
 	return sent, o.TrialResult
+}
+
+// begin starts a trial, and again where its port has no peer yet: on a busy host the two need longer to find each
+// other than an engine waits. It returns when the trial began, and its outcome.
+func begin(t *testing.T, engine *client.Client, trial client.Trial) (startNs int64, done <-chan outcome) {
+	t.Helper()
+	for try := 1; ; try++ {
+		started, ended := make(chan int64, 1), make(chan outcome, 1)
+		go func() {
+			r, err := engine.Trial(trial, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
+			ended <- outcome{r, err}
+		}()
+		select {
+		case at := <-started:
+			return at, ended
+		case o := <-ended:
+			var refused *client.Error
+			if try == 5 || !errors.As(o.err, &refused) || refused.Errno != "ENOTCONN" {
+				t.Fatal(o.err)
+			}
+			t.Logf("again: %v", o.err)
+		}
+	}
 }
 
 func checkPair(t *testing.T, sent, received client.TrialResult) {
