@@ -134,6 +134,10 @@ test-all:
 		[ build test-compile test-unit test-root , test-fresh test-engine lint test-web test-fuzz , images ] \
 		[ test-vm , setup-cluster test-cluster lint-cluster ] test-host test-quiet
 
+# What takes all CPUs that it gets, for minutes, gives way to the tests beside it: their labs carry packets, and
+# one after another they take longest.
+GIVE_WAY = nice -n 5
+
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
 PASS = hack/gotest.sh --hide-summary=skipped --
@@ -177,13 +181,11 @@ test-quiet: build
 
 # Tests for the virtual laboratory; BOOTS=main,rt and RUN=regexp choose some; with ONCE=1 a
 # test runs in one boot only, unless it is about kernels. The table is the last that is printed.
-# It gives way to the tests beside it, whose labs carry packets: a translated machine takes all
-# CPUs that it gets.
 .PHONY: test-vm images
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
 	@rm -f build/vm/table.txt && mkdir -p $(TEST_CACHE)
-	@nice -n 5 $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
+	@$(GIVE_WAY) $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
 		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=$(if $(NINES_LONG),100m,50m); \
 		status=$$?; cat build/vm/table.txt; exit $$status
 # What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
@@ -216,7 +218,7 @@ test-fuzz: embedded
 .PHONY: test-fresh
 ## test-fresh: build and run in a new Debian 12 and a new Debian 13; FRESH=trixie for one
 test-fresh:
-	$(SUDO) env NINES_LONG=$(NINES_LONG) test/fresh/run.sh $(FRESH)
+	$(GIVE_WAY) $(SUDO) env NINES_LONG=$(NINES_LONG) test/fresh/run.sh $(FRESH)
 
 .PHONY: bench
 ## bench: measure beside the peers, print a table and write bench.json; BENCH=latency for one group
@@ -229,7 +231,7 @@ bench: setup-bench $(if $(BENCH),$(if $(filter cluster ports,$(BENCH)),setup-clu
 .PHONY: lint
 ## lint: check format and find faults in Go, C, shell and TypeScript
 lint: embedded
-	hack/lint.sh
+	$(GIVE_WAY) hack/lint.sh
 
 # Apart from the others, as it wants all of Kubernetes compiled, which setup-cluster has done.
 .PHONY: lint-cluster

@@ -15,8 +15,9 @@ cd "$(dirname "$0")/../.."
 root=$PWD
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nines/cluster
 keep=10 # of each sort: several checkouts may be under way, and what one uses is not to go
-# Minutes of compiling give way to what else runs: labs carry packets beside it in make test.
-go=(nice -n 5 "$root/hack/go")
+# Minutes of compiling give way to what else runs, as labs carry packets beside it in make test; but only a little,
+# as the cluster's tests wait for it.
+go=(nice -n 2 "$root/hack/go")
 
 mkdir -p "$cache" bin
 # Two that build take turns.
