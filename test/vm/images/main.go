@@ -1,5 +1,5 @@
 // Command images makes what the virtual laboratory's tests boot from, ahead of them: it downloads
-// for minutes, and needs hardly a CPU meanwhile. NINES_VM_BOOTS names the boots, without it all.
+// and unpacks for minutes. NINES_VM_BOOTS names the boots, without it all.
 package main
 
 import (
