@@ -82,6 +82,6 @@ func TestLaboratory(t *testing.T) {
 	}
 }
 
-// atOnce is how many laboratories run at a time. A translated one waits more than it
-// computes: a whole run one by one takes four fifths of one CPU.
+// atOnce is how many laboratories run at a time. On a host of two CPUs a translated one uses at
+// most one, as its CPUs take turns.
 const atOnce = 2

@@ -13,8 +13,7 @@ import (
 	"nines.dev/nines/vm/vlab"
 )
 
-// Images makes what the boots start from, several at a time: nearly all of it is waiting for
-// downloads. What it returns waits for the images of a boot.
+// Images makes what the boots start from, several at a time, as they wait for downloads. What it returns waits for the images of a boot.
 func Images(ctx context.Context, store image.Store, boots []Boot) map[string]func() error {
 	ready := map[string]func() error{}
 	slots := make(chan struct{}, imagesAtOnce)
