@@ -137,9 +137,6 @@ test-all:
 # What takes all CPUs that it gets, for minutes, gives way to the tests beside it: their labs carry packets, and
 # one after another they take longest.
 GIVE_WAY = nice -n 5
-# A translated machine whose CPUs take turns is one thread, and one thread's share of a busy host is less than its
-# guest's clocks can wait for.
-GO_FIRST = nice -n -5
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.
@@ -188,8 +185,8 @@ test-quiet: build
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
 	@rm -f build/vm/table.txt && mkdir -p $(TEST_CACHE)
-	@$(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
-		$(SUDO) $(GO_FIRST) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=$(if $(NINES_LONG),100m,50m); \
+	@$(GIVE_WAY) $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
+		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=$(if $(NINES_LONG),100m,50m); \
 		status=$$?; cat build/vm/table.txt; exit $$status
 # What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
 # need not wait.
