@@ -185,7 +185,7 @@ test-quiet: build
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: test-compile
 	@rm -f build/vm/table.txt && mkdir -p $(TEST_CACHE)
-	@$(GIVE_WAY) $(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
+	@$(GOTESTSUM_VM) --raw-command -- $$($(GO) tool -n test2json) -t -p nines.dev/nines/test/vm \
 		$(SUDO) env -C test/vm $(VM_ENV) $$(build/passes binary test/vm) -test.v=test2json -test.timeout=$(if $(NINES_LONG),100m,50m); \
 		status=$$?; cat build/vm/table.txt; exit $$status
 # What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it

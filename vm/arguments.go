@@ -84,13 +84,13 @@ func (a *arguments) machine(c Config) {
 		board = append(board, "kernel-irqchip=split")
 	}
 	a.option("-machine", board...)
-	switch {
-	case c.Accelerator == KVM:
-		a.option("-accel", "kvm")
-	case c.CPU.takeTurns():
-		a.option("-accel", "tcg", "thread=single")
-	default:
+	if c.Accelerator == TCG {
+		// With one thread for all of them, a guest's CPU that polls keeps the others from running for 100 ms at a time
+		// (TCG_KICK_PERIOD, accel/tcg/tcg-accel-ops-rr.h of QEMU), and on a busy host they starve: a network card that was
+		// set up had no carrier after 30 s.
 		a.option("-accel", "tcg", "thread=multi")
+	} else {
+		a.option("-accel", "kvm")
 	}
 	model := c.CPU.Model
 	switch {

@@ -17,7 +17,7 @@ var machines = map[string]Config{
 		Dir: "/run/m", Kernel: "/k/vmlinuz", Initrd: "/k/initrd", Accelerator: TCG,
 		Boot:   boot.Parameters{Name: "vlab", Root: "root", Cgroup: boot.CgroupV2, Mounts: []boot.Mount{{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true}}},
 		Append: []string{"isolcpus=2-3"},
-		CPU:    CPU{Sockets: 2, Cores: 2, Host: 2}, Memory: Memory{MiB: 2049}, NUMA: []NUMANode{{CPUs: []int{0, 1}}, {CPUs: []int{2, 3}}}, IOMMU: true,
+		CPU:    CPU{Sockets: 2, Cores: 2}, Memory: Memory{MiB: 2049}, NUMA: []NUMANode{{CPUs: []int{0, 1}}, {CPUs: []int{2, 3}}}, IOMMU: true,
 		Disks: []Disk{{Name: "root", Path: "/c/root.ext4", ReadOnly: true}, {Name: "work", Path: "/c/a,b.ext4"}},
 		NICs: []NIC{
 			{Model: IGB, Backend: Hub, MAC: "52:54:00:00:00:01"},
@@ -64,21 +64,6 @@ func TestArguments(t *testing.T) {
 			text.WriteString("\n")
 			golden.Equal(t, filepath.Join("testdata", name+".golden"), text.String())
 		})
-	}
-}
-
-// A guest of four CPUs has a thread for each where the host has as many.
-func TestTranslatedCPUsTakeTurnsOnAHostWithFewer(t *testing.T) {
-	for host, want := range map[int]string{0: "thread=multi", 1: "thread=single", 3: "thread=single", 4: "thread=multi"} {
-		config := machines["laboratory"]
-		config.CPU.Host = host
-		if words := strings.Join(Arguments(config), " "); !strings.Contains(words, want) {
-			t.Errorf("%d CPUs of the host: no %s in %s", host, want, words)
-		}
-		config.Accelerator = KVM
-		if words := strings.Join(Arguments(config), " "); strings.Contains(words, "thread=m") || strings.Contains(words, "thread=s") {
-			t.Errorf("KVM with threads of TCG: %s", words)
-		}
 	}
 }
 

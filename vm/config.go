@@ -50,19 +50,12 @@ type CPU struct {
 	Sockets, Cores, Threads int
 	// Model is QEMU's name of a CPU model; empty means all features of the accelerator.
 	Model string
-	// Host is how many of the host's CPUs the machine may use; 0 means as many as it has itself.
-	Host int
 }
 
 // Count is the number of the guest's CPUs.
 func (c CPU) Count() int {
 	return max(c.Sockets, 1) * max(c.Cores, 1) * max(c.Threads, 1)
 }
-
-// takeTurns is true if the host has fewer CPUs than the guest, so that threads of the guest's CPUs would
-// wait for one another: a CPU that holds a lock, or is to answer an interrupt, may be the one that does not
-// run, and the others spin until it does.
-func (c CPU) takeTurns() bool { return c.Host > 0 && c.Host < c.Count() }
 
 // Memory is a machine's memory.
 type Memory struct {

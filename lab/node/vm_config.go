@@ -75,7 +75,7 @@ func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
 	c := vm.Config{
 		Dir: files.Dir, Kernel: files.Kernel, Initrd: files.Initrd, Accelerator: files.Accelerator,
 		Boot:   boot.Parameters{Name: n.HostName, Modules: guestModules(n)},
-		CPU:    vm.CPU{Cores: assigned.VCPUs, Host: len(n.CPUs)},
+		CPU:    vm.CPU{Cores: assigned.VCPUs},
 		Memory: vm.Memory{MiB: int(assigned.MemoryBytes >> 20)},
 		Ports:  []vm.Port{{Name: GuestEnginePort, Socket: files.EngineSocket}},
 		Agents: guestSessions, Detached: true,

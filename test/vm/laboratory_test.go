@@ -82,6 +82,5 @@ func TestLaboratory(t *testing.T) {
 	}
 }
 
-// atOnce is how many laboratories run at a time. On a host of two CPUs a translated one uses at
-// most one, as its CPUs take turns.
+// atOnce is how many laboratories run at a time.
 const atOnce = 2

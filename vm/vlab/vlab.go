@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -199,7 +198,7 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 			Modules: modules,
 		},
 		Append: o.CommandLine,
-		CPU:    vm.CPU{Sockets: 2, Cores: 2, Host: runtime.NumCPU()},
+		CPU:    vm.CPU{Sockets: 2, Cores: 2},
 		Memory: vm.Memory{MiB: memory},
 		NUMA:   []vm.NUMANode{{CPUs: []int{0, 1}}, {CPUs: []int{2, 3}}},
 		IOMMU:  true,
