@@ -30,15 +30,17 @@ func Arguments(c Config) []string {
 
 // commandLine is the kernel command line.
 func (c Config) commandLine() []string {
-	// A guest that panics restarts, which ends QEMU. A translated guest's clock is too
-	// uneven for the kernel's clocksource watchdog. On a busy host it is also too
+	// A guest that panics restarts, which ends QEMU. A translated guest's CPUs have one TSC,
+	// but do not say so, and without tsc=reliable Linux reads the HPET's time instead, which takes
+	// QEMU's lock each time (unsynchronized_tsc in arch/x86/kernel/tsc.c); its clock is also too uneven
+	// for the kernel's clocksource watchdog, which the same word turns off. On a busy host it is also too
 	// uneven for the kernel's test at boot that ten timer ticks arrive in time, which
 	// panics otherwise (timer_irq_works in arch/x86/kernel/apic/io_apic.c; on KVM the
 	// kernel skips it). Mitigations of CPU faults that QEMU does not have would only cost it
 	// CPU time.
 	words := []string{"console=ttyS0", "quiet", "panic=-1"}
 	if c.Accelerator == TCG {
-		words = append(words, "tsc=nowatchdog", "no_timer_check", "mitigations=off")
+		words = append(words, "tsc=reliable", "no_timer_check", "mitigations=off")
 	}
 	if c.IOMMU {
 		words = append(words, "intel_iommu=on")
@@ -104,7 +106,15 @@ func (a *arguments) machine(c Config) {
 	a.option("-smp", strconv.Itoa(c.CPU.Count()),
 		"sockets="+strconv.Itoa(max(c.CPU.Sockets, 1)), "cores="+strconv.Itoa(max(c.CPU.Cores, 1)), "threads="+strconv.Itoa(max(c.CPU.Threads, 1)))
 	if c.IOMMU {
-		a.device("intel-iommu", "intremap=on", "caching-mode=on", "device-iotlb=on")
+		iommu := []string{"intel-iommu", "intremap=on", "caching-mode=on", "device-iotlb=on"}
+		if c.Accelerator == TCG {
+			// With it the guest speaks to its APICs by registers of the CPU (x2APIC) and not by memory. What a translated
+			// CPU writes to memory of a device can be lost while another one changes the map of that memory, as when Linux
+			// sets PCI devices up: an APIC that never hears of the end of its timer's interrupt gives no more interrupts.
+			// On KVM it is there by itself.
+			iommu = append(iommu, "eim=on")
+		}
+		a.device(iommu...)
 	}
 }
 

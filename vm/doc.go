@@ -8,5 +8,6 @@
 // The folder (Config.Dir) holds the sockets of the agents and of QMP, and the console log.
 // Two Starts must not share one. Several goroutines may call a Machine's methods.
 //
-// Needs QEMU 8.0 or later (for igb); for KVM also root or membership of the group kvm.
+// Needs QEMU 9.0 or later (for igb, and for x2APIC of translated guests); for KVM also root or membership
+// of the group kvm.
 package vm

@@ -288,7 +288,7 @@ func (e *DiedError) Error() string {
 }
 
 // ErrNoQEMU says that the host has no QEMU.
-var ErrNoQEMU = exit.Lacksf("virtual machines need %s, 8.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)", Program)
+var ErrNoQEMU = exit.Lacksf("virtual machines need %s, 9.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)", Program)
 
 // consoleEnd is the end of a guest's console log: a panic and what follows, or the last
 // lines; empty if it cannot be read.
