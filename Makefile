@@ -123,7 +123,7 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ build test-compile test-unit test-root test-host , test-fresh test-engine lint test-web , images test-vm , setup-cluster test-cluster ] test-quiet
+		[ build test-compile test-go test-host , test-fresh test-engine lint test-web , images test-vm , setup-cluster test-cluster ] test-quiet
 
 # In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine waits for
 # them longer than its tests can know. One of the cluster's tests has its lab for an hour, so test-host, which would
@@ -131,7 +131,7 @@ test:
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test \
-		[ build test-compile test-unit test-root , test-fresh test-engine lint test-web test-fuzz , images ] \
+		[ build test-compile test-go , test-fresh test-engine lint test-web test-fuzz , images ] \
 		[ test-vm , setup-cluster test-cluster lint-cluster ] test-host test-quiet
 
 # What takes all CPUs that it gets, for minutes, gives way to the tests beside it: their labs carry packets, and
@@ -166,7 +166,11 @@ test-web: web/node_modules/.package-lock.json
 ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA)'
 endif
-.PHONY: test-root test-host test-quiet
+.PHONY: test-go test-root test-host test-quiet
+## test-go: test-unit and test-root in one: a package's tests as root begin when its others have ended
+test-go: build
+	$(PASS) $(AS_ROOT) pure root
+
 ## test-root: run the Go tests that test-unit has left to root, with namespaces, links and containers
 test-root: build
 	$(PASS) $(AS_ROOT) root

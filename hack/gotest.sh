@@ -3,7 +3,7 @@
 # they are run once more, alone: a host that takes a core away for milliseconds fails some
 # of thousands. What then passes counts as passed, but hack/stages.sh tells of it.
 #
-#   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|host|quiet
+#   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|host|quiet|pure root
 set -uo pipefail
 
 options=()
@@ -12,14 +12,19 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 shift
-pass=${*: -1}
-flags=("${@:1:$#-1}")
+names=()
+while [[ "${*: -1}" =~ ^(pure|root|host|quiet)$ ]]; do
+	names=("${*: -1}" "${names[@]}")
+	set -- "${@:1:$#-1}"
+done
+flags=("$@")
+name=$(IFS=- && echo "${names[*]}")
 passes=build/passes
 
 # show runs a pass, and keeps its events beside its log.
 show() {
 	"$gotestsum" --format pkgname-and-test-fails \
-		--jsonfile "build/tests/$pass$again.events" "${options[@]}" --raw-command -- "$passes" "${flags[@]}" "$@" "$pass"
+		--jsonfile "build/tests/$name$again.events" "${options[@]}" --raw-command -- "$passes" "${flags[@]}" "$@" "${names[@]}"
 }
 
 hack/go build -o $passes ./test/passes && mkdir -p build/tests || exit
@@ -27,7 +32,7 @@ hack/go build -o $passes ./test/passes && mkdir -p build/tests || exit
 gotestsum=$(hack/go tool -modfile=hack/tools/go.mod -n gotestsum) || exit
 again=
 show && exit
-failed=$("$passes" failed "$pass") || exit 1
+failed=$("$passes" failed "${names[@]}") || exit 1
 echo "again: $failed"
 again=-again
 show again

@@ -5,7 +5,7 @@
 # failed, also of those that passed when they were run again: the end of a log tells what is
 # wrong.
 #
-#   hack/stages.sh build [ lint , test-unit test-root , test-vm ] test-quiet
+#   hack/stages.sh build [ lint , test-go test-host , test-vm ] test-quiet
 #
 # One after another; between brackets side by side, what a comma parts. Each stage's output
 # is shown, and kept in build/stages/<stage>.log. With RESUME=1 those are left out that

@@ -10,10 +10,13 @@
 // in build/tests and read by the next pass, so no list is kept by hand. A test that is
 // skipped by other words, or still skipped in its pass, fails where NINES_REQUIRE=all.
 //
-//	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|pure|root|host|quiet
-//	passes failed pure|root|host|quiet     names what failed in the pass, if it is little
-//	passes again pure|root|host|quiet      that once more, alone
-//	passes binary FOLDER                   names the compiled tests of a package
+//	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|PASS
+//	passes failed PASS       names what failed in the pass, if it is little
+//	passes again PASS        that once more, alone
+//	passes binary FOLDER     names the compiled tests of a package
+//
+// PASS is one of these, or "pure root": then root's tests of a package begin when its pure ones have ended, beside
+// those of other packages.
 //
 // The tests of a large package are shared by several processes that run side by side.
 //
@@ -30,10 +33,9 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
-
-	"nines.dev/nines/test/labtest"
 )
 
 func main() {
@@ -66,27 +68,21 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 		return err
 	}
 	verb, words := "", flags.Args()
-	if len(words) == 2 {
+	if len(words) > 1 && slices.Contains([]string{"failed", "again", "binary"}, words[0]) {
 		verb, words = words[0], words[1:]
 	}
-	if len(words) != 1 {
-		return fmt.Errorf("what is to be done? %q", flags.Args())
-	}
-	p.name, p.again = words[0], verb == "again"
-	switch verb {
-	case "failed":
-		return p.toRepeat(packages)
-	case "binary":
+	if verb == "binary" && len(words) == 1 {
 		return tellBinary(out, packages, words[0])
 	}
-	if err := compile(ctx, packages); err != nil {
+	if !slices.Contains([]string{"compile", "pure", "root", "host", "quiet", "pure root"}, strings.Join(words, " ")) {
+		return fmt.Errorf("what is to be done? %q", flags.Args())
+	}
+	p.names, p.again = words, verb == "again"
+	if verb == "failed" {
+		return p.toRepeat(packages)
+	}
+	if err := compile(ctx, packages); err != nil || words[0] == "compile" {
 		return err
 	}
-	switch p.name {
-	case "compile":
-		return nil
-	case labtest.PassPure, labtest.PassRoot, labtest.PassHost, labtest.PassQuiet:
-		return p.run(ctx, packages)
-	}
-	return fmt.Errorf("unknown pass %q", p.name)
+	return p.run(ctx, packages)
 }

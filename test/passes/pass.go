@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +23,7 @@ import (
 
 // pass is a run over all packages.
 type pass struct {
-	name    string
+	names   []string       // one, or the pure one and root's together
 	wrapper []string       // runs test binaries
 	chosen  *regexp.Regexp // tests
 	atOnce  int            // packages
@@ -74,39 +73,23 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 		if err != nil {
 			return err
 		}
-		switch w := (work{in: in, record: r, pass: p.name}); {
+		switch w := (work{in: in, record: r, pass: p.names[0]}); {
 		case p.again:
-			if w.tests = r.Failed[p.name]; len(w.tests) > 0 {
-				known = append(known, w)
+			for _, name := range p.names {
+				if w.pass, w.tests = name, r.Failed[name]; len(w.tests) > 0 {
+					known = append(known, w)
+				}
 			}
-		case p.name == labtest.PassPure:
+		case p.names[0] == labtest.PassPure:
 			known = append(known, w)
-		case !there:
+		case !there: // called without the pure pass before it, one learns first what tests need
 			w.pass = labtest.PassPure
 			unknown = append(unknown, w)
 		default:
-			known = append(known, p.chosenOf(w)...)
+			known = append(known, p.chosenOf(w, p.last())...)
 		}
 	}
-	// Called without the pure pass before it, one learns first what tests need.
-	if err := p.all(ctx, unknown, p.atOnce); err != nil {
-		return err
-	}
-	for _, w := range unknown {
-		w.pass = p.name
-		known = append(known, p.chosenOf(w)...)
-	}
-	if p.name == labtest.PassHost && !p.again && p.chosen.String() == "" && len(known) == 0 {
-		return errors.New("no test is known to need the whole host: the root pass finds them, so run make test-root first")
-	}
-	atOnce := p.atOnce
-	switch {
-	case p.again || p.name == labtest.PassHost || p.name == labtest.PassQuiet:
-		atOnce = 1
-	case p.name == labtest.PassRoot:
-		atOnce++ // labs wait more than they compute
-	}
-	if err := p.all(ctx, known, atOnce); err != nil {
+	if err := p.inOrder(ctx, known, unknown); err != nil {
 		return err
 	}
 	if p.failed {
@@ -115,11 +98,44 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	return nil
 }
 
-// chosenOf is the work if there are tests in it for the pass.
-func (p *pass) chosenOf(w work) []work {
-	w.tests = nil
+// last is the pass that has the tests that the pure one left.
+func (p *pass) last() string { return p.names[len(p.names)-1] }
+
+// inOrder does what is known to be for the pass, and what the pure pass over the other packages leaves to it.
+func (p *pass) inOrder(ctx context.Context, known, unknown []work) error {
+	follow := func(w work) []work {
+		if p.again || w.pass != labtest.PassPure || p.last() == labtest.PassPure {
+			return nil
+		}
+		return p.chosenOf(w, p.last())
+	}
+	switch {
+	case p.again:
+		return p.all(ctx, known, 1, follow)
+	case p.last() == labtest.PassPure:
+		return p.all(ctx, known, p.atOnce, follow)
+	case p.last() == labtest.PassRoot:
+		return p.all(ctx, append(known, unknown...), p.atOnce+1, follow) // labs wait more than they compute
+	}
+	// Beside what these do to the host, no test can run.
+	nothing := func(work) []work { return nil }
+	if err := p.all(ctx, unknown, p.atOnce, nothing); err != nil {
+		return err
+	}
+	for _, w := range unknown {
+		known = append(known, follow(w)...)
+	}
+	if p.last() == labtest.PassHost && p.chosen.String() == "" && len(known) == 0 {
+		return errors.New("no test is known to need the whole host: the root pass finds them, so run make test-root first")
+	}
+	return p.all(ctx, known, 1, nothing)
+}
+
+// chosenOf is the work if there are tests in it for a pass.
+func (p *pass) chosenOf(w work, pass string) []work {
+	w.pass, w.tests = pass, nil
 	for name, said := range w.record.Skipped {
-		if isFor(p.name, said) && p.chosen.MatchString(name) {
+		if isFor(pass, said) && p.chosen.MatchString(name) {
 			w.tests = append(w.tests, name)
 		}
 	}
@@ -128,51 +144,6 @@ func (p *pass) chosenOf(w work) []work {
 		return nil
 	}
 	return w.parted()
-}
-
-// experimentWeight is how many labs take as long as a test that runs experiments, roughly.
-const experimentWeight = 4
-
-// weight is how long the tests may take, in labs, where that is not known yet.
-func (w work) weight() int {
-	sum := 0
-	for _, name := range w.tests {
-		sum++
-		if slices.ContainsFunc(w.record.Skipped[name], labtest.IsExperiment) {
-			sum += experimentWeight - 1
-		}
-	}
-	return sum
-}
-
-// all does the work of packages side by side, what takes longest first, or may take longest where that is not
-// known yet.
-func (p *pass) all(ctx context.Context, packages []work, atOnce int) error {
-	slices.SortStableFunc(packages, func(a, b work) int {
-		return cmp.Or(cmp.Compare(b.record.Seconds[b.name()], a.record.Seconds[a.name()]), cmp.Compare(b.weight(), a.weight()))
-	})
-	for _, w := range packages {
-		delete(w.record.Failed, w.pass)
-	}
-	places, ended := make(chan struct{}, atOnce), sync.WaitGroup{}
-	var mu sync.Mutex
-	var failures []error
-	for _, w := range packages {
-		places <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		ended.Go(func() {
-			defer func() { <-places }()
-			if err := p.one(ctx, w); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failures = append(failures, fmt.Errorf("%s: %w", w.in.ImportPath, err))
-			}
-		})
-	}
-	ended.Wait()
-	return errors.Join(append(failures, ctx.Err())...)
 }
 
 // patience is how long the tests of one package may take.
@@ -339,8 +310,10 @@ func (p *pass) toRepeat(packages []*testPackage) error {
 		if err != nil {
 			return err
 		}
-		for _, test := range r.Failed[p.name] {
-			names = append(names, in.name()+" "+test)
+		for _, pass := range p.names {
+			for _, test := range r.Failed[pass] {
+				names = append(names, in.name()+" "+test)
+			}
 		}
 	}
 	if len(names) == 0 || len(names) > mostAgain {

@@ -129,23 +129,126 @@ func TestALargePackageHasParts(t *testing.T) {
 	}
 }
 
+// small is a module with packages of tests, which are run in it. What ran returns are the tests that passed.
+type small struct {
+	*testing.T
+	dir string
+}
+
+func newSmall(t *testing.T) small {
+	t.Helper()
+	s := small{t, t.TempDir()}
+	s.write("go.mod", "module nines.dev/small\n\ngo 1.26\n")
+	s.write("hack/go", "#!/bin/sh\nexec "+labtest.Repository()+"/hack/go \"$@\"\n")
+	t.Chdir(s.dir)
+	t.Setenv("NINES_REQUIRE", "")
+	return s
+}
+
+func (s small) write(name, text string) {
+	s.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s small) ran(wantFailed bool, arguments ...string) string {
+	s.Helper()
+	var out bytes.Buffer
+	err := run(s.Context(), &out, arguments)
+	if (err != nil) != wantFailed {
+		s.Fatalf("%v: %v\n%s", arguments, err, &out)
+	}
+	var passed []string
+	for line := range strings.Lines(out.String()) {
+		if _, name, found := strings.Cut(line, `"Test":"`); found && strings.Contains(line, `"Action":"pass"`) && !strings.Contains(name, "/") {
+			passed = append(passed, name[:strings.Index(name, `"`)])
+		}
+	}
+	return strings.Join(passed, " ")
+}
+
+// TestRootsTestsOfAPackageWaitForItsOwnOnly: the second package's tests end only after what the first one has left
+// to root, which then has its second run if it fails.
+func TestRootsTestsOfAPackageWaitForItsOwnOnly(t *testing.T) {
+	s := newSmall(t)
+	sign := filepath.Join(s.dir, "sign")
+	s.write("a/a_test.go", `package a
+
+import (
+	"os"
+	"testing"
+)
+
+func TestAsRoot(t *testing.T) {
+	if os.Getenv("NINES_PASS") == "pure" {
+		t.Skip("missing: root")
+	}
+	if _, err := os.Stat("`+sign+`"); err != nil {
+		os.WriteFile("`+sign+`", nil, 0o666)
+		t.Error("too early")
+	}
+}
+`)
+	s.write("b/b_test.go", `package b
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestWaits(t *testing.T) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat("`+sign+`"); err == nil {
+			return
+		}
+	}
+	t.Error("root's tests of a have not begun")
+}
+`)
+	if got := s.ran(true, "-p", "1", "pure", "root"); got != "TestWaits" {
+		t.Errorf("passed %s", got)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, []string{"failed", "pure", "root"}); err != nil || out.String() != "a TestAsRoot\n" {
+		t.Errorf("failed are %q, %v", &out, err)
+	}
+	if got := s.ran(false, "again", "pure", "root"); got != "TestAsRoot" {
+		t.Errorf("the second run passed %s", got)
+	}
+	s.ran(true, "root", "pure")
+}
+
+// What waits for a place gets it so that the pure pass goes on, and what takes longest begins early.
+func TestWhoBeginsNext(t *testing.T) {
+	pure, root := work{pass: labtest.PassPure}, work{pass: labtest.PassRoot}
+	for _, c := range []struct {
+		waiting []work
+		pure    int // that run
+		want    int
+	}{
+		{[]work{pure, root}, 0, 0},
+		{[]work{root, pure}, 0, 1},
+		{[]work{pure, root}, 1, 1},
+		{[]work{pure, pure}, 2, 0},
+		{[]work{root, root}, 0, 0},
+	} {
+		if got := next(c.waiting, map[string]int{labtest.PassPure: c.pure}); got != c.want {
+			t.Errorf("%+v: %d begins", c, got)
+		}
+	}
+}
+
 // TestEveryTestRunsInOnePass runs the passes over a small module, and again after one
 // has failed.
 func TestEveryTestRunsInOnePass(t *testing.T) {
-	repository := labtest.Repository()
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("go.mod", "module nines.dev/small\n\ngo 1.26\n")
-	write("hack/go", "#!/bin/sh\nexec "+repository+"/hack/go \"$@\"\n")
+	s := newSmall(t)
+	write, ran, dir := s.write, s.ran, s.dir
 	const head = "package x\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n\t\"testing\"\n)\n\nvar _, _ = os.Getenv, signal.Ignored\n\n"
 	write("a/x/x_test.go", head+`
 func TestPure(t *testing.T) {}
@@ -190,23 +293,6 @@ func TestHearsCtrlC(t *testing.T) {
 	}
 }
 `)
-	t.Chdir(dir)
-	t.Setenv("NINES_REQUIRE", "")
-	ran := func(wantFailed bool, arguments ...string) string {
-		t.Helper()
-		var out bytes.Buffer
-		err := run(t.Context(), &out, arguments)
-		if (err != nil) != wantFailed {
-			t.Fatalf("%v: %v\n%s", arguments, err, &out)
-		}
-		var passed []string
-		for line := range strings.Lines(out.String()) {
-			if _, name, found := strings.Cut(line, `"Test":"`); found && strings.Contains(line, `"Action":"pass"`) && !strings.Contains(name, "/") {
-				passed = append(passed, name[:strings.Index(name, `"`)])
-			}
-		}
-		return strings.Join(passed, " ")
-	}
 	for _, step := range []struct {
 		failed bool
 		words  string
