@@ -23,8 +23,9 @@ func (w *work) planShared(m *management, asked *spec.Management) error {
 	}
 	m.Uplink = &Uplink{Name: u.Name, MAC: u.MAC, Bridge: u.Kind == kindBridge}
 	// A bridge takes the lowest address of its ports, unless it was given one (br_stp_recalculate_bridge_id
-	// in net/bridge/br_stp_if.c): this one is higher than those of cards.
-	m.MAC = "fe" + hashedMAC(w.prefix, spec.ManagementLink, ".")[2:]
+	// in net/bridge/br_stp_if.c): this one is higher than those of cards, and than nearly all that kernels choose by
+	// chance, which may begin with fe too.
+	m.MAC = "fe:ff:ff" + hashedMAC(w.prefix, spec.ManagementLink, ".")[len("00:00:00"):]
 	m.link.mtu = u.MTU
 	if err := w.chooseShared(m, u, asked); err != nil {
 		return err

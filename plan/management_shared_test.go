@@ -52,7 +52,7 @@ func TestASharedNetworkByPos(t *testing.T) {
 		t.Errorf("the nodes have %s, want %s", got, want)
 	}
 	m := p.Management
-	if m.Mode != spec.ManagementShared || *m.Uplink != (Uplink{Name: "eth0", MAC: "3c:ec:ef:00:00:01"}) || m.HostAddress() != "172.16.142.1/16" || m.Subnet != "172.16.0.0/16" || m.Server != "" || !strings.HasPrefix(m.MAC, "fe:") {
+	if m.Mode != spec.ManagementShared || *m.Uplink != (Uplink{Name: "eth0", MAC: "3c:ec:ef:00:00:01"}) || m.HostAddress() != "172.16.142.1/16" || m.Subnet != "172.16.0.0/16" || m.Server != "" || !strings.HasPrefix(m.MAC, "fe:ff:ff:") {
 		t.Errorf("the host's end is %+v", m)
 	}
 	if last := p.Links[len(p.Links)-1]; last.MTU != 9000 || p.Nodes[0].Interfaces[len(p.Nodes[0].Interfaces)-1].MTU != 9000 {
