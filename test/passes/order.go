@@ -48,7 +48,7 @@ func (w work) seconds(last string) float64 {
 
 // all does work side by side: what takes longest first, or may take longest where that is not known yet. What
 // follows a work is done after it.
-func (p *pass) all(ctx context.Context, waiting []work, atOnce int, follow func(work) []work) error {
+func (p *pass) all(ctx context.Context, waiting []work, places places, follow func(work) []work) error {
 	type end struct {
 		work
 		err error
@@ -61,8 +61,11 @@ func (p *pass) all(ctx context.Context, waiting []work, atOnce int, follow func(
 	}
 	for all := 0; len(waiting) > 0 || all > 0; all-- {
 		p.sort(waiting)
-		for ; all < atOnce && len(waiting) > 0 && ctx.Err() == nil; all++ {
-			i := next(waiting, running)
+		for ; ctx.Err() == nil; all++ {
+			i := places.next(waiting, running)
+			if i < 0 {
+				break
+			}
 			w := waiting[i]
 			waiting = slices.Delete(waiting, i, i+1)
 			running[w.pass]++
@@ -94,14 +97,39 @@ func (p *pass) sort(waiting []work) {
 	})
 }
 
-// next is which of the works that wait is to begin. While tests of the pure pass wait, one place is theirs: they tell
-// what there is to be done as root, which takes longer and so has all other places.
-func next(waiting []work, running map[string]int) int {
-	pure := func(w work) bool { return w.pass == labtest.PassPure }
-	other := func(w work) bool { return !pure(w) }
-	first := other
-	if slices.ContainsFunc(waiting, pure) && running[labtest.PassPure] == 0 {
-		first = pure
+// places is how many works run at a time, by pass and in all.
+type places struct{ pure, other, all int }
+
+// places of root's pass are more than CPUs, as labs wait more than they compute. The pure pass has one beside them,
+// as it tells what there is to be done as root.
+func (p *pass) places() places {
+	switch {
+	case p.again || p.last() == labtest.PassHost || p.last() == labtest.PassQuiet:
+		return places{1, 1, 1}
+	case p.last() == labtest.PassPure:
+		return places{p.atOnce, 0, p.atOnce}
 	}
-	return max(slices.IndexFunc(waiting, first), 0)
+	return places{p.atOnce, p.atOnce + 1, p.atOnce + 2}
+}
+
+// next is which of the works that wait is to begin, −1 for none: one as root before a pure one, which is shorter.
+func (p places) next(waiting []work, running map[string]int) int {
+	pure := running[labtest.PassPure]
+	others := -pure
+	for _, count := range running {
+		others += count
+	}
+	isPure := func(w work) bool { return w.pass == labtest.PassPure }
+	if pure+others >= p.all {
+		return -1
+	}
+	if others < p.other {
+		if i := slices.IndexFunc(waiting, func(w work) bool { return !isPure(w) }); i >= 0 {
+			return i
+		}
+	}
+	if pure < p.pure {
+		return slices.IndexFunc(waiting, isPure)
+	}
+	return -1
 }

@@ -109,26 +109,21 @@ func (p *pass) inOrder(ctx context.Context, known, unknown []work) error {
 		}
 		return p.chosenOf(w, p.last())
 	}
-	switch {
-	case p.again:
-		return p.all(ctx, known, 1, follow)
-	case p.last() == labtest.PassPure:
-		return p.all(ctx, known, p.atOnce, follow)
-	case p.last() == labtest.PassRoot:
-		return p.all(ctx, append(known, unknown...), p.atOnce+1, follow) // labs wait more than they compute
+	if p.last() != labtest.PassHost && p.last() != labtest.PassQuiet {
+		return p.all(ctx, append(known, unknown...), p.places(), follow)
 	}
 	// Beside what these do to the host, no test can run.
 	nothing := func(work) []work { return nil }
-	if err := p.all(ctx, unknown, p.atOnce, nothing); err != nil {
+	if err := p.all(ctx, unknown, places{p.atOnce, 0, p.atOnce}, nothing); err != nil {
 		return err
 	}
 	for _, w := range unknown {
 		known = append(known, follow(w)...)
 	}
-	if p.last() == labtest.PassHost && p.chosen.String() == "" && len(known) == 0 {
+	if p.last() == labtest.PassHost && !p.again && p.chosen.String() == "" && len(known) == 0 {
 		return errors.New("no test is known to need the whole host: the root pass finds them, so run make test-root first")
 	}
-	return p.all(ctx, known, 1, nothing)
+	return p.all(ctx, known, p.places(), nothing)
 }
 
 // chosenOf is the work if there are tests in it for a pass.

@@ -224,21 +224,29 @@ func TestWaits(t *testing.T) {
 	s.ran(true, "root", "pure")
 }
 
-// What waits for a place gets it so that the pure pass goes on, and what takes longest begins early.
+// What is to be done as root begins first, up to its places; the pure pass always has one.
 func TestWhoBeginsNext(t *testing.T) {
 	pure, root := work{pass: labtest.PassPure}, work{pass: labtest.PassRoot}
+	together := (&pass{atOnce: 2, names: []string{labtest.PassPure, labtest.PassRoot}}).places()
+	alone := (&pass{atOnce: 2, names: []string{labtest.PassHost}}).places()
 	for _, c := range []struct {
-		waiting []work
-		pure    int // that run
-		want    int
+		places     places
+		waiting    []work
+		pure, root int // that run
+		want       int
 	}{
-		{[]work{pure, root}, 0, 0},
-		{[]work{root, pure}, 0, 1},
-		{[]work{pure, root}, 1, 1},
-		{[]work{pure, pure}, 2, 0},
-		{[]work{root, root}, 0, 0},
+		{together, []work{pure, root}, 0, 0, 1},
+		{together, []work{pure, root}, 2, 0, 1},
+		{together, []work{pure, pure}, 1, 0, 0},
+		{together, []work{pure, pure}, 2, 0, -1},
+		{together, []work{root, pure}, 0, 3, 1},
+		{together, []work{root}, 0, 3, -1},
+		{together, []work{root, pure}, 1, 3, -1},
+		{together, nil, 0, 0, -1},
+		{alone, []work{root}, 0, 0, 0},
+		{alone, []work{root}, 0, 1, -1},
 	} {
-		if got := next(c.waiting, map[string]int{labtest.PassPure: c.pure}); got != c.want {
+		if got := c.places.next(c.waiting, map[string]int{labtest.PassPure: c.pure, labtest.PassRoot: c.root}); got != c.want {
 			t.Errorf("%+v: %d begins", c, got)
 		}
 	}
