@@ -30,10 +30,10 @@ func Arguments(c Config) []string {
 
 // commandLine is the kernel command line.
 func (c Config) commandLine() []string {
-	// A guest that panics restarts, which ends QEMU. A translated guest's CPUs have one TSC,
-	// but do not say so, and without tsc=reliable Linux reads the HPET's time instead, which takes
-	// QEMU's lock each time (unsynchronized_tsc in arch/x86/kernel/tsc.c); its clock is also too uneven
-	// for the kernel's clocksource watchdog, which the same word turns off. On a busy host it is also too
+	// A guest that panics restarts, which ends QEMU. The CPUs of a translated guest share one TSC, but
+	// without tsc=reliable Linux does not trust it (unsynchronized_tsc in arch/x86/kernel/tsc.c) and reads
+	// the HPET, which takes QEMU's lock each time. The same word turns off the kernel's clocksource
+	// watchdog, for which such a guest's clock is too uneven. On a busy host it is also too
 	// uneven for the kernel's test at boot that ten timer ticks arrive in time, which
 	// panics otherwise (timer_irq_works in arch/x86/kernel/apic/io_apic.c; on KVM the
 	// kernel skips it). Mitigations of CPU faults that QEMU does not have would only cost it
@@ -108,10 +108,10 @@ func (a *arguments) machine(c Config) {
 	if c.IOMMU {
 		iommu := []string{"intel-iommu", "intremap=on", "caching-mode=on", "device-iotlb=on"}
 		if c.Accelerator == TCG {
-			// With it the guest speaks to its APICs by registers of the CPU (x2APIC) and not by memory. What a translated
-			// CPU writes to memory of a device can be lost while another one changes the map of that memory, as when Linux
-			// sets PCI devices up: an APIC that never hears of the end of its timer's interrupt gives no more interrupts.
-			// On KVM it is there by itself.
+			// With it the guest speaks to its APICs by registers of the CPU (x2APIC) and not by memory. Without it some
+			// guests hang as they boot: an APIC still has its timer's interrupt in service (ISR in QEMU's info lapic), though
+			// the CPU is idle, and gives no more. The write that ends the interrupt seems to get lost while another
+			// CPU changes the map of devices' memory. On KVM x2APIC is there by itself.
 			iommu = append(iommu, "eim=on")
 		}
 		a.device(iommu...)

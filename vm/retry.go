@@ -11,10 +11,9 @@ import (
 // Patience has the time limit of each attempt to boot a guest. Its length is the number of
 // attempts; the caller gets the last error.
 //
-// A guest boots in some seconds, a translated one within a minute. One of some tens of translated
+// A guest boots in some seconds, a translated one within a minute. One of ten or more translated
 // guests without x2APIC never boots: one of its CPUs gets no more timer interrupts
-// (rcu_preempt "kthread timer wakeup didn't happen"), before any of our code has run, as its APIC has not
-// heard of the end of the last one (its ISR in QEMU's info lapic; see machine). It
+// (rcu_preempt "kthread timer wakeup didn't happen"), before any of our code has run; see machine. It
 // needs another start. A guest on KVM that does not boot has another cause, which a second
 // start would only hide.
 type Patience []time.Duration

@@ -48,7 +48,7 @@ func (w work) seconds(last string) float64 {
 
 // all does work side by side: what takes longest first, or may take longest where that is not known yet. What
 // follows a work is done after it.
-func (p *pass) all(ctx context.Context, waiting []work, places places, follow func(work) []work) error {
+func (p *pass) all(ctx context.Context, waiting []work, limit places, follow func(work) []work) error {
 	type end struct {
 		work
 		err error
@@ -62,7 +62,7 @@ func (p *pass) all(ctx context.Context, waiting []work, places places, follow fu
 	for all := 0; len(waiting) > 0 || all > 0; all-- {
 		p.sort(waiting)
 		for ; ctx.Err() == nil; all++ {
-			i := places.next(waiting, running)
+			i := limit.next(waiting, running)
 			if i < 0 {
 				break
 			}
