@@ -22,20 +22,20 @@ topology:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
 `
 
-// TestContainerOfDebian builds the root file system with the real debootstrap, interrupts it once,
+// TestContainerOfDebian builds the root file system with the real mmdebstrap, interrupts it once,
 // and brings the container up twice: the second time from the cache.
 func TestContainerOfDebian(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
-	_, err := exec.LookPath("debootstrap")
-	labtest.Require(t, "debootstrap", err == nil)
+	_, err := exec.LookPath("mmdebstrap")
+	labtest.Require(t, "mmdebstrap", err == nil)
 	cache := t.TempDir()
 	t.Setenv("NINES_CACHE_DIR", cache)
 	options := UpOptions{Plan: planOf(t, debianLab), Experiment: []byte(debianLab)}
 
 	ctx, stop := context.WithCancel(context.Background())
 	options.Progress = func(what string) {
-		if strings.HasPrefix(what, "debootstrap: ") { // reported while it runs
+		if strings.HasPrefix(what, "mmdebstrap: ") { // reported while it runs
 			stop()
 		}
 	}

@@ -37,14 +37,14 @@ func TestSystemd(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
 	if os.Getenv("NINES_CACHE_DIR") == "" {
-		_, err := exec.LookPath("debootstrap")
-		labtest.Require(t, "debootstrap", err == nil)
+		_, err := exec.LookPath("mmdebstrap")
+		labtest.Require(t, "mmdebstrap", err == nil)
 		t.Setenv("NINES_CACHE_DIR", t.TempDir())
 	}
 	testSystemd(t, spec.IsolationAffinity, 0)
 }
 
-// The laboratory's own file system replaces the one that debootstrap makes.
+// The laboratory's own file system replaces the one that mmdebstrap makes.
 func TestLabSystemd(t *testing.T) {
 	labtest.LongForm(t) // TestSystemd has it on the host
 	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain, labtest.BootIsolated)

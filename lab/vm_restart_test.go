@@ -20,7 +20,11 @@ func carriers(t *testing.T, lab *Lab, nodeName string) string {
 // ends of its links have not noticed; a machine that is stopped takes the carrier.
 func TestARestartedMachineKeepsCarriers(t *testing.T) {
 	requireQEMU(t)
-	lab := up(t, vmLab)
+	text := vmLabOnBridge
+	if labtest.Long() {
+		text = vmLab
+	}
+	lab := up(t, text)
 	ctx := context.Background()
 	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
 	first, qemu, before, changes := booted(), lab.running.of("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")

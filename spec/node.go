@@ -72,7 +72,7 @@ type Node struct {
 
 // Rootfs says where an lxc node's file system comes from.
 type Rootfs struct {
-	// Kind is minimal (busybox, needs no network) or debian (debootstrap, cached).
+	// Kind is minimal (busybox, needs no network) or debian (mmdebstrap, cached).
 	Kind RootfsKind `yaml:"kind,omitempty" json:"kind,omitempty"`
 	// Release is Debian's code name (default: the host's, where it is Debian).
 	Release string `yaml:"release,omitempty" json:"release,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,13 +29,13 @@ import (
 const cacheDir = "/var/cache/nines"
 
 // debianPackages are tools that a user needs in a network node.
-const debianPackages = "iproute2,iputils-ping,ethtool,tcpdump,procps"
+var debianPackages = []string{"iproute2", "iputils-ping", "ethtool", "tcpdump", "procps"}
 
 // systemdPackages are what a container with systemd also needs: without D-Bus its login service
 // does not start.
-const systemdPackages = "systemd,systemd-sysv,dbus"
+var systemdPackages = []string{"systemd", "systemd-sysv", "dbus"}
 
-// debian is the folder of a Debian root file system, made by debootstrap if the cache does not have
+// debian is the folder of a Debian root file system, made by mmdebstrap if the cache does not have
 // it. It is built in a temporary folder and renamed when it is complete, so the remains of a killed
 // build are never used; the build is journalled, so that `nines down` removes them.
 func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit) (string, error) {
@@ -49,30 +50,28 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	packages := debianPackages
 	if init == spec.InitSystemd {
 		done += "-systemd"
-		packages += "," + systemdPackages
+		packages = slices.Concat(packages, systemdPackages)
 	}
 	if isDir(done) {
 		return done, nil
 	}
-	if _, err := exec.LookPath("debootstrap"); err != nil {
-		return "", &exit.MissingError{
-			Capability: "debootstrap", Reason: "debootstrap is missing",
-			Remedy: "apt-get install debootstrap, or use rootfs: {kind: minimal}",
-		}
+	build := done + "." + p.Plan.Prefix
+	cmd, err := image.Bootstrapper(ctx, build, release, packages)
+	if err != nil {
+		return "", fmt.Errorf("%w; or use rootfs: {kind: minimal}", err)
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
-	build := done + "." + p.Plan.Prefix
-	err := p.Journal.MakeFolder(journal.Step{Kind: journal.KindTree, Path: build}, 0o755)
+	err = p.Journal.MakeFolder(journal.Step{Kind: journal.KindTree, Path: build}, 0o755)
 	if errors.Is(err, fs.ErrExist) {
 		return "", exit.Wrongf("%s already exists, and this lab did not make it; it may be from a build that a reboot interrupted; remove it, then try again", build)
 	}
 	if err != nil {
 		return "", err
 	}
-	p.Progress("building Debian " + release + " with debootstrap, once; this takes a minute")
-	if err := p.debootstrap(ctx, release, packages, build); err != nil {
+	p.Progress("building Debian " + release + " with mmdebstrap, once; this takes a minute")
+	if err := p.bootstrap(cmd); err != nil {
 		return "", errors.Join(err, os.RemoveAll(build))
 	}
 	if err := image.SyncTree(build); err != nil {
@@ -84,23 +83,22 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	return done, nil
 }
 
-// debootstrap runs in its own mount namespace, so that the /proc it mounts is unmounted however it
-// ends.
-func (p Place) debootstrap(ctx context.Context, release, packages, dir string) error {
-	token := p.Journal.Token("debootstrap")
-	cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+packages, release, dir)
-	cmd.Env = append(os.Environ(), "NINES_TOKEN="+token)
+// bootstrap runs mmdebstrap in its own namespaces of mounts and processes, so that what it mounts is unmounted, and
+// what it started is killed, however it ends.
+func (p Place) bootstrap(cmd *exec.Cmd) error {
+	token := p.Journal.Token("mmdebstrap")
+	cmd.Env = append(cmd.Environ(), "NINES_TOKEN="+token)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Unshareflags: unix.CLONE_NEWNS, Setsid: true,
 	}
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
-	log, err := os.Create(filepath.Join(p.StateDir, debootstrapLog))
+	log, err := os.Create(filepath.Join(p.StateDir, bootstrapLog))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	err = process.Make(p.Journal, journal.Step{Name: "debootstrap", Token: token}, func() (proc.Identity, error) {
+	err = process.Make(p.Journal, journal.Step{Name: "mmdebstrap", Token: token}, func() (proc.Identity, error) {
 		if err := cmd.Start(); err != nil {
 			return proc.Identity{}, err
 		}
@@ -112,12 +110,12 @@ func (p Place) debootstrap(ctx context.Context, release, packages, dir string) e
 	stop := p.showLast(log.Name())
 	defer stop()
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("debootstrap %s: %w: %s", release, err, LastLines(log.Name()))
+		return fmt.Errorf("mmdebstrap: %w: %s", err, LastLines(log.Name()))
 	}
 	return nil
 }
 
-// showLast reports every few seconds what debootstrap is doing.
+// showLast reports every few seconds what mmdebstrap is doing.
 func (p Place) showLast(log string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -129,7 +127,7 @@ func (p Place) showLast(log string) (stop func()) {
 				return
 			case <-ticker.C:
 				said := strings.Split(LastLines(log), "; ")
-				p.Progress("debootstrap: " + strings.TrimPrefix(said[len(said)-1], "I: "))
+				p.Progress("mmdebstrap: " + strings.TrimPrefix(said[len(said)-1], "I: "))
 			}
 		}
 	}()

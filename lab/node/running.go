@@ -68,13 +68,13 @@ func (r *Running) gone(why string) error {
 }
 
 // Written are the names that nodes have in StateDir.
-var Written = []string{nodesFolder, containersFolder, machinesFolder, debootstrapLog, namesFolder, accessFolder}
+var Written = []string{nodesFolder, containersFolder, machinesFolder, bootstrapLog, namesFolder, accessFolder}
 
 const (
 	nodesFolder      = "nodes"
 	containersFolder = "lxc"
 	machinesFolder   = "vms"
-	debootstrapLog   = "debootstrap.log"
+	bootstrapLog     = "mmdebstrap.log"
 )
 
 // NodeFolder is for the files of a node whose runtime has no folder of its own. Nothing else that a

@@ -36,6 +36,10 @@ func need(programs map[string]string) error {
 // run runs a program that ends with ctx or this process. It returns the program's output;
 // on failure the error has the last lines.
 func run(ctx context.Context, dir, name string, arguments ...string) (string, error) {
+	return finish(command(ctx, dir, name, arguments...))
+}
+
+func command(ctx context.Context, dir, name string, arguments ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive")
@@ -43,11 +47,15 @@ func run(ctx context.Context, dir, name string, arguments ...string) (string, er
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}
+
+func finish(cmd *exec.Cmd) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		said := lines(stderr.String() + stdout.String())
-		return "", fmt.Errorf("%s: %w: %s", name, err, strings.Join(said[max(0, len(said)-5):], "; "))
+		return "", fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, strings.Join(said[max(0, len(said)-5):], "; "))
 	}
 	return stdout.String(), nil
 }

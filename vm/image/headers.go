@@ -3,7 +3,6 @@ package image
 import (
 	"context"
 	"path/filepath"
-	"time"
 )
 
 // headersFormat increases when headers folders are made differently.
@@ -21,7 +20,12 @@ func (s Store) Headers(ctx context.Context, kernel *Kernel) (root string, err er
 	r := recipe{Format: headersFormat, Release: release.Name, Packages: []string{"linux-headers-" + kernel.Version, "make"}}
 	dir, err := s.folder(ctx, "headers-"+kernel.Name, r, func(ctx context.Context, dir string) error {
 		s.progress("fetching the headers and the compiler of kernel %s, once; this takes a minute or two", kernel.Version)
-		return debootstrap(ctx, dir, release.Name, r.Packages, time.Time{}, notInHeaders...)
+		cmd, err := Bootstrapper(ctx, filepath.Join(dir, treeFolder), release.Name, r.Packages, notInHeaders...)
+		if err != nil {
+			return err
+		}
+		_, err = finish(cmd)
+		return err
 	})
 	return filepath.Join(dir, treeFolder), err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,10 +47,10 @@ func (s Store) bootstrap(ctx context.Context, dir, release string, packages []st
 	if err := need(map[string]string{"mke2fs": "e2fsprogs"}); err != nil {
 		return err
 	}
-	if err := debootstrap(ctx, dir, release, packages, time.Time{}); err != nil {
+	tree, err := Bootstrap(ctx, dir, release, packages, time.Time{})
+	if err != nil {
 		return err
 	}
-	tree := filepath.Join(dir, treeFolder)
 	installed, err := run(ctx, dir, "dpkg-query", "--admindir="+filepath.Join(tree, "var/lib/dpkg"), "--show")
 	if err != nil {
 		return err
@@ -62,41 +63,40 @@ func (s Store) bootstrap(ctx context.Context, dir, release string, packages []st
 	return errors.Join(err, os.RemoveAll(tree))
 }
 
-// treeFolder is the folder of debootstrap's result.
+// treeFolder is the folder of mmdebstrap's result.
 const treeFolder = "tree"
 
 // Bootstrap makes a root file system of packages below a folder, and returns its path. What is made
 // at a time of its own gets the one given: the same packages then give the same files.
 func Bootstrap(ctx context.Context, dir, release string, packages []string, epoch time.Time) (string, error) {
-	return filepath.Join(dir, treeFolder), debootstrap(ctx, dir, release, packages, epoch)
+	tree := filepath.Join(dir, treeFolder)
+	cmd, err := Bootstrapper(ctx, tree, release, packages)
+	if err != nil {
+		return "", err
+	}
+	if !epoch.IsZero() {
+		cmd.Env = append(cmd.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", epoch.Unix()))
+	}
+	_, err = finish(cmd)
+	return tree, err
 }
 
-// debootstrap makes a root file system of packages below a folder, in treeFolder; epoch is as in
-// Bootstrap, or zero for the time that it is. It leaves out notInRoots, and the files without.
-func debootstrap(ctx context.Context, dir, release string, packages []string, epoch time.Time, without ...string) error {
+// Bootstrapper is the command that makes a root file system of packages in a folder that does not exist yet, or
+// is empty. It leaves out notInRoots, and the files without.
+func Bootstrapper(ctx context.Context, tree, release string, packages []string, without ...string) (*exec.Cmd, error) {
 	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
-		return err
+		return nil, err
 	}
 	list, err := Sources(ctx, release)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file := filepath.Join(dir, "sources.list")
-	if err := os.WriteFile(file, []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
-		return err
-	}
-	// dpkg need not sync each file: the store syncs the whole folder in the end.
-	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--dpkgopt=force-unsafe-io", "--include=" + strings.Join(packages, ",")}
+	// dpkg need not sync each file: the whole folder is synced in the end.
+	arguments := []string{"--mode=root", "--variant=minbase", "--format=directory", "--dpkgopt=force-unsafe-io", "--include=" + strings.Join(packages, ",")}
 	for _, path := range slices.Concat(notInRoots, without) {
 		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
 	}
-	program := []string{"mmdebstrap"}
-	if !epoch.IsZero() {
-		program = []string{"env", fmt.Sprintf("SOURCE_DATE_EPOCH=%d", epoch.Unix()), "mmdebstrap"}
-	}
-	arguments = slices.Concat(program[1:], arguments, []string{release, filepath.Join(dir, treeFolder), file})
-	if _, err := run(ctx, dir, program[0], arguments...); err != nil {
-		return err
-	}
-	return os.Remove(file)
+	cmd := command(ctx, "/", "mmdebstrap", append(arguments, release, tree, "-")...)
+	cmd.Stdin = strings.NewReader(strings.Join(list, "\n") + "\n")
+	return cmd, nil
 }
