@@ -106,7 +106,7 @@ func (l Ledger) Claim(pool Pool, token, journal string, wanted int) error {
 		}
 		got, err := l.change(pool, a, token, missing, save)
 		if err == nil && got < missing {
-			err = &ShortError{Pool: pool, Wanted: wanted, Missing: missing, Got: got}
+			err = &ShortError{Pool: pool, Wanted: wanted, Missing: missing, Got: max(0, got)}
 		}
 		if err != nil {
 			return errors.Join(err, l.release(pool, a, token, save))
@@ -136,15 +136,21 @@ func (l Ledger) release(pool Pool, a *account, token string, save func() error) 
 	return save()
 }
 
-// change adds pages to a pool, or removes them, for a claim. It returns the change of the
-// count.
+// change adds free pages to a pool, or removes pages, for a claim. It returns how many more are free.
+//
+// Where a pool has surplus pages, the kernel counts these first as reserved when it is to have more, and makes only the
+// rest (set_max_huge_pages in mm/hugetlb.c). Whoever uses them still has them, perhaps only until the kernel has taken
+// its memory from a process that was killed. So a claim adds them, too.
 func (l Ledger) change(pool Pool, a *account, token string, by int, save func() error) (int, error) {
 	counts, err := pool.Read()
 	if err != nil {
 		return 0, err
 	}
-	added := a.Claims[token].Added
-	a.Pending = &change{Token: token, From: counts.Reserved, To: max(0, counts.Reserved+by), Added: added}
+	added, surplus := a.Claims[token].Added, 0
+	if by > 0 {
+		surplus = counts.Surplus
+	}
+	a.Pending = &change{Token: token, From: counts.Reserved, To: max(0, counts.Reserved+surplus+by), Added: added}
 	if err := save(); err != nil {
 		return 0, err
 	}
@@ -163,7 +169,7 @@ func (l Ledger) change(pool Pool, a *account, token string, by int, save func() 
 	if err := a.settle(pool); err != nil {
 		return 0, err
 	}
-	return a.Claims[token].Added - added, save()
+	return a.Claims[token].Added - added - surplus, save()
 }
 
 // settle finds out how far a pending change got.

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // host is a folder that looks like one of the kernel's pools, with a number of pages in use
@@ -73,6 +77,14 @@ func (h *host) reserved(want int) {
 	counts, err := h.pool.Read()
 	if err != nil || counts.Reserved != want {
 		h.t.Fatalf("%d pages are reserved, not %d (%v)", counts.Reserved, want, err)
+	}
+}
+
+func (h *host) free(want int) {
+	h.t.Helper()
+	counts, err := h.pool.Read()
+	if err != nil || counts.Free != want {
+		h.t.Fatalf("%d pages are free, not %d (%v)", counts.Free, want, err)
 	}
 }
 
@@ -143,6 +155,58 @@ func TestPagesInUseAreGivenBackToo(t *testing.T) {
 	h.set(10)
 	h.claim("b", 20)
 	h.reserved(20)
+}
+
+// TestPagesThatOthersStillUseAreNotCounted: surplus pages, such as those of an engine whose end the kernel has not
+// finished, become reserved ones first.
+func TestPagesThatOthersStillUseAreNotCounted(t *testing.T) {
+	h := newHost(t, 0, 5)
+	h.claim("a", 40)
+	h.free(40)
+	h.claim("b", 10)
+	h.free(50)
+	h.release("a")
+	h.release("b")
+	h.reserved(0)
+	h.closed()
+}
+
+// TestPagesOfTheKernelThatOthersStillUseAreNotCounted does it with the host's pages.
+func TestPagesOfTheKernelThatOthersStillUseAreNotCounted(t *testing.T) {
+	labtest.Root(t)
+	labtest.Hugepages(t)
+	const others, wanted = 2, 4
+	pool, ledger := Of(0, 2<<20), Ledger{Path: filepath.Join(t.TempDir(), "ledger")}
+	before, err := pool.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// More than are free, so that the count must change.
+	err = ledger.Claim(pool, "others", "", before.Free+others)
+	labtest.Require(t, fmt.Sprintf("memory for hugepages of 2 MiB (%v)", err), err == nil)
+	held, err := unix.Mmap(-1, 0, (before.Free+others)*2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_HUGETLB|unix.MAP_POPULATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(held) }()
+	if err := ledger.Release(pool, "others"); err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := pool.Read(); err != nil || counts.Surplus < others {
+		t.Fatalf("the pages in use are not surplus: %+v, %v", counts, err)
+	}
+	if err := ledger.Claim(pool, "a", "", wanted); err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := pool.Read(); err != nil || counts.Free < wanted {
+		t.Errorf("%d pages were claimed, and the pool is %+v, %v", wanted, counts, err)
+	}
+	if err := ledger.Release(pool, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(ledger.Path); err == nil {
+		t.Error("the ledger is there without claims")
+	}
 }
 
 func TestAKernelThatFindsTooFewKeepsNone(t *testing.T) {

@@ -27,6 +27,8 @@ type Counts struct {
 	Reserved int
 	// Free pages are unused.
 	Free int
+	// Surplus pages are in use, and go back to the kernel with their last user.
+	Surplus int
 }
 
 // Read counts the pages of a pool.
@@ -39,9 +41,8 @@ func (p Pool) Read() (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	// Pages above the configured count, until their users free them.
 	surplus, err := p.number("surplus_hugepages")
-	return Counts{Reserved: total - surplus, Free: free}, err
+	return Counts{Reserved: total - surplus, Free: free, Surplus: surplus}, err
 }
 
 func (p Pool) number(file string) (int, error) {
