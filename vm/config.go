@@ -43,6 +43,8 @@ type Config struct {
 	Agents int
 	// Detached keeps the machine when this process ends; Attach finds it again.
 	Detached bool
+	// Nice is the nice value of QEMU's autogroup (sched(7)), from -20 to 19.
+	Nice int
 }
 
 // CPU is the topology of a machine's processors; 0 means 1.

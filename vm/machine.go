@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -73,6 +75,9 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 		return nil, fmt.Errorf("start %s: %w", Program, err)
 	}
 	m.pid = cmd.Process.Pid
+	if err := m.setNice(); err != nil {
+		return nil, errors.Join(err, m.kill())
+	}
 	ready, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -123,6 +128,19 @@ func start(cmd *exec.Cmd) (<-chan struct{}, error) {
 		close(ended)
 	}()
 	return ended, <-started
+}
+
+// setNice sets the nice value of QEMU's autogroup. QEMU has one of its own, as it has its own session, and so the nice
+// values of its threads only count among themselves. A kernel without autogroups has no such file.
+func (m *Machine) setNice() error {
+	if m.config.Nice == 0 {
+		return nil
+	}
+	err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", m.pid), []byte(strconv.Itoa(m.config.Nice)), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // connect starts a session on the first free port.

@@ -40,6 +40,8 @@ type Options struct {
 	Virtio bool
 	// MemoryMiB is the machine's memory; 0 means DefaultMemoryMiB.
 	MemoryMiB int
+	// Nice is as in vm.Config.
+	Nice int
 	// Programs is the folder of nines' programs, which the guest has in its PATH.
 	Programs string
 	// Copy are files and folders of the host that the guest has at the same paths.
@@ -209,6 +211,7 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 		},
 		NICs:   nics,
 		Agents: 2,
+		Nice:   o.Nice,
 	}
 }
 
