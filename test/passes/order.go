@@ -109,7 +109,7 @@ func (p *pass) places() places {
 	case p.last() == labtest.PassPure:
 		return places{p.atOnce, 0, p.atOnce}
 	}
-	return places{p.atOnce, p.atOnce + 1, p.atOnce + 2}
+	return places{p.atOnce, p.atOnce + 2, p.atOnce + 3}
 }
 
 // next is which of the works that wait is to begin, −1 for none: one as root before a pure one, which is shorter.
