@@ -141,9 +141,14 @@ func TestPart(t *testing.T) {
 	}
 	meter := Meter{Engine: path, AgentPort: agentPort, Probes: probesOf(t, "n1")}
 	load := measure.Load{RatePPS: 200, FrameBytes: 64, Duration: time.Second}
-	trial, err := meter.Measure(context.Background(), two[1], nil, load)
-	if err != nil {
-		t.Fatal(err)
+	var trial measure.Trial
+	for range 10 { // a busy host may give the engine no CPU for most of a second
+		if trial, err = meter.Measure(context.Background(), two[1], nil, load); err != nil {
+			t.Fatal(err)
+		}
+		if trial.Verdict != result.Invalid {
+			break
+		}
 	}
 	said := map[string]any{"Count": trial.Latency.Count(), "Least": trial.Latency.Ranked(1), "Again": ""}
 	// The peer is free again at once.
