@@ -136,7 +136,7 @@ test-all:
 
 # What takes all CPUs that it gets, for minutes, gives way to the tests beside it: their labs carry packets, and
 # one after another they take longest.
-GIVE_WAY = nice -n 15
+GIVE_WAY = nice -n 8
 
 # Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
 # who compiles them: go compiles the same package twice at the same time.

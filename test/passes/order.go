@@ -54,7 +54,7 @@ func (p *pass) all(ctx context.Context, waiting []work, limit places, follow fun
 		err error
 	}
 	ends := make(chan end)
-	running := map[string]int{} // by pass
+	var running []work
 	var failures []error
 	for _, w := range waiting {
 		delete(w.record.Failed, w.pass)
@@ -68,14 +68,14 @@ func (p *pass) all(ctx context.Context, waiting []work, limit places, follow fun
 			}
 			w := waiting[i]
 			waiting = slices.Delete(waiting, i, i+1)
-			running[w.pass]++
+			running = append(running, w)
 			go func() { ends <- end{w, p.one(ctx, w)} }()
 		}
 		if all == 0 { // interrupted before the first
 			break
 		}
 		e := <-ends
-		running[e.pass]--
+		running = slices.DeleteFunc(running, func(w work) bool { return w.is(e.work) })
 		if e.err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", e.in.ImportPath, e.err))
 		}
@@ -109,22 +109,26 @@ func (p *pass) places() places {
 	case p.last() == labtest.PassPure:
 		return places{p.atOnce, 0, p.atOnce}
 	}
-	return places{p.atOnce, p.atOnce + 2, p.atOnce + 3}
+	return places{p.atOnce, p.atOnce + 1, p.atOnce + 2}
 }
 
-// next is which of the works that wait is to begin, −1 for none: one as root before a pure one, which is shorter.
-func (p places) next(waiting []work, running map[string]int) int {
-	pure := running[labtest.PassPure]
-	others := -pure
-	for _, count := range running {
-		others += count
-	}
+// next is which of the works that wait is to begin, −1 for none: one as root before a pure one, which is shorter. The
+// parts of one package leave a place to others that the pure pass may still tell of, as one of these would otherwise begin
+// late, and everybody wait for it in the end.
+func (p places) next(waiting, running []work) int {
 	isPure := func(w work) bool { return w.pass == labtest.PassPure }
-	if pure+others >= p.all {
+	pure := count(running, isPure)
+	others := len(running) - pure
+	if len(running) >= p.all {
 		return -1
 	}
 	if others < p.other {
-		if i := slices.IndexFunc(waiting, func(w work) bool { return !isPure(w) }); i >= 0 {
+		more := pure > 0 || slices.ContainsFunc(waiting, isPure)
+		i := slices.IndexFunc(waiting, func(w work) bool {
+			parts := count(running, func(r work) bool { return r.in == w.in && r.pass == w.pass })
+			return !isPure(w) && (!more || parts == 0 || parts < p.other-1)
+		})
+		if i >= 0 {
 			return i
 		}
 	}
@@ -132,4 +136,13 @@ func (p places) next(waiting []work, running map[string]int) int {
 		return slices.IndexFunc(waiting, isPure)
 	}
 	return -1
+}
+
+func count(list []work, is func(work) bool) (n int) {
+	for _, w := range list {
+		if is(w) {
+			n++
+		}
+	}
+	return n
 }

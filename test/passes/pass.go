@@ -49,6 +49,9 @@ type work struct {
 // name is what its duration is kept by.
 func (w work) name() string { return w.pass + w.part }
 
+// is tells whether both are the same tests.
+func (w work) is(other work) bool { return w.in == other.in && w.name() == other.name() }
+
 // errFailed is told when tests have failed; what they said is among the events.
 var errFailed = errors.New("tests have failed")
 

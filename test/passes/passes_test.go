@@ -224,29 +224,33 @@ func TestWaits(t *testing.T) {
 	s.ran(true, "root", "pure")
 }
 
-// What is to be done as root begins first, up to its places; the pure pass always has one.
+// What is to be done as root begins first, up to its places; the pure pass always has one. Parts of one package leave
+// a place as long as there may be others.
 func TestWhoBeginsNext(t *testing.T) {
-	pure, root := work{pass: labtest.PassPure}, work{pass: labtest.PassRoot}
+	lab, measure := &testPackage{}, &testPackage{}
+	pure, root, other := work{in: lab, pass: labtest.PassPure}, work{in: lab, pass: labtest.PassRoot}, work{in: measure, pass: labtest.PassRoot}
 	together := (&pass{atOnce: 2, names: []string{labtest.PassPure, labtest.PassRoot}}).places()
 	alone := (&pass{atOnce: 2, names: []string{labtest.PassHost}}).places()
 	for _, c := range []struct {
-		places     places
-		waiting    []work
-		pure, root int // that run
-		want       int
+		places           places
+		waiting, running []work
+		want             int
 	}{
-		{together, []work{pure, root}, 0, 0, 1},
-		{together, []work{pure, root}, 2, 0, 1},
-		{together, []work{pure, pure}, 1, 0, 0},
-		{together, []work{pure, pure}, 2, 0, -1},
-		{together, []work{root, pure}, 0, 4, 1},
-		{together, []work{root}, 0, 4, -1},
-		{together, []work{root, pure}, 1, 4, -1},
-		{together, nil, 0, 0, -1},
-		{alone, []work{root}, 0, 0, 0},
-		{alone, []work{root}, 0, 1, -1},
+		{together, []work{pure, root}, nil, 1},
+		{together, []work{pure, root}, []work{pure, pure}, 1},
+		{together, []work{pure, pure}, []work{pure}, 0},
+		{together, []work{pure, pure}, []work{pure, pure}, -1},
+		{together, []work{root, pure}, []work{root, root, other}, 1},
+		{together, []work{root}, []work{root, root, other}, -1},
+		{together, []work{root, pure}, []work{pure, root, root, other}, -1},
+		{together, []work{root, other, pure}, []work{root, root}, 1},
+		{together, []work{root, root}, []work{pure, root, root}, -1},
+		{together, []work{root, root}, []work{root, root}, 0},
+		{together, nil, nil, -1},
+		{alone, []work{root}, nil, 0},
+		{alone, []work{root}, []work{root}, -1},
 	} {
-		if got := c.places.next(c.waiting, map[string]int{labtest.PassPure: c.pure, labtest.PassRoot: c.root}); got != c.want {
+		if got := c.places.next(c.waiting, c.running); got != c.want {
 			t.Errorf("%+v: %d begins", c, got)
 		}
 	}
