@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"script/relay": {"script/wire"},
 	"script/wire":  {},
 
-	"engine/enginetest": {"engine/client", "kernel/proc"},
+	"engine/enginetest": {"engine/client", "kernel/hugepages", "kernel/proc"},
 
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "analysis/attribution", "host/doctor", "script"}),
 	"measure/traffic":         measurers,

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -24,44 +24,30 @@ func freeHugepages(t *testing.T) int {
 	return free
 }
 
-// wantHugepages makes sure that so many hugepages are free until the test ends.
+// hugepageLedger is the one of the host's labs, so that a test takes no pages that are a lab's.
+const hugepageLedger = "/run/nines/hugepages.json"
+
+// wantHugepages claims hugepages until the test ends.
 func wantHugepages(t *testing.T, pages int) {
 	t.Helper()
 	labtest.Require(t, "root, for DPDK's memory", os.Geteuid() == 0)
 	labtest.Hugepages(t)
-	before := reservedHugepages(t)
-	// Where memory is in pieces, the kernel reserves fewer than it is asked for.
-	for try := 0; try < 20 && freeHugepages(t) < pages; try++ {
-		if try > 0 {
-			_ = os.WriteFile("/proc/sys/vm/compact_memory", []byte("1"), 0) // a kernel may not have it
-			time.Sleep(100 * time.Millisecond)
+	if err := os.MkdirAll(filepath.Dir(hugepageLedger), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// A claim lasts as long as its journal.
+	journal := filepath.Join(t.TempDir(), "journal")
+	if err := os.WriteFile(journal, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ledger, pool := hugepages.Ledger{Path: hugepageLedger}, hugepages.Of(0, 2<<20)
+	err := ledger.Claim(pool, journal, journal, pages)
+	labtest.Require(t, fmt.Sprintf("memory for %d hugepages of 2 MiB (%v)", pages, err), err == nil)
+	t.Cleanup(func() {
+		if err := ledger.Release(pool, journal); err != nil {
+			t.Error(err)
 		}
-		reserveHugepages(t, reservedHugepages(t)+pages-freeHugepages(t))
-	}
-	added := reservedHugepages(t) - before // another test of this process may have its own
-	t.Cleanup(func() { reserveHugepages(t, reservedHugepages(t)-added) })
-	labtest.Require(t, fmt.Sprintf("memory for %d hugepages of 2 MiB", pages), freeHugepages(t) >= pages)
-}
-
-const nrHugepages = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
-
-func reservedHugepages(t *testing.T) (reserved int) {
-	t.Helper()
-	text, err := os.ReadFile(nrHugepages)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(string(text), &reserved); err != nil {
-		t.Fatal(err)
-	}
-	return reserved
-}
-
-func reserveHugepages(t *testing.T, pages int) {
-	t.Helper()
-	if err := os.WriteFile(nrHugepages, []byte(strconv.Itoa(pages)), 0); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // TestDPDKGivesMemoryBack: the pages of a killed engine return to the host, and it

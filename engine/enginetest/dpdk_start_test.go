@@ -34,7 +34,7 @@ func startDPDK(t *testing.T, ns string, huge bool) *labtest.Engine {
 func startDPDKWith(t *testing.T, ns string, huge bool, memoryBytes int) *labtest.Engine {
 	t.Helper()
 	if huge {
-		wantHugepages(t, 2*memoryBytes>>21)
+		wantHugepages(t, memoryBytes>>21)
 	}
 	engine := bareEngine(t, ns)
 	prefix := fmt.Sprintf("nxt%d-%d", os.Getpid(), serial.Add(1))
