@@ -39,6 +39,7 @@ func run(ctx context.Context, dir, name string, arguments ...string) (string, er
 	return finish(command(ctx, dir, name, arguments...))
 }
 
+// command is run's command, for finish, or for a caller that runs it in another way.
 func command(ctx context.Context, dir, name string, arguments ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Dir = dir
