@@ -29,8 +29,9 @@ func TestContainerOfDebian(t *testing.T) {
 	lxc(t)
 	_, err := exec.LookPath("mmdebstrap")
 	labtest.Require(t, "mmdebstrap", err == nil)
-	cache := t.TempDir()
+	cache, temporary := t.TempDir(), t.TempDir()
 	t.Setenv("NINES_CACHE_DIR", cache)
+	t.Setenv("TMPDIR", temporary)
 	options := UpOptions{Plan: planOf(t, debianLab), Experiment: []byte(debianLab)}
 
 	ctx, stop := context.WithCancel(context.Background())
@@ -44,6 +45,9 @@ func TestContainerOfDebian(t *testing.T) {
 	}
 	stop()
 	if left, err := os.ReadDir(cache); err != nil || len(left) > 0 {
+		t.Errorf("a build that was broken off left %v, %v", left, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(temporary, "mmdebstrap*")); err != nil || len(left) > 0 {
 		t.Errorf("a build that was broken off left %v, %v", left, err)
 	}
 	if left := leaks(t, options.Plan.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {

@@ -55,8 +55,9 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	if isDir(done) {
 		return done, nil
 	}
-	build := done + "." + p.Plan.Prefix
-	cmd, err := image.Bootstrapper(ctx, build, release, packages)
+	build := done + "." + p.Plan.Prefix // with the tree beside what mmdebstrap keeps there meanwhile
+	tree := filepath.Join(build, "tree")
+	cmd, err := image.Bootstrapper(ctx, tree, release, packages)
 	if err != nil {
 		return "", fmt.Errorf("%w; or use rootfs: {kind: minimal}", err)
 	}
@@ -74,13 +75,13 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	if err := p.bootstrap(cmd); err != nil {
 		return "", errors.Join(err, os.RemoveAll(build))
 	}
-	if err := image.SyncTree(build); err != nil {
+	if err := image.SyncTree(tree); err != nil {
 		return "", err
 	}
-	if err := os.Rename(build, done); err != nil && !isDir(done) { // another lab was quicker
+	if err := os.Rename(tree, done); err != nil && !isDir(done) { // another lab was quicker
 		return "", err
 	}
-	return done, nil
+	return done, os.RemoveAll(build)
 }
 
 // bootstrap runs mmdebstrap in its own namespaces of mounts and processes, so that what it mounts is unmounted, and

@@ -82,7 +82,8 @@ func Bootstrap(ctx context.Context, dir, release string, packages []string, epoc
 }
 
 // Bootstrapper is the command that makes a root file system of packages in a folder that does not exist yet, or
-// is empty. It leaves out notInRoots, and the files without.
+// is empty. It leaves out notInRoots, and the files without. Temporary files are in the folder above it: the
+// command leaves them there if it is killed.
 func Bootstrapper(ctx context.Context, tree, release string, packages []string, without ...string) (*exec.Cmd, error) {
 	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
 		return nil, err
@@ -97,6 +98,7 @@ func Bootstrapper(ctx context.Context, tree, release string, packages []string, 
 		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
 	}
 	cmd := command(ctx, "/", "mmdebstrap", append(arguments, release, tree, "-")...)
+	cmd.Env = append(cmd.Env, "TMPDIR="+filepath.Dir(tree))
 	cmd.Stdin = strings.NewReader(strings.Join(list, "\n") + "\n")
 	return cmd, nil
 }
