@@ -26,7 +26,7 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *corev1.Po
 	}
 	answer := p.ask(p.fresh(c), pod, info)
 	if !answer.Suits() {
-		return refusal(&answer, c)
+		return refusal(&answer.Answer, c)
 	}
 	p.reserved.keep(pod.UID, answer.Tier, p.now())
 	return nil

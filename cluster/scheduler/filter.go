@@ -70,7 +70,7 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *corev1.Pod
 	if answer.Suits() {
 		return nil
 	}
-	reason := answer.Class()
+	reason := answer.class
 	if c.eachNode {
 		reason = answer.Sentence(c.question.Wish, c.question.Now)
 	}
@@ -101,7 +101,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *corev1
 			continue
 		}
 		if answer := p.ask(c.question, pod, info); !answer.Suits() {
-			missed = append(missed, answer)
+			missed = append(missed, answer.Answer)
 		}
 	}
 	figure.SortByNearest(missed)

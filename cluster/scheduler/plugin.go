@@ -107,12 +107,37 @@ func (p *Plugin) question(w *wish.Wish, nodes []fwk.NodeInfo) *figure.Question {
 	return q
 }
 
+// verdict is a node's answer to a wish. Nobody changes it.
+type verdict struct {
+	figure.Answer
+	wish string
+	// class is the answer's.
+	class string
+}
+
 // ask holds one node against the question.
-func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) figure.Answer {
+func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) *verdict {
 	node := info.Node()
 	asked := figure.Node{Name: node.Name, Labels: node.Labels}
 	if q.Wish.ThesisUs > 0 && figure.Ports(node.Labels) > 0 {
 		asked.PortsTaken = p.portsTaken(info, pod)
 	}
-	return q.Ask(asked)
+	// Ports, labels and peers change apart from the node's figures.
+	measured := p.figures.node(node.Name)
+	if measured == nil || q.Wish.ThesisUs > 0 || q.Wish.To != nil {
+		return verdictOf(q, asked)
+	}
+	known := measured.at(q.Now)
+	if v := known.verdict(q.Wish.Text); v != nil {
+		return v
+	}
+	v := verdictOf(q, asked)
+	measured.remember(known, v)
+	return v
+}
+
+func verdictOf(q *figure.Question, asked figure.Node) *verdict {
+	v := &verdict{Answer: q.Ask(asked), wish: q.Wish.Text}
+	v.class = v.Class()
+	return v
 }

@@ -60,7 +60,7 @@ func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod,
 	}
 	answer := p.ask(c.question, pod, info)
 	spare := figure.Spare(p.figures.fastest(node.Name, c.question.Now), node.Labels)
-	return figure.Score(&answer, c.question.Wish, spare), nil
+	return figure.Score(&answer.Answer, c.question.Wish, spare), nil
 }
 
 // ScoreExtensions has none: scores are in the framework's range, and mean the same in each cycle.
