@@ -308,7 +308,7 @@ func (e *DiedError) Error() string {
 // ErrNoQEMU says that the host has no QEMU.
 var ErrNoQEMU = exit.Lacksf("virtual machines need %s, 9.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)", Program)
 
-// consoleEnd is the end of a guest's console log: a panic and what follows, or the last
+// consoleEnd is the end of a guest's console log: what led to a panic and what follows it, or the last
 // lines; empty if it cannot be read.
 func consoleEnd(path string) string {
 	const most = 12
@@ -319,7 +319,12 @@ func consoleEnd(path string) string {
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
 	panicked := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Kernel panic") })
 	if panicked >= 0 {
-		return strings.Join(lines[panicked:min(len(lines), panicked+most)], "\n")
+		end := lines[panicked:min(len(lines), panicked+most)]
+		// The kernel numbers its faults, and the first is the cause.
+		if fault := slices.IndexFunc(lines[:panicked], func(line string) bool { return strings.Contains(line, "[#1]") }); fault >= 0 {
+			end = slices.Concat(lines[fault:fault+1], end)
+		}
+		return strings.Join(end, "\n")
 	}
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }

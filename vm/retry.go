@@ -57,10 +57,10 @@ func (p Patience) Boot(ctx context.Context, progress func(string), start func(co
 	return nil // without any attempts
 }
 
-// brokeDown is true if QEMU ended by an assertion: some guests that several threads
-// translate trigger one as they map their devices (iotlb_to_section, system/physmem.c; seen
+// brokeDown is true if QEMU ran code that it should not have (StaleCode), or ended by an assertion: some guests
+// that several threads translate trigger one as they map their devices (iotlb_to_section, system/physmem.c; seen
 // in QEMU 10.0, once in some hundred boots).
 func brokeDown(err error) bool {
 	var died *DiedError
-	return errors.As(err, &died) && strings.Contains(died.Said, "Assertion")
+	return errors.As(err, &died) && (strings.Contains(died.Said, "Assertion") || StaleCode(died.Console))
 }

@@ -62,13 +62,15 @@ func TestAGuestThatDoesNotComeUpIsBootedAgain(t *testing.T) {
 }
 
 func TestAQEMUThatBrokeDownIsStartedAgain(t *testing.T) {
-	for said, starts := range map[string]int{
-		"qemu-system-x86_64: system/physmem.c:1: f: Assertion `x' failed.": 3,
-		"qemu-system-x86_64: -device igb: no such device":                  1,
+	for failure, starts := range map[DiedError]int{
+		{Said: "qemu-system-x86_64: system/physmem.c:1: f: Assertion `x' failed."}:                                                   3,
+		{Said: "qemu-system-x86_64: -device igb: no such device"}:                                                                    1,
+		{Console: "[ 4.7] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI\n[ 4.7] Kernel panic - not syncing: Fatal exception in interrupt"}: 3,
+		{Console: "[ 4.7] Kernel panic - not syncing: VFS: Unable to mount root fs"}:                                                 1,
 	} {
-		g := guest{failure: &DiedError{Said: said}}
+		g := guest{failure: &failure}
 		if err := g.boot(t.Context(), Patience{time.Minute, time.Minute, time.Minute}); err == nil || g.starts != starts || len(g.said) != starts-1 {
-			t.Errorf("%s: %d starts, said %q, %v", said, g.starts, g.said, err)
+			t.Errorf("%+v: %d starts, said %q, %v", failure, g.starts, g.said, err)
 		}
 	}
 }

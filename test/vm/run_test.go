@@ -71,7 +71,7 @@ func (s *session) run(t *testing.T, p labPackage, names []string) {
 		if err == nil {
 			return
 		}
-		ofItself := errors.Is(err, errStoodStill) || s.lab.Choice.Accelerator == vm.TCG && staleCode(console)
+		ofItself := errors.Is(err, errStoodStill) || s.lab.Choice.Accelerator == vm.TCG && vm.StaleCode(console)
 		switch {
 		case ofItself && s.restarts < mostRestarts:
 			s.restarts++
