@@ -169,7 +169,7 @@ func (p *pass) one(ctx context.Context, w work) error {
 	}
 	command := exec.CommandContext(ctx, args[0], args[1:]...)
 	command.Dir, command.Env = w.in.Dir, append(os.Environ(), "PWD="+w.in.Dir)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what tests started hears it, too
+	command.SysProcAttr = inGroup()
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = time.Minute
 	// Not started by the reader, which has them ignore Ctrl-C.
@@ -240,6 +240,16 @@ func (p *pass) one(ctx context.Context, w work) error {
 		return err // not over all of them, which a record promises
 	}
 	return errors.Join(err, w.in.writeRecord(w.record))
+}
+
+// inGroup starts tests in a group of their own, so that what they started hears Ctrl-C, too. As root the group is a
+// session, so that each package has its share of the CPUs, as Linux gives them by sessions (sched(7), autogroup), and
+// what labs start has its own. Without root sudo may want the terminal.
+func inGroup() *syscall.SysProcAttr {
+	if os.Geteuid() == 0 {
+		return &syscall.SysProcAttr{Setsid: true}
+	}
+	return &syscall.SysProcAttr{Setpgid: true}
 }
 
 // relay prints the events of a package, and tells whether it failed.
