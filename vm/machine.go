@@ -83,7 +83,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 	go func() {
 		select {
 		case <-m.ended:
-			cancel(m.died())
+			cancel(c.Died(m.said.String()))
 		case <-ready.Done():
 		}
 	}()
@@ -91,7 +91,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 		if ctx.Err() == nil { // the end of the agent's socket may be seen first
 			select {
 			case <-m.ended:
-				return nil, m.died()
+				return nil, c.Died(m.said.String())
 			case <-time.After(endPatience):
 			}
 		}
@@ -283,9 +283,9 @@ func (m *Machine) kill() error {
 	}
 }
 
-// died says why a machine ended before its agent answered.
-func (m *Machine) died() error {
-	return &DiedError{Said: strings.TrimSpace(m.said.String()), Console: consoleEnd(m.config.ConsoleLog())}
+// Died says why a machine ended before its agent answered; said is QEMU's output.
+func (c Config) Died(said string) error {
+	return &DiedError{Said: strings.TrimSpace(said), Console: consoleEnd(c.ConsoleLog())}
 }
 
 // DiedError says that a machine ended by itself.

@@ -63,7 +63,9 @@ func TestAGuestThatDoesNotComeUpIsBootedAgain(t *testing.T) {
 
 func TestAQEMUThatBrokeDownIsStartedAgain(t *testing.T) {
 	for failure, starts := range map[DiedError]int{
-		{Said: "qemu-system-x86_64: system/physmem.c:1: f: Assertion `x' failed."}:                                                   3,
+		{Said: "qemu-system-x86_64: system/physmem.c:1: f: Assertion `x' failed."}: 3,
+		{}: 3,
+		{Said: "qemu-system-x86_64: warning: hub 0 is not connected to host network"}:                                                3,
 		{Said: "qemu-system-x86_64: -device igb: no such device"}:                                                                    1,
 		{Console: "[ 4.7] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI\n[ 4.7] Kernel panic - not syncing: Fatal exception in interrupt"}: 3,
 		{Console: "[ 4.7] Kernel panic - not syncing: VFS: Unable to mount root fs"}:                                                 1,

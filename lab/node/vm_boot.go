@@ -81,10 +81,14 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) err
 		if err = p.startQEMU(ctx, m, config, taps); err != nil {
 			return err
 		}
-		if guest, err = attachTo(ctx, config, m.Running.QEMU, bootPatience); err != nil {
-			return fmt.Errorf("the guest did not start: %w%s", err, p.lastOutput(n, config))
+		guest, err = attachTo(ctx, config, m.Running.QEMU, bootPatience)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() == nil && hasEnded(m.Running.QEMU): // the end of the agent's socket may be seen first
+			return fmt.Errorf("the guest did not start: %w", config.Died(LastLines(p.qemuLog(n))))
 		}
-		return nil
+		return fmt.Errorf("the guest did not start: %w%s", err, p.lastOutput(n, config))
 	}, func() error { return p.endQEMU(ctx, n) })
 	if err != nil {
 		return err
@@ -179,6 +183,16 @@ func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
 
 // qemuLog is the file with QEMU's own errors.
 func (p Place) qemuLog(n plan.Node) string { return filepath.Join(p.Logs, n.Name+".qemu.log") }
+
+// hasEnded tells whether a process has ended, or does so within a second.
+func hasEnded(id proc.Identity) bool {
+	for end := time.Now().Add(time.Second); id.Alive(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
 
 // lastOutput is the last output of QEMU and the guest's kernel.
 func (p Place) lastOutput(n plan.Node, config vm.Config) string {
