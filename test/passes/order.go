@@ -100,8 +100,8 @@ func (p *pass) sort(waiting []work) {
 // places is how many works run at a time, by pass and in all.
 type places struct{ pure, other, all int }
 
-// places of root's pass are more than CPUs, as labs wait more than they compute. The pure pass has one beside them,
-// as it tells what there is to be done as root.
+// places of root's pass are more than CPUs, as labs wait more than they compute. If the pure pass has not been before,
+// it has one beside them, as it tells what there is to be done as root.
 func (p *pass) places() places {
 	switch {
 	case p.again || p.last() == labtest.PassHost || p.last() == labtest.PassQuiet:
@@ -109,7 +109,11 @@ func (p *pass) places() places {
 	case p.last() == labtest.PassPure:
 		return places{p.atOnce, 0, p.atOnce}
 	}
-	return places{p.atOnce, p.atOnce + 1, p.atOnce + 2}
+	others := p.atOnce + 2
+	if p.names[0] == labtest.PassPure {
+		others--
+	}
+	return places{p.atOnce, others, p.atOnce + 2}
 }
 
 // next is which of the works that wait is to begin, −1 for none: one as root before a pure one, which is shorter. The
