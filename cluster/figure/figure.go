@@ -145,8 +145,8 @@ func (f *Figure) StateAt(now time.Time) State {
 var forEver = time.Unix(1<<40, 0)
 
 // Best is the smallest bound of the highest percentile that any tier within the node has, of
-// those that are fresh: how fast the node can be. 0 if nothing is known. All states are so until a time, at
-// which a figure gets too old, or one that is of the future now begins to count.
+// those that are fresh: how fast the node can be. 0 if nothing is known. No such figure changes its state until a
+// time, at which one gets too old, or one that is of the future now begins to count.
 func Best(figures []Figure, now time.Time) (fastest time.Duration, until time.Time) {
 	best := int64(math.MaxInt64)
 	until = forEver
