@@ -36,7 +36,7 @@ var vmLabOnBridge = strings.Replace(vmLab, "kind: switch", "kind: bridge", 1)
 // requireQEMU is for tests that boot guests.
 func requireQEMU(t testing.TB) {
 	t.Helper()
-	labtest.Root(t)
+	labtest.Machine(t)
 	_, err := exec.LookPath(vm.Program)
 	labtest.Require(t, vm.Program+" (make setup-vm)", err == nil)
 	_, err = os.Stat("/dev/net/tun")

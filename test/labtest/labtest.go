@@ -41,6 +41,13 @@ func Experiment(t testing.TB) {
 	Root(t)
 }
 
+// Machine is Root for a test with a virtual machine, which takes as long.
+func Machine(t testing.TB) {
+	t.Helper()
+	Require(t, VirtualMachine, os.Geteuid() == 0)
+	Root(t)
+}
+
 // StateFolder is Root for a test beside others of its process, which have one environment: the state folder is
 // for the programs that the test calls.
 func StateFolder(t testing.TB) string {

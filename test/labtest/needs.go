@@ -11,11 +11,11 @@ import (
 // it, as when one test is run by hand, none is put off to another pass.
 const PassVariable = "NINES_PASS"
 
-// PartVariable is set by test/passes to a number from 1 to Parts in each of the processes that share the
-// tests of a large package. They run side by side, and take turns at a name of a lab that several have (Named).
+// PartVariable is set by test/passes to a number from 1 to Parts where several processes share the tests of a
+// large package, another one in each that runs. They take turns at a name of a lab that several have (Named).
 const PartVariable = "NINES_PART"
 
-// Parts is how many processes share the tests of a package at most.
+// Parts is how many processes that share the tests of a package run side by side at most.
 const Parts = 4
 
 // The passes in which the tests of this host run. Each runs what the one before has
@@ -40,11 +40,16 @@ const (
 	forBuilt     = "for where it is installed, as no package has it: "
 )
 
-// WholeExperiment is what is missing where Experiment skips a test.
-const WholeExperiment = "root, for a whole experiment"
+// WholeExperiment and VirtualMachine are what is missing where Experiment and Machine skip a test.
+const (
+	WholeExperiment = "root, for a whole experiment"
+	VirtualMachine  = "root, for a virtual machine"
+)
 
-// IsExperiment tells of what a skipped test printed whether it runs experiments.
-func IsExperiment(output string) bool { return strings.Contains(output, forWantOf+WholeExperiment) }
+// IsSlow tells of what a skipped test printed whether it runs experiments or boots a machine.
+func IsSlow(output string) bool {
+	return strings.Contains(output, forWantOf+WholeExperiment) || strings.Contains(output, forWantOf+VirtualMachine)
+}
 
 // Need is why a test was skipped.
 type Need int

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// experimentWeight is how many labs take as long as a test that runs experiments, roughly.
-const experimentWeight = 4
+// slowWeight is how many labs take as long as a test that runs experiments or boots a machine, roughly.
+const slowWeight = 4
 
 // weight is how long the tests may take, in labs, where that is not known yet: many files of tests have many tests.
 func (w work) weight() int {
@@ -24,8 +24,8 @@ func (w work) weight() int {
 	sum := 0
 	for _, name := range w.tests {
 		sum++
-		if slices.ContainsFunc(w.record.Skipped[name], labtest.IsExperiment) {
-			sum += experimentWeight - 1
+		if slices.ContainsFunc(w.record.Skipped[name], labtest.IsSlow) {
+			sum += slowWeight - 1
 		}
 	}
 	return sum
@@ -68,6 +68,7 @@ func (p *pass) all(ctx context.Context, waiting []work, limit places, follow fun
 			}
 			w := waiting[i]
 			waiting = slices.Delete(waiting, i, i+1)
+			w.place = w.freePlace(running)
 			running = append(running, w)
 			go func() { ends <- end{w, p.one(ctx, w)} }()
 		}
@@ -130,7 +131,7 @@ func (p places) next(waiting, running []work) int {
 		more := pure > 0 || slices.ContainsFunc(waiting, isPure)
 		i := slices.IndexFunc(waiting, func(w work) bool {
 			parts := count(running, func(r work) bool { return r.in == w.in && r.pass == w.pass })
-			return !isPure(w) && (!more || parts == 0 || parts < p.other-1)
+			return !isPure(w) && parts < labtest.Parts && (!more || parts == 0 || parts < p.other-1)
 		})
 		if i >= 0 {
 			return i

@@ -10,14 +10,15 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// large is how many tests that need root one process runs. Labs wait more than they compute, so those of
-// a large package would take longer than everything beside them.
-const large = 60
+// few is how many tests that need root one process runs, or some more. Labs wait more than they compute, so those of
+// a large package one after another would take longer than everything beside them; and the smaller the parts are, the
+// less does everybody wait for the last.
+const few = 24
 
-// parted shares the tests of a large package that need root among up to labtest.Parts processes. Those of
-// a file stay together, as they often build labs of one name, for which they would wait (labtest.Named).
+// parted shares the tests of a large package that need root among several processes. Those of a file stay together, as
+// they often build labs of one name, for which they would wait (labtest.Named).
 func (w work) parted() []work {
-	count := min((len(w.tests)+large-1)/large, labtest.Parts)
+	count := (len(w.tests) + few - 1) / few
 	if w.pass != labtest.PassRoot || count < 2 {
 		return []work{w}
 	}
@@ -65,4 +66,16 @@ func (p *testPackage) testsByFile() ([][]string, error) {
 		all = append(all, tests)
 	}
 	return all, nil
+}
+
+// freePlace is the first number from 1 to labtest.Parts that no part of the package has that runs, or "" for work
+// without parts.
+func (w work) freePlace(running []work) string {
+	for i := range labtest.Parts {
+		place := strconv.Itoa(i + 1)
+		if w.part != "" && !slices.ContainsFunc(running, func(r work) bool { return r.in == w.in && r.place == place }) {
+			return place
+		}
+	}
+	return ""
 }

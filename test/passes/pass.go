@@ -43,6 +43,7 @@ type work struct {
 	record *record
 	pass   string
 	part   string // of a large package: see parted
+	place  string // of a part that runs: see labtest.PartVariable
 	tests  []string
 }
 
@@ -154,7 +155,7 @@ func patience() time.Duration {
 
 // one runs the work of one package, tells its events, and notes what its tests need.
 func (p *pass) one(ctx context.Context, w work) error {
-	env := append(slices.Clone(p.env), labtest.PassVariable+"="+w.pass, labtest.PartVariable+"="+w.part)
+	env := append(slices.Clone(p.env), labtest.PassVariable+"="+w.pass, labtest.PartVariable+"="+w.place)
 	wrapper := p.wrapper
 	if w.pass == labtest.PassPure {
 		// What is missing here is there in another pass.

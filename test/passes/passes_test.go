@@ -61,8 +61,8 @@ func skippedBy(t *testing.T, need func(testing.TB)) string {
 	return recorder.said
 }
 
-// Where durations are not known, few tests that run experiments begin before many that build labs.
-func TestExperimentsWeighMoreThanLabs(t *testing.T) {
+// Where durations are not known, few tests that run experiments or boot machines begin before many that build labs.
+func TestExperimentsAndMachinesWeighMoreThanLabs(t *testing.T) {
 	t.Setenv("NINES_REQUIRE", "")
 	weight := func(what string, count int) int {
 		w := work{record: &record{Skipped: map[string][]string{}}}
@@ -73,8 +73,10 @@ func TestExperimentsWeighMoreThanLabs(t *testing.T) {
 		}
 		return w.weight()
 	}
-	if few, many := weight(labtest.WholeExperiment, 4), weight("root", 10); few <= many || many != 10 {
-		t.Errorf("4 experiments weigh %d, and 10 labs %d", few, many)
+	for _, slow := range []string{labtest.WholeExperiment, labtest.VirtualMachine} {
+		if few, many := weight(slow, 4), weight("root", 10); few <= many || many != 10 {
+			t.Errorf("4 tests for want of %s weigh %d, and 10 labs %d", slow, few, many)
+		}
 	}
 }
 
@@ -121,11 +123,31 @@ func TestALargePackageHasParts(t *testing.T) {
 	}
 	for _, whole := range []work{
 		{in: in, pass: labtest.PassQuiet, tests: all},
-		{in: in, pass: labtest.PassRoot, tests: all[:large]},
+		{in: in, pass: labtest.PassRoot, tests: all[:few]},
 	} {
 		if parts := whole.parted(); len(parts) != 1 || parts[0].part != "" {
 			t.Errorf("%d tests in the pass %s have %d parts", len(whole.tests), whole.pass, len(parts))
 		}
+	}
+}
+
+// Each part of a package that runs has a place of its own, and no more run than there are places.
+func TestPartsOfAPackageHavePlaces(t *testing.T) {
+	in, other := &testPackage{}, &testPackage{}
+	part := func(in *testPackage, place string) work {
+		return work{in: in, pass: labtest.PassRoot, part: "7", place: place}
+	}
+	running := []work{part(in, "1"), part(in, "3"), part(other, "2"), {in: in, pass: labtest.PassPure}}
+	if got := part(in, "").freePlace(running); got != "2" {
+		t.Errorf("the third part has place %s", got)
+	}
+	if got := (work{in: in, pass: labtest.PassRoot}).freePlace(nil); got != "" {
+		t.Errorf("the only part of a package has place %s", got)
+	}
+	running = append(running, part(in, "2"), part(in, "4"))
+	many := places{pure: 8, other: 10, all: 10}
+	if got := many.next([]work{part(in, ""), part(other, "")}, running); got != 1 {
+		t.Errorf("beside all parts of a package that have a place, %d begins", got)
 	}
 }
 
