@@ -86,6 +86,7 @@ func TestAVirtualMachineIsANode(t *testing.T) {
 		t.Error("a capture in a guest was begun")
 	}
 	pinned(t, lab)
+	relaySleeps(t, lab)
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 		t.Errorf("faults of a lab that is well: %v, %v", faults, err)
 	}
@@ -116,6 +117,29 @@ func pinned(t *testing.T, lab *Lab) {
 	}
 	if there != 1 {
 		t.Errorf("%d of %d threads are on CPU %v, which is the guest's", there, len(threads), dut.CPUs)
+	}
+}
+
+// relaySleeps checks that what waits for the engine's callers in the guest does not wake its CPU: Linux says of a port
+// without a host that there is something to read, for as long as that lasts.
+func relaySleeps(t *testing.T, lab *Lab) {
+	t.Helper()
+	const sum = `for p in /proc/[0-9]*; do case $(tr '\0' ' ' < $p/cmdline) in *"nines-node relay "*) cat $p/task/*/status;; esac; done |
+		awk '/ctxt_switches/ { sum += $2 } END { print sum }'`
+	switches := strings.Fields(in(t, lab, "dut", "sh", "-c", sum+"; sleep 3; "+sum))
+	if len(switches) != 2 {
+		t.Fatalf("context switches of the relay: %q", switches)
+	}
+	before, err := strconv.Atoi(switches[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := strconv.Atoi(switches[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before == 0 || after-before > 100 {
+		t.Errorf("the relay was switched to %d times, and 3 s later %d times", before, after)
 	}
 }
 

@@ -48,10 +48,13 @@ func findPort(name string) (string, error) {
 	return "", fmt.Errorf("this machine has no port %s", name)
 }
 
-// port is a virtio-serial port. Without a host a read ends at once, so only an event tells
-// when to look again: nothing may wake the guest's CPUs during a measurement.
+// port is a virtio-serial port. Without a host a read ends at once, and poll(2) says that there is
+// something to read, so only an event tells when to look again: nothing may wake the guest's CPUs during
+// a measurement.
 type port struct {
 	fd, events int
+	// early are bytes that came before the event of their host's connection.
+	early []byte
 }
 
 // errNoHost says that the port's host is gone.
@@ -71,7 +74,7 @@ func openPort(path string) (*port, error) {
 	if err := unix.EpollCtl(events, unix.EPOLL_CTL_ADD, fd, &interest); err != nil {
 		return nil, os.NewSyscallError("epoll_ctl", err)
 	}
-	return &port{fd, events}, nil
+	return &port{fd: fd, events: events}, nil
 }
 
 // event sleeps until something about the port changes.
@@ -84,32 +87,36 @@ func (p *port) event() error {
 	return nil
 }
 
-// state polls without waiting.
-func (p *port) state() (int16, error) {
+// hasHost polls without waiting.
+func (p *port) hasHost() (bool, error) {
 	list := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN | unix.POLLOUT}}
 	if _, err := unix.Poll(list, 0); err != nil && !errors.Is(err, unix.EINTR) {
-		return 0, os.NewSyscallError("poll", err)
+		return false, os.NewSyscallError("poll", err)
 	}
-	return list[0].Revents, nil
+	return list[0].Revents&unix.POLLHUP == 0, nil
 }
 
 // await returns when a host has sent something.
 func (p *port) await() error {
+	buffer := make([]byte, 4096)
 	for {
-		now, err := p.state()
-		if err != nil {
-			return err
-		}
+		n, err := unix.Read(p.fd, buffer)
 		switch {
-		case now&unix.POLLIN == 0:
-			err = p.event()
-		case now&unix.POLLHUP == 0:
-			return nil
-		default:
-			err = p.settle()
-		}
-		if err != nil {
-			return err
+		case n > 0:
+			connected, err := p.settle()
+			if err != nil {
+				return err
+			}
+			if connected {
+				p.early = buffer[:n]
+				return nil
+			}
+		case err == nil || errors.Is(err, unix.EAGAIN):
+			if err := p.event(); err != nil {
+				return err
+			}
+		case !errors.Is(err, unix.EINTR):
+			return os.NewSyscallError("read", err)
 		}
 	}
 }
@@ -118,23 +125,25 @@ func (p *port) await() error {
 // no time: a busy host stops a whole guest for seconds, in which its kernel hears of no event either.
 const settleLooks = 200
 
-// settle waits if there are bytes but no host. Bytes and connection events use separate
-// queues, so the host may be about to connect, or may have gone, and then needs no answer.
-func (p *port) settle() error {
+// settle waits for the host that has sent bytes. These and connection events use separate queues, so the host may be
+// about to connect, or may have gone, and then needs no answer.
+func (p *port) settle() (connected bool, err error) {
 	for range settleLooks {
-		if now, err := p.state(); err != nil || now&unix.POLLHUP == 0 {
-			return err
+		if connected, err = p.hasHost(); connected || err != nil {
+			return connected, err
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if _, err := unix.Read(p.fd, make([]byte, 4096)); err != nil && !errors.Is(err, unix.EAGAIN) {
-		return os.NewSyscallError("read", err)
-	}
-	return nil
+	return false, nil
 }
 
 // Read waits for bytes from the host; errNoHost when the host has gone.
 func (p *port) Read(buffer []byte) (int, error) {
+	if len(p.early) > 0 {
+		n := copy(buffer, p.early)
+		p.early = p.early[n:]
+		return n, nil
+	}
 	for {
 		n, err := unix.Read(p.fd, buffer)
 		switch {
@@ -161,11 +170,10 @@ func (p *port) Write(data []byte) (int, error) {
 		if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 			return written, os.NewSyscallError("write", err)
 		}
-		now, err := p.state()
-		if err != nil {
+		switch connected, err := p.hasHost(); {
+		case err != nil:
 			return written, err
-		}
-		if now&unix.POLLHUP != 0 {
+		case !connected:
 			return written, errNoHost
 		}
 		// The reader waits for events; a full queue is emptied soon.
