@@ -85,6 +85,9 @@ func TestAVirtualMachineIsANode(t *testing.T) {
 	if _, err := lab.Capture("dut", "in"); err == nil {
 		t.Error("a capture in a guest was begun")
 	}
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", lab.running.of("dut").QEMU.PID)); err != nil || !strings.Contains(string(line), "/vmlinux\x00") {
+		t.Errorf("the guest has to unpack its kernel: %q, %v", line, err)
+	}
 	pinned(t, lab)
 	relaySleeps(t, lab)
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {

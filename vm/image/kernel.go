@@ -52,7 +52,7 @@ func ParseKernel(name string) (string, error) {
 }
 
 // kernelFormat increases when kernels are made differently.
-const kernelFormat = 1
+const kernelFormat = 2
 
 // notInGuests are folders of modules for hardware that our machines never have; they are
 // most of a kernel.
@@ -106,7 +106,7 @@ func (s Store) Kernels() []KernelState {
 	return all
 }
 
-// fetchKernel makes a kernel's folder: vmlinuz, config, the modules for an initramfs, and a
+// fetchKernel makes a kernel's folder: vmlinuz, vmlinux, config, the modules for an initramfs, and a
 // disk with all modules.
 func (s Store) fetchKernel(ctx context.Context, dir, release, pkg string) error {
 	if err := need(map[string]string{"mke2fs": "e2fsprogs", "depmod": "kmod", "xz": "xz-utils"}); err != nil {
@@ -147,10 +147,13 @@ func (s Store) fetchKernel(ctx context.Context, dir, release, pkg string) error 
 		return err
 	}
 	err = errors.Join(
-		os.Rename(filepath.Join(tree, "boot", "vmlinuz-"+version), filepath.Join(dir, "vmlinuz")),
+		os.Rename(filepath.Join(tree, "boot", "vmlinuz-"+version), filepath.Join(dir, packedName)),
 		os.Rename(filepath.Join(tree, "boot", "config-"+version), filepath.Join(dir, "config")),
 		os.WriteFile(filepath.Join(dir, "version"), []byte(version+"\n"), 0o644),
 	)
+	if err == nil {
+		err = unpackKernel(ctx, dir)
+	}
 	return errors.Join(err, os.RemoveAll(scratch))
 }
 
@@ -177,7 +180,7 @@ func (s Store) openKernel(name, dir string) (*Kernel, error) {
 	}
 	k := &Kernel{
 		Name: name, Version: strings.TrimSpace(string(version)),
-		Image: filepath.Join(dir, "vmlinuz"), Initrd: filepath.Join(dir, "initrd-"+guest),
+		Image: bootImage(dir), Initrd: filepath.Join(dir, "initrd-"+guest),
 		Config: filepath.Join(dir, "config"), Modules: filepath.Join(dir, "modules.ext4"),
 	}
 	if _, err := os.Stat(k.Initrd); err == nil {

@@ -66,11 +66,14 @@ func (s Store) Local(ctx context.Context, name string) (*Kernel, error) {
 func copyKernel(ctx context.Context, dir, path, version, modules string) error {
 	scratch := filepath.Join(dir, "scratch")
 	steps := errors.Join(
-		copyFile(filepath.Join(dir, "vmlinuz"), path),
+		copyFile(filepath.Join(dir, packedName), path),
 		os.WriteFile(filepath.Join(dir, "version"), []byte(version+"\n"), 0o644),
 	)
 	if steps != nil {
 		return steps
+	}
+	if err := unpackKernel(ctx, dir); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	first := filepath.Join(dir, "first")
 	if _, err := os.Stat(filepath.Join(modules, "modules.dep")); err != nil {

@@ -1,0 +1,191 @@
+package image
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	packedName   = "vmlinuz"
+	unpackedName = "vmlinux"
+)
+
+// unpackKernel puts vmlinux beside the vmlinuz of a folder, if QEMU can boot it: a translated guest that unpacks its own
+// kernel takes almost half of the CPU time of its boot for that. Without it, vmlinuz boots.
+func unpackKernel(ctx context.Context, dir string) error {
+	image, err := os.ReadFile(filepath.Join(dir, packedName))
+	if err != nil {
+		return err
+	}
+	payload := payloadOf(image)
+	unpack := unpackerOf(payload)
+	if unpack == nil {
+		return nil
+	}
+	path := filepath.Join(dir, unpackedName)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(unpack(ctx, file, payload), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("unpack the kernel: %w", err), os.Remove(path))
+	}
+	if !bootsByPVH(path) {
+		return os.Remove(path)
+	}
+	return nil
+}
+
+// bootImage is what QEMU boots of a kernel's folder.
+func bootImage(dir string) string {
+	if path := filepath.Join(dir, unpackedName); exists(path) {
+		return path
+	}
+	return filepath.Join(dir, packedName)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+const (
+	// Positions in an x86 image (Documentation/arch/x86/boot.rst: setup_sects, version, payload_offset,
+	// payload_length), and the first version of the protocol with a payload.
+	setupSectors   = 0x1f1
+	protocolOffset = 0x206
+	payloadOffset  = 0x248
+	payloadLength  = 0x24c
+	withPayload    = 0x0208
+	sector         = 512
+	// What packs the kernel adds its length in 4 bytes (scripts/Makefile.lib: size_append), gzip has it itself.
+	lengthBytes = 4
+)
+
+// payloadOf is the packed kernel in an x86 image, empty if there is none.
+func payloadOf(image []byte) []byte {
+	if len(image) < payloadLength+lengthBytes || string(image[headerOffset:headerOffset+len(headerMark)]) != headerMark ||
+		binary.LittleEndian.Uint16(image[protocolOffset:]) < withPayload {
+		return nil
+	}
+	sectors := uint64(image[setupSectors])
+	if sectors == 0 {
+		sectors = 4 // boot.rst
+	}
+	begin := (sectors+1)*sector + uint64(binary.LittleEndian.Uint32(image[payloadOffset:]))
+	end := begin + uint64(binary.LittleEndian.Uint32(image[payloadLength:]))
+	if end > uint64(len(image)) {
+		return nil
+	}
+	return image[begin:end]
+}
+
+type unpacker func(ctx context.Context, to io.Writer, payload []byte) error
+
+// unpackerOf finds by its first bytes how a kernel is packed: nil for ways in which a guest unpacks it quickly, and for
+// those that are out of use.
+func unpackerOf(payload []byte) unpacker {
+	switch {
+	case bytes.HasPrefix(payload, []byte("\xfd7zXZ\x00")):
+		return unpackXZ
+	case bytes.HasPrefix(payload, []byte("\x28\xb5\x2f\xfd")):
+		return unpackZstd
+	case bytes.HasPrefix(payload, []byte("\x1f\x8b")):
+		return unpackGzip
+	}
+	return nil
+}
+
+func unpackXZ(ctx context.Context, to io.Writer, payload []byte) error {
+	cmd := command(ctx, "", "xz", "--decompress", "--stdout")
+	cmd.Stdin = bytes.NewReader(payload[:len(payload)-lengthBytes])
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = to, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("xz: %w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return nil
+}
+
+func unpackZstd(_ context.Context, to io.Writer, payload []byte) error {
+	reader, err := zstd.NewReader(bytes.NewReader(payload[:len(payload)-lengthBytes]))
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	_, err = io.Copy(to, reader)
+	return err
+}
+
+func unpackGzip(_ context.Context, to io.Writer, payload []byte) error {
+	reader, err := gzip.NewReader(bytes.NewReader(payload))
+	if err != nil {
+		return err
+	}
+	reader.Multistream(false)
+	_, err = io.Copy(to, reader)
+	return err
+}
+
+const (
+	// The note by which a kernel tells its entry point for PVH, by which QEMU boots a kernel that is not packed
+	// (Documentation/virt/… of Xen: include/xen/interface/elfnote.h, XEN_ELFNOTE_PHYS32_ENTRY; hw/i386/x86-common.c of QEMU).
+	noteOwner = "Xen\x00"
+	pvhEntry  = 18
+)
+
+// bootsByPVH tells whether an ELF file has the entry point that QEMU needs.
+func bootsByPVH(path string) bool {
+	file, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if file.Machine != elf.EM_X86_64 {
+		return false
+	}
+	for _, part := range file.Progs {
+		if part.Type != elf.PT_NOTE {
+			continue
+		}
+		notes, err := io.ReadAll(part.Open())
+		if err == nil && hasNote(notes, noteOwner, pvhEntry) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNote looks through the notes of an ELF file: three words, the name and the description, each padded to 4 bytes.
+func hasNote(notes []byte, owner string, kind uint32) bool {
+	const words, padding = 12, 4
+	for len(notes) >= words {
+		name := uint64(binary.LittleEndian.Uint32(notes))
+		description := uint64(binary.LittleEndian.Uint32(notes[4:]))
+		found := binary.LittleEndian.Uint32(notes[8:])
+		notes = notes[words:]
+		padded := (name + padding - 1) / padding * padding
+		if padded > uint64(len(notes)) {
+			return false
+		}
+		if found == kind && string(notes[:name]) == owner {
+			return true
+		}
+		next := padded + (description+padding-1)/padding*padding
+		if next > uint64(len(notes)) {
+			return false
+		}
+		notes = notes[next:]
+	}
+	return false
+}
