@@ -56,10 +56,10 @@ func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod,
 	node := info.Node()
 	c, err := cycleOf(state)
 	if err != nil {
-		return figure.Spare(p.figures.fastest(node.Name, p.now()), node.Labels), nil
+		return figure.Spare(p.figures.fastest(node, p.now()), node.Labels), nil
 	}
 	answer := p.ask(c.question, pod, info)
-	spare := figure.Spare(p.figures.fastest(node.Name, c.question.Now), node.Labels)
+	spare := figure.Spare(p.figures.fastest(node, c.question.Now), node.Labels)
 	return figure.Score(&answer.Answer, c.question.Wish, spare), nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"nines.dev/nines/cluster/figure"
 )
 
@@ -13,18 +15,27 @@ import (
 type store struct {
 	lock  sync.RWMutex
 	nodes map[string]*measured
+	// seen has the same, and nil for nothing, by the scheduler's copies of nodes since a time. Nobody else has looked
+	// at most nodes' names for long when a pod is to be scored: reading one, and comparing it with the name in a map,
+	// waits for memory four times.
+	seen      map[*corev1.Node]*measured
+	seenSince time.Time
 }
 
-// measured has a node's figures, which nobody changes, and remembers what follows from them. Filter and Score ask some
-// million times while a large cluster fills, mostly the same.
+// seenFor is how long the copies are kept: the kubelet's reports make a new one each five minutes
+// (nodeStatusReportFrequency).
+const seenFor = 5 * time.Minute
+
+// measured has what is known of a node, and remembers what follows from it. Filter and Score ask some million times
+// while a large cluster fills, mostly the same.
 type measured struct {
-	figures []figure.Figure
-	known   atomic.Pointer[knowledge]
+	known atomic.Pointer[knowledge]
 }
 
-// knowledge follows from a node's figures for the time, in µs of Unix time, in which it does not change. Nobody
-// changes it.
+// knowledge is a node's figures, and what follows from them for the time, in µs of Unix time, in which it does not
+// change. Nobody changes it.
 type knowledge struct {
+	figures     []figure.Figure
 	from, until int64
 	fastest     time.Duration
 	verdicts    []*verdict // the newest last
@@ -33,41 +44,73 @@ type knowledge struct {
 // mostVerdicts bounds how many wishes a node's answers are remembered of.
 const mostVerdicts = 16
 
-func newStore() *store { return &store{nodes: map[string]*measured{}} }
+func newStore() *store {
+	return &store{nodes: map[string]*measured{}, seen: map[*corev1.Node]*measured{}}
+}
 
 // set replaces the figures of a node, and returns those from before.
 func (s *store) set(node string, figures []figure.Figure) (before []figure.Figure) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if old := s.nodes[node]; old != nil {
-		before = old.figures
+	m := s.nodes[node]
+	if m != nil {
+		before = m.known.Load().figures
 	}
-	if len(figures) == 0 {
+	if (m != nil) == (len(figures) > 0) {
+		if m != nil {
+			m.known.Store(unasked(figures))
+		}
+		return before
+	}
+	// What was seen of the node is another now.
+	clear(s.seen)
+	if m != nil {
 		delete(s.nodes, node)
-	} else {
-		s.nodes[node] = &measured{figures: figures}
+		return before
 	}
+	m = &measured{}
+	m.known.Store(unasked(figures))
+	s.nodes[node] = m
 	return before
 }
 
-// node returns what is measured at a node; nil for nothing.
-func (s *store) node(name string) *measured {
-	s.lock.RLock()
-	defer s.lock.RUnlock()
-	return s.nodes[name]
+// unasked are figures of which nothing is known at any time.
+func unasked(figures []figure.Figure) *knowledge {
+	return &knowledge{figures: figures, from: 1, until: 0}
 }
 
 // of returns the figures of a node. Nobody changes them.
 func (s *store) of(node string) []figure.Figure {
-	if m := s.node(node); m != nil {
-		return m.figures
+	s.lock.RLock()
+	defer s.lock.RUnlock()
+	if m := s.nodes[node]; m != nil {
+		return m.known.Load().figures
 	}
 	return nil
 }
 
+// at returns what is measured at a node; nil for nothing.
+func (s *store) at(node *corev1.Node, now time.Time) *measured {
+	s.lock.RLock()
+	m, seen := s.seen[node]
+	s.lock.RUnlock()
+	if seen {
+		return m
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if age := now.Sub(s.seenSince); age > seenFor || age < 0 {
+		clear(s.seen)
+		s.seenSince = now
+	}
+	m = s.nodes[node.Name]
+	s.seen[node] = m
+	return m
+}
+
 // fastest is how fast a node can be now; 0 if that is not known.
-func (s *store) fastest(node string, now time.Time) time.Duration {
-	if m := s.node(node); m != nil {
+func (s *store) fastest(node *corev1.Node, now time.Time) time.Duration {
+	if m := s.at(node, now); m != nil {
 		return m.at(now).fastest
 	}
 	return 0
@@ -83,14 +126,15 @@ func (s *store) empty() bool {
 // at is what is known at a time.
 func (m *measured) at(now time.Time) *knowledge {
 	at := now.UnixMicro()
-	if k := m.known.Load(); k != nil && k.from <= at && at < k.until {
+	k := m.known.Load()
+	if k.from <= at && at < k.until {
 		return k
 	}
-	fastest, until := figure.Best(m.figures, now)
+	fastest, until := figure.Best(k.figures, now)
 	// A clock that is set back asks again.
-	k := &knowledge{from: at, until: until.UnixMicro(), fastest: fastest}
-	m.known.Store(k)
-	return k
+	next := &knowledge{figures: k.figures, from: at, until: until.UnixMicro(), fastest: fastest}
+	m.known.CompareAndSwap(k, next) // unless there are newer figures
+	return next
 }
 
 // verdict is what is remembered of a wish; nil for nothing.

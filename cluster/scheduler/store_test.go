@@ -40,7 +40,7 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 		now := start.Add(time.Duration(minute) * time.Minute)
 		want, _ := figure.Best(figures, now)
 		for range 2 { // the second is remembered
-			if got := s.fastest("n", now); got != want {
+			if got := s.fastest(node.Node(), now); got != want {
 				t.Errorf("at minute %d: %s, want %s", minute, got, want)
 			}
 			for _, text := range wishes {
@@ -57,15 +57,59 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 			}
 		}
 	}
-	if k := s.node("n").at(start); len(k.verdicts) > mostVerdicts {
+	if k := s.at(node.Node(), start).at(start); len(k.verdicts) > mostVerdicts {
 		t.Errorf("%d verdicts are remembered", len(k.verdicts))
 	}
 	s.set("n", figures[:1])
-	if got := s.fastest("n", start.Add(25*time.Minute)); got != 200*time.Microsecond {
+	if got := s.fastest(node.Node(), start.Add(25*time.Minute)); got != 200*time.Microsecond {
 		t.Errorf("after a new measurement: %s", got)
 	}
 	s.set("n", nil)
-	if got := s.fastest("n", start.Add(25*time.Minute)); got != 0 {
+	if got := s.fastest(node.Node(), start.Add(25*time.Minute)); got != 0 {
 		t.Errorf("without figures: %s", got)
+	}
+}
+
+// TestTheStoreKnowsEachCopyOfANode: the scheduler's copy of a node is another after each of the kubelet's reports, and
+// what is measured at it may come, change and go between any two looks.
+func TestTheStoreKnowsEachCopyOfANode(t *testing.T) {
+	start := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	figures := func(us int64) []figure.Figure {
+		upper := us * 1000
+		return figure.Read([]v1alpha1.Figure{{
+			Tier: "veth", Count: 1_000_000, Verdict: v1alpha1.Clean, Percentiles: []v1alpha1.Percentile{{P: "99", ValueNs: upper, UpperNs: &upper}},
+			MeasuredAt: metav1.NewTime(start), ValidUntil: metav1.NewTime(start.Add(time.Hour)),
+		}})
+	}
+	copyOf := func(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	s := newStore()
+	first, second, other := copyOf("n"), copyOf("n"), copyOf("other")
+	s.set("other", figures(7))
+	for i, us := range []int64{0, 200, 300, 0, 0, 100, 0, 400} {
+		var set []figure.Figure
+		if us > 0 {
+			set = figures(us)
+		}
+		s.set("n", set)
+		for _, node := range []*corev1.Node{first, second, first} {
+			if got := s.fastest(node, start); got != time.Duration(us)*time.Microsecond {
+				t.Errorf("after change %d: %s, want %d µs", i, got, us)
+			}
+		}
+		if got := len(s.of("n")); got != len(set) {
+			t.Errorf("after change %d: %d figures", i, got)
+		}
+		if got := s.fastest(other, start); got != 7*time.Microsecond {
+			t.Errorf("after change %d the other node has %s", i, got)
+		}
+	}
+	// Copies that the scheduler no longer has go, also where the clock is set back.
+	for _, now := range []time.Time{start.Add(2 * seenFor), start} {
+		for range 100 {
+			s.fastest(copyOf("n"), now)
+		}
+		if got := len(s.seen); got != 100 {
+			t.Errorf("%d copies are kept", got)
+		}
 	}
 }

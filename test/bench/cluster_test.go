@@ -14,7 +14,8 @@ func TestSchedulerRowsCompareMedians(t *testing.T) {
 		cpu       time.Duration
 	}{
 		{"Default", 100, 150}, {"Nines", 95, 155}, {"Nines", 80, 160}, {"Default", 120, 140}, {"NinesWish", 60.5, 400},
-		{"Default", 110, 145}, {"Nines", 100, 150}, {"NinesWish", 61, 410}, {"NinesWish", 62, 390},
+		{"Default", 110, 145}, {"Nines", 100, 150}, {"Nines", 98, 152}, {"Default", 112, 143}, {"NinesWish", 61, 410},
+		{"Default", 50, 190}, {"Nines", 45, 200}, {"Nines", 47, 220}, {"Default", 52, 210}, {"NinesWish", 62, 390},
 	} {
 		out := fmt.Sprintf(`goos: linux
 BenchmarkScheduling/%s/5000Nodes_10000Pods-2   1   9.7 SchedulingDuration/Duration   %.1f SchedulingThroughput/Average   90 SchedulingThroughput/Perc50
@@ -24,7 +25,7 @@ BenchmarkScheduling/%s/5000Nodes_10000Pods-2   1   9.7 SchedulingDuration/Durati
 		}
 	}
 	rows := runs.rows()
-	if rows[0].Value != 95 || rows[0].PeerValue != 110 || rows[0].met(rows[0].Ratio) || rows[1].Value != 155 || rows[1].PeerValue != 145 || rows[2].Value != 61 {
+	if rows[0].Value != 87.5 || rows[0].PeerValue != 110 || rows[0].met(rows[0].Ratio) || rows[1].Value != 157.5 || rows[1].PeerValue != 145 || rows[2].Value != 61 {
 		t.Errorf("rows are %+v", rows)
 	}
 	for _, broken := range []string{"", "PASS\n", "BenchmarkScheduling/Nines/x-2 1 5 SchedulingThroughput/Average\n"} {
