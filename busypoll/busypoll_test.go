@@ -202,12 +202,24 @@ func (f *fixture) exchange(packets int) (answered int) {
 		if _, err := client.Write([]byte("ping")); err != nil {
 			f.Fatal(err)
 		}
-		_ = client.SetReadDeadline(time.Now().Add(2 * time.Second))
+		// A busy host stops an emulated machine for seconds.
+		_ = client.SetReadDeadline(time.Now().Add(10 * time.Second))
 		if _, err := client.Read(data); err == nil {
 			answered++
 		}
 	}
 	return answered
+}
+
+// awaitAnswer waits until a packet comes back. On a busy host the ends may not find each other's MAC address in the 3 s
+// after which Linux gives up, and drops the packets that wait for it (net/core/neighbour.c).
+func (f *fixture) awaitAnswer() {
+	f.Helper()
+	for deadline := time.Now().Add(patience); f.exchange(1) == 0; {
+		if time.Now().After(deadline) {
+			f.Fatal("no packet comes back")
+		}
+	}
 }
 
 // patience is how long to wait for a moment in which a busy machine gives a poller its CPU.

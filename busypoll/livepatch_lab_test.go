@@ -313,6 +313,7 @@ func TestLabLivepatchSleepsIfAdaptive(t *testing.T) {
 	f := newFixture(t)
 	pollBothEnds(f, true)
 	awaitOwned(f, f.far)
+	f.awaitAnswer()
 	if n := f.exchange(fewPackets); n != fewPackets {
 		t.Errorf("%d of %d answered", n, fewPackets)
 	}
@@ -350,6 +351,7 @@ func TestLabLivepatchLetsGo(t *testing.T) {
 	}
 	in(f.far, "b", netlink.LinkSetUp)
 	awaitOwned(f, f.far)
+	f.awaitAnswer()
 	if n := f.exchange(20); n != 20 {
 		t.Errorf("after down and up, %d of 20 answered", n)
 	}
@@ -362,6 +364,7 @@ func TestLabLivepatchLetsGo(t *testing.T) {
 	other := newFixture(t)
 	pollBothEnds(other, false)
 	awaitOwned(other, other.far)
+	other.awaitAnswer()
 	unloadModule(t)
 	if n := other.exchange(20); n != 20 {
 		t.Errorf("after the module has gone, %d of 20 answered", n)

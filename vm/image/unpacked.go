@@ -150,7 +150,7 @@ func bootsByPVH(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	if file.Machine != elf.EM_X86_64 {
 		return false
 	}
