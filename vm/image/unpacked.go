@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
@@ -92,12 +93,14 @@ func payloadOf(image []byte) []byte {
 
 type unpacker func(ctx context.Context, to io.Writer, payload []byte) error
 
-// unpackerOf finds by its first bytes how a kernel is packed: nil for ways in which a guest unpacks it quickly, and for
-// those that are out of use.
+// unpackerOf finds by its first bytes how a kernel is packed: nil for ways in which a guest unpacks it quickly, for
+// those that are out of use, and where the program is missing.
 func unpackerOf(payload []byte) unpacker {
 	switch {
 	case bytes.HasPrefix(payload, []byte("\xfd7zXZ\x00")):
-		return unpackXZ
+		if _, err := exec.LookPath("xz"); err == nil {
+			return unpackXZ
+		}
 	case bytes.HasPrefix(payload, []byte("\x28\xb5\x2f\xfd")):
 		return unpackZstd
 	case bytes.HasPrefix(payload, []byte("\x1f\x8b")):

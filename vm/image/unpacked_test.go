@@ -139,6 +139,16 @@ func TestAKernelIsUnpacked(t *testing.T) {
 	}
 }
 
+// Debian's kernels are fetched where xz is; a kernel of the host's boots without.
+func TestAKernelBootsPackedWithoutXZ(t *testing.T) {
+	image := packed(byXZ(t, kernelELF(note("Xen\x00", pvhEntry, "\x00\x10\x00\x01"))))
+	dir := folderWith(t, image)
+	t.Setenv("PATH", "")
+	if err := unpackKernel(t.Context(), dir); err != nil || filepath.Base(bootImage(dir)) != packedName {
+		t.Errorf("%s boots: %v", bootImage(dir), err)
+	}
+}
+
 func folderWith(t *testing.T, image []byte) string {
 	t.Helper()
 	dir := t.TempDir()
