@@ -123,7 +123,7 @@ func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) *ve
 		asked.PortsTaken = p.portsTaken(info, pod)
 	}
 	// Ports, labels and peers change apart from the node's figures.
-	measured := p.figures.at(node, q.Now)
+	measured := p.figures.measuredAt(node, q.Now)
 	if measured == nil || q.Wish.ThesisUs > 0 || q.Wish.To != nil {
 		return verdictOf(q, asked)
 	}

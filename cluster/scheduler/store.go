@@ -56,21 +56,18 @@ func (s *store) set(node string, figures []figure.Figure) (before []figure.Figur
 	if m != nil {
 		before = m.known.Load().figures
 	}
-	if (m != nil) == (len(figures) > 0) {
-		if m != nil {
-			m.known.Store(unasked(figures))
-		}
-		return before
-	}
-	// What was seen of the node is another now.
-	clear(s.seen)
-	if m != nil {
+	switch {
+	case m != nil && len(figures) > 0:
+		m.known.Store(unasked(figures))
+	case m != nil:
 		delete(s.nodes, node)
-		return before
+		clear(s.seen)
+	case len(figures) > 0:
+		m = &measured{}
+		m.known.Store(unasked(figures))
+		s.nodes[node] = m
+		clear(s.seen) // which may have nothing for it
 	}
-	m = &measured{}
-	m.known.Store(unasked(figures))
-	s.nodes[node] = m
 	return before
 }
 
@@ -89,8 +86,8 @@ func (s *store) of(node string) []figure.Figure {
 	return nil
 }
 
-// at returns what is measured at a node; nil for nothing.
-func (s *store) at(node *corev1.Node, now time.Time) *measured {
+// measuredAt returns what is measured at a node; nil for nothing.
+func (s *store) measuredAt(node *corev1.Node, now time.Time) *measured {
 	s.lock.RLock()
 	m, seen := s.seen[node]
 	s.lock.RUnlock()
@@ -110,7 +107,7 @@ func (s *store) at(node *corev1.Node, now time.Time) *measured {
 
 // fastest is how fast a node can be now; 0 if that is not known.
 func (s *store) fastest(node *corev1.Node, now time.Time) time.Duration {
-	if m := s.at(node, now); m != nil {
+	if m := s.measuredAt(node, now); m != nil {
 		return m.at(now).fastest
 	}
 	return 0

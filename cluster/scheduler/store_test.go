@@ -57,7 +57,7 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 			}
 		}
 	}
-	if k := s.at(node.Node(), start).at(start); len(k.verdicts) > mostVerdicts {
+	if k := s.measuredAt(node.Node(), start).at(start); len(k.verdicts) > mostVerdicts {
 		t.Errorf("%d verdicts are remembered", len(k.verdicts))
 	}
 	s.set("n", figures[:1])
