@@ -2,8 +2,6 @@ package local_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,9 +15,8 @@ func crasher(t *testing.T) *cluster {
 	t.Helper()
 	c := onlyCluster(t)
 	c.program = filepath.Join(t.TempDir(), "nines-cluster")
-	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "faultpoint", "-o", c.program, "./cmd/nines-cluster")
+	build := labtest.Go("build", "-tags", "faultpoint", "-o", c.program, "./cmd/nines-cluster")
 	build.Dir = labtest.Repository()
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build nines-cluster: %v: %s", err, out)
 	}

@@ -52,9 +52,7 @@ type KilledTest struct {
 func NewKilledTest(t testing.TB, name string) KilledTest {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "killed.test")
-	build := exec.Command("go", "test", "-c", "-tags", "faultpoint", "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if out, err := Go("test", "-c", "-tags", "faultpoint", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build it with fault points: %v: %s", err, out)
 	}
 	return KilledTest{t, program, name}
