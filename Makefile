@@ -122,14 +122,12 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 .PHONY: test test-all
 # First what computes, beside the laboratory, which waits more than it computes; then the labs of this host. Engines
 # that poll, kubelets and translated machines take CPU time for as long as their tests take, so they have few others
-# beside them. The new Debian gives way to all of these, and fills what they leave of the CPUs.
+# beside them. The linters find room beside the tests that have the host's labs to themselves.
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
-		[ test-fresh test-engine test-web , \
-			[ build test-compile test-unit , images test-vm , setup-cluster ] \
-			[ test-root , test-cluster ] ] \
-		[ test-host , lint ] test-quiet
+		[ build test-compile test-unit , test-fresh test-engine test-web , images test-vm , setup-cluster ] \
+		[ test-root , test-cluster ] [ test-host , lint ] test-quiet
 
 # In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine waits for
 # them longer than its tests can know. One of the cluster's tests has its lab for an hour, so test-host, which would

@@ -5,7 +5,7 @@
 # failed, also of those that passed when they were run again: the end of a log tells what is
 # wrong.
 #
-#   hack/stages.sh build [ lint , test-go [ test-host , test-web ] , test-vm ] test-quiet
+#   hack/stages.sh build [ lint , test-go test-host , test-vm ] test-quiet
 #
 # One after another; between brackets side by side, what a comma parts. Each stage's output
 # is shown, and kept in build/stages/<stage>.log. With RESUME=1 those are left out that
@@ -36,14 +36,14 @@ state=$(state)
 # stage runs one, and notes its row of the table. What runs side by side is told apart by
 # the name before each line.
 stage() {
-	local name=$1 begin=$SECONDS result=ok cpu counts TIMEFORMAT='%U %S'
+	local name=$1 mark=$2 begin=$SECONDS result=ok cpu counts TIMEFORMAT='%U %S'
 	if [ -n "${RESUME:-}" ] && [ "$(cut -d' ' -f1,2 "$logs/$name.result" 2>/dev/null)" = "ok $state" ]; then
 		echo "== make $name: has passed before"
 		return
 	fi
 	echo "== make $name"
 	{
-		time make "$name" </dev/null 2>&1 | tee "$logs/$name.log" | sed -u "s/^/${beside:+$name | }/"
+		time make "$name" </dev/null 2>&1 | tee "$logs/$name.log" | sed -u "s/^/$mark/"
 	} 2>"$logs/$name.cpu" || result=FAILED
 	cpu=$(awk '{ sum = $1 + $2 } END { printf "%.0f", sum }' "$logs/$name.cpu")
 	counts=$(count "$logs/$name.log")
@@ -52,42 +52,33 @@ stage() {
 	[ $result = ok ]
 }
 
-# follow runs what the words say.
-follow() {
-	local word depth=0 words=()
-	for word in "$@"; do
-		[ "$word" != ']' ] || depth=$((depth - 1))
-		case $depth$word in
-		'0[') ;;
-		0]) begin_lane "${words[@]}" && words=() && wait && lanes=() ;;
-		1,) begin_lane "${words[@]}" && words=() ;;
-		0*)
-			if ! stage "$word"; then
-				# Without these nothing after can work.
-				case $word in setup* | build) return ;; esac
-			fi
-			;;
-		*) words+=("$word") ;;
-		esac
-		[ "$word" != '[' ] || depth=$((depth + 1))
+# lane runs stages one after another.
+lane() {
+	local name
+	for name in "$@"; do
+		stage "$name" "$name | "
 	done
 }
 
-# begin_lane follows words beside those of other lanes. Each lane is a process group, to be ended with all that it
-# has started, and (set -m) hears Ctrl-C, which the shell's background ignores, and with it what the tests start.
+# together runs lanes side by side, and waits for all of them. Each is a process group, to
+# be ended with all that it has started, and (set -m) hears Ctrl-C, which the shell's
+# background ignores, and with it what the tests start.
 lanes=()
-begin_lane() {
+together() {
+	local word words=()
 	set -m
-	lane "$@" &
-	lanes+=($!)
+	for word in "$@" ','; do
+		if [ "$word" = , ]; then
+			lane "${words[@]}" &
+			lanes+=($!)
+			words=()
+		else
+			words+=("$word")
+		fi
+	done
 	set +m
-}
-beside=
-lane() {
-	beside=yes
+	wait
 	lanes=()
-	trap ended INT TERM # a background has no traps
-	follow "$@"
 }
 # shellcheck disable=SC2317 # called by the trap
 ended() {
@@ -101,7 +92,21 @@ ended() {
 }
 trap ended INT TERM
 
-follow "$@"
+while [ $# -gt 0 ]; do
+	if [ "$1" = '[' ]; then
+		shift
+		group=()
+		while [ $# -gt 0 ] && [ "$1" != ']' ]; do
+			group+=("$1")
+			shift
+		done
+		together "${group[@]}"
+	elif ! stage "$1" ''; then
+		# Without these nothing after can work.
+		case $1 in setup* | build) break ;; esac
+	fi
+	shift
+done
 
 tail_lines=40 # of a stage
 status=0

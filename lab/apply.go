@@ -35,7 +35,7 @@ var errWhole = errors.New("the lab is rebuilt")
 // have broken, every node would change its control groups, all links and names hang on the fabric, and
 // the host's scripts run before and after all else.
 func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
-	if l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.plan), isolationOf(to)) || l.fabric == nil || !l.fabric.Alive() {
+	if l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.plan), isolationOf(to)) || l.isFabricDead() {
 		return true, nil
 	}
 	broken, err := l.isolationFaults()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ const (
 // program has died.
 func (l *Lab) Faults() ([]Fault, error) {
 	var faults []Fault
-	if l.fabric == nil || !l.fabric.Alive() {
+	if l.isFabricDead() {
 		faults = append(faults, l.deadFabric())
 	}
 	for _, n := range l.plan.Nodes {
@@ -113,6 +114,16 @@ func (l *Lab) Faults() ([]Fault, error) {
 // a moment before it counts as dead (do_exit in kernel/exit.c).
 func isEnding(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}
+
+// isFabricDead is true once the fabric's first process has left its namespaces, which is a moment before it counts as
+// dead: a lab that was said to have no fabric is not to be taken for whole just after that.
+func (l *Lab) isFabricDead() bool {
+	if l.fabric == nil || !l.fabric.Alive() {
+		return true
+	}
+	_, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", holderOf(l.fabric).PID))
+	return isEnding(err)
 }
 
 func (l *Lab) deadFabric() Fault {

@@ -82,21 +82,6 @@ exit 1
 	}
 }
 
-// A lane may have lanes of its own: outer waits for last, which waits for left and right.
-func TestStagesRunSideBySideInALane(t *testing.T) {
-	f := newFakeMake(t, `
-case $1 in left) other=right ;; right) other=left ;; outer) other=last ;; *) other= ;; esac
->$1.there
-[ $1 != last ] || [ -e left.ended -a -e right.ended ] || exit 1
-for try in $(seq 600); do [ -z "$other" -o -e "$other.there" ] && >$1.ended && exit 0; sleep 0.1; done
-exit 1
-`)
-	out, well := f.stages("RESUME=", "[", "outer", ",", "first", "[", "left", ",", "right", "]", "last", "]")
-	if called := strings.Fields(f.called()); !well || len(called) != 5 {
-		t.Errorf("called %s:\n%s", called, out)
-	}
-}
-
 // With RESUME=1 only what has not passed is run, as long as the code is the same.
 func TestStagesGoOnWhereTheyEnded(t *testing.T) {
 	t.Setenv("NINES_LONG", "") // which the long form sets
@@ -141,14 +126,14 @@ func TestStagesAreEndedWithWhatTheyStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := exec.Command(script, "[", "left", ",", "[", "inner", ",", "right", "]", "]")
+	run := exec.Command(script, "[", "left", ",", "right", "]")
 	run.Dir = f.dir
 	run.Env = append(os.Environ(), "PATH="+f.dir+":"+os.Getenv("PATH"))
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
 	var started []int
-	for _, name := range []string{"left", "inner", "right"} {
+	for _, name := range []string{"left", "right"} {
 		pid := 0
 		for deadline := time.Now().Add(time.Minute); pid == 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
