@@ -87,7 +87,7 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) err
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() == nil && hasEnded(m.Running.QEMU, closedBy(err)): // the end of the agent's socket may be seen first
+		case ctx.Err() == nil && hasEnded(m.Running.QEMU, timeToEnd(err)): // the end of the agent's socket may be seen first
 			return fmt.Errorf("the guest did not start: %w", config.Died(LastLines(p.qemuLog(n))))
 		}
 		return fmt.Errorf("the guest did not start: %w%s", err, p.lastOutput(n, config))
@@ -186,9 +186,9 @@ func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
 // qemuLog is the file with QEMU's own errors.
 func (p Place) qemuLog(n plan.Node) string { return filepath.Join(p.Logs, n.Name+".qemu.log") }
 
-// closedBy is how long QEMU may take to have ended after an error of the agent's session. It closes the agent's socket
+// timeToEnd is how long QEMU may take to have ended after an error of the agent's session. It closes the agent's socket
 // only as it ends, which takes seconds where its guest has much memory and other processes have the CPUs.
-func closedBy(err error) time.Duration {
+func timeToEnd(err error) time.Duration {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return 30 * time.Second
 	}

@@ -28,12 +28,12 @@ func TestAMachineThatClosesItsAgentHasTimeToEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hasEnded(id, closedBy(errors.New("the guest speaks another protocol"))) {
+	if hasEnded(id, timeToEnd(errors.New("the guest speaks another protocol"))) {
 		t.Error("a process that goes on has ended")
 	}
 	reset := resetConnection(t)
 	time.AfterFunc(2*time.Second, func() { _ = input.Close() })
-	if !hasEnded(id, closedBy(fmt.Errorf("the guest does not answer: %w", reset))) {
+	if !hasEnded(id, timeToEnd(fmt.Errorf("the guest does not answer: %w", reset))) {
 		t.Error("nobody waited for a process to end that had closed its socket")
 	}
 }

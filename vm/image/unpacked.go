@@ -20,8 +20,8 @@ const (
 	unpackedName = "vmlinux"
 )
 
-// unpackKernel puts vmlinux beside the vmlinuz of a folder, if QEMU can boot it: a translated guest that unpacks its own
-// kernel takes a third of the CPU time of its boot for that. Without it, vmlinuz boots.
+// unpackKernel puts vmlinux beside the vmlinuz of a folder, if QEMU can boot it: a translated guest is slow to unpack its
+// own kernel. Without it, vmlinuz boots.
 func unpackKernel(ctx context.Context, dir string) error {
 	image, err := os.ReadFile(filepath.Join(dir, packedName))
 	if err != nil {
