@@ -52,7 +52,7 @@ type node struct {
 // ipamPlugins is where host-local, static and bridge are. Debian's do not know CNI 1.1.
 func ipamPlugins(t *testing.T) string {
 	t.Helper()
-	folder := filepath.Join(cmp.Or(os.Getenv("NINES_CLUSTER_PROGRAMS"), filepath.Join(labtest.Repository(), "..", "bin", "cluster")), "cni")
+	folder := filepath.Join(cmp.Or(os.Getenv("NINES_CLUSTER_PROGRAMS"), filepath.Join(labtest.Repository(), "bin", "cluster")), "cni")
 	for _, name := range []string{"host-local", "static", "bridge"} {
 		_, err := os.Stat(filepath.Join(folder, name))
 		labtest.Require(t, "the cluster's programs (make setup-cluster)", err == nil)

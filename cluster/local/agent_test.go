@@ -254,7 +254,7 @@ func (c *cluster) placedBySecond(t *testing.T) {
 }
 
 // repositoryFile is the path of a file of the checkout.
-func repositoryFile(path string) string { return filepath.Join(labtest.Repository(), "..", path) }
+func repositoryFile(path string) string { return filepath.Join(labtest.Repository(), path) }
 
 // asAgentOf is a client with the rights of an agent whose pod is on a node, or with a token of no
 // pod.

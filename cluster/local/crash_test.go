@@ -16,7 +16,7 @@ func crasher(t *testing.T) *cluster {
 	c := onlyCluster(t)
 	c.program = filepath.Join(t.TempDir(), "nines-cluster")
 	build := labtest.Go("build", "-tags", "faultpoint", "-o", c.program, "./cmd/nines-cluster")
-	build.Dir = labtest.Repository()
+	build.Dir = labtest.Module()
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build nines-cluster: %v: %s", err, out)
 	}

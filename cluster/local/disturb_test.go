@@ -22,7 +22,7 @@ import (
 // stay valid: they send what they should.
 func (c *cluster) disturb(node string) (end func()) {
 	c.t.Helper()
-	program := filepath.Join(labtest.Repository(), "..", "bin", "nines-disturb")
+	program := filepath.Join(labtest.Repository(), "bin", "nines-disturb")
 	_, err := os.Stat(program)
 	labtest.Require(c.t, "bin/nines-disturb (make build)", err == nil)
 	var first int

@@ -41,7 +41,7 @@ type cluster struct {
 // TestMain has this process, too, find what make setup-cluster has built.
 func TestMain(m *testing.M) {
 	if os.Getenv(local.FolderVariable) == "" {
-		_ = os.Setenv(local.FolderVariable, filepath.Join(labtest.Repository(), "..", "bin", "cluster"))
+		_ = os.Setenv(local.FolderVariable, filepath.Join(labtest.Repository(), "bin", "cluster"))
 	}
 	os.Exit(m.Run())
 }

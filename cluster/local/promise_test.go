@@ -62,7 +62,7 @@ func TestAPromiseThatBreaks(t *testing.T) {
 	}
 
 	first() // n1 becomes fast, and its agent forgets what it was like with the change of its options
-	overlay := filepath.Join(labtest.Repository(), "deploy", "evict")
+	overlay := filepath.Join(labtest.Module(), "deploy", "evict")
 	if all := c.must("kubectl", "--name", c.name, "--", "kustomize", overlay); !strings.Contains(all, "- --on-broken=evict\n") || !strings.Contains(all, "pods/eviction") {
 		t.Fatalf("the overlay is\n%s", all)
 	}

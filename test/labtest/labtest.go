@@ -87,12 +87,18 @@ func PublishedData(t testing.TB) string {
 // the package's own.
 var started, _ = os.Getwd()
 
-// Repository is the folder of go.mod above that. The path of this file is not asked for
-// it, as programs are built without the paths of the machine (-trimpath).
-func Repository() string {
+// Repository is the folder above that with the whole project, in which hack/go is. The path of this
+// file is not asked for it, as programs are built without the paths of the machine (-trimpath).
+func Repository() string { return folderWith(filepath.Join("hack", "go")) }
+
+// Module is the folder of the test's Go module: the repository, or one below it.
+func Module() string { return folderWith("go.mod") }
+
+// folderWith is the nearest folder with such a file, from the one of the package's tests upwards.
+func folderWith(file string) string {
 	dir := started
 	for dir != filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
 			return dir
 		}
 		dir = filepath.Dir(dir)

@@ -18,7 +18,7 @@ import (
 // inventory is a machine that package host has for its tests.
 func inventory(t testing.TB, name string) *host.Inventory {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(labtest.Repository(), "..", "host/testdata/hosts", name+".json"))
+	text, err := os.ReadFile(filepath.Join(labtest.Repository(), "host/testdata/hosts", name+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}

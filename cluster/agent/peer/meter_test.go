@@ -45,7 +45,7 @@ var two = []Peer{
 
 func TestARoundTripBetweenTwoNodes(t *testing.T) {
 	labtest.Root(t)
-	path := engine(t)
+	path := labtest.EnginePath(t)
 	meter, server := startPart(t, "n1", path), startPart(t, "n2", path)
 	join(t, meter, server)
 	if said := server.say(t); said != "serving" {

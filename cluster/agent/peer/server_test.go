@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,7 +117,7 @@ func TestWhoMayNotBeAnsweredIsToldWhy(t *testing.T) {
 // TestAnEchoComesBackAsItWasSent has the real engine answer a socket of this test.
 func TestAnEchoComesBackAsItWasSent(t *testing.T) {
 	s := serve(t, here)
-	s.Engine = engine(t)
+	s.Engine = labtest.EnginePath(t)
 	mine := listen(t)
 	s.Port = mine.LocalAddr().(*net.UDPAddr).Port
 	status, text := s.ask(t, http.MethodPost, some)
@@ -145,7 +143,7 @@ func TestAnEchoComesBackAsItWasSent(t *testing.T) {
 
 func TestAnEchoEndsWithoutAWordOfItsPeer(t *testing.T) {
 	s := serve(t, here)
-	s.Engine = engine(t)
+	s.Engine = labtest.EnginePath(t)
 	s.Port = listen(t).LocalAddr().(*net.UDPAddr).Port
 	if status, text := s.ask(t, http.MethodPost, `{"rate_pps":1000,"frame_bytes":64,"duration_ns":1}`); status != http.StatusOK {
 		t.Fatalf("%d %q", status, text)
@@ -160,7 +158,7 @@ func TestAnEchoEndsWithoutAWordOfItsPeer(t *testing.T) {
 // TestAnEchoEndsWhenItDisturbs: the peer is told when it gives the echo back.
 func TestAnEchoEndsWhenItDisturbs(t *testing.T) {
 	s := serve(t, here)
-	s.Engine = engine(t)
+	s.Engine = labtest.EnginePath(t)
 	s.Port = listen(t).LocalAddr().(*net.UDPAddr).Port
 	if status, text := s.ask(t, http.MethodPost, some); status != http.StatusOK {
 		t.Fatalf("%d %q", status, text)
@@ -174,15 +172,6 @@ func TestAnEchoEndsWhenItDisturbs(t *testing.T) {
 	if status, text := s.ask(t, http.MethodDelete, ""); status != http.StatusGone || !strings.Contains(text, "a pod that requests isolation arrived") {
 		t.Errorf("%d %q", status, text)
 	}
-}
-
-// engine is the built engine's path.
-func engine(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(labtest.Repository(), "..", "bin", "nines-engine")
-	_, err := os.Stat(path)
-	labtest.Require(t, "bin/nines-engine (make build)", err == nil)
-	return path
 }
 
 // listen opens a socket whose address is more to the point than the echo's on the same port.

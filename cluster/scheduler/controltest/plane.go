@@ -54,7 +54,7 @@ func Program(t testing.TB) string {
 	t.Helper()
 	folder := os.Getenv(ProgramsVariable)
 	if folder == "" {
-		folder = filepath.Join(labtest.Repository(), "..", "bin", "cluster")
+		folder = filepath.Join(labtest.Repository(), "bin", "cluster")
 	}
 	program := filepath.Join(folder, "nines-kube")
 	_, err := os.Stat(program)

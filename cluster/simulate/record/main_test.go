@@ -18,7 +18,7 @@ func TestPublishedPartsAreRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nines := filepath.Join(labtest.Repository(), "..", "bin", "nines")
+	nines := filepath.Join(labtest.Repository(), "bin", "nines")
 	_, err = os.Stat(nines)
 	labtest.Require(t, "bin/nines (make build)", err == nil)
 	for _, host := range []string{"hw", "vm"} {
