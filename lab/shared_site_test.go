@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/link"
@@ -160,8 +162,8 @@ func (s *site) atUplink() string {
 // asBefore fails the test if the host is not as it was, or the ledger still has an interface of it.
 func (s *site) asBefore(what, before string) {
 	s.t.Helper()
-	if now := s.state(); now != before {
-		s.t.Errorf("%s: the host was\n%s\nand is\n%s", what, before, now)
+	if diff := cmp.Diff(strings.Split(before, "\n"), strings.Split(s.state(), "\n")); diff != "" {
+		s.t.Errorf("%s: the host was (-) and is (+)\n%s", what, diff)
 	}
 	uses := map[string]any{}
 	if err := (ledger.File{Path: link.UplinkLedger}).Read(&uses); err != nil || strings.Contains(fmt.Sprint(uses), os.Getenv("NINES_STATE_DIR")+"/") {

@@ -30,9 +30,10 @@ func Of(pid int) (Identity, error) {
 }
 
 type stat struct {
-	state byte
-	start uint64
-	used  uint64 // fields 14 to 17
+	state   byte
+	start   uint64
+	used    uint64 // fields 14 to 17
+	threads int    // field 20: those that have not ended, and the first one even if it has
 }
 
 func readStat(pid int) (stat, error) {
@@ -48,6 +49,9 @@ func readStat(pid int) (stat, error) {
 	}
 	s := stat{state: fields[0][0]}
 	if s.start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+		return stat{}, err
+	}
+	if s.threads, err = strconv.Atoi(fields[17]); err != nil {
 		return stat{}, err
 	}
 	for _, field := range fields[11:15] {
@@ -78,8 +82,13 @@ func (id Identity) Alive() bool {
 	if err != nil {
 		return !isGone(err)
 	}
-	return s.start == id.StartTicks && s.state != 'Z' && s.state != 'X'
+	return s.start == id.StartTicks && !s.ended()
 }
+
+// ended is true once all threads have ended. A process is a zombie as soon as its first thread has, and its
+// files are open, its sockets take connections, until the last one has (do_exit, kernel/exit.c): after a
+// SIGKILL, too, if the others get no CPU.
+func (s stat) ended() bool { return s.state == 'X' || s.state == 'Z' && s.threads <= 1 }
 
 // isGone is true for the errors with which /proc answers for a process that has ended.
 func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
