@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -116,15 +115,9 @@ func isEnding(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }
 
-// isFabricDead is true once the fabric's first process has left its namespaces, which is a moment before it counts as
-// dead: a lab that was said to have no fabric is not to be taken for whole just after that.
-func (l *Lab) isFabricDead() bool {
-	if l.fabric == nil || !l.fabric.Alive() {
-		return true
-	}
-	_, err := os.Stat(fmt.Sprintf("/proc/%d/ns/net", holderOf(l.fabric).PID))
-	return isEnding(err)
-}
+// isFabricDead is true once the fabric's first process has left its namespaces: a lab that was said to have no fabric is
+// not to be taken for whole just after that.
+func (l *Lab) isFabricDead() bool { return l.fabric == nil || !l.fabric.InNamespaces() }
 
 func (l *Lab) deadFabric() Fault {
 	return Fault{
@@ -137,7 +130,7 @@ func (l *Lab) deadFabric() Fault {
 // stopped.
 func (l *Lab) nodeFault(n plan.Node) *Fault {
 	r := l.running.of(n.Name)
-	again := r != nil && r.Network.PID != 0 && r.Network.Alive()
+	again := r != nil && r.Network.PID != 0 && r.Network.InNamespaces()
 	fault := deadNode(n)
 	switch {
 	case r != nil && r.Network.PID != 0 && !again:

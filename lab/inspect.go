@@ -111,7 +111,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		in.NodeList = append(in.NodeList, s)
 	}
 	var fabric []link.Device
-	if l.fabric != nil && l.fabric.Alive() {
+	if !l.isFabricDead() {
 		if fabric, err = link.Devices(holderOf(l.fabric)); err != nil {
 			return nil, err
 		}

@@ -197,7 +197,7 @@ func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
 // restartable are the nodes with these names, each once, if their runtimes restart and their networks
 // are there.
 func (l *Lab) restartable(names []string) ([]plan.Node, error) {
-	if l.fabric == nil || !l.fabric.Alive() {
+	if l.isFabricDead() {
 		return nil, fmt.Errorf("the fabric of lab %q is dead, and its links with it; nines apply with the lab's file rebuilds the lab", l.name)
 	}
 	var nodes []plan.Node
@@ -211,7 +211,7 @@ func (l *Lab) restartable(names []string) ([]plan.Node, error) {
 		case !d.Restarts():
 			why := d.Refusals["restart"]
 			return nil, exit.Wrongf("node %q cannot be stopped or started: %s", name, strings.Join(slices.DeleteFunc([]string{why.Problem, why.Remedy}, func(s string) bool { return s == "" }), "; "))
-		case r.Network.PID == 0 || !r.Network.Alive():
+		case r.Network.PID == 0 || !r.Network.InNamespaces():
 			return nil, fmt.Errorf("node %q has no network: the process that held it has ended; nines apply with the lab's file rebuilds the node and its links", name)
 		}
 		if !slices.ContainsFunc(nodes, func(other plan.Node) bool { return other.Name == name }) {

@@ -90,6 +90,13 @@ func (id Identity) Alive() bool {
 // SIGKILL, too, if the others get no CPU.
 func (s stat) ended() bool { return s.state == 'X' || s.state == 'Z' && s.threads <= 1 }
 
+// InNamespaces is true while the process is alive and in its namespaces, which it leaves a moment before it
+// counts as ended (do_exit, kernel/exit.c): what needs them is gone already.
+func (id Identity) InNamespaces() bool {
+	_, err := os.Stat("/proc/" + strconv.Itoa(id.PID) + "/ns/net")
+	return !isGone(err) && id.Alive()
+}
+
 // isGone is true for the errors with which /proc answers for a process that has ended.
 func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 

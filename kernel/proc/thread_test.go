@@ -65,6 +65,9 @@ func TestAProcessLivesWhileOneOfItsThreadsDoes(t *testing.T) {
 	if !id.Alive() {
 		t.Error("a process counts as ended of which one thread lives")
 	}
+	if id.InNamespaces() {
+		t.Error("namespaces that nobody can enter any more count as there")
+	}
 	if err := id.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

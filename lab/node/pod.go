@@ -73,7 +73,7 @@ func (podRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 }
 
 // Alive is true while the pod runs.
-func (podRuntime) Alive(r *Running) bool { return r.Alive() && r.Keeper.Alive() }
+func (podRuntime) Alive(r *Running) bool { return r.InNamespaces() && r.Keeper.Alive() }
 
 // Command runs nines-cluster, which stands for a command in the pod, with its input, output and exit
 // code. The entry's CPUs are this host's, and the environment is the pod's.

@@ -61,7 +61,7 @@ func (r *Running) gone(why string) error {
 	switch {
 	case r.Stopped:
 		return fmt.Errorf("node %q is stopped; nines start %s starts it", r.Name, r.Name)
-	case r.Network.PID != 0 && r.Network.Alive():
+	case r.Network.PID != 0 && r.Network.InNamespaces():
 		return fmt.Errorf("node %q is dead: %s; nines restart %s starts it again", r.Name, why, r.Name)
 	}
 	return fmt.Errorf("node %q is dead: %s; nines apply with the lab's file rebuilds it", r.Name, why)

@@ -88,8 +88,8 @@ type Process struct{}
 // Check needs nothing of the host.
 func (Process) Check(plan.Node) error { return nil }
 
-// Alive is true while the node's first process runs.
-func (Process) Alive(r *Running) bool { return r.Alive() }
+// Alive is true while the node's first process runs, in the namespaces that are the node's.
+func (Process) Alive(r *Running) bool { return r.InNamespaces() }
 
 // Command enters the node's namespaces and control groups.
 func (Process) Command(ctx context.Context, p Place, _ plan.Node, r *Running, e Entry) (*exec.Cmd, error) {

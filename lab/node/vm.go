@@ -68,7 +68,7 @@ func (vmRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error
 }
 
 // Alive is true while QEMU runs too; it starts when the node's links are made.
-func (vmRuntime) Alive(r *Running) bool { return r.Alive() && r.QEMU.Alive() }
+func (vmRuntime) Alive(r *Running) bool { return r.InNamespaces() && r.QEMU.Alive() }
 
 // Command runs nines-node, which talks to the guest's agent.
 func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
