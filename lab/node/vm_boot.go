@@ -187,7 +187,7 @@ func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
 func (p Place) qemuLog(n plan.Node) string { return filepath.Join(p.Logs, n.Name+".qemu.log") }
 
 // timeToEnd is how long QEMU may take to have ended after an error of the agent's session. It closes the agent's socket
-// only as it ends, which takes seconds where its guest has much memory and other processes have the CPUs.
+// only as it ends, and may have to wait for a CPU then.
 func timeToEnd(err error) time.Duration {
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 		return 30 * time.Second
