@@ -35,10 +35,10 @@ type site struct {
 	uplink    string
 }
 
-// newSite makes a site. Its name is in those of its namespaces.
+// newSite makes a site, for a test that calls nines again and again. Its name is in those of its namespaces.
 func newSite(t *testing.T, name string) *site {
 	t.Helper()
-	labtest.Root(t)
+	labtest.Experiment(t)
 	s := &site{t: t, host: "site-" + name + "-host", far: "site-" + name + "-far", dir: t.TempDir(), uplink: "up0"}
 	for _, ns := range []string{s.host, s.far} {
 		s.ip("netns", "add", ns)

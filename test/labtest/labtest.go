@@ -33,8 +33,8 @@ func Root(t testing.TB) {
 	t.Setenv("NINES_STATE_DIR", StateFolder(t))
 }
 
-// Experiment is Root for a test that runs experiments, which take several times as long as a lab: test/passes begins
-// with the packages of such tests.
+// Experiment is Root for a test that runs experiments, or calls nines again and again, which takes several times as long
+// as a lab: test/passes begins with the packages of such tests.
 func Experiment(t testing.TB) {
 	t.Helper()
 	Require(t, WholeExperiment, os.Geteuid() == 0)
