@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/test/labtest"
 )
@@ -71,12 +72,8 @@ func leashedShell(ctx context.Context, t *testing.T, script string) (leashed *Le
 
 // running is true for a process that is neither gone nor dead.
 func running(pid int) bool {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, state, _ := strings.Cut(string(text), ") ")
-	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+	id, err := proc.Of(pid)
+	return err == nil && id.Alive()
 }
 
 func awaitEnd(t *testing.T, pid int) {
