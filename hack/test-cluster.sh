@@ -21,6 +21,25 @@ show() {
 		--raw-command -- ../hack/go test -json -count 1 -vet off -ldflags '-s -w' -timeout "$most" "$@"
 }
 
+# chosen prints the packages whose tests run, those that take longest first: all, or those that the file
+# NINES_TEST_SELECTED has among others.
+chosen() {
+	if [ -z "${NINES_TEST_SELECTED:-}" ]; then
+		printf '%s\n' ./local ./scheduler ./port ./...
+		return
+	fi
+	sed -n 's,^nines.dev/nines/cluster/,./,p' "../$NINES_TEST_SELECTED" |
+		awk '{ print /^\.\/(local|scheduler|port)$/ ? 0 : 1, $0 }' | sort | cut -d' ' -f2
+}
+
+# note_passed keeps for test/verified which packages have passed whole, at once, in the long form.
+note_passed() {
+	[ -n "${NINES_LONG:-}" ] && [ "${NINES_REQUIRE:-}" = all ] || return 0
+	local passed
+	mapfile -t passed < <(sed -nE 's/^\{"Time":"[^"]*","Action":"pass","Package":"([^"]*)","Elapsed".*/\1/p' "$events.events")
+	[ "${#passed[@]}" = 0 ] || (cd .. && build/select passed cluster "${passed[@]}")
+}
+
 # failed prints the package of each test that failed, and its name.
 failed() {
 	sed -nE 's/^\{"Time":"[^"]*","Action":"fail","Package":"([^"]*)","Test":"([^"/]*)".*/\1 \2/p' "$events.events"
@@ -28,8 +47,12 @@ failed() {
 
 again=
 # Packages are tested side by side, and so are a package's clusters: they wait more than they compute.
-# Those that take longest begin first.
-show -p 3 -parallel 3 ./local ./scheduler ./port ./... && exit
+mapfile -t packages < <(chosen)
+[ "${#packages[@]}" -gt 0 ] || exit 0
+show -p 3 -parallel 3 "${packages[@]}"
+status=$?
+note_passed
+[ $status != 0 ] || exit 0
 mapfile -t tests < <(failed)
 mapfile -t packages < <(failed | cut -d' ' -f1 | sort -u)
 # A package can fail without one of its tests: it was not compiled, or has ended.

@@ -133,7 +133,9 @@ var mayImport = map[string][]string{
 	"test/vm/boots":  {"test/labtest", "busypoll/kbp", "vm/boot", "vm/image", "vm/vlab"},
 	"test/vm/images": {"test/vm/boots", "vm/image"},
 	"test/events":    {},
-	"test/passes":    {"test/labtest", "test/events"},
+	"test/passes":    {"test/labtest", "test/events", "test/selection"},
+	"test/selection": {},
+	"test/select":    {"test/selection"},
 }
 
 // makers is what those see that make a plan real and write it into the journal.

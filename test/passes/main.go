@@ -10,7 +10,7 @@
 // in build/tests and read by the next pass, so no list is kept by hand. A test that is
 // skipped by other words, or still skipped in its pass, fails where NINES_REQUIRE=all.
 //
-//	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|PASS
+//	passes [-p N] [-exec COMMAND] [-run REGEXP] [-only FILE] compile|PASS
 //	passes failed PASS       names what failed in the pass, if it is little
 //	passes again PASS        that once more, alone
 //	passes binary FOLDER     names the compiled tests of a package
@@ -18,7 +18,12 @@
 // PASS is one of these, or "pure root": then root's tests of a package begin when its pure ones have ended, beside
 // those of other packages.
 //
+// The file of -only names the packages whose tests are compiled and run, by their import paths, a line each; what else
+// is in it is of no concern here (command select writes it).
+//
 // The tests of a large package are shared by several processes that run side by side.
+//
+// A test that opens a file of the repository that does not count for its package (package selection) fails the package.
 //
 // The tests of each package are compiled once, for all passes. It prints the events of
 // go test -json, for gotestsum to show (hack/gotest.sh).
@@ -55,6 +60,7 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 	flags.IntVar(&p.atOnce, "p", runtime.NumCPU(), "how many packages are tested at a time")
 	wrapper := flags.String("exec", "", "the command that runs test binaries")
 	chosen := flags.String("run", "", "only tests whose names match")
+	only := flags.String("only", "", "a file that names the packages whose tests run, a line each")
 	err := flags.Parse(arguments)
 	if err != nil {
 		return err
@@ -66,6 +72,15 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 	packages, err := findPackages(ctx)
 	if err != nil {
 		return err
+	}
+	if *only != "" {
+		text, err := os.ReadFile(*only)
+		if err != nil {
+			return err
+		}
+		p.some = true
+		names := strings.Split(string(text), "\n")
+		packages = slices.DeleteFunc(packages, func(in *testPackage) bool { return !slices.Contains(names, in.ImportPath) })
 	}
 	verb, words := "", flags.Args()
 	if len(words) > 1 && slices.Contains([]string{"failed", "again", "binary"}, words[0]) {

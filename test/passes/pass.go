@@ -19,6 +19,7 @@ import (
 
 	"nines.dev/nines/test/events"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/selection"
 )
 
 // pass is a run over all packages.
@@ -29,6 +30,10 @@ type pass struct {
 	atOnce  int            // packages
 	again   bool           // only what failed in the last one
 	require bool           // a test that is skipped in every pass has failed
+	some    bool           // of the packages only
+
+	units units // what counts for the tests
+	tree  selection.Tree
 
 	reader string   // go tool test2json
 	env    []string // of the tests, beside what this program has
@@ -71,12 +76,15 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	}
 	// As go test does it, so that tests that build find this very Go.
 	p.env = []string{"PATH=" + filepath.Join(goroot, "bin") + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "GOFLAGS=" + flags}
+	p.units, p.tree = readUnits(ctx)
 	var known, unknown []work
+	records := map[*testPackage]*record{}
 	for _, in := range packages {
 		r, there, err := in.readRecord()
 		if err != nil {
 			return err
 		}
+		records[in] = r
 		switch w := (work{in: in, record: r, pass: p.names[0]}); {
 		case p.again:
 			for _, name := range p.names {
@@ -96,10 +104,18 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	if err := p.inOrder(ctx, known, unknown); err != nil {
 		return err
 	}
+	if err := p.notePassed(ctx, packages, records); err != nil {
+		return err
+	}
 	if p.failed {
 		return errFailed
 	}
 	return nil
+}
+
+// whole tells whether the pass has all tests in their long form, and nothing that one needs may be missing.
+func (p *pass) whole() bool {
+	return labtest.Long() && p.require && !p.again && p.chosen.String() == ""
 }
 
 // last is the pass that has the tests that the pure one left.
@@ -124,7 +140,7 @@ func (p *pass) inOrder(ctx context.Context, known, unknown []work) error {
 	for _, w := range unknown {
 		known = append(known, follow(w)...)
 	}
-	if p.last() == labtest.PassHost && !p.again && p.chosen.String() == "" && len(known) == 0 {
+	if p.last() == labtest.PassHost && !p.again && !p.some && p.chosen.String() == "" && len(known) == 0 {
 		return errors.New("no test is known to need the whole host: the root pass finds them, so run make test-root first")
 	}
 	return p.all(ctx, known, p.places(), nothing)
@@ -161,8 +177,12 @@ func (p *pass) one(ctx context.Context, w work) error {
 		// What is missing here is there in another pass.
 		wrapper, env = nobody(), append(env, "NINES_REQUIRE=")
 	}
+	reads, err := w.readsFile()
+	if err != nil {
+		return err
+	}
 	args := slices.Concat(wrapper, []string{"env"}, env,
-		[]string{w.in.binary(), "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + patience().String()})
+		[]string{w.in.binary(), "-test.v=test2json", "-test.paniconexit0", "-test.timeout=" + patience().String(), "-test.testlogfile=" + reads})
 	if len(w.tests) > 0 {
 		args = append(args, "-test.run", "^("+strings.Join(w.tests, "|")+")$")
 	} else if p.chosen.String() != "" {
@@ -223,8 +243,14 @@ func (p *pass) one(ctx context.Context, w work) error {
 		failed = true
 	}
 	if len(lost) > 0 {
-		p.tell(w.in.ImportPath, lost)
+		p.tell(w.in.ImportPath, lostTest, lost)
 		failed = true
+	}
+	surprises, wrong := p.surprises(w)
+	err = errors.Join(err, wrong)
+	if len(surprises) > 0 {
+		p.tell(w.in.ImportPath, surpriseTest, surprises)
+		failures, failed = append(failures, surpriseTest), true
 	}
 	if failed && len(failures) == 0 {
 		failures = []string{".*"} // it was none of them
@@ -275,16 +301,19 @@ func (p *pass) relay(from io.Reader, reader *events.Reader) (failed bool, err er
 	}
 }
 
-// lostTest is the test that fails for those that are skipped in every pass.
-const lostTest = "TestNoneIsSkippedInEveryPass"
+// Tests that fail for a whole package.
+const (
+	lostTest     = "TestNoneIsSkippedInEveryPass"
+	surpriseTest = "TestOpensOnlyWhatItsPackageIsSelectedBy"
+)
 
-// tell makes a failed test of those that are skipped in every pass.
-func (p *pass) tell(path string, lost []string) {
-	all := []event{{"run", path, lostTest, ""}}
-	for _, text := range lost {
-		all = append(all, event{"output", path, lostTest, "    " + text + "\n"})
+// tell makes a failed test of what is wrong with a package.
+func (p *pass) tell(path, test string, wrong []string) {
+	all := []event{{"run", path, test, ""}}
+	for _, text := range wrong {
+		all = append(all, event{"output", path, test, "    " + text + "\n"})
 	}
-	p.say(append(all, event{"fail", path, lostTest, ""})...)
+	p.say(append(all, event{"fail", path, test, ""})...)
 }
 
 // event is one of go test -json.
@@ -324,6 +353,9 @@ func (p *pass) toRepeat(packages []*testPackage) error {
 				names = append(names, in.name()+" "+test)
 			}
 		}
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, " "+surpriseTest) }) {
+		return errors.New("tests open files that they are not selected by, as they would in a second run")
 	}
 	if len(names) == 0 || len(names) > mostAgain {
 		return fmt.Errorf("%d tests have failed", len(names))

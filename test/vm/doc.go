@@ -14,7 +14,7 @@
 // machine, and told as such. Package boots has the table of boots; what they start from is made by
 // the command images, ahead, as it waits for downloads.
 // Nothing runs here without NINES_TEST_VM, which make test-vm sets; NINES_VM_BOOTS and
-// NINES_VM_RUN choose some of the boots and tests. With NINES_VM_ONCE, which make test sets,
+// NINES_VM_RUN choose some of the boots and tests, and NINES_VM_SELECTED a file that names packages. With NINES_VM_ONCE, which make test sets,
 // a test runs only in the first of its boots that is chosen, unless it begins with
 // labtest.EveryKernel.
 package vm

@@ -40,6 +40,8 @@ func TestLaboratory(t *testing.T) {
 	wanted := boots.Chosen()
 	ready := boots.Images(t.Context(), store, wanted)
 	packages := findPackages(t, repository)
+	all := &results{}
+	t.Cleanup(func() { all.write(t, filepath.Join(repository, "build", "vm", "passed"), packages) })
 	for _, boot := range wanted {
 		tests := map[string][]string{}
 		for _, p := range packages {
@@ -61,7 +63,10 @@ func TestLaboratory(t *testing.T) {
 			t.Cleanup(func() { <-machines }) // when the machine has stopped
 			s := &session{repository: repository, store: store, boot: boot}
 			// After each boot, so that a run that is cut off shows what it had.
-			defer func() { table.add(t, boot.Name, s.rows, s.notes) }()
+			defer func() {
+				table.add(t, boot.Name, s.rows, s.notes)
+				all.add(boot.Name, s.rows)
+			}()
 			t.Cleanup(func() {
 				if s.lab != nil {
 					if err := s.lab.Stop(); err != nil {
