@@ -128,6 +128,8 @@ type LinkProgram struct {
 	KernelDatapath string
 	// CannotWake is true if it fails where an end of its vhost-user sockets sleeps and asks to be woken.
 	CannotWake bool
+	// Unpackaged is true if no package of Debian has it: nobody has to have it.
+	Unpackaged bool
 	// Opens says how it opens the fabric's ends of veth pairs, for docs/links.md.
 	Opens string
 	// Keys are the keys of switch that it takes besides cpus and cpu_list.

@@ -113,14 +113,14 @@ var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkVPP, Doc: "FD.io's VPP, if it is installed", Between: "vpp",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
-		Program: &LinkProgram{Opens: "AF_PACKET", Memory: vppMemory, EachNUMANode: true},
+		Program: &LinkProgram{Opens: "AF_PACKET", Memory: vppMemory, EachNUMANode: true, Unpackaged: true},
 		Needs:   []string{"vpp"}, Colour: "#8a5a00",
 	},
 	{
 		Kind: LinkSnabb, Doc: "Snabb's bridge, if it is installed", Between: "snabb",
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
 		// It writes to the eventfd of a ring before it knows it, and ends (lib/virtio/virtq_device.lua).
-		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, Memory: snabbMemory, HugepagesOnly: true, CannotWake: true},
+		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, Memory: snabbMemory, HugepagesOnly: true, CannotWake: true, Unpackaged: true},
 		Needs:   []string{"snabb"}, Colour: "#8a5a00",
 	},
 

@@ -112,6 +112,15 @@ func runtimesThatTake(key string) []string {
 	return names
 }
 
+// Runtimes lists every runtime, the default first.
+func Runtimes() []Runtime {
+	all := make([]Runtime, len(runtimes))
+	for i, d := range runtimes {
+		all[i] = d.Name
+	}
+	return all
+}
+
 func runtimeNames() []string {
 	names := make([]string, len(runtimes))
 	for i, d := range runtimes {

@@ -135,6 +135,7 @@ var mayImport = map[string][]string{
 	"test/events":    {},
 	"test/passes":    {"test/labtest", "test/events", "test/selection"},
 	"test/selection": {},
+	"test/smoke":     {"spec", "result", "test/labtest"},
 	"test/select":    {"test/selection"},
 }
 

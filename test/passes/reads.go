@@ -62,7 +62,8 @@ func (p *pass) surprises(w work) ([]string, error) {
 	}
 	var found []string
 	for _, opened := range openedBelow(root, w.in.Dir, string(log)) {
-		if _, tracked := p.tree[opened]; tracked && !slices.Contains(unit.Inputs, opened) {
+		_, tracked := p.tree[opened]
+		if tracked && opened != selection.VerifiedFile && !slices.Contains(unit.Inputs, opened) {
 			found = append(found, opened)
 		}
 	}

@@ -130,7 +130,7 @@ func TestAChangeInEachRoomSelectsATestOfIt(t *testing.T) {
 			for _, of := range []struct {
 				names    string
 				selected bool
-			}{{wanted + " test test/selection", true}, {not, false}} {
+			}{{wanted + " test test/selection test/smoke", true}, {not, false}} {
 				for name := range strings.FieldsSeq(of.names) {
 					unit := "nines.dev/nines/" + name
 					if target, ok := strings.CutPrefix(name, "make·"); ok {

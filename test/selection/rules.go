@@ -12,8 +12,8 @@ const (
 	unitFresh  = "make test-fresh"
 )
 
-// whole are packages whose tests look at every file of the repository. They always run.
-var whole = map[string]bool{"test": true, "test/selection": true}
+// whole are packages whose tests look at every file of the repository, or at what is made of them all. They always run.
+var whole = map[string]bool{"test": true, "test/selection": true, "test/smoke": true}
 
 // known are the files whose readers are not to be found in code. What stands in no package, is named by nobody and has
 // no rule here counts for everything.
