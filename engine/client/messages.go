@@ -174,7 +174,7 @@ type Clock struct {
 	RealtimeNs int64 `json:"realtime_ns"`
 	// BracketNs is how far apart the readings may be.
 	BracketNs int64 `json:"bracket_ns"`
-	// Synchronised is true if the kernel was told that somebody keeps CLOCK_REALTIME, and MaxErrorNs how wrong
+	// Synchronised is true if the kernel was told that someone keeps CLOCK_REALTIME, and MaxErrorNs how wrong
 	// that may be (adjtimex(2)).
 	Synchronised bool  `json:"synchronised"`
 	MaxErrorNs   int64 `json:"max_error_ns"`

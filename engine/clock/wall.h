@@ -3,7 +3,7 @@
  * of this one. By it the stamps of two machines can be compared.
  *
  * CLOCK_REALTIME and CLOCK_MONOTONIC run at the same rate. Their difference changes only when
- * somebody sets the time (timekeeping_inject_offset and do_settimeofday64 in
+ * someone sets the time (timekeeping_inject_offset and do_settimeofday64 in
  * kernel/time/timekeeping.c).
  */
 #ifndef NINES_WALL_H

@@ -208,7 +208,7 @@ int session_socket(struct engine *e, const char *path, int signal_fd)
 		err = session_run(e, client, client, signal_fd, &outcome);
 		close(client);
 	}
-	/* Another engine may have the name by now. */
+	/* Another engine may have the name now. */
 	if (stat(path, &now) == 0 && now.st_dev == file.st_dev && now.st_ino == file.st_ino)
 		unlink(path);
 	close(listener);

@@ -144,7 +144,7 @@ static int check_af_xdp(const struct device *d, uint32_t frame_bytes, char *erro
 			 d->text.name, AF_XDP_FRAME_MAX, frame_bytes);
 		return -EMSGSIZE;
 	}
-	/* Buffers in one piece (pool.h) cross page borders, which is impossible with physical
+	/* Contiguous buffers (pool.h) cross page borders, which is impossible with physical
 	 * addresses. */
 	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
 		snprintf(error, size,

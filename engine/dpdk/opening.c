@@ -153,7 +153,7 @@ static void hang_up_on(const char *path)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
-	/* If it fails, no thread waits there any more. */
+	/* If it fails, no thread waits there. */
 	(void)!connect(fd, (struct sockaddr *)&address, sizeof address);
 	close(fd);
 }

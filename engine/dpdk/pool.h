@@ -12,11 +12,11 @@ struct pool_config {
 	char name[RTE_MEMPOOL_NAMESIZE];
 	unsigned count; /* of buffers */
 	unsigned room; /* of each, for the headroom and a frame, in bytes */
-	/* The buffers lie back to back in one piece, across page borders. net_af_xdp needs this:
+	/* The buffers are contiguous, across page borders. net_af_xdp needs this:
 	 * its umem is as long as all buffers together, without the gaps between them, and the
 	 * kernel silently ignores buffers beyond its end (xdp_umem_configure in rte_eth_af_xdp.c).
 	 * With ordinary pages of 4 KiB it also saves almost half of the memory, because otherwise a
-	 * page holds one buffer. For a device, memory is only in one piece in virtual addresses:
+	 * page holds one buffer. For a device, memory is contiguous only in virtual addresses:
 	 * with ordinary memory EAL always uses these, and where it uses physical ones, net_af_xdp
 	 * is refused (device.c). */
 	bool in_one_piece;

@@ -145,7 +145,7 @@ func udpFrame(length, index int) []byte {
 	return f
 }
 
-// stop stops a process, and returns when none of its threads runs any more: each thread only stops
+// stop stops a process, and returns when none of its threads runs: each thread only stops
 // when it checks for signals.
 func stop(t *testing.T, pid int) {
 	t.Helper()

@@ -403,7 +403,7 @@ static bool dpdk_may_sleep(struct port *port)
 		return true;
 	if (d->early_count > 0)
 		return false;
-	/* Asked anew each time: a peer that came back has an empty ring, without the request. And
+	/* Asks each time: a peer that came back has an empty ring, without the request. And
 	 * what announced nothing must not end the next sleep. */
 	end_wake(d);
 	d->asked = true;

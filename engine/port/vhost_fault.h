@@ -17,7 +17,7 @@
  * -ENOSPC. */
 int vhost_fault_watch(void *start, size_t bytes, atomic_bool *torn);
 
-/* When no thread touches the mapping any more, and before it is unmapped. */
+/* Call when no thread touches the mapping, and before it is unmapped. */
 void vhost_fault_unwatch(int watch);
 
 #endif

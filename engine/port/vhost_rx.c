@@ -5,7 +5,7 @@
  *   returned in order -> used ring
  *
  * This code reads nothing of the frame, not even the virtio header: no offered feature gives it a
- * meaning. A frame in one piece is lent in place; one in several pieces is copied together.
+ * meaning. A contiguous frame is lent in place; one in several pieces is copied into one.
  */
 #include "port/vhost_queue.h"
 

@@ -13,7 +13,7 @@
 enum {
 	EVENTS_MAX = 2 * PORT_POLLFDS_MAX + 2,
 	/* A timer that is set for the same time already rings this much later at most: the time is
-	 * worked out anew before each sleep. */
+	 * recalculated before each sleep. */
 	SAME_NS = 250,
 };
 
@@ -91,7 +91,7 @@ static struct timespec timespec_of(uint64_t ns)
 }
 
 /* Lets the timer ring at the time, or before it if it is set already. One that has rung while the
- * thread was awake is set anew, which also takes its event back. */
+ * thread was awake is set again, which also clears its event. */
 static void set_timer(struct sleeper *sleeper, uint64_t now_ns, uint64_t until_ns)
 {
 	if (sleeper->timer_ns > now_ns && sleeper->timer_ns <= until_ns + SAME_NS)

@@ -3,7 +3,7 @@
  *
  * A thread that blocks, and also sends at times, sleeps in epoll with a timerfd for the next time.
  * The timeout of ppoll or epoll_pwait is a timer that the call sets and a packet cancels, and the
- * CPU's own timer is set anew before the thread runs. In a virtual machine that goes through the
+ * CPU's own timer is set again before the thread runs. In a virtual machine that goes through the
  * hypervisor: half of a round trip took 28 instead of 24 us. The timerfd is set once for each time,
  * and stays set when a packet comes before. It is taken back only while the thread waits awake for
  * its next packet, so that the interrupt does not come while that is sent.

@@ -36,7 +36,7 @@ struct mirror_counts {
  * mirror writes to the file, which then stays unchanged. */
 int mirror_start(struct mirror **out, const struct mirror_config *config, char *error, size_t size);
 
-/* Call when no thread puts packets any more: writes the rest and closes the file. */
+/* Call when no thread puts packets: writes the rest and closes the file. */
 void mirror_stop(struct mirror *m, struct mirror_counts *counts);
 
 struct mirror_counts mirror_counted(const struct mirror *m);

@@ -31,7 +31,7 @@ const char *const switch_drop_names[SWITCH_DROPS] = {
 	[SWITCH_CUT] = "cut",
 };
 
-/* Returns when no polling thread uses an older view any more. */
+/* Returns when no polling thread uses an older view. */
 static void wait_for_threads(struct switch_ *s)
 {
 	const struct timespec pause = {.tv_nsec = 20000};
@@ -143,7 +143,7 @@ void switch_stop(struct switch_ *s)
 	}
 }
 
-/* Call when no thread uses the port any more. */
+/* Call when no thread uses the port. */
 static void free_port(struct switch_port *p)
 {
 	struct mirror *m = atomic_load(&p->mirror);

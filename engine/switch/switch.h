@@ -56,7 +56,7 @@ enum switch_drop {
 	SWITCH_TX_FULL, /* the output port did not take it */
 	SWITCH_TX_TOO_LONG, /* the output port never will */
 	SWITCH_NO_PEER, /* the output port has no peer */
-	SWITCH_IMPAIRED, /* lost on purpose */
+	SWITCH_IMPAIRED, /* lost deliberately */
 	SWITCH_IMPAIR_LIMIT, /* more packets would wait than its impairment may hold */
 	SWITCH_CUT, /* its port, or the output port, is cut */
 	SWITCH_DROPS,
