@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// onPurpose is what was done on purpose to a link, in some trials.
+// onPurpose is what was done deliberately to a link, in some trials.
 type onPurpose struct {
 	text   string
 	trials int
@@ -29,7 +29,7 @@ func addPurpose(p *purposes, text, trial string) {
 	}
 }
 
-// WriteImpaired says which links were impaired or went down on purpose, so that no one takes their
+// WriteImpaired says which links were impaired or went down deliberately, so that no one takes their
 // delay and loss for the network's.
 func WriteImpaired(w io.Writer, r *result.Result) error {
 	impaired, events, err := purposesOf(r)

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// What was done to links on purpose is told once, with the number of trials; a result without any
+// What was done to links deliberately is told once, with the number of trials; a result without any
 // says nothing.
 func TestWhatWasDoneOnPurposeIsTold(t *testing.T) {
 	h := result.NewHistogram()

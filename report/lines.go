@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// The lists below the table say what is in trials' details.json, which in somebody else's result
+// The lists below the table say what is in trials' details.json, which in someone else's result
 // may be anything.
 const (
 	mostLines    = 60   // of a list

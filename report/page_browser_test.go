@@ -290,7 +290,7 @@ func TestAxesHaveLabels(t *testing.T) {
 		};
 		return true;
 	})()`)
-	p.run(chromedp.EmulateViewport(1280, 900)) // the figures are drawn anew
+	p.run(chromedp.EmulateViewport(1280, 900)) // the figures are redrawn
 	p.settle()
 	for chart, wants := range map[string][]string{"percentiles": {"0 %", "50 %", "90 %", "99 %"}, "offered-chart": {"3,000", "4,000"}} {
 		// The first drawing may come before the canvas is in the page, under no name.

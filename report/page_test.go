@@ -140,7 +140,7 @@ func TestPageOfHundredsOfTrialsStaysSmall(t *testing.T) {
 	}
 }
 
-// TestAPageOfThousandsOfTrialsIsCut: somebody else's result may have any number of trials. The page
+// TestAPageOfThousandsOfTrialsIsCut: someone else's result may have any number of trials. The page
 // has as many as its limit, says so, and reads no more than these.
 func TestAPageOfThousandsOfTrialsIsCut(t *testing.T) {
 	dir := simulation{name: "large", kinds: []string{"veth", "xdp"}, rates: []float64{1000, 2000}, repeats: 3, seconds: 1, seed: 7}.write(t, t.TempDir())
@@ -182,7 +182,7 @@ func TestAPageHasAsManyProblemsAsSomebodyReads(t *testing.T) {
 	}
 }
 
-// TestAPageHasAsMuchOfATrialAsABrowserShows: the lists of somebody else's details.json and scripts
+// TestAPageHasAsMuchOfATrialAsABrowserShows: the lists of someone else's details.json and scripts
 // may have anything. The page has their beginnings and says so; what fits is whole.
 func TestAPageHasAsMuchOfATrialAsABrowserShows(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
@@ -196,7 +196,7 @@ func TestAPageHasAsMuchOfATrialAsABrowserShows(t *testing.T) {
 		many.Devices = append(many.Devices, result.Device{Link: "in", Device: fmt.Sprint(i), Values: map[string]string{"gro": "off"}})
 		many.Notes = append(many.Notes, long[:50])
 		many.Receive = append(many.Receive, result.Receive{Interface: fmt.Sprint(i)})
-		uploads = append(uploads, fmt.Sprintf("a long name that somebody has given to the file %d", i))
+		uploads = append(uploads, fmt.Sprintf("a long name that someone has given to the file %d", i))
 	}
 	many.Notes = append([]string{"first"}, many.Notes...)
 	var trials []result.Record

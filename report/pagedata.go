@@ -231,7 +231,7 @@ func (p *pageData) problem(err error) {
 	}
 }
 
-// cutProblems keeps as many problems as somebody reads.
+// cutProblems keeps as many problems as someone reads.
 func (p *pageData) cutProblems() {
 	sort.Strings(p.Problems)
 	if more := len(p.Problems) - maxPageProblems; more > 0 {

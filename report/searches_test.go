@@ -249,7 +249,7 @@ func TestPageHoldsSearches(t *testing.T) {
 }
 
 // TestConditionsThatDifferFollowTheirDefinition compares each pair of findings of one name, which
-// takes too long for a file of somebody else's with thousands.
+// takes too long for a file of someone else's with thousands.
 func TestConditionsThatDifferFollowTheirDefinition(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	values := []any{nil, "", 1.0, "a"}

@@ -55,7 +55,7 @@ func writeAtomic(dir *os.Root, files ...content) (failed string, err error) {
 
 // writeFile writes and flushes a new file; on failure it removes the partial file, so that a full
 // disk gets its space back. What has the name already is removed, not opened: in a folder from
-// somebody else it may be a symbolic link to any file of this host.
+// someone else it may be a symbolic link to any file of this host.
 func writeFile(dir *os.Root, path string, content content) (err error) {
 	if err := dir.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

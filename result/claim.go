@@ -14,8 +14,8 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("%s: another nines is writing this result; wait for its end, or stop it with Ctrl-C", e.Dir)
 }
 
-// Claim reserves an open result folder for the caller until it is closed: whoever writes a result
-// claims it, so that nobody removes or continues it meanwhile. The claim is a kernel lock on the
+// Claim reserves an open result folder for the caller until it is closed. A writer of a result
+// claims it, so that no other process removes or continues it meanwhile. The claim is a kernel lock on the
 // folder itself (flock(2)): it ends with the process in any case, and leaves no file. On a file
 // system without such locks every claim succeeds.
 func Claim(folder *os.File) error {

@@ -81,7 +81,7 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 	return WriteCSV(w, list, rows)
 }
 
-// CSVText is a cell's text as a CSV file may have it. Names in a result may be somebody else's, and
+// CSVText is a cell's text as a CSV file may have it. Names in a result may be someone else's, and
 // spreadsheets run a cell as a formula if it begins with one of these characters (OWASP, "CSV
 // Injection"): it gets a quote in front, which they do not show. Numbers stay as they are. Control
 // characters, which a terminal would act on, become question marks.

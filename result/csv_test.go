@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCSVHasNoFormulas: a spreadsheet that opens the file runs nothing that is in somebody else's
+// TestCSVHasNoFormulas: a spreadsheet that opens the file runs nothing that is in someone else's
 // names, and numbers are numbers.
 func TestCSVHasNoFormulas(t *testing.T) {
 	for value, want := range map[any]string{

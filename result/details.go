@@ -61,9 +61,9 @@ type Details struct {
 	Tuning *Tuning `json:"tuning,omitempty"`
 	// Disturbances are the deliberate ones, and what they did.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
-	// Impairments are what was done to packets of links on purpose: not the network's doing.
+	// Impairments are what was done to packets of links deliberately: not the network's doing.
 	Impairments []Impairment `json:"impairments,omitempty"`
-	// Events are what happened to the lab on purpose.
+	// Events are what happened to the lab deliberately.
 	Events []Occurrence `json:"events,omitempty"`
 	// Receive is how interfaces received if not only by interrupts.
 	Receive []Receive `json:"receive,omitempty"`
@@ -114,7 +114,7 @@ type Disturbance struct {
 	Events uint64 `json:"events"`
 }
 
-// Impairment is what was done on purpose to the packets that an endpoint of a link sent.
+// Impairment is what was done deliberately to the packets that an endpoint of a link sent.
 type Impairment struct {
 	Link string `json:"link"`
 	// From is the endpoint, By what did it: "switch", "hop" (a switch between the ends), "netem".

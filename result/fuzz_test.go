@@ -105,7 +105,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzWithoutEnv: an experiment file that somebody else wrote is shown, however its parts name one
+// FuzzWithoutEnv: an experiment file that someone else wrote is shown, however its parts name one
 // another.
 func FuzzWithoutEnv(f *testing.F) {
 	for _, text := range []string{"nodes: {a: {env: {TOKEN: hush}}}\n", "a: &x {env: *x}\n", "a: &x [*x]\nenv: *x\n", "env: &y {<<: *y}\n", "? {env: hush}\n: env\n", "env: hush\nx: !!binary aHVzaA==\n", "%YAML 1.2\n---\nenv: {a: |+\n  hush\n\n}\n"} {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestNothingIsWrittenThroughLinks continues a result in which somebody has left symbolic links
+// TestNothingIsWrittenThroughLinks continues a result in which someone has left symbolic links
 // under the names that nines writes to.
 func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	root := t.TempDir()

@@ -261,7 +261,7 @@ func TestMissingAndDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestAResultKeepsItsName: a label that somebody gave one result is in the legend, beside published
+// TestAResultKeepsItsName: a label that someone gave one result is in the legend, beside published
 // points and before what tells its curves apart.
 func TestAResultKeepsItsName(t *testing.T) {
 	in := sweep().open(t)

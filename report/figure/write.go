@@ -36,7 +36,7 @@ type Size struct{ Width, Height vg.Length }
 // too small for the content, or the format is unknown.
 func (f *Figure) Write(w io.Writer, format string, size Size) error {
 	size = f.sizeFor(size)
-	// Names may be somebody else's: control characters are no XML, and act on a terminal.
+	// Names may be someone else's: control characters are no XML, and act on a terminal.
 	title, about := terminal.Plain(f.Title), terminal.Plain(f.describe())
 	var c vg.CanvasWriterTo
 	switch format {

@@ -161,7 +161,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// TestAnIndexIsNotWrittenThroughLinks: a folder of results from somebody else may have links under
+// TestAnIndexIsNotWrittenThroughLinks: a folder of results from someone else may have links under
 // the names of the index's files.
 func TestAnIndexIsNotWrittenThroughLinks(t *testing.T) {
 	for _, suffix := range suffixes {

@@ -233,7 +233,7 @@ func writable(file string) error {
 var suffixes = []string{"-wal", "-shm", "-journal", ""}
 
 // linked is the first of an index's files that is a symbolic link, or empty. The folder of all
-// results may be somebody else's, and SQLite would write through a link in it. A file that --index
+// results may be someone else's, and SQLite would write through a link in it. A file that --index
 // names is the caller's own choice.
 func linked(file string) string {
 	for _, suffix := range suffixes {

@@ -132,7 +132,7 @@ test("the host's facts leave out what is not known", () => {
   assert.ok(!facts.has("Memory"));
 });
 
-test("what was done on purpose is told once", () => {
+test("what was done deliberately is told once", () => {
   const impaired = page(["switch"], [1]);
   assert.deepEqual(purposes(impaired), []);
   for (const one of impaired.trials) {
@@ -142,8 +142,8 @@ test("what was done on purpose is told once", () => {
     } as unknown as Trial["details"];
   }
   assert.deepEqual(purposes(impaired), [
-    ["Impaired on purpose", "in, packets from a:tx: delay 1ms"],
-    ["Happened on purpose", "in down at 5 s for 200 ms"],
+    ["Deliberately impaired", "in, packets from a:tx: delay 1ms"],
+    ["Events", "in down at 5 s for 200 ms"],
   ]);
 });
 

@@ -47,15 +47,15 @@ export function hostFacts(host: Value): [string, string][] {
   return facts;
 }
 
-/** What was done to the network on purpose, in any trial: not the network's doing. */
+/** What was done to the network deliberately, in any trial: not the network's doing. */
 export function purposes(page: Page): [string, string][] {
   const impaired = new Set<string>(), events = new Set<string>();
   for (const trial of page.trials) {
     for (const one of trial.details?.impairments ?? []) impaired.add(`${one.link}, packets from ${one.from}: ${one.what}`);
     for (const one of trial.details?.events ?? []) events.add(`${one.link ?? one.node ?? ""} ${one.what} at ${one.at_ns / 1e9} s${one.node ? "" : ` for ${one.length_ns / 1e6} ms`}`);
   }
-  return [...[...impaired].map((text): [string, string] => ["Impaired on purpose", text]),
-    ...[...events].map((text): [string, string] => ["Happened on purpose", text])];
+  return [...[...impaired].map((text): [string, string] => ["Deliberately impaired", text]),
+    ...[...events].map((text): [string, string] => ["Events", text])];
 }
 
 export function header(page: Page): HTMLElement {
