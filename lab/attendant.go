@@ -63,7 +63,7 @@ func endAttendantAtWork(name string) {
 	}
 	for _, id := range s.attendants() {
 		if id.PID == held.PID {
-			// Its lock goes with it, and the undo finds what it left.
+			// Its lock ends with it, and the undo finds what it left.
 			_ = id.Signal(unix.SIGKILL)
 		}
 	}

@@ -22,7 +22,7 @@ type ChangeOptions struct {
 	RestartOptions
 	// By is who asks for it, for the reason of a trial.
 	By string
-	// DuringMeasurement is true for somebody who knows that the lab may be measured, and that this makes the
+	// DuringMeasurement is true for someone who knows that the lab may be measured, and that this makes the
 	// trial invalid.
 	DuringMeasurement bool
 }

@@ -21,7 +21,7 @@ type Checked struct {
 	Part string `json:"part"`
 	// Problem is what is not as planned; empty if all is.
 	Problem string `json:"problem,omitempty"`
-	// Stopped is true for a node that somebody has stopped.
+	// Stopped is true for a node that someone has stopped.
 	Stopped bool `json:"stopped,omitempty"`
 }
 
@@ -126,7 +126,7 @@ func (l *Lab) deadFabric() Fault {
 	}
 }
 
-// nodeFault is what is wrong with a node itself; nil for one that runs, and one that somebody has
+// nodeFault is what is wrong with a node itself; nil for one that runs, and one that someone has
 // stopped.
 func (l *Lab) nodeFault(n plan.Node) *Fault {
 	r := l.running.of(n.Name)

@@ -17,7 +17,7 @@ type deviceCheck struct {
 	*Lab
 	// explained are parts whose differences another fault explains.
 	explained map[string]bool
-	// cut are links that are down on purpose just now.
+	// cut are links that are down deliberately just now.
 	cut      map[string]bool
 	faults   []Fault
 	failures []error
@@ -117,7 +117,7 @@ func (c *deviceCheck) node(n plan.Node) {
 	}
 }
 
-// routeExplained is true for a route that went with a link which is at fault, or down on purpose.
+// routeExplained is true for a route that went with a link which is at fault, or down deliberately.
 func (c *deviceCheck) routeExplained(n plan.Node, r spec.Route) bool {
 	return slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool {
 		return (r.Interface == "" || r.Interface == i.Name) && (c.explained["link "+i.Link] || c.cut[i.Link])
@@ -273,7 +273,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	d := planned.Kind.Descriptor()
 	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
 		at := view.Find(planned.Device)
-		// A bridge whose ports are all down on purpose is, too.
+		// A bridge whose ports are all down deliberately is, too.
 		down := at != nil && !c.cut[planned.Name] && (at.State == stateDown || at.State == stateLowerDown && d.End == spec.EndMacvlan)
 		if at == nil || down {
 			c.ofLink(planned, fmt.Sprintf("%s %s of link %s is gone, or down", d.Device, planned.Device, planned.Name))

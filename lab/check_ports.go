@@ -39,7 +39,7 @@ func (l *Lab) portFaults(others []Fault) ([]Fault, error) {
 	return faults, errors.Join(failures...)
 }
 
-// cutLinks are the links that are, or may be, down on purpose just now: the journal has them so.
+// cutLinks are the links that are, or may be, down deliberately just now: the journal has them so.
 func (l *Lab) cutLinks() (map[string]bool, error) {
 	j, err := journal.Read(l.state.journal())
 	if err != nil {

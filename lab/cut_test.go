@@ -86,7 +86,7 @@ func TestACutLinkPassesNothing(t *testing.T) {
 					t.Error("packets pass a link that is down")
 				}
 				if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
-					t.Errorf("a link that is down on purpose is told as %v, %v", faults, err)
+					t.Errorf("a link that is down deliberately is told as %v, %v", faults, err)
 				}
 				return cut
 			}
@@ -161,7 +161,7 @@ func TestAnotherXDPProgramAtAnEndStays(t *testing.T) {
 	}
 	defer ns.Close()
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "somebody", Type: ebpf.XDP, License: "Apache-2.0", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}, // XDP_PASS
+		Name: "someone", Type: ebpf.XDP, License: "Apache-2.0", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 2), asm.Return()}, // XDP_PASS
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestAnotherXDPProgramAtAnEndStays(t *testing.T) {
 	err = ns.Do(func() error {
 		device, err := netlink.LinkByName(n.Interfaces[0].Name)
 		if err == nil && (id == 0 || device.Attrs().Xdp.ProgId != id) {
-			t.Errorf("the program of somebody else was %d and is %d", id, device.Attrs().Xdp.ProgId)
+			t.Errorf("the program of someone else was %d and is %d", id, device.Attrs().Xdp.ProgId)
 		}
 		return err
 	})

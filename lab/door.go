@@ -77,7 +77,7 @@ func (l *Lab) openDoor(progress func(string)) error {
 	return nil
 }
 
-// closeDoor returns when nobody is served any more.
+// closeDoor returns when no caller is served.
 func (l *Lab) closeDoor() {
 	if l.door == nil {
 		return
@@ -157,7 +157,7 @@ func (l *Lab) visit(ctx context.Context, may bool, request doorRequest) (measure
 	return true, knock(ctx, l.state, request)
 }
 
-// measuredError is a lab that is measured, for somebody who may not know it. It is no BusyError, as a
+// measuredError is a lab that is measured, for someone who may not know it. It is no BusyError, as a
 // measurement takes too long to wait for.
 type measuredError struct{ busy *BusyError }
 

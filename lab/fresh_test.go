@@ -149,7 +149,7 @@ func TestAnotherPayloadStartsAStoppedNode(t *testing.T) {
 
 // TestARestartAfreshTakesTheImageAsItIs: a restart keeps the node's files and image, also when the image's
 // name means another, which apply tells; one afresh takes the image that the name means, and keeps nothing.
-// A start that was cut off when it had begun to remove the files makes all of them anew.
+// A start that was cut off when it had begun to remove the files recreates all of them.
 func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 	for runtime, keys := range map[string]string{"lxc": "runtime: lxc", "oci": "runtime: oci, driver: runc, init: nines"} {
 		t.Run(runtime, func(t *testing.T) {

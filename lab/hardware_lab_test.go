@@ -218,7 +218,7 @@ topology:
 	})
 }
 
-// withOthers makes VFs of the left port for somebody else: VF 0 is in use; VF 1 has its own name
+// withOthers makes VFs of the left port for someone else: VF 0 is in use; VF 1 has its own name
 // and settings, and is free.
 func withOthers(t *testing.T) {
 	t.Helper()

@@ -41,7 +41,7 @@ type NodeState struct {
 	Runtime  spec.Runtime `json:"runtime"`
 	HostName string       `json:"host_name"`
 	Alive    bool         `json:"alive"`
-	// Stopped is true for a node that somebody has stopped.
+	// Stopped is true for a node that someone has stopped.
 	Stopped bool `json:"stopped,omitempty"`
 	// PID is the node's first process, as the host sees it; 0 for a dead node.
 	PID         int           `json:"pid"`

@@ -71,7 +71,7 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 	}
 }
 
-// breakIsolation has somebody else take the CPUs of the lab's groups for all.
+// breakIsolation has someone else take the CPUs of the lab's groups for all.
 func breakIsolation(t *testing.T) {
 	t.Helper()
 	lab, err := Open("tbisolated")

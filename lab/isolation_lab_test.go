@@ -99,7 +99,7 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A group of somebody else, and a process that somebody has bound to some CPUs.
+	// A group of someone else, and a process that someone has bound to some CPUs.
 	bystander := filepath.Join(h.Mount, "bystander")
 	if err := os.Mkdir(bystander, 0o755); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func checkThreads(t *testing.T, lab *Lab, degree spec.Isolation, pids []int) {
 	}
 }
 
-// checkOthers checks the CPUs that a group of somebody else still has.
+// checkOthers checks the CPUs that a group of someone else still has.
 func checkOthers(t *testing.T, lab *Lab, bystander string, version int) {
 	t.Helper()
 	file := map[int]string{1: "cpuset.effective_cpus", 2: "cpuset.cpus.effective"}[version]

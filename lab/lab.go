@@ -117,7 +117,7 @@ type Status struct {
 	Nodes int `json:"nodes"`
 	// DeadNodes are nodes whose first process has ended, though nobody has stopped them.
 	DeadNodes []string `json:"dead_nodes"`
-	// StoppedNodes are nodes that somebody has stopped.
+	// StoppedNodes are nodes that someone has stopped.
 	StoppedNodes []string `json:"stopped_nodes,omitempty"`
 	// Healthy is how many of the Checked nodes are healthy; those without health checks are not
 	// counted.
@@ -148,7 +148,7 @@ func List() ([]Status, error) {
 		case errors.Is(err, fs.ErrPermission):
 			return nil, needRoot(err)
 		case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*folder.ForeignError)):
-			// Gone by now, or not a lab.
+			// Gone, or not a lab.
 		default:
 			list = append(list, statusOf(entry.Name()))
 		}
@@ -229,7 +229,7 @@ func (l *Lab) Alive(nodeName string) bool {
 	return err == nil && node.RuntimeOf(n).Alive(r)
 }
 
-// Stopped is true for a node that somebody has stopped.
+// Stopped is true for a node that someone has stopped.
 func (l *Lab) Stopped(nodeName string) bool {
 	_, r, err := l.node(nodeName)
 	return err == nil && r.Stopped && !r.Alive()

@@ -109,8 +109,8 @@ func (b *builder) probeAddresses(ctx context.Context, w work) error {
 	return link.ProbeAddresses(ctx, m, asked)
 }
 
-// writeNames writes what the nodes know of each other's names. A node that is there when another comes
-// or goes learns of it; one in a virtual machine when it boots.
+// writeNames writes each node's file with the names of the others. When a node comes or goes, the running
+// nodes get the change; a virtual machine gets it when it boots.
 func (b *builder) writeNames(context.Context, work) error {
 	place := b.place()
 	for _, n := range b.plan.Nodes {

@@ -220,7 +220,7 @@ func TestApplyChangesTheManagementNetwork(t *testing.T) {
 }
 
 // TestAManagementNetworkIsMended: a server of names that was killed, and an interface of the host's that
-// somebody has removed, are told, and apply brings them back.
+// someone has removed, are told, and apply brings them back.
 func TestAManagementNetworkIsMended(t *testing.T) {
 	labtest.Root(t)
 	dnsmasq(t)

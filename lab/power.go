@@ -41,7 +41,7 @@ func (l *Lab) CanPower(nodeName string, action power.Action) bool {
 type PowerOptions struct {
 	// By is who asks for it.
 	By string
-	// DuringMeasurement is true for somebody who knows that the lab may be measured, and that this makes the
+	// DuringMeasurement is true for someone who knows that the lab may be measured, and that this makes the
 	// trial invalid. Who writes the section power in the lab's file knows it, too.
 	DuringMeasurement bool
 	// Progress receives a few words on each step that takes long.

@@ -51,7 +51,7 @@ func passwordFile(t testing.TB) string {
 	return path
 }
 
-// settled waits until a node is on or off and nothing is done to it any more, and returns its pid 1.
+// settled waits until a node is on or off and no action runs on it, and returns its pid 1.
 func settled(t *testing.T, lab *Lab, nodeName string, on bool) int {
 	t.Helper()
 	pid := 0

@@ -55,7 +55,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 }
 
 // AwaitGuests returns when the programs of the lab's links forward for all engines,
-// which have opened their ports by now. Nobody opens that of a node that is stopped.
+// which have already opened their ports. A stopped node's port stays closed.
 func (l *Lab) AwaitGuests(ctx context.Context) error {
 	for _, planned := range l.plan.Links {
 		stopped := slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return l.Stopped(e.Node) })

@@ -68,7 +68,7 @@ func checkReceive(p *plan.Plan) (poller string, err error) {
 	return node.Program("nines-poller")
 }
 
-// receive sets up the receive modes of the work's nodes. Their devices are up by now, and nothing
+// receive sets up the receive modes of the work's nodes. Their devices are already up, and nothing
 // has opened a socket there yet.
 func (b *builder) receive(ctx context.Context, w work) error {
 	records, err := b.receiveRecords()

@@ -228,7 +228,7 @@ func idleTicks(t *testing.T, cpu int) string {
 	return ""
 }
 
-// wakeLatencies are the CPUs' limits on wake-up latency, by PM QoS, without CPUs that somebody else
+// wakeLatencies are the CPUs' limits on wake-up latency, by PM QoS, without CPUs that someone else
 // keeps awake.
 func wakeLatencies(t testing.TB) map[string]string {
 	t.Helper()

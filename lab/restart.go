@@ -18,14 +18,14 @@ import (
 
 // RestartOptions say how nodes are stopped and started.
 type RestartOptions struct {
-	// Why is the reason that a measurement gives for its invalid trial; empty: somebody asked for it.
+	// Why is the reason that a measurement gives for its invalid trial; empty: someone asked for it.
 	Why string
 	// Planned is a restart that the experiment's events ask for: it makes no trial invalid.
 	Planned bool
 	// Kill ends a node at once, as a power cut would. Otherwise what runs in it may end first, for at
 	// most node.HaltPatience.
 	Kill bool
-	// Fresh makes the nodes' files anew, of what their images are now; otherwise containers keep theirs.
+	// Fresh recreates the nodes' files from their current images; otherwise containers keep theirs.
 	// Restart only.
 	Fresh bool
 	// ShutDown asks what runs in a node to end by itself first, also where the node has no systemd.
@@ -94,8 +94,8 @@ func (l *Lab) Start(ctx context.Context, names []string, options RestartOptions)
 	})
 }
 
-// noted changes nodes and notes it for a measurement: of all of them, or, where the change fails, of
-// those in which another process runs than before, or none any more. To the others nothing happened.
+// noted changes nodes and notes it for a measurement: all of them, or, where the change fails,
+// those whose process is gone or is another than before. Nothing happened to the others.
 func (l *Lab) noted(nodes []plan.Node, how string, options RestartOptions, change func() error) error {
 	main := func(n plan.Node) proc.Identity {
 		if !l.Alive(n.Name) {

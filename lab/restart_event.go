@@ -25,7 +25,7 @@ func (l *Lab) PrepareRestart(ctx context.Context, name string) *PlannedRestart {
 }
 
 // Down ends what runs in the node and starts it again; it returns when that began, in nanoseconds of
-// CLOCK_MONOTONIC. A node that somebody has stopped stays so.
+// CLOCK_MONOTONIC. A node that someone has stopped stays so.
 func (r *PlannedRestart) Down() (atNs int64, err error) {
 	const kind = "restart"
 	fault.Point("event begins", kind)

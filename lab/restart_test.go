@@ -246,7 +246,7 @@ func limited(t *testing.T, lab *Lab, nodeName string) {
 }
 
 // TestARestartedEngineReflects: the engine of a node starts with it and loses nothing, on sockets and
-// past the kernel, and so does what stops it on purpose.
+// with kernel bypass; so does the program that stops it deliberately.
 func TestARestartedEngineReflects(t *testing.T) {
 	for _, c := range []struct {
 		kind, runtime, from, app string

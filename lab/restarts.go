@@ -32,7 +32,7 @@ type Restarted struct {
 	// At is when it began, and Took how long it took; 0 for a node that is unhealthy still.
 	At   time.Time
 	Took time.Duration
-	// Why is the reason; empty: somebody asked for it.
+	// Why is the reason; empty: someone asked for it.
 	Why string
 }
 

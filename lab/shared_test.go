@@ -121,8 +121,8 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	s.asBefore("down", before)
 }
 
-// TestASharedNetworkIsMended: what somebody takes from the uplink is told, and apply puts it back. So is
-// what is not the lab's, which stays.
+// TestASharedNetworkIsMended: what someone removes from the uplink is reported, and apply restores it. What is
+// not the lab's is reported too, and stays.
 func TestASharedNetworkIsMended(t *testing.T) {
 	s := newSite(t, "mend").withNines()
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "clsact")
@@ -190,7 +190,7 @@ func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatIsTakenIsRefused: somebody on the network has it.
+// TestAnAddressThatIsTakenIsRefused: someone on the network has it.
 func TestAnAddressThatIsTakenIsRefused(t *testing.T) {
 	s := newSite(t, "taken").withNines()
 	s.ip("-n", s.far, "addr", "add", "10.77.0.21/24", "dev", "net0")

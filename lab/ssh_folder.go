@@ -54,7 +54,7 @@ func (b *builder) sshdFolder(n plan.Node, r *node.Running) error {
 			if inode, err := journal.Inode(sshdFolder); inode != 0 || err != nil {
 				return err
 			}
-			step = e.Step // somebody has removed it
+			step = e.Step // someone has removed it
 		}
 	}
 	return b.journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, useSSHDFolder(step) })

@@ -85,7 +85,7 @@ func TestAFolderThatWasThereStays(t *testing.T) {
 	}
 }
 
-// TestAFolderOfAnotherStays: somebody has put another in the place of the one that nines made.
+// TestAFolderOfAnotherStays: someone has put another in the place of the one that nines made.
 func TestAFolderOfAnotherStays(t *testing.T) {
 	p := newFolderPlace(t)
 	p.use("one")

@@ -22,7 +22,7 @@ func TestLogInToABuiltImage(t *testing.T) {
 	sshServer(t)
 	_, err := exec.LookPath("mmdebstrap")
 	labtest.Require(t, "mmdebstrap", err == nil)
-	if os.Getenv("NINES_CACHE_DIR") == "" { // else of a cache that somebody has filled
+	if os.Getenv("NINES_CACHE_DIR") == "" { // else of a cache that someone has filled
 		t.Setenv("NINES_CACHE_DIR", t.TempDir())
 	}
 	mine := newKey(t, "mine")

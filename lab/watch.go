@@ -180,7 +180,7 @@ func (w *watcher) look(ctx context.Context) error {
 		}
 		now := time.Now()
 		if r.Unfinished {
-			continue // somebody stops or starts it just now
+			continue // someone stops or starts it just now
 		}
 		watched.follow(n, r, now)
 		seen := health.Seen{Alive: watched.ended.IsZero(), Stopped: r.Stopped}
@@ -248,7 +248,7 @@ func (w *watcher) noteHealth(nodeName string, before, now health.Health) {
 	}
 }
 
-// restart starts a node again. While somebody else changes the lab it waits.
+// restart starts a node again. While someone else changes the lab it waits.
 func (w *watcher) restart(ctx context.Context, n *watchedNode, name, why string) {
 	l := w.lab
 	if w.own {

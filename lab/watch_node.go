@@ -89,7 +89,7 @@ func (w *watchedNode) ending() health.Ending {
 	return health.EndedBadly
 }
 
-// stillWanted is true for a node that is as it was when it was to be started again: somebody may have
+// stillWanted is true for a node that is as it was when it was to be started again: someone may have
 // stopped or started it since.
 func (w *watchedNode) stillWanted(n plan.Node, r *node.Running) bool {
 	return !r.Stopped && !r.Unfinished && mainOf(n, r) == w.main

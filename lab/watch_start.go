@@ -75,7 +75,7 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.name}}, nil
 }
 
-// watcherEnded is an error if the nodes' health will not change any more.
+// watcherEnded is an error if the nodes' health will no longer change.
 func (l *Lab) watcherEnded() error {
 	faults, err := l.deadWatcher()
 	if err == nil && len(faults) > 0 {
@@ -126,7 +126,7 @@ func HealthPatience(p *plan.Plan) time.Duration {
 	return longest
 }
 
-// AwaitHealthy returns when all nodes with checks are healthy, but for those that somebody has
+// AwaitHealthy returns when all nodes with checks are healthy, but for those that someone has
 // stopped. It gives up after limit, and when the checks have ended for good; the error says what each
 // unhealthy node's last check said. progress receives the nodes that it waits for, whenever they
 // change.

@@ -183,7 +183,7 @@ func endItself(t *testing.T, lab *Lab, nodeName string) {
 	<-reaped
 }
 
-// known is true on a kernel that tells how a process ended that is not our child.
+// known is true on a kernel that gives the exit status of a process that is not our child.
 func known(t *testing.T) bool {
 	t.Helper()
 	var uts unix.Utsname

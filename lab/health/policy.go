@@ -11,7 +11,7 @@ type Seen struct {
 	// Alive is true while it runs; Ended is how it has ended, if it does not.
 	Alive bool
 	Ended Ending
-	// Stopped is true for a node that somebody has stopped, or that is being stopped or started.
+	// Stopped is true for a node that someone has stopped, or that is being stopped or started.
 	Stopped bool
 	// Broken says what of a running node has ended: its engine; empty if nothing has.
 	Broken string
@@ -23,7 +23,7 @@ type Seen struct {
 type Ending int
 
 const (
-	// EndedUnknown is an end of which the kernel no longer tells how it was (before Linux 6.15).
+	// EndedUnknown is an end whose exit status the kernel no longer has (before Linux 6.15).
 	EndedUnknown Ending = iota
 	// EndedWell is an end with the exit code 0, as of a container that powers off.
 	EndedWell
@@ -53,11 +53,11 @@ func Reason(policy spec.RestartPolicy, s Seen) string {
 }
 
 // The pauses before a node is started again: they double, so that one which ends at once does not
-// take the host's time, and begin anew when it has run for a while.
+// take the host's time, and start at the first again when it has run for a while.
 const (
 	FirstPause = 100 * time.Millisecond
 	MostPause  = 10 * time.Second
-	// GoodRun is how long a node has to run until its pauses begin anew.
+	// GoodRun is how long a node has to run until its pauses start at the first again.
 	GoodRun = 10 * time.Second
 )
 

@@ -23,7 +23,7 @@ import (
 
 // Apart keeps a host's other work off CPUs that programs have which nines did not start, such as the pods
 // of a Kubernetes node: which CPUs these are changes while others stay apart. It makes no control groups,
-// as those belong to whoever started the programs.
+// as those belong to the program that started them.
 //
 // What it changes is in folders with a journal each, below apart/ in Root:
 //

@@ -102,8 +102,8 @@ func (h apartHost) nothingLeft() {
 	}
 }
 
-// TestCPUsAreKeptApartOneAfterAnother: whoever goes first, his CPUs get back what they had, and the
-// other's stay apart.
+// TestCPUsAreKeptApartOneAfterAnother: in either order, the CPUs of the one that ends get back what they had,
+// and the other's stay apart.
 func TestCPUsAreKeptApartOneAfterAnother(t *testing.T) {
 	h := newApartHost(t)
 	h.keep(Kept{}, asBefore)
@@ -195,7 +195,7 @@ func TestAfterABootCPUsAreKeptApartAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The boot has reset them, and somebody has set one since.
+	// The boot has reset them, and someone has set one since.
 	for name, text := range map[string]string{
 		"sys/devices/virtual/workqueue/cpumask": "f", "proc/irq/default_smp_affinity": "f",
 		"proc/irq/9/smp_affinity_list": "0-3", "proc/irq/34/smp_affinity_list": "2",

@@ -36,7 +36,7 @@ var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.
 	return tasks.Restore(u.Path, u.Note)
 }})
 
-// awaitReturned waits until no partition has the CPUs any more: the kernel gives those of a removed
+// awaitReturned waits until no partition has the CPUs: the kernel gives those of a removed
 // group back some time after the removal, and LXC removes groups itself. What others keep from the
 // host, it does not wait for long. Where nobody can tell, threads must wait: those that cannot get their
 // CPUs back yet would be given up.
@@ -63,7 +63,7 @@ func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, AccountFil
 // the plan says. Nodes start after it, then Settle runs. It is idempotent.
 //
 // The order matters, as undo goes backwards: the record of threads comes first, so that their
-// affinity is restored when no cpuset can change it any more; the mask of workqueues comes before
+// affinity is restored when no cpuset can change it; the mask of workqueues comes before
 // the partition, as the kernel removes a partition's CPUs from what that file shows
 // (workqueue_unbound_exclude_cpumask, Linux 6.7).
 func (l *Lab) Prepare(ctx context.Context) error {

@@ -59,7 +59,7 @@ type Away struct {
 	Root string
 	// Off are the CPUs to keep free. Where no other CPU would remain, Housekeeping is used.
 	Off, Housekeeping tasks.Set
-	// Held are files that somebody has set, who may restore their old values: they are among the
+	// Held are files that someone has set, who may restore their old values: they are among the
 	// settings even if they keep off the CPUs already, so that they stay as they are.
 	Held map[string]bool
 	// Was is what files held before settings that these replace; nil where they replace none.

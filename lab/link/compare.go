@@ -14,8 +14,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// engineProgram is the XDP program of the engine's own AF_XDP ports (engine/port/filter.bpf.c). It comes and
-// goes with the streams of a measurement, several of which share a lab, so no plan of a lab says where it is.
+// engineProgram is the XDP program of the engine's own AF_XDP ports (engine/port/filter.bpf.c). The streams
+// of a measurement load and remove it, and several share a lab, so no plan of a lab says where it is.
 const engineProgram = "nines_redirect"
 
 // End is what is planned of a device besides its name, addresses and MTU.

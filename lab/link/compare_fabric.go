@@ -154,7 +154,7 @@ func (v *View) xdpDifference(l plan.Link, e plan.Endpoint, now *XDP) string {
 }
 
 // Filtered is true where the packets of a link that is a bridge go through the tables of iptables in a
-// holder's namespace: somebody has loaded br_netfilter since, which starts with that on.
+// holder's namespace: someone has loaded br_netfilter since, which starts with that on.
 func Filtered(h Holder, l plan.Link) (filtered bool, err error) {
 	if !kinds[l.Kind].Bridged {
 		return false, nil

@@ -19,7 +19,7 @@ import (
 const portsPatience = 500 * time.Millisecond
 
 // PortDifferences asks the program of a link for its ports, and says how they are not as planned. cut is
-// true while the link is down on purpose. A program that does not answer now says nothing, nor does one
+// true while the link is down deliberately. A program that does not answer now says nothing, nor does one
 // of a kind that cannot be asked.
 func PortDifferences(ctx context.Context, stateDir string, l plan.Link, cut bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, portsPatience)

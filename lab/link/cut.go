@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// KindCut is an end of a link that may be down on purpose: the device Name in the network namespace
+// KindCut is an end of a link that may be down deliberately: the device Name in the network namespace
 // of the process that step Holder started, which is set down or, if Value is CutProgram, has that
 // program, or the port Name of the switch whose control socket is Path. Undo ends that, if it is still
 // there.
@@ -64,7 +64,7 @@ func mendPort(ctx context.Context, u journal.Undoing) error {
 	_ = c.Close()
 	var refused *client.Error
 	switch {
-	case errors.As(err, &refused): // it has no such port any more
+	case errors.As(err, &refused): // the port is gone
 		return nil
 	case errors.Is(err, client.ErrGone) && ctx.Err() == nil:
 		return nil

@@ -99,8 +99,8 @@ func Answers(h Holder, address netip.Addr, port uint16) error {
 }
 
 // dnsmasqConfig is dnsmasq's configuration, dnsmasq(8): the nodes' names in the domain of the network,
-// and their addresses for whoever asks by DHCP with a node's MAC address. It knows nothing else and
-// asks nobody. It is pure.
+// and their addresses for requests by DHCP with a node's MAC address. It knows nothing else and
+// forwards no question. It is pure.
 func dnsmasqConfig(p *plan.Plan) string {
 	m := p.Management
 	subnet := netip.MustParsePrefix(m.Subnet)

@@ -34,7 +34,7 @@ type Kind struct {
 	// Bridged is true if the fabric's ends are in the link's device, a bridge of the kernel's.
 	Bridged bool
 	// KernelOnly is true if nothing but the kernel has the fabric's ends: an XDP program at one is
-	// somebody else's.
+	// someone else's.
 	KernelOnly bool
 	// Ports says how the ports of its program are not as planned; nil where it cannot be asked. A program
 	// that does not answer says nothing.

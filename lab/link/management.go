@@ -22,7 +22,7 @@ import (
 //	ip -n FABRIC addr add SERVER dev BRIDGE
 //	ip addr add ADDRESS dev DEVICE; ip link set DEVICE up
 //
-// The pair goes with the fabric's namespace, and its address and route with the pair. On a shared network it
+// The pair ends with the fabric's namespace, and its address and route end with the pair. On a shared network it
 // has none, and leads on to the uplink.
 func (s *Site) joinHost(f *fabric, l plan.Link, bridge netlink.Link, endpoints []plan.Endpoint) error {
 	m := s.Plan.Management
@@ -208,8 +208,8 @@ func HostEnd(m *plan.Management) (*Device, error) {
 	return found, err
 }
 
-// ServeNames starts the server of names of the management network, or starts it anew if it has others
-// to serve than the one that runs.
+// ServeNames starts the server of names of the management network, or restarts it if its names have
+// changed.
 func (s *Site) ServeNames(ctx context.Context, l plan.Link) error {
 	return inLink(l, s.serveNames(ctx, l))
 }

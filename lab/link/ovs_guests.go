@@ -15,8 +15,8 @@ import (
 // guestsPatience bounds the wait for guests; Open vSwitch retries an absent one once a second.
 const guestsPatience = 20 * time.Second
 
-// awaitGuests returns when Open vSwitch forwards for all its guests, whose engines have opened
-// their ports by now. Open vSwitch does this in its main thread, which gets less CPU time once the
+// awaitGuests returns when Open vSwitch forwards for all its guests, whose engines have already
+// opened their ports. Open vSwitch does this in its main thread, which gets less CPU time once the
 // engines poll.
 func awaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 	guests := ovsGuests(l)

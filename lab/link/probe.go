@@ -26,8 +26,8 @@ const (
 	lastWait   = 500 * time.Millisecond
 )
 
-// ProbeAddresses asks the network of the uplink whether somebody has the addresses of nodes, which are not
-// there yet. It is an error if somebody has.
+// ProbeAddresses asks the network of the uplink whether someone has the addresses of nodes, which are not
+// there yet. It is an error if someone has.
 func ProbeAddresses(ctx context.Context, m *plan.Management, nodes map[netip.Addr]string) error {
 	device, err := net.InterfaceByName(m.Uplink.Name)
 	if err != nil {

@@ -88,7 +88,7 @@ func (s *Site) moveFunction(ctx context.Context, l plan.Link, e plan.Endpoint, v
 	})
 }
 
-// prepareInterface sets an interface down, as somebody may have set it up since, and applies the plan's
+// prepareInterface sets an interface down, as someone may have set it up since, and applies the plan's
 // values. It turns IPv6 off on the interface, as in the node.
 func (s *Site) prepareInterface(name string, l plan.Link, i plan.Interface, e plan.Endpoint) error {
 	device, err := netlink.LinkByName(name)

@@ -41,7 +41,7 @@ func withDevice(u journal.Undoing, f func(*netlink.Handle, netlink.Link) error) 
 	defer handle.Close()
 	device, err := handle.LinkByName(u.Name)
 	if errors.As(err, new(netlink.LinkNotFoundError)) && u.Holder != 0 && u.Learnt != nil && u.Learnt.Index != 0 {
-		// In a namespace of the lab, where somebody may have given it another name. The kernel gives no
+		// In a namespace of the lab, where someone may have given it another name. The kernel gives no
 		// index twice.
 		device, err = handle.LinkByIndex(u.Learnt.Index)
 	}

@@ -55,7 +55,7 @@ func (s *Site) receiveFor(handle *netlink.Handle, step journal.Step, uplink netl
 			}
 			return nil
 		}
-		if mine { // somebody has removed it
+		if mine { // someone has removed it
 			err = add()
 		} else {
 			err = s.Journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, add() })

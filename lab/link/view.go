@@ -23,7 +23,7 @@ type View struct {
 // Seen is a device of a View.
 type Seen struct {
 	Device
-	// Up is what somebody set, whatever the carrier.
+	// Up is what someone set, whatever the carrier.
 	Up bool
 	// Master is the bridge that it is a port of; empty for none.
 	Master string
@@ -144,7 +144,7 @@ func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
 			on, err := e.Get(s.Name, wanted.Feature)
 			if err == nil {
 				s.offloads[wanted.Name] = onOff(on)
-			} else if !isUnsupported(err) && !errors.Is(err, unix.ENODEV) { // it may be gone by now
+			} else if !isUnsupported(err) && !errors.Is(err, unix.ENODEV) { // it may be gone now
 				return nil, err
 			}
 		}

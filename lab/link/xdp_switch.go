@@ -80,7 +80,7 @@ func XDPSwitchOf(device netlink.Link) (*XDPSwitch, error) {
 	}
 	if s.ports == nil || s.addresses == nil {
 		s.Close()
-		return nil, nil // somebody else's
+		return nil, nil // someone else's
 	}
 	return s, nil
 }
@@ -110,7 +110,7 @@ func (s *XDPSwitch) find() error {
 }
 
 // Join puts a device into the switch, by the namespace of the calling thread, in which it is. A device
-// that is in the switch already stays; one with a program of somebody else's is refused.
+// that is in the switch already stays; one with a program of someone else's is refused.
 func (s *XDPSwitch) Join(device netlink.Link, mac net.HardwareAddr) error {
 	if err := s.prune(); err != nil {
 		return err

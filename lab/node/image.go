@@ -50,7 +50,7 @@ func (p Place) imageOf(ctx context.Context, n plan.Node, kept string) (*image.Un
 	if isDir(before.Root) {
 		return before, nil
 	}
-	// Somebody has removed it while the node was stopped.
+	// Someone has removed it while the node was stopped.
 	now, err := p.unpackedImage(ctx, n)
 	if err == nil && now.Digest != before.Digest {
 		err = exit.Wrongf("%s is a different image now, and the node's files are changes to the previous one, sha256:%.12s; import that one again, or rebuild the node: remove it from the file, run nines apply, add it again, run nines apply",
@@ -115,8 +115,8 @@ func (p Place) ImageDigest(n plan.Node) (string, error) {
 	return of.Digest, nil
 }
 
-// ImageIsAnother is true if a new node would be of another image than this one, which was made earlier: the
-// name means another by now, or its recipe would build another.
+// ImageIsAnother is true if a new node would get another image than this one, which was made earlier: the
+// name now means another, or its recipe would build another.
 func (p Place) ImageIsAnother(ctx context.Context, n plan.Node) (bool, error) {
 	was, err := p.ImageDigest(n)
 	if err != nil || was == "" {

@@ -11,12 +11,12 @@ import (
 var KindMark = journal.Register("node mark", journal.Undo{Step: func(context.Context, journal.Undoing) error { return nil }})
 
 const (
-	// MarkStopped is the mark of a node that somebody has stopped.
+	// MarkStopped is the mark of a node that someone has stopped.
 	MarkStopped = "stopped"
 	// MarkUnfinished is the mark of a node while it is stopped or started. If it stays, that was cut
 	// off.
 	MarkUnfinished = "unfinished"
-	// MarkFresh is the mark of a node whose files are made anew at its next start: those that it has may
+	// MarkFresh is the mark of a node whose files are recreated at its next start: those that it has may
 	// be half made, or half removed.
 	MarkFresh = "fresh"
 )

@@ -15,7 +15,7 @@ import (
 var KindNetwork = process.Register("network", process.Traits{})
 
 // Network is the network namespace of a node whose runtime restarts: it belongs to the lab, and
-// whatever runs in the node joins it. A pair of veth devices goes with the namespace of either end,
+// whatever runs in the node joins it. A pair of veth devices ends with the namespace of either end,
 // so the links of a node could not outlive its processes otherwise.
 type Network struct {
 	// Identity is the process that holds the namespace.
@@ -33,7 +33,7 @@ func (p Place) HoldNetwork(nodeName, hostName string) (Network, error) {
 	return p.holdNetwork(journal.Step{Kind: KindNetwork, Node: nodeName, Name: hostName, Token: p.Journal.Token("network/" + nodeName)})
 }
 
-// HoldLinkNetwork makes a network namespace that belongs to a link, and goes with it. Its name is
+// HoldLinkNetwork makes a network namespace that belongs to a link, and ends with it. Its name is
 // unique in the link.
 func (p Place) HoldLinkNetwork(linkName, name string) (Network, error) {
 	token := p.Journal.Token("link/" + linkName + "/network/" + name)

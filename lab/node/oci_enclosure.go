@@ -68,7 +68,7 @@ func ownRun(fresh string) error {
 			continue
 		}
 		err := showIn(fresh, run, e)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be gone by now
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be gone now
 			return fmt.Errorf("show %s to the driver: %w", filepath.Join(run, e.Name()), err)
 		}
 	}

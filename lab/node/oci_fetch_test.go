@@ -34,8 +34,8 @@ func TestWhatADriverSaysIsKept(t *testing.T) {
 	}
 }
 
-// TestACallOfADriver returns what is on its standard output, tells in an error what it said, and ends it
-// when nobody wants it any more.
+// TestACallOfADriver returns what is on its standard output, quotes its output in an error, and ends it
+// when its context ends.
 func TestACallOfADriver(t *testing.T) {
 	if out, err := fetchCommand("sh", "-c", "echo words >&2; echo result").output(t.Context()); out != "result" || err != nil {
 		t.Errorf("%q, %v", out, err)

@@ -92,7 +92,7 @@ func (m managed) create(ctx context.Context) (proc.Identity, error) {
 	if err != nil {
 		return proc.Identity{}, fmt.Errorf("%w: %s", err, LastLines(m.driverLog(), m.log))
 	}
-	// Another process may have its number by now, but not its control group. What it has for its
+	// Another process may have its number now, but not its control group. What it has for its
 	// environment is that of the runtime until it becomes what it shall run.
 	id, err := proc.Of(pid)
 	if err == nil {

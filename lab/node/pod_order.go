@@ -51,7 +51,7 @@ type PodOrder struct {
 }
 
 // The labels of pods that nines makes. The token is the lab's own, of this very start: without it a
-// pod is somebody else's, whatever its name.
+// pod is someone else's, whatever its name.
 const (
 	PodLabToken = "nines.dev/token"
 	podLabLabel = "nines.dev/lab"

@@ -18,7 +18,7 @@ import (
 
 // KindPod is a pod on a cluster: Name in the namespace Target, by the context Value of the kubeconfig
 // Path. Undo deletes it if it has the label Token and, where one was learnt, the uid Took; a pod of
-// that name without them is somebody else's. Pods outlast a reboot of this host.
+// that name without them is someone else's. Pods outlast a reboot of this host.
 var KindPod = journal.Register("pod", journal.Undo{Step: undoPod, Lasting: true})
 
 // PodRemoval is a pod that nines-cluster is to delete.
@@ -29,7 +29,7 @@ type PodRemoval struct {
 	UID string `json:"uid,omitempty"`
 }
 
-// knows tells whether a kubeconfig still has a context. The local cluster's file goes with the cluster
+// knows tells whether a kubeconfig still has a context. The local cluster's file disappears with the cluster
 // and its pods.
 func knows(path, context string) (bool, error) {
 	text, err := os.ReadFile(path)

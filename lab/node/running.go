@@ -28,8 +28,8 @@ type Running struct {
 	proc.Identity
 	// Network is its network namespace, where that belongs to the lab and not to its pid 1.
 	Network Network
-	// Marks say what was done to it besides: Stopped by somebody, Unfinished while it is stopped or started
-	// and after that was cut off, Fresh if its next start makes its files anew.
+	// Marks say what was done to it besides: Stopped by someone, Unfinished while it is stopped or started
+	// and after that was cut off, Fresh if its next start recreates its files.
 	Marks
 	// QEMU is the process of a virtual machine that has booted.
 	QEMU proc.Identity

@@ -125,7 +125,7 @@ func (w Walls) sysfs() string {
 	return "ro"
 }
 
-// maskedFolders show what the kernel does, to whoever may trace it, and can change that. A file
+// maskedFolders show what the kernel does to any program that may trace it, and can change that. A file
 // system that a container mounts itself is one that systemd mounts.
 var maskedFolders = []string{"/sys/kernel/debug", "/sys/kernel/tracing"}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Drops all that a device receives, for a link that is down on purpose and whose ends are both in nodes.
+ * Drops all that a device receives, for a link that is down deliberately and whose ends are both in nodes.
  *
  * It is attached in generic mode, which drops a packet before anything else sees it, such as packet
  * sockets (__netif_receive_skb_core in net/core/dev.c), on any device and with any MTU, and which leaves
