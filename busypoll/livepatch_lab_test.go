@@ -302,7 +302,7 @@ func TestLabLivepatchIsGuarded(t *testing.T) {
 	}
 	f.stop()
 	if run.Guard.Alive() {
-		t.Error("somebody watches when nobody polls")
+		t.Error("someone watches when nobody polls")
 	}
 }
 

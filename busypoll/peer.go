@@ -129,7 +129,7 @@ func pollable(link netlink.Link) bool {
 	return false
 }
 
-// errNoPeer is for a veth whose other end is in a namespace that nothing names any more.
+// errNoPeer is for a veth whose other end is in a namespace that has no name left.
 var errNoPeer = errors.New("the other end of the veth pair is in a network namespace that no process and no name of ip-netns(8) has")
 
 // peerOf finds the other end of a veth pair by its index and its namespace, which this

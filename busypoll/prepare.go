@@ -100,7 +100,7 @@ var flushTimeout = napi.Attribute("gro_flush_timeout")
 
 // nameDevices returns the poller's options that name the devices: an adaptive one counts
 // their packets. Each has its timeout as it is before anything changes it; the poller's
-// watchdog puts it back while it leaves receiving to interrupts.
+// watchdog restores it while it leaves receiving to interrupts.
 func (s Site) nameDevices(devices []device) (options []string, err error) {
 	for _, d := range devices {
 		var now string

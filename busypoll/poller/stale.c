@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Handles a polled instance that is gone, while its device has a new one: packets of the
- * new instance would wait for the timer that defers interrupts. So all devices are given
- * back for good. Whoever started the polling must start it again.
+ * new instance would wait for the timer that defers interrupts. So all devices return to
+ * interrupts for good. The program that started the polling must start it again.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -22,7 +22,7 @@ bool stale__look(const struct options *options, struct statistics *statistics)
 			device__give(true);
 			fprintf(stderr,
 				"nines-poller: NAPI instance %u is gone, as its device was set down or "
-				"anew; interrupts receive again, stop and start polling\n",
+				"recreated; interrupts receive again: stop polling, then start it\n",
 				gone);
 		}
 	}

@@ -10,7 +10,7 @@
  *    ticks. Then most packets wait for its turn, or for the timer that defers interrupts,
  *    which is worse than interrupts.
  *
- * In both cases it backs off: the devices are given back to their interrupts, and the
+ * In both cases it backs off: the devices return to their interrupts, and the
  * thread ends, for a while that doubles each time that this happens again soon.
  *
  * It cannot tell real-time throttling (sched_rt_runtime_us, the fair server of 6.12) from

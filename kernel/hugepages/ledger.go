@@ -139,8 +139,8 @@ func (l Ledger) release(pool Pool, a *account, token string, save func() error) 
 // change adds free pages to a pool, or removes pages, for a claim. It returns how many more are free.
 //
 // Where a pool has surplus pages, the kernel counts these first as reserved when it is to have more, and makes only the
-// rest (set_max_huge_pages in mm/hugetlb.c). Whoever uses them still has them, perhaps only until the kernel has taken
-// its memory from a process that was killed. So a claim adds them, too.
+// rest (set_max_huge_pages in mm/hugetlb.c). The program that uses them still has them, perhaps only until the
+// kernel has taken its memory from a process that was killed. So a claim adds them, too.
 func (l Ledger) change(pool Pool, a *account, token string, by int, save func() error) (int, error) {
 	counts, err := pool.Read()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // journal can store it:
 //
 //	attribute/threaded          a file below /sys/class/net/DEVICE
-//	feature/rx-gro              an offload by the kernel's name: 0 or 1, as asked for
+//	feature/rx-gro              an offload by the kernel's name: 0 or 1, as requested
 //	napi/ID/threaded            who polls an instance: 0, 1, or 2 for a thread that never sleeps
 //	napi/ID/irq_suspend         how long it suspends interrupts, in nanoseconds
 //	thread/TID                  where an instance's kernel thread runs: fifo:50@2,3

@@ -62,7 +62,7 @@ func atAttribute(device, attribute string, mode int, f func(*os.File) error) err
 		if errors.Is(err, unix.EROFS) && remount(dir, "rw") == nil {
 			// The runtime of a container mounts it so, which makes it so for everybody in the namespace.
 			// The container's own mount stays read-only besides.
-			defer func() { _ = remount(dir, "ro") }() // whoever else writes just now keeps it writable
+			defer func() { _ = remount(dir, "ro") }() // another program that writes just now keeps it writable
 			fd, err = unix.Openat(dir, name, mode|unix.O_CLOEXEC, 0)
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func atAttribute(device, attribute string, mode int, f func(*os.File) error) err
 	})
 }
 
-// remount has a file system be "ro" or "rw", whoever mounts it (fspick(2), Linux 5.2).
+// remount has a file system be "ro" or "rw" in each of its mounts (fspick(2), Linux 5.2).
 func remount(dir int, how string) error {
 	fs, err := unix.Fspick(dir, "", unix.FSPICK_CLOEXEC|unix.FSPICK_EMPTY_PATH)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestWhatMayNotBeLookedAtIsNotGone(t *testing.T) {
 	if err := os.Mkdir(hidden, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// A thread with the files of somebody else, of whom nothing is in the folder.
+	// A thread with the files of someone else, of whom nothing is in the folder.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if _, err := unix.SetfsuidRetUid(65534); err != nil {

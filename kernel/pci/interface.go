@@ -121,7 +121,7 @@ func restoreOffloads(name string, old map[string]bool) error {
 			continue
 		}
 		now, err := socket.Get(name, feature)
-		if errors.Is(err, unix.EOPNOTSUPP) { // by now it lacks it
+		if errors.Is(err, unix.EOPNOTSUPP) { // it lacks it now
 			continue
 		}
 		if err != nil {

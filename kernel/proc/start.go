@@ -19,7 +19,7 @@ const (
 )
 
 // Start starts a program that outlives its starter, and returns when the program is ready.
-// Nothing waits for it then; whoever ends it reaps it. It runs in its own session, so that
+// Nothing waits for it then; the process that ends it reaps it. It runs in its own session, so that
 // a terminal's Ctrl-C does not reach it. If it ends before it is ready, the error is an
 // *EndedError.
 func Start(ctx context.Context, cmd *exec.Cmd, on ReadyOn) (Identity, error) {

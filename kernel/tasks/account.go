@@ -132,7 +132,7 @@ func Clear(path string, alsoKernel bool) (Cleared, error) {
 			if !alsoKernel || !t.CPUs.Meets(b.off) {
 				continue
 			}
-			// One that started meanwhile gets its CPUs back by whoever started it, or keeps them.
+			// One that started meanwhile gets its CPUs back from the program that started it, or keeps them.
 			if _, restorable := b.inherited(t, byID); !restorable {
 				continue
 			}
@@ -217,7 +217,7 @@ func Restore(path string, note func(string)) error {
 		case err == nil, errors.Is(err, unix.ESRCH):
 		case errors.Is(err, unix.EINVAL) && t.Fixed:
 		case errors.Is(err, unix.EINVAL):
-			// Its cpuset has none of them any more, or they are offline
+			// Its cpuset no longer has any of them, or they are offline
 			// (sched_setaffinity(2)).
 			note(fmt.Sprintf("thread %d (%s) may no longer use the CPUs %s, which it had; it keeps %s", t.ID, t.Name, was, t.CPUs))
 		default:

@@ -35,7 +35,7 @@ func Retake(path string, taken Set, include func(Thread) bool, note func(string)
 	var failures []error
 	for _, t := range threads {
 		was, known := masks[t.ID]
-		// What it lost to the account, and is not to lose any more.
+		// What it lost to the account, and is no longer to lose.
 		back := was.Minus(was.Minus(before.taken)).Minus(taken).Minus(t.CPUs)
 		if !known || len(back) == 0 || !t.CPUs.Holds(was.Minus(before.taken)) { // the last: others have changed it
 			continue

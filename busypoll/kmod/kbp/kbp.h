@@ -7,10 +7,10 @@
  *                                │ (patch.c)
  *                                └── chosen ──▸ thread (poll.c) ──▸ poll() ──▸ sockets
  *
- * Whoever sets an instance's NAPI_STATE_SCHED owns it: nothing else may call its poll(), and
- * napi_disable(), which precedes every removal, waits until it is given back. A thread
+ * Code that sets an instance's NAPI_STATE_SCHED owns it: nothing else may call its poll(), and
+ * napi_disable(), which precedes every removal, waits until it is released. A thread
  * that owns an instance keeps it: NAPI_STATE_IN_BUSY_POLL tells napi_complete_done() not
- * to give it back when the device is empty, so that its interrupt stays off.
+ * to release it when the device is empty, so that its interrupt stays off.
  * napi_busy_loop() does the same for a while, and threaded busy polling of Linux 6.19 for
  * good.
  *

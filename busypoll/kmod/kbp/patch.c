@@ -132,7 +132,7 @@ no_control:
 }
 
 /* The kernel holds the module until the patch is disabled
- * (/sys/kernel/livepatch/nines_kbp/enabled) and no task is in it any more.
+ * (/sys/kernel/livepatch/nines_kbp/enabled) and no task is in it.
  */
 static void __exit kbp_exit(void)
 {
