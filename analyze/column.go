@@ -41,7 +41,7 @@ func (c *column[T]) reserve(n int) error {
 	return nil
 }
 
-// free releases the memory; its slices must not be used any more.
+// free releases the memory; its slices must not be used after that.
 func (c *column[T]) free() {
 	if c.raw != nil {
 		_ = unix.Munmap(c.raw) // fails only if nothing was mapped

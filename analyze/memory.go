@@ -14,7 +14,7 @@ import (
 const packetBytes = 64
 
 // allowance is how many packets of both captures together the host has memory for. A capture may be
-// somebody else's, and a host out of memory kills other programs first.
+// someone else's, and a host out of memory kills other programs first.
 type allowance struct {
 	packets   atomic.Int64
 	available int64 // bytes at the start; 0: unknown, and so without a limit

@@ -172,7 +172,7 @@ func syncAll(files []publishedFile, path func(string) string) error {
 
 // writeWhole writes a whole file.
 func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
-	// A symbolic link that somebody has left under this name is removed, not followed.
+	// A symbolic link that someone has left under this name is removed, not followed.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

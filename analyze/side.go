@@ -204,7 +204,7 @@ func (s *side) order() {
 	}
 }
 
-// sortTimes sorts only the times, once nothing refers to packets any more.
+// sortTimes sorts only the times, once nothing refers to packets.
 func (s *side) sortTimes() {
 	if times := s.timesNs(); !slices.IsSorted(times) {
 		slices.Sort(times)

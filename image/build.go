@@ -149,8 +149,8 @@ const (
 	rootTar      = "rootfs.tar"
 )
 
-// Build builds an image and gives it a name, unless the name has it already, built of the same
-// inputs; again builds it anew, with the packages that Debian has now.
+// Build builds an image and gives it a name, unless the name already means one built from the same
+// inputs; again rebuilds it, with the packages that Debian has now.
 func (s Store) Build(ctx context.Context, name string, r spec.ImageRecipe, again bool) (_ Entry, err error) {
 	in, base, err := s.inputsOf(r)
 	if err != nil {
@@ -225,7 +225,7 @@ func needsRoot() error {
 // built is what a name of a recipe means; an empty one if it means nothing yet.
 func (s Store) built(name string) (Entry, error) {
 	old, err := s.Named(name)
-	if err != nil { // without the name, or unreadable: it is written anew
+	if err != nil { // without the name, or unreadable: it is rewritten
 		return Entry{}, nil
 	}
 	if old.Recipe == "" {

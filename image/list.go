@@ -43,7 +43,7 @@ func (s Store) List() ([]Entry, error) {
 	return list, nil
 }
 
-// Remove removes names, and then the images that no name means any more.
+// Remove removes names, and then the images that no name means.
 func (s Store) Remove(ctx context.Context, names ...string) error {
 	own, _, err := s.own(namesFolder)
 	if err != nil {

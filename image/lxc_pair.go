@@ -33,7 +33,7 @@ const (
 // not used: a node's is the lab's.
 type lxcPair struct {
 	folder string
-	// written is a layer with the files of the root file system that lxc-create writes anew.
+	// written is a layer with the files of the root file system that lxc-create rewrites.
 	written []byte
 }
 

@@ -146,8 +146,8 @@ func TestWhatIsNoImageOfLXC(t *testing.T) {
 	}
 }
 
-// FuzzTheMetadataOfAnImageOfLXC: whatever it is, it is read or refused, and what is to be written anew are
-// files of the root file system.
+// FuzzTheMetadataOfAnImageOfLXC: any input is read or refused, and only files of the root file system
+// are rewritten.
 func FuzzTheMetadataOfAnImageOfLXC(f *testing.F) {
 	var good bytes.Buffer
 	archive := tar.NewWriter(&good)

@@ -136,7 +136,7 @@ func (s Store) Unpack(ctx context.Context, text string) (*Unpacked, error) {
 	return s.unpackSource(ctx, from, text)
 }
 
-// UnpackEntry unpacks the image that a name meant, even if it means another by now.
+// UnpackEntry unpacks the image that a name meant, even if it means another now.
 func (s Store) UnpackEntry(ctx context.Context, e Entry) (*Unpacked, error) {
 	from, err := s.kept(e)
 	if err != nil {

@@ -276,7 +276,7 @@ func (b *bench) witnesses(p *plan.Plan) noiseProbe {
 	return probe
 }
 
-// health names the nodes that have died, which explains why an engine is silent. One that somebody has
+// health names the nodes that have died, which explains why an engine is silent. One that someone has
 // stopped has not.
 func (b *bench) health() error {
 	var dead []error

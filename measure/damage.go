@@ -11,7 +11,7 @@ import (
 // damage is what has happened to a lab beside a trial, which then did not measure what the file
 // describes.
 type damage struct {
-	// died are the parts that are dead, or not as planned, by now.
+	// died are the parts that are dead, or not as planned, at this moment.
 	died []lab.Fault
 	// restarts are the nodes that were restarted, stopped, started or unhealthy, or are stopped still.
 	restarts []lab.Restarted
@@ -35,7 +35,7 @@ func (d damage) faults() []lab.Fault {
 
 // mend gives the next trial an undamaged lab, after something has happened to this one. What died takes
 // the lab with it, and so does what nobody explains. A node that was restarted or stopped does not: its
-// network is the lab's, and in another lab it would be on again, whoever has switched it off.
+// network is the lab's, and a new lab would switch it on again, although someone has switched it off.
 func (b *bench) mend(ctx context.Context, d damage) error {
 	_ = b.stopGenerator() // its engines may answer no more
 	b.ended(d.restarts)

@@ -2,7 +2,7 @@ package measure
 
 import "nines.dev/nines/result"
 
-// disturbances returns what was disturbed on purpose while the trial sent packets. A lab taken down
+// disturbances returns what was disturbed deliberately while the trial sent packets. A lab taken down
 // after a death has none.
 func (b *bench) disturbances(o observation) ([]result.Disturbance, error) {
 	if b.lab == nil {

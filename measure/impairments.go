@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// impairmentsSince returns what was done on purpose to the links' packets between an earlier reading
+// impairmentsSince returns what was done deliberately to the links' packets between an earlier reading
 // and this one, beside a stream of frames of this size.
 func (now programs) impairmentsSince(before programs, p *plan.Plan, frameBytes int) []result.Impairment {
 	var list []result.Impairment
@@ -42,7 +42,7 @@ func waiting(is client.ImpairStats) uint64 {
 	return came - min(came, gone)
 }
 
-// readImpairment notes what a switch's port has done on purpose.
+// readImpairment notes what a switch's port has done deliberately.
 func (now programs) readImpairment(link string, port client.SwitchPortStats) {
 	if port.Impair != nil {
 		now.impaired[link+"/"+port.Port] = *port.Impair

@@ -38,9 +38,9 @@ type observation struct {
 	settings   []link.Setting
 	// disturbances are the deliberate ones.
 	disturbances []result.Disturbance
-	// events are what happened to the lab on purpose.
+	// events are what happened to the lab deliberately.
 	events []result.Occurrence
-	// impairments are what was done to packets on purpose.
+	// impairments are what was done to packets deliberately.
 	impairments []result.Impairment
 	// receive is how interfaces received if not only by interrupts.
 	receive []result.Receive

@@ -38,7 +38,7 @@ type acting struct {
 
 func (a acting) Progress(int, uint64, uint64) { a.progress() }
 
-// TestATrialWithARestartIsInvalid: it says which node was restarted and why, whether somebody asked for
+// TestATrialWithARestartIsInvalid: it says which node was restarted and why, whether someone asked for
 // it or the node had died; the next trial says nothing of it, and all are on the same lab.
 func TestATrialWithARestartIsInvalid(t *testing.T) {
 	labtest.Experiment(t)
@@ -102,7 +102,7 @@ func TestATrialWithARestartIsInvalid(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsOffStaysOff: until somebody starts it. All trials meanwhile are invalid and name it, or
+// TestANodeThatIsOffStaysOff: until someone starts it. All trials meanwhile are invalid and name it, or
 // are lost, where it is the node that sends.
 func TestANodeThatIsOffStaysOff(t *testing.T) {
 	labtest.Experiment(t)

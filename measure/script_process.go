@@ -108,7 +108,7 @@ func (c *outputCopies) copy(to io.Writer) (*os.File, error) {
 	return end, nil
 }
 
-// await returns when nobody has the output any more and all of it is copied, or after some time.
+// await returns when no process has the output open and all of it is copied, or after some time.
 func (c *outputCopies) await(patience time.Duration) {
 	whole := make(chan struct{})
 	go func() {

@@ -53,8 +53,8 @@ traffic: {from: "a:eth", to: "b:eth", rate_pps: 3000, burst: 32, %s, warmup: 50m
 	}
 }
 
-// TestBackendsShareALab: the program of the engine's own XDP port comes and goes with the streams, and is
-// nobody else's.
+// TestBackendsShareALab: the streams load and remove the program of the engine's own XDP port, and nothing else
+// uses it.
 func TestBackendsShareALab(t *testing.T) {
 	labtest.Experiment(t)
 	experiment, writer := prepare(t, "backends", `

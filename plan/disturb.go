@@ -92,7 +92,7 @@ func (d Disturbance) Where() string {
 	return fmt.Sprintf("CPU %d", d.CPU)
 }
 
-// writeDisturbances lists what is disturbed on purpose.
+// writeDisturbances lists what is disturbed deliberately.
 func (p *Plan) writeDisturbances(t *terminal.Table) {
 	if len(p.Disturbances) > 0 {
 		t.Row()

@@ -25,7 +25,7 @@ func (e *Impossible) Error() string { return join(e.Demand, e.Reason, e.Remedy) 
 // ExitCode is the exit code of nines for this error.
 func (e *Impossible) ExitCode() int { return exit.Lacks }
 
-// NoHardware is an Impossible where the host lacks a link's hardware: a sweep goes on with its
+// NoHardware is an Impossible where the host lacks a link's hardware: a sweep continues with its
 // other kinds of link.
 type NoHardware struct {
 	Kind spec.LinkKind

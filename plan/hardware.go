@@ -245,7 +245,7 @@ func (w *work) freeVFs(c *card) int {
 	return n
 }
 
-// othersVF reports whether somebody else has a VF. VFs that this lab already has count as free, so
+// othersVF reports whether someone else has a VF. VFs that this lab already has count as free, so
 // that a plan does not depend on whether the lab is up.
 func (w *work) othersVF(c *card, index int) bool {
 	i := slices.IndexFunc(c.VFs, func(vf host.VirtualFunction) bool { return vf.Index == index })

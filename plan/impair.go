@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Impairment is what happens, on purpose, to the packets that an endpoint of a link sends.
+// Impairment is what happens, deliberately, to the packets that an endpoint of a link sends.
 type Impairment struct {
 	// From is the endpoint, "node:interface".
 	From string        `json:"from"`
@@ -37,7 +37,7 @@ func (l *link) impairments() []Impairment {
 	return list
 }
 
-// checkDrain refuses a trial that ends before packets that wait on purpose can have arrived: it
+// checkDrain refuses a trial that ends before packets that wait deliberately can have arrived: it
 // would count them as lost.
 func (w *work) checkDrain() error {
 	if w.stream == nil {
@@ -75,7 +75,7 @@ func (l Link) Program() *spec.LinkProgram {
 	return l.Kind.Descriptor().ProgramOf(l.Impaired())
 }
 
-// Impaired is true if something treats the link's packets badly on purpose.
+// Impaired is true if something treats the link's packets badly deliberately.
 func (l Link) Impaired() bool { return len(l.Impairments) > 0 }
 
 // ImpairmentOf is what happens to the packets that an endpoint sends; nil: nothing.
@@ -111,7 +111,7 @@ var byText = map[spec.ImpairBy]string{
 	spec.ImpairByNetem:   "the kernel's netem, at the end",
 }
 
-// writeImpairments lists what happens to packets on purpose.
+// writeImpairments lists what happens to packets deliberately.
 func (p *Plan) writeImpairments(t *terminal.Table) {
 	if !slices.ContainsFunc(p.Links, Link.Impaired) {
 		return

@@ -145,7 +145,7 @@ type Link struct {
 	Endpoints []Endpoint `json:"endpoints"`
 	// Switch is the program between the endpoints, where there is one.
 	Switch *Switch `json:"switch,omitempty"`
-	// Impairments are what happens to packets on purpose, in the order of the endpoints.
+	// Impairments are what happens to packets deliberately, in the order of the endpoints.
 	Impairments []Impairment `json:"impairments,omitempty"`
 }
 

@@ -27,7 +27,7 @@ func Actions() []Action { return []Action{On, Off, Soft, Reset, Cycle, Restart, 
 // Known is true for an action that there is.
 func (a Action) Known() bool { return slices.Contains(Actions(), a) }
 
-// Starts is true for an action after which the node has started anew.
+// Starts is true for an action after which the node has restarted.
 func (a Action) Starts() bool { return a == On || a == Reset || a == Cycle || a == Restart }
 
 // State is how a node is.

@@ -129,5 +129,5 @@ func (c *Controller) run(r *running, node string, action Action, by string) {
 	c.say(fmt.Sprintf("%s, took %v", what, time.Since(begun).Round(time.Millisecond)))
 }
 
-// Wait returns when no action runs any more.
+// Wait returns when no action runs.
 func (c *Controller) Wait() { c.work.Wait() }

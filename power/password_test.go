@@ -62,7 +62,7 @@ func TestReadPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := ReadPassword(at("foreign")); err == nil || !strings.Contains(err.Error(), "12345") {
-			t.Errorf("a file of somebody else's: %v", err)
+			t.Errorf("a file of someone else's: %v", err)
 		}
 	}
 }

@@ -106,7 +106,7 @@ type Phase struct {
 	// written of commands.
 	cut    map[string]bool
 	unkept []error
-	// ended is true when the last script has ended: no request is taken any more.
+	// ended is true when the last script has ended: no further request is taken.
 	ended bool
 }
 

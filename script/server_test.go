@@ -248,8 +248,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestAPhaseThatHasEndedTakesNothing: an upload that its caller does not go on with ends with the
-// phase and leaves nothing, and what comes later is refused.
+// TestAPhaseThatHasEndedTakesNothing: an upload that its caller does not finish ends with the
+// phase and leaves nothing; later requests are refused.
 func TestAPhaseThatHasEndedTakesNothing(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	s := newStage(t, time.Hour, map[string]string{"a": "until [ -e " + gate + " ]; do sleep 0.01; done"})

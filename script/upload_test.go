@@ -53,7 +53,7 @@ func TestUploadsStayInTheirFolder(t *testing.T) {
 			t.Errorf("%q is taken as a name", name)
 		}
 	}
-	// What somebody else put there is not followed out of the folder.
+	// What someone else put there is not followed out of the folder.
 	outside := t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, UploadsFolder, "link")); err != nil {
 		t.Fatal(err)

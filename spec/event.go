@@ -2,7 +2,7 @@ package spec
 
 import "fmt"
 
-// Event is what happens to the lab, on purpose, at a time of every trial.
+// Event is what happens to the lab, deliberately, at a time of every trial.
 type Event struct {
 	// At is the time since the trial's traffic began, with its warm-up.
 	At Duration `yaml:"at" json:"at"`

@@ -11,7 +11,7 @@ func FuzzFile(f *testing.F) {
 		f.Add(read(f, path), "traffic.burst=2")
 	}
 	for _, wrong := range wrongFiles(f) {
-		// Those are costly on purpose, and an input that takes ten seconds is taken for one that hangs;
+		// Those are costly deliberately, and an input that takes ten seconds is taken for one that hangs;
 		// TestWrongFiles has them.
 		if wrong.name != "billion-laughs" && wrong.name != "sweep-too-many" {
 			f.Add(wrong.data, "traffic.burst=2")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Impairment is what happens to the packets of one direction of a link, on purpose. Its words and
+// Impairment is what happens to the packets of one direction of a link, deliberately. Its words and
 // units are those of tc-netem(8).
 type Impairment struct {
 	// Delay is added to every packet.

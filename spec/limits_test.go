@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Files that are large or deep on purpose are refused with one plain reason.
+// Files that are large or deep deliberately are refused with one plain reason.
 func TestLimits(t *testing.T) {
 	manyNodes := func(n int) string {
 		var b strings.Builder

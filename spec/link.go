@@ -14,7 +14,7 @@ type Link struct {
 	// RX is how the kernel gets packets from some of the endpoints, by endpoint (default:
 	// the node's rx).
 	RX map[string]Receive `yaml:"rx,omitempty" json:"rx,omitempty"`
-	// Impair is what happens, on purpose, to the packets of every direction of the link (default
+	// Impair is what happens, deliberately, to the packets of every direction of the link (default
 	// nothing).
 	Impair *Impairment `yaml:"impair,omitempty" json:"impair,omitempty"`
 	// ImpairFrom is what happens to the packets that an endpoint sends, by endpoint, in place of

@@ -3,7 +3,7 @@ package spec
 // RestartPolicy says when nines starts a node again by itself.
 type RestartPolicy string
 
-// The policies. A node that somebody has stopped is started again by none of them.
+// The policies. A node that someone has stopped is started again by none of them.
 const (
 	// RestartNo leaves a node that has ended as it is.
 	RestartNo RestartPolicy = "no"

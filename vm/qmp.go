@@ -97,7 +97,7 @@ func (m *Machine) VCPUThreads(ctx context.Context) ([]int, error) {
 	return threads, nil
 }
 
-// Interrupt sends an NMI to the guest of a QEMU that runs, whoever has started it.
+// Interrupt sends an NMI to the guest of a running QEMU, also of one that another process has started.
 func (c Config) Interrupt(ctx context.Context) error {
 	q, err := (&Machine{config: c}).qmp(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ type analysis struct {
 	path     path
 	// travel is a packet's usual transit time.
 	travel int64
-	// impaired are the links on the path that hold packets on purpose.
+	// impaired are the links on the path that hold packets deliberately.
 	impaired impairedLinks
 	// overflowed is true if a full queue dropped packets during the trial.
 	overflowed bool

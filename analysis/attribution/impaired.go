@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// impairedLink is a link on the packets' path that holds each packet on purpose, for at least and at
+// impairedLink is a link on the packets' path that holds each packet deliberately, for at least and at
 // most so long.
 type impairedLink struct {
 	cause       result.Cause

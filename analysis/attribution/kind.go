@@ -35,7 +35,7 @@ const (
 	RingFull  = "ring_full"
 	Queue     = "queue"
 	Forwarder = "forwarder"
-	// Impaired is waiting in a link that holds packets on purpose: Name is the link, Source what it does.
+	// Impaired is waiting in a link that holds packets deliberately: Name is the link, Source what it does.
 	Impaired = "impaired"
 	// Unexplained is time for which nothing was recorded.
 	Unexplained = "unexplained"

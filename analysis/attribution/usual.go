@@ -16,7 +16,8 @@ type usual [3]map[result.Cause]int64
 // shows how much time without a cause is usual.
 //
 // What no packet needs is never ordinary, however common: others' threads, their timers, packets and
-// TLB shootdowns, and what the experiment does on purpose. A storm that hits most packets would else be told as what packets take anyway.
+// TLB shootdowns, and what the experiment does deliberately. Otherwise a storm that hits most packets would be
+// reported as what packets take anyway.
 func usualOf(ordinary []passage, overflowed bool, ours threads) usual {
 	var u usual
 	for n := range u {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Draws is how often values are drawn anew: enough that the ends of a 95 % interval
+// Draws is how often values are resampled: enough that the ends of a 95 % interval
 // stand still in their third digit (Efron and Tibshirani, An Introduction to the
 // Bootstrap, 1993, section 19.3).
 const Draws = 10_000

@@ -9,7 +9,7 @@ import (
 )
 
 // complain prints a line about something that does not stop the verb. It may quote a file that
-// somebody else wrote.
+// someone else wrote.
 func complain(out io.Writer, format string, args ...any) {
 	fmt.Fprintf(out, "nines: %s\n", terminal.PlainLines(fmt.Sprintf(format, args...)))
 }

@@ -45,7 +45,7 @@ func poison(value any, known ...string) any {
 	return value
 }
 
-// foreign makes a result that somebody has written to attack who reads it.
+// foreign makes a result that someone has written to attack who reads it.
 func foreign(t *testing.T) string {
 	t.Helper()
 	dir := writeTraced(t)

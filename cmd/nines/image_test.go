@@ -119,8 +119,8 @@ func TestEveryDriverRunsWithoutANetwork(t *testing.T) {
 	}
 }
 
-// TestAKilledBuildIsNotUsed: the next build begins anew and gives the same image as one that nobody killed;
-// no process goes on, and nothing is left.
+// TestAKilledBuildIsNotUsed: the next build starts from the beginning and gives the same image as an undisturbed one;
+// no process continues, and nothing is left.
 func TestAKilledBuildIsNotUsed(t *testing.T) {
 	recipes := map[string]string{"rootfs": "rootfs.tar"}
 	if labtest.Long() {

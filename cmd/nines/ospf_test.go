@@ -25,7 +25,7 @@ func TestRoutersSpeakOSPF(t *testing.T) {
 		_, err := exec.LookPath(program)
 		labtest.Require(t, program, err == nil)
 	}
-	if os.Getenv("NINES_CACHE_DIR") == "" { // else of a cache that somebody has filled
+	if os.Getenv("NINES_CACHE_DIR") == "" { // else of a cache that someone has filled
 		t.Setenv("NINES_CACHE_DIR", t.TempDir()) // one build for all
 	}
 	file := filepath.Join(labtest.Repository(), "examples", "ospf.yaml")

@@ -10,7 +10,7 @@ import (
 )
 
 // writeWhole writes a file that the user named: a temporary one beside it, and then a rename. So a
-// failure keeps the old file, and a symbolic link of that name, which somebody else may have put
+// failure keeps the old file, and a symbolic link of that name, which someone else may have put
 // into a result folder, is replaced and not followed. Anything but a plain file, such as a pipe, is
 // written directly. Errors of write stay as they are.
 func writeWhole(path string, write func(io.Writer) error) error {

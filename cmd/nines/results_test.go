@@ -71,7 +71,7 @@ func TestResultsVerbs(t *testing.T) {
 	}
 }
 
-// The name of somebody else's experiment must not control the terminal.
+// The name of someone else's experiment must not control the terminal.
 func TestResultsShowNoControlCharacters(t *testing.T) {
 	w, err := result.Create(t.TempDir(), "evil\x1b[2Jname\u202e", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
 	if err != nil {

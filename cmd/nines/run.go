@@ -186,7 +186,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Before the host is read: what a measurement that died has taken of it is given back.
+	// Before the host is read: releases what a measurement that died had taken of it.
 	if err := lab.RemoveOrphans(ctx); err != nil {
 		return err
 	}

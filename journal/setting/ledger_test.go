@@ -243,7 +243,7 @@ func TestControllersOfTheRootGoWithTheLastLab(t *testing.T) {
 		name, others, want string
 	}{
 		{"nobody else", "", "-cpuset\n"},
-		{"a group of somebody's", "1-2", "cpu cpuset\n"},
+		{"a group of someone's", "1-2", "cpu cpuset\n"},
 		{"a group on CPU 0", "0", "cpu cpuset\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ type MLRsearch struct {
 	// the one named PDR (as fd.io CSIT does), or the first.
 	Under     UnderLoad
 	UnderGoal string
-	// Quick says that the user shortened the values on purpose.
+	// Quick says that the user shortened the values deliberately.
 	Quick bool
 }
 

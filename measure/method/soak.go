@@ -55,7 +55,7 @@ func SoakOf(m spec.Method, ratePPS float64) (Soak, error) {
 }
 
 // SoakState is the progress of a soak. Its zero value is a soak that has not begun. The JSON lacks
-// the histograms; whoever reads it restores them for each window.
+// the histograms; its reader restores them for each window.
 type SoakState struct {
 	Windows []SoakWindow `json:"windows"`
 	// Interruptions is how often the soak was interrupted and resumed.

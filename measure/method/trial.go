@@ -35,7 +35,7 @@ type Outcome struct {
 	// ID names the trial in the result.
 	ID string
 	// Intended is the number of packets in the load's schedule, and Received how many of them
-	// arrived, without duplicates. A packet that was never sent is lost to whoever waits for it, so
+	// arrived, without duplicates. A packet that was never sent is lost to its receiver, so
 	// loss is counted against Intended.
 	Intended, Received uint64
 	// Elapsed is the total time of the trial, with warm-up and drain.

@@ -29,7 +29,7 @@ type TST009 struct {
 	Settle, Drain time.Duration
 	// Under measures latency under load afterwards.
 	Under UnderLoad
-	// Quick says that the user shortened the values on purpose.
+	// Quick says that the user shortened the values deliberately.
 	Quick bool
 }
 

@@ -151,7 +151,7 @@ func (k *keeper) evict() {
 	}
 }
 
-// prune drops what no packet wants any more.
+// prune drops what no packet needs any longer.
 func (k *keeper) prune() {
 	wanted := k.wanted()
 	var kept []piece

@@ -191,7 +191,7 @@ func (r *Recorder) Follow(n Notices) error {
 func (r *Recorder) Stop() (Recording, error) {
 	r.stopping.Store(true)
 	<-r.done
-	// Pending stretches are over by now: their announcers are done.
+	// Pending stretches are over: their announcers are done.
 	ended := monotonic()
 	r.look(ended + MarginNs)
 	if err := errors.Join(r.cost.end(r.programs, r.written()), r.programs.detach()); err != nil {

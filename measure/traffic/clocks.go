@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// clocks are those of a sender's machine and of a receiver's, read at about the same time. Somebody keeps
+// clocks are those of a sender's machine and of a receiver's, read at about the same time. Someone keeps
 // the CLOCK_REALTIME of both in step with the rest of the world, and so with one another.
 type clocks struct {
 	tx, rx client.Clock

@@ -31,7 +31,7 @@ type Generator struct {
 	files   recordFiles
 	tracing *Tracing
 	begun   func(startNs int64)
-	// apart is true for engines on two machines, whose clocks somebody keeps in step.
+	// apart is true for engines on two machines, whose clocks someone keeps in step.
 	apart bool
 	// clockError is how wrong each of these may be; 0 for what their kernels were told.
 	clockError time.Duration

@@ -6,7 +6,7 @@
 //   - It handles each packet in a goroutine of its own, without bound, and a panic in one ends the
 //     program. A RAKP message 1 with a name of 228 bytes or more is such a panic, before any password
 //     (RAKPMessage1.Unpack adds to a uint8), and so is an encrypted payload whose length is no multiple
-//     of 16 from somebody who has the password.
+//     of 16 from someone who has the password.
 //   - Who opens sessions and does not go on pushes out those who are about to.
 //   - A packet that was recorded is taken again (InboundSeqValid accepts the last 16 numbers).
 //   - The commands to reset the controller reset the machine, a soft shutdown is a reset, too, and an

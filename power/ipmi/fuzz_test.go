@@ -39,7 +39,7 @@ func TestAPanicIsSurvived(t *testing.T) {
 		t.Fatal("no session")
 	}
 	machine := port.config.Control
-	port.config.Control = nil // whoever asks for the state panics
+	port.config.Control = nil // a request for the state panics
 	if answer := c.send(c.command(t, 0, 1)); answer != nil {
 		t.Errorf("a panic is answered with %x", answer)
 	}
@@ -71,7 +71,7 @@ func FuzzPacket(f *testing.F) {
 	})
 }
 
-// FuzzCommand: no command of somebody who has the password does, either.
+// FuzzCommand: no command of someone who has the password does, either.
 func FuzzCommand(f *testing.F) {
 	port := newPort(f, &machines{})
 	c := newConsole(port)

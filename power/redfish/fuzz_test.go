@@ -19,7 +19,7 @@ func httpsClient(from func(string) (net.Conn, error)) *http.Client {
 	}}
 }
 
-// FuzzRequest: no request of somebody who has the password panics, and none does more than it may.
+// FuzzRequest: no request of someone who has the password panics, and none does more than it may.
 func FuzzRequest(f *testing.F) {
 	f.Add("POST", dut+"/Actions/ComputerSystem.Reset", `{"ResetType": "ForceRestart"}`)
 	f.Add("PATCH", dut, `{"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": "Pxe"}}`)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * nines-disturb disturbs a CPU or a process on purpose, in a known way at known times: for
+ * nines-disturb disturbs a CPU or a process deliberately, in a known way at known times: for
  * tests of finding the causes of slow packets, and for experiments on the cost of a
  * disturbance. --help has its options.
  *

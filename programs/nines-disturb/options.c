@@ -19,7 +19,7 @@ static void usage(FILE *to)
 {
 	fputs("usage: nines-disturb --kind KIND [--cpu N | --pid PID] [OPTION]...\n"
 	      "\n"
-	      "Disturbs a CPU or a process on purpose, every --period for --length, and writes a\n"
+	      "Disturbs a CPU or a process deliberately, every --period for --length, and writes a\n"
 	      "line of JSON for each time to standard output:\n"
 	      "  {\"kind\":\"spin\",\"cpu\":1,\"pid\":0,\"tid\":4711,\"begin_ns\":…,\"end_ns\":…,\"busy_ns\":…,\"events\":1}\n"
 	      "begin_ns and end_ns are CLOCK_MONOTONIC, tid is who did it, busy_ns what it took of\n"

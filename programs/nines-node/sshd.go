@@ -26,8 +26,8 @@ import (
 // shell is what people who log in get, and what reads their commands.
 const shell = "/bin/sh"
 
-// sshd serves logins at an address until it is ended. A server that runs already goes on, as it reads the
-// keys anew for each login.
+// sshd serves logins at an address until it is ended. A running server continues, as it reads the
+// keys for each login.
 func sshd(arguments []string) error {
 	flags := flag.NewFlagSet("sshd", flag.ContinueOnError)
 	address := flags.String("address", "", "the address and port to listen at")

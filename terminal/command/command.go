@@ -41,6 +41,6 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exit.Done
 	}
-	fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote somebody else's file
+	fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote someone else's file
 	return exit.Code(err)
 }

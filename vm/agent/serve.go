@@ -69,7 +69,7 @@ func (s *Server) session(w *watched) {
 		s.logf("agent: %v", err)
 		return
 	}
-	// Waits until nothing is read or written any more, which would disturb the next
+	// Waits until all reads and writes have ended: they would disturb the next
 	// session.
 	defer func() { _ = session.Close() }()
 	ctx, end := context.WithCancel(context.Background())
