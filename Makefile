@@ -128,7 +128,7 @@ format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 .PHONY: generate
-## generate: write anew what is derived: golden files, docs/commands.md, tables of docs/, web/src/data.ts
+## generate: regenerate derived files: golden files, docs/commands.md, tables of docs/, web/src/data.ts
 # The page is built from types that come from Go, whose tests embed the page: an old one will do.
 generate:
 	@test -e $(PAGE) || $(MAKE) embedded

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes anew what tests compare with: the golden files of every package whose tests have
+# Regenerates the files that tests compare with: the golden files of every package whose tests have
 # the flag -update, of test/golden, docs/commands.md and tables of other documents. Read the difference before
 # committing it.
 set -euo pipefail

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// private matches the path of somebody's home or workspace. The alternatives in
+// private matches the path of someone's home or workspace. The alternatives in
 // brackets keep this file from matching itself.
 var private = regexp.MustCompile(`/(?:home|Users|work|workspace)/[A-Za-z0-9]|/(?:root)/[A-Za-z0-9.]|/(?:tmp)/bash_jobs`)
 

@@ -82,7 +82,7 @@ func functionRows(text []byte) ([]Row, error) {
 		return nil, fmt.Errorf("%d and %d rounds of %d", len(adds[ours]), len(adds[theirs]), functionRounds)
 	}
 	goal, met := atMost(1)
-	// nines binds the driver anew, so that nothing of what the pod has set stays.
+	// nines rebinds the driver, so that none of the pod's settings stay.
 	none, always := ">= 0", func(float64) bool { return true }
 	return []Row{
 		compare("a virtual function by CNI: ADD", "s", median(adds[ours]), "sriov-cni", median(adds[theirs]), goal, met),

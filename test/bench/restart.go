@@ -43,7 +43,7 @@ func benchRestart(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// What is unpacked of the image goes with the folder.
+	// Removing the folder also removes the unpacked image.
 	before := os.Getenv("NINES_CACHE_DIR")
 	if err := os.Setenv("NINES_CACHE_DIR", dir); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func timeRestart(ctx context.Context, inventory *host.Inventory, node string) (m
 	return median(times), nil
 }
 
-// timeRebuild lets apply make dut anew, with its links: each time a sysctl of its network goes, whose
-// value before nobody knows, and another comes. Both have the kernel's own values.
+// timeRebuild lets apply recreate dut, with its links: each time it drops one sysctl of its network, whose
+// previous value is unknown, and adds another. Both have the kernel's own values.
 func timeRebuild(ctx context.Context, inventory *host.Inventory, node string) (ms float64, err error) {
 	sysctls := []string{`net.ipv4.ip_default_ttl: "64"`, `net.ipv4.tcp_syn_retries: "6"`}
 	with := func(i int) string { return fmt.Sprintf("%s, sysctls: {%s}", node, sysctls[i%len(sysctls)]) }
@@ -182,7 +182,7 @@ func timeRebuild(ctx context.Context, inventory *host.Inventory, node string) (m
 			return 0, err
 		}
 		if !slices.Equal(changes.ReplacedNodes, []string{"dut"}) {
-			return 0, fmt.Errorf("apply did not make dut anew: %+v", changes)
+			return 0, fmt.Errorf("apply did not recreate dut: %+v", changes)
 		}
 		times = append(times, milliseconds(time.Since(started)))
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // Update is the flag -update, for tests with other kinds of files.
-var Update = flag.Bool("update", false, "write the golden files anew")
+var Update = flag.Bool("update", false, "rewrite the golden files")
 
 // Equal fails the test with the difference if got differs from the file at path.
 func Equal[T ~string | ~[]byte](t testing.TB, path string, got T) {

@@ -17,7 +17,7 @@ func PassedPoints(t testing.TB, run func()) []string {
 	list := filepath.Join(t.TempDir(), "points")
 	t.Setenv("NINES_FAULT_LIST", list)
 	run()
-	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
+	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv restores it
 	text, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func startMachine(t *testing.T, c vm.Config) *vm.Machine {
 }
 
 // A machine runs commands, has a thread for each CPU, and is found by others; it can be
-// stopped by whoever is attached.
+// stopped by any attached process.
 func TestMachine(t *testing.T) {
 	config := small(t)
 	config.Detached = true
