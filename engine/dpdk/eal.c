@@ -157,8 +157,7 @@ int eal_start(const struct eal_config *config, struct eal_started *started, char
 		snprintf(error, size,
 			 eal.started
 				 ? "DPDK is already started; a process can start it only once"
-				 : "DPDK did not start, and a process can try only once: "
-				   "restart the engine");
+				 : "DPDK did not start: restart the engine, which tries only once");
 		return -EALREADY;
 	}
 	int err = -pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed);

@@ -164,7 +164,7 @@ again() {
 	out=$(inside 'make --no-print-directory setup')
 	[ -z "$out" ] || { say "a second setup does something: $out"; return 1; }
 	say "a second setup takes $(awk "BEGIN {print $EPOCHREALTIME - $begin}") s"
-	# go build sets the time of what it finds up to date, on purpose.
+	# go build sets the time of what it finds up to date, deliberately.
 	local state='sha256sum bin/* && stat -c "%n %y" bin/nines-engine bin/nines-init report/page/* lab/link/xdp/*.o'
 	inside "($state) >/tmp/before && make build && ($state) | diff /tmp/before -"
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Computes on the CPU. What is logged is when it had the CPU: a gap in its own clock is somebody
+/* Computes on the CPU. What is logged is when it had the CPU: a gap in its own clock is someone
  * else's time. */
 #define _GNU_SOURCE
 #include "bursts.h"
