@@ -56,7 +56,7 @@ func (s Site) makeSetting(ns *netns.Namespace, name string, what napi.Setting, v
 	return changed, err
 }
 
-// demoted tells whether a polling thread has our placement, "fifo:10@2", except for the
+// demoted reports whether a polling thread has our placement, "fifo:10@2", except for the
 // policy: the guard in nines-poller lowers the policy of a thread that starves softirqs
 // (busypoll/poller/guard.c).
 func demoted(target, ours, now string) bool {

@@ -49,7 +49,7 @@ func instanceIndex(text string) (int, error) {
 	return index, nil
 }
 
-// probeLivepatch tells whether the kernel can use the module of busypoll/kmod/kbp.
+// probeLivepatch reports whether the kernel can use the module of busypoll/kmod/kbp.
 func probeLivepatch() Lack {
 	reason, remedy := kbp.Lack()
 	if remedy != "" {

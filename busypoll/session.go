@@ -234,7 +234,7 @@ func (s Session) undo(ctx context.Context, held *folder.Held, note func(string))
 	return nil
 }
 
-// Stop restores everything, even if the namespace is gone or after a crash; note is told
+// Stop restores everything, even if the namespace is gone or after a crash; note gets
 // what others changed since, which stays unchanged. ErrNoSession if there is no session of
 // that name.
 func (s Session) Stop(ctx context.Context, note func(string)) error {

@@ -57,7 +57,7 @@ func Acquire(ctx context.Context, file, token string) error {
 }
 
 // Release unloads the module if the token was its last user. It does nothing for an unknown
-// token. note is told if the module has to stay.
+// token. It calls note if the module has to stay.
 func Release(ctx context.Context, file, token string, note func(string)) error {
 	return withUsers(file, func(u *users, save func() error) error {
 		at := slices.Index(*u, token)

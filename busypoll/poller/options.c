@@ -124,7 +124,7 @@ int options__parse(struct options *options, int argc, char **argv)
 			return -1;
 	}
 	if (options->cpus == 0) {
-		fputs("nines-poller: --cpus is missing: which CPU a thread shall poll on\n",
+		fputs("nines-poller: --cpus is missing: the CPU that each thread polls on\n",
 		      stderr);
 		return -1;
 	}

@@ -82,7 +82,7 @@ static pid_t ring__read_thread(int fd)
 	return tid;
 }
 
-/* Tells whether a thread of this process is a ring's, by its name (io_uring/sqpoll.c). */
+/* Reports whether a thread of this process is a ring's, by its name (io_uring/sqpoll.c). */
 static bool ring__is_thread(const char *tid)
 {
 	char path[64];
@@ -100,7 +100,7 @@ static bool ring__is_thread(const char *tid)
 	return is;
 }
 
-/* Tells whether a thread may run on one CPU only. */
+/* Reports whether a thread may run on one CPU only. */
 static bool ring__is_on(pid_t tid, int cpu)
 {
 	cpu_set_t set;

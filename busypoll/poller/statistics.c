@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The statistics file. What the kernel knows of a thread, the poller's or a kernel thread,
+ * The statistics file. What the kernel knows about a thread, the poller's or a kernel thread,
  * comes from /proc/TID/schedstat (time on a CPU, time waiting for one, in nanoseconds;
  * Documentation/scheduler/sched-stats.rst) and from its status.
  */

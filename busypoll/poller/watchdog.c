@@ -116,7 +116,7 @@ static bool watchdog__others_starve(struct watchdog *watchdog)
 	return starved;
 }
 
-/* Tells whether the thread got less than half of the CPU time that it wanted, for some
+/* Reports whether the thread got less than half of the CPU time that it wanted, for some
  * ticks; the times are its totals. */
 static bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
 				     uint64_t tick_ns)

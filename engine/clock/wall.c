@@ -1,4 +1,4 @@
-/* Reads CLOCK_REALTIME beside CLOCK_MONOTONIC, and what the kernel knows of its error; see wall.h. */
+/* Reads CLOCK_REALTIME beside CLOCK_MONOTONIC, and what the kernel knows about its error; see wall.h. */
 #include "clock/wall.h"
 
 #include <errno.h>

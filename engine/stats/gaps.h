@@ -78,7 +78,7 @@ static inline void gaps_measure(struct gaps *g, unsigned kind, uint64_t at, uint
 		gaps_add(g, at, length);
 }
 
-/* Ends a turn that received, or forwarded, and sent so many packets. */
+/* Ends a turn that received or forwarded, and sent, this many packets. */
 static inline void gaps_turn(struct gaps *g, uint64_t now, unsigned received, unsigned sent)
 {
 	unsigned packets = received + sent;

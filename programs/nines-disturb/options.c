@@ -23,7 +23,7 @@ static void usage(FILE *to)
 	      "line of JSON for each time to standard output:\n"
 	      "  {\"kind\":\"spin\",\"cpu\":1,\"pid\":0,\"tid\":4711,\"begin_ns\":…,\"end_ns\":…,\"busy_ns\":…,\"events\":1}\n"
 	      "begin_ns and end_ns are CLOCK_MONOTONIC, tid is who did it, busy_ns what it took of\n"
-	      "the CPU where that is known, and events how many of what it does it did.\n"
+	      "the CPU where that is known, and events how often it did what it does.\n"
 	      "\n"
 	      "kinds:\n",
 	      to);
@@ -40,7 +40,7 @@ static void usage(FILE *to)
 	      "  --priority N       1 to 99 for fifo and rr, else a niceness (default 1 or 0)\n"
 	      "  --period TIME      from one begin to the next (default 10ms)\n"
 	      "  --length TIME      how long each is (default 200us); equal to the period: all the time\n"
-	      "  --count N          ends after so many (default: none)\n"
+	      "  --count N          ends after N times (default: no limit)\n"
 	      "  --duration TIME    ends after that (default: on SIGTERM, or when nobody reads)\n"
 	      "  --ready-fd FD      writes a line to this descriptor and closes it, before the first\n"
 	      "\n"

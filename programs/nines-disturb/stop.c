@@ -61,7 +61,7 @@ static int stop_inject(const struct request *request, struct injection *injectio
 	injection->begin_ns = clock_now();
 	clock_sleep_until(injection->begin_ns + request->length_ns);
 	if (stop_send(SIGCONT) < 0)
-		return failed("let process %d go on", (int)request->pid);
+		return failed("let process %d continue", (int)request->pid);
 	injection->end_ns = clock_now();
 	injection->events = 1;
 	return 0;
@@ -79,7 +79,7 @@ static void stop_teardown(void)
 
 const struct kind kind_stop = {
 	.name = "stop",
-	.summary = "stops the process of --pid for that long, and lets it go on",
+	.summary = "stops the process of --pid for that long, then continues it",
 	.remote = true,
 	.needs_pid = true,
 	.takes_pid = true,

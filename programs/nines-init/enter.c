@@ -171,7 +171,7 @@ static int enter__wait(pid_t child, const sigset_t *all, int forwards)
 			if (!WIFSTOPPED(status))
 				return enter__end_as(status);
 			/* A process that sends SIGSTOP will also continue the command, and
-			 * does not know of us; but some programs stop themselves this way
+			 * does not know about us; but some programs stop themselves this way
 			 * on Ctrl-Z. */
 			if (WSTOPSIG(status) == SIGSTOP && tcgetpgrp(STDIN_FILENO) != getpgrp())
 				continue;

@@ -143,7 +143,7 @@ static void kbp_adopt(struct kbp_thread *t)
 	spin_unlock(&t->lock);
 }
 
-/* kbp_wanted tells whether the thread has work. */
+/* kbp_wanted reports whether the thread has work. */
 static bool kbp_wanted(struct kbp_thread *t)
 {
 	struct kbp_entry *e;
