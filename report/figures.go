@@ -106,7 +106,7 @@ func ChooseFigures(trials, maxima []Evidence, published []result.Published) []Ch
 	return figures
 }
 
-// swept tells whether one of the variables has several values.
+// swept reports whether one of the variables has several values.
 func (c *chooser) swept(names ...string) bool {
 	for _, name := range names {
 		var first string
@@ -279,7 +279,7 @@ func worstOf(trials []result.Trial) result.Verdict {
 	return worst
 }
 
-// scheduled tells whether trials have a rate, or send as fast as possible.
+// scheduled reports whether trials have a rate, or send as fast as possible.
 func (c *chooser) scheduled(g Group) bool {
 	if d := c.details[g.Trials[0].ID]; d != nil {
 		return d.IntendedPPS > 0

@@ -63,7 +63,7 @@ func (g Group) Counted() []result.Trial {
 	return valid
 }
 
-// invalid tells whether no trial of the group offered its load.
+// invalid reports whether no trial of the group offered its load.
 func (g Group) invalid() bool {
 	return !slices.ContainsFunc(g.Trials, func(t result.Trial) bool { return t.Verdict != result.Invalid })
 }

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// What was done to links deliberately is told once, with the number of trials; a result without any
-// says nothing.
+// What was done to links deliberately is printed once, with the number of trials; nothing is printed for
+// a result without any.
 func TestWhatWasDoneOnPurposeIsTold(t *testing.T) {
 	h := result.NewHistogram()
 	h.Record(5000)

@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// cloned makes a result of so many trials out of one with a single trial: two repeats for each value of a
+// cloned makes a result of this many trials out of one with a single trial: two repeats for each value of a
 // variable.
 func cloned(t *testing.T, of string, trials int) string {
 	t.Helper()

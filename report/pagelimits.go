@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// fitting is the first elements of a list that have room in so many bytes of JSON, and whether these
+// fitting is the first elements of a list that have room in this many bytes of JSON, and whether these
 // are all. Bytes bound the texts of foreign elements, too.
 func fitting[T any](list []T, bytes int) ([]T, bool) {
 	for i := range list {
@@ -22,7 +22,7 @@ func fitting[T any](list []T, bytes int) ([]T, bool) {
 	return list, true
 }
 
-// cutDetails makes what a page keeps of a trial's details fit into so many bytes, first by cutting
+// cutDetails makes what a page keeps of a trial's details fit into this many bytes, first by cutting
 // its lists. It names what was cut; details that are too large even so are nil.
 func cutDetails(d *result.Details, bytes int) (kept *result.Details, cut []string) {
 	if d.Trace != nil {
@@ -54,7 +54,7 @@ func cutDetails(d *result.Details, bytes int) (kept *result.Details, cut []strin
 	return d, cut
 }
 
-// cutScripts makes a trial's scripts fit into so many bytes, of which their uploads have half.
+// cutScripts makes a trial's scripts fit into this many bytes, of which their uploads have half.
 func cutScripts(scripts []result.Script, bytes int) (kept []result.Script, cut []string) {
 	if _, fits := fitting(scripts, bytes); fits {
 		return scripts, nil

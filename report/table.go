@@ -128,7 +128,7 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 	return t
 }
 
-// isNumeric tells whether all values of a variable are numbers.
+// isNumeric reports whether all values of a variable are numbers.
 func isNumeric(trials []result.Trial, name string) bool {
 	for _, t := range trials {
 		switch t.Variables[name].(type) {

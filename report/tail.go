@@ -161,7 +161,7 @@ func WriteTails(w io.Writer, tails []GroupTail) error {
 	}
 	_ = t.Write(&out, s) // cannot fail
 	writeRefusals(&out, s, tails)
-	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that so many packets have, with its 95 % interval; a dash is a side on which they do not bound it. "+
+	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that this many packets support, with its 95 % interval; a dash is a side without a bound. "+
 		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, 0, s.Columns) + "\n")
 	_, err := io.WriteString(w, out.String())
 	return err

@@ -64,7 +64,7 @@ const (
 	ownApart = "An isolated cpuset (`cpuset.cpus.partition`), or `isolcpus` at boot, keeps other threads off its CPU."
 )
 
-// alone tells whether the recording is of the user's own program or a bare CPU, not of an
+// alone reports whether the recording is of the user's own program or a bare CPU, not of an
 // experiment.
 func alone(trace *result.Trace) bool {
 	return trace != nil && len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram

@@ -145,7 +145,7 @@ func (p panel) marks(s Series) {
 	}
 }
 
-// marked tells whether there are markers: steps, which have a point every few pixels, have markers
+// marked reports whether there are markers: steps, which have a point every few pixels, have markers
 // only if some were chosen.
 func (s Series) marked() bool {
 	if s.Marks != nil {

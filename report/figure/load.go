@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/report"
 )
 
-// overSeveral tells whether there is a line to draw, not only points at one place.
+// overSeveral reports whether there is a line to draw, not only points at one place.
 func overSeveral(c report.Chosen) bool {
 	return slices.ContainsFunc(c.Series, func(s report.Series) bool { return len(s.Points) > 1 })
 }

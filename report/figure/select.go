@@ -101,7 +101,7 @@ func (s *selection) folder(id string) result.Folder {
 	return s.folders[id]
 }
 
-// overAxis tells whether the kind's points are whole trials.
+// overAxis reports whether the kind's points are whole trials.
 func (k Kind) overAxis() bool { return k == Loss || k == Throughput || k == Latency }
 
 func selectFrom(inputs []Input, o Options) (*selection, error) {
@@ -130,7 +130,7 @@ func selectFrom(inputs []Input, o Options) (*selection, error) {
 	return s, s.groupBy()
 }
 
-// take takes a result, of which and of the others there are so many trials.
+// take takes a result; all is the number of trials of all results.
 func (s *selection) take(index int, in Input, all int) error {
 	r := in.Result
 	id := func(kind, id string) string { return fmt.Sprintf("%d/%s/%s", index, kind, id) }
@@ -245,7 +245,7 @@ func (s *selection) preferLatencyTrials() {
 	}
 }
 
-// forLatency tells whether a trial measures latency at a search's result.
+// forLatency reports whether a trial measures latency at a search's result.
 func forLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }
 
 func (s *selection) names() []string {
@@ -347,7 +347,7 @@ func (s *selection) note(format string, args ...any) {
 	}
 }
 
-// missing notes a file that a trial lacks, and tells whether the error is that.
+// missing notes a file that a trial lacks, and reports whether the error is that.
 func (s *selection) missing(err error) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		s.note("left out: %v", err)

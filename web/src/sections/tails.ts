@@ -48,7 +48,7 @@ export function tailTable(page: Page, selection: Selection): Table {
   const columns: Column<Tail>[] = [
     { title: "trials", words: true, cell: ({ variables }) => words(labelOf(variables, page.variables)) },
     { title: "packets", cell: ({ total }) => number(total, grouped) },
-    { title: "largest measured", unit: "µs", hint: "the largest percentile that so many packets have, with its 95 % interval by ranks", words: true, cell: ({ largest_supported }) => direct(largest_supported) },
+    { title: "largest measured", unit: "µs", hint: "the largest percentile that this many packets support, with its 95 % interval by ranks", words: true, cell: ({ largest_supported }) => direct(largest_supported) },
     { title: asked, unit: "µs", hint: "with its 95 % interval", words: true, cell: (tail) => {
       const { value, text } = answerOf(tail);
       return { text, value };
