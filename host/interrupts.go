@@ -78,7 +78,7 @@ func (i Interrupt) Total(cpus []int) int64 {
 	return n
 }
 
-// MayCome tells whether the interrupt may reach a CPU: by its effective affinity if the
+// MayCome reports whether the interrupt may reach a CPU: by its effective affinity if the
 // kernel reports one, otherwise by its allowed affinity.
 func (i Interrupt) MayCome(cpu int) bool {
 	list := i.Effective

@@ -159,7 +159,7 @@ func (k Kernel) Parameter(name string) (value string, given bool) {
 	return value, given
 }
 
-// AtLeast tells whether the kernel's release is at least major.minor.
+// AtLeast reports whether the kernel's release is at least major.minor.
 func (k Kernel) AtLeast(major, minor int) bool {
 	var haveMajor, haveMinor int
 	if n, _ := fmt.Sscanf(k.Release, "%d.%d", &haveMajor, &haveMinor); n != 2 {

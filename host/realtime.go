@@ -61,7 +61,7 @@ func (inv *Inventory) RealTimeStop(cpus ...int) RealTimeStop {
 	return RealTimeStop{StopThrottling, time.Duration(period-runtime) * time.Microsecond, time.Duration(period) * time.Microsecond}
 }
 
-// RTGroupSched tells whether control groups share out the time of real-time threads. A new
+// RTGroupSched reports whether control groups share out the time of real-time threads. A new
 // group has no share: sched_setscheduler(2) returns EPERM there. Since 6.16 the command
 // line can turn this off.
 func (inv *Inventory) RTGroupSched() bool {

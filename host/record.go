@@ -209,7 +209,7 @@ func (r *Recording) ReadLink(path string) (string, error) {
 	return target, nil
 }
 
-// Exists tells whether a path existed.
+// Exists reports whether a path existed.
 func (r *Recording) Exists(path string) bool { return r.Exist[path] }
 
 // Output returns what a tool printed when it was recorded.

@@ -46,7 +46,7 @@ func guests(inv *host.Inventory, exp *spec.Experiment) []Finding {
 		list = append(list, Finding{
 			ID: "vm-untried", Subject: "virtual", Severity: host.SeverityNote, Evidence: evidence,
 			Title:    "whether virtual machines (" + strings.Join(tried, ", ") + ") run by KVM shows when one boots",
-			Why:      "In a virtual machine /dev/kvm may answer and yet run no guest. nines tries it, and falls back to TCG, by which timings mean nothing; the verdict of each trial says which it was.",
+			Why:      "In a virtual machine /dev/kvm may answer and yet run no guest. nines tries it, and falls back to TCG, with which timings mean nothing; the verdict of each trial says which it was.",
 			Remedies: []Remedy{{Text: "see before the experiment: bring the lab up, and look at what nines inspect says of the node"}},
 			Source:   source,
 		})

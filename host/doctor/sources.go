@@ -35,7 +35,7 @@ const (
 )
 
 const (
-	softirqSource = "softirqs go on for 2 ms, kernel/softirq.c"
+	softirqSource = "softirqs continue for 2 ms, kernel/softirq.c"
 	packetSource  = "4.4 µs a packet by UDP over veth and bridge: 227,000 a second in Ara et al., 'On the use of kernel bypass mechanisms …'"
 	sliceSource   = "the scheduler's slice on 8 CPUs and more, kernel/sched/fair.c"
 	numaSource    = "Emmerich et al. in " + thesis + ", 4.3 and 6.2.1"

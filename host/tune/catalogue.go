@@ -26,7 +26,7 @@ type kind struct {
 	absent func(s site) string
 }
 
-// perCPU tells whether each CPU has its own file.
+// perCPU reports whether each CPU has its own file.
 func (k kind) perCPU() bool { return strings.Contains(k.path, "%d") }
 
 // site is a host and the CPUs chosen on it.

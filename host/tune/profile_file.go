@@ -156,7 +156,7 @@ func (p *profileParser) base(n *yaml.Node) Profile {
 	return base
 }
 
-// ownFile tells whether a user may set a file outside of the catalogue: one below /proc/sys
+// ownFile reports whether a user may set a file outside of the catalogue: one below /proc/sys
 // or /sys, without "..".
 func ownFile(path string) bool {
 	return filepath.Clean(path) == path && (strings.HasPrefix(path, "/proc/sys/") || strings.HasPrefix(path, "/sys/"))

@@ -152,7 +152,7 @@ func (s Session) undo(ctx context.Context, held *folder.Held, note func(string))
 // ErrNothing says that nines tune has not changed this host.
 var ErrNothing = errors.New("nines tune has nothing in force on this host")
 
-// Revert restores every setting; note is told what others changed since, which stays
+// Revert restores every setting; note gets what others changed since, which stays
 // unchanged. The error is ErrNothing if there is nothing to restore.
 func (s Session) Revert(ctx context.Context, note func(string)) (settings int, err error) {
 	free, err := s.lock()
