@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// TestAnEngineThatDoesNotAnswer: who waits in vain is told how long, and what the engine wrote.
+// TestAnEngineThatDoesNotAnswer: the error names how long nines waited, and what the engine wrote.
 func TestAnEngineThatDoesNotAnswer(t *testing.T) {
 	l := &Lab{state: state{t.TempDir()}}
 	for _, folder := range []string{filepath.Dir(l.EngineSocket("b")), filepath.Dir(l.EngineLog("b"))} {

@@ -15,7 +15,7 @@ import (
 )
 
 // A lab's attendants are the processes of the lab itself that change its nodes: the watcher, and the
-// one that switches nodes for clients of the network. They take the lab's lock as anybody else.
+// one that switches nodes for clients of the network. They take the lab's lock as anyone else.
 
 // attendant is the process of a step that of selects; zero without one.
 func attendant(j *journal.Journal, of func(journal.Entry) bool) proc.Identity {

@@ -263,7 +263,7 @@ func (c *deviceCheck) ownView(planned plan.Link, programs []ProgramState) (*link
 	return all, nil
 }
 
-// link compares a link's devices outside its nodes. Those that went with an end in a node are told of there.
+// link compares a link's devices outside its nodes. A fault of its end in a node is reported there.
 func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	for _, f := range c.faults {
 		if f.remedy == remakeLink && f.target == planned.Name {

@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Cut is a link that is prepared to go down and up again: the journal knows of it, so that nothing
+// Cut is a link that is prepared to go down and up again: the journal knows about it, so that nothing
 // but the cut itself takes time when it is due. Its methods are called one at a time.
 type Cut struct {
 	lab  *Lab

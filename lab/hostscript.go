@@ -109,7 +109,7 @@ func (o *hostOutput) Write(text []byte) (int, error) {
 // errNotStarted is a script's that did not run, for a reason that may be gone the next time.
 var errNotStarted = errors.New("it could not be started")
 
-// runHostTeardown runs a host's teardown script. That it fails is told and does not keep the lab: it
+// runHostTeardown runs a host's teardown script. A failure is reported and does not keep the lab: it
 // would fail again, and nothing of nines depends on it. One that was not started stays in the journal.
 // A Ctrl-C does not end it: what is left of a lab then is undone all the same.
 func runHostTeardown(ctx context.Context, u journal.Undoing) error {

@@ -220,7 +220,7 @@ func TestApplyChangesTheManagementNetwork(t *testing.T) {
 }
 
 // TestAManagementNetworkIsMended: a server of names that was killed, and an interface of the host's that
-// someone has removed, are told, and apply brings them back.
+// someone has removed, are reported, and apply restores them.
 func TestAManagementNetworkIsMended(t *testing.T) {
 	labtest.Root(t)
 	dnsmasq(t)

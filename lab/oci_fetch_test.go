@@ -123,7 +123,7 @@ func (h *fetchingHost) digestOf(lab string) string {
 }
 
 // TestADriverFetchesAnImage: by its own settings, into its own store, where it stays; the container is the
-// image, its digest is told, and without the registry the next one is made of what the driver has.
+// image, its digest is reported, and without the registry the next one is made from the driver's store.
 func TestADriverFetchesAnImage(t *testing.T) {
 	for _, driver := range ociManagers {
 		t.Run(driver, func(t *testing.T) {

@@ -39,10 +39,10 @@ func (l *Lab) CanPower(nodeName string, action power.Action) bool {
 
 // PowerOptions say who switches a node.
 type PowerOptions struct {
-	// By is who asks for it.
+	// By is the client that requests it.
 	By string
 	// DuringMeasurement is true for someone who knows that the lab may be measured, and that this makes the
-	// trial invalid. Who writes the section power in the lab's file knows it, too.
+	// trial invalid. So it is for the power section of the lab's file.
 	DuringMeasurement bool
 	// Progress receives a few words on each step that takes long.
 	Progress func(string)

@@ -56,8 +56,8 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 	}
 }
 
-// TestAMeasuredLabIsChangedByThoseWhoKnow: others get an error that names the measurement and the flag, and
-// change nothing; those who know it change nodes, and the trial is told who.
+// TestAMeasuredLabIsChangedByThoseWhoKnow: without the flag, a call changes nothing, and its error names the
+// measurement and the flag; with it, the call changes nodes, and the trial says who did.
 func TestAMeasuredLabIsChangedByThoseWhoKnow(t *testing.T) {
 	labtest.Root(t)
 	text, _ := powerText(t, "netns", "127.77.5.1")

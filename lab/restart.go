@@ -251,7 +251,7 @@ func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool
 		names = append(names, n.Name)
 		b.running.set(&node.Running{Name: n.Name, Network: old.Network, Marks: marks})
 	}
-	// Undo must also run after ctx is cancelled: half of a node is no use to anybody.
+	// Undo must also run after ctx is cancelled: half of a node is no use to anyone.
 	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
 		return b.journal.Undo(context.WithoutCancel(ctx), b.progress, func(e journal.Entry) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return node.OfPayload(e, name) }) ||

@@ -482,7 +482,7 @@ func TestRestartsAreTold(t *testing.T) {
 	if again := l.TakeRestarts(); len(again) > 0 {
 		t.Errorf("told twice: %v", again)
 	}
-	// A node that is unhealthy is told, and once more when that is over, if nobody had been told the end.
+	// An unhealthy node is reported, and reported again when that is over, unless the end was already reported.
 	since := time.Now().Add(-time.Second)
 	l.restarts.ill("a", since, "exit status 1")
 	if told := l.TakeRestarts(); len(told) != 1 || strings.Contains(told[0].String(), "took") || !strings.HasPrefix(told[0].String(), "node a was unhealthy at ") {
@@ -506,7 +506,7 @@ func TestRestartsAreTold(t *testing.T) {
 }
 
 // TestWhatDidNotHappenIsNotTold: a stop and a restart that fail before anything has ended, and a start that
-// fails leaves a node off, as was told.
+// fails leaves a node off, as reported.
 func TestWhatDidNotHappenIsNotTold(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, "name: tbnottold\ntopology: {nodes: {a: {}}}\n")

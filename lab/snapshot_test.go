@@ -88,7 +88,7 @@ func takeSnapshot(t *testing.T) snapshot {
 			continue // it has ended
 		}
 		// Only the kernel sets these masks: a workqueue's worker has its pool's, a rescuer that of
-		// the pool it helped last, and Linux 6.1 itself loses those of NUMA nodes when anybody
+		// the pool it helped last, and Linux 6.1 itself loses those of NUMA nodes when anyone
 		// makes a partition. An interrupt's thread runs where the kernel puts the interrupt within
 		// its mask.
 		if thread.Fixed || strings.HasPrefix(thread.Name, "irq/") {

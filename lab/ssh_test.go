@@ -137,8 +137,8 @@ func exitCode(err error) int {
 	return -1
 }
 
-// TestLoginsOverRestarts: a node keeps its key; a server that has died is told, and comes back; apply
-// lets others in, and keeps out who was let in before.
+// TestLoginsOverRestarts: a node keeps its key; a server that has died is reported, and restarted; apply
+// gives access to other users, and takes it from the previous ones.
 func TestLoginsOverRestarts(t *testing.T) {
 	labtest.Root(t)
 	sshServer(t)

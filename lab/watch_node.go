@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// watchedNode is what a watcher knows of one node.
+// watchedNode is what a watcher knows about one node.
 type watchedNode struct {
 	said     NodeHealth
 	attempts health.Attempts

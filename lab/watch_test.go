@@ -166,7 +166,7 @@ func endItself(t *testing.T, lab *Lab, nodeName string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A process that this one has started is told of only when it is reaped, for which the watcher waits
+	// The kernel reports a child's end only when it is reaped, for which the watcher waits
 	// not long (longestReaping). Others have a parent that does.
 	id := lab.running.of(nodeName).Identity
 	reaped := make(chan struct{})

@@ -83,8 +83,8 @@ func (a Apart) settings(number int) folder.Place {
 func (a Apart) ledger() string { return cmp.Or(a.Ledger, setting.HostLedger) }
 
 // Keep has these CPUs kept apart from now on, and no others; none undoes all. housekeeping are CPUs for what
-// would have no other. It may be called again at any time, also after it was killed. State tells what is
-// in force; note is told what others have changed, and stays.
+// would have no other. It may be called again at any time, also after it was killed. State is what is
+// in force; note gets what others have changed, which stays.
 func (a Apart) Keep(ctx context.Context, kept Kept, housekeeping tasks.Set, note func(string)) (s State, err error) {
 	dir := filepath.Join(a.Root, apartFolder)
 	if len(kept.Tasks) == 0 {

@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// FabricOptions is what the check of a link knows of it besides the plan.
+// FabricOptions is what the check of a link knows about it besides the plan.
 type FabricOptions struct {
 	// Set are the recorded values of a device of the link.
 	Set func(device string) map[string]string
@@ -92,7 +92,7 @@ func (s *Seen) endDifferences(l plan.Link, e plan.Endpoint, o FabricOptions) []s
 		list = append(list, d.Problem)
 	}
 	if l.HasEngine() && e.Attach == plan.AttachVeth && l.MTU+ethernetBytes <= xdpFrameBytes && s.XDP == nil {
-		list = append(list, "has lost the XDP program by which the switch receives")
+		list = append(list, "has lost the XDP program through which the switch receives")
 	}
 	return list
 }

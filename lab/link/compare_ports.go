@@ -66,7 +66,7 @@ func compareSwitchPorts(l plan.Link, ports []client.SwitchPortStats, cut bool) [
 		if now.Cut && !cut {
 			add("is cut, and passes nothing")
 		}
-		// A port that the file gives no VLAN is told by the switch with the one it uses inside.
+		// For a port without a VLAN in the file, the switch reports its internal one.
 		if want.VLAN != 0 && now.VLAN != want.VLAN {
 			add("has VLAN %d, and %d is planned", now.VLAN, want.VLAN)
 		}
@@ -80,7 +80,7 @@ func compareSwitchPorts(l plan.Link, ports []client.SwitchPortStats, cut bool) [
 	return list
 }
 
-// ovsPortDifferences says nothing if the database does not answer: that it has ended is told by its process.
+// ovsPortDifferences says nothing if the database does not answer: the check of its process reports that.
 func ovsPortDifferences(ctx context.Context, stateDir string, l plan.Link) ([]string, error) {
 	ports, err := ovsInterfaces(ctx, ovsFiles{runDir(stateDir, l.Name)}.socket())
 	if errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) {

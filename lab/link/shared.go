@@ -14,8 +14,8 @@ import (
 )
 
 // A shared management network leaves the host's interface as it is. A bridge over it, as HVNet has one,
-// would have to take its addresses, routes and DHCP lease: who is killed in the middle of that leaves a host
-// that cannot be reached, so that nobody can undo it, and the host's network manager may do the same at
+// would have to take its addresses, routes and DHCP lease: a process that is killed in the middle of that leaves a host
+// that cannot be reached, so that no one can undo it, and the host's network manager may do the same at
 // any time. Instead the pair between the fabric's bridge and the host
 //
 //   - is a port of the uplink, where that is a bridge: ip link set DEVICE master UPLINK

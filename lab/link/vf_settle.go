@@ -15,8 +15,8 @@ import (
 )
 
 // vfSettle is how long a carrier must last after the last setting. A setting is a message to the
-// port's driver too: a function's driver that waited in vain for the answer, 100 ms, goes on as
-// before, and takes the carrier away when it looks next, which is every 2 s, in whole seconds.
+// port's driver too: a function's driver that got no answer within 100 ms continues as
+// before, and drops the carrier at its next check, every 2 s, in whole seconds.
 const vfSettle = 3 * time.Second
 
 // settleTries is how often links are set up again that lose their carriers. A busy host, whose drivers

@@ -17,7 +17,7 @@ import (
 
 // GiveSockets loads a program onto a device, by the namespace of the calling thread, in which it is. The
 // program gives a frame to the AF_XDP socket that the map has for its receive queue, and to the kernel if
-// there is none. The map is pinned at path, in a BPF file system: who can open it there can receive, with no
+// there is none. The map is pinned at path, in a BPF file system: a process that can open it there can receive, with no
 // capability but CAP_NET_RAW for the socket. Since Linux 5.19 that holds with kernel.unprivileged_bpf_disabled,
 // too (kernel/bpf/syscall.c).
 func GiveSockets(device netlink.Link, path string) error {

@@ -26,8 +26,8 @@ func (b bundle) config() string    { return filepath.Join(b.folder, "config.json
 // manager has what belongs to a driver that is a manager of containers.
 func (b bundle) manager() string { return filepath.Join(b.folder, "manager") }
 
-// make makes the folder anew: a node that is rebuilt begins with its image. One that is started again
-// keeps its changes, and only what the driver knows of the container before goes.
+// make recreates the folder: a node that is rebuilt begins with its image. One that is started again
+// keeps its changes, and only what the driver knows about the container before goes.
 func (b bundle) make(again bool) error {
 	old := []string{b.folder}
 	if again {

@@ -105,7 +105,7 @@ func (c ociContainer) runtime(ctx context.Context, arguments ...string) *exec.Cm
 	return cmd
 }
 
-// openLog opens the log anew.
+// openLog creates the log, and keeps the one of the previous start as .1.
 func (c ociContainer) openLog() (*os.File, error) {
 	if err := os.Rename(c.log, c.log+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

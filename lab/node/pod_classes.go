@@ -22,7 +22,7 @@ type ClassesAsked struct {
 const classesPatience = 20 * time.Second
 
 // CheckClasses returns an exit.MissingError of a link's kind where pods are to claim ports of a class that their
-// cluster does not have. Of a cluster that does not answer nothing is said: who starts the pods is told why.
+// cluster does not have. It ignores a cluster that does not answer: starting the pods fails with the reason.
 func CheckClasses(p *plan.Plan, stateDir string) error {
 	asked := ClassesAsked{}
 	for _, n := range p.Nodes {

@@ -22,7 +22,7 @@ import (
 // PodPlace is where a pod is, for nines-cluster to find it.
 type PodPlace struct {
 	// Kubeconfig and Context are how the cluster is reached. The context is written down when the
-	// pod is ordered: who changes it later must not lead nines to another cluster.
+	// pod is ordered: a later change of it must not lead nines to another cluster.
 	Kubeconfig string `json:"kubeconfig"`
 	Context    string `json:"context"`
 	Namespace  string `json:"namespace"`

@@ -29,7 +29,7 @@ type PodRemoval struct {
 	UID string `json:"uid,omitempty"`
 }
 
-// knows tells whether a kubeconfig still has a context. The local cluster's file disappears with the cluster
+// knows reports whether a kubeconfig still has a context. The local cluster's file disappears with the cluster
 // and its pods.
 func knows(path, context string) (bool, error) {
 	text, err := os.ReadFile(path)

@@ -184,7 +184,7 @@ func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixCon
 	}
 }
 
-// checkEvery is how often awaitSystemd checks whether it waits in vain.
+// checkEvery is how often awaitSystemd checks whether waiting is pointless.
 const checkEvery = 200 * time.Millisecond
 
 // checkWorkload checks that the workload has its group; without it, commands would run among

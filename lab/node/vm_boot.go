@@ -195,7 +195,7 @@ func timeToEnd(err error) time.Duration {
 	return time.Second
 }
 
-// hasEnded tells whether a process has ended, or does so in time.
+// hasEnded reports whether a process has ended, or does so in time.
 func hasEnded(id proc.Identity, in time.Duration) bool {
 	for end := time.Now().Add(in); id.Alive(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// TestAMachineThatClosesItsAgentHasTimeToEnd: who reads of a socket whose other end is gone may be told before the
-// process has ended, and boots the machine again only if it has.
+// TestAMachineThatClosesItsAgentHasTimeToEnd: a reader may find the other end of a socket closed before the
+// process has ended, and boots the machine again only after the end.
 func TestAMachineThatClosesItsAgentHasTimeToEnd(t *testing.T) {
 	cmd := exec.Command("cat") // ends with its input
 	input, err := cmd.StdinPipe()
