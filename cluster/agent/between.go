@@ -85,7 +85,7 @@ func tierOf(over *peer.Network) string {
 	return string(over.Tier)
 }
 
-// validFor returns how long a figure of one of so many nodes is valid: three times the time until it is
+// validFor returns how long a figure of one of this many nodes is valid: three times the time until it is
 // measured again, as for every figure, and at most a day.
 func validFor(nodes, most int, interval time.Duration) time.Duration {
 	rounds := (nodes + most - 1) / most

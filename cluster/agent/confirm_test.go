@@ -139,7 +139,7 @@ func TestAWishThatLeadsToAnotherNode(t *testing.T) {
 	if len(broken) != 1 || !broken[0].Known || broken[0].Way != (measure.Way{Tier: measure.NodeNetwork, Peer: "n2"}) {
 		t.Errorf("%+v", broken)
 	}
-	// A trial of the way anew takes the place of what the other end has measured before.
+	// A new trial of the path replaces what the other end has measured before.
 	if broken := Judge(view.With([]v1alpha1.Figure{ours})); len(broken) != 0 {
 		t.Errorf("%+v", broken)
 	}

@@ -47,7 +47,7 @@ func TestTheDoctorsFindingsAreACondition(t *testing.T) {
 	}
 }
 
-// TestNoLabelHasTwoOwners: Node Feature Discovery takes away what is not in a NodeFeature any more.
+// TestNoLabelHasTwoOwners: Node Feature Discovery removes a label that is no longer in a NodeFeature.
 func TestNoLabelHasTwoOwners(t *testing.T) {
 	inv, err := host.Read()
 	if err != nil {
@@ -163,7 +163,7 @@ func TestDiscovery(t *testing.T) {
 	if labels, _ = read(); labels["nines.dev/sriov.vfs"] != "4" {
 		t.Errorf("the labels are %v", labels)
 	}
-	// What somebody else has changed is put right.
+	// What someone else has changed is put right.
 	if err := objects.Delete(t.Context(), "nines-n1", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func TestNodeFeatureDiscoveryLabelsTheNode(t *testing.T) {
 	})
 	hasLabels(t, plane, "n2", map[string]string{"nines.dev/sriov.capable": "", "example.org/has-functions": ""})
 
-	// What the node has no more, it is not labelled with any more.
+	// The label of what the node no longer has is removed.
 	tell(0)
 	hasLabels(t, plane, "n1", map[string]string{
 		"nines.dev/sriov.capable": "true", "nines.dev/sriov.vfs": "", "example.org/has-functions": "", "nines.dev/isolated-cpus": "2",

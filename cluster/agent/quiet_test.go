@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/cluster/agent/measure"
 )
 
-// lonely asks to be alone on the node.
+// lonely requests isolation on its node.
 func lonely() *v1.Pod {
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "lonely", Namespace: "default", Annotations: map[string]string{measure.IsolationKey: "cpu"}},
@@ -45,7 +45,7 @@ func TestWhichArrivalsATrialHasToGiveWayTo(t *testing.T) {
 	}
 }
 
-// begun are trials in which a pod comes that asks to be alone. One that goes on beside it is bad.
+// begun are trials during which a pod comes that requests isolation. A trial that continues beside it is bad.
 type begun struct{ kube kubernetes.Interface }
 
 func (b begun) Run(ctx context.Context, _ measure.Tier, _ measure.Load) (measure.Trial, error) {

@@ -327,7 +327,7 @@ func TestNothingStaysOfAnAddThatFails(t *testing.T) {
 	n.empty()
 }
 
-// TestWhatIsGoneIsCollected: the runtime names what is there, and all else of the network is given back.
+// TestWhatIsGoneIsCollected: the runtime lists the valid attachments, and all others of the network are released.
 func TestWhatIsGoneIsCollected(t *testing.T) {
 	n := newNode(t)
 	l := n.network(`{"type": "nines", "tier": "macvlan", "parent": "card", "portsFolder": "FOLDER", ` + hostLocal + `}`)

@@ -108,7 +108,7 @@ func TestDranetIsToldWhatNinesKnows(t *testing.T) {
 	}
 }
 
-// TestWhatAnotherDriverOffersIsLeftOut, as neither knows of the other's claims.
+// TestWhatAnotherDriverOffersIsLeftOut, as neither knows about the other's claims.
 func TestWhatAnotherDriverOffersIsLeftOut(t *testing.T) {
 	inv, err := inventory(t, onCards, "n1")
 	if err != nil {

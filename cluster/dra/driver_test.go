@@ -289,7 +289,7 @@ func TestOneClaimThatFailsLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// TestAPodIsToldOfItsPorts where people look: what it got, or why not.
+// TestAPodIsToldOfItsPorts in its events: which ports it got, or why none.
 func TestAPodIsToldOfItsPorts(t *testing.T) {
 	d, events := newDriver(t), record.NewFakeRecorder(4)
 	d.Events = events
@@ -323,7 +323,7 @@ func TestAPortOfAClaimThatIsGoneIsFree(t *testing.T) {
 	if err != nil || len(held) != 1 || held[0].Holder != "b" {
 		t.Errorf("held: %+v, %v", held, err)
 	}
-	// One of the same name, but made anew, is another.
+	// One of the same name, but recreated, is another.
 	d.Exists = ExistsIn(fake.NewClientset(&resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "claim-b", UID: "b"}}))
 	if r := d.prepare(t, claim("c", "q", "x=macvlan-eth0-1"))["c"]; r.Err == nil {
 		t.Error("a port was taken from a claim that is there")

@@ -50,7 +50,7 @@ func (c Cluster) asked() []Asked {
 	return all
 }
 
-// later tells whether an event is newer than another. Their times are whole seconds: of two in one second the
+// later reports whether an event is newer than another. Their times are whole seconds: of two in one second the
 // API server tells which is newer.
 func later(e, than *corev1.Event) bool {
 	if !e.LastTimestamp.Equal(&than.LastTimestamp) {

@@ -41,7 +41,7 @@ type Request struct {
 	Admin bool `json:"adminAccess,omitempty"`
 	// Allocated are the devices that it has got.
 	Allocated []Allocated `json:"allocated,omitempty"`
-	// Problem is why it cannot be told what nodes have for it.
+	// Problem is why the nodes' devices for it are unknown.
 	Problem string `json:"problem,omitempty"`
 	// Nodes have devices for it, or not. Those that have most come first.
 	Nodes []Supply `json:"nodes,omitempty"`
@@ -49,7 +49,7 @@ type Request struct {
 
 // Allocated is a device that a request has got.
 type Allocated struct {
-	// Node is empty for a device that is of no single node, or not there any more.
+	// Node is empty for a device that belongs to no single node, or is gone.
 	Node   string `json:"node,omitempty"`
 	Driver string `json:"driver"`
 	Device string `json:"device"`

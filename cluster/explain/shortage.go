@@ -41,7 +41,7 @@ func leftOf(counters map[string]resourcev1.Counter) *left {
 	return l
 }
 
-// take takes an amount for somebody.
+// take takes an amount for someone.
 func (l *left) take(name string, amount resource.Quantity, by []string) {
 	free := l.free[name].DeepCopy()
 	free.Sub(amount)
@@ -116,7 +116,7 @@ func (s stock) shortages(d device, r *Request) []Shortage {
 	for _, name := range slices.Sorted(maps.Keys(d.Capacity)) {
 		capacity, asked := d.Capacity[name], r.Capacity[string(name)]
 		if part == nil && asked == "" {
-			continue // whoever has the device has all of it
+			continue // a device is allocated as a whole
 		}
 		lack := (*Shortage)(nil)
 		if takes := takes(capacity, asked); part != nil && !r.Admin {

@@ -171,7 +171,7 @@ func (s stock) explain(r *Request, nodes []corev1.Node) {
 	})
 }
 
-// add counts a device of the request's class, and tells whether its attributes suit and nobody has it.
+// add counts a device of the request's class, and reports whether its attributes suit and nobody has it.
 func (row *Supply) add(d device, wanted []selector, takenBy []string) bool {
 	row.Devices++
 	if len(takenBy) > 0 {

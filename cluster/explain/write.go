@@ -46,7 +46,7 @@ func (r *Report) Write(out io.Writer) error {
 	return err
 }
 
-// hasAlternatives tells whether a claim says which device it likes best.
+// hasAlternatives reports whether a claim says which device it likes best.
 func (r *Report) hasAlternatives() bool {
 	return slices.ContainsFunc(r.Claims, func(c Claim) bool {
 		return slices.ContainsFunc(c.Requests, func(r Request) bool { return strings.Contains(r.Name, "/") })

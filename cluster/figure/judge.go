@@ -30,7 +30,7 @@ type Node struct {
 // Answer is what a node has to a wish.
 type Answer struct {
 	Node string
-	// Met tells whether the node holds an alternative of the wish. A pod may go to a node that
+	// Met reports whether the node holds an alternative of the wish. A pod may go to a node that
 	// does not by Fallback only: its wish ends with "else any".
 	Met      bool
 	Fallback bool
@@ -49,7 +49,7 @@ type Answer struct {
 	Miss Miss
 }
 
-// Suits tells whether the pod may go to the node.
+// Suits reports whether the pod may go to the node.
 func (a *Answer) Suits() bool { return a.Met || a.Fallback }
 
 // Evidence is the comparison of one limit with one figure.
@@ -266,7 +266,7 @@ func (q *Question) hold(figures []*Figure, limit wish.Limit) (Evidence, Miss) {
 	return worst, miss
 }
 
-// nearer tells whether a is nearer to holding the wish than b.
+// nearer reports whether a is nearer to holding the wish than b.
 func nearer(a, b *Answer) bool {
 	if a.Miss != b.Miss {
 		return a.Miss < b.Miss

@@ -64,7 +64,7 @@ func countPorts(answer Answer, w *wish.Wish, n Node) Answer {
 	return answer
 }
 
-// IsPort tells whether the label dpdk counts ports of the tier.
+// IsPort reports whether the label dpdk counts ports of the tier.
 func IsPort(tier string) bool { return tier == TierPort || tier == portTier }
 
 func thesisNs(tier string) int64 {

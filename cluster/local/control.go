@@ -18,7 +18,7 @@ const apiPort = "443"
 // controlFiles are the control plane's files, by their names in its folder.
 type controlFiles map[string][]byte
 
-// controlPlane makes the identities of everybody in the cluster, and the control plane's files.
+// controlPlane makes the identities of everyone in the cluster, and the control plane's files.
 func (l Layout) controlPlane(a *authority) (controlFiles, error) {
 	server, err := a.server("kube-apiserver",
 		[]string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},

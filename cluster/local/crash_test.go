@@ -30,7 +30,7 @@ func (c *cluster) points(t *testing.T, arguments ...string) []int {
 	return labtest.Kills(labtest.PassedPoints(t, func() { c.must(arguments...) }), map[string]bool{})
 }
 
-// at runs a command that is to be killed at a fault point, and tells whether it was.
+// at runs a command that is to be killed at a fault point, and reports whether it was.
 func (c *cluster) at(t *testing.T, point int, arguments ...string) bool {
 	t.Helper()
 	c.env = append(c.env, fmt.Sprint("NINES_FAULT_AT=", point))

@@ -149,8 +149,8 @@ func sleepers(t *testing.T, seconds int) int {
 	return n
 }
 
-// loses kills the first process of a node, and with it all of the node. No pod with a wish goes there
-// any more, though its figures are good.
+// loses kills the first process of a node, and with it all of the node. No further pod with a latency
+// request goes there, though its figures are good.
 func (c *cluster) loses(t *testing.T) {
 	c.t = t
 	c.whole(t)

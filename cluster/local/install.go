@@ -55,7 +55,7 @@ func (o Options) chosen(layout Layout) ([]install, error) {
 // portsFileLimit is the most that a ConfigMap takes (k8s.io/api/core/v1, MaxSecretSize).
 const portsFileLimit = 1 << 20
 
-// readPorts reads a ports file, and checks it for each node, so that what is wrong with it is told
+// readPorts reads a ports file, and checks it for each node, so that mistakes are reported
 // here and not in the log of a pod.
 func readPorts(path string, layout Layout) ([]byte, error) {
 	f, err := os.Open(path)

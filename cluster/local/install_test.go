@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// TestAFileOfPortsIsCheckedBeforeAnythingIsMade: what is wrong with it is told here, not in the log of a pod.
+// TestAFileOfPortsIsCheckedBeforeAnythingIsMade: mistakes are reported here, not in the log of a pod.
 func TestAFileOfPortsIsCheckedBeforeAnythingIsMade(t *testing.T) {
 	layout, err := NewLayout("ports", 2)
 	if err != nil {

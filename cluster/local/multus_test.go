@@ -61,7 +61,7 @@ func TestPodsHavePortsByMultus(t *testing.T) {
 	})
 }
 
-// offers waits until the node has so many devices of a resource to give.
+// offers waits until the node has this many devices of a resource to give.
 func (c *cluster) offers(resource v1.ResourceName, count int64) {
 	c.t.Helper()
 	eventually(c.t, string(resource), func(ctx context.Context) error {

@@ -34,8 +34,8 @@ func wireControl(control *node.Running) error {
 	})
 }
 
-// wireNode joins a node to the bridge, and tells the control plane where its pods are. The other
-// nodes are told by route.
+// wireNode joins a node to the bridge, and gives the control plane a route to its pods. The other
+// nodes get theirs by route.
 //
 //	ip -n CONTROL link add to-n1 master nodes type veth peer name eth0 netns N1
 //	ip -n CONTROL route add PODS via ADDRESS

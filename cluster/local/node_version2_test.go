@@ -133,7 +133,7 @@ func TestANodeRunsAPodOnVersion2(t *testing.T) {
 	}
 }
 
-// startAlone starts a node whose kubelet has no API server, and tells whether its programs run.
+// startAlone starts a node whose kubelet has no API server, and reports whether its programs run.
 func (b *builder) startAlone(t *testing.T) bool {
 	t.Helper()
 	a, err := newAuthority(b.Name)

@@ -141,7 +141,7 @@ func settings(t *testing.T) string {
 	paths = append(paths, "/proc/irq/default_smp_affinity", "/sys/devices/virtual/workqueue/cpumask")
 	var lines []string
 	for _, path := range paths {
-		text, _ := os.ReadFile(path) // an interrupt may be gone by now
+		text, _ := os.ReadFile(path) // an interrupt may be gone now
 		lines = append(lines, path+" "+strings.TrimSpace(string(text)))
 	}
 	slices.Sort(lines)

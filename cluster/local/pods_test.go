@@ -75,7 +75,7 @@ func TestExperimentsRunAsPods(t *testing.T) {
 		}
 		path := file("realtime", nothing, "server", "1s")
 		if state == unix.TIME_ERROR {
-			// Nobody keeps the clock of this host, and a test does not say that somebody does.
+			// Nobody keeps the clock of this host, and a test does not say that someone does.
 			if out, err := call("run", path, "--out", t.TempDir()); exitCode(err) != 3 || !strings.Contains(out, "is not synchronised") || !strings.Contains(out, "phc2sys") {
 				t.Errorf("%v: %s", err, out)
 			}
@@ -146,7 +146,7 @@ func TestExperimentsRunAsPods(t *testing.T) {
 			}
 			return nil
 		})
-		// Somebody's pod has its name by now.
+		// Someone's pod has its name now.
 		c.foreign(t, "tbpods-server")
 		if out, err := call("down", "cluster-pods"); err != nil || !strings.Contains(out, "default/tbpods-server does not belong to this lab") {
 			t.Errorf("down beside another's pod: %v: %s", err, out)
@@ -222,7 +222,7 @@ func (c *cluster) foreign(t *testing.T, name string) {
 			Containers:   []v1.Container{{Name: "it", Image: "none"}},
 		},
 	}
-	eventually(t, "make somebody's pod", func(ctx context.Context) error {
+	eventually(t, "make someone's pod", func(ctx context.Context) error {
 		_, err := c.client().CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 		return err
 	})

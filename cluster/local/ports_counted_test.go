@@ -117,7 +117,7 @@ func (c *cluster) byBandwidth(t *testing.T) {
 	c.withPort("third", node, "counted")
 	c.waitsFor("third", "2 take 400 mbit of link-counted, of which 200 of 1k is free; the rest is held by default/first, default/second")
 
-	// What is given back is given on.
+	// A released port is allocated again.
 	c.gone("wide", "first")
 	c.reaches(t, "third", "second", "net1")
 	c.running("wider")

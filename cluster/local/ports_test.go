@@ -193,7 +193,7 @@ func (c *cluster) gone(pods ...string) {
 	})
 }
 
-// ownerOf is the pod that a claim was made for; none for one that somebody made.
+// ownerOf is the pod that a claim was made for; none for one that someone made.
 func ownerOf(claim resourcev1.ResourceClaim) string {
 	if len(claim.OwnerReferences) == 0 {
 		return ""

@@ -58,7 +58,7 @@ func TestAPromiseThatBreaks(t *testing.T) {
 	})
 	c.event(old.Name, "LatencyPromiseBroken")
 	if now := c.one("cell-site", "n2"); now.UID != old.UID {
-		t.Errorf("the pod was moved without anybody having asked for it")
+		t.Errorf("the pod was moved without anyone having asked for it")
 	}
 
 	first() // n1 becomes fast, and its agent forgets what it was like with the change of its options
@@ -102,7 +102,7 @@ func (c *cluster) until(node, what string, so func(p90 int64) bool) {
 	})
 }
 
-// keepOne has one pod with a wish, which is made anew when it is evicted.
+// keepOne has one pod with a latency request, which is recreated when it is evicted.
 func (c *cluster) keepOne(name, wish string) {
 	c.t.Helper()
 	one, zero := int32(1), int64(0)

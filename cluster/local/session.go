@@ -174,7 +174,7 @@ func (s Session) undo(ctx context.Context, held *folder.Held, note func(string))
 	return nil
 }
 
-// Down removes the cluster, also after a crash; note is told what was left as it is, and why.
+// Down removes the cluster, also after a crash; note gets what was left unchanged, and why.
 func (s Session) Down(ctx context.Context, note func(string)) error {
 	if err := CheckName(s.Name); err != nil {
 		return err

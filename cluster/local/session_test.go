@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// What somebody has put into a cluster's folder stays, and so does what a link there leads to.
+// What someone has put into a cluster's folder stays, and so does what a link there leads to.
 func TestOnlyWhatNinesWroteIsRemoved(t *testing.T) {
 	s := Session{Root: t.TempDir(), Name: "c"}
 	elsewhere := t.TempDir()

@@ -100,7 +100,7 @@ func (s Session) Status(ctx context.Context) (*Status, error) {
 // patience is how long status waits for the API server.
 const patience = 5 * time.Second
 
-// ask adds what the API server knows of the nodes.
+// ask adds what the API server knows about the nodes.
 func (s Session) ask(ctx context.Context, status *Status) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

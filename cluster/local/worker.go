@@ -121,7 +121,7 @@ func kubeletConfiguration(cpus int) kubelet.KubeletConfiguration {
 		EvictionHard: map[string]string{"memory.available": "100Mi", "nodefs.available": "2%", "imagefs.available": "2%"},
 	}
 	if cpus > 1 {
-		// Whole CPUs for who asks for them. CPU 0 stays for everybody.
+		// Whole CPUs for who asks for them. CPU 0 stays for everyone.
 		c.CPUManagerPolicy = "static"
 		c.ReservedSystemCPUs = "0"
 		c.TopologyManagerPolicy = "single-numa-node"

@@ -30,7 +30,7 @@ const claimInPod = "ports"
 // the pod runs already.
 const toldPatience = 30 * time.Second
 
-// claimName has the lab's token in it: a pod gets no claim that somebody else has made.
+// claimName has the lab's token in it: a pod gets no claim that someone else has made.
 func claimName(o node.PodOrder) string { return o.Name + "-" + o.Token() }
 
 // requestOf names the request for a port of an order. Interfaces have names that a request may not have.

@@ -20,8 +20,8 @@ const (
 	latePatience = 2 * time.Second
 )
 
-// Delete removes a pod if it is the lab's, and returns when it is gone. note is told of a pod of that
-// name that is not.
+// Delete removes a pod if it is the lab's, and returns when it is gone. note gets a pod of that
+// name that is not the lab's.
 func (c *Client) Delete(ctx context.Context, r node.PodRemoval, note func(string)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, deletePatience, fmt.Errorf("it was not gone within %v", deletePatience))
 	defer cancel()
@@ -73,7 +73,7 @@ func (c *Client) failed(what string, r node.PodRemoval, err error) error {
 		what, r.Namespace, r.Name, c.config.Host, err, r.Context)
 }
 
-// Owned tells whether a pod is the lab's: it has the lab's token and, where one was learnt, the uid.
+// Owned reports whether a pod is the lab's: it has the lab's token and, where one was learnt, the uid.
 // It is pure.
 func Owned(p *v1.Pod, r node.PodRemoval) bool {
 	return r.Token != "" && p.Labels[node.PodLabToken] == r.Token && (r.UID == "" || string(p.UID) == r.UID)

@@ -106,7 +106,7 @@ func TestClientsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatEnds ends the relay, and whoever speaks to it is told.
+// TestAnEngineThatEnds ends the relay, and its clients get an error.
 func TestAnEngineThatEnds(t *testing.T) {
 	socket, engine, ended := relayed(t)
 	c := dial(t, socket)
@@ -129,8 +129,8 @@ func TestAnEngineThatEnds(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatIsGoneIsNobodysTurn: whoever asks now and then whether it is there finds that it is not,
-// and a client that comes at this moment must not wait for him.
+// TestAnEngineThatIsGoneIsNobodysTurn: a poller that checks now and then finds that it is gone,
+// and a client that comes at this moment must not wait for that poller.
 func TestAnEngineThatIsGoneIsNobodysTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		input, toEngine := io.Pipe()

@@ -21,10 +21,10 @@ const startPatience = 3 * time.Minute
 // pollEvery is how often a pod is looked at while it starts or goes.
 const pollEvery = 100 * time.Millisecond
 
-// tellAfter is how long a pod may wait before its user is told for what.
+// tellAfter is how long a pod may wait before its user learns the reason.
 const tellAfter = 3 * time.Second
 
-// Start makes a pod, and returns when it runs. It tells what a pod waits for that takes long, each time that changes.
+// Start makes a pod, and returns when it runs. If a pod waits for long, it reports for what, each time that changes.
 func (c *Client) Start(ctx context.Context, o node.PodOrder, tell func(string)) (node.Pod, error) {
 	manifest, err := Manifest(o)
 	if err != nil {
@@ -140,7 +140,7 @@ func reason(p *v1.Pod) string {
 }
 
 // learnHost reads what a result records of the cluster's node, and refuses a node that does not have
-// the clock that the order wants. Who may not read nodes does without the former.
+// the clock that the order wants. Without the right to read nodes, it does without the former.
 func (c *Client) learnHost(ctx context.Context, o node.PodOrder, p *node.Pod) error {
 	host, err := c.kube.CoreV1().Nodes().Get(ctx, p.Host, metav1.GetOptions{})
 	switch {

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestWhatAPodWaitsFor: its user is told what the scheduler and the kubelet say.
+// TestWhatAPodWaitsFor: its user gets the reasons of the scheduler and the kubelet.
 func TestWhatAPodWaitsFor(t *testing.T) {
 	unscheduled := &v1.Pod{Status: v1.PodStatus{Conditions: []v1.PodCondition{
 		{Type: v1.PodScheduled, Status: v1.ConditionFalse, Message: "0/2 nodes are available: 2 Insufficient cpu."},

@@ -100,7 +100,7 @@ func TestAPodMayUseAnotherAddress(t *testing.T) {
 	n.empty()
 }
 
-// sendFrom sends a frame to everybody, with a source address.
+// sendFrom sends a frame to everyone, with a source address.
 func sendFrom(mac net.HardwareAddr) error {
 	device, err := netlink.LinkByName("net1")
 	if err != nil {

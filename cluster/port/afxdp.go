@@ -64,7 +64,7 @@ func (s site) giveSockets(pod *netns.Namespace, device netlink.Link) error {
 // mapsAreThere checks that the file system of a port is still mounted.
 func (s site) mapsAreThere() error { return s.stillMounted(s.keeper.mapsFolder(s.Port), mapsType) }
 
-// removeMaps unmounts the file system, and removes the folder that it was in. The program goes with its device: a
+// removeMaps unmounts the file system, and removes the folder that it was in. The program ends with its device: a
 // virtual function gets a new one when its driver starts again.
 func removeMaps(_ context.Context, u journal.Undoing) error {
 	if err := unmount(u.Path, mapsType); err != nil {

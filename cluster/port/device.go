@@ -94,7 +94,7 @@ func lookUp(handle *netlink.Handle, e journal.Entry) (device netlink.Link, err e
 	return device, nil
 }
 
-// isOurs tells whether a device is the one that a step made. The kernel does not reuse an index while the
+// isOurs reports whether a device is the one that a step made. The kernel does not reuse an index while the
 // namespace exists. The MAC address is no proof, as a pod may change that of its device.
 func isOurs(device netlink.Link, e journal.Entry) bool {
 	return device.Type() == e.Target && (e.Learnt != nil || device.Attrs().HardwareAddr.String() == e.Value)

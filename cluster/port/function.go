@@ -223,7 +223,7 @@ func hand(node *netlink.Handle, pod *netns.Namespace, name, passing string, as n
 	return inside.LinkByName(as.Name)
 }
 
-// hasFunction tells whether the function of a step is in a pod.
+// hasFunction reports whether the function of a step is in a pod.
 func hasFunction(pod *netns.Namespace, e journal.Entry) (bool, error) {
 	handle, err := pod.Netlink()
 	if err != nil {

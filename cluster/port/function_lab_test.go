@@ -140,7 +140,7 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A second port of the same card, and a function that somebody else uses.
+	// A second port of the same card, and a function that someone else uses.
 	other := Order{Holder: "other", Interface: "fast0", Port: Port{Name: "sriov-eth0-9", Tier: spec.LinkSRIOV, Parent: "eth0"}}
 	if _, err := k.Take(t.Context(), other); err == nil {
 		t.Error("a function was given twice")

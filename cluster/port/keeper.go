@@ -28,7 +28,7 @@ const Folder = "/run/nines/ports"
 type Keeper struct {
 	// Folder is the absolute path of its folder; see the constant.
 	Folder string
-	// Note receives what stays as it is when a port is given back, and why; may be nil.
+	// Note receives what stays as it is when a port is released, and why; may be nil.
 	Note func(string)
 }
 
@@ -259,7 +259,7 @@ func (k Keeper) Held() ([]Held, error) {
 		for _, port := range ports {
 			held, err := k.read(parent, port)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // given back meanwhile
+				continue // released meanwhile
 			}
 			if err != nil {
 				return nil, err

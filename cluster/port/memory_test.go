@@ -128,7 +128,7 @@ func TestWhatOthersMountStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What was half given back, the next call gives back whole.
+	// The next call completes a release that was cut off.
 	if err := k.Sweep(t.Context()); err != nil {
 		t.Error(err)
 	}

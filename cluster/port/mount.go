@@ -26,7 +26,7 @@ func mount(path, kind, options string) error {
 	return nil
 }
 
-// mounted tells whether such a file system is mounted at path. It is an error if another program has mounted
+// mounted reports whether such a file system is mounted at path. It is an error if another program has mounted
 // something there.
 func mounted(path, kind string) (bool, error) {
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) { return m.Mountpoint != path, false })

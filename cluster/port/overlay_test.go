@@ -177,7 +177,7 @@ func TestPodsHavePortsOfALogicalSwitch(t *testing.T) {
 	}
 	reaches(t, pods["a"], "10.7.0.2")
 
-	// An operator removes what the first has in OVN and in Open vSwitch, and it is made anew.
+	// An operator removes what the first has in OVN and in Open vSwitch, and it is recreated.
 	logical := "nines-node-1-" + first.Port.Name
 	n.nbctl("lsp-del", logical)
 	n.vsctl("del-port", "br-int", nodeName(first.Port.Name))
@@ -187,7 +187,7 @@ func TestPodsHavePortsOfALogicalSwitch(t *testing.T) {
 	}
 	reaches(t, pods["b"], "10.7.0.1")
 
-	// The first pod is made anew.
+	// The first pod is recreated.
 	again := namespace(t)
 	n.attach(first, again)
 	if devices(t, pods["a"]) != "" || devices(t, again) != "net1 veth" {
@@ -262,7 +262,7 @@ func TestAForeignLogicalPortStays(t *testing.T) {
 	n.noneLeft()
 }
 
-// TestAPortOutlivesADatabaseThatIsGone: it stays the holder's until it can be given back.
+// TestAPortOutlivesADatabaseThatIsGone: it stays the holder's until it can be released.
 func TestAPortOutlivesADatabaseThatIsGone(t *testing.T) {
 	n := newOverlayNode(t)
 	o := n.order("a", "10.7.0.1/24")

@@ -137,7 +137,7 @@ func TestPodsHavePortsOfOpenVSwitch(t *testing.T) {
 		}
 	}
 
-	// An operator removes a port, and it is made anew.
+	// An operator removes a port, and it is recreated.
 	name := nodeName(order(1).Port.Name)
 	vsctl("del-port", "br0", name)
 	if err := k.Sweep(t.Context()); err != nil {

@@ -125,7 +125,7 @@ func (k Keeper) show(pod string) (string, error) {
 	return path, replace.JSON(path, map[string]any{"ports": list}, 0o644)
 }
 
-// sweepPods removes the lists of pods that have no ports any more: a call that was killed may have given back a
+// sweepPods removes the lists of pods that no longer have ports: a call that was killed may have released a
 // pod's last port, and its repetition does not find whose it was.
 func (k Keeper) sweepPods(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(k.Folder, podsFolder)); errors.Is(err, fs.ErrNotExist) {

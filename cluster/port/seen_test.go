@@ -49,7 +49,7 @@ func TestAReservedDeviceLeadsToItsPort(t *testing.T) {
 	n.empty()
 }
 
-// TestAPodSeesItsOwnPorts: of two pods each has a file, which goes with its last port.
+// TestAPodSeesItsOwnPorts: each of two pods has a file, which is removed with its last port.
 func TestAPodSeesItsOwnPorts(t *testing.T) {
 	n := newMachine(t)
 	ctx := context.Background()

@@ -116,7 +116,7 @@ func closeSwitchPort(ctx context.Context, u journal.Undoing) error {
 	})
 }
 
-// listens tells whether a process listens on a control socket. The socket of a killed process refuses
+// listens reports whether a process listens on a control socket. The socket of a killed process refuses
 // connections.
 func listens(ctx context.Context, socket string) bool {
 	var dialer net.Dialer

@@ -52,8 +52,8 @@ func (n *machine) podWith(p Port, name string, number int) joinedPod {
 	return joinedPod{pod, n.attach(o, pod), address}
 }
 
-// heard tells whether a pod gets what another one sends to its address: addresses are found by broadcasts, and
-// whoever receives checks the packet's sum.
+// heard reports whether a pod gets what another one sends to its address: addresses are found by broadcasts, and
+// the receiver checks the packet's checksum.
 func heard(t *testing.T, from, to joinedPod, wait time.Duration) bool {
 	t.Helper()
 	var receiver net.PacketConn
@@ -104,7 +104,7 @@ func TestPortsOfAnXDPSwitchReachEachOther(t *testing.T) {
 		t.Errorf("the switch has %d addresses: that of a port that is gone is to be forgotten", addresses)
 	}
 
-	// Somebody takes a port out of the switch: the driver's start puts it back.
+	// Someone takes a port out of the switch: the driver's start restores it.
 	n.do(func() error {
 		end, err := netlink.LinkByName(nodeName(a.held.Port.Name))
 		if err != nil {

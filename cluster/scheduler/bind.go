@@ -59,7 +59,7 @@ func (p *Plugin) PreBind(_ context.Context, state fwk.CycleState, _ *corev1.Pod,
 
 // Bind looks whether the pod's devices are its own, and binds a pod with a wish. The devices may take
 // seconds, so it looks a last time at the figures: what it promises is what they are then. The promise
-// goes with the binding: the API server writes both or none, and the scheduler needs no right to change
+// is part of the binding: the API server writes both or none, and the scheduler needs no right to change
 // pods.
 func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
 	if err := p.ownDevices(ctx, pod); err != nil {

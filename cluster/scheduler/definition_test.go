@@ -11,7 +11,7 @@ import (
 )
 
 // definition holds the YAML of the custom resource against Go's types: what is written comes back,
-// and what contradicts itself is refused before anybody reads it.
+// and what contradicts itself is refused before anyone reads it.
 func (p plane) definition(t *testing.T) {
 	defer p.Clear(t)
 	full := figureOf("sriov", "n2", 60)

@@ -82,7 +82,7 @@ func claimsOf(pod *corev1.Pod, lister resourcelisters.ResourceClaimLister) ([]st
 	return names, nil
 }
 
-// asksForDevices tells whether a container asks for a resource that a class of devices can stand for:
+// asksForDevices reports whether a container asks for a resource that a class of devices can stand for:
 // one whose name has the domain of its maker. A node's device plugin can have it as well.
 func asksForDevices(pod *corev1.Pod) bool {
 	asks := func(c corev1.Container) bool {
@@ -163,7 +163,7 @@ func DevicesOf(claim *resourcev1.ResourceClaim) func(func(string) bool) {
 	}
 }
 
-// isAlone tells whether a claim has the device for itself: it does not only administer it, nor has it a
+// isAlone reports whether a claim has the device for itself: it does not only administer it, nor has it a
 // share of it.
 func isAlone(r resourcev1.DeviceRequestAllocationResult) bool {
 	return !administers(r) && r.ShareID == nil

@@ -17,6 +17,6 @@
 // itself (waiting.go).
 //
 // Ports as devices are counted by Kubernetes' own dynamic resource allocation, never here; the
-// ports of the thesis's label dpdk are counted anew each time from the pods of the node that the
+// ports of the thesis's label dpdk are counted each time from the pods of the node that the
 // scheduler knows, so there is no count that could be lost.
 package scheduler

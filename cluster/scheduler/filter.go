@@ -57,7 +57,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *corev1.
 	return nil, nil
 }
 
-// PreFilterExtensions has none: what other pods do changes only ports, which Filter counts anew.
+// PreFilterExtensions has none: what other pods do changes only ports, which Filter counts each time.
 func (*Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 // Filter refuses a node that does not hold the wish, and says why.

@@ -65,7 +65,7 @@ func (h held) watched() cache.ResourceEventHandler {
 	}
 }
 
-// sameDevices tells whether a claim is the same, with the same devices. Kubernetes never changes an
+// sameDevices reports whether a claim is the same, with the same devices. Kubernetes never changes an
 // allocation: it goes, and another comes.
 func sameDevices(before, after *resourcev1.ResourceClaim) bool {
 	if before.UID != after.UID {

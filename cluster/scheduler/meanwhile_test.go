@@ -12,11 +12,11 @@ import (
 	"nines.dev/nines/cluster/scheduler/controltest"
 )
 
-// takenMeanwhile has somebody else take a device between the scheduler's choice and the writing of it. No
+// takenMeanwhile has someone else take a device between the scheduler's choice and the writing of it. No
 // pod is bound with it, with or without a wish, by a claim or by a resource that stands for one.
 //
 //	scheduler       port0 is for the pod
-//	somebody        port0 is in the claim "other"
+//	someone        port0 is in the claim "other"
 //	scheduler       writes port0 into the pod's claim, sees that it is in both, gives it back
 //
 // Kubernetes' memory of devices alone would then take port0 for free, as a claim that had it has none now:
@@ -59,7 +59,7 @@ func (p plane) takenMeanwhile(t *testing.T) {
 				t.Fatal(taken)
 			}
 			if device := p.deviceOf(t, "asks"); device != "port1" {
-				t.Errorf("it has %q, and somebody else port0", device)
+				t.Errorf("it has %q, and someone else port0", device)
 			}
 			if err := p.Kube.ResourceV1().ResourceClaims("default").Delete(t.Context(), "other", metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)

@@ -56,7 +56,7 @@ func TestPlacing(t *testing.T) {
 		{"a scheduler that is killed gives no port twice", p.killed},
 		{"devices: never one in two claims", p.devices},
 		{"a claim's first alternative, on a fast node", p.alternatives},
-		{"a device that somebody takes meanwhile", p.takenMeanwhile},
+		{"a device that someone takes meanwhile", p.takenMeanwhile},
 		{"claims, figures and a node that go in mid-bind", p.vanishing},
 		{"what goes wrong at each step", p.steps},
 		{"clocks that are wrong, and figures that contradict themselves", p.untrusted},
@@ -97,7 +97,7 @@ func (p plane) measure(t *testing.T, node string, figures ...v1alpha1.Figure) {
 	}
 }
 
-// publish is measure for several clients at once: who is late tries again.
+// publish is measure for several clients at once: a late one tries again.
 func (p plane) publish(ctx context.Context, node string, figures ...v1alpha1.Figure) error {
 	object := &v1alpha1.NodeLatency{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind.Kind},

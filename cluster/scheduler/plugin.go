@@ -44,7 +44,7 @@ var (
 )
 
 // New makes the plugin, for app.WithPlugin(Name, New). It takes no arguments. It waits until what
-// is measured has been read, so that the first pods are not refused for want of it.
+// is measured has been read, so that the first pods are not refused because it is missing.
 func New(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 	from, err := client.New(handle.KubeConfig())
 	if err != nil {

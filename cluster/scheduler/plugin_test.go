@@ -124,7 +124,7 @@ func TestFiguresWakeWhomTheyHelp(t *testing.T) {
 		"a better alternative":    {"p99 < 100us else p99 < 1ms", 200, 50, nil, true},
 		"no better alternative":   {"p99 < 100us else p99 < 1ms", 300, 200, nil, false},
 		"those of a peer":         {"p99 < 100us; to: n", 50, 50, []string{"n"}, true},
-		"those of somebody else":  {"p99 < 100us; to: m", 0, 50, []string{"m"}, false},
+		"those of someone else":   {"p99 < 100us; to: m", 0, 50, []string{"m"}, false},
 		"nothing, where any does": {"p99 < 100us else any", 300, 200, nil, false},
 	} {
 		w, err := wish.Parse(c.wish)

@@ -48,7 +48,7 @@ func promiseOf(a *figure.Answer) Promise {
 // ReadPromise reads what was promised to a pod; nil if nothing was.
 func ReadPromise(pod *corev1.Pod) (*Promise, error) {
 	text, found := pod.Annotations[wish.Placed]
-	// Before it is bound, a pod has what somebody wrote by hand.
+	// Before it is bound, a pod has what someone wrote by hand.
 	if !found || pod.Spec.NodeName == "" {
 		return nil, nil
 	}

@@ -33,7 +33,7 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *corev1.P
 	return fwk.NewStatus(fwk.Skip)
 }
 
-// claimsAlternatives tells whether a claim of the pod says which device it likes best (firstAvailable). One that
+// claimsAlternatives reports whether a claim of the pod says which device it likes best (firstAvailable). One that
 // cannot be read says nothing.
 func (p *Plugin) claimsAlternatives(pod *corev1.Pod) bool {
 	if len(pod.Spec.ResourceClaims) == 0 {

@@ -105,7 +105,7 @@ func (p plane) steps(t *testing.T) {
 	}
 }
 
-// faultAt runs the scene with a fault at a point, and tells whether it came to that.
+// faultAt runs the scene with a fault at a point, and reports whether it came to that.
 func (p plane) faultAt(t *testing.T, fault sceneFault, point scenePoint) (reached bool) {
 	gate := p.scene(t)
 	acted := gate.At(point.kind, point.nth, point.when, fault.act)

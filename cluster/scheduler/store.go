@@ -113,7 +113,7 @@ func (s *store) fastest(node *corev1.Node, now time.Time) time.Duration {
 	return 0
 }
 
-// empty tells whether nothing is measured anywhere.
+// empty reports whether nothing is measured anywhere.
 func (s *store) empty() bool {
 	s.lock.RLock()
 	defer s.lock.RUnlock()

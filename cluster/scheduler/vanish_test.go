@@ -93,7 +93,7 @@ func TestAFigureThatVanishesBeforeBinding(t *testing.T) {
 	}
 }
 
-// What is promised goes with the binding itself: an API server that fails writes neither.
+// The promise is part of the binding itself: an API server that fails writes neither.
 func TestThePromiseGoesWithTheBinding(t *testing.T) {
 	pod := podWith("a", map[string]string{wish.Annotation: "p99 < 100us"})
 	cluster := fake.NewClientset(pod)

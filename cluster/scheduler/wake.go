@@ -16,7 +16,7 @@ func (p *Plugin) measured(ctx context.Context, of *v1alpha1.NodeLatency) {
 	p.wake(ctx, of.Name, p.figures.set(of.Name, figure.Read(of.Figures)))
 }
 
-// unmeasured takes that a node has no figures any more. Then the thesis's labels count, which may
+// unmeasured removes a node's figures. Then the thesis's labels count, which may
 // promise more.
 func (p *Plugin) unmeasured(ctx context.Context, of *v1alpha1.NodeLatency) {
 	p.wake(ctx, of.Name, p.figures.set(of.Name, nil))

@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/cluster/client"
 )
 
-// defined tells whether the API server knows NodeLatency. Without it the plugin's watch would wait
+// defined reports whether the API server knows NodeLatency. Without it the plugin's watch would wait
 // for it for ever, and no pod at all would be placed: it is better to end and say why.
 func defined(ctx context.Context, from *client.Client) error {
 	_, err := from.List(ctx, metav1.ListOptions{Limit: 1})
@@ -29,7 +29,7 @@ func defined(ctx context.Context, from *client.Client) error {
 	return nil
 }
 
-// follow keeps the store up to date until the context ends. It returns a function that tells
+// follow keeps the store up to date until the context ends. It returns a function that reports
 // whether the first list has arrived.
 func (p *Plugin) follow(ctx context.Context, from *client.Client) (cache.InformerSynced, error) {
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{

@@ -34,7 +34,7 @@ func parseTarget(text string) (*Target, error) {
 	return &Target{Text: text, Labels: selector}, nil
 }
 
-// Matches tells whether a node is one of them.
+// Matches reports whether a node is one of them.
 func (t *Target) Matches(name string, of map[string]string) bool {
 	if t.Labels == nil {
 		return t.Node == name

@@ -52,7 +52,7 @@ type Limit struct {
 	Inclusive bool
 }
 
-// Holds tells whether ns is within the limit.
+// Holds reports whether ns is within the limit.
 func (l Limit) Holds(ns int64) bool { return ns < l.Ns || l.Inclusive && ns == l.Ns }
 
 // String is the limit as people write it.
@@ -92,7 +92,7 @@ func (w *Wish) String() string {
 	return text
 }
 
-// Allows tells whether the pod can use a tier.
+// Allows reports whether the pod can use a tier.
 func (w *Wish) Allows(tier string) bool {
 	return len(w.Tiers) == 0 || slices.Contains(w.Tiers, tier)
 }

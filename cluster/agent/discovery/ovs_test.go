@@ -117,7 +117,7 @@ func TestOpenVSwitchSaysWhatItIs(t *testing.T) {
 		cmd.Env = o.environment()
 		return cmd.Run() == nil
 	})
-	// What an ovs-vswitchd wrote that does not run any more.
+	// What an ovs-vswitchd wrote that no longer runs.
 	o.run("ovs-vsctl", connect, "--no-wait", "set", "Open_vSwitch", ".", "ovs_version=1.2.3", "dpdk_initialized=true")
 	if got := found(); got != "none" {
 		t.Errorf("with a database only: %s", got)

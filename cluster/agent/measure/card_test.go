@@ -11,7 +11,7 @@ import (
 
 // spare is a card with four functions, of which the first is taken.
 func spare() pci.Function {
-	f := pci.Function{Address: "0000:01:00.0", Interface: "eth2", Carrier: "yes", TotalVFs: 8, NumVFs: 4, UsedBy: "somebody who has set it up"}
+	f := pci.Function{Address: "0000:01:00.0", Interface: "eth2", Carrier: "yes", TotalVFs: 8, NumVFs: 4, UsedBy: "someone who has set it up"}
 	for i := range f.NumVFs {
 		f.VFs = append(f.VFs, pci.VirtualFunction{Index: i})
 	}
@@ -81,7 +81,7 @@ func TestATrialNamesTheCard(t *testing.T) {
 	}
 }
 
-// TestWholeCardsAreNoTier: a trial would take one from whoever uses it.
+// TestWholeCardsAreNoTier: a trial would take one from the program that uses it.
 func TestWholeCardsAreNoTier(t *testing.T) {
 	if _, err := Tiers([]string{"passthrough"}); err == nil || strings.Contains(strings.SplitN(err.Error(), "allowed:", 2)[1], "passthrough") {
 		t.Errorf("%v", err)

@@ -108,7 +108,7 @@ func TestPercentilesAreWrittenAsPeopleDo(t *testing.T) {
 	}
 }
 
-// to is a trial of the way to another node.
+// to is a trial of the path to another node.
 func to(peer string, t Trial) Trial {
 	t.Tier, t.Peer = NodeNetwork, peer
 	return t

@@ -203,7 +203,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request, from netip.Addr) 
 	s.Answered("granted")
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(granted{s.Port, address}); err != nil {
-		s.end(started) // the caller does not know of it
+		s.end(started) // the caller does not know about it
 	}
 }
 

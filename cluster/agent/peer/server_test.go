@@ -21,7 +21,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// served is a server on the loopback device, where whoever asks has the address of n2.
+// served is a server on the loopback device, where each caller has the address of n2.
 type served struct {
 	*Server
 	url     string

@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // NodeLatency is what was measured at one node, and has the node's name. It belongs to the whole
 // cluster, in no namespace. One object for each node, which only the node's own agent writes: so
-// two agents cannot contradict each other about a node, and the object goes with the node.
+// two agents cannot contradict each other about a node, and the object is deleted with the node.
 //
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type NodeLatency struct {
@@ -47,7 +47,7 @@ type Figure struct {
 	RatePPS    int64 `json:"ratePPS,omitempty"`
 	FrameBytes int64 `json:"frameBytes,omitempty"`
 
-	// Verdict tells whether the host kept still; Reasons are why it did not.
+	// Verdict reports whether the host kept still; Reasons are why it did not.
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
 

@@ -182,8 +182,8 @@ func (a agentCall) run(ctx context.Context) error {
 	return err
 }
 
-// between has the agent measure the ways to other nodes, and returns what answers their agents; nil
-// for neither.
+// between has the agent measure the paths to other nodes, and returns the server that answers their agents; nil
+// without them.
 func (a agentCall) between(ctx context.Context, running *agent.Agent, agentPort uint16) (*peer.Server, error) {
 	if a.peers == 0 {
 		return nil, nil

@@ -26,7 +26,7 @@ type asker struct {
 	client    *http.Client
 }
 
-// answers tells whether the server that the authority vouches for answers a GET with 200.
+// answers reports whether the server that the authority vouches for answers a GET with 200.
 func (a *asker) answers(url string) bool {
 	if a.client == nil {
 		text, err := os.ReadFile(a.authority)

@@ -57,7 +57,7 @@ func showGroups(g Groups) error {
 func showUnified(controllers []string) error {
 	// A namespace begins at the group of who makes it, and this process is in the leaf. The file was
 	// opened outside, as there is no group to be seen here yet. To mount version 2 before there is a
-	// namespace would change the host's mount: its options are those of whoever mounts it last
+	// namespace would change the host's mount: its options are those of the last mount
 	// (apply_cgroup_root_flags in kernel/cgroup/cgroup.c).
 	group := os.NewFile(entrance, "cgroup.procs")
 	_, err := group.WriteString("0")
@@ -83,7 +83,7 @@ func showUnified(controllers []string) error {
 	return nil
 }
 
-// showHierarchies mounts those of version 1 anew.
+// showHierarchies mounts those of version 1 again.
 func showHierarchies(list []Hierarchy) error {
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
 		return os.NewSyscallError("unshare", err)

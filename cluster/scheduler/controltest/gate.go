@@ -50,7 +50,7 @@ const (
 	After  Moment = "after"
 )
 
-// Act is done at a step, by another goroutine than the test's. It tells whether the request goes on:
+// Act is done at a step, by another goroutine than the test's. It reports whether the request goes on:
 // that of a program which was killed does not.
 type Act func(Step) (goesOn bool)
 
@@ -158,7 +158,7 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // stepOf reads the path of a request: /api/v1/namespaces/default/pods/a/binding,
-// /apis/nines.dev/v1alpha1/nodelatencies/n1. A question of who somebody is changes nothing.
+// /apis/nines.dev/v1alpha1/nodelatencies/n1. A question of who someone is changes nothing.
 func stepOf(r *http.Request) (Step, bool) {
 	switch r.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
