@@ -99,7 +99,7 @@ bin/nines-script: FORCE
 	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-script
 
 # What the Go code embeds, and so what go vet and go test need too. The compiler writes into the folders that are
-# embedded: who wants the same objects at the same time waits for them before it compiles any Go.
+# embedded: a target that needs the same objects at the same time waits for them before it compiles any Go.
 .PHONY: embedded bpf bpf-objects
 embedded: bpf $(PAGE)
 bpf:

@@ -142,7 +142,7 @@ func (t *flowTable) order(file []uint32) {
 	}
 }
 
-// several tells whether there is more than one flow, and not too many.
+// several reports whether there is more than one flow, and not too many.
 func (t *flowTable) several() bool { return !t.tooFew && len(t.names) > 1 }
 
 func (t *flowTable) free() { t.of.free() }

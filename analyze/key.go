@@ -40,7 +40,7 @@ func ParseKey(name string) (Key, error) {
 	return "", fmt.Errorf("unknown key %q; allowed: %s", name, strings.Join(names, ", "))
 }
 
-// wraps tells whether a key repeats after a while, because its id has 32 bits.
+// wraps reports whether a key repeats after a while, because its id has 32 bits.
 func (k Key) wraps() bool { return k != Content }
 
 const payloadMark = 0x55 // of MoonSniff and nines

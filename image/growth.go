@@ -24,7 +24,7 @@ type growth struct {
 	most, read, written int64
 }
 
-// growthOf is that of an image whose files have so many bytes together.
+// growthOf is that of an image whose files have this many bytes together.
 func growthOf(files int64) *growth { return &growth{most: max(freeGrowth, mostGrowth*files)} }
 
 func (g *growth) check(grown int64) error {

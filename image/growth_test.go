@@ -68,7 +68,7 @@ func TestACompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// sparse is an archive with a file "holes" of so many bytes, of which the first are "some" and the others a
+// sparse is an archive with a file "holes" of this many bytes, of which the first are "some" and the others a
 // hole, in a form of GNU tar.
 func sparse(t *testing.T, form string, bytes int64) []byte {
 	t.Helper()

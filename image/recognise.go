@@ -73,7 +73,7 @@ func formOfFile(file string) (spec.ImageForm, error) {
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return "", fmt.Errorf("its files do not tell what it is; %s", either)
+			return "", fmt.Errorf("its files do not identify its format; %s", either)
 		}
 		if err != nil {
 			return "", fmt.Errorf("it cannot be read as a tar file: %w", err)

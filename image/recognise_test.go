@@ -63,7 +63,7 @@ func TestAPathTellsWhatItIs(t *testing.T) {
 	for path, want := range map[string]string{
 		file("doubt.tar", layerOf(t, entry{"readme", "1"})): "write docker-archive: before its path",
 		file("text", []byte("no archive")):                  "cannot be read as a tar file",
-		file("none", nil):                                   "do not tell what it is",
+		file("none", nil):                                   "do not identify its format",
 		empty:                                               "neither an OCI image layout",
 		filepath.Join(dir, "nowhere"):                       "there is no image",
 	} {

@@ -72,7 +72,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	return findings, nil
 }
 
-// lacksSpared tells whether the error means that the host lacks a usable program for one of the
+// lacksSpared reports whether the error means that the host lacks a usable program for one of the
 // plan's links or drivers of containers; programs are looked up only when needed.
 func lacksSpared(err error, p *plan.Plan) bool {
 	var missing *exit.MissingError

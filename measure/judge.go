@@ -185,7 +185,7 @@ func disturbances(e evidence) []string {
 	return reasons
 }
 
-// stopped tells whether the kernel stopped a real-time thread by design: its longest gap is that of
+// stopped reports whether the kernel stopped a real-time thread by design: its longest gap is that of
 // the mechanism, within the tick that ends it and the time that starving threads did not need.
 func (e evidence) stopped(gap result.GapMeter) bool {
 	realTime := strings.HasPrefix(gap.Scheduling, "SCHED_FIFO ") || strings.HasPrefix(gap.Scheduling, "SCHED_RR ")

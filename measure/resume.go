@@ -11,7 +11,7 @@ import (
 // interruptedReason begins the reason of an interrupted trial (see judge).
 const interruptedReason = "interrupted after "
 
-// isDone tells whether the result already has a combination and repeat, from an interrupted run.
+// isDone reports whether the result already has a combination and repeat, from an interrupted run.
 func isDone(writer *result.Writer, r run, repeat int) bool {
 	if !r.spec.Method.Plain() {
 		return slices.ContainsFunc(writer.Searches(), func(s result.Search) bool {
@@ -23,12 +23,12 @@ func isDone(writer *result.Writer, r run, repeat int) bool {
 	})
 }
 
-// cutOff tells whether a Ctrl-C ended the trial.
+// cutOff reports whether a Ctrl-C ended the trial.
 func cutOff(t result.Trial) bool {
 	return slices.ContainsFunc(t.Reasons, func(reason string) bool { return strings.HasPrefix(reason, interruptedReason) })
 }
 
-// hasBaseline tells whether the result already has a baseline.
+// hasBaseline reports whether the result already has a baseline.
 func hasBaseline(writer *result.Writer, when result.When, alone run) bool {
 	return slices.ContainsFunc(writer.Baselines(), func(b result.Baseline) bool {
 		return b.When == when && result.SameVariables(b.Variables, alone.variables)

@@ -17,7 +17,7 @@ func TestRuntimesNeedWhatHostsCanHave(t *testing.T) {
 	for _, runtime := range []spec.Runtime{spec.RuntimeNetns, spec.RuntimeLXC, spec.RuntimeHost, spec.RuntimeVM, spec.RuntimePod} {
 		for _, name := range runtime.Descriptor().Needs {
 			if !slices.ContainsFunc(inv.Features, func(f host.Feature) bool { return f.Name == name }) {
-				t.Errorf("%s needs %q, of which no host tells whether it has it", runtime, name)
+				t.Errorf("%s needs %q, of which no host reports whether it has it", runtime, name)
 			}
 		}
 	}

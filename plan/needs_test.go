@@ -32,7 +32,7 @@ func TestLinksNeedWhatHostsCanHave(t *testing.T) {
 		features = append(features, impairFeatures(d.ImpairBy)...)
 		for _, name := range features {
 			if !slices.ContainsFunc(inv.Features, func(f host.Feature) bool { return f.Name == name }) {
-				t.Errorf("%s needs %q, of which no host tells whether it has it", kind, name)
+				t.Errorf("%s needs %q, of which no host reports whether it has it", kind, name)
 			}
 		}
 	}

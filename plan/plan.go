@@ -75,7 +75,7 @@ type Node struct {
 	Exec       [][]string        `json:"exec,omitempty"`
 	// Restart says when the node is started again; empty: never.
 	Restart spec.RestartPolicy `json:"restart,omitempty"`
-	// Healthcheck tells whether the node does its work; nil: it is not checked.
+	// Healthcheck reports whether the node does its work; nil: it is not checked.
 	Healthcheck *spec.Healthcheck `json:"healthcheck,omitempty"`
 	// Scripts are the node's scripts, as the file names them; nil where it has none.
 	Scripts *spec.Scripts `json:"scripts,omitempty"`

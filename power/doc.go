@@ -3,8 +3,8 @@
 // the packages ipmi and redfish; what a node is, the caller says (Machines).
 //
 // A client waits for milliseconds and a node may take seconds to end, so that a Controller begins an
-// action, waits for it a little, and lets it go on. Each node does one thing at a time.
+// action, waits for it briefly, and lets it continue. Each node does one thing at a time.
 //
-// Who asks is not trusted until the password is known: Guard slows down those who guess it, one
+// A client is not trusted until it has sent the password: Guard slows down those that guess it, one
 // address at a time, in bounded memory.
 package power

@@ -15,11 +15,11 @@ const (
 	longestPause = 16 * time.Second
 	// forgetAfter is how long a source has to be quiet until its wrong passwords are forgotten.
 	forgetAfter = 5 * time.Minute
-	// mostSources is how many sources are kept apart. Those that come when so many are known share one
+	// mostSources is how many sources are kept apart. Those that come when this many are known share one
 	// pause; a flood of made up addresses cannot push out one that has the password.
 	mostSources = 1024
 	// sayEvery is the time between two lines about wrong passwords, and sayRarely that after manyLines:
-	// who guesses must not fill the disk.
+	// guesses must not fill the disk.
 	sayEvery  = time.Second
 	sayRarely = time.Minute
 	manyLines = 100

@@ -14,7 +14,7 @@ import (
 // MostPassword is the longest password that IPMI 2.0 has (22.30), in bytes.
 const MostPassword = 20
 
-// leastPassword is the shortest: what IPMI sends before it knows the client lets anybody try passwords
+// leastPassword is the shortest: what IPMI sends before it knows the client lets anyone try passwords
 // without asking again.
 const leastPassword = 8
 

@@ -39,7 +39,7 @@ func Part(percentile float64) float64 {
 	return part
 }
 
-// Supports tells whether count values are enough for p: 1/(1−p) of them, so that at least one is
+// Supports reports whether count values are enough for p: 1/(1−p) of them, so that at least one is
 // beyond the percentile. With fewer it would be a guess.
 func Supports(p float64, count uint64) bool {
 	return count > 0 && Rank(p, count) < count

@@ -98,7 +98,7 @@ func (w *Writer) written() *Result {
 	return r
 }
 
-// SamePlans tells whether these plans, which have a JSON form, are those in the result: only then
+// SamePlans reports whether these plans, which have a JSON form, are those in the result: only then
 // do new trials measure the same network as the old ones.
 func (w *Writer) SamePlans(v any) (bool, error) {
 	kept, err := readPlain(filepath.Join(w.dir, PlanFile))

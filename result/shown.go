@@ -25,7 +25,7 @@ const WindowPurpose = "latency in window "
 // latencyName begins the findings of a trial's latency: "latency p99".
 const latencyName = "latency "
 
-// UnderLoad tells whether a finding is the latency at a fraction of a search's result; its trial
+// UnderLoad reports whether a finding is the latency at a fraction of a search's result; its trial
 // has the full latency.
 func (f Finding) UnderLoad() bool {
 	_, of := f.Conditions[ofCondition]

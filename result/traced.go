@@ -95,7 +95,7 @@ func medianOf(trials []Trial, of func(Trial) (float64, bool)) (float64, bool) {
 	return Median(values), len(values) == len(trials)
 }
 
-// Of tells whether a trial is among the compared ones.
+// Of reports whether a trial is among the compared ones.
 func (t Traced) Of(trial Trial) bool {
 	others := maps.Clone(trial.Variables)
 	_, swept := others[TraceVariable]

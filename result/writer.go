@@ -255,7 +255,7 @@ func (w *Writer) Skip(skipped Skipped) error {
 	return nil
 }
 
-// SameVariables tells whether two trials have the same combination, also if one's values come from
+// SameVariables reports whether two trials have the same combination, also if one's values come from
 // a file and the other's from a program: 64 is 64.0.
 func SameVariables(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return FormatVariable(x) == FormatVariable(y) })

@@ -37,7 +37,7 @@ const (
 	deepestName = 8 // folders
 )
 
-// NewFolder makes a node's folder inside another, for at most so many bytes.
+// NewFolder makes a node's folder inside another, for at most this many bytes.
 func NewFolder(in *os.Root, name string, limit int64) (*Folder, error) {
 	if err := in.MkdirAll(path.Join(name, UploadsFolder), 0o700); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func uploadName(name string) error {
 	return nil
 }
 
-// Upload keeps a file of so many bytes. One with the same name is replaced.
+// Upload keeps a file of this many bytes. One with the same name is replaced.
 func (f *Folder) Upload(name string, size int64, from io.Reader) error {
 	if err := uploadName(name); err != nil {
 		return err

@@ -34,7 +34,7 @@ const (
 	ClockRealtime Clock = "realtime"
 )
 
-// OneWay tells whether the latency of one way between two nodes can be measured by it.
+// OneWay reports whether the latency of one way between two nodes can be measured by it.
 func (c Clock) OneWay() bool { return c == ClockShared || c == ClockRealtime }
 
 // PodImage is the image of a pod where the file names none. The nodes of `nines cluster up` have it.

@@ -49,7 +49,7 @@ type Node struct {
 	Exec [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
 	// Restart says when nines starts the node again by itself (default no).
 	Restart RestartPolicy `yaml:"restart,omitempty" json:"restart,omitempty"`
-	// Healthcheck tells whether the node does its work (default: it is not checked).
+	// Healthcheck reports whether the node does its work (default: it is not checked).
 	Healthcheck *Healthcheck `yaml:"healthcheck,omitempty" json:"healthcheck,omitempty"`
 	// Scripts run in the node when the experiment is run.
 	Scripts *Scripts `yaml:"scripts,omitempty" json:"scripts,omitempty"`

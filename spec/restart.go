@@ -13,7 +13,7 @@ const (
 	RestartAlways RestartPolicy = "always"
 )
 
-// Healthcheck is a command that tells whether a node does its work.
+// Healthcheck is a command that reports whether a node does its work.
 type Healthcheck struct {
 	// Exec is the command, an argument list; it runs in the node, and the node is healthy if it ends
 	// with 0.

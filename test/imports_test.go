@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"power":         {},
 	"power/ipmi":    {"power"},
 	"power/redfish": {"power"},
-	// The journal knows nobody: who makes things registers how they are undone.
+	// The journal imports no other room: a package that makes things registers how they are undone.
 	"journal":         {"fault", "kernel/boot"},
 	"journal/folder":  {"journal", "kernel/openat", "fault"},
 	"journal/process": {"journal", "kernel/netns", "kernel/proc"},

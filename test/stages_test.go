@@ -10,7 +10,7 @@ import (
 )
 
 // TestStagesEndWithWhatFailed runs hack/stages.sh with a make that prints recorded logs:
-// who has only the end of a log must find there which tests failed, and why.
+// a reader who has only the end of a log must find there which tests failed, and why.
 func TestStagesEndWithWhatFailed(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) {

@@ -91,7 +91,7 @@ func (a *analysis) passages(rows []result.Outlier, in Input) []passage {
 	return list
 }
 
-// covers tells whether the recorded stretches, which are in order, cover nearly all of the time
+// covers reports whether the recorded stretches, which are in order, cover nearly all of the time
 // from begin to end.
 func covers(stretches [][2]int64, begin, end int64) bool {
 	var has int64
@@ -105,7 +105,7 @@ func covers(stretches [][2]int64, begin, end int64) bool {
 	return has > 0 && has*20 >= (end-begin)*19
 }
 
-// seen tells whether the events of the thread's CPU were recorded for nearly all of a time. A CPU
+// seen reports whether the events of the thread's CPU were recorded for nearly all of a time. A CPU
 // always runs some thread, so where none is known, events were lost. It is true for an unknown
 // thread and for a CPU that ran only the trial's threads.
 func (t *timeline) seen(tid int32, begin, end int64) bool {

@@ -42,7 +42,7 @@ const longestInterrupt = 1_000_000
 // ForOthers is the source of a Softirq that received packets of others.
 const ForOthers = "packets of others"
 
-// ownWork tells whether a softirq is the kernel's part of sending, requested by a thread on the
+// ownWork reports whether a softirq is the kernel's part of sending, requested by a thread on the
 // packets' path: it runs where that thread's system call enables softirqs again (local_bh_enable),
 // not after an interrupt. Such a softirq is no cause of delay. Under a storm one softirq follows the
 // other without leaving (up to 10 rounds, handle_softirqs() in kernel/softirq.c), and all rounds
@@ -129,7 +129,7 @@ func (t *timeline) sender(c *cpu, e result.Event) (call result.Event, ok bool) {
 	return result.Event{}, false
 }
 
-// flushes tells whether an IPI was sent to flush the TLB: this CPU flushed it, or the sender
+// flushes reports whether an IPI was sent to flush the TLB: this CPU flushed it, or the sender
 // recorded a flush request.
 func (t *timeline) flushes(c *cpu, e result.Event, call result.Event, sent bool) bool {
 	if isReschedule(e.Name) {
@@ -232,7 +232,7 @@ func isKernelThread(name string) bool {
 	return false
 }
 
-// isOverflow tells whether a drop reason means a full queue (include/net/dropreason-core.h).
+// isOverflow reports whether a drop reason means a full queue (include/net/dropreason-core.h).
 func isOverflow(reason string) bool {
 	for _, word := range []string{"RCVBUF", "FULL_RING", "BACKLOG", "QUEUE_PURGE", "QDISC_DROP", "full"} {
 		if strings.Contains(reason, word) {

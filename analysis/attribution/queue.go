@@ -189,7 +189,7 @@ func fullQueue(details result.Details, receiver int32) (full result.Cause, overf
 	return full, most > 0
 }
 
-// isFull tells whether a drop counter belongs to a full queue.
+// isFull reports whether a drop counter belongs to a full queue.
 func isFull(reason string) bool {
 	return strings.HasSuffix(reason, "full") || strings.HasSuffix(reason, "overflow") || strings.HasSuffix(reason, "missed")
 }

@@ -49,7 +49,7 @@ func (t *timeline) held(tid int32, begin, end int64) []span {
 	return spans
 }
 
-// alone tells whether a busy-polling thread had its CPU all the time: no thread switch was recorded
+// alone reports whether a busy-polling thread had its CPU all the time: no thread switch was recorded
 // there, as on an isolated CPU.
 func (t *timeline) alone(tid int32) bool {
 	one, known := t.traced[tid]
@@ -111,7 +111,7 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	return spans
 }
 
-// hadCPU tells whether the events show a CPU running a thread at a time or, with orIdle, being
+// hadCPU reports whether the events show a CPU running a thread at a time or, with orIdle, being
 // idle.
 func (t *timeline) hadCPU(number int32, at int64, orIdle bool) bool {
 	runs := t.cpu(number).runs.within(at, at+1)
@@ -141,7 +141,7 @@ func (t *timeline) woken(tid int32, before, after *noted, since int64) (int64, b
 // wake-up late, for example from a CPU that a hypervisor has preempted.
 const ownIdle = 1_000_000
 
-// sleepsAgain tells whether a CPU went idle again while a thread was runnable: it had woken up, and
+// sleepsAgain reports whether a CPU went idle again while a thread was runnable: it had woken up, and
 // was not allowed to run the thread.
 func (c *cpu) sleepsAgain(begin, end int64) bool {
 	return len(c.idle.begun(begin+ownIdle, end)) > 0

@@ -47,7 +47,7 @@ func usualOf(ordinary []passage, overflowed bool, ours threads) usual {
 // threads are those of the packets' path.
 type threads map[int32]result.TracedThread
 
-// disturbs tells whether a cause is the doing of others, which no packet needs.
+// disturbs reports whether a cause is the doing of others, which no packet needs.
 func (t threads) disturbs(c result.Cause) bool {
 	switch c.Kind {
 	case Priority, Hog:
@@ -141,7 +141,7 @@ func withOverhead(causes []result.CauseShare, unexplained int64, took tally) ([]
 	return causes, unexplained
 }
 
-// IsInterrupt tells whether a kind of cause takes more time than is recorded for it.
+// IsInterrupt reports whether a kind of cause takes more time than is recorded for it.
 func IsInterrupt(kind string) bool {
 	return kind == Interrupt || kind == IPI || kind == TLBShootdown || kind == Tick || kind == Timer
 }

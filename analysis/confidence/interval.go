@@ -29,10 +29,10 @@ type Interval struct {
 	Reach float64 `json:"reach,omitempty"`
 }
 
-// Bounded tells whether there is an interval.
+// Bounded reports whether there is an interval.
 func (i Interval) Bounded() bool { return i.Low != nil && i.High != nil }
 
-// Holds tells whether so many values can reach the requested level.
+// Holds reports whether this many values can reach the requested level.
 func (i Interval) Holds() bool { return i.Bounded() && (i.Reach == 0 || i.Reach >= i.Level) }
 
 // Caution is a warning about an interval from few values; "" for none.

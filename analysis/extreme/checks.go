@@ -32,7 +32,7 @@ type Stability struct {
 	MostShape  float64 `json:"most_shape"`
 }
 
-// Trend tells whether exceedances, one per cluster, come evenly over time and in the same sizes.
+// Trend reports whether exceedances, one per cluster, come evenly over time and in the same sizes.
 type Trend struct {
 	// RateP is the chance of the exceedances' mean time being so far from the middle (Laplace's
 	// trend test), EvenP of counts in equal parts of the time being so uneven (χ²), SizeP of so

@@ -88,5 +88,5 @@ func (c clusters) maxima() []Point {
 	return points
 }
 
-// clustered tells whether exceedances depend on each other.
+// clustered reports whether exceedances depend on each other.
 func (c clusters) clustered() bool { return c.Index < independent }

@@ -20,7 +20,7 @@ type Goodness struct {
 	By string `json:"p_by"`
 }
 
-// Holds tells whether neither statistic rejects the fit at the level 0.05.
+// Holds reports whether neither statistic rejects the fit at the level 0.05.
 func (g Goodness) Holds() bool {
 	return g.AndersonDarlingP >= goodnessLevel && g.CramerVonMisesP >= goodnessLevel
 }

@@ -277,7 +277,7 @@ func (t *Tail) stability(chosen int) Stability {
 	return s
 }
 
-// moves tells whether all thresholds up to the one with a third of the exceedances give an answer
+// moves reports whether all thresholds up to the one with a third of the exceedances give an answer
 // outside the interval. With fewer exceedances that may be chance.
 func (t *Tail) moves(chosen int, i Interval) bool {
 	near, outside := 0, 0

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// refusedFor tells whether one of the reasons contains the words.
+// refusedFor reports whether one of the reasons contains the words.
 func refusedFor(t Tail, words string) bool {
 	return strings.Contains(strings.Join(t.Refused, "; "), words)
 }

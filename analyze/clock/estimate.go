@@ -40,7 +40,7 @@ type Drift struct {
 	OverNs int64 `json:"over_ns"`
 }
 
-// Known tells whether there is a measurable drift.
+// Known reports whether there is a measurable drift.
 func (d *Drift) Known() bool { return d != nil && (d.LowPPM > 0 || d.HighPPM < 0) }
 
 // Step is a lasting change of the minimum latency.

@@ -39,7 +39,7 @@ func bomb(t *testing.T, megabytes int) []byte {
 }
 
 // TestACompressedBombIsCutShort: a file that grows to thousands of times its size is read up to a
-// limit, which is told, with what to do if it is wanted all the same.
+// limit; the error names it, and says how to read the whole file.
 func TestACompressedBombIsCutShort(t *testing.T) {
 	data := bomb(t, 200)
 	r, err := packetfile.Open(file(t, "x.pcap.zst", data))

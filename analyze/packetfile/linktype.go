@@ -47,7 +47,7 @@ func (t LinkType) String() string {
 	return fmt.Sprintf("link type %d", uint32(t))
 }
 
-// Understood tells whether the header of its packets is known.
+// Understood reports whether the header of its packets is known.
 func (t LinkType) Understood() bool {
 	switch t {
 	case Null, Ethernet, RawBSD, RawOld, Raw, Loop, Cooked, IPv4, IPv6, Cooked2, MoonSniffID:

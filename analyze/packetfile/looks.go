@@ -51,7 +51,7 @@ func recognised(head []byte) (what, remedy string) {
 	return "", ""
 }
 
-// isText tells whether there are only printable ASCII, tabs and line ends.
+// isText reports whether there are only printable ASCII, tabs and line ends.
 func isText(head []byte) bool {
 	for _, b := range head {
 		if (b < 0x20 || b > 0x7e) && b != '\n' && b != '\r' && b != '\t' {

@@ -12,7 +12,7 @@ import (
 // little-endian. They have no magic number, so only their name shows what they are.
 const moonSniffBytes = 12
 
-// moonSniffName tells whether a file is named .mscap, perhaps with a compression suffix.
+// moonSniffName reports whether a file is named .mscap, perhaps with a compression suffix.
 func moonSniffName(path string) bool {
 	name := strings.ToLower(path)
 	for _, suffix := range []string{".gz", ".zst", ".zstd"} {

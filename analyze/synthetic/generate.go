@@ -167,7 +167,7 @@ func (g *generator) send(number uint64, nowNs int64) error {
 	return nil
 }
 
-// lose tells whether the next packet is lost: in runs with geometric lengths of mean LossRun
+// lose reports whether the next packet is lost: in runs with geometric lengths of mean LossRun
 // (Gilbert's model), often enough for LossRatio.
 func (g *generator) lose() bool {
 	switch {

@@ -23,7 +23,7 @@ topology:
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: 25s, warmup: 50ms, drain: 200ms, outliers: 10}
 `
 
-// TestNodesAreChangedDuringAMeasurement: nobody does it by accident; who says so does it, and the trial of
+// TestNodesAreChangedDuringAMeasurement: a call without the flag does nothing, and one with it does it; the trial of
 // nines run is invalid, with the reason.
 func TestNodesAreChangedDuringAMeasurement(t *testing.T) {
 	s := newShell(t)

@@ -61,7 +61,7 @@ func (n *nodesCall) killFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&n.kill, "kill", false, "kill the nodes' processes at once")
 }
 
-// duringFlag keeps someone from spoiling a measurement who does not know of it.
+// duringFlag prevents a user from spoiling a measurement by accident.
 func duringFlag(c *cobra.Command, during *bool) {
 	c.Flags().BoolVar(during, "during-measurement", false, "do it also while nines run measures the lab: the trial becomes invalid")
 }

@@ -25,7 +25,7 @@ traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000, warmup: 50ms, drain: 200ms
 method: {kind: soak, soak: 3s, window: 300ms}
 `
 
-// trials waits until the summary has at least so many trials, and returns the result.
+// trials waits until the summary has at least this many trials, and returns the result.
 func (s *shell) trials(p *process, least int) *result.Result {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -68,7 +68,7 @@ func exists(path string) func() bool {
 }
 
 // TestAKilledRunEndsItsScripts kills nines with SIGKILL in the second of three trials. Its scripts end
-// without anybody else's doing, with what they have in the background, also in a node that is the
+// without anyone else's doing, with what they have in the background, also in a node that is the
 // bare host; down leaves nothing; and a resumed run does the rest, of scripts whose files are gone.
 func TestAKilledRunEndsItsScripts(t *testing.T) {
 	for runtime, sleep := range map[string]string{"netns": "sleep 98761", "host": "sleep 98762"} {

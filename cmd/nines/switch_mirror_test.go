@@ -61,7 +61,7 @@ func mirrors(s *shell) map[string]client.MirrorStats {
 	return list
 }
 
-// mirrorUntil starts a mirror and waits until it has so many packets.
+// mirrorUntil starts a mirror and waits until it has at least this many packets.
 func (s *shell) mirrorUntil(packets uint64, port, file string) *process {
 	s.t.Helper()
 	p := s.start("switch", "mirror", port, "-w", file)

@@ -44,7 +44,7 @@ too_old() {
 
 # from_backports installs packages from the backports of this suite, from where apt gets
 # the suite itself. That source and its lists are in a folder of their own, so that the
-# user's apt never knows of them.
+# user's apt never knows about them.
 from_backports() {
 	# shellcheck source=/dev/null
 	suite=$(. /etc/os-release && echo "$VERSION_CODENAME")-backports
@@ -59,7 +59,7 @@ from_backports() {
 	find /etc/apt/sources.list.d -maxdepth 1 \( -name '*.list' -o -name '*.sources' \) \
 		-exec cp '{}' "$scratch/sources" \;
 	echo "deb $site $suite main" >"$scratch/sources/nines-backports.list"
-	# The user _apt, who fetches, must be let in.
+	# The user _apt, which fetches, must be let in.
 	chmod -R a+rX "$scratch"
 	cat >"$scratch/apt.conf" <<-END
 		Dir::Etc::sourceparts "$scratch/sources";

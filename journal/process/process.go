@@ -18,7 +18,7 @@ type Traits struct {
 	// More is true if further processes besides the learnt one may hold Token; they are
 	// killed too.
 	More bool
-	// Monitor tells whether a process watches what the step started: it ends by itself,
+	// Monitor reports whether a process watches what the step started: it ends by itself,
 	// and gets time to clean up. Nil if the kind has no monitors.
 	Monitor func(journal.Entry, proc.Identity) (bool, error)
 }

@@ -38,7 +38,7 @@ func Chosen(text string) string {
 // CPU, in groups of 32 bits with commas (bitmap_print_to_pagebuf in lib/bitmap-str.c).
 var masks = []string{"cpumask", "rps_cpus", "xps_cpus", "smp_affinity", "default_smp_affinity", "affinity_hint"}
 
-// Same tells whether two texts mean the same in a setting's file.
+// Same reports whether two texts mean the same in a setting's file.
 func Same(path, a, b string) bool {
 	a, b = Chosen(a), Chosen(b)
 	if slices.Contains(masks, filepath.Base(path)) {

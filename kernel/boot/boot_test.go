@@ -9,7 +9,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestABootThatCannotBeToldIsAnError, and is told as soon as it can be; from then on no file is needed.
+// TestABootThatCannotBeToldIsAnError: a boot that is unknown is an error until it can be read; from then on no
+// file is needed.
 func TestABootThatCannotBeToldIsAnError(t *testing.T) {
 	known.Store(nil)
 	labtest.WithoutFiles(t, func() {

@@ -46,7 +46,7 @@ func Open() (*Socket, error) {
 // Close closes the socket.
 func (s *Socket) Close() { _ = unix.Close(s.fd) } // nothing is written on close
 
-// Get tells whether a feature is on. If the device lacks it the error is EOPNOTSUPP.
+// Get reports whether a feature is on. If the device lacks it the error is EOPNOTSUPP.
 func (s *Socket) Get(device string, f Feature) (bool, error) {
 	value, err := s.call(device, f.get, 0)
 	if err != nil {

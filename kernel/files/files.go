@@ -46,7 +46,7 @@ func (d Dir) ReadDir(p string) ([]string, error) {
 // ReadLink gives a symbolic link's target as written.
 func (d Dir) ReadLink(p string) (string, error) { return os.Readlink(d.Path(p)) }
 
-// Exists tells whether there is a file, or what a link points to.
+// Exists reports whether there is a file, or what a link points to.
 func (d Dir) Exists(p string) bool {
 	_, err := os.Stat(d.Path(p))
 	return err == nil

@@ -123,7 +123,7 @@ func flock(file *os.File, how int) error {
 	}
 }
 
-// IsHeld tells whether a process holds the lock of a file. It takes the lock for an
+// IsHeld reports whether a process holds the lock of a file. It takes the lock for an
 // instant, shared, so that two callers do not see each other. Only what is not there is
 // certainly not held: any other error may come of a file that is.
 func IsHeld(path string) (bool, error) {

@@ -67,7 +67,7 @@ type claim struct {
 	Journal string `json:"journal,omitempty"`
 }
 
-// isOrphan tells whether the lab's journal is gone while its claim remains, because the
+// isOrphan reports whether the lab's journal is gone while its claim remains, because the
 // state folder of a running lab was removed. A journal that cannot be read counts as
 // present.
 func (c *claim) isOrphan() bool {

@@ -77,8 +77,8 @@ func (p Policy) add(table []byte) error {
 	return nil
 }
 
-// BusyThreads tells whether instances can have threads that never sleep.
+// BusyThreads reports whether instances can have threads that never sleep.
 func (p Policy) BusyThreads() bool { return p[attributeThreaded] >= uint64(BusyThread) }
 
-// Suspends tells whether interrupts can be suspended.
+// Suspends reports whether interrupts can be suspended.
 func (p Policy) Suspends() bool { _, has := p[attributeIRQSuspend]; return has }

@@ -60,7 +60,7 @@ func atAttribute(device, attribute string, mode int, f func(*os.File) error) err
 	return sysfs(func(dir int) error {
 		fd, err := unix.Openat(dir, name, mode|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.EROFS) && remount(dir, "rw") == nil {
-			// The runtime of a container mounts it so, which makes it so for everybody in the namespace.
+			// The runtime of a container mounts it so, which makes it so for everyone in the namespace.
 			// The container's own mount stays read-only besides.
 			defer func() { _ = remount(dir, "ro") }() // another program that writes just now keeps it writable
 			fd, err = unix.Openat(dir, name, mode|unix.O_CLOEXEC, 0)

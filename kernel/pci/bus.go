@@ -38,7 +38,7 @@ func (b Bus) device(address string) string { return filepath.Join(b.Root, pciRoo
 
 func (b Bus) claims() string { return filepath.Join(b.Root, ClaimsDir) }
 
-// Exists tells whether the host has a function.
+// Exists reports whether the host has a function.
 func (b Bus) Exists(address string) (bool, error) {
 	_, err := os.Lstat(b.device(address))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -379,7 +379,7 @@ func TestWhatCannotBeReadIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestWhoUsesAFunctionIsNotGuessed: the functions of others are not removed for want of a file descriptor.
+// TestWhoUsesAFunctionIsNotGuessed: the functions of others are not removed when file descriptors run out.
 func TestWhoUsesAFunctionIsNotGuessed(t *testing.T) {
 	b := fakeBus(t)
 	labtest.WithoutFiles(t, func() {

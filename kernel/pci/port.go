@@ -146,7 +146,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 }
 
 // LeavePort ends a lab's use of a port. The last user's call restores the port. It may be
-// repeated. note is told what was left unchanged.
+// repeated. note gets what was left unchanged.
 func (b Bus) LeavePort(ctx context.Context, address, token string, note func(string, ...any)) error {
 	unlock, err := b.Lock(ctx, address)
 	if err != nil {
@@ -222,7 +222,7 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	return b.setPort(ctx, address, now, target)
 }
 
-// vfUser names the user of one of a port's count VFs, empty if there is none, and tells whether it
+// vfUser names the user of one of a port's count VFs, empty if there is none, and reports whether it
 // is the lab of a token. A lab that was given an existing VF does not use the port.
 func (b Bus) vfUser(address, token string, count int) (user string, own bool, err error) {
 	tree := &carefulTree{busTree: b.busTree()}

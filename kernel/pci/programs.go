@@ -10,7 +10,7 @@ import (
 
 const pciRoot = "/sys/bus/pci/devices"
 
-// ForPrograms tells whether a driver gives a device to a program.
+// ForPrograms reports whether a driver gives a device to a program.
 func ForPrograms(driver string) bool {
 	return slices.Contains([]string{DriverVFIO, DriverUIO, DriverIGBUIO}, driver)
 }

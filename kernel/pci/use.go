@@ -60,7 +60,7 @@ func readUses(t Tree) uses {
 	return u
 }
 
-// uplink tells whether the host's own traffic uses an interface.
+// uplink reports whether the host's own traffic uses an interface.
 func (u uses) uplink(name string) bool {
 	_, routed := u.routes[name]
 	return routed || u.inet6[name]
@@ -92,12 +92,12 @@ func (u uses) ofInterface(t Tree, address, driver, name string) string {
 	return ""
 }
 
-// up tells whether an interface is up (IFF_UP, include/uapi/linux/if.h).
+// up reports whether an interface is up (IFF_UP, include/uapi/linux/if.h).
 func up(t Tree, name string) bool {
 	flags, err := strconv.ParseUint(files.Text(t, netRoot+"/"+name+"/flags"), 0, 32)
 	return err == nil && flags&1 != 0
 }
 
-// shown tells whether a driver has made an interface for a function, in any network
+// shown reports whether a driver has made an interface for a function, in any network
 // namespace: the folder net exists then, although it lists only names of our namespace.
 func shown(t Tree, address string) bool { return t.Exists(pciRoot + "/" + address + "/net") }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWhatWasWrittenIsRead, and what is not there or damaged is told.
+// TestWhatWasWrittenIsRead: a missing or damaged file is an error.
 func TestWhatWasWrittenIsRead(t *testing.T) {
 	type value struct{ Name string }
 	path := filepath.Join(t.TempDir(), "value.json")

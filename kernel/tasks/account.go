@@ -175,7 +175,7 @@ func Taken(path string) (Set, error) {
 }
 
 // Restore gives every thread of the account its old mask. Repeating it does nothing; if
-// there is no account, nothing was changed. note is told what was left unchanged.
+// there is no account, nothing was changed. note gets what was left unchanged.
 func Restore(path string, note func(string)) error {
 	b, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -67,7 +67,7 @@ func each(t *testing.T, trial method.Trial, check func(t *testing.T, s result.Se
 	}
 }
 
-// said tells whether a finding has the text in its reason.
+// said reports whether a finding has the text in its reason.
 func said(s result.Search, text string) bool {
 	for _, f := range s.Findings {
 		if strings.Contains(f.Reason, text) {

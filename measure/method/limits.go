@@ -91,7 +91,7 @@ func hold(f *result.Finding, limit float64, kept bool) {
 	f.Limit, f.Passed = &limit, &passed
 }
 
-// passed tells whether all findings with a limit keep it; nil if none has one.
+// passed reports whether all findings with a limit keep it; nil if none has one.
 func passed(findings []result.Finding) *bool {
 	var all *bool
 	for _, f := range findings {

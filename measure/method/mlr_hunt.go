@@ -66,7 +66,7 @@ type wish struct {
 	goal     string
 }
 
-// before tells whether one trial goes before another.
+// before reports whether one trial goes before another.
 //
 // Trials that lead to the goals come first, shortest first. Of the goals' own trials the longest
 // come first, since they count in full for every goal with shorter ones. Of equal trials the one at

@@ -164,7 +164,7 @@ func TestAgreesWithMLRsearch(t *testing.T) {
 	}
 }
 
-// agree tells whether two answers differ by at most the width: each is up to one width below the
+// agree reports whether two answers differ by at most the width: each is up to one width below the
 // truth.
 func agree(a, b, width float64) bool {
 	low, high := min(a, b), max(a, b)

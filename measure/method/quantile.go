@@ -16,7 +16,7 @@ func quantile(h *result.Histogram, p float64) (float64, bool) {
 	return float64(h.Ranked(result.Rank(p, h.Count()))), true
 }
 
-// supported tells whether a histogram has enough samples for a percentile.
+// supported reports whether a histogram has enough samples for a percentile.
 func supported(h *result.Histogram, p float64) bool {
 	return h != nil && result.Supports(p, h.Count())
 }

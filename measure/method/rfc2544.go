@@ -109,7 +109,7 @@ func (o RFC2544) run(ctx context.Context, c *course) error {
 	return o.Under.measure(ctx, c, throughput)
 }
 
-// runs tells whether one of the tests is requested.
+// runs reports whether one of the tests is requested.
 func (o RFC2544) runs(tests ...spec.RFC2544Test) bool {
 	return slices.ContainsFunc(tests, func(t spec.RFC2544Test) bool { return slices.Contains(o.Tests, t) })
 }

@@ -104,5 +104,5 @@ func (r Range) check() error {
 	return nil
 }
 
-// isRate tells whether this is a rate that can be sent.
+// isRate reports whether this is a rate that can be sent.
 func isRate(pps float64) bool { return pps > 0 && !math.IsInf(pps, 0) }

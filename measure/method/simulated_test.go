@@ -71,7 +71,7 @@ func (n *tally) expect(t *testing.T, what string, least float64) {
 	}
 }
 
-// near tells whether the bound that a search found is within width of the truth.
+// near reports whether the bound that a search found is within width of the truth.
 func near(low *float64, truth, width float64) bool {
 	const rounding = 1.01
 	return low != nil && *low >= truth*(1-width*rounding) && *low <= truth*(1+width*rounding)

@@ -43,7 +43,7 @@ func (o Soak) Result(s SoakState) result.Search {
 	return found
 }
 
-// verdict tells whether the limits were kept. Before the end only a failure is known.
+// verdict reports whether the limits were kept. Before the end only a failure is known.
 func (o Soak) verdict(findings []result.Finding, s SoakState) *bool {
 	kept := passed(findings)
 	if _, more := o.Next(s); more && kept != nil && *kept {

@@ -64,7 +64,7 @@ func (o Outcome) LossRatio() float64 {
 	return float64(o.Lost()) / float64(o.Intended)
 }
 
-// LosesAtMost tells whether at most this fraction of the intended packets is lost. It compares
+// LosesAtMost reports whether at most this fraction of the intended packets is lost. It compares
 // integers, because 1 − 995/1000 is more than 0.005 in binary fractions. The limit is the decimal
 // number that someone wrote, and not the binary one beside it.
 func (o Outcome) LosesAtMost(limit float64) bool {

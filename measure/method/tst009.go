@@ -116,7 +116,7 @@ func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 	}
 }
 
-// verified tells whether the rate passes: one of its trials loses nothing.
+// verified reports whether the rate passes: one of its trials loses nothing.
 func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, string, error) {
 	purpose := "search"
 	for try := 0; ; try++ {

@@ -24,7 +24,7 @@ func (r record) span() spanKind { return spanKind(r.flags &^ (flagPolled | flagF
 func (r record) number() uint64 { return r.a & (1<<32 - 1) }
 func (r record) begin() int64   { return r.ns - int64(r.a>>32) }
 
-// tellsOf tells whether the record, from after a stretch, is of a span that began in it or before.
+// tellsOf reports whether the record, from after a stretch, is of a span that began in it or before.
 func (r record) tellsOf(s span) bool { return r.kind == kindSpan && r.begin() < s.end }
 
 // underWay returns the begins of the interrupt, vector and softirq that the CPU is currently in,

@@ -28,7 +28,7 @@ type keeper struct {
 	evictedOrdinary int
 }
 
-// recordsLimit is 20 MB of records in memory, and more events than anybody reads.
+// recordsLimit is 20 MB of records in memory, and more events than anyone reads.
 const recordsLimit = 1 << 19
 
 func newKeeper(most, places int) *keeper {
@@ -73,7 +73,7 @@ func (k *keeper) offer(p Packet) bool {
 	return true
 }
 
-// keeps tells whether an accepted packet is still kept.
+// keeps reports whether an accepted packet is still kept.
 func (k *keeper) keeps(p Packet) bool {
 	if p.Ordinary {
 		return k.ordinary[p.Place] == p

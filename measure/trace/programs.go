@@ -88,7 +88,7 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 	return p, nil
 }
 
-// withoutFunctions removes the programs that attach to functions, and tells whether there were any:
+// withoutFunctions removes the programs that attach to functions, and reports whether there were any:
 // a kernel without CONFIG_FUNCTION_TRACER has only tracepoints, and returns EPERM.
 func (p *programs) withoutFunctions(spec *ebpf.CollectionSpec, reason error) bool {
 	if !errors.Is(reason, unix.EPERM) && !errors.Is(reason, unix.ENOTSUP) {

@@ -132,7 +132,7 @@ func (p *piece) addAfter(r ring, place uint64, near bool) bool {
 	return true
 }
 
-// settled tells whether the last record is a thread switch after the stretch: no interrupt can have
+// settled reports whether the last record is a thread switch after the stretch: no interrupt can have
 // been running then. After more records than an interrupt can contain, the end of any softirq is
 // enough.
 func (p *piece) settled(after uint64) bool {

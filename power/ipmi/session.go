@@ -22,7 +22,7 @@ const (
 // The handles of all sessions are apart: this does not compile if they are too many.
 const _ = uint(253 - mostPending - mostActive)
 
-// session is what we know of a session beside go-ipmi.
+// session is what we know about a session beside go-ipmi.
 type session struct {
 	source string
 	active bool

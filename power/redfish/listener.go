@@ -80,7 +80,7 @@ func (c *counted) Close() error {
 const certificateFor = 10 * 365 * 24 * time.Hour
 
 // TLS encrypts a listener's connections with a certificate that it makes for the listener's address.
-// Nobody has signed it: clients have to be told not to ask who it is.
+// It is self-signed: clients must be configured not to verify it.
 func TLS(listener net.Listener) (net.Listener, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -103,7 +103,7 @@ func (x *Index) refused(err error) error {
 	return x.base.explain(err)
 }
 
-// writes tells whether a database refused to write.
+// writes reports whether a database refused to write.
 func writes(err error) bool {
 	if failure := new(sqlite.Error); errors.As(err, &failure) {
 		return failure.Code()&0xff == sqlite3.SQLITE_READONLY

@@ -267,7 +267,7 @@ func optionalBool(b *bool) any {
 // count keeps an unrealistically large count from becoming negative.
 func count(n uint64) any { return int64(min(n, math.MaxInt64)) }
 
-// gone tells whether a result folder no longer exists.
+// gone reports whether a result folder no longer exists.
 func (x *Index) gone(folder string) bool {
 	_, err := os.Lstat(filepath.Join(x.root, filepath.FromSlash(folder), result.SummaryFile))
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || isNotDir(err)

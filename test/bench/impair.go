@@ -118,7 +118,7 @@ traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 1000}
 			return keepPercentiles(port.Impair.Late, &f.lateP50, &f.lateP99)
 		}
 	}
-	return errors.New("the switch does not tell of its impairment")
+	return errors.New("the switch does not report its impairment")
 }
 
 // keepPercentiles adds the median and the 99th percentile of an engine's histogram, in microseconds.

@@ -33,7 +33,7 @@ func FullDisk(t testing.TB, pages int) (dir string, fill func()) {
 	}
 }
 
-// There tells whether there is something at a path, be it a link that leads nowhere.
+// There reports whether there is something at a path, also a link that leads nowhere.
 func There(t testing.TB, path string) bool {
 	t.Helper()
 	_, err := os.Lstat(path)

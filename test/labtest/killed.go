@@ -58,7 +58,7 @@ func NewKilledTest(t testing.TB, name string) KilledTest {
 	return KilledTest{t, program, name}
 }
 
-// At runs the test with a fault at a point, or none if that is 0, and tells whether it was killed.
+// At runs the test with a fault at a point, or none if that is 0, and reports whether it was killed.
 func (k KilledTest) At(point int, environment ...string) (killed bool) {
 	k.t.Helper()
 	command := exec.Command(k.program, "-test.run", "^"+k.name+"$")

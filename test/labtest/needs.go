@@ -19,7 +19,7 @@ const PartVariable = "NINES_PART"
 const Parts = 4
 
 // The passes in which the tests of this host run. Each runs what the one before has
-// skipped for want of what it has.
+// skipped because it lacked something that this one has.
 const (
 	PassPure  = "pure"  // as nobody in particular, packages side by side
 	PassRoot  = "root"  // as root, packages side by side
@@ -112,7 +112,7 @@ func LongForm(t testing.TB) {
 	}
 }
 
-// Long tells whether a test is to take its long form: all of the cases that are alike.
+// Long reports whether a test is to take its long form: all of the cases that are alike.
 func Long() bool { return os.Getenv(LongVariable) != "" }
 
 // Cases are all cases of a test in the long form, else the first few: as many as differ from

@@ -60,8 +60,8 @@ func takeTurn(t testing.TB, wanted kind) {
 	if turn.kind == alone || turn.kind == wanted {
 		return
 	}
-	// Who waits to be alone holds the gate, so that those after it wait, too. Who is
-	// beside others steps back first, or two who want to be alone would wait for each other;
+	// A process that waits to be alone holds the gate, so that those after it wait, too. One that is
+	// beside others steps back first, or two that want to be alone would wait for each other;
 	// and from the hugepages, for which others wait in their turn.
 	_ = syscall.Flock(int(turn.all.Fd()), syscall.LOCK_UN)
 	defer stepBack(t)()
@@ -73,7 +73,7 @@ func takeTurn(t testing.TB, wanted kind) {
 }
 
 // parts are those of the package's tests that this process may run, which are all of them unless
-// PartVariable names one. Who takes all takes them in one order.
+// PartVariable names one. A process that takes all takes them in one order.
 func parts() []string {
 	if part := os.Getenv(PartVariable); part != "" {
 		return []string{"-" + part}

@@ -2,7 +2,7 @@
 // it needs:
 //
 //	pure    as nobody in particular, packages side by side
-//	root    what was skipped there for want of root or a capability, packages side by side
+//	root    what was skipped there without root or a capability, packages side by side
 //	host    what rearranges the host: one test after another, and no other lab beside it
 //	quiet   what measures time: one test after another, and nothing beside it
 //

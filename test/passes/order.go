@@ -119,7 +119,7 @@ func (p *pass) places() places {
 
 // next is which of the works that wait is to begin, −1 for none: one as root before a pure one, which is shorter. The
 // parts of one package leave a place to others that the pure pass may still tell of, as one of these would otherwise begin
-// late, and everybody wait for it in the end.
+// late, and everyone wait for it in the end.
 func (p places) next(waiting, running []work) int {
 	isPure := func(w work) bool { return w.pass == labtest.PassPure }
 	pure := count(running, isPure)

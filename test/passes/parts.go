@@ -12,7 +12,7 @@ import (
 
 // few is how many tests that need root one process runs, or some more. Labs wait more than they compute, so those of
 // a large package one after another would take longer than everything beside them; and the smaller the parts are, the
-// less does everybody wait for the last.
+// less does everyone wait for the last.
 const few = 24
 
 // parted shares the tests of a large package that need root among several processes. Those of a file stay together, as

@@ -55,7 +55,7 @@ type work struct {
 // name is what its duration is kept by.
 func (w work) name() string { return w.pass + w.part }
 
-// is tells whether both are the same tests.
+// is reports whether both are the same tests.
 func (w work) is(other work) bool { return w.in == other.in && w.name() == other.name() }
 
 // errFailed is told when tests have failed; what they said is among the events.
@@ -279,7 +279,7 @@ func inGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// relay prints the events of a package, and tells whether it failed.
+// relay prints the events of a package, and reports whether it failed.
 func (p *pass) relay(from io.Reader, reader *events.Reader) (failed bool, err error) {
 	lines := bufio.NewReader(from)
 	for {

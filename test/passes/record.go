@@ -93,7 +93,7 @@ func hashOf(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// isFor tells whether a pass after the pure one has to run a test that said this when it
+// isFor reports whether a pass after the pure one has to run a test that said this when it
 // was skipped.
 func isFor(pass string, said []string) bool {
 	return slices.ContainsFunc(said, func(text string) bool {
@@ -110,7 +110,7 @@ func isFor(pass string, said []string) bool {
 	})
 }
 
-// isLost tells whether a test that says this in a pass is skipped in every pass.
+// isLost reports whether a test that says this in a pass is skipped in every pass.
 func isLost(pass, said string) bool {
 	switch labtest.NeedOf(said) {
 	case labtest.NeedThere:

@@ -22,7 +22,7 @@ import (
 var ErrMissing = errors.New("missing")
 
 // Options are the settings of a server. By default it can only be reached by its Unix socket, by
-// everybody who can see that.
+// everyone who can see that.
 type Options struct {
 	// User is the superuser's name.
 	User string

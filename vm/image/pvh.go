@@ -13,7 +13,7 @@ const (
 	pvhEntry  = 18
 )
 
-// bootsByPVH tells whether an ELF file has the entry point that QEMU needs.
+// bootsByPVH reports whether an ELF file has the entry point that QEMU needs.
 func bootsByPVH(path string) bool {
 	file, err := elf.Open(path)
 	if err != nil {

@@ -41,7 +41,7 @@ func Chosen() []Boot {
 	return slices.DeleteFunc(slices.Clone(All), func(b Boot) bool { return !IsChosen(b.Name) })
 }
 
-// IsChosen tells whether this run is to start a boot.
+// IsChosen reports whether this run is to start a boot.
 func IsChosen(name string) bool {
 	some := os.Getenv("NINES_VM_BOOTS")
 	return some == "" || slices.Contains(strings.Split(some, ","), name)
