@@ -72,4 +72,11 @@ check clang-format clang-format --dry-run -Werror "${c_files[@]}"
 check clang-tidy tidy
 check shellcheck shellcheck "${scripts[@]}"
 check tsc npm --prefix web run --silent check
+# It says how many commits it has checked, or why none: some clones have no history.
+if hack/lint/commits.sh; then
+	echo 'lint: PASS commits'
+else
+	echo 'lint: FAIL commits'
+	status=1
+fi
 exit $status
