@@ -8,12 +8,12 @@ TOOL := $(GO) tool -modfile=hack/tools/go.mod
 ifneq ($(shell id -u),0)
 SUDO := sudo
 endif
-# A checkout may belong to another user than the one who builds in it.
+# The checkout may belong to another user than the one who builds in it.
 export GIT_CONFIG_COUNT := 1
 export GIT_CONFIG_KEY_0 := safe.directory
 export GIT_CONFIG_VALUE_0 := *
-# What tests download and make outlives a checkout: each sort is kept by what it is made of. The folder is the
-# user's, beside what else is kept there; what root puts into it is root's.
+# Downloads and other files of the tests outlive a checkout, named by a digest of their sources. The folder is in
+# the user's cache; files that root writes there belong to root.
 TEST_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nines/test
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -69,7 +69,7 @@ build:
 .PHONY: programs
 programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-script bin/nines-disturb
 
-# What go build and the makefiles below know best is for them to find up to date.
+# go build and the makefiles below check by themselves whether these are up to date.
 .PHONY: FORCE
 bin/nines: FORCE embedded
 	@$(GO) build -ldflags '-w -X main.version=$(VERSION)' -o $@ ./cmd/nines
@@ -90,11 +90,11 @@ bin/nines-poller: FORCE
 bin/nines-guest: FORCE
 	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-guest
 
-# What a node has in such a machine, and speaks to it from the host.
+# A node's program in such a machine, and its counterpart on the host.
 bin/nines-node: FORCE embedded
 	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-node
 
-# What scripts call in a node, whichever file system that has.
+# The command that scripts call in a node, with any root file system.
 bin/nines-script: FORCE
 	@$(GO) build -ldflags '-s -w' -o $@ ./programs/nines-script
 
@@ -129,7 +129,7 @@ format:
 
 .PHONY: generate
 ## generate: regenerate derived files: golden files, docs/commands.md, tables of docs/, web/src/data.ts
-# The page is built from types that come from Go, whose tests embed the page: an old one will do.
+# The page is built from types that Go's tests write, and those tests embed the page: an old page is enough for them.
 generate:
 	@test -e $(PAGE) || $(MAKE) embedded
 	@$(GO) test ./report -run TestTypesOfThePage -update

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Fuzzes with every Go fuzz target, for as many runs as the first argument says.
-# Runs, not seconds: up to Go 1.26 a run that the end of the time finds under way may be
+# Runs, not seconds: up to Go 1.26 a run that is interrupted at the end of the time may be
 # reported as a failure without an input ("context deadline exceeded", go.dev/issue/75804).
 set -euo pipefail
 cd "$(dirname "$0")/.."

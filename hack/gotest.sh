@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs a pass of the Go tests (test/passes) and shows it by gotestsum. If a few tests fail,
-# they are run once more, alone: a host that takes a core away for milliseconds fails some
-# of thousands. What then passes counts as passed, but hack/stages.sh tells of it.
+# they are run once more, alone: a host that takes a core away for milliseconds makes a
+# few of thousands fail. A test that then passes counts as passed, but hack/stages.sh reports it.
 #
 #   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|host|quiet|pure root
 set -uo pipefail

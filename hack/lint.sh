@@ -37,8 +37,8 @@ tidy() {
 # go_module runs the linters that look at a Go module as a whole, the one of the working folder.
 # Its arguments are the packages that staticcheck looks at, which reads all that they import, too.
 go_module() {
-	# What go downloads on the way it tells, which would pass for a finding. mod tidy wants more
-	# than mod download brings: the modules of its dependencies' tests.
+	# go prints what it downloads, which would count as a finding. mod tidy needs more
+	# than mod download fetches: the modules of its dependencies' tests.
 	"$go" mod tidy -diff >/dev/null 2>&1
 	"$go" mod download >/dev/null 2>&1
 	"$go" mod download -modfile="$root/hack/tools/go.mod" >/dev/null 2>&1
@@ -51,14 +51,14 @@ go_module() {
 
 if [ "${1:-}" = cluster ]; then
 	cd cluster || exit
-	# Two packages are only calls of Kubernetes' programs; staticcheck would read all of Kubernetes
-	# for them, ten minutes long.
+	# Two packages only call Kubernetes' programs; for them, staticcheck would read all of
+	# Kubernetes for ten minutes.
 	mapfile -t packages < <("$go" list ./... | grep -v -e /component$ -e /nines-kube$)
 	go_module "${packages[@]}"
 	exit $status
 fi
 
-# DPDK's headers are not held to our rules.
+# Our rules do not apply to DPDK's headers.
 read -ra dpdk < <(pkg-config --cflags-only-I libdpdk | sed 's/-I/-isystem /g; s/$/ -include rte_config.h/')
 mapfile -t go_files < <(git ls-files '*.go')
 mapfile -t c_files < <(git ls-files '*.c' '*.h')

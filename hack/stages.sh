@@ -2,7 +2,7 @@
 # Runs make targets, all of them even when one fails, and ends with a table of how long
 # each took, how many seconds of CPU (without what its daemons used), and how many tests
 # passed and failed. The table is followed by the names and last lines of the tests that
-# failed, also of those that passed when they were run again: the end of a log tells what is
+# failed, also of those that passed when they were run again: the end of a log shows what is
 # wrong.
 #
 #   hack/stages.sh build [ lint , test-go test-host , test-vm ] test-quiet
@@ -34,8 +34,8 @@ state() {
 }
 state=$(state)
 
-# stage runs one, and notes its row of the table. What runs side by side is told apart by
-# the name before each line.
+# stage runs one, and notes its row of the table. The name before each line tells
+# parallel stages apart.
 stage() {
 	local name=$1 mark=$2 begin=$SECONDS result=ok cpu counts TIMEFORMAT='%U %S'
 	if [ -n "${RESUME:-}" ] && [ "$(cut -d' ' -f1,2 "$logs/$name.result" 2>/dev/null)" = "ok $state" ]; then

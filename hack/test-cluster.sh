@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the tests of the module in cluster/ and shows them by gotestsum. If a few tests fail, they are
-# run once more, alone, as hack/gotest.sh does it: what then passes counts as passed, but
-# hack/stages.sh tells of it.
+# run once more, alone, as hack/gotest.sh does it: a test that then passes counts as passed, but
+# hack/stages.sh reports it.
 set -uo pipefail
 
 cd "$(dirname "$0")/../cluster" || exit
@@ -15,7 +15,7 @@ most=60m
 [ -z "${NINES_LONG:-}" ] || most=240m
 gotestsum=$(../hack/go tool -modfile=../hack/tools/go.mod -n gotestsum) || exit
 
-# A debugger's data would take the linker as long again, and what vet looks for, lint-cluster finds.
+# A debugger's data would double the linker's time, and lint-cluster runs vet.
 show() {
 	"$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped --jsonfile "$events$again.events" \
 		--raw-command -- ../hack/go test -json -count 1 -vet off -ldflags '-s -w' -timeout "$most" "$@"

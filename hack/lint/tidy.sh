@@ -3,8 +3,8 @@
 #
 #   hack/lint/tidy.sh FILE COMPILER-FLAG...
 #
-# A file takes up to seven seconds. What was found clean is not looked at again, in any checkout: a
-# file there is named by the digest of all that went into it, comments too, which can be NOLINT.
+# A file takes up to seven seconds. A clean file is not checked again, in any checkout: the cache
+# names it by a digest of all its input, with the comments, which can be NOLINT.
 set -uo pipefail
 
 file=$1
@@ -16,14 +16,13 @@ key=${key%% *}
 
 status=0
 out=$(clang-tidy --quiet "$file" -- "$@" 2>&1) || status=$?
-# What it says of warnings outside of the project is left out here: runs side by side write into
-# each other's lines.
+# Its counts of warnings outside of the project are removed: parallel runs would mix their lines.
 out=$(grep -vE '^[0-9]+ warnings? ' <<<"$out" || true)
 if [ -n "$out" ] || [ $status -ne 0 ]; then
 	echo "$file: clang-tidy ends with $status"$'\n'"$out"
 	exit 1
 fi
 mkdir -p "$clean" && : >"$clean/$key"
-# Of files that have changed since.
+# Those of files that have changed since.
 find "$clean" -type f -mtime +60 -delete
 exit 0

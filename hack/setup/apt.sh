@@ -22,7 +22,7 @@ own_policy=
 trap 'rm -rf "$scratch" $own_policy' EXIT
 trap 'exit 1' HUP INT TERM
 
-# A policy of the administrator's stays; one that a killed setup left does not.
+# A policy of the administrator stays; one that a killed setup left is replaced.
 if [ ! -e "$policy" ] || grep -qxF "$mark" "$policy"; then
 	own_policy=$policy
 	printf '#!/bin/sh\n%s\nexit 101\n' "$mark" >"$policy"
@@ -35,7 +35,7 @@ apt_install() {
 	apt-get install -y -q -o Dpkg::Use-Pty=0 --no-install-recommends "$@"
 }
 
-# too_old holds for a PACKAGE>=VERSION that this suite has only older.
+# too_old is true for a PACKAGE>=VERSION of which this suite has only an older version.
 too_old() {
 	case $1 in *'>='*) ;; *) return 1 ;; esac
 	candidate=$(LC_ALL=C apt-cache policy "${1%%>=*}" | sed -n 's/^  Candidate: //p')

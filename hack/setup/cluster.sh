@@ -6,17 +6,17 @@
 #   $XDG_CACHE_HOME/nines/cluster/containerd-…   containerd, its shim, ctr, the CNI plugins
 #                                 multus-…       Multus, for nines cluster up --multus
 #                                 nines-kube-…   Kubernetes' own programs in one
-#                                 nines-cluster-… what makes clusters, and runs in them
-#                                 beside-…       what others have on a cluster, for the long tests
+#                                 nines-cluster-… the program that makes clusters, and runs in them
+#                                 beside-…       other projects' programs on a cluster, for the long tests
 #                                 dranet-…       a driver that gives interfaces to pods, for the same
 #                                 set-…          one of each, as bin/cluster
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/nines/cluster
-keep=10 # of each sort: several checkouts may be under way, and what one uses is not to go
-# Minutes of compiling give way to what else runs, as labs carry packets beside it in make test; but only a little,
-# as the cluster's tests wait for it.
+keep=10 # of each kind: several checkouts may be in use, and none may lose its programs
+# Compiling takes minutes and runs at a lower priority, because labs carry packets beside it in make test; but only
+# slightly lower, because the cluster's tests wait for it.
 go=(nice -n 2 "$root/hack/go")
 
 mkdir -p "$cache" bin
@@ -115,7 +115,7 @@ modules=(cluster/go.mod cluster/go.sum)
 mapfile -t ours < <(sources 'cluster/*.go')
 mapfile -t kube < <(printf '%s\n' "${ours[@]}" | grep -v -e ^cluster/local/ -e ^cluster/pod/ -e ^cluster/port/ -e ^cluster/dra/ -e ^cluster/cmd/nines-cluster/)
 mapfile -t nines < <(sources go.mod go.sum '*.go' ':!cluster')
-# What nines-cluster embeds. Without them it would have no XDP programs, and no Go compiler would mind.
+# nines-cluster embeds these. Go would compile it without them, but without any XDP program.
 shopt -s failglob
 objects=(lab/link/*/*.bpf.o measure/trace/bpf/*.bpf.o)
 shopt -u failglob
@@ -138,7 +138,7 @@ fi
 set=set-$(printf '%s\n' "${parts[@]}" | sha256sum | cut -c1-16)
 build "$set" join
 
-# What no checkout has used for longest goes.
+# Removes those that no checkout has used for the longest time.
 for name in containerd multus nines-kube nines-cluster beside dranet set; do
 	find "$cache" -maxdepth 1 -name "$name-[0-9a-f]*" -printf '%T@ %p\n' | sort -rn | tail -n "+$((keep + 1))" |
 		cut -d' ' -f2- | xargs -r rm -rf

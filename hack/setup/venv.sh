@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Python packages of requirements.txt into build/venv, from PyPI, by hash.
-# Does nothing when they are there. Where there is no network, the tests that need them
-# say so: a setup does not fail for them.
+# Does nothing if they are installed. A setup without a network does not fail: the tests that
+# need the packages say that they are missing.
 set -eu
 
 here=$(dirname "$0")

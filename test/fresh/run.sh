@@ -5,9 +5,9 @@
 #                                          ├─ apt, Go, npm: caches in build/cache
 #                                          └─ ~/nines: a clone of HEAD
 #
-# What Go has compiled is kept by the content of all that went into it, compilers too: what
-# this machine, or the other new system, has compiled from the same files by the same Go is
-# not compiled again. Results of tests are not kept.
+# Go's build cache names its entries by a digest of all input, compilers too. So what this machine,
+# or the other new system, has compiled from the same files with the same Go is not compiled again.
+# Results of tests are not cached.
 #
 #   test/fresh/run.sh [bookworm] [trixie]     default: both
 #
@@ -56,7 +56,7 @@ bootstrap() {
 	[ "$suite" = bookworm ] || include+=,sudo
 	rm -rf --one-file-system "$rootfs"
 	mkdir -p "$rootfs" "$cache/$suite/partial"
-	# In this script's namespace of mounts, and so gone with it: to remove its files from a
+	# In this script's mount namespace, so it disappears with it: removing its files from a
 	# disk took two minutes.
 	if [ -z "${FRESH_KEEP:-}" ] && awk '/^MemAvailable:/ { exit $2 < 12 * 1024 * 1024 }' /proc/meminfo; then
 		mount -t tmpfs -o mode=755,size=8G tmpfs "$rootfs"
@@ -124,8 +124,8 @@ furnish() {
 	chown -R "$uid:$gid" "$rootfs$home"
 }
 
-# share_compiled copies what Go has compiled on this machine lately, after waiting for a build that
-# is under way there. What is being written meanwhile is shorter than its entry says, and not used.
+# share_compiled copies what Go has recently compiled on this machine, after waiting for a build that
+# is running there. A file that is being written is shorter than its entry says, and Go ignores it.
 share_compiled() {
 	local to=$home/.cache/go-build
 	flock "$building"
@@ -135,7 +135,7 @@ share_compiled() {
 }
 
 # enter makes the new system's root that of this script. In a mere chroot the kernel
-# lets nobody make a user namespace, user_namespaces(7), which the unit tests do.
+# refuses user namespaces, user_namespaces(7), which the unit tests need.
 enter() {
 	cd "$rootfs"
 	pivot_root . mnt
@@ -187,7 +187,7 @@ quickstart() {
 
 # as_root runs the tests of a package with such names as root. Go compiles them as the user, whose caches
 # root's files would spoil. They take turns with the tests of the machine outside, whose labs have the same
-# names: the locks for that are in its temporary folder. A test that is skipped was promised to run here.
+# names: the locks for that are in its temporary folder. A skipped test is a failure here.
 as_root() {
 	local package=$1 names=$2 out
 	inside "hack/go test -c -o build/as-root.test ./$package"

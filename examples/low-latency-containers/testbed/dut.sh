@@ -1,5 +1,5 @@
 #!/bin/sh -e
-# Device under test: tells what it forwarded with, and counts it.
+# Device under test: reports what it forwarded with, and counts packets.
 port=$(pos_get_variable port_tx)
 sent() { cat "/sys/class/net/$port/statistics/tx_packets"; }
 

@@ -1,5 +1,5 @@
 #!/bin/sh -e
-# Evaluation: the latency of every packet from the timestamper's captures, a trial after the other.
+# Evaluation: the latency of every packet from the timestamper's captures, one trial after another.
 result=${1:?give the folder of a result, such as results/latest}
 for trial in "$result"/scripts/[0-9]*; do
 	uploads=$trial/timestamper/uploads

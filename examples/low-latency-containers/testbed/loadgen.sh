@@ -14,5 +14,5 @@ interval=$(awk "BEGIN { print 1 / $rate }")
 pos_sync --tag ready
 echo "$packets packets at $rate a second"
 pos_run --loop generator -- ping -q -I "$port" -i "$interval" -c "$packets" -s "$payload" -W 1 224.0.0.200
-pos_wait --loop generator || true # 1: nobody has answered, as wanted
+pos_wait --loop generator || true # 1: no host answered, as intended
 pos_sync --tag sent
