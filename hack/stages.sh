@@ -7,10 +7,10 @@
 #
 #   hack/stages.sh build [ lint , test-go test-host , test-vm ] test-quiet
 #
+# Stages run one after another; between brackets, lanes separated by commas run in parallel.
+# Each stage's output is shown, and kept in build/stages/<stage>.log. RESUME=1 skips the stages
+# that have passed for the files that are checked out now.
 # LEFT_OUT names stages that have nothing to do. build/selection/table says why, and is shown with the table.
-# One after another; between brackets side by side, what a comma parts. Each stage's output
-# is shown, and kept in build/stages/<stage>.log. With RESUME=1 those are left out that
-# have passed for what is checked out now.
 set -uo pipefail
 
 # shellcheck disable=SC1091 # it is checked by itself

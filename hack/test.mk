@@ -2,9 +2,9 @@
 # change here changes no program.
 
 .PHONY: test test-all
-# First what computes, beside the laboratory, which waits more than it computes; then the labs of this host. Engines
-# that poll, kubelets and translated machines take CPU time for as long as their tests take, so they have few others
-# beside them. The linters find room beside the tests that have the host's labs to themselves.
+# Compiling and pure tests run first, beside the laboratory, which waits more than it computes; then the labs of this
+# host. Polling engines, kubelets and translated machines use CPU time for as long as their tests run, so few others
+# run beside them. The linters run beside the tests that have the host's labs to themselves.
 ## test: install what the tests need, build, run the tests that a change can break, and the linters; WHY=PACKAGE says why
 test: $(if $(WHY),why,choose)
 ifeq ($(WHY),)
@@ -23,10 +23,10 @@ choose choose-all why: setup
 verified: choose-all
 	@build/select verify
 
-# In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine waits for
-# them longer than its tests can know. One of the cluster's tests has its lab for an hour, so test-host, which would
-# wait for that, comes after it.
-## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
+# In test-all few lanes run at a time: they keep two CPUs busy, and beside all others an emulated machine would wait
+# for them until its tests time out. One of the cluster's tests keeps its lab for an hour, so test-host, which would
+# wait for it, comes after it.
+## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 runs only what is left
 test-all: choose-all
 	@NINES_LONG=1 hack/stages.sh setup-test \
 		[ build test-compile test-go , test-fresh test-engine lint test-web test-fuzz , images ] \
@@ -36,12 +36,12 @@ test-all: choose-all
 # passed notes for test/verified that the tests of a target have passed in their long form.
 passed = @[ -z "$(NINES_LONG)" ] || [ "$(NINES_REQUIRE)" != all ] || build/select passed target 'make $@'
 
-# What takes all CPUs that it gets, for minutes, gives way to the tests beside it: their labs carry packets, and
-# one after another they take longest.
+# Jobs that use all CPUs for minutes run at a lower priority than the tests beside them: those carry packets in labs,
+# and together they take longest.
 GIVE_WAY = nice -n 8
 
-# Go's tests run in passes, each test once: see test/passes. Who needs them compiled waits for
-# who compiles them: go compiles the same package twice at the same time.
+# Go's tests run in passes, each test once: see test/passes. A target that needs them compiled waits for
+# the one that compiles them: otherwise go compiles the same package twice at the same time.
 PASS = hack/gotest.sh --hide-summary=skipped -- $(ONLY)
 ONLY = $(if $(SELECTED),-only $(SELECTED))
 .PHONY: test-compile test-binaries
@@ -99,8 +99,8 @@ test-vm: test-compile
 		status=$$?; cat build/vm/table.txt; \
 		[ -z "$(NINES_LONG)" ] || [ "$(NINES_REQUIRE)" != all ] || [ -n "$(BOOTS)$(RUN)$(ONCE)" ] || [ ! -e build/vm/passed ] || \
 			build/select passed laboratory $$(cat build/vm/passed); exit $$status
-# What the laboratory's tests boot from: minutes of downloads, for which the lanes beside it
-# need not wait.
+# The images that the laboratory's tests boot: minutes of downloads, for which the lanes beside
+# it need not wait.
 images:
 	@mkdir -p build $(TEST_CACHE) && flock build/lock $(MAKE) bin/nines-guest build/images
 	@$(SUDO) env $(VM_ENV) build/images
@@ -145,7 +145,7 @@ bench: setup-bench $(if $(BENCH),$(if $(filter cluster ports,$(BENCH)),setup-clu
 lint: embedded
 	$(GIVE_WAY) hack/lint.sh
 
-# Apart from the others, as it wants all of Kubernetes compiled, which setup-cluster has done.
+# Separate from the others, because it needs all of Kubernetes compiled, which setup-cluster has done.
 .PHONY: lint-cluster
 ## lint-cluster: find faults in the Go module in cluster/
 lint-cluster: setup-cluster

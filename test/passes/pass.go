@@ -113,7 +113,7 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	return nil
 }
 
-// whole tells whether the pass has all tests in their long form, and nothing that one needs may be missing.
+// whole reports whether the pass has all tests in their long form, and nothing that one needs may be missing.
 func (p *pass) whole() bool {
 	return labtest.Long() && p.require && !p.again && p.chosen.String() == ""
 }

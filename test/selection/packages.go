@@ -24,7 +24,7 @@ func (p *goPackage) importPath() string {
 	return path.Join(p.in.path, strings.TrimPrefix(strings.TrimPrefix(p.folder, p.in.folder), "/"))
 }
 
-// startsProcesses tells whether its tests do so by themselves.
+// startsProcesses reports whether its tests do so by themselves.
 func (p *goPackage) startsProcesses() bool {
 	for _, s := range p.tests {
 		if slices.Contains(s.imports, "os/exec") {

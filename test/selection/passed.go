@@ -37,7 +37,7 @@ func (u Unit) Passes() []string {
 	return all
 }
 
-// InCluster tells whether it is a package of the module in cluster/.
+// InCluster reports whether it is a package of the module in cluster/.
 func (u Unit) InCluster() bool { return strings.HasPrefix(u.Folder(), "cluster/") }
 
 // Passed keeps, for each unit, the digest with which it has passed in a pass.

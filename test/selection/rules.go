@@ -47,7 +47,7 @@ var known = []struct {
 	{VerifiedFile, "it says what has passed"},
 }
 
-// isKnown tells whether a rule says who reads a file.
+// isKnown reports whether a rule says who reads a file.
 func isKnown(name string) bool {
 	for _, rule := range known {
 		if folder, ok := strings.CutSuffix(rule.pattern, "/"); ok && strings.HasPrefix(name, folder+"/") {

@@ -18,7 +18,7 @@ type Unit struct {
 	Digest string
 	// Programs are those that its tests may start, whose sources are among the inputs.
 	Programs []string
-	// Laboratory tells whether some of its tests are for the virtual laboratory.
+	// Laboratory reports whether some of its tests are for the virtual laboratory.
 	Laboratory bool
 	// Always tells that its tests run whatever has passed.
 	Always bool

@@ -52,5 +52,5 @@ func (v Verified) Format() []byte {
 	return []byte(text)
 }
 
-// Has tells whether a unit has passed with its contents.
+// Has reports whether a unit has passed with its contents.
 func (v Verified) Has(u Unit) bool { return v[u.Name] == u.Digest }
