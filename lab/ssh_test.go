@@ -249,7 +249,7 @@ management: {dns: false}
 		code int
 		text string
 	}{
-		"box": {exit.Lacks, "there is no /usr/sbin/sshd in node box"}, "bare": {exit.Wrong, "is this host itself"}, "nobody": {exit.Wrong, "has no node"},
+		"box": {exit.Lacks, "there is no /usr/sbin/sshd in node box"}, "bare": {exit.Wrong, "is the host itself"}, "nobody": {exit.Wrong, "has no node"},
 	} {
 		if _, err := lab.SSH(name, nil); exit.Code(err) != want.code || !strings.Contains(fmt.Sprint(err), want.text) {
 			t.Errorf("%s: %v", name, err)
