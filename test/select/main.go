@@ -5,6 +5,7 @@
 //	select left-out                the stages of make test that have nothing to do
 //	select why PACKAGE             why its tests run or not
 //	select passed PASS UNIT...     keep that units have passed in a pass, with what was chosen
+//	select commits COUNT [COSTS]   what each of the last commits selects; COSTS has lines of a unit and its seconds of CPU
 //	select verify                  write test/verified: a line for each unit that has passed in all its passes
 package main
 
@@ -29,7 +30,7 @@ func main() {
 	}
 }
 
-const usage = "call it as: select choose [all] | left-out | why PACKAGE | passed PASS UNIT... | verify"
+const usage = "call it as: select choose [all] | left-out | why PACKAGE | passed PASS UNIT... | commits COUNT [COSTS] | verify"
 
 func run(ctx context.Context, out io.Writer, root string, words []string) error {
 	if len(words) == 0 {
@@ -47,6 +48,12 @@ func run(ctx context.Context, out io.Writer, root string, words []string) error 
 		return s.why(strings.Trim(strings.TrimPrefix(rest[0], "./"), "/"))
 	case verb == "passed" && len(rest) > 0:
 		return s.passed(rest[0], rest[1:])
+	case verb == "commits" && (len(rest) == 1 || len(rest) == 2):
+		costs, err := readCosts(strings.Join(rest[1:], ""))
+		if err != nil {
+			return err
+		}
+		return s.commits(rest[0], costs)
 	case verb == "verify" && len(rest) == 0:
 		return s.verify()
 	}
