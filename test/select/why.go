@@ -31,7 +31,7 @@ func (s selecting) why(name string) error {
 		fmt.Fprintf(s.out, "%s runs: its digest is %.12s, and %s has %.12s\n", u.Name, u.Digest, selection.VerifiedFile, before)
 		s.changed(u, before)
 	}
-	fmt.Fprintf(s.out, "%d files and %d lines of go.mod count for it", len(u.Inputs), len(u.Lines))
+	fmt.Fprintf(s.out, "%d files, and %d lines of go.mod and declarations of package labtest, count for it", len(u.Inputs), len(u.Lines))
 	if len(u.Programs) > 0 {
 		fmt.Fprintf(s.out, ", among them the sources of %s", strings.Join(u.Programs, ", "))
 	}
@@ -67,7 +67,7 @@ func (s selecting) changed(u selection.Unit, digest string) {
 		}
 	}
 	if !found {
-		fmt.Fprintf(s.out, "  since %s a file is new or gone, or go.mod has changed\n", wrote[0])
+		fmt.Fprintf(s.out, "  since %s a file is new or gone, or what it uses of go.mod or of package labtest has changed\n", wrote[0])
 	}
 }
 

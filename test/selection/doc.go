@@ -14,6 +14,7 @@
 //   - the files in its folder, and in the folders below it that are no package: code, tests, testdata, embedded files
 //   - the Go files of what it and its tests import, in every module of the repository, and what those embed; of an
 //     embedded file that is built, its sources
+//   - of package labtest, which nearly all tests import, the declarations that they use
 //   - of each imported module of others, its line of go.mod, and the lines of indirect modules
 //   - files and folders of the repository that a string in its tests names
 //   - where its tests build labs: the sources of the programs that a string in all of this names

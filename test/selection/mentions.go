@@ -55,39 +55,3 @@ func (i *inputs) addPath(name string) {
 	i.add(name)
 	i.add(i.under(name)...)
 }
-
-// helpersUsed are the strings of package labtest in what a package's tests use of it.
-func (p *project) helpersUsed(of *goPackage) []mention {
-	helpers := p.byFolder[labtest]
-	if helpers == nil || helpers == of {
-		return nil
-	}
-	var waiting []string
-	for _, s := range of.tests {
-		waiting = append(waiting, s.helpers...)
-	}
-	for _, in := range p.tested(of) {
-		if in != helpers {
-			for _, s := range in.sources {
-				waiting = append(waiting, s.helpers...)
-			}
-		}
-	}
-	seen := map[string]bool{}
-	var found []mention
-	for len(waiting) > 0 {
-		name := waiting[0]
-		waiting = waiting[1:]
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
-		for _, s := range helpers.sources {
-			found = append(found, s.mentions[name]...)
-			if _, ok := s.uses[name]; ok {
-				waiting = append(waiting, s.uses[name]...)
-			}
-		}
-	}
-	return found
-}

@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// labtest is the package that tests on a real host share: what one of them uses of it counts, not the whole.
-const labtest = "test/labtest"
-
 // goPackage is a folder with Go files. Whatever build tags they have, all of them count.
 type goPackage struct {
 	folder  string

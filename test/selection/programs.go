@@ -32,10 +32,11 @@ type inputs struct {
 	in       *module // of the unit
 	files    map[string]bool
 	programs map[string]bool // whose sources are among them
+	helpers  helpers
 }
 
 func (p *project) newInputs(in *module) *inputs {
-	return &inputs{p, in, map[string]bool{}, map[string]bool{}}
+	return &inputs{project: p, in: in, files: map[string]bool{}, programs: map[string]bool{}}
 }
 
 func (i *inputs) add(names ...string) {

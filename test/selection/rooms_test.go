@@ -119,7 +119,7 @@ func TestAChangeInEachRoomSelectsATestOfIt(t *testing.T) {
 		"CHANGELOG.md":                          "- lab plan cmd/nines make·test-fresh",
 		"hack/setup/packages.txt":               "make·test-fresh - lab",
 		"hack/stages.sh":                        "- lab make·test-fresh",
-		"test/labtest/needs.go":                 "test/labtest lab",
+		"test/labtest/needs.go":                 "test/labtest - lab", // what lab uses of it counts for it, as the next test shows
 		"test/passes/order.go":                  "test/passes - lab",
 		"Makefile":                              "lab make·test-fresh report - plan",
 		"hack/go":                               "plan lab spec cluster/dra make·test-engine make·test-web",
@@ -144,6 +144,25 @@ func TestAChangeInEachRoomSelectsATestOfIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Of the package that nearly all tests share, what they use counts for them.
+func TestADeclarationOfSharedTestsCountsForWhoUsesIt(t *testing.T) {
+	tree := repository(t)
+	before := Units(tree)
+	next := maps.Clone(tree)
+	const name, said = "test/labtest/postgres.go", "s3cret-of-the-test"
+	text := strings.Replace(string(tree[name].Content), said, "another", 1)
+	if text == string(tree[name].Content) {
+		t.Fatalf("%s does not say %s", name, said)
+	}
+	next[name] = NewFile([]byte(text), 0o644)
+	got := selectedBy(before, next)
+	for unit, want := range map[string]bool{"result/index": true, "test/labtest": true, "lab": false, "kernel/netns": false} {
+		if slices.Contains(got, "nines.dev/nines/"+unit) != want {
+			t.Errorf("a change in what starts PostgreSQL selects %s: %v", unit, !want)
+		}
 	}
 }
 

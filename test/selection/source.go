@@ -19,8 +19,9 @@ type source struct {
 	// method both are its type's.
 	mentions map[string][]mention
 	uses     map[string][]string
-	helpers  []string // what it uses of package labtest
-	labTests bool     // has tests for the virtual laboratory
+	texts    map[string][]string // of each declaration; of a type with its methods
+	helpers  []string            // what it uses of package labtest
+	labTests bool                // has tests for the virtual laboratory
 }
 
 // mention is a string, or the constant parts of a path that are joined.
@@ -57,11 +58,12 @@ var (
 
 // read takes a file that Go cannot parse for one without anything: the tests of its package will say so.
 func read(text []byte) *source {
-	s := &source{mentions: map[string][]mention{}, uses: map[string][]string{}, labTests: labTest.Match(text)}
+	s := &source{mentions: map[string][]mention{}, uses: map[string][]string{}, texts: map[string][]string{}, labTests: labTest.Match(text)}
 	for _, line := range embedLine.FindAllSubmatch(text, -1) {
 		s.embeds = append(s.embeds, strings.Fields(string(line[1]))...)
 	}
-	file, _ := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	set := token.NewFileSet()
+	file, _ := parser.ParseFile(set, "", text, parser.SkipObjectResolution)
 	if file == nil {
 		return s
 	}
@@ -73,6 +75,7 @@ func read(text []byte) *source {
 	for _, declaration := range file.Decls {
 		for name, part := range declared(declaration) {
 			s.look(name, part)
+			s.texts[name] = append(s.texts[name], string(text[set.Position(part.Pos()).Offset:set.Position(part.End()).Offset]))
 		}
 	}
 	return s
@@ -102,6 +105,9 @@ func declared(declaration ast.Decl) map[string]ast.Node {
 			case *ast.ValueSpec:
 				for _, name := range spec.Names {
 					parts[name.Name] = spec
+					if d.Tok == token.CONST {
+						parts[name.Name] = d // a constant may count from the first of its block
+					}
 				}
 			}
 		}

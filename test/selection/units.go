@@ -14,7 +14,7 @@ import (
 type Unit struct {
 	Name   string   // the import path, or "make TARGET"
 	Inputs []string // files, sorted
-	Lines  []string // of go.mod
+	Lines  []string // of go.mod; and the declarations of package labtest that its tests use, each with a digest
 	Digest string
 	// Programs are those that its tests may start, whose sources are among the inputs.
 	Programs []string
@@ -55,7 +55,7 @@ func Units(t Tree) []Unit {
 		}
 		u := Unit{Name: name, Inputs: sortedNames(i.files), Programs: sortedNames(i.programs)}
 		if in := tested[name]; in != nil {
-			u.Lines, u.Always = p.moduleLines(in), whole[in.folder]
+			u.Lines, u.Always = append(p.moduleLines(in), i.helpers.lines...), whole[in.folder]
 			for _, s := range in.tests {
 				u.Laboratory = u.Laboratory || s.labTests
 			}
@@ -77,16 +77,16 @@ func (p *project) inputsOf(in *goPackage) *inputs {
 		return i
 	}
 	packages := p.tested(in)
-	i.addPackages(packages)
+	i.addPackages(slices.DeleteFunc(slices.Clone(packages), func(of *goPackage) bool { return of.folder == labtest && of != in }))
 	i.add(p.owned(in)...)
 	i.add(p.embedded(in, in.tests)...)
-	helpers := p.helpersUsed(in)
-	mentions := slices.Clone(helpers)
+	i.helpers = p.helpersUsed(in)
+	mentions := slices.Clone(i.helpers.mentions)
 	for _, s := range in.tests {
 		mentions = append(mentions, s.all()...)
 	}
 	i.addMentioned(in, mentions)
-	if len(programsIn(helpers)) > 0 || in.startsProcesses() {
+	if len(programsIn(i.helpers.mentions)) > 0 || in.startsProcesses() {
 		for _, name := range programsIn(mentions) {
 			i.addProgram(name)
 		}
