@@ -134,7 +134,7 @@ var mayImport = map[string][]string{
 	"test/vm/images": {"test/vm/boots", "vm/image"},
 	"test/events":    {},
 	"test/passes":    {"test/labtest", "test/events", "test/selection"},
-	"test/selection": {},
+	"test/selection": {"test/labtest"}, // in its tests
 	"test/smoke":     {"spec", "result", "test/labtest"},
 	"test/select":    {"test/selection"},
 }

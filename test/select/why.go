@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 
@@ -73,18 +75,14 @@ func (s selecting) changed(u selection.Unit, digest string) {
 
 // byFolder lists files in lines, one a folder.
 func byFolder(names []string) []string {
-	var lines []string
-	last := ""
+	in := map[string][]string{}
 	for _, name := range names {
-		folder, file := "", name
-		if i := strings.LastIndex(name, "/"); i >= 0 {
-			folder, file = name[:i+1], name[i+1:]
-		}
-		if folder == last && len(lines) > 0 {
-			lines[len(lines)-1] += " " + file
-		} else {
-			lines, last = append(lines, folder+": "+file), folder
-		}
+		folder, file := path.Split(name)
+		in[folder] = append(in[folder], file)
+	}
+	var lines []string
+	for _, folder := range slices.Sorted(maps.Keys(in)) {
+		lines = append(lines, folder+": "+strings.Join(in[folder], " "))
 	}
 	return lines
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// labtest is the package that tests on a real host share. Nearly all import it, and use little of it: of this package,
+// sharedFolder is the package that tests on a real host share. Nearly all import it, and use little of it: of this package,
 // the declarations that a test uses count for it, and not the files.
-const labtest = "test/labtest"
+const sharedFolder = "test/labtest"
 
 // helpers is what a package's tests use of package labtest.
 type helpers struct {
@@ -20,7 +20,7 @@ type helpers struct {
 // helpersUsed follows what a package's tests use, themselves or by packages that they import, to all that this uses.
 func (p *project) helpersUsed(of *goPackage) helpers {
 	var used helpers
-	shared := p.byFolder[labtest]
+	shared := p.byFolder[sharedFolder]
 	if shared == nil || shared == of {
 		return used
 	}
@@ -50,7 +50,7 @@ func (p *project) helpersUsed(of *goPackage) helpers {
 		}
 		if len(texts) > 0 {
 			slices.Sort(texts)
-			used.lines = append(used.lines, fmt.Sprintf("%s.%s %x", labtest, name, sha256.Sum256([]byte(strings.Join(texts, "\n")))))
+			used.lines = append(used.lines, fmt.Sprintf("%s.%s %x", sharedFolder, name, sha256.Sum256([]byte(strings.Join(texts, "\n")))))
 		}
 	}
 	slices.Sort(used.lines)

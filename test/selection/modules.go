@@ -47,7 +47,7 @@ func (t Tree) modules() []*module {
 func (m *module) add(line string) {
 	required := requireLine.FindStringSubmatch(line)
 	switch {
-	case line == "" || line == "(" || line == ")" || line == "require (" || strings.HasPrefix(line, "//"):
+	case line == "" || strings.HasPrefix(line, "module ") || line == "(" || line == ")" || line == "require (" || strings.HasPrefix(line, "//"):
 	case required == nil || strings.Contains(line, "=>"):
 		m.common = append(m.common, line)
 	case strings.Contains(required[3], "// indirect"):

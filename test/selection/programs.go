@@ -107,7 +107,7 @@ func (i *inputs) programFolder(name string) string {
 // addStarted adds the programs that the code of packages names.
 func (i *inputs) addStarted(packages []*goPackage) {
 	for _, in := range packages {
-		if in.folder == labtest {
+		if in.folder == sharedFolder {
 			continue // what of it is used is looked at apart
 		}
 		for _, name := range in.starts {

@@ -122,7 +122,7 @@ func (s *source) look(name string, part ast.Node) {
 		case *ast.Ident:
 			s.uses[name] = append(s.uses[name], n.Name)
 		case *ast.SelectorExpr:
-			if x, ok := n.X.(*ast.Ident); ok && x.Name == path.Base(labtest) {
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == path.Base(sharedFolder) {
 				s.helpers = append(s.helpers, n.Sel.Name)
 			}
 		case *ast.BasicLit:

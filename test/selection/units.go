@@ -77,7 +77,7 @@ func (p *project) inputsOf(in *goPackage) *inputs {
 		return i
 	}
 	packages := p.tested(in)
-	i.addPackages(slices.DeleteFunc(slices.Clone(packages), func(of *goPackage) bool { return of.folder == labtest && of != in }))
+	i.addPackages(slices.DeleteFunc(slices.Clone(packages), func(of *goPackage) bool { return of.folder == sharedFolder && of != in }))
 	i.add(p.owned(in)...)
 	i.add(p.embedded(in, in.tests)...)
 	i.helpers = p.helpersUsed(in)
