@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 
@@ -65,6 +66,17 @@ type selecting struct {
 	context.Context
 	out  io.Writer
 	root string
+}
+
+// git gives the words that a command of git prints.
+func (s selecting) git(arguments ...string) ([]string, error) {
+	command := exec.CommandContext(s, "git", append([]string{"-c", "safe.directory=*"}, arguments...)...)
+	command.Dir = s.root
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git %s: %w", arguments[0], err)
+	}
+	return strings.Fields(string(out)), nil
 }
 
 // read gives the units of the files as they are, and what has been verified.

@@ -41,8 +41,17 @@ func (s selecting) passed(pass string, names []string) error {
 	return nil
 }
 
-// verify writes test/verified: what has passed, and the lines of before that still hold.
+// verify writes test/verified: what has passed, and the lines of before that still hold. What has not been committed
+// would be part of the digests.
 func (s selecting) verify() error {
+	dirty, err := s.git("status", "--porcelain", "--", ".", ":!"+selection.VerifiedFile)
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		return fmt.Errorf("these files are not committed, so what has passed is that of no commit: %s; commit them, and run the tests again",
+			strings.Join(dirty, " "))
+	}
 	units, before, err := s.read()
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -47,22 +46,17 @@ func (s selecting) why(name string) error {
 // changed says which inputs differ from the commit that wrote the line, if git still has it: a clone without history
 // can say no more than the digests.
 func (s selecting) changed(u selection.Unit, digest string) {
-	git := func(arguments ...string) []string {
-		command := exec.CommandContext(s, "git", append([]string{"-c", "safe.directory=*"}, arguments...)...)
-		command.Dir = s.root
-		out, err := command.Output()
-		if err != nil {
-			return nil
-		}
-		return strings.Fields(string(out))
-	}
-	wrote := git("log", "-1", "--format=%h", "-S"+digest, "--", selection.VerifiedFile)
-	if len(wrote) != 1 {
+	wrote, err := s.git("log", "-1", "--format=%h", "-S"+digest, "--", selection.VerifiedFile)
+	if err != nil || len(wrote) != 1 {
 		fmt.Fprintln(s.out, "what has changed is not known: git has no commit that wrote this line")
 		return
 	}
+	differ, err := s.git("diff", "--name-only", "--no-renames", wrote[0])
+	if err != nil {
+		return
+	}
 	found := false
-	for _, name := range git("diff", "--name-only", "--no-renames", wrote[0]) {
+	for _, name := range differ {
 		if slices.Contains(u.Inputs, name) {
 			fmt.Fprintf(s.out, "  %s has changed since %s\n", name, wrote[0])
 			found = true
