@@ -85,15 +85,15 @@ tracing: {packets: %[3]d}
 
 // bench runs trials.
 type bench struct {
-	programs, folder string
+	folder string
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	labtest.Root(t)
-	b := &bench{programs: os.Getenv("NINES_LIBEXEC"), folder: t.TempDir()}
+	b := &bench{folder: t.TempDir()}
 	for _, program := range []string{"nines", disturber} {
-		_, err := os.Stat(filepath.Join(b.programs, program))
+		_, err := os.Stat(filepath.Join(os.Getenv("NINES_LIBEXEC"), program))
 		labtest.Require(t, program+" (make build)", err == nil)
 	}
 	return b
@@ -111,7 +111,7 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	if disturbs && !kind.process {
 		stop = b.disturb(t, kind, "--cpu", "1")
 	}
-	run := exec.Command(filepath.Join(b.programs, "nines"), "run", file, "--out", b.folder)
+	run := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), "run", file, "--out", b.folder)
 	var said bytes.Buffer
 	run.Stdout, run.Stderr = &said, &said
 	if err := run.Start(); err != nil {
@@ -130,7 +130,7 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	if code := run.ProcessState.ExitCode(); err != nil && code != 1 || strings.Contains(said.String(), "missing:") {
 		t.Fatalf("nines run: %v\n%s", err, said.String())
 	}
-	explained := exec.Command(filepath.Join(b.programs, "nines"), "explain", filepath.Join(b.folder, "latest"), "--worst", "1000", "--format", "json")
+	explained := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), "explain", filepath.Join(b.folder, "latest"), "--worst", "1000", "--format", "json")
 	explained.Stderr = &said
 	out, err := explained.Output()
 	if err != nil {
@@ -166,7 +166,7 @@ func (b *bench) disturb(t *testing.T, kind injected, whom ...string) func() []in
 		t.Fatal(err)
 	}
 	defer ready.Close()
-	command := exec.Command(filepath.Join(b.programs, disturber), slices.Concat(kind.disturb, whom, []string{"--ready-fd", "3"})...)
+	command := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), disturber), slices.Concat(kind.disturb, whom, []string{"--ready-fd", "3"})...)
 	if kind.foreign != "" {
 		target := whom[1]
 		if kind.target != "" {

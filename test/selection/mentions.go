@@ -14,9 +14,6 @@ var isPath = regexp.MustCompile(`^(Makefile|[^\s:]*[./][^\s:]*)$`)
 func (i *inputs) addMentioned(in *goPackage, mentions []mention) {
 	for _, m := range mentions {
 		text := strings.TrimSuffix(m.text, "/")
-		if m.from == joined && path.Base(text) == "nines" {
-			i.addProgram("nines")
-		}
 		if !isPath.MatchString(text) || !strings.ContainsFunc(text, unicode.IsLetter) {
 			continue
 		}

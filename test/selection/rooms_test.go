@@ -109,6 +109,7 @@ func TestAChangeInEachRoomSelectsATestOfIt(t *testing.T) {
 		"cluster/deploy/agent/*.yaml":           "cluster/deploy/helm cluster/local - lab",
 		"cluster/deploy/chart/templates/*.yaml": "cluster/deploy/helm",
 		"cluster/scheduler/*.go":                "cluster/scheduler - lab",
+		"cmd/nines/*.go":                        "cmd/nines test/causes cluster/agent/measure - cluster/cni cluster/port lab/link",
 		"cluster/port/*.go":                     "cluster/port cluster/local",
 		"cluster/dra/*.go":                      "cluster/dra",
 		"cluster/cni/*.go":                      "cluster/cni",

@@ -130,6 +130,9 @@ func (s *source) look(name string, part ast.Node) {
 				s.mentions[name] = append(s.mentions[name], mention{text, anywhere})
 			}
 		case *ast.CallExpr:
+			if program, ok := findsProgram(n); ok {
+				s.mentions[name] = append(s.mentions[name], mention{"bin/" + program, anywhere})
+			}
 			m, rest := joins(n)
 			if rest == nil {
 				return true
@@ -160,6 +163,8 @@ func joins(call *ast.CallExpr) (mention, []ast.Expr) {
 	for i, argument := range call.Args {
 		text, is := constant(argument)
 		switch {
+		case i == 0 && isProgramFolder(argument):
+			parts = append(parts, "bin")
 		case !is && i == 0:
 			from = joined
 		case !is:
@@ -172,6 +177,32 @@ func joins(call *ast.CallExpr) (mention, []ast.Expr) {
 		}
 	}
 	return mention{path.Join(parts...), from}, rest
+}
+
+// isProgramFolder tells of an expression whether it is the folder of the built programs.
+func isProgramFolder(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return false
+	}
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	name, _ := constant(call.Args[0])
+	return ok && f.Sel.Name == "Getenv" && name == "NINES_LIBEXEC"
+}
+
+// findsProgram reads a call of a function Program, which finds one of nines' programs by its name (package lab/node).
+func findsProgram(call *ast.CallExpr) (string, bool) {
+	if len(call.Args) != 1 {
+		return "", false
+	}
+	name, ok := constant(call.Args[0])
+	switch f := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		return name, ok && f.Sel.Name == "Program"
+	case *ast.Ident:
+		return name, ok && f.Name == "Program"
+	}
+	return "", false
 }
 
 func constant(e ast.Expr) (string, bool) {
