@@ -117,7 +117,7 @@ func TestNobodyAsksForShortWakeUps(t *testing.T) {
 	tree := noisy()
 	tree.Files[wakeLatencyFile] = "\x00\x94\x35\x77" // 2,000,000,000
 	if us := readWakeLatency(tree); us != nil {
-		t.Errorf("the default is read as a wish for %d µs", *us)
+		t.Errorf("the default is read as a request for %d µs", *us)
 	}
 }
 

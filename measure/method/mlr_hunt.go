@@ -58,8 +58,8 @@ func (h *hunt) run(ctx context.Context) error {
 	}
 }
 
-// wish is a trial that a goal wants.
-type wish struct {
+// wanted is a trial that a goal wants.
+type wanted struct {
 	rung     int
 	duration time.Duration
 	final    bool // for the goal itself, not a preceding target
@@ -71,7 +71,7 @@ type wish struct {
 // Trials that lead to the goals come first, shortest first. Of the goals' own trials the longest
 // come first, since they count in full for every goal with shorter ones. Of equal trials the one at
 // the lower load goes first: if it is too high for one goal, that often saves another goal a trial.
-func (w wish) before(other wish) bool {
+func (w wanted) before(other wanted) bool {
 	switch {
 	case w.final != other.final:
 		return !w.final
@@ -82,7 +82,7 @@ func (w wish) before(other wish) bool {
 }
 
 // next picks a trial.
-func (h *hunt) next() (best wish, found bool) {
+func (h *hunt) next() (best wanted, found bool) {
 	for _, p := range h.pursuits {
 		if w, ok := p.next(h); ok && (!found || w.before(best)) {
 			best, found = w, true
@@ -92,7 +92,7 @@ func (h *hunt) next() (best wish, found bool) {
 }
 
 // measure runs a trial and keeps its result.
-func (h *hunt) measure(ctx context.Context, w wish) error {
+func (h *hunt) measure(ctx context.Context, w wanted) error {
 	outcome, err := h.course.run(ctx, Load{RatePPS: h.ladder.rate(w.rung), Duration: w.duration, Purpose: "search for " + w.goal})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ type pursuit struct {
 
 // next returns the trial that the goal wants, or false if it has reached its width or the end of
 // the range.
-func (p *pursuit) next(h *hunt) (wish, bool) {
+func (p *pursuit) next(h *hunt) (wanted, bool) {
 	for {
 		t := p.chain[p.at]
 		low, high := h.bounds(t)
@@ -32,10 +32,10 @@ func (p *pursuit) next(h *hunt) (wish, bool) {
 				rung := p.rung(h, t, low, high)
 				p.focus = &rung
 			}
-			return wish{rung: *p.focus, duration: t.trial, final: p.at == len(p.chain)-1, goal: p.goal.Name}, true
+			return wanted{rung: *p.focus, duration: t.trial, final: p.at == len(p.chain)-1, goal: p.goal.Name}, true
 		}
 		if p.at == len(p.chain)-1 {
-			return wish{}, false
+			return wanted{}, false
 		}
 		p.at++
 		p.stride, p.focus = 0, nil
