@@ -14,7 +14,7 @@ import (
 
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/host"
 )
 
@@ -30,11 +30,11 @@ func measured(p99 time.Duration, at time.Time) []v1alpha1.Figure {
 	}}
 }
 
-// placed is a pod that the scheduler has placed by a wish.
+// placed is a pod that the scheduler has placed by a latency request.
 func placed(name, text string) v1.Pod {
 	return v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "uid-of-" + "it", Annotations: map[string]string{
-			wish.Annotation: text, wish.Placed: "{}",
+			request.Annotation: text, request.Placed: "{}",
 		}},
 		Spec: v1.PodSpec{NodeName: "n1"}, Status: v1.PodStatus{Phase: v1.PodRunning},
 	}
@@ -46,22 +46,22 @@ func TestANodeThatGotSlowBreaksItsPromises(t *testing.T) {
 	ended := placed("ended", "p99 < 100us")
 	ended.Status.Phase = v1.PodSucceeded
 	unplaced := placed("by-hand", "p99 < 100us")
-	delete(unplaced.Annotations, wish.Placed)
+	delete(unplaced.Annotations, request.Placed)
 	for name, test := range map[string]struct {
 		pod     v1.Pod
 		figures []v1alpha1.Figure
 		broken  bool
 		known   bool
 	}{
-		"still fast":          {placed("a", "p99 < 100us"), measured(50*time.Microsecond, now), false, false},
-		"slow now":            {placed("a", "p99 < 100us"), measured(143*time.Microsecond, now), true, true},
-		"too old":             {placed("a", "p99 < 100us"), measured(50*time.Microsecond, now.Add(-time.Hour)), true, false},
-		"nothing measured":    {placed("a", "p99 < 100us"), nil, true, false},
-		"any other will do":   {placed("a", "p99 < 100us else any"), measured(143*time.Microsecond, now), false, false},
-		"a pod that ended":    {ended, measured(143*time.Microsecond, now), false, false},
-		"not placed by us":    {unplaced, measured(143*time.Microsecond, now), false, false},
-		"another is unknown":  {placed("a", "p99 < 100us; to: n2"), measured(143*time.Microsecond, now), true, false},
-		"a wish that is none": {placed("a", "as fast as you can"), measured(143*time.Microsecond, now), false, false},
+		"still fast":                     {placed("a", "p99 < 100us"), measured(50*time.Microsecond, now), false, false},
+		"slow now":                       {placed("a", "p99 < 100us"), measured(143*time.Microsecond, now), true, true},
+		"too old":                        {placed("a", "p99 < 100us"), measured(50*time.Microsecond, now.Add(-time.Hour)), true, false},
+		"nothing measured":               {placed("a", "p99 < 100us"), nil, true, false},
+		"any other will do":              {placed("a", "p99 < 100us else any"), measured(143*time.Microsecond, now), false, false},
+		"a pod that ended":               {ended, measured(143*time.Microsecond, now), false, false},
+		"not placed by us":               {unplaced, measured(143*time.Microsecond, now), false, false},
+		"another is unknown":             {placed("a", "p99 < 100us; to: n2"), measured(143*time.Microsecond, now), true, false},
+		"a latency request that is none": {placed("a", "as fast as you can"), measured(143*time.Microsecond, now), false, false},
 	} {
 		broken := Judge(View{Node: node, Pods: []v1.Pod{test.pod}, Figures: test.figures, Peers: map[string][]string{"n2": {"n2"}}, Now: now})
 		if (len(broken) > 0) != test.broken || test.broken && broken[0].Known != test.known {

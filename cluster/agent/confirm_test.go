@@ -63,7 +63,7 @@ func unpublished(t *testing.T, lists string) *client.Client {
 func TestAPromiseIsMeasuredAgainBeforeItIsBroken(t *testing.T) {
 	const fast, slow = 50 * time.Microsecond, 143 * time.Microsecond
 	for name, test := range map[string]struct {
-		wish      string
+		request   string
 		trials    []time.Duration
 		again     time.Duration
 		beside    []v1.Pod
@@ -80,7 +80,7 @@ func TestAPromiseIsMeasuredAgainBeforeItIsBroken(t *testing.T) {
 		"nobody can measure again":             {"p99 < 100us", []time.Duration{slow, slow}, fast, []v1.Pod{*lonely()}, 0, true, false, 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pod := placed("a", test.wish)
+			pod := placed("a", test.request)
 			kube := fake.NewClientset(node.DeepCopy(), &pod)
 			for _, p := range test.beside {
 				if err := kube.Tracker().Add(&p); err != nil {
@@ -122,8 +122,8 @@ func TestAPromiseIsMeasuredAgainBeforeItIsBroken(t *testing.T) {
 	}
 }
 
-// TestAWishThatLeadsToAnotherNode is judged by the figures of both ends, of which the worse counts.
-func TestAWishThatLeadsToAnotherNode(t *testing.T) {
+// TestARequestThatLeadsToAnotherNode is judged by the figures of both ends, of which the worse counts.
+func TestARequestThatLeadsToAnotherNode(t *testing.T) {
 	ours, theirs := measured(50*time.Microsecond, now)[0], measured(143*time.Microsecond, now)[0]
 	ours.Tier, ours.Peer, ours.Way = measure.NodeNetwork, "n2", v1alpha1.RoundTrip
 	theirs.Tier, theirs.Peer, theirs.Way = measure.NodeNetwork, "n1", v1alpha1.RoundTrip

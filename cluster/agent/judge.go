@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // ConditionHolds is the node condition that its figures meet the latency requests of its pods.
@@ -85,20 +85,20 @@ func Judge(v View) []Broken {
 	var broken []Broken
 	for i := range v.Pods {
 		p := &v.Pods[i]
-		w := promised(p)
-		if w == nil {
+		r := promised(p)
+		if r == nil {
 			continue
 		}
-		q := figure.Question{Wish: w, Now: v.Now, Of: func(node string) []figure.Figure { return ready[node] }}
-		if w.To != nil {
-			q.Peers = v.Peers[w.To.Text]
+		q := figure.Question{Request: r, Now: v.Now, Of: func(node string) []figure.Figure { return ready[node] }}
+		if r.To != nil {
+			q.Peers = v.Peers[r.To.Text]
 		}
 		answer := q.Ask(figure.Node{Name: v.Node.Name, Labels: v.Node.Labels})
 		if answer.Suits() {
 			continue
 		}
 		broken = append(broken, Broken{
-			Pod: p, Reason: answer.Sentence(w, v.Now), Known: answer.Miss == figure.Slower,
+			Pod: p, Reason: answer.Sentence(r, v.Now), Known: answer.Miss == figure.Slower,
 			Way: measure.Way{Tier: answer.Evidence.Tier, Peer: answer.Evidence.Peer},
 		})
 	}
@@ -107,15 +107,15 @@ func Judge(v View) []Broken {
 
 // promised returns the latency request by which the scheduler placed a pod; nil if the scheduler did not place
 // it, or if it has ended.
-func promised(p *v1.Pod) *wish.Wish {
-	if p.Annotations[wish.Placed] == "" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
+func promised(p *v1.Pod) *request.Request {
+	if p.Annotations[request.Placed] == "" || p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed {
 		return nil
 	}
-	w, err := wish.Of(p.Annotations)
+	r, err := request.Of(p.Annotations)
 	if err != nil {
 		return nil // the annotation was changed after the pod was placed
 	}
-	return w
+	return r
 }
 
 // judge reports which pods' latency requests the node no longer meets: by the node condition, and where a

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // look reads what the agent needs to judge: the current figures, including those that a previous agent
@@ -26,8 +26,8 @@ func (a *Agent) look(ctx context.Context, node *v1.Node) (View, error) {
 		return v, err
 	}
 	for i := range v.Pods {
-		if w := promised(&v.Pods[i]); w != nil && w.To != nil && v.Peers[w.To.Text] == nil {
-			if v.Peers[w.To.Text], err = a.target(ctx, w.To); err != nil {
+		if r := promised(&v.Pods[i]); r != nil && r.To != nil && v.Peers[r.To.Text] == nil {
+			if v.Peers[r.To.Text], err = a.target(ctx, r.To); err != nil {
 				return v, err
 			}
 		}
@@ -67,7 +67,7 @@ func (a *Agent) figures(ctx context.Context, now time.Time) ([]v1alpha1.Figure, 
 }
 
 // target returns the nodes that a latency request names as its target.
-func (a *Agent) target(ctx context.Context, to *wish.Target) ([]string, error) {
+func (a *Agent) target(ctx context.Context, to *request.Target) ([]string, error) {
 	if to.Labels == nil {
 		return []string{to.Node}, nil
 	}

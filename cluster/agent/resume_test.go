@@ -97,7 +97,7 @@ func (s *shelf) bounds(t *testing.T) []string {
 	return list
 }
 
-// TestAnAgentThatIsStartedAgainStillHasItsHour: pods that wish a p99.99 are placed by it all the time.
+// TestAnAgentThatIsStartedAgainStillHasItsHour: pods that request a p99.99 are placed by it all the time.
 func TestAnAgentThatIsStartedAgainStillHasItsHour(t *testing.T) {
 	s := &shelf{}
 	before := s.started(t)

@@ -21,8 +21,8 @@ import (
 	"nines.dev/nines/cluster/agent"
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/cluster/scheduler/controltest"
-	"nines.dev/nines/cluster/wish"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -135,7 +135,7 @@ func newRunning(t *testing.T) *running {
 	})
 	p.Node(t, nodeName, nil)
 	// It is on the node, and has been promised what no node holds: the agent has something to tell.
-	p.Pod(t, "hasty", map[string]string{wish.Annotation: "p50 < 1ns", wish.Placed: "{}"}, func(pod *v1.Pod) { pod.Spec.NodeName = nodeName })
+	p.Pod(t, "hasty", map[string]string{request.Annotation: "p50 < 1ns", request.Placed: "{}"}, func(pod *v1.Pod) { pod.Spec.NodeName = nodeName })
 	a := &running{t: t, plane: p, gate: p.NewGate(t), folder: t.TempDir(), log: filepath.Join(t.TempDir(), "agent.log")}
 	a.program = filepath.Join(filepath.Dir(controltest.Program(t)), "nines-cluster")
 	p.Through(a.gate)

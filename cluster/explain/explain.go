@@ -10,8 +10,8 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/cluster/scheduler"
-	"nines.dev/nines/cluster/wish"
 )
 
 // Cluster is what an explanation looks at, all of the same moment or nearly so.
@@ -30,9 +30,9 @@ type Cluster struct {
 type Report struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
-	// Wish is as nines reads it; empty without one. Wrong is why it cannot be read.
-	Wish  string `json:"wish,omitempty"`
-	Wrong string `json:"wrong,omitempty"`
+	// Request is the pod's latency request as nines reads it; empty without one. Wrong is why it cannot be read.
+	Request string `json:"request,omitempty"`
+	Wrong   string `json:"wrong,omitempty"`
 	// Node is where the pod is, with what was promised then.
 	Node    string             `json:"node,omitempty"`
 	Promise *scheduler.Promise `json:"promise,omitempty"`
@@ -48,9 +48,9 @@ type Report struct {
 // Row is one node.
 type Row struct {
 	Node string `json:"node"`
-	// Suits tells that the wish holds, or the pod allows any node; and nothing in Obstacles.
+	// Suits tells that the request holds, or the pod allows any node; and nothing in Obstacles.
 	Suits bool `json:"suits"`
-	// Holds tells that the node suits because the wish holds, and not because the pod allows any.
+	// Holds tells that the node suits because the request holds, and not because the pod allows any.
 	Holds bool `json:"holds"`
 	// Tier is the one that the pod would use, or that came nearest.
 	Tier string `json:"tier,omitempty"`
@@ -62,7 +62,7 @@ type Row struct {
 	Limit      string `json:"limit,omitempty"`
 	// AgeSeconds is how old the figure is.
 	AgeSeconds int64 `json:"ageSeconds,omitempty"`
-	// Latency says in words how the wish stands; Obstacles what else is in the way.
+	// Latency says in words how the request stands; Obstacles what else is in the way.
 	Latency   string   `json:"latency"`
 	Obstacles []string `json:"obstacles,omitempty"`
 
@@ -80,16 +80,16 @@ func Of(c Cluster) Report {
 		}
 	}
 	r.Claims, r.Asked = c.claims(), c.asked()
-	w, err := wish.Of(c.Pod.Annotations)
+	wanted, err := request.Of(c.Pod.Annotations)
 	if err != nil {
 		r.Wrong = err.Error()
 		return r
 	}
-	if w == nil {
+	if wanted == nil {
 		return r
 	}
-	r.Wish = w.String()
-	question := c.question(w)
+	r.Request = wanted.String()
+	question := c.question(wanted)
 	for i := range c.Nodes {
 		r.Nodes = append(r.Nodes, c.row(question, &c.Nodes[i]))
 	}
@@ -110,15 +110,15 @@ func compare(a, b bool) int {
 	return 1
 }
 
-func (c Cluster) question(w *wish.Wish) *figure.Question {
+func (c Cluster) question(wanted *request.Request) *figure.Question {
 	figures := map[string][]figure.Figure{}
 	for _, of := range c.Latencies {
 		figures[of.Name] = figure.Read(of.Figures)
 	}
-	q := &figure.Question{Wish: w, Now: c.Now, Of: func(node string) []figure.Figure { return figures[node] }}
-	if w.To != nil {
+	q := &figure.Question{Request: wanted, Now: c.Now, Of: func(node string) []figure.Figure { return figures[node] }}
+	if wanted.To != nil {
 		for _, node := range c.Nodes {
-			if w.To.Matches(node.Name, node.Labels) {
+			if wanted.To.Matches(node.Name, node.Labels) {
 				q.Peers = append(q.Peers, node.Name)
 			}
 		}
@@ -138,7 +138,7 @@ func (c Cluster) row(q *figure.Question, node *corev1.Node) Row {
 	e := answer.Evidence
 	row := Row{
 		Node: node.Name, Tier: cmp.Or(e.Tier, answer.Tier), Peer: e.Peer, Percentile: e.P, ValueNs: e.ValueNs,
-		Latency: answer.Reason(q.Wish, q.Now), miss: answer.Miss, room: e.Room(),
+		Latency: answer.Reason(q.Request, q.Now), miss: answer.Miss, room: e.Room(),
 	}
 	if e.P != "" {
 		row.BoundNs, row.Limit = e.BoundNs, e.Limit.String()

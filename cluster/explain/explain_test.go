@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -45,7 +45,7 @@ func TestEachNodeWithWhatStandsInTheWay(t *testing.T) {
 	large := pod(nil, "3")
 	large.UID, large.Spec.NodeName = "other", "full"
 	report := Of(Cluster{
-		Now: now, Pod: pod(map[string]string{wish.Annotation: "p99.99 < 100us"}, "2"), Pods: []corev1.Pod{*large},
+		Now: now, Pod: pod(map[string]string{request.Annotation: "p99.99 < 100us"}, "2"), Pods: []corev1.Pod{*large},
 		Nodes: []corev1.Node{
 			node("unknown"), node("slow"), node("fast"), node("full"),
 			node("cordoned", func(n *corev1.Node) { n.Spec.Unschedulable = true }),
@@ -77,11 +77,11 @@ unknown   no                         -       -          -  nothing is measured
 	}
 }
 
-func TestPodsWithoutAWishAndWithAWrongOne(t *testing.T) {
+func TestPodsWithoutARequestAndWithAWrongOne(t *testing.T) {
 	for want, annotations := range map[string]map[string]string{
 		"no latency request":                         nil,
-		"its latency request is invalid: annotation": {wish.Annotation: "fast"},
-		"is invalid: annotation latency: \"x":        {wish.ThesisAnnotation: "x"},
+		"its latency request is invalid: annotation": {request.Annotation: "fast"},
+		"is invalid: annotation latency: \"x":        {request.ThesisAnnotation: "x"},
 	} {
 		report := Of(Cluster{Now: now, Pod: pod(annotations, "1"), Nodes: []corev1.Node{node("n")}})
 		var out bytes.Buffer
@@ -93,8 +93,8 @@ func TestPodsWithoutAWishAndWithAWrongOne(t *testing.T) {
 
 func TestABoundPodHasItsPromise(t *testing.T) {
 	p := pod(map[string]string{
-		wish.Annotation: "p99.99 < 100us",
-		wish.Placed:     `{"node":"n","tier":"sriov","limit":"p99.99 < 100us","boundNs":55000,"measuredAt":"2026-11-23T11:00:00Z"}`,
+		request.Annotation: "p99.99 < 100us",
+		request.Placed:     `{"node":"n","tier":"sriov","limit":"p99.99 < 100us","boundNs":55000,"measuredAt":"2026-11-23T11:00:00Z"}`,
 	}, "1")
 	p.Spec.NodeName = "n"
 	// The node no longer holds it: that is told beside the promise.

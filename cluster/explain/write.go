@@ -19,12 +19,12 @@ func (r *Report) Write(out io.Writer) error {
 	switch {
 	case r.Wrong != "":
 		fmt.Fprintf(out, "its latency request is invalid: %s\n", terminal.PlainLines(r.Wrong))
-	case r.Wish == "" && r.hasAlternatives():
+	case r.Request == "" && r.hasAlternatives():
 		fmt.Fprintln(out, "It has no latency request, and a claim with alternatives: Kubernetes chooses its node by these.")
-	case r.Wish == "":
+	case r.Request == "":
 		fmt.Fprintln(out, "It has no latency request: nines keeps it away from fast nodes, and does not influence its placement otherwise.")
 	default:
-		fmt.Fprintf(out, "latency request: %s\n", terminal.Plain(r.Wish))
+		fmt.Fprintf(out, "latency request: %s\n", terminal.Plain(r.Request))
 	}
 	if r.Node != "" {
 		fmt.Fprintf(out, "node: %s%s\n", r.Node, r.promised())
@@ -32,7 +32,7 @@ func (r *Report) Write(out io.Writer) error {
 		fmt.Fprintf(out, "the scheduler said last: %s\n", terminal.PlainLines(r.Scheduler))
 	}
 	var err error
-	if r.Wish != "" {
+	if r.Request != "" {
 		err = r.writeNodes(out)
 	}
 	for i := range r.Claims {
@@ -53,7 +53,7 @@ func (r *Report) hasAlternatives() bool {
 	})
 }
 
-// writeNodes writes how each node stands to the wish.
+// writeNodes writes how each node stands to the request.
 func (r *Report) writeNodes(out io.Writer) error {
 	fmt.Fprintln(out)
 	var table terminal.Table
@@ -74,7 +74,7 @@ func secondsOf(count int64) time.Duration { return time.Duration(count) * time.S
 
 func (r *Report) promised() string {
 	switch p := r.Promise; {
-	case r.Wish == "":
+	case r.Request == "":
 		return ""
 	case p == nil:
 		return ", bound without a placed latency"

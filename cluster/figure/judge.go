@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"time"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
-// Question is a pod's wish at a time, made ready to be asked of many nodes.
+// Question is a pod's latency request at a time, made ready to be asked of many nodes.
 type Question struct {
-	Wish *wish.Wish
-	// Peers are the nodes that Wish.To names or selects, nil without it.
+	Request *request.Request
+	// Peers are the nodes that Request.To names or selects, nil without it.
 	Peers []string
 	// Of returns what is measured at a node; nil for nothing.
 	Of  func(node string) []Figure
@@ -27,11 +27,11 @@ type Node struct {
 	PortsTaken int
 }
 
-// Answer is what a node has to a wish.
+// Answer is what a node has to a latency request.
 type Answer struct {
 	Node string
-	// Met reports whether the node holds an alternative of the wish. A pod may go to a node that
-	// does not by Fallback only: its wish ends with "else any".
+	// Met reports whether the node holds an alternative of the request. A pod may go to a node that
+	// does not by Fallback only: its request ends with "else any".
 	Met      bool
 	Fallback bool
 	// Alternative is which one holds, from 0.
@@ -55,8 +55,8 @@ func (a *Answer) Suits() bool { return a.Met || a.Fallback }
 // Evidence is the comparison of one limit with one figure.
 type Evidence struct {
 	Tier, Peer string
-	Limit      wish.Limit
-	// P is the figure's percentile, the wish's or the next above.
+	Limit      request.Limit
+	// P is the figure's percentile, the request's or the next above.
 	P                string
 	ValueNs, BoundNs int64
 	MeasuredAt       time.Time
@@ -81,33 +81,33 @@ type Miss int
 const (
 	Held Miss = iota
 	NoPort
-	Slower      // measured, and slower than the wish
+	Slower      // measured, and slower than the request
 	Unsure      // measured within, but the bound is not
 	Unsupported // too few packets for the percentile
 	TooOld
 	ClockAhead
 	Contradicting
 	Unmeasured
-	NoTarget // no node matches Wish.To
+	NoTarget // no node matches Request.To
 	Unlabelled
 )
 
-// Ask holds one node against the wish.
+// Ask holds one node against the request.
 func (q *Question) Ask(n Node) Answer {
 	figures := q.Of(n.Name)
-	if q.Wish.ThesisUs > 0 {
+	if q.Request.ThesisUs > 0 {
 		if !slices.ContainsFunc(figures, func(f Figure) bool { return f.Peer == "" && f.StateAt(q.Now) == Fresh }) {
-			return ByLabels(q.Wish, n)
+			return ByLabels(q.Request, n)
 		}
 		answer := q.askFigures(n, figures)
-		return countPorts(answer, q.Wish, n)
+		return countPorts(answer, q.Request, n)
 	}
 	return q.askFigures(n, figures)
 }
 
 func (q *Question) askFigures(n Node, figures []Figure) Answer {
-	nearest := Answer{Node: n.Name, Miss: Unlabelled, Fallback: q.Wish.Any}
-	if q.Wish.To != nil && len(q.Peers) == 0 {
+	nearest := Answer{Node: n.Name, Miss: Unlabelled, Fallback: q.Request.Any}
+	if q.Request.To != nil && len(q.Peers) == 0 {
 		nearest.Miss = NoTarget
 		return nearest
 	}
@@ -116,11 +116,11 @@ func (q *Question) askFigures(n Node, figures []Figure) Answer {
 		nearest.Miss = Unmeasured
 		return nearest
 	}
-	for i, alternative := range q.Wish.Alternatives {
+	for i, alternative := range q.Request.Alternatives {
 		var met []Answer
 		for _, tier := range tiers {
 			answer := q.askTier(n.Name, figures, tier, alternative)
-			answer.Alternative, answer.Fallback = i, q.Wish.Any
+			answer.Alternative, answer.Fallback = i, q.Request.Any
 			switch {
 			case answer.Met:
 				met = append(met, answer)
@@ -140,20 +140,20 @@ func (q *Question) askFigures(n Node, figures []Figure) Answer {
 func (q *Question) tiers(figures []Figure) []string {
 	var out []string
 	for _, f := range figures {
-		if q.Wish.Allows(f.Tier) && !slices.Contains(out, f.Tier) {
+		if q.Request.Allows(f.Tier) && !slices.Contains(out, f.Tier) {
 			out = append(out, f.Tier)
 		}
 	}
-	if len(q.Wish.Tiers) > 0 {
+	if len(q.Request.Tiers) > 0 {
 		slices.SortFunc(out, func(a, b string) int {
-			return slices.Index(q.Wish.Tiers, a) - slices.Index(q.Wish.Tiers, b)
+			return slices.Index(q.Request.Tiers, a) - slices.Index(q.Request.Tiers, b)
 		})
 	}
 	// On the peer's own node the pod speaks within the node, and a peer may have measured what
 	// this node has not.
 	for _, peer := range q.Peers {
 		for _, f := range q.Of(peer) {
-			if q.Wish.Allows(f.Tier) && !slices.Contains(out, f.Tier) {
+			if q.Request.Allows(f.Tier) && !slices.Contains(out, f.Tier) {
 				out = append(out, f.Tier)
 			}
 		}
@@ -164,7 +164,7 @@ func (q *Question) tiers(figures []Figure) []string {
 // choose takes the first of the pod's own tiers, or the slowest that holds, so that the faster
 // stay free.
 func (q *Question) choose(met []Answer) Answer {
-	if len(q.Wish.Tiers) > 0 {
+	if len(q.Request.Tiers) > 0 {
 		return met[0]
 	}
 	return slices.MaxFunc(met, func(a, b Answer) int {
@@ -180,10 +180,10 @@ func (q *Question) choose(met []Answer) Answer {
 
 // askTier holds all limits against one tier, to every peer. The answer has the evidence with the
 // least room.
-func (q *Question) askTier(node string, figures []Figure, tier string, limits wish.Alternative) Answer {
+func (q *Question) askTier(node string, figures []Figure, tier string, limits request.Alternative) Answer {
 	answer := Answer{Node: node, Tier: tier, Met: true}
 	peers := q.Peers
-	if q.Wish.To == nil {
+	if q.Request.To == nil {
 		peers = []string{""}
 	}
 	first := true
@@ -231,8 +231,8 @@ func between(node string, figures []Figure, tier, peer string, of func(string) [
 
 // hold compares one limit with the figures of one way. Of several that are fresh the worst
 // counts: where two ends contradict each other, nothing better is certain.
-func (q *Question) hold(figures []*Figure, limit wish.Limit) (Evidence, Miss) {
-	percent, _ := strconv.ParseFloat(limit.P, 64) // the wish was read
+func (q *Question) hold(figures []*Figure, limit request.Limit) (Evidence, Miss) {
+	percent, _ := strconv.ParseFloat(limit.P, 64) // the request was read
 	worst, miss, any := Evidence{Limit: limit}, Unmeasured, false
 	for _, f := range figures {
 		evidence, state := Evidence{Limit: limit, MeasuredAt: f.MeasuredAt, Noisy: f.Noisy, Fault: f.Fault}, Held
@@ -266,7 +266,7 @@ func (q *Question) hold(figures []*Figure, limit wish.Limit) (Evidence, Miss) {
 	return worst, miss
 }
 
-// nearer reports whether a is nearer to holding the wish than b.
+// nearer reports whether a is nearer to holding the request than b.
 func nearer(a, b *Answer) bool {
 	if a.Miss != b.Miss {
 		return a.Miss < b.Miss
@@ -276,7 +276,7 @@ func nearer(a, b *Answer) bool {
 
 func farther(a, b *Answer) bool { return nearer(b, a) }
 
-// SortByNearest puts the answers first that came nearest to holding the wish.
+// SortByNearest puts the answers first that came nearest to holding the request.
 func SortByNearest(answers []Answer) {
 	slices.SortStableFunc(answers, func(a, b Answer) int {
 		switch {

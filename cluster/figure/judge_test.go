@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -38,17 +38,17 @@ type cluster map[string][]v1alpha1.Figure
 
 func (c cluster) ask(t *testing.T, text string, n Node, peers ...string) (Answer, string) {
 	t.Helper()
-	w, err := wish.Of(map[string]string{wish.Annotation: text})
+	r, err := request.Of(map[string]string{request.Annotation: text})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.askWish(w, n, peers...)
+	return c.askRequest(r, n, peers...)
 }
 
-func (c cluster) askWish(w *wish.Wish, n Node, peers ...string) (Answer, string) {
-	q := Question{Wish: w, Peers: peers, Now: now, Of: func(node string) []Figure { return Read(c[node]) }}
+func (c cluster) askRequest(r *request.Request, n Node, peers ...string) (Answer, string) {
+	q := Question{Request: r, Peers: peers, Now: now, Of: func(node string) []Figure { return Read(c[node]) }}
 	answer := q.Ask(n)
-	return answer, answer.Sentence(w, now)
+	return answer, answer.Sentence(r, now)
 }
 
 func TestTheBoundCountsNotTheMedian(t *testing.T) {

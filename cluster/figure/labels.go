@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // The labels of the thesis's discovery, and the tiers that they stand for.
@@ -31,15 +31,15 @@ func Ports(labels map[string]string) int {
 
 // ByLabels holds the thesis's annotation against its labels and constants. The slowest tier that
 // is fast enough is taken, and where the node lacks it the next better one.
-func ByLabels(w *wish.Wish, n Node) Answer {
+func ByLabels(r *request.Request, n Node) Answer {
 	answer := Answer{Node: n.Name, ByLabel: true, Miss: Unlabelled}
-	answer.Evidence.Limit = w.Alternatives[0][0]
+	answer.Evidence.Limit = r.Alternatives[0][0]
 	switch {
-	case w.ThesisUs >= wish.ThesisDefaultUs:
+	case r.ThesisUs >= request.ThesisDefaultUs:
 		answer.Tier, answer.Met = TierDefault, true
-	case w.ThesisUs >= wish.ThesisOVSUs && n.Labels[LabelOVS] == "true":
+	case r.ThesisUs >= request.ThesisOVSUs && n.Labels[LabelOVS] == "true":
 		answer.Tier, answer.Met = TierOVS, true
-	case w.ThesisUs >= wish.ThesisPortUs && Ports(n.Labels) > 0:
+	case r.ThesisUs >= request.ThesisPortUs && Ports(n.Labels) > 0:
 		answer.Tier, answer.Met = TierPort, true
 	}
 	if answer.Met {
@@ -47,18 +47,18 @@ func ByLabels(w *wish.Wish, n Node) Answer {
 		// The constant is all that is known of how much room there is.
 		answer.Evidence.Tier, answer.Evidence.BoundNs = answer.Tier, thesisNs(answer.Tier)
 	}
-	return countPorts(answer, w, n)
+	return countPorts(answer, r, n)
 }
 
 // countPorts refuses a port where the node's ports are taken. A node without the label has no
 // count to hold to.
-func countPorts(answer Answer, w *wish.Wish, n Node) Answer {
+func countPorts(answer Answer, r *request.Request, n Node) Answer {
 	_, counted := n.Labels[LabelPorts]
 	if !answer.Met || !counted || !IsPort(answer.Tier) {
 		return answer
 	}
-	answer.TakesPorts = w.Ports
-	if n.PortsTaken+w.Ports > Ports(n.Labels) {
+	answer.TakesPorts = r.Ports
+	if n.PortsTaken+r.Ports > Ports(n.Labels) {
 		answer.Met, answer.Miss = false, NoPort
 	}
 	return answer
@@ -70,9 +70,9 @@ func IsPort(tier string) bool { return tier == TierPort || tier == portTier }
 func thesisNs(tier string) int64 {
 	switch tier {
 	case TierPort:
-		return wish.ThesisPortUs * 1000
+		return request.ThesisPortUs * 1000
 	case TierOVS:
-		return wish.ThesisOVSUs * 1000
+		return request.ThesisOVSUs * 1000
 	}
-	return wish.ThesisDefaultUs * 1000
+	return request.ThesisDefaultUs * 1000
 }

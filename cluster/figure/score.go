@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // MaxScore is the best of a node's scores; 0 is the worst. It is that of Kubernetes' scheduler.
@@ -24,7 +24,7 @@ const steps = 4
 // the same tier differ by about a fifth from one measurement to the next.
 const comfortable = 0.8
 
-// Spare is how little is lost if a pod without a wish goes to a node: nothing where the node has
+// Spare is how little is lost if a pod without a latency request goes to a node: nothing where the node has
 // nothing fast, or nothing is known of it. It is told how fast the node can be (Best), 0 if that is
 // not known.
 func Spare(fastest time.Duration, labels map[string]string) int64 {
@@ -45,13 +45,13 @@ func Spare(fastest time.Duration, labels map[string]string) int64 {
 	return within(math.Round(part*steps) / steps)
 }
 
-// Score ranks the nodes that suit a wish. Earlier alternatives come before later ones, whatever
+// Score ranks the nodes that suit a latency request. Earlier alternatives come before later ones, whatever
 // else. Among nodes of the same alternative the slowest tier that holds is best, so that the faster
 // stay free for who needs them, unless its bound is so close to the limit that it may not hold
 // for long; and a node that also has something fast is left alone where another will do.
-func Score(a *Answer, w *wish.Wish, spare int64) int64 {
-	levels := len(w.Alternatives)
-	if w.Any {
+func Score(a *Answer, r *request.Request, spare int64) int64 {
+	levels := len(r.Alternatives)
+	if r.Any {
 		levels++
 	}
 	level := a.Alternative

@@ -3,7 +3,7 @@ package figure
 import (
 	"testing"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 func TestSpareRanksOrdinaryNodesFirst(t *testing.T) {
@@ -34,13 +34,13 @@ func TestSpareRanksOrdinaryNodesFirst(t *testing.T) {
 }
 
 func TestScorePrefersTheSlowestTierWithRoom(t *testing.T) {
-	w, err := wish.Parse("p99 < 100us else p99 < 1ms else any")
+	r, err := request.Parse("p99 < 100us else p99 < 1ms else any")
 	if err != nil {
 		t.Fatal(err)
 	}
 	score := func(us int) int64 {
-		answer, _ := cluster{"n": {measured("veth", "", "99", us, us)}}.askWish(w, Node{Name: "n"})
-		return Score(&answer, w, 50)
+		answer, _ := cluster{"n": {measured("veth", "", "99", us, us)}}.askRequest(r, Node{Name: "n"})
+		return Score(&answer, r, 50)
 	}
 	for _, pair := range [][2]int{
 		{75, 5},      // the faster stays free

@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
-func thesis(t *testing.T, us string, ports ...string) *wish.Wish {
+func thesis(t *testing.T, us string, ports ...string) *request.Request {
 	t.Helper()
-	annotations := map[string]string{wish.ThesisAnnotation: us}
+	annotations := map[string]string{request.ThesisAnnotation: us}
 	if len(ports) > 0 {
-		annotations[wish.PortsAnnotation] = ports[0]
+		annotations[request.PortsAnnotation] = ports[0]
 	}
-	w, err := wish.Of(annotations)
+	r, err := request.Of(annotations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return r
 }
 
 // The thesis's tiers with their boundaries, which its strict comparisons left out, so that its own
@@ -43,7 +43,7 @@ func TestThesisBoundaries(t *testing.T) {
 		{"20000", map[string]string{"dpdk": TierDefault, "both": TierDefault, "ovs": TierDefault, "plain": TierDefault, "damaged": TierDefault}},
 	} {
 		for node, of := range labels {
-			answer, sentence := cluster{}.askWish(thesis(t, c.us), Node{Name: node, Labels: of})
+			answer, sentence := cluster{}.askRequest(thesis(t, c.us), Node{Name: node, Labels: of})
 			want := c.tier[node]
 			if answer.Met != (want != "") || answer.Met && answer.Tier != want || !answer.ByLabel {
 				t.Errorf("%s µs on %s: met %v by %q, want %q: %s", c.us, node, answer.Met, answer.Tier, want, sentence)
@@ -61,7 +61,7 @@ func TestThesisLabelsHaveNoOrder(t *testing.T) {
 	labels := map[string]string{LabelPorts: "1", LabelOVS: "true"}
 	for i := range 50 {
 		labels["other"+strconv.Itoa(i)] = "x"
-		answer, _ := cluster{}.askWish(thesis(t, "6000"), Node{Name: "n", Labels: labels})
+		answer, _ := cluster{}.askRequest(thesis(t, "6000"), Node{Name: "n", Labels: labels})
 		if answer.Tier != TierOVS {
 			t.Fatalf("with %d labels the tier is %q", len(labels), answer.Tier)
 		}
@@ -74,7 +74,7 @@ func TestThesisPortsAreCounted(t *testing.T) {
 		taken int
 		met   bool
 	}{{"1", 0, true}, {"1", 3, true}, {"1", 4, false}, {"2", 2, true}, {"2", 3, false}, {"4", 0, true}, {"5", 0, false}} {
-		answer, sentence := cluster{}.askWish(thesis(t, "800", c.ports), Node{Name: "n", Labels: map[string]string{LabelPorts: "4"}, PortsTaken: c.taken})
+		answer, sentence := cluster{}.askRequest(thesis(t, "800", c.ports), Node{Name: "n", Labels: map[string]string{LabelPorts: "4"}, PortsTaken: c.taken})
 		if answer.Met != c.met {
 			t.Errorf("%s ports with %d of 4 taken: met %v, want %v", c.ports, c.taken, answer.Met, c.met)
 		}
@@ -83,7 +83,7 @@ func TestThesisPortsAreCounted(t *testing.T) {
 		}
 	}
 	// Not the port, but the default network: no port is taken.
-	if answer, _ := (cluster{}).askWish(thesis(t, "10000"), Node{Name: "n", Labels: map[string]string{LabelPorts: "1"}, PortsTaken: 1}); !answer.Met {
+	if answer, _ := (cluster{}).askRequest(thesis(t, "10000"), Node{Name: "n", Labels: map[string]string{LabelPorts: "1"}, PortsTaken: 1}); !answer.Met {
 		t.Error("a pod that needs no port is refused for want of one")
 	}
 }
@@ -92,17 +92,17 @@ func TestThesisPortsAreCounted(t *testing.T) {
 func TestMeasurementOutranksTheThesisConstants(t *testing.T) {
 	ports := map[string]string{LabelPorts: "1"}
 	slow := cluster{"n": {measured("sriov", "", "99", 1500, 1600)}}
-	if answer, sentence := slow.askWish(thesis(t, "800"), Node{Name: "n", Labels: ports}); answer.Met || !strings.Contains(sentence, "1.5 ms") {
+	if answer, sentence := slow.askRequest(thesis(t, "800"), Node{Name: "n", Labels: ports}); answer.Met || !strings.Contains(sentence, "1.5 ms") {
 		t.Errorf("a port that is measured as slower than its constant suits: %s", sentence)
 	}
 	fast := cluster{"n": {measured("sriov", "", "99", 60, 65)}}
-	if answer, sentence := fast.askWish(thesis(t, "100"), Node{Name: "n", Labels: ports}); !answer.Met || answer.TakesPorts != 1 {
+	if answer, sentence := fast.askRequest(thesis(t, "100"), Node{Name: "n", Labels: ports}); !answer.Met || answer.TakesPorts != 1 {
 		t.Errorf("the thesis's own example of 100 µs is refused by a node that holds it: %s", sentence)
 	}
-	if answer, _ := fast.askWish(thesis(t, "100"), Node{Name: "n", Labels: ports, PortsTaken: 1}); answer.Met || answer.Miss != NoPort {
+	if answer, _ := fast.askRequest(thesis(t, "100"), Node{Name: "n", Labels: ports, PortsTaken: 1}); answer.Met || answer.Miss != NoPort {
 		t.Error("a measured port is given away twice")
 	}
-	if answer, _ := fast.askWish(thesis(t, "100"), Node{Name: "n"}); !answer.Met || answer.TakesPorts != 0 {
+	if answer, _ := fast.askRequest(thesis(t, "100"), Node{Name: "n"}); !answer.Met || answer.TakesPorts != 0 {
 		t.Error("a node without the label dpdk has no count of ports to hold to")
 	}
 }

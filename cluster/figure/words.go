@@ -5,19 +5,19 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/terminal"
 )
 
-// Sentence says what the node has to the wish, as an event shows it:
+// Sentence says what the node has to the request, as an event shows it:
 //
 //	node n2: p99.99 of sriov is 143 µs, 100 µs requested, measured 4 min ago
-func (a *Answer) Sentence(w *wish.Wish, now time.Time) string {
-	return "node " + a.Node + ": " + a.Reason(w, now)
+func (a *Answer) Sentence(r *request.Request, now time.Time) string {
+	return "node " + a.Node + ": " + a.Reason(r, now)
 }
 
 // Reason is the sentence without the node.
-func (a *Answer) Reason(w *wish.Wish, now time.Time) string {
+func (a *Answer) Reason(r *request.Request, now time.Time) string {
 	e := &a.Evidence
 	what := fmt.Sprintf("p%s of %s%s", e.P, e.Tier, to(e.Peer))
 	wanted := wantedOf(e.Limit)
@@ -46,13 +46,13 @@ func (a *Answer) Reason(w *wish.Wish, now time.Time) string {
 	case Contradicting:
 		return fmt.Sprintf("%s%s is unusable: %s", e.Tier, to(e.Peer), e.Fault)
 	case NoTarget:
-		return fmt.Sprintf("no node matches \"to: %s\"", w.To.Text)
+		return fmt.Sprintf("no node matches \"to: %s\"", r.To.Text)
 	case Unmeasured:
 		if e.Tier != "" {
 			return fmt.Sprintf("%s%s is not measured", e.Tier, to(e.Peer))
 		}
-		if len(w.Tiers) > 0 {
-			return fmt.Sprintf("%s is not measured", strings.Join(w.Tiers, ", "))
+		if len(r.Tiers) > 0 {
+			return fmt.Sprintf("%s is not measured", strings.Join(r.Tiers, ", "))
 		}
 		return "nothing is measured"
 	case Unlabelled:
@@ -88,7 +88,7 @@ func (a *Answer) Class() string {
 	return "nodes have no figure for the requested latency"
 }
 
-func wantedOf(limit wish.Limit) string {
+func wantedOf(limit request.Limit) string {
 	if limit.Inclusive {
 		return "at most " + terminal.Duration(limit.Ns) + " requested"
 	}

@@ -53,18 +53,18 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 		})
 	}
 
-	t.Run("AWishThatHolds", func(t *testing.T) {
-		c.wishes("wishes", "p50 < 10s")
+	t.Run("ARequestThatHolds", func(t *testing.T) {
+		c.requests("requests", "p50 < 10s")
 		eventually(t, "the pod is placed", func(context.Context) error {
-			pod := c.pod("wishes")
+			pod := c.pod("requests")
 			if pod.Spec.NodeName == "" || !strings.Contains(pod.Annotations["nines.dev/placed"], `"tier":"veth"`) {
 				return fmt.Errorf("%w: on %q, %v", errNotYet, pod.Spec.NodeName, pod.Annotations)
 			}
 			return nil
 		})
 	})
-	t.Run("AWishThatNoNodeHolds", func(t *testing.T) {
-		c.wishes("too-much", "p50 < 1ns")
+	t.Run("ARequestThatNoNodeHolds", func(t *testing.T) {
+		c.requests("too-much", "p50 < 1ns")
 		eventually(t, "the pod is refused with a reason", func(context.Context) error {
 			for _, condition := range c.pod("too-much").Status.Conditions {
 				if condition.Type == v1.PodScheduled && condition.Status == v1.ConditionFalse && strings.Contains(condition.Message, "p50 of veth is") {
@@ -76,7 +76,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 	})
 	t.Run("TheWayBetweenTheNodes", func(t *testing.T) {
 		c.figureOfTheWay("node-network")
-		c.wishes("to-n2", "p50 < 10s; to: n2; tier: node-network")
+		c.requests("to-n2", "p50 < 10s; to: n2; tier: node-network")
 		eventually(t, "the pod is placed", func(context.Context) error {
 			pod := c.pod("to-n2")
 			if pod.Spec.NodeName != "n1" || !strings.Contains(pod.Annotations["nines.dev/placed"], `"peer":"n2"`) {
@@ -87,7 +87,7 @@ func TestTheAgentMeasuresAndPodsArePlacedByIt(t *testing.T) {
 	})
 	t.Run("TheWayOverTheNetworkOfPods", func(t *testing.T) {
 		c.figureOfTheWay("macvlan")
-		c.wishes("over-macvlan", "p50 < 10s; to: n1; tier: macvlan")
+		c.requests("over-macvlan", "p50 < 10s; to: n1; tier: macvlan")
 		eventually(t, "the pod is placed", func(context.Context) error {
 			pod := c.pod("over-macvlan")
 			if pod.Spec.NodeName != "n2" || !strings.Contains(pod.Annotations["nines.dev/placed"], `"tier":"macvlan"`) {
@@ -159,7 +159,7 @@ func (c *cluster) placesTheExample(t *testing.T) {
 	labtest.Require(t, "nines (make build)", err == nil)
 	dir := t.TempDir()
 	t.Cleanup(func() { _ = c.command(nines, "down", "placement").Run() }) // nothing is left where all went well
-	out, err := c.command(nines, "run", repositoryFile("examples/cluster/placement.yaml"), "--out", dir, "--set", "wish=none",
+	out, err := c.command(nines, "run", repositoryFile("examples/cluster/placement.yaml"), "--out", dir, "--set", "request=none",
 		"--set", `nodes.server.latency="60000000"`, "--set", "repeat=1", "--set", "traffic.duration=1s").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -230,7 +230,7 @@ func (c *cluster) secondScheduler(t *testing.T) {
 	c.placedBySecond(t)
 }
 
-// placedBySecond has the second scheduler place a pod with a wish.
+// placedBySecond has the second scheduler place a pod with a latency request.
 func (c *cluster) placedBySecond(t *testing.T) {
 	t.Helper()
 	zero := int64(0)
@@ -278,12 +278,12 @@ func (c *cluster) asAgentOf(node string) *kubernetes.Clientset {
 // errNotYet says that what is awaited is not so yet.
 var errNotYet = errors.New("not yet")
 
-// wishes makes a pod with a wish.
-func (c *cluster) wishes(name, wish string) {
+// requests makes a pod with a latency request.
+func (c *cluster) requests(name, request string) {
 	c.t.Helper()
 	zero := int64(0)
 	pod := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"nines.dev/latency": wish}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"nines.dev/latency": request}},
 		Spec: v1.PodSpec{
 			TerminationGracePeriodSeconds: &zero,
 			Containers: []v1.Container{{

@@ -155,7 +155,7 @@ func (c *cluster) loses(t *testing.T) {
 	c.t = t
 	c.whole(t)
 	c.measure("n2", 10)
-	c.wishes("there", "p99 < 100us")
+	c.requests("there", "p99 < 100us")
 	c.isOn(t, "there", "n2")
 	for _, part := range c.status(t).Parts {
 		if part.Name == "n2" {
@@ -177,14 +177,14 @@ func (c *cluster) loses(t *testing.T) {
 	})
 	c.measure("n1", 20)
 	for _, name := range []string{"later-1", "later-2", "later-3"} {
-		c.wishes(name, "p99 < 100us")
+		c.requests(name, "p99 < 100us")
 		c.isOn(t, name, "n1")
 	}
 	// An object of figures without a node is no node.
 	if err := c.client().CoreV1().Nodes().Delete(t.Context(), "n2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.wishes("last", "p99 < 100us")
+	c.requests("last", "p99 < 100us")
 	c.isOn(t, "last", "n1")
 }
 

@@ -16,16 +16,16 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// slowWish lies between what a busy host makes of a packet, a hundredth of it, and what the disturbed
+// slowRequest lies between what a busy host makes of a packet, a hundredth of it, and what the disturbed
 // node does, four times as much. Of p99, for which users ask, the few packets of these trials cannot tell: a
 // trial sends 200 in a second, so one stall of the host for 100 ms makes a hundredth of the packets of ten
-// trials slow, and the fast node does not hold the wish until there are more.
-const slowWish = "p90 < 20ms; tier: veth"
+// trials slow, and the fast node does not hold the request until there are more.
+const slowRequest = "p90 < 20ms; tier: veth"
 
 // TestAPromiseThatBreaks has two nodes, of which one is made slow and then the other: the programs that
 // receive the trials' packets there get no CPU for 100 ms of each 200.
 //
-//	n1 slow, n2 fast     a pod with a wish goes to n2
+//	n1 slow, n2 fast     a pod with a latency request goes to n2
 //	n1 slow, n2 slow     n2's condition and the pod's event say so; the pod stays
 //	n1 fast, n2 slow     with --on-broken=evict it goes to n1
 func TestAPromiseThatBreaks(t *testing.T) {
@@ -37,7 +37,7 @@ func TestAPromiseThatBreaks(t *testing.T) {
 	c.until("n1", "is slow", func(p90 int64) bool { return p90 > 20e6 })
 	c.until("n2", "is fast", func(p90 int64) bool { return p90 < 20e6 })
 
-	c.keepOne("cell-site", slowWish)
+	c.keepOne("cell-site", slowRequest)
 	old := c.one("cell-site", "n2")
 	if !strings.Contains(old.Annotations["nines.dev/placed"], `"tier":"veth"`) {
 		t.Errorf("it is there without a promise: %v", old.Annotations)
@@ -103,7 +103,7 @@ func (c *cluster) until(node, what string, so func(p90 int64) bool) {
 }
 
 // keepOne has one pod with a latency request, which is recreated when it is evicted.
-func (c *cluster) keepOne(name, wish string) {
+func (c *cluster) keepOne(name, request string) {
 	c.t.Helper()
 	one, zero := int32(1), int64(0)
 	labels := map[string]string{"app": name}
@@ -112,7 +112,7 @@ func (c *cluster) keepOne(name, wish string) {
 		Spec: apps.ReplicaSetSpec{
 			Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: v1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{"nines.dev/latency": wish}},
+				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{"nines.dev/latency": request}},
 				Spec: v1.PodSpec{TerminationGracePeriodSeconds: &zero, Containers: []v1.Container{{
 					Name: "it", Image: local.BusyboxImage, ImagePullPolicy: v1.PullNever, Command: []string{"sleep", "100000"},
 				}}},

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -45,8 +45,8 @@ func Manifest(o node.PodOrder) (*v1.Pod, error) {
 	}
 	if o.Latency != "" {
 		var err error
-		if pod.Annotations, err = wish.Annotations(o.Latency); err != nil {
-			return nil, exit.Wrongf("latency: %w; such as %s", err, wish.Example)
+		if pod.Annotations, err = request.Annotations(o.Latency); err != nil {
+			return nil, exit.Wrongf("latency: %w; such as %s", err, request.Example)
 		}
 	}
 	if o.Host != "" {

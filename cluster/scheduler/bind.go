@@ -10,7 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // Reserve looks at the chosen node once more, as figures may have changed since Filter, and
@@ -18,7 +18,7 @@ import (
 func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
 	c, err := cycleOf(state)
 	if err != nil {
-		return nil // no wish
+		return nil // no latency request
 	}
 	info, err := p.handle.SnapshotSharedLister().NodeInfos().Get(node)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *corev1.Pod,
 	p.reserved.forget(pod.UID)
 }
 
-// PreBindPreFlight has PreBind left out for pods without a wish. It only reads, so it can run
+// PreBindPreFlight has PreBind left out for pods without a latency request. It only reads, so it can run
 // beside that of others.
 func (p *Plugin) PreBindPreFlight(_ context.Context, state fwk.CycleState, _ *corev1.Pod, _ string) (*fwk.PreBindPreFlightResult, *fwk.Status) {
 	if _, err := cycleOf(state); err != nil {
@@ -57,7 +57,7 @@ func (p *Plugin) PreBind(_ context.Context, state fwk.CycleState, _ *corev1.Pod,
 	return status
 }
 
-// Bind looks whether the pod's devices are its own, and binds a pod with a wish. The devices may take
+// Bind looks whether the pod's devices are its own, and binds a pod with a latency request. The devices may take
 // seconds, so it looks a last time at the figures: what it promises is what they are then. The promise
 // is part of the binding: the API server writes both or none, and the scheduler needs no right to change
 // pods.
@@ -67,7 +67,7 @@ func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod
 	}
 	c, err := cycleOf(state)
 	if err != nil {
-		return fwk.NewStatus(fwk.Skip) // no wish: the default binder's
+		return fwk.NewStatus(fwk.Skip) // no latency request: the default binder's
 	}
 	answer, status := p.still(c, node)
 	if status != nil {
@@ -81,7 +81,7 @@ func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod
 		// With the UID: a pod of the same name that was made meanwhile is another.
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
-			Annotations: map[string]string{wish.Placed: string(promise)},
+			Annotations: map[string]string{request.Placed: string(promise)},
 		},
 		Target: corev1.ObjectReference{Kind: "Node", Name: node},
 	}
@@ -114,5 +114,5 @@ func (p *Plugin) fresh(c *cycle) *figure.Question {
 }
 
 func refusal(answer *figure.Answer, c *cycle) *fwk.Status {
-	return fwk.NewStatus(fwk.Unschedulable, answer.Sentence(c.question.Wish, c.question.Now))
+	return fwk.NewStatus(fwk.Unschedulable, answer.Sentence(c.question.Request, c.question.Now))
 }

@@ -62,14 +62,14 @@ func (p plane) remove(t *testing.T, pod string) {
 	}
 }
 
-// refuses tries with a new pod each time whether a wish is refused, of a pod that is changed by more.
+// refuses tries with a new pod each time whether a latency request is refused, of a pod that is changed by more.
 func (p plane) refuses(text string, more ...func(*corev1.Pod)) func(context.Context) error {
 	tries := 0
 	return func(ctx context.Context) error {
 		tries++
 		pods := p.Kube.CoreV1().Pods("default")
 		try := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Namespace: "default", Annotations: wish(text)},
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "try-", Namespace: "default", Annotations: request(text)},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/none:1"}}},
 		}
 		for _, change := range more {

@@ -31,7 +31,7 @@ func pause(t *testing.T) {
 // driver is who offers the devices of these tests.
 const driver = "ports.nines.dev"
 
-// devices has pods with a latency wish and a claim of a device each, many more than devices, while
+// devices has pods with a latency request and a claim of a device each, many more than devices, while
 // the scheduler is killed. Kubernetes' own allocation counts the devices; the plugin only says
 // which nodes are fast enough.
 func (p plane) devices(t *testing.T) {
@@ -59,8 +59,8 @@ func (p plane) devices(t *testing.T) {
 	p.clearClaims(t)
 }
 
-// alternatives has a pod without a wish prefer the node with the port that its claim likes best, though nodes
-// with anything fast are kept from ordinary pods. Without one that is free it takes the other.
+// alternatives has a pod without a latency request prefer the node with the port that its claim likes
+// best, though nodes with anything fast are kept from ordinary pods. Without one that is free it takes the other.
 func (p plane) alternatives(t *testing.T) {
 	p.fastPortClass(t)
 	p.fastPorts(t, "fast", 1)
@@ -156,9 +156,9 @@ func (p plane) fastPorts(t *testing.T, node string, ports int) {
 	})
 }
 
-// podWithClaim makes a pod that wishes for a latency, and claims a device.
+// podWithClaim makes a pod that requests a latency, and claims a device.
 func (p plane) podWithClaim(ctx context.Context, name string) error {
-	return p.claimant(ctx, name, wish("p99.99 < 100us"))
+	return p.claimant(ctx, name, request("p99.99 < 100us"))
 }
 
 // claimant makes a pod with a claim of its own name.

@@ -1,9 +1,9 @@
 // Package scheduler is the plugin of Kubernetes' scheduler that places pods by measured latency.
 //
-// A pod without a wish (package wish) passes through it untouched, but for a score that keeps it
+// A pod without a latency request (package request) passes through it untouched, but for a score that keeps it
 // away from fast nodes. A pod with one:
 //
-//	PreFilter   reads the wish, once
+//	PreFilter   reads the request, once
 //	Filter      holds each node's figures against it
 //	PostFilter  tells which nodes came nearest, where none suits
 //	Score       prefers the slowest tier that holds, so that the faster stay free

@@ -22,10 +22,10 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
-// The examples are read as users apply them: no unknown field, a wish that is understood, figures
+// The examples are read as users apply them: no unknown field, a latency request that is understood, figures
 // that are sound.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/cluster/manifests/*.yaml")
@@ -73,9 +73,9 @@ func example(t *testing.T, file string, document []byte) {
 		if len(object.Spec.ResourceClaims) > 0 || object.Annotations["k8s.v1.cni.cncf.io/networks"] != "" {
 			return // it asks for a port, which may be all
 		}
-		wished(t, file, object.Name, object.Annotations)
+		requested(t, file, object.Name, object.Annotations)
 	case *appsv1.Deployment:
-		wished(t, file, object.Name, object.Spec.Template.Annotations)
+		requested(t, file, object.Name, object.Spec.Template.Annotations)
 	case *attachment:
 		if _, err := libcni.NetworkPluginConfFromBytes([]byte(object.Spec.Config)); err != nil {
 			t.Errorf("%s: %s: %v", file, object.Name, err)
@@ -117,13 +117,13 @@ func chooses(t *testing.T, file string, spec resourcev1.ResourceClaimSpec) {
 	}
 }
 
-func wished(t *testing.T, file, name string, annotations map[string]string) {
+func requested(t *testing.T, file, name string, annotations map[string]string) {
 	t.Helper()
-	w, err := wish.Of(annotations)
+	r, err := request.Of(annotations)
 	if err != nil {
 		t.Errorf("%s: %s: %v", file, name, err)
 	}
-	if ordinary := strings.HasPrefix(name, "management"); ordinary != (w == nil) {
-		t.Errorf("%s: %s has the wish %v", file, name, w)
+	if ordinary := strings.HasPrefix(name, "management"); ordinary != (r == nil) {
+		t.Errorf("%s: %s has the request %v", file, name, r)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // stateKey is where a cycle keeps its question.
@@ -42,16 +42,16 @@ func cycleOf(state fwk.CycleState) (*cycle, error) {
 // (k8s.io/api/events/v1, Event.note).
 const mostSentences = 8
 
-// PreFilter reads the wish. A pod without one needs no filter.
+// PreFilter reads the request. A pod without one needs no filter.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	w, err := wish.Of(pod.Annotations)
+	r, err := request.Of(pod.Annotations)
 	if err != nil {
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, err.Error())
 	}
-	if w == nil {
+	if r == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	question := p.question(w, nodes)
+	question := p.question(r, nodes)
 	p.waiting.enter(pod, question) // before any figure is read
 	state.Write(stateKey, &cycle{question: question, eachNode: len(nodes) <= mostSentences})
 	return nil, nil
@@ -60,7 +60,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *corev1.
 // PreFilterExtensions has none: what other pods do changes only ports, which Filter counts each time.
 func (*Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// Filter refuses a node that does not hold the wish, and says why.
+// Filter refuses a node that does not hold the request, and says why.
 func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) *fwk.Status {
 	c, err := cycleOf(state)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *corev1.Pod
 	}
 	reason := answer.class
 	if c.eachNode {
-		reason = answer.Sentence(c.question.Wish, c.question.Now)
+		reason = answer.Sentence(c.question.Request, c.question.Now)
 	}
 	if answer.Miss == figure.NoPort {
 		return fwk.NewStatus(fwk.Unschedulable, reason) // another pod's end can help
@@ -88,7 +88,7 @@ const nearest = 3
 func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *corev1.Pod, statuses fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	c, err := cycleOf(state)
 	if err != nil || c.eachNode {
-		return nil, fwk.NewStatus(fwk.Unschedulable) // no wish, or all is said
+		return nil, fwk.NewStatus(fwk.Unschedulable) // no latency request, or all is said
 	}
 	infos, err := p.handle.SnapshotSharedLister().NodeInfos().List()
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *corev1
 	figure.SortByNearest(missed)
 	var sentences []string
 	for i := range missed[:min(nearest, len(missed))] {
-		sentences = append(sentences, missed[i].Sentence(c.question.Wish, c.question.Now))
+		sentences = append(sentences, missed[i].Sentence(c.question.Request, c.question.Now))
 	}
 	if len(sentences) == 0 {
 		return nil, fwk.NewStatus(fwk.Unschedulable)

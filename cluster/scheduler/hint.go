@@ -8,7 +8,7 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // EventsToRegister says what may help a pod that found no node, beside new figures (waiting.go).
@@ -17,8 +17,8 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 		// A node's labels are who is meant by "to:", and the thesis's tiers.
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeLabel}, QueueingHintFn: p.afterNode},
 		{Event: fwk.ClusterEvent{Resource: fwk.AssignedPod, ActionType: fwk.Delete}, QueueingHintFn: p.afterPodLeft},
-		// The pod's own wish. The framework has no finer event for annotations.
-		{Event: fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.Update}, QueueingHintFn: p.afterWish},
+		// The pod's own latency request. The framework has no finer event for annotations.
+		{Event: fwk.ClusterEvent{Resource: fwk.TargetPod, ActionType: fwk.Update}, QueueingHintFn: p.afterRequest},
 	}, nil
 }
 
@@ -29,7 +29,7 @@ func (p *Plugin) afterNode(_ klog.Logger, pod *corev1.Pod, before, after any) (f
 	if is == nil {
 		return fwk.QueueSkip, nil
 	}
-	return queueIf(hasWish(pod) && (was == nil || !reflect.DeepEqual(was.Labels, is.Labels))), nil
+	return queueIf(requestsLatency(pod) && (was == nil || !reflect.DeepEqual(was.Labels, is.Labels))), nil
 }
 
 // afterPodLeft queues a pod that a freed port may help.
@@ -38,17 +38,17 @@ func (p *Plugin) afterPodLeft(_ klog.Logger, pod *corev1.Pod, before, _ any) (fw
 	if left == nil {
 		return fwk.Queue, nil
 	}
-	return queueIf(pod.Annotations[wish.ThesisAnnotation] != "" && left.Annotations[wish.ThesisAnnotation] != ""), nil
+	return queueIf(pod.Annotations[request.ThesisAnnotation] != "" && left.Annotations[request.ThesisAnnotation] != ""), nil
 }
 
-// afterWish queues a pod whose annotations changed.
-func (p *Plugin) afterWish(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
+// afterRequest queues a pod whose annotations changed.
+func (p *Plugin) afterRequest(_ klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
 	was, _ := before.(*corev1.Pod)
 	is, _ := after.(*corev1.Pod)
 	if was == nil || is == nil || is.UID != pod.UID {
 		return fwk.QueueSkip, nil
 	}
-	for _, name := range []string{wish.Annotation, wish.ThesisAnnotation, wish.PortsAnnotation} {
+	for _, name := range []string{request.Annotation, request.ThesisAnnotation, request.PortsAnnotation} {
 		if was.Annotations[name] != is.Annotations[name] {
 			return fwk.Queue, nil
 		}

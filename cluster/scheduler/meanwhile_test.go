@@ -13,7 +13,7 @@ import (
 )
 
 // takenMeanwhile has someone else take a device between the scheduler's choice and the writing of it. No
-// pod is bound with it, with or without a wish, by a claim or by a resource that stands for one.
+// pod is bound with it, with or without a latency request, by a claim or by a resource that stands for one.
 //
 //	scheduler       port0 is for the pod
 //	someone        port0 is in the claim "other"
@@ -29,8 +29,8 @@ func (p plane) takenMeanwhile(t *testing.T) {
 		p.StartScheduler(t)
 	}()
 	for name, ask := range map[string]func(context.Context, string) error{
-		"from a pod with a wish":    p.podWithClaim,
-		"from a pod without a wish": func(ctx context.Context, name string) error { return p.claimant(ctx, name, nil) },
+		"from a pod with a latency request":    p.podWithClaim,
+		"from a pod without a latency request": func(ctx context.Context, name string) error { return p.claimant(ctx, name, nil) },
 		"from a pod that asks for a resource": func(ctx context.Context, name string) error {
 			_, err := p.MakePod(ctx, name, nil, func(pod *corev1.Pod) {
 				pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{fastPort: resource.MustParse("1")}

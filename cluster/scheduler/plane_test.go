@@ -41,14 +41,14 @@ func TestPlacing(t *testing.T) {
 		name string
 		test func(*testing.T)
 	}{
-		{"a pod goes where its wish holds", p.wishHolds},
-		{"a pod without a wish leaves fast nodes free", p.leavesFastFree},
+		{"a pod goes where its request holds", p.requestHolds},
+		{"a pod without a latency request leaves fast nodes free", p.leavesFastFree},
 		{"a refused pod says what stood in the way", p.saysWhy},
 		{"a large cluster's event names the nearest", p.namesNearest},
 		{"a new figure wakes a pod", p.figureWakes},
 		{"a wake-up is never lost", p.noLostWakeUp},
 		{"figures of a deleted object do not count", p.deleted},
-		{"a wish that is wrong can be mended", p.mended},
+		{"a latency request that is wrong can be mended", p.mended},
 		{"to another node", p.toAnother},
 		{"fallback only where the pod allows it", p.fallback},
 		{"the thesis's annotation", p.thesis},
@@ -127,7 +127,7 @@ func (p plane) seen(t *testing.T) {
 	p.Node(t, name, map[string]string{"name": name})
 	p.patchNode(t, name, `{"spec":{"taints":[{"key":"sync","effect":"NoSchedule"}]}}`)
 	p.measure(t, name, figureOf("memif", "", 1))
-	p.Pod(t, name, wish("p99 < 10us"), on(name), func(pod *corev1.Pod) {
+	p.Pod(t, name, request("p99 < 10us"), on(name), func(pod *corev1.Pod) {
 		pod.Spec.Tolerations = []corev1.Toleration{{Key: "sync", Operator: corev1.TolerationOpExists}}
 	})
 	p.Bound(t, name)
@@ -140,19 +140,19 @@ func (p plane) withoutDefinition(t *testing.T) {
 	}
 }
 
-func wish(text string) map[string]string { return map[string]string{"nines.dev/latency": text} }
+func request(text string) map[string]string { return map[string]string{"nines.dev/latency": text} }
 
 func thesis(us string) map[string]string { return map[string]string{"latency": us} }
 
-func (p plane) wishHolds(t *testing.T) {
+func (p plane) requestHolds(t *testing.T) {
 	p.Node(t, "slow", nil)
 	p.Node(t, "fast", nil)
 	p.Node(t, "unknown", nil)
 	p.measure(t, "slow", figureOf("veth", "", 400))
 	p.measure(t, "fast", figureOf("sriov", "", 60), figureOf("veth", "", 400))
 	for i := range 5 {
-		name := "wish-" + strconv.Itoa(i)
-		p.Pod(t, name, wish("p99.99 < 100us"))
+		name := "request-" + strconv.Itoa(i)
+		p.Pod(t, name, request("p99.99 < 100us"))
 		pod := p.Bound(t, name)
 		if pod.Spec.NodeName != "fast" {
 			t.Errorf("pod %s is on node %s", name, pod.Spec.NodeName)
@@ -163,7 +163,7 @@ func (p plane) wishHolds(t *testing.T) {
 		}
 	}
 	// What veth holds too is not put on the fast node.
-	p.Pod(t, "modest", wish("p99.99 < 500us"))
+	p.Pod(t, "modest", request("p99.99 < 500us"))
 	if pod := p.Bound(t, "modest"); pod.Spec.NodeName != "slow" {
 		t.Errorf("a pod that needs no fast tier is on node %s", pod.Spec.NodeName)
 	}
@@ -183,7 +183,7 @@ func (p plane) leavesFastFree(t *testing.T) {
 			t.Errorf("pod %s is on node %s", name, pod.Spec.NodeName)
 		}
 		if _, found := pod.Annotations["nines.dev/placed"]; found {
-			t.Errorf("pod %s, which wished nothing, was promised something", name)
+			t.Errorf("pod %s, which requested nothing, was promised something", name)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (p plane) saysWhy(t *testing.T) {
 	p.measure(t, "n2", figureOf("sriov", "", 143))
 	p.measure(t, "n3", stale(figureOf("sriov", "", 10)))
 	p.seen(t)
-	p.Pod(t, "refused", wish("p99.99 < 100us"))
+	p.Pod(t, "refused", request("p99.99 < 100us"))
 	why := p.Refused(t, "refused")
 	for _, words := range []string{
 		"0/4 nodes are available", "node n1: nothing is measured",
@@ -231,7 +231,7 @@ func (p plane) namesNearest(t *testing.T) {
 		p.measure(t, name, figureOf("veth", "", int64(200+i)))
 	}
 	p.seen(t)
-	p.Pod(t, "refused", wish("p99.99 < 100us"))
+	p.Pod(t, "refused", request("p99.99 < 100us"))
 	why := p.Refused(t, "refused")
 	for _, words := range []string{"12 nodes are slower than p99.99 of 100 µs", "closest to the requested latency: node n0: p99.99 of veth is 200 µs", "node n2: "} {
 		if !strings.Contains(why, words) {
@@ -246,7 +246,7 @@ func (p plane) namesNearest(t *testing.T) {
 func (p plane) figureWakes(t *testing.T) {
 	p.Node(t, "n1", nil)
 	p.measure(t, "n1", stale(figureOf("sriov", "", 10)))
-	p.Pod(t, "waits", wish("p99.99 < 100us"))
+	p.Pod(t, "waits", request("p99.99 < 100us"))
 	p.Refused(t, "waits")
 	begin := time.Now()
 	p.measure(t, "n1", figureOf("sriov", "", 10))
@@ -263,12 +263,12 @@ func (p plane) noLostWakeUp(t *testing.T) {
 		p.measure(t, "n1", figureOf("sriov", "", 200))
 		// Figures and pods come to the scheduler by two watches, which have no order.
 		controltest.Eventually(t, "the scheduler sees the slow figure", p.refuses("p99.99 < 100us", on("n1")))
-		p.Pod(t, name, wish("p99.99 < 100us"), on("n1"))
+		p.Pod(t, name, request("p99.99 < 100us"), on("n1"))
 		p.Refused(t, name)
 		p.measure(t, "n1", figureOf("sriov", "", 50))
 		p.Bound(t, name)
 		node := "new-" + strconv.Itoa(i)
-		p.Pod(t, node, wish("p99.99 < 100us"), on(node))
+		p.Pod(t, node, request("p99.99 < 100us"), on(node))
 		p.Node(t, node, map[string]string{"name": node})
 		p.measure(t, node, figureOf("sriov", "", 50))
 		p.Bound(t, node)
@@ -278,21 +278,21 @@ func (p plane) noLostWakeUp(t *testing.T) {
 func (p plane) deleted(t *testing.T) {
 	p.Node(t, "n1", nil)
 	p.measure(t, "n1", figureOf("sriov", "", 10))
-	p.Pod(t, "first", wish("p99 < 100us"))
+	p.Pod(t, "first", request("p99 < 100us"))
 	p.Bound(t, "first")
 	if err := p.Latencies.Delete(t.Context(), "n1"); err != nil {
 		t.Fatal(err)
 	}
 	controltest.Eventually(t, "the scheduler sees that the figures are gone", p.refuses("p99 < 100us"))
 	p.measure(t, "n1", figureOf("sriov", "", 10))
-	p.Pod(t, "again", wish("p99 < 100us"))
+	p.Pod(t, "again", request("p99 < 100us"))
 	p.Bound(t, "again")
 }
 
 func (p plane) mended(t *testing.T) {
 	p.Node(t, "n1", nil)
 	p.measure(t, "n1", figureOf("veth", "", 50))
-	p.Pod(t, "wrong", wish("fast"))
+	p.Pod(t, "wrong", request("fast"))
 	if why := p.Refused(t, "wrong"); !strings.Contains(why, `annotation nines.dev/latency: "fast" is not a limit; write a percentile`) {
 		t.Errorf("it says %s", why)
 	}
@@ -310,12 +310,12 @@ func (p plane) toAnother(t *testing.T) {
 	// What the other end has measured counts as well.
 	p.measure(t, "database", figureOf("vxlan", "n2", 80))
 	for name, to := range map[string]string{"by-name": "database", "by-label": "role=database"} {
-		p.Pod(t, name, wish("p99 < 100us; to: "+to))
+		p.Pod(t, name, request("p99 < 100us; to: "+to))
 		if pod := p.Bound(t, name); pod.Spec.NodeName != "n2" || promised(t, pod).Peer != "database" {
 			t.Errorf("%s: on node %s with the promise %+v", name, pod.Spec.NodeName, promised(t, pod))
 		}
 	}
-	p.Pod(t, "nobody", wish("p99 < 100us; to: role=nobody"))
+	p.Pod(t, "nobody", request("p99 < 100us; to: role=nobody"))
 	p.Refused(t, "nobody")
 	// A node that gets the label can be reached.
 	p.label(t, "n2", "role", "nobody")
@@ -326,13 +326,13 @@ func (p plane) toAnother(t *testing.T) {
 func (p plane) fallback(t *testing.T) {
 	p.Node(t, "n1", nil)
 	p.measure(t, "n1", figureOf("veth", "", 400))
-	p.Pod(t, "strict", wish("p99 < 100us"))
+	p.Pod(t, "strict", request("p99 < 100us"))
 	p.Refused(t, "strict")
-	p.Pod(t, "second", wish("p99 < 100us else p99 < 1ms"))
+	p.Pod(t, "second", request("p99 < 100us else p99 < 1ms"))
 	if promise := promised(t, p.Bound(t, "second")); promise.Limit != "p99 < 1ms" || promise.Fallback {
 		t.Errorf("the second limit is promised as %+v", promise)
 	}
-	p.Pod(t, "any", wish("p99 < 100us else any"))
+	p.Pod(t, "any", request("p99 < 100us else any"))
 	if promise := promised(t, p.Bound(t, "any")); !promise.Fallback || promise.Limit != "" {
 		t.Errorf("any node is promised as %+v", promise)
 	}
@@ -342,11 +342,11 @@ func (p plane) restarted(t *testing.T) {
 	p.Node(t, "n1", nil)
 	p.measure(t, "n1", figureOf("sriov", "", 200))
 	for i := range 10 {
-		p.Pod(t, "waits-"+strconv.Itoa(i), wish("p99 < 100us"))
+		p.Pod(t, "waits-"+strconv.Itoa(i), request("p99 < 100us"))
 	}
 	p.RestartAPIServer(t)
 	for i := range 10 {
-		p.Pod(t, "later-"+strconv.Itoa(i), wish("p99 < 100us"))
+		p.Pod(t, "later-"+strconv.Itoa(i), request("p99 < 100us"))
 	}
 	p.measure(t, "n1", figureOf("sriov", "", 50))
 	for i := range 10 {

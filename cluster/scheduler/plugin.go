@@ -11,7 +11,7 @@ import (
 
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // Name is the plugin's in a scheduler's configuration.
@@ -93,24 +93,24 @@ func wait(ctx context.Context, synced func() bool) error {
 // Name is the plugin's.
 func (*Plugin) Name() string { return Name }
 
-// question makes a wish ready to be asked of nodes.
-func (p *Plugin) question(w *wish.Wish, nodes []fwk.NodeInfo) *figure.Question {
-	q := &figure.Question{Wish: w, Of: p.figures.of, Now: p.now()}
-	if w.To == nil {
+// question makes a latency request ready to be asked of nodes.
+func (p *Plugin) question(r *request.Request, nodes []fwk.NodeInfo) *figure.Question {
+	q := &figure.Question{Request: r, Of: p.figures.of, Now: p.now()}
+	if r.To == nil {
 		return q
 	}
 	for _, info := range nodes {
-		if node := info.Node(); w.To.Matches(node.Name, node.Labels) {
+		if node := info.Node(); r.To.Matches(node.Name, node.Labels) {
 			q.Peers = append(q.Peers, node.Name)
 		}
 	}
 	return q
 }
 
-// verdict is a node's answer to a wish. Nobody changes it.
+// verdict is a node's answer to a latency request. Nobody changes it.
 type verdict struct {
 	figure.Answer
-	wish string
+	request string
 	// class is the answer's.
 	class string
 }
@@ -119,16 +119,16 @@ type verdict struct {
 func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) *verdict {
 	node := info.Node()
 	asked := figure.Node{Name: node.Name, Labels: node.Labels}
-	if q.Wish.ThesisUs > 0 && figure.Ports(node.Labels) > 0 {
+	if q.Request.ThesisUs > 0 && figure.Ports(node.Labels) > 0 {
 		asked.PortsTaken = p.portsTaken(info, pod)
 	}
 	// Ports, labels and peers change apart from the node's figures.
 	measured := p.figures.measuredAt(node, q.Now)
-	if measured == nil || q.Wish.ThesisUs > 0 || q.Wish.To != nil {
+	if measured == nil || q.Request.ThesisUs > 0 || q.Request.To != nil {
 		return verdictOf(q, asked)
 	}
 	known := measured.at(q.Now)
-	if v := known.verdict(q.Wish.Text); v != nil {
+	if v := known.verdict(q.Request.Text); v != nil {
 		return v
 	}
 	v := verdictOf(q, asked)
@@ -137,7 +137,7 @@ func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) *ve
 }
 
 func verdictOf(q *figure.Question, asked figure.Node) *verdict {
-	v := &verdict{Answer: q.Ask(asked), wish: q.Wish.Text}
+	v := &verdict{Answer: q.Ask(asked), request: q.Request.Text}
 	v.class = v.Class()
 	return v
 }

@@ -14,7 +14,7 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 func podWith(uid string, annotations map[string]string) *corev1.Pod {
@@ -22,12 +22,12 @@ func podWith(uid string, annotations map[string]string) *corev1.Pod {
 }
 
 // Without a signature the scheduler would place no pod at all together with others.
-func TestPodsWithoutAWishAreSigned(t *testing.T) {
+func TestPodsWithoutARequestAreSigned(t *testing.T) {
 	p := newPlugin(nil)
 	if _, status := p.SignPod(t.Context(), podWith("a", map[string]string{"other": "x"})); !status.IsSuccess() {
-		t.Errorf("a pod without a wish: %v", status)
+		t.Errorf("a pod without a latency request: %v", status)
 	}
-	for _, annotations := range []map[string]string{{wish.Annotation: "p50 < 1ms"}, {wish.ThesisAnnotation: "800"}, {wish.Annotation: "wrong"}} {
+	for _, annotations := range []map[string]string{{request.Annotation: "p50 < 1ms"}, {request.ThesisAnnotation: "800"}, {request.Annotation: "wrong"}} {
 		if _, status := p.SignPod(t.Context(), podWith("a", annotations)); status.Code() != fwk.Unschedulable {
 			t.Errorf("%v: %v", annotations, status)
 		}
@@ -36,30 +36,30 @@ func TestPodsWithoutAWishAreSigned(t *testing.T) {
 
 func TestHintsWakeOnlyWhomTheyMayHelp(t *testing.T) {
 	p, log := newPlugin(nil), klog.Background()
-	ours, theirs, none := podWith("ours", map[string]string{wish.Annotation: "p50 < 1ms"}), podWith("theirs", map[string]string{wish.ThesisAnnotation: "800"}), podWith("none", nil)
+	ours, theirs, none := podWith("ours", map[string]string{request.Annotation: "p50 < 1ms"}), podWith("theirs", map[string]string{request.ThesisAnnotation: "800"}), podWith("none", nil)
 	node := func(labels map[string]string, annotations map[string]string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: labels, Annotations: annotations}}
 	}
-	mended := podWith("ours", map[string]string{wish.Annotation: "p50 < 2ms"})
+	mended := podWith("ours", map[string]string{request.Annotation: "p50 < 2ms"})
 	for name, c := range map[string]struct {
 		hint          fwk.QueueingHintFn
 		pod           *corev1.Pod
 		before, after any
 		want          fwk.QueueingHint
 	}{
-		"a new node":           {p.afterNode, ours, nil, node(nil, nil), fwk.Queue},
-		"a new label":          {p.afterNode, ours, node(nil, nil), node(map[string]string{"a": "b"}, nil), fwk.Queue},
-		"an annotation":        {p.afterNode, ours, node(nil, nil), node(nil, map[string]string{"a": "b"}), fwk.QueueSkip},
-		"no wish":              {p.afterNode, none, nil, node(nil, nil), fwk.QueueSkip},
-		"a freed port":         {p.afterPodLeft, theirs, theirs, nil, fwk.Queue},
-		"no port was freed":    {p.afterPodLeft, theirs, none, nil, fwk.QueueSkip},
-		"a port is no use":     {p.afterPodLeft, ours, theirs, nil, fwk.QueueSkip},
-		"another wish":         {p.afterWish, ours, ours, mended, fwk.Queue},
-		"another annotation":   {p.afterWish, ours, ours, podWith("ours", map[string]string{wish.Annotation: "p50 < 1ms", "a": "b"}), fwk.QueueSkip},
-		"another pod's wish":   {p.afterWish, ours, theirs, podWith("theirs", nil), fwk.QueueSkip},
-		"objects of no use":    {p.afterNode, ours, "x", "y", fwk.QueueSkip},
-		"a missed deletion":    {p.afterPodLeft, theirs, nil, nil, fwk.Queue},
-		"an update of nothing": {p.afterWish, ours, nil, nil, fwk.QueueSkip},
+		"a new node":            {p.afterNode, ours, nil, node(nil, nil), fwk.Queue},
+		"a new label":           {p.afterNode, ours, node(nil, nil), node(map[string]string{"a": "b"}, nil), fwk.Queue},
+		"an annotation":         {p.afterNode, ours, node(nil, nil), node(nil, map[string]string{"a": "b"}), fwk.QueueSkip},
+		"no latency request":    {p.afterNode, none, nil, node(nil, nil), fwk.QueueSkip},
+		"a freed port":          {p.afterPodLeft, theirs, theirs, nil, fwk.Queue},
+		"no port was freed":     {p.afterPodLeft, theirs, none, nil, fwk.QueueSkip},
+		"a port is no use":      {p.afterPodLeft, ours, theirs, nil, fwk.QueueSkip},
+		"another request":       {p.afterRequest, ours, ours, mended, fwk.Queue},
+		"another annotation":    {p.afterRequest, ours, ours, podWith("ours", map[string]string{request.Annotation: "p50 < 1ms", "a": "b"}), fwk.QueueSkip},
+		"another pod's request": {p.afterRequest, ours, theirs, podWith("theirs", nil), fwk.QueueSkip},
+		"objects of no use":     {p.afterNode, ours, "x", "y", fwk.QueueSkip},
+		"a missed deletion":     {p.afterPodLeft, theirs, nil, nil, fwk.Queue},
+		"an update of nothing":  {p.afterRequest, ours, nil, nil, fwk.QueueSkip},
 	} {
 		if got, err := c.hint(log, c.pod, c.before, c.after); err != nil || got != c.want {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
@@ -78,7 +78,7 @@ func sound(us int64) []figure.Figure {
 // Whatever comes first, a try or new figures, a pod has read them or is woken. Each round has both
 // at once.
 func TestNoWakeUpIsLost(t *testing.T) {
-	w, err := wish.Parse("p99 < 100us")
+	r, err := request.Parse("p99 < 100us")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		var woken int
 		var both sync.WaitGroup
 		both.Go(func() {
-			q := &figure.Question{Wish: w, Of: figures.of, Now: time.Now()}
+			q := &figure.Question{Request: r, Of: figures.of, Now: time.Now()}
 			waiters.enter(pod, q)
 			answer := q.Ask(figure.Node{Name: "n"})
 			suits = answer.Suits()
@@ -111,7 +111,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 
 func TestFiguresWakeWhomTheyHelp(t *testing.T) {
 	for name, c := range map[string]struct {
-		wish          string
+		request       string
 		before, after int64 // µs, 0 for none
 		peers         []string
 		want          bool
@@ -127,12 +127,12 @@ func TestFiguresWakeWhomTheyHelp(t *testing.T) {
 		"those of someone else":   {"p99 < 100us; to: m", 0, 50, []string{"m"}, false},
 		"nothing, where any does": {"p99 < 100us else any", 300, 200, nil, false},
 	} {
-		w, err := wish.Parse(c.wish)
+		r, err := request.Parse(c.request)
 		if err != nil {
 			t.Fatal(err)
 		}
 		figures, waiters := newStore(), newWaiting()
-		waiters.enter(podWith("a", nil), &figure.Question{Wish: w, Of: figures.of, Peers: c.peers})
+		waiters.enter(podWith("a", nil), &figure.Question{Request: r, Of: figures.of, Peers: c.peers})
 		if c.before > 0 {
 			figures.set("n", sound(c.before))
 		}

@@ -9,13 +9,13 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
-// hasWish tells by the annotations, without reading them.
-func hasWish(pod *corev1.Pod) bool {
-	_, ours := pod.Annotations[wish.Annotation]
-	_, thesis := pod.Annotations[wish.ThesisAnnotation]
+// requestsLatency tells by the annotations, without reading them.
+func requestsLatency(pod *corev1.Pod) bool {
+	_, ours := pod.Annotations[request.Annotation]
+	_, thesis := pod.Annotations[request.ThesisAnnotation]
 	return ours || thesis
 }
 
@@ -32,31 +32,31 @@ func (p *Plugin) portsTaken(info fwk.NodeInfo, but *corev1.Pod) int {
 
 // PortsTaken counts the ports of the node's label dpdk that its pods have, but for one pod. The
 // promise on a pod says on which tier it is; before it is bound, the reservation, if any is known;
-// and of a pod that another scheduler bound, its wish and the labels.
+// and of a pod that another scheduler bound, its request and the labels.
 func PortsTaken(node *corev1.Node, pods []*corev1.Pod, but types.UID, reserved func(types.UID) (string, bool)) int {
 	taken := 0
 	for _, pod := range pods {
-		if pod.UID == but || pod.Annotations[wish.ThesisAnnotation] == "" {
+		if pod.UID == but || pod.Annotations[request.ThesisAnnotation] == "" {
 			continue
 		}
-		w, err := wish.Of(pod.Annotations)
-		if err != nil || w == nil {
-			continue // no wish that could have been placed by this
+		r, err := request.Of(pod.Annotations)
+		if err != nil || r == nil {
+			continue // no latency request that could have been placed by this
 		}
 		if promise, err := ReadPromise(pod); err == nil && promise != nil {
-			taken += portsOn(promise.Tier, w)
+			taken += portsOn(promise.Tier, r)
 		} else if tier, found := reserved(pod.UID); found {
-			taken += portsOn(tier, w)
+			taken += portsOn(tier, r)
 		} else {
-			taken += figure.ByLabels(w, figure.Node{Name: node.Name, Labels: node.Labels}).TakesPorts
+			taken += figure.ByLabels(r, figure.Node{Name: node.Name, Labels: node.Labels}).TakesPorts
 		}
 	}
 	return taken
 }
 
-func portsOn(tier string, w *wish.Wish) int {
+func portsOn(tier string, r *request.Request) int {
 	if figure.IsPort(tier) {
-		return w.Ports
+		return r.Ports
 	}
 	return 0
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // Promise is what a node held when a pod was bound to it. It stays on the pod as the annotation
@@ -47,14 +47,14 @@ func promiseOf(a *figure.Answer) Promise {
 
 // ReadPromise reads what was promised to a pod; nil if nothing was.
 func ReadPromise(pod *corev1.Pod) (*Promise, error) {
-	text, found := pod.Annotations[wish.Placed]
+	text, found := pod.Annotations[request.Placed]
 	// Before it is bound, a pod has what someone wrote by hand.
 	if !found || pod.Spec.NodeName == "" {
 		return nil, nil
 	}
 	p := &Promise{}
 	if err := json.Unmarshal([]byte(text), p); err != nil {
-		return nil, fmt.Errorf("annotation %s of pod %s/%s: %w", wish.Placed, pod.Namespace, pod.Name, err)
+		return nil, fmt.Errorf("annotation %s of pod %s/%s: %w", request.Placed, pod.Namespace, pod.Name, err)
 	}
 	if p.Node != pod.Spec.NodeName {
 		return nil, nil // of another time

@@ -12,8 +12,8 @@ import (
 )
 
 // PreScore leaves the scores to others where this plugin would give each node the same: the pod
-// has no wish, and no node is known to be fast. It does so, too, for a pod without a wish whose claim has
-// alternatives: Kubernetes prefers nodes by these, and a fast port is on a fast node.
+// has no latency request, and no node is known to be fast. It does so, too, for such a pod whose claim
+// has alternatives: Kubernetes prefers nodes by these, and a fast port is on a fast node.
 func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
 	if _, err := cycleOf(state); err == nil {
 		return nil
@@ -50,7 +50,7 @@ func (p *Plugin) claimsAlternatives(pod *corev1.Pod) bool {
 	})
 }
 
-// Score prefers, for a pod without a wish, nodes without anything fast; and for one with a wish
+// Score prefers, for a pod without a latency request, nodes without anything fast; and for one with it
 // the slowest tier that holds it (figure.Score).
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) (int64, *fwk.Status) {
 	node := info.Node()
@@ -60,17 +60,17 @@ func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod,
 	}
 	answer := p.ask(c.question, pod, info)
 	spare := figure.Spare(p.figures.fastest(node, c.question.Now), node.Labels)
-	return figure.Score(&answer.Answer, c.question.Wish, spare), nil
+	return figure.Score(&answer.Answer, c.question.Request, spare), nil
 }
 
 // ScoreExtensions has none: scores are in the framework's range, and mean the same in each cycle.
 func (*Plugin) ScoreExtensions() fwk.ScoreExtensions { return nil }
 
 // SignPod says whether pods are alike for this plugin, so that the scheduler can place them in one
-// go. Those without a wish are. The others are not even like themselves: each placed takes what
+// go. Those without a latency request are. The others are not even like themselves: each placed takes what
 // the next would have.
 func (*Plugin) SignPod(_ context.Context, pod *corev1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	if hasWish(pod) {
+	if requestsLatency(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable, "the scheduler places a pod with a latency request")
 	}
 	return nil, nil

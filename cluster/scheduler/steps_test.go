@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// The scene of these tests: three pods that wish for a latency and claim a device each, and two
+// The scene of these tests: three pods that request a latency and claim a device each, and two
 // devices, each on a node of its own that is fast enough.
 const scenePods, sceneDevices = 3, 2
 

@@ -41,7 +41,7 @@ type knowledge struct {
 	verdicts    []*verdict // the newest last
 }
 
-// mostVerdicts bounds how many wishes a node's answers are remembered of.
+// mostVerdicts bounds how many requests a node's answers are remembered of.
 const mostVerdicts = 16
 
 func newStore() *store {
@@ -134,10 +134,10 @@ func (m *measured) at(now time.Time) *knowledge {
 	return next
 }
 
-// verdict is what is remembered of a wish; nil for nothing.
-func (k *knowledge) verdict(wish string) *verdict {
+// verdict is what is remembered of a latency request; nil for nothing.
+func (k *knowledge) verdict(request string) *verdict {
 	for _, v := range k.verdicts {
-		if v.wish == wish {
+		if v.request == request {
 			return v
 		}
 	}

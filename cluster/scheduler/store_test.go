@@ -12,7 +12,7 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // What the store remembers is what the figures say at any time, also where the clock goes back and
@@ -32,9 +32,9 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 	s.set("n", figures)
 	node := framework.NewNodeInfo()
 	node.SetNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
-	wishes := []string{"p99 < 10us", "p99 < 100us", "p99 < 1ms", "p99 < 100us else p99 < 1ms", "p99 < 10us else any", "p99.99 < 1ms", "p99 < 100us; tier: veth"}
+	requests := []string{"p99 < 10us", "p99 < 100us", "p99 < 1ms", "p99 < 100us else p99 < 1ms", "p99 < 10us else any", "p99.99 < 1ms", "p99 < 100us; tier: veth"}
 	for us := range mostVerdicts { // more than are remembered
-		wishes = append(wishes, fmt.Sprintf("p50 < %dus", us+15))
+		requests = append(requests, fmt.Sprintf("p50 < %dus", us+15))
 	}
 	for _, minute := range []int{-5, 0, 10, 18, 19, 25, 39, 40, 59, 60, 90, 25, 10, -5, 59} {
 		now := start.Add(time.Duration(minute) * time.Minute)
@@ -43,12 +43,12 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 			if got := s.fastest(node.Node(), now); got != want {
 				t.Errorf("at minute %d: %s, want %s", minute, got, want)
 			}
-			for _, text := range wishes {
-				w, err := wish.Parse(text)
+			for _, text := range requests {
+				r, err := request.Parse(text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				q := &figure.Question{Wish: w, Of: s.of, Now: now}
+				q := &figure.Question{Request: r, Of: s.of, Now: now}
 				for range 2 {
 					if diff := cmp.Diff(q.Ask(figure.Node{Name: "n"}), p.ask(q, &corev1.Pod{}, node).Answer); diff != "" {
 						t.Errorf("%s at minute %d: -want +got\n%s", text, minute, diff)

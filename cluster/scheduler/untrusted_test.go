@@ -42,7 +42,7 @@ func (p plane) untrusted(t *testing.T) {
 	}
 	p.seen(t)
 	for node, c := range cases {
-		p.Pod(t, node, wish("p99 < 100us"), on(node))
+		p.Pod(t, node, request("p99 < 100us"), on(node))
 		if c.why == "" {
 			p.Bound(t, node)
 		} else if why := p.Refused(t, node); !strings.Contains(why, "node "+node+": "+c.why) {
@@ -56,7 +56,7 @@ func (p plane) untrusted(t *testing.T) {
 	// A clock that jumps back: what the agent says last counts, also where it is of an earlier time.
 	p.measure(t, "ahead", times(figureOf("sriov", "", 50), -3*time.Hour, -2*time.Hour))
 	p.seen(t)
-	p.Pod(t, "after-the-jump", wish("p99 < 100us"), on("ahead"))
+	p.Pod(t, "after-the-jump", request("p99 < 100us"), on("ahead"))
 	p.Refused(t, "after-the-jump")
 	p.measure(t, "ahead", figureOf("sriov", "", 50))
 	p.Bound(t, "after-the-jump")
@@ -70,7 +70,7 @@ func (p plane) contradictingEnds(t *testing.T) {
 	p.measure(t, "n1", figureOf("vxlan", "database", 50))
 	p.measure(t, "database", figureOf("vxlan", "n1", 500))
 	p.seen(t)
-	p.Pod(t, "far", wish("p99 < 100us; to: database"))
+	p.Pod(t, "far", request("p99 < 100us; to: database"))
 	if why := p.Refused(t, "far"); !strings.Contains(why, "node n1: p99 of vxlan to database is 500 µs, 100 µs requested") {
 		t.Errorf("it says\n%s", why)
 	}

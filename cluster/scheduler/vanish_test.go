@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // handle is what the plugin asks of the framework outside of a cluster: informers, a client, and
@@ -58,7 +58,7 @@ func TestAFigureThatVanishesBeforeBinding(t *testing.T) {
 		h := &handle{cluster: cluster, informer: informers.NewSharedInformerFactory(cluster, 0)}
 		p := newPlugin(h)
 		p.measured(t.Context(), published(50, time.Hour))
-		pod := podWith("a", map[string]string{wish.Annotation: "p99 < 100us"})
+		pod := podWith("a", map[string]string{request.Annotation: "p99 < 100us"})
 		state, info := framework.NewCycleState(), framework.NewNodeInfo()
 		info.SetNode(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
 		if _, status := p.PreFilter(t.Context(), state, pod, []fwk.NodeInfo{info}); !status.IsSuccess() {
@@ -95,14 +95,14 @@ func TestAFigureThatVanishesBeforeBinding(t *testing.T) {
 
 // The promise is part of the binding itself: an API server that fails writes neither.
 func TestThePromiseGoesWithTheBinding(t *testing.T) {
-	pod := podWith("a", map[string]string{wish.Annotation: "p99 < 100us"})
+	pod := podWith("a", map[string]string{request.Annotation: "p99 < 100us"})
 	cluster := fake.NewClientset(pod)
 	h := &handle{cluster: cluster, informer: informers.NewSharedInformerFactory(cluster, 0)}
 	p := newPlugin(h)
 	p.measured(t.Context(), published(50, time.Hour))
 	state := framework.NewCycleState()
 	if status := p.Bind(t.Context(), state, pod, "n"); !status.IsSkip() {
-		t.Errorf("a pod without a wish in this cycle: %v, want it left to the default binder", status)
+		t.Errorf("a pod without a latency request in this cycle: %v, want it left to the default binder", status)
 	}
 	if _, status := p.PreFilter(t.Context(), state, pod, nil); !status.IsSuccess() {
 		t.Fatal(status)
@@ -119,7 +119,7 @@ func TestThePromiseGoesWithTheBinding(t *testing.T) {
 		t.Fatalf("the binding is a %T", actions[0])
 	}
 	binding, ok := create.GetObject().(*corev1.Binding)
-	if !ok || binding.UID != pod.UID || !strings.Contains(binding.Annotations[wish.Placed], `"limit":"p99 \u003c 100us"`) {
+	if !ok || binding.UID != pod.UID || !strings.Contains(binding.Annotations[request.Placed], `"limit":"p99 \u003c 100us"`) {
 		t.Errorf("the binding is %+v", create.GetObject())
 	}
 }

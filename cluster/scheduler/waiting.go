@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/cluster/figure"
 )
 
-// waiting are the pods with a wish that are not bound, each with the question of its last try. New
+// waiting are the pods with a latency request that are not bound, each with the question of its last try. New
 // figures wake those that they help.
 //
 // The framework's own hints cannot do this. It would watch the figures a second time, and one of

@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 
 	"nines.dev/nines/cluster/figure"
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
-// Pod is one to place. Without a wish LimitNs is 0.
+// Pod is one to place. Without a latency request LimitNs is 0.
 type Pod struct {
 	LimitNs float64
-	Wish    *wish.Wish
+	Request *request.Request
 	// PeerZone is where those are that it speaks to.
 	PeerZone int
 }
@@ -47,10 +47,10 @@ func fastest(n *state) string {
 	return ""
 }
 
-// byRoom takes the node with the fewest pods. A pod with a wish takes the best that it finds there.
+// byRoom takes the node with the fewest pods. A pod with a latency request takes the best that it finds there.
 func byRoom(p *Pod, among []*state, _ *rand.Rand) place {
 	best := least(among, func(n *state) int { return n.pods })
-	if best == nil || p.Wish == nil {
+	if best == nil || p.Request == nil {
 		return place{best, plain}
 	}
 	return place{best, fastest(best)}
@@ -58,7 +58,7 @@ func byRoom(p *Pod, among []*state, _ *rand.Rand) place {
 
 // byCost takes the zone that is nearest to the pod's peers, and there the fewest pods.
 func byCost(p *Pod, among []*state, _ *rand.Rand) place {
-	if p.Wish == nil {
+	if p.Request == nil {
 		return byRoom(p, among, nil)
 	}
 	best := least(among, func(n *state) int {
@@ -80,11 +80,11 @@ func byThesis(p *Pod, among []*state, random *rand.Rand) place {
 	for _, n := range among {
 		_, xdp := n.Truth["xdp"]
 		switch {
-		case p.Wish == nil, us >= wish.ThesisDefaultUs:
+		case p.Request == nil, us >= request.ThesisDefaultUs:
 			if n.Ports == 0 {
 				group = append(group, n)
 			}
-		case us >= wish.ThesisOVSUs:
+		case us >= request.ThesisOVSUs:
 			if tier = "xdp"; xdp {
 				group = append(group, n)
 			}
@@ -111,17 +111,17 @@ func byFigures(p *Pod, among []*state, _ *rand.Rand) place {
 		fastest, _ := figure.Best(n.Figures, now)
 		spare := figure.Spare(fastest, n.Labels)
 		score, tier := spare, plain
-		if p.Wish != nil {
+		if p.Request != nil {
 			figures := n.Figures
 			if n.ports >= n.Ports && n.Ports > 0 {
 				figures = withoutPorts(figures)
 			}
-			q := figure.Question{Wish: p.Wish, Now: now, Of: func(string) []figure.Figure { return figures }}
+			q := figure.Question{Request: p.Request, Now: now, Of: func(string) []figure.Figure { return figures }}
 			answer := q.Ask(figure.Node{Name: n.Name})
 			if !answer.Suits() {
 				continue
 			}
-			score, tier = figure.Score(&answer, p.Wish, spare), answer.Tier
+			score, tier = figure.Score(&answer, p.Request, spare), answer.Tier
 		}
 		if total := weight*score + int64(figure.MaxScore*(n.Room-n.pods)/n.Room); total > bestScore {
 			best, bestScore = place{n, tier}, total

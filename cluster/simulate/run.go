@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"nines.dev/nines/cluster/wish"
+	"nines.dev/nines/cluster/request"
 )
 
 // limits are what pods ask of the p99, and how many of ten do: what only a port gives, what the kernel gives on an
@@ -15,14 +15,14 @@ var limits = []struct {
 	tenth int
 }{{"", 0, 7}, {"p99 < 50us", 50e3, 1}, {"p99 < 600us", 600e3, 1}, {"p99 < 1500us", 1500e3, 1}}
 
-// Pods makes pods in a random order: seven of ten without a wish.
+// Pods makes pods in a random order: seven of ten without a latency request.
 func Pods(n, zones int, random *rand.Rand) ([]Pod, error) {
 	var kinds []Pod
 	for _, l := range limits {
 		pod := Pod{LimitNs: l.ns}
 		if l.text != "" {
 			var err error
-			if pod.Wish, err = wish.Parse(l.text); err != nil {
+			if pod.Request, err = request.Parse(l.text); err != nil {
 				return nil, fmt.Errorf("latency request %q: %w", l.text, err)
 			}
 		}
@@ -42,16 +42,16 @@ func Pods(n, zones int, random *rand.Rand) ([]Pod, error) {
 // Outcome is what a rule made of the pods.
 type Outcome struct {
 	Rule string `json:"rule"`
-	// Wishes are the pods with one; Held those that got it, Broken those that were placed and did
+	// Requests are the pods with one; Held those that got it, Broken those that were placed and did
 	// not, Refused those that were not placed.
-	Wishes  int `json:"wishes"`
-	Held    int `json:"held"`
-	Broken  int `json:"broken"`
-	Refused int `json:"refused"`
+	Requests int `json:"requests"`
+	Held     int `json:"held"`
+	Broken   int `json:"broken"`
+	Refused  int `json:"refused"`
 	// Wasted are ports that nobody can have: free, on a node that is full; and those under a pod
-	// whose wish a slower tier of the same node would have held.
+	// whose request a slower tier of the same node would have held.
 	Wasted int `json:"wasted"`
-	// OnFast are the pods without a wish on nodes with ports.
+	// OnFast are the pods without a latency request on nodes with ports.
 	OnFast int `json:"onFast"`
 	Ports  int `json:"ports"`
 }
@@ -85,11 +85,11 @@ func run(nodes []Node, pods []Pod, by rule, random *rand.Rand) Outcome {
 	for i := range pods {
 		p := &pods[i]
 		chosen := choose(p, all, &start, by, random)
-		if p.Wish != nil {
-			o.Wishes++
+		if p.Request != nil {
+			o.Requests++
 		}
 		if chosen.node == nil {
-			if p.Wish != nil {
+			if p.Request != nil {
 				o.Refused++
 			}
 			continue
@@ -129,7 +129,7 @@ func (o *Outcome) count(p *Pod, at place) {
 		at.node.ports++
 	}
 	switch {
-	case p.Wish == nil:
+	case p.Request == nil:
 		if at.node.Ports > 0 {
 			o.OnFast++
 		}

@@ -28,9 +28,9 @@ func smaller(t *testing.T, seed uint64) []Outcome {
 	return Run(nodes, pods, seed)
 }
 
-// The order of the rules is no accident of one seed. It is what the issue is about: whose wishes
+// The order of the rules is no accident of one seed. It is what the issue is about: whose requests
 // hold, and who sits on fast nodes without need.
-func TestMeasuredHoldsMostWishes(t *testing.T) {
+func TestMeasuredHoldsMostRequests(t *testing.T) {
 	for seed := range uint64(5) {
 		outcomes := smaller(t, seed)
 		ours := outcomes[len(outcomes)-1]
@@ -41,15 +41,15 @@ func TestMeasuredHoldsMostWishes(t *testing.T) {
 			}
 		}
 		if ours.OnFast > 0 {
-			t.Errorf("seed %d: %d pods without a wish are on fast nodes while others have room", seed, ours.OnFast)
+			t.Errorf("seed %d: %d pods without a latency request are on fast nodes while others have room", seed, ours.OnFast)
 		}
 	}
 }
 
 func TestEachPodIsCountedOnce(t *testing.T) {
 	for _, o := range smaller(t, 7) {
-		if o.Held+o.Broken+o.Refused != o.Wishes || o.Wishes != 450 {
-			t.Errorf("%s: of %d wishes %d held, %d broken, %d refused", o.Rule, o.Wishes, o.Held, o.Broken, o.Refused)
+		if o.Held+o.Broken+o.Refused != o.Requests || o.Requests != 450 {
+			t.Errorf("%s: of %d requests %d held, %d broken, %d refused", o.Rule, o.Requests, o.Held, o.Broken, o.Refused)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func BenchmarkPlacement(b *testing.B) {
 		}
 		for _, o := range Run(nodes, pods, 1) {
 			b.Logf("%-22s held %4.1f %%  broken %4d  refused %4d  ports wasted %4d of %d  ordinary pods on fast nodes %4d",
-				o.Rule, 100*float64(o.Held)/float64(o.Wishes), o.Broken, o.Refused, o.Wasted, o.Ports, o.OnFast)
+				o.Rule, 100*float64(o.Held)/float64(o.Requests), o.Broken, o.Refused, o.Wasted, o.Ports, o.OnFast)
 		}
 	}
 }

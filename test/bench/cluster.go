@@ -20,8 +20,8 @@ import (
 const clusterRounds = 3
 
 // clusterRound are the workloads of cluster/scheduler/perf in a round: the default profile, the plugin's, and the
-// plugin's with pods that have a wish. A host that gets slower while it goes on slows both of the first two.
-var clusterRound = []string{"Default", "Nines", "Nines", "Default", "NinesWish"}
+// plugin's with pods that have a latency request. A host that gets slower while it goes on slows both of the first two.
+var clusterRound = []string{"Default", "Nines", "Nines", "Default", "NinesRequest"}
 
 // benchCluster measures how many pods a second Kubernetes' scheduler places on 5,000 nodes, 10,000
 // pods each time: by its default profile and by the plugin's, in turns, with its own benchmark
@@ -113,7 +113,7 @@ func ofRounds(values []float64) float64 {
 
 // rows compares the rounds.
 func (r schedulerRuns) rows() []Row {
-	plain, without, with := r["Default"], r["Nines"], r["NinesWish"]
+	plain, without, with := r["Default"], r["Nines"], r["NinesRequest"]
 	const alike = "scheduler, pods without a latency request"
 	rate, rateMet := atLeast(0.9)
 	cost, costMet := atMost(1.11)

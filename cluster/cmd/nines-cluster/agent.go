@@ -53,7 +53,7 @@ type agentCall struct {
 	sources string
 }
 
-// What may be done when a pod's wish is no longer met.
+// What may be done when a pod's latency request is no longer met.
 const (
 	onBrokenWarn  = "warn"
 	onBrokenEvict = "evict"

@@ -364,9 +364,9 @@ func TestARealClusterTakesTheChart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wish := map[string]string{"nines.dev/latency": "p99 < 100us"}
-	plane.Pod(t, "for-another", wish)
-	plane.Pod(t, "ours", wish, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "nines-scheduler" })
+	request := map[string]string{"nines.dev/latency": "p99 < 100us"}
+	plane.Pod(t, "for-another", request)
+	plane.Pod(t, "ours", request, func(pod *corev1.Pod) { pod.Spec.SchedulerName = "nines-scheduler" })
 	if pod := plane.Bound(t, "ours"); pod.Spec.NodeName != "fast" || pod.Annotations["nines.dev/placed"] == "" {
 		t.Errorf("it is on node %s, with %v", pod.Spec.NodeName, pod.Annotations)
 	}

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkScheduling places pods by the default profile, by the plugin's without a wish, and with
+// BenchmarkScheduling places pods by the default profile, by the plugin's without a latency request, and with
 // one.
 func BenchmarkScheduling(b *testing.B) {
 	// scheduler_perf looks for etcd in PATH. nines-kube is it under that name.
@@ -105,7 +105,7 @@ func define(ctx context.Context, config *rest.Config) error {
 // publishers are how many nodes publish at a time.
 const publishers = 8
 
-// measure publishes figures of each node: one in five has a port that holds the wish of pod-wish.yaml.
+// measure publishes figures of each node: one in five has a port that holds the request of pod-request.yaml.
 // So does the default profile's cluster, where nobody reads them: the API server runs in the same
 // process, and is to have the same work.
 func measure(tCtx ktesting.TContext, _ *kubescheduler.Scheduler, _ *perf.Workload, nodes *corev1.NodeList) error {

@@ -1,4 +1,4 @@
-package wish
+package request
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Example is a wish that every message about a wrong one shows.
+// Example is a latency request that every message about a wrong one shows.
 const Example = `"p99.99 < 100us, p50 < 20us"`
 
 // mostBytes bounds an annotation that is read: a real one has a tenth of it.
@@ -27,41 +27,41 @@ var units = []struct {
 	ns   float64
 }{{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}
 
-// Parse reads a wish:
+// Parse reads a latency request:
 //
 //	LIMIT[, LIMIT]… [else LIMIT…]… [else any] [; to: TARGET] [; tier: TIER[, TIER]…]
 //
 // A limit is "p99.99 < 100us". TARGET is a node's name or a selector of nodes' labels.
-func Parse(text string) (*Wish, error) {
+func Parse(text string) (*Request, error) {
 	if len(text) > mostBytes {
 		return nil, fmt.Errorf("%d bytes, at most %d are allowed", len(text), mostBytes)
 	}
-	w := &Wish{Text: text}
+	r := &Request{Text: text}
 	limits, rest, _ := strings.Cut(text, ";")
-	if err := w.parseAlternatives(strings.TrimSpace(limits)); err != nil {
+	if err := r.parseAlternatives(strings.TrimSpace(limits)); err != nil {
 		return nil, err
 	}
 	if rest == "" {
-		return w, nil
+		return r, nil
 	}
 	for _, option := range strings.Split(rest, ";") {
-		if err := w.parseOption(option); err != nil {
+		if err := r.parseOption(option); err != nil {
 			return nil, err
 		}
 	}
-	return w, nil
+	return r, nil
 }
 
-func (w *Wish) parseAlternatives(text string) error {
+func (r *Request) parseAlternatives(text string) error {
 	for _, part := range elseForm.Split(text, -1) {
-		if w.Any {
+		if r.Any {
 			return fmt.Errorf("%q: remove what follows \"else any\", which every node meets", text)
 		}
 		if part == "any" {
-			if len(w.Alternatives) == 0 {
+			if len(r.Alternatives) == 0 {
 				return fmt.Errorf("\"any\" alone requests nothing; write a limit before it, such as %s else any, or leave the annotation out", Example)
 			}
-			w.Any = true
+			r.Any = true
 			continue
 		}
 		var alternative Alternative
@@ -77,7 +77,7 @@ func (w *Wish) parseAlternatives(text string) error {
 			}
 			alternative = append(alternative, limit)
 		}
-		w.Alternatives = append(w.Alternatives, alternative)
+		r.Alternatives = append(r.Alternatives, alternative)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func percentile(text string) (string, error) {
 	return strconv.FormatFloat(value, 'f', -1, 64), nil
 }
 
-func (w *Wish) parseOption(text string) error {
+func (r *Request) parseOption(text string) error {
 	key, value, found := strings.Cut(text, ":")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	switch {
@@ -125,11 +125,11 @@ func (w *Wish) parseOption(text string) error {
 		return fmt.Errorf("%q: after a semicolon come \"to: NODE\" and \"tier: NAME\"", strings.TrimSpace(text))
 	case value == "":
 		return fmt.Errorf("%q has no value", key+":")
-	case key == "to" && w.To != nil, key == "tier" && w.Tiers != nil:
+	case key == "to" && r.To != nil, key == "tier" && r.Tiers != nil:
 		return fmt.Errorf("%q is listed twice", key+":")
 	case key == "to":
 		target, err := parseTarget(value)
-		w.To = target
+		r.To = target
 		return err
 	}
 	for _, tier := range strings.Split(value, ",") {
@@ -137,8 +137,8 @@ func (w *Wish) parseOption(text string) error {
 		if !tierForm.MatchString(tier) {
 			return fmt.Errorf("tier: %q is not the name of a tier, such as sriov or ovs-dpdk", tier)
 		}
-		if !slices.Contains(w.Tiers, tier) {
-			w.Tiers = append(w.Tiers, tier)
+		if !slices.Contains(r.Tiers, tier) {
+			r.Tiers = append(r.Tiers, tier)
 		}
 	}
 	return nil

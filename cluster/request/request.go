@@ -1,4 +1,4 @@
-package wish
+package request
 
 import (
 	"fmt"
@@ -11,8 +11,7 @@ import (
 const (
 	// Annotation is ours: "p99.99 < 100us, p50 <= 20us; to: n3".
 	Annotation = "nines.dev/latency"
-	// ThesisAnnotation is a number of microseconds, as the thesis has it that began this
-	// (seeds/003): "800".
+	// ThesisAnnotation is a number of microseconds, as the thesis has it that began this: "800".
 	ThesisAnnotation = "latency"
 	// PortsAnnotation is how many ports a pod with the thesis's annotation takes: "2"; 1 without.
 	// A pod with claims has the number there.
@@ -21,8 +20,8 @@ const (
 	Placed = "nines.dev/placed"
 )
 
-// Wish is what a pod asks for.
-type Wish struct {
+// Request is a pod's latency request.
+type Request struct {
 	// Text is the annotation as it was written.
 	Text string
 	// Alternatives are in the order of preference: a node suits if it holds one of them.
@@ -33,7 +32,7 @@ type Wish struct {
 	To *Target
 	// Tiers are those that the pod can use, the preferred first; empty for all.
 	Tiers []string
-	// ThesisUs is the number of the thesis's annotation; 0 for a wish of ours. Where a node has
+	// ThesisUs is the number of the thesis's annotation; 0 for a latency request of ours. Where a node has
 	// no figures, its labels tell.
 	ThesisUs int64
 	// Ports are what a pod with the thesis's annotation takes of a node's label dpdk.
@@ -73,28 +72,28 @@ func (a Alternative) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String is the wish in the form of our annotation; Parse reads it again as the same wish.
-func (w *Wish) String() string {
+// String is the request in the form of our annotation; Parse reads it again as the same request.
+func (r *Request) String() string {
 	var parts []string
-	for _, alternative := range w.Alternatives {
+	for _, alternative := range r.Alternatives {
 		parts = append(parts, alternative.String())
 	}
-	if w.Any {
+	if r.Any {
 		parts = append(parts, "any")
 	}
 	text := strings.Join(parts, " else ")
-	if w.To != nil {
-		text += "; to: " + w.To.Text
+	if r.To != nil {
+		text += "; to: " + r.To.Text
 	}
-	if len(w.Tiers) > 0 {
-		text += "; tier: " + strings.Join(w.Tiers, ", ")
+	if len(r.Tiers) > 0 {
+		text += "; tier: " + strings.Join(r.Tiers, ", ")
 	}
 	return text
 }
 
 // Allows reports whether the pod can use a tier.
-func (w *Wish) Allows(tier string) bool {
-	return len(w.Tiers) == 0 || slices.Contains(w.Tiers, tier)
+func (r *Request) Allows(tier string) bool {
+	return len(r.Tiers) == 0 || slices.Contains(r.Tiers, tier)
 }
 
 // Annotations are those of a pod that asks for this: ours, or the thesis's for a whole number.
@@ -109,8 +108,8 @@ func Annotations(text string) (map[string]string, error) {
 	return map[string]string{name: text}, nil
 }
 
-// Of reads the wish of a pod from its annotations. A pod without a wish has none, and no error.
-func Of(annotations map[string]string) (*Wish, error) {
+// Of reads the request of a pod from its annotations. A pod without a latency request has none, and no error.
+func Of(annotations map[string]string) (*Request, error) {
 	ours, hasOurs := annotations[Annotation]
 	thesis, hasThesis := annotations[ThesisAnnotation]
 	switch {
@@ -118,20 +117,20 @@ func Of(annotations map[string]string) (*Wish, error) {
 		return nil, fmt.Errorf("annotations %s and %s: the pod has both, which may contradict each other; remove one",
 			Annotation, ThesisAnnotation)
 	case hasOurs:
-		w, err := Parse(ours)
+		r, err := Parse(ours)
 		if err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", Annotation, err)
 		}
-		return w, nil
+		return r, nil
 	case hasThesis:
-		w, err := ParseThesis(thesis)
+		r, err := ParseThesis(thesis)
 		if err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", ThesisAnnotation, err)
 		}
-		if w.Ports, err = parsePorts(annotations); err != nil {
+		if r.Ports, err = parsePorts(annotations); err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", PortsAnnotation, err)
 		}
-		return w, nil
+		return r, nil
 	}
-	return nil, nil // no wish
+	return nil, nil // no latency request
 }

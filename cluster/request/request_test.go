@@ -1,4 +1,4 @@
-package wish
+package request
 
 import (
 	"strings"
@@ -19,16 +19,16 @@ func TestParseReadsLimitsTargetAndTiers(t *testing.T) {
 		"p99 < 100us; to: rack=r1,zone in (a,b)": "p99 < 100us; to: rack=r1,zone in (a,b)",
 		"p99 < 100us; tier: sriov, ovs-dpdk; to: n3.example.org": "p99 < 100us; to: n3.example.org; tier: sriov, ovs-dpdk",
 	} {
-		w, err := Parse(text)
+		r, err := Parse(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if w.String() != want {
-			t.Errorf("%q is read as %q, want %q", text, w, want)
+		if r.String() != want {
+			t.Errorf("%q is read as %q, want %q", text, r, want)
 		}
-		if again, err := Parse(w.String()); err != nil || again.String() != w.String() {
-			t.Errorf("%q is not read again as itself: %v, %v", w, again, err)
+		if again, err := Parse(r.String()); err != nil || again.String() != r.String() {
+			t.Errorf("%q is not read again as itself: %v, %v", r, again, err)
 		}
 	}
 }
@@ -64,12 +64,12 @@ func TestParseRefusesWithARemedy(t *testing.T) {
 // constants, which its strict comparisons refused.
 func TestParseThesisTakesItsOwnNumbers(t *testing.T) {
 	for _, text := range []string{"100", "800", "5000", "10000", " 801 "} {
-		w, err := ParseThesis(text)
+		r, err := ParseThesis(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if limit := w.Alternatives[0][0]; !limit.Holds(w.ThesisUs*1000) || limit.Holds(w.ThesisUs*1000+1) {
+		if limit := r.Alternatives[0][0]; !limit.Holds(r.ThesisUs*1000) || limit.Holds(r.ThesisUs*1000+1) {
 			t.Errorf("%q: limit %v does not end at itself, included", text, limit)
 		}
 	}
@@ -96,7 +96,7 @@ func TestOfReadsAPodsAnnotations(t *testing.T) {
 		{annotations: map[string]string{Annotation: "fast"}, error: "annotation nines.dev/latency"},
 		{annotations: map[string]string{Annotation: "p50 < 1ms", ThesisAnnotation: "800"}, error: "remove one"},
 	} {
-		w, err := Of(c.annotations)
+		r, err := Of(c.annotations)
 		switch {
 		case c.error != "":
 			if err == nil || !strings.Contains(err.Error(), c.error) {
@@ -105,40 +105,40 @@ func TestOfReadsAPodsAnnotations(t *testing.T) {
 		case err != nil:
 			t.Errorf("%v: %v", c.annotations, err)
 		case c.want == "":
-			if w != nil {
-				t.Errorf("%v: has a wish %v", c.annotations, w)
+			if r != nil {
+				t.Errorf("%v: has a latency request %v", c.annotations, r)
 			}
-		case w.String() != c.want || w.Ports != c.ports:
-			t.Errorf("%v: is %q with %d ports, want %q with %d", c.annotations, w, w.Ports, c.want, c.ports)
+		case r.String() != c.want || r.Ports != c.ports:
+			t.Errorf("%v: is %q with %d ports, want %q with %d", c.annotations, r, r.Ports, c.want, c.ports)
 		}
 	}
 }
 
 func TestTargetMatchesByNameOrLabels(t *testing.T) {
-	w, err := Parse("p50 < 1ms; to: rack=r1")
+	r, err := Parse("p50 < 1ms; to: rack=r1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !w.To.Matches("n1", labels.Set{"rack": "r1"}) || w.To.Matches("rack", labels.Set{"rack": "r2"}) {
+	if !r.To.Matches("n1", labels.Set{"rack": "r1"}) || r.To.Matches("rack", labels.Set{"rack": "r2"}) {
 		t.Error("a selector does not match by labels alone")
 	}
-	if w, err = Parse("p50 < 1ms; to: rack"); err != nil {
+	if r, err = Parse("p50 < 1ms; to: rack"); err != nil {
 		t.Fatal(err)
 	}
-	if !w.To.Matches("rack", nil) || w.To.Matches("n1", labels.Set{"rack": "r1"}) {
+	if !r.To.Matches("rack", nil) || r.To.Matches("n1", labels.Set{"rack": "r1"}) {
 		t.Error("a node's name does not match by the name alone")
 	}
 }
 
-// TestWhatAPodIsAnnotatedWith: each text is read again as the same wish.
+// TestWhatAPodIsAnnotatedWith: each text is read again as the same request.
 func TestWhatAPodIsAnnotatedWith(t *testing.T) {
 	for text, name := range map[string]string{"p99 < 1ms; to: n1": Annotation, "800": ThesisAnnotation, " 5000 ": ThesisAnnotation} {
 		annotations, err := Annotations(text)
 		if err != nil || len(annotations) != 1 || annotations[name] != text {
 			t.Errorf("%q: %v, %v", text, annotations, err)
 		}
-		if w, err := Of(annotations); err != nil || w == nil || (w.ThesisUs > 0) != (name == ThesisAnnotation) {
-			t.Errorf("%q is read as %+v, %v", text, w, err)
+		if r, err := Of(annotations); err != nil || r == nil || (r.ThesisUs > 0) != (name == ThesisAnnotation) {
+			t.Errorf("%q is read as %+v, %v", text, r, err)
 		}
 	}
 	for text, words := range map[string]string{"0": "whole number of microseconds", "-800": "whole number of microseconds", "800us": "", "fast": "", "": ""} {
@@ -153,16 +153,16 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		w, err := Parse(text)
+		r, err := Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := Parse(w.String())
+		again, err := Parse(r.String())
 		if err != nil {
-			t.Fatalf("%q is read as %q, which is not read: %v", text, w, err)
+			t.Fatalf("%q is read as %q, which is not read: %v", text, r, err)
 		}
-		if again.String() != w.String() {
-			t.Fatalf("%q is read as %q, and that as %q", text, w, again)
+		if again.String() != r.String() {
+			t.Fatalf("%q is read as %q, and that as %q", text, r, again)
 		}
 	})
 }

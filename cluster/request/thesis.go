@@ -1,4 +1,4 @@
-package wish
+package request
 
 import (
 	"fmt"
@@ -23,13 +23,13 @@ const ThesisPercentile = "99"
 const mostThesisUs = 60_000_000
 
 // ParseThesis reads the number of microseconds. Boundaries are included: 800 is met by 800.
-func ParseThesis(text string) (*Wish, error) {
+func ParseThesis(text string) (*Request, error) {
 	us, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || us < 1 || us > mostThesisUs {
 		return nil, fmt.Errorf("%q is not a whole number of microseconds from 1 to %d, such as \"800\"", text, mostThesisUs)
 	}
 	limit := Limit{P: ThesisPercentile, Ns: us * 1000, Inclusive: true}
-	return &Wish{Text: text, Alternatives: []Alternative{{limit}}, ThesisUs: us}, nil
+	return &Request{Text: text, Alternatives: []Alternative{{limit}}, ThesisUs: us}, nil
 }
 
 // mostPorts is more than any machine has.

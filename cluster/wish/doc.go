@@ -1,3 +1,0 @@
-// Package wish reads what a pod asks of the network: its annotations, as a value that the
-// scheduler holds against figures. It is pure, and safe for concurrent use.
-package wish
