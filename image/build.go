@@ -20,7 +20,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/spec"
-	vmimage "nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // buildFormat increases when images are built differently.
@@ -332,7 +332,7 @@ func begin(ctx context.Context, dir string, r spec.ImageRecipe, base *source) (t
 		return buildDefinition(ctx, dir, r.Definition())
 	}
 	if base == nil {
-		return vmimage.Bootstrap(ctx, dir, r.From, Packages(r), epochOf(r))
+		return guestimage.Bootstrap(ctx, dir, r.From, Packages(r), epochOf(r))
 	}
 	tree = filepath.Join(dir, rootFolder)
 	if err := os.Mkdir(tree, 0o755); err != nil {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
-	vmimage "nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // Format is a form in which an image leaves the store.
@@ -121,7 +121,7 @@ func (s Store) write(ctx context.Context, called string, img v1.Image, format Fo
 	}
 	switch format {
 	case FormatDisk:
-		return vmimage.MakeDisk(ctx, path, unpacked.Root)
+		return guestimage.MakeDisk(ctx, path, unpacked.Root)
 	case FormatLXC:
 		return writeLXC(ctx, path, unpacked.Root)
 	case FormatRootfs, FormatLayout, FormatArchive:

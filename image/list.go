@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
-	vmimage "nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // List is every name in the store, sorted.
@@ -77,7 +77,7 @@ func unknown(name string) error {
 
 // own opens a folder of the store to remove things in it; it is nil if it is not there.
 func (s Store) own(folder string) (*os.Root, []fs.DirEntry, error) {
-	own, err := vmimage.Own(s.Dir, folder)
+	own, err := guestimage.Own(s.Dir, folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -154,7 +154,7 @@ func (s Store) prune(ctx context.Context, folder string, now look) error {
 		return err
 	}
 	for _, dir := range dirs {
-		name, leaving := strings.CutSuffix(dir.Name(), vmimage.Leaving)
+		name, leaving := strings.CutSuffix(dir.Name(), guestimage.Leaving)
 		if !dir.IsDir() || !folderNames[folder].MatchString(name) || stays(name) && !leaving {
 			continue
 		}
@@ -181,7 +181,7 @@ func (s Store) remove(ctx context.Context, own *os.Root, folder, name string, no
 func removeUnused(own *os.Root, name string, now look) error {
 	// What it is called until the look keeps it from all that removes what is there in part: if this is
 	// killed, a container may have begun to use it. The next removal or use gives it its name back.
-	leaving, gone := name+vmimage.Leaving, name+".unfinished"
+	leaving, gone := name+guestimage.Leaving, name+".unfinished"
 	if err := own.Rename(name, leaving); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/spec"
-	vmimage "nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // Store is a folder of images:
@@ -33,7 +33,7 @@ type Store struct {
 
 // DefaultDir is the folder of a user's images, below NINES_CACHE_DIR or /var/cache/nines.
 func DefaultDir() string {
-	return filepath.Join(filepath.Dir(vmimage.DefaultDir()), "images")
+	return filepath.Join(filepath.Dir(guestimage.DefaultDir()), "images")
 }
 
 func (s Store) progress(format string, arguments ...any) {
@@ -43,8 +43,8 @@ func (s Store) progress(format string, arguments ...any) {
 }
 
 // folder is a folder of the store, as one that is made whole or not at all.
-func (s Store) folder(name string) vmimage.Store {
-	return vmimage.Store{Dir: filepath.Join(s.Dir, name), Names: folderNames[name], Progress: s.Progress}
+func (s Store) folder(name string) guestimage.Store {
+	return guestimage.Store{Dir: filepath.Join(s.Dir, name), Names: folderNames[name], Progress: s.Progress}
 }
 
 const (
@@ -172,7 +172,7 @@ func (s Store) Disk(ctx context.Context, of *Unpacked) (string, error) {
 	}
 	dir, err := s.folder(disksFolder).Whole(ctx, digestName(of.Digest), func(ctx context.Context, dir string) error {
 		s.progress("making a disk of the image sha256:%.12s, once", of.Digest)
-		return vmimage.MakeDisk(ctx, filepath.Join(dir, diskFile), of.Root)
+		return guestimage.MakeDisk(ctx, filepath.Join(dir, diskFile), of.Root)
 	})
 	if err != nil {
 		return "", err

@@ -65,12 +65,12 @@ var mayImport = map[string][]string{
 	"busypoll/kmod": {},
 	"busypoll/kbp":  {"busypoll/kmod", "kernel/ledger"},
 
-	"vm":       {"vm/agent", "vm/boot", "kernel/boot", "kernel/flock"},
-	"vm/agent": {},
-	"vm/boot":  {},
-	"vm/image": {"kernel/flock"},
-	"image":    {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/image"},
-	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
+	"vm":            {"vm/guestagent", "vm/boot", "kernel/boot", "kernel/flock"},
+	"vm/guestagent": {},
+	"vm/boot":       {},
+	"vm/guestimage": {"kernel/flock"},
+	"image":         {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/guestimage"},
+	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers,
 		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
@@ -79,12 +79,12 @@ var mayImport = map[string][]string{
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/agent", "vm/boot", "vm/image", "image", "fault"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/guestagent", "vm/boot", "vm/guestimage", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "fault"}),
 
-	"programs/nines-guest": {"vm/agent", "vm/boot"},
-	"programs/nines-node":  {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan", "script/relay"},
+	"programs/nines-guest": {"vm/guestagent", "vm/boot"},
+	"programs/nines-node":  {"lab/link", "vm", "vm/guestagent", "kernel/netns", "lab/node", "plan", "script/relay"},
 
 	"programs/nines-script": {"script/wire", "terminal", "terminal/command"},
 
@@ -130,8 +130,8 @@ var mayImport = map[string][]string{
 	"test/labtest":   {"test/postgres", "engine/client", "kernel/flock"},
 	"test/bench":     {everything},
 	"test/vm":        {everything},
-	"test/vm/boots":  {"test/labtest", "busypoll/kbp", "vm/boot", "vm/image", "vm/vlab"},
-	"test/vm/images": {"test/vm/boots", "vm/image"},
+	"test/vm/boots":  {"test/labtest", "busypoll/kbp", "vm/boot", "vm/guestimage", "vm/vlab"},
+	"test/vm/images": {"test/vm/boots", "vm/guestimage"},
 	"test/events":    {},
 	"test/passes":    {"test/labtest", "test/events", "test/selection"},
 	"test/selection": {"test/labtest"}, // in its tests

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // Arguments is a machine's QEMU command line, without the program.
@@ -165,7 +165,7 @@ func (a *arguments) channels(c Config) {
 	for i := range max(c.Agents, 1) {
 		id := fmt.Sprintf("agent%d", i)
 		a.option("-chardev", "socket", "id="+id, "path="+c.agentSocket(i), "server=on", "wait=off")
-		a.device("virtserialport", "chardev="+id, fmt.Sprintf("name=%s%d", agent.PortPrefix, i))
+		a.device("virtserialport", "chardev="+id, fmt.Sprintf("name=%s%d", guestagent.PortPrefix, i))
 	}
 	for i, port := range c.Ports {
 		id := fmt.Sprintf("port%d", i)

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // CopyIn copies a file or a folder of the host into a folder of the guest, which it
@@ -29,7 +29,7 @@ func (m *Machine) CopyIn(ctx context.Context, source, folder string) error {
 		_ = writer.CloseWithError(err)
 		packed <- err
 	}()
-	err := m.tar(ctx, []string{"tar", "-x", "-f", "-", "-C", folder}, agent.Streams{Stdin: reader})
+	err := m.tar(ctx, []string{"tar", "-x", "-f", "-", "-C", folder}, guestagent.Streams{Stdin: reader})
 	_ = reader.Close()
 	if failed := <-packed; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		err = errors.Join(failed, err)
@@ -53,7 +53,7 @@ func (m *Machine) CopyOut(ctx context.Context, source, folder string) error {
 		_, _ = io.Copy(io.Discard, reader) // the archive's padding, or its rest after an error
 		unpacked <- err
 	}()
-	err := m.tar(ctx, []string{"tar", "-c", "-f", "-", "-C", path.Dir(source), path.Base(source)}, agent.Streams{Stdout: writer})
+	err := m.tar(ctx, []string{"tar", "-c", "-f", "-", "-C", path.Dir(source), path.Base(source)}, guestagent.Streams{Stdout: writer})
 	_ = writer.Close()
 	if err := errors.Join(err, <-unpacked); err != nil {
 		return fmt.Errorf("copy %s out of the guest: %w", source, err)
@@ -62,10 +62,10 @@ func (m *Machine) CopyOut(ctx context.Context, source, folder string) error {
 }
 
 // tar runs the guest's tar.
-func (m *Machine) tar(ctx context.Context, argv []string, streams agent.Streams) error {
+func (m *Machine) tar(ctx context.Context, argv []string, streams guestagent.Streams) error {
 	var said bytes.Buffer
 	streams.Stderr = &said
-	code, err := m.Do(ctx, agent.Request{Argv: argv}, streams)
+	code, err := m.Do(ctx, guestagent.Request{Argv: argv}, streams)
 	if err == nil && code != 0 {
 		err = fmt.Errorf("tar: exit code %d: %s", code, strings.TrimSpace(said.String()))
 	}

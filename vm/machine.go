@@ -23,7 +23,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // Program is QEMU's program.
@@ -32,7 +32,7 @@ const Program = "qemu-system-x86_64"
 // Machine is a running machine, with a session of its agent.
 type Machine struct {
 	config Config
-	client *agent.Client
+	client *guestagent.Client
 	lock   *flock.Lock
 	// pid is QEMU's PID.
 	pid int
@@ -151,7 +151,7 @@ func (m *Machine) connect(ctx context.Context) error {
 	}
 	conn, err := dial(ctx, socket)
 	if err == nil {
-		m.client, err = agent.Dial(ctx, conn)
+		m.client, err = guestagent.Dial(ctx, conn)
 	}
 	if err != nil {
 		_ = m.lock.Free()
@@ -202,17 +202,17 @@ func sleep(ctx context.Context) error {
 // Run runs a command in the guest as root, and returns its exit code. If ctx is cancelled,
 // Run ends the command and returns ctx's error.
 func (m *Machine) Run(ctx context.Context, argv []string, stdout, stderr io.Writer) (exit int, err error) {
-	return m.Do(ctx, agent.Request{Argv: argv}, agent.Streams{Stdout: stdout, Stderr: stderr})
+	return m.Do(ctx, guestagent.Request{Argv: argv}, guestagent.Streams{Stdout: stdout, Stderr: stderr})
 }
 
 // Do is Run with all options of a command.
-func (m *Machine) Do(ctx context.Context, request agent.Request, streams agent.Streams) (exit int, err error) {
+func (m *Machine) Do(ctx context.Context, request guestagent.Request, streams guestagent.Streams) (exit int, err error) {
 	return m.client.Run(ctx, request, streams)
 }
 
 // Spawn starts a command in the guest that outlives this process, and returns its PID in
 // the guest.
-func (m *Machine) Spawn(ctx context.Context, request agent.Request) (pid int, err error) {
+func (m *Machine) Spawn(ctx context.Context, request guestagent.Request) (pid int, err error) {
 	return m.client.Start(ctx, request)
 }
 

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // PassTerminal gives a command in a guest a terminal like ours. Until restore is called our
 // terminal passes on every key, including Ctrl-C, and its new sizes. Standard input must be
 // a terminal.
-func PassTerminal(request *agent.Request, streams *agent.Streams) (restore func(), err error) {
+func PassTerminal(request *guestagent.Request, streams *guestagent.Streams) (restore func(), err error) {
 	input := int(os.Stdin.Fd())
 	before, err := term.MakeRaw(input)
 	if err != nil {
@@ -23,7 +23,7 @@ func PassTerminal(request *agent.Request, streams *agent.Streams) (restore func(
 	size.Term = os.Getenv("TERM")
 	request.Terminal = &size
 	resized, done := make(chan os.Signal, 1), make(chan struct{})
-	sizes := make(chan agent.Terminal)
+	sizes := make(chan guestagent.Terminal)
 	streams.Resized = sizes
 	signal.Notify(resized, unix.SIGWINCH)
 	go func() {
@@ -48,10 +48,10 @@ func PassTerminal(request *agent.Request, streams *agent.Streams) (restore func(
 	}, nil
 }
 
-func terminalSize(terminal int) agent.Terminal {
+func terminalSize(terminal int) guestagent.Terminal {
 	columns, rows, err := term.GetSize(terminal)
 	if err != nil {
-		return agent.Terminal{Rows: 24, Columns: 80}
+		return guestagent.Terminal{Rows: 24, Columns: 80}
 	}
-	return agent.Terminal{Rows: uint16(rows), Columns: uint16(columns)}
+	return guestagent.Terminal{Rows: uint16(rows), Columns: uint16(columns)}
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"nines.dev/nines/cluster/client"
-	"nines.dev/nines/cluster/explain"
+	"nines.dev/nines/cluster/diagnosis"
 )
 
 // EvictKey is the annotation with which a pod asks never to be evicted: "never".
@@ -101,11 +101,11 @@ func (e *Evictor) goal(ctx context.Context, pod *v1.Pod, from string) (string, e
 	// As its controller will recreate it: on no node.
 	replacement := pod.DeepCopy()
 	replacement.Spec.NodeName = ""
-	cluster, err := explain.Around(ctx, e.Kube, e.Objects, replacement)
+	cluster, err := diagnosis.Around(ctx, e.Kube, e.Objects, replacement)
 	if err != nil {
 		return "", err
 	}
-	for _, row := range explain.Of(cluster).Nodes {
+	for _, row := range diagnosis.Of(cluster).Nodes {
 		if row.Node != from && row.Holds {
 			return row.Node, nil
 		}

@@ -16,7 +16,7 @@ import (
 
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -77,11 +77,11 @@ func (v View) With(figures []v1alpha1.Figure) View {
 // Judge finds the pods of a node whose latency requests its figures do not meet. It is pure. A request that
 // only labels meet has no measurement that could show otherwise.
 func Judge(v View) []Broken {
-	ready := map[string][]figure.Figure{}
+	ready := map[string][]nodefit.Figure{}
 	for node, figures := range v.Others {
-		ready[node] = figure.Read(figures)
+		ready[node] = nodefit.Read(figures)
 	}
-	ready[v.Node.Name] = figure.Read(v.Figures)
+	ready[v.Node.Name] = nodefit.Read(v.Figures)
 	var broken []Broken
 	for i := range v.Pods {
 		p := &v.Pods[i]
@@ -89,16 +89,16 @@ func Judge(v View) []Broken {
 		if r == nil {
 			continue
 		}
-		q := figure.Question{Request: r, Now: v.Now, Of: func(node string) []figure.Figure { return ready[node] }}
+		q := nodefit.Question{Request: r, Now: v.Now, Of: func(node string) []nodefit.Figure { return ready[node] }}
 		if r.To != nil {
 			q.Peers = v.Peers[r.To.Text]
 		}
-		answer := q.Ask(figure.Node{Name: v.Node.Name, Labels: v.Node.Labels})
+		answer := q.Ask(nodefit.Node{Name: v.Node.Name, Labels: v.Node.Labels})
 		if answer.Suits() {
 			continue
 		}
 		broken = append(broken, Broken{
-			Pod: p, Reason: answer.Sentence(r, v.Now), Known: answer.Miss == figure.Slower,
+			Pod: p, Reason: answer.Sentence(r, v.Now), Known: answer.Miss == nodefit.Slower,
 			Way: measure.Way{Tier: answer.Evidence.Tier, Peer: answer.Evidence.Peer},
 		})
 	}

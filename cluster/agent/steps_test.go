@@ -20,7 +20,7 @@ import (
 
 	"nines.dev/nines/cluster/agent"
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 	"nines.dev/nines/cluster/scheduler/controltest"
 	"nines.dev/nines/test/labtest"
@@ -207,12 +207,12 @@ func (a *running) tells(since time.Time) {
 		if len(object.Figures) != 1 {
 			a.t.Fatalf("one tier is measured, and there are %d figures: %+v", len(object.Figures), object.Figures)
 		}
-		f := figure.Read(object.Figures)[0]
+		f := nodefit.Read(object.Figures)[0]
 		if f.Tier != "veth" || f.MeasuredAt.Before(since) {
 			return fmt.Errorf("its figure is of %s; %s", f.MeasuredAt, a.said())
 		}
 		// A host that took too much of the trial makes it invalid, and so no figure at all.
-		if object.Figures[0].Verdict != v1alpha1.Invalid && f.StateAt(time.Now()) == figure.Faulty {
+		if object.Figures[0].Verdict != v1alpha1.Invalid && f.StateAt(time.Now()) == nodefit.Faulty {
 			a.t.Fatalf("the agent has told what contradicts itself: %s", f.Fault)
 		}
 		return a.toldNode(ctx, since)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // Latency is the latency within the node that devices of a tier publish: nanoseconds by attribute, the
@@ -61,8 +61,8 @@ func roundUp(ns int64) int64 {
 // upper bound, which is also what the scheduler plugin uses, and left out if it has none.
 func Latencies(figures []v1alpha1.Figure, now time.Time, steady Steady) map[string]Latency {
 	tiers := map[string]Latency{}
-	for _, f := range figure.Read(figures) {
-		if f.Peer != "" || f.StateAt(now) != figure.Fresh {
+	for _, f := range nodefit.Read(figures) {
+		if f.Peer != "" || f.StateAt(now) != nodefit.Fresh {
 			continue
 		}
 		l := Latency{Ns: map[string]int64{}, Verdict: string(v1alpha1.Clean), MeasuredAt: f.MeasuredAt.UTC().Truncate(measuredAtStep)}

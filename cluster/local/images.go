@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"nines.dev/nines/cluster/image"
+	"nines.dev/nines/cluster/ociarchive"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
@@ -34,22 +34,22 @@ var applets = []string{
 }
 
 // localImages are the images that every node has, by the names of their archives.
-func localImages(p Programs) map[string]image.Image {
-	images := map[string]image.Image{
+func localImages(p Programs) map[string]ociarchive.Image {
+	images := map[string]ociarchive.Image{
 		// nines-init as the first process of a container only waits, and reaps.
-		"pause": {Name: pauseImage, Entrypoint: []string{"/pause", "lxc"}, Files: []image.File{{Path: "pause", Source: p.Init}}},
+		"pause": {Name: pauseImage, Entrypoint: []string{"/pause", "lxc"}, Files: []ociarchive.File{{Path: "pause", Source: p.Init}}},
 	}
 	if busybox, err := exec.LookPath("busybox"); err == nil {
-		files := []image.File{{Path: "bin/busybox", Source: busybox}, {Path: "tmp/"}, {Path: "root/"}}
+		files := []ociarchive.File{{Path: "bin/busybox", Source: busybox}, {Path: "tmp/"}, {Path: "root/"}}
 		for _, name := range applets {
-			files = append(files, image.File{Path: "bin/" + name, Link: "busybox"})
+			files = append(files, ociarchive.File{Path: "bin/" + name, Link: "busybox"})
 		}
-		images["busybox"] = image.Image{Name: BusyboxImage, Entrypoint: []string{"/bin/sh"}, Files: files}
+		images["busybox"] = ociarchive.Image{Name: BusyboxImage, Entrypoint: []string{"/bin/sh"}, Files: files}
 	}
 	if p.Engine != "" {
-		images["engine"] = image.Image{
+		images["engine"] = ociarchive.Image{
 			Name: spec.PodImage, Entrypoint: []string{"/nines/nines-init", "lxc"}, Env: []string{"PATH=/nines"},
-			Files: []image.File{
+			Files: []ociarchive.File{
 				{Path: "nines/nines-engine", Source: p.Engine}, {Path: "nines/nines-init", Source: p.Init}, {Path: "tmp/"},
 			},
 		}
@@ -60,10 +60,10 @@ func localImages(p Programs) map[string]image.Image {
 	return images
 }
 
-func (p Programs) agentImage() image.Image {
-	return image.Image{
+func (p Programs) agentImage() ociarchive.Image {
+	return ociarchive.Image{
 		Name: agentImage, Entrypoint: []string{"/nines/nines-cluster"}, Env: []string{"PATH=/nines", "NINES_LIBEXEC=/nines"},
-		Files: []image.File{
+		Files: []ociarchive.File{
 			{Path: "nines/nines", Source: p.Nines}, {Path: "nines/nines-cluster", Source: p.cluster()},
 			{Path: "nines/nines-engine", Source: p.Engine}, {Path: "nines/nines-init", Source: p.Init},
 			{Path: "nines/nines-poller", Source: p.Poller}, {Path: "nines/nines-cni", Source: filepath.Join(p.Folder, "nines-cni")},
@@ -73,21 +73,21 @@ func (p Programs) agentImage() image.Image {
 }
 
 // schedulerImage has Kubernetes' scheduler with the plugin.
-func (p Programs) schedulerImage() image.Image {
-	return image.Image{
+func (p Programs) schedulerImage() ociarchive.Image {
+	return ociarchive.Image{
 		Name: schedulerImage, Entrypoint: []string{"/nines/" + kubeProgram, "kube-scheduler"},
-		Files: []image.File{{Path: "nines/" + kubeProgram, Source: filepath.Join(p.Folder, kubeProgram)}, {Path: "tmp/"}},
+		Files: []ociarchive.File{{Path: "nines/" + kubeProgram, Source: filepath.Join(p.Folder, kubeProgram)}, {Path: "tmp/"}},
 	}
 }
 
 // ImageOf is the image of the agent, or of the scheduler, of this host's programs.
-func ImageOf(what string) (image.Image, error) {
+func ImageOf(what string) (ociarchive.Image, error) {
 	if what != "agent" && what != "scheduler" {
-		return image.Image{}, exit.Wrongf("unknown image %q; allowed: agent, scheduler", what)
+		return ociarchive.Image{}, exit.Wrongf("unknown image %q; allowed: agent, scheduler", what)
 	}
 	programs, err := FindPrograms()
 	if err != nil {
-		return image.Image{}, err
+		return ociarchive.Image{}, err
 	}
 	if what == "scheduler" {
 		return programs.schedulerImage(), nil

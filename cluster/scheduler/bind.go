@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -94,8 +94,8 @@ func (p *Plugin) Bind(ctx context.Context, state fwk.CycleState, pod *corev1.Pod
 // still asks the node again, outside of the scheduling cycle, where its snapshot must not be
 // read: its labels are those that the informer has, and its ports were reserved. The status is nil if it
 // still suits.
-func (p *Plugin) still(c *cycle, node string) (*figure.Answer, *fwk.Status) {
-	asked := figure.Node{Name: node}
+func (p *Plugin) still(c *cycle, node string) (*nodefit.Answer, *fwk.Status) {
+	asked := nodefit.Node{Name: node}
 	if known, err := p.handle.SharedInformerFactory().Core().V1().Nodes().Lister().Get(node); err == nil {
 		asked.Labels = known.Labels
 	}
@@ -107,12 +107,12 @@ func (p *Plugin) still(c *cycle, node string) (*figure.Answer, *fwk.Status) {
 }
 
 // fresh is the cycle's question at this time.
-func (p *Plugin) fresh(c *cycle) *figure.Question {
+func (p *Plugin) fresh(c *cycle) *nodefit.Question {
 	q := *c.question
 	q.Now = p.now()
 	return &q
 }
 
-func refusal(answer *figure.Answer, c *cycle) *fwk.Status {
+func refusal(answer *nodefit.Answer, c *cycle) *fwk.Status {
 	return fwk.NewStatus(fwk.Unschedulable, answer.Sentence(c.question.Request, c.question.Now))
 }

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -81,8 +81,8 @@ func example(t *testing.T, file string, document []byte) {
 			t.Errorf("%s: %s: %v", file, object.Name, err)
 		}
 	case *v1alpha1.NodeLatency:
-		for _, f := range figure.Read(object.Figures) {
-			if f.StateAt(f.MeasuredAt.Add(time.Minute)) != figure.Fresh {
+		for _, f := range nodefit.Read(object.Figures) {
+			if f.StateAt(f.MeasuredAt.Add(time.Minute)) != nodefit.Fresh {
 				t.Errorf("%s: %s of %s is unusable: %s", file, f.Tier, object.Name, f.Fault)
 			}
 		}

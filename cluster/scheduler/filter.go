@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -18,7 +18,7 @@ const stateKey = fwk.StateKey(Name)
 
 // cycle is what one try to place a pod knows. Nothing changes it after PreFilter.
 type cycle struct {
-	question *figure.Question
+	question *nodefit.Question
 	// eachNode tells that the cluster is small enough for a sentence about each node.
 	eachNode bool
 }
@@ -74,7 +74,7 @@ func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *corev1.Pod
 	if c.eachNode {
 		reason = answer.Sentence(c.question.Request, c.question.Now)
 	}
-	if answer.Miss == figure.NoPort {
+	if answer.Miss == nodefit.NoPort {
 		return fwk.NewStatus(fwk.Unschedulable, reason) // another pod's end can help
 	}
 	return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, reason)
@@ -94,7 +94,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *corev1
 	if err != nil {
 		return nil, fwk.AsStatus(err)
 	}
-	var missed []figure.Answer
+	var missed []nodefit.Answer
 	for _, info := range infos {
 		// Only of nodes that this plugin refused: the others had room in their latency.
 		if statuses.Get(info.Node().Name).Plugin() != Name {
@@ -104,7 +104,7 @@ func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *corev1
 			missed = append(missed, answer.Answer)
 		}
 	}
-	figure.SortByNearest(missed)
+	nodefit.SortByNearest(missed)
 	var sentences []string
 	for i := range missed[:min(nearest, len(missed))] {
 		sentences = append(sentences, missed[i].Sentence(c.question.Request, c.question.Now))

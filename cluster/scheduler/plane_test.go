@@ -15,7 +15,7 @@ import (
 
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/cluster/deploy"
-	"nines.dev/nines/cluster/explain"
+	"nines.dev/nines/cluster/diagnosis"
 	"nines.dev/nines/cluster/scheduler/controltest"
 	"nines.dev/nines/exit"
 )
@@ -206,11 +206,11 @@ func (p plane) saysWhy(t *testing.T) {
 		}
 	}
 	// `nines cluster explain` says the same of each node.
-	seen, err := explain.Read(t.Context(), p.Config, "default", "refused")
+	seen, err := diagnosis.Read(t.Context(), p.Config, "default", "refused")
 	if err != nil {
 		t.Fatal(err)
 	}
-	report := explain.Of(seen)
+	report := diagnosis.Of(seen)
 	if len(report.Nodes) != 4 || report.Scheduler != why {
 		t.Fatalf("explain: %+v", report)
 	}
@@ -219,7 +219,7 @@ func (p plane) saysWhy(t *testing.T) {
 			t.Errorf("explain says of node %s: suits %v, %s", row.Node, row.Suits, row.Latency)
 		}
 	}
-	if _, err := explain.Read(t.Context(), p.Config, "default", "nobody"); exit.Code(err) != exit.Wrong {
+	if _, err := diagnosis.Read(t.Context(), p.Config, "default", "nobody"); exit.Code(err) != exit.Wrong {
 		t.Errorf("a pod that is not there: %v", err)
 	}
 }

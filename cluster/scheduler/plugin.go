@@ -10,7 +10,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"nines.dev/nines/cluster/client"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -94,8 +94,8 @@ func wait(ctx context.Context, synced func() bool) error {
 func (*Plugin) Name() string { return Name }
 
 // question makes a latency request ready to be asked of nodes.
-func (p *Plugin) question(r *request.Request, nodes []fwk.NodeInfo) *figure.Question {
-	q := &figure.Question{Request: r, Of: p.figures.of, Now: p.now()}
+func (p *Plugin) question(r *request.Request, nodes []fwk.NodeInfo) *nodefit.Question {
+	q := &nodefit.Question{Request: r, Of: p.figures.of, Now: p.now()}
 	if r.To == nil {
 		return q
 	}
@@ -109,17 +109,17 @@ func (p *Plugin) question(r *request.Request, nodes []fwk.NodeInfo) *figure.Ques
 
 // verdict is a node's answer to a latency request. Nobody changes it.
 type verdict struct {
-	figure.Answer
+	nodefit.Answer
 	request string
 	// class is the answer's.
 	class string
 }
 
 // ask holds one node against the question.
-func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) *verdict {
+func (p *Plugin) ask(q *nodefit.Question, pod *corev1.Pod, info fwk.NodeInfo) *verdict {
 	node := info.Node()
-	asked := figure.Node{Name: node.Name, Labels: node.Labels}
-	if q.Request.ThesisUs > 0 && figure.Ports(node.Labels) > 0 {
+	asked := nodefit.Node{Name: node.Name, Labels: node.Labels}
+	if q.Request.ThesisUs > 0 && nodefit.Ports(node.Labels) > 0 {
 		asked.PortsTaken = p.portsTaken(info, pod)
 	}
 	// Ports, labels and peers change apart from the node's figures.
@@ -136,7 +136,7 @@ func (p *Plugin) ask(q *figure.Question, pod *corev1.Pod, info fwk.NodeInfo) *ve
 	return v
 }
 
-func verdictOf(q *figure.Question, asked figure.Node) *verdict {
+func verdictOf(q *nodefit.Question, asked nodefit.Node) *verdict {
 	v := &verdict{Answer: q.Ask(asked), request: q.Request.Text}
 	v.class = v.Class()
 	return v

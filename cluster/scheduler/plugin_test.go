@@ -13,7 +13,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -67,9 +67,9 @@ func TestHintsWakeOnlyWhomTheyMayHelp(t *testing.T) {
 	}
 }
 
-func sound(us int64) []figure.Figure {
+func sound(us int64) []nodefit.Figure {
 	upper := us * 1000
-	return figure.Read([]v1alpha1.Figure{{
+	return nodefit.Read([]v1alpha1.Figure{{
 		Tier: "sriov", Count: 1_000_000, Verdict: v1alpha1.Clean, Percentiles: []v1alpha1.Percentile{{P: "99", ValueNs: us * 1000, UpperNs: &upper}},
 		MeasuredAt: metav1.NewTime(time.Now().Add(-time.Minute)), ValidUntil: metav1.NewTime(time.Now().Add(time.Hour)),
 	}})
@@ -90,14 +90,14 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		var woken int
 		var both sync.WaitGroup
 		both.Go(func() {
-			q := &figure.Question{Request: r, Of: figures.of, Now: time.Now()}
+			q := &nodefit.Question{Request: r, Of: figures.of, Now: time.Now()}
 			waiters.enter(pod, q)
-			answer := q.Ask(figure.Node{Name: "n"})
+			answer := q.Ask(nodefit.Node{Name: "n"})
 			suits = answer.Suits()
 		})
 		both.Go(func() {
 			before := figures.set("n", sound(50))
-			woken = len(waiters.helped(figure.Node{Name: "n"}, before, time.Now()))
+			woken = len(waiters.helped(nodefit.Node{Name: "n"}, before, time.Now()))
 		})
 		both.Wait()
 		if !suits && woken == 0 {
@@ -132,12 +132,12 @@ func TestFiguresWakeWhomTheyHelp(t *testing.T) {
 			t.Fatal(err)
 		}
 		figures, waiters := newStore(), newWaiting()
-		waiters.enter(podWith("a", nil), &figure.Question{Request: r, Of: figures.of, Peers: c.peers})
+		waiters.enter(podWith("a", nil), &nodefit.Question{Request: r, Of: figures.of, Peers: c.peers})
 		if c.before > 0 {
 			figures.set("n", sound(c.before))
 		}
 		before := figures.set("n", sound(c.after))
-		if got := len(waiters.helped(figure.Node{Name: "n"}, before, time.Now())) == 1; got != c.want {
+		if got := len(waiters.helped(nodefit.Node{Name: "n"}, before, time.Now())) == 1; got != c.want {
 			t.Errorf("%s: woken %v, want %v", name, got, c.want)
 		}
 	}

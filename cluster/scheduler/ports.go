@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -48,14 +48,14 @@ func PortsTaken(node *corev1.Node, pods []*corev1.Pod, but types.UID, reserved f
 		} else if tier, found := reserved(pod.UID); found {
 			taken += portsOn(tier, r)
 		} else {
-			taken += figure.ByLabels(r, figure.Node{Name: node.Name, Labels: node.Labels}).TakesPorts
+			taken += nodefit.ByLabels(r, nodefit.Node{Name: node.Name, Labels: node.Labels}).TakesPorts
 		}
 	}
 	return taken
 }
 
 func portsOn(tier string, r *request.Request) int {
-	if figure.IsPort(tier) {
+	if nodefit.IsPort(tier) {
 		return r.Ports
 	}
 	return 0

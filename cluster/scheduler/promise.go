@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -29,7 +29,7 @@ type Promise struct {
 	Fallback bool `json:"fallback,omitempty"`
 }
 
-func promiseOf(a *figure.Answer) Promise {
+func promiseOf(a *nodefit.Answer) Promise {
 	if !a.Met {
 		return Promise{Node: a.Node, Fallback: true}
 	}

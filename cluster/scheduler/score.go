@@ -8,7 +8,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // PreScore leaves the scores to others where this plugin would give each node the same: the pod
@@ -26,7 +26,7 @@ func (p *Plugin) PreScore(_ context.Context, state fwk.CycleState, pod *corev1.P
 	}
 	for _, info := range nodes {
 		labels := info.Node().Labels
-		if figure.Ports(labels) > 0 || labels[figure.LabelOVS] == "true" {
+		if nodefit.Ports(labels) > 0 || labels[nodefit.LabelOVS] == "true" {
 			return nil
 		}
 	}
@@ -51,16 +51,16 @@ func (p *Plugin) claimsAlternatives(pod *corev1.Pod) bool {
 }
 
 // Score prefers, for a pod without a latency request, nodes without anything fast; and for one with it
-// the slowest tier that holds it (figure.Score).
+// the slowest tier that holds it (nodefit.Score).
 func (p *Plugin) Score(_ context.Context, state fwk.CycleState, pod *corev1.Pod, info fwk.NodeInfo) (int64, *fwk.Status) {
 	node := info.Node()
 	c, err := cycleOf(state)
 	if err != nil {
-		return figure.Spare(p.figures.fastest(node, p.now()), node.Labels), nil
+		return nodefit.Spare(p.figures.fastest(node, p.now()), node.Labels), nil
 	}
 	answer := p.ask(c.question, pod, info)
-	spare := figure.Spare(p.figures.fastest(node, c.question.Now), node.Labels)
-	return figure.Score(&answer.Answer, c.question.Request, spare), nil
+	spare := nodefit.Spare(p.figures.fastest(node, c.question.Now), node.Labels)
+	return nodefit.Score(&answer.Answer, c.question.Request, spare), nil
 }
 
 // ScoreExtensions has none: scores are in the framework's range, and mean the same in each cycle.

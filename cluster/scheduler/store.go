@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // store has the newest figures of each node. It is safe for concurrent use.
@@ -35,7 +35,7 @@ type measured struct {
 // knowledge is a node's figures, and what follows from them for the time, in µs of Unix time, in which it does not
 // change. Nobody changes it.
 type knowledge struct {
-	figures     []figure.Figure
+	figures     []nodefit.Figure
 	from, until int64
 	fastest     time.Duration
 	verdicts    []*verdict // the newest last
@@ -49,7 +49,7 @@ func newStore() *store {
 }
 
 // set replaces the figures of a node, and returns those from before.
-func (s *store) set(node string, figures []figure.Figure) (before []figure.Figure) {
+func (s *store) set(node string, figures []nodefit.Figure) (before []nodefit.Figure) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	m := s.nodes[node]
@@ -72,12 +72,12 @@ func (s *store) set(node string, figures []figure.Figure) (before []figure.Figur
 }
 
 // unasked are figures of which nothing is known at any time.
-func unasked(figures []figure.Figure) *knowledge {
+func unasked(figures []nodefit.Figure) *knowledge {
 	return &knowledge{figures: figures, from: 1, until: 0}
 }
 
 // of returns the figures of a node. Nobody changes them.
-func (s *store) of(node string) []figure.Figure {
+func (s *store) of(node string) []nodefit.Figure {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
 	if m := s.nodes[node]; m != nil {
@@ -127,7 +127,7 @@ func (m *measured) at(now time.Time) *knowledge {
 	if k.from <= at && at < k.until {
 		return k
 	}
-	fastest, until := figure.Best(k.figures, now)
+	fastest, until := nodefit.Best(k.figures, now)
 	// A clock that is set back asks again.
 	next := &knowledge{figures: k.figures, from: at, until: until.UnixMicro(), fastest: fastest}
 	m.known.CompareAndSwap(k, next) // unless there are newer figures

@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -26,7 +26,7 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 			MeasuredAt: metav1.NewTime(start.Add(from)), ValidUntil: metav1.NewTime(start.Add(until)),
 		}
 	}
-	figures := figure.Read([]v1alpha1.Figure{of("veth", 200, 0, time.Hour), of("sriov", 20, 20*time.Minute, 40*time.Minute)})
+	figures := nodefit.Read([]v1alpha1.Figure{of("veth", 200, 0, time.Hour), of("sriov", 20, 20*time.Minute, 40*time.Minute)})
 	p := newPlugin(nil)
 	s := p.figures
 	s.set("n", figures)
@@ -38,7 +38,7 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 	}
 	for _, minute := range []int{-5, 0, 10, 18, 19, 25, 39, 40, 59, 60, 90, 25, 10, -5, 59} {
 		now := start.Add(time.Duration(minute) * time.Minute)
-		want, _ := figure.Best(figures, now)
+		want, _ := nodefit.Best(figures, now)
 		for range 2 { // the second is remembered
 			if got := s.fastest(node.Node(), now); got != want {
 				t.Errorf("at minute %d: %s, want %s", minute, got, want)
@@ -48,9 +48,9 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				q := &figure.Question{Request: r, Of: s.of, Now: now}
+				q := &nodefit.Question{Request: r, Of: s.of, Now: now}
 				for range 2 {
-					if diff := cmp.Diff(q.Ask(figure.Node{Name: "n"}), p.ask(q, &corev1.Pod{}, node).Answer); diff != "" {
+					if diff := cmp.Diff(q.Ask(nodefit.Node{Name: "n"}), p.ask(q, &corev1.Pod{}, node).Answer); diff != "" {
 						t.Errorf("%s at minute %d: -want +got\n%s", text, minute, diff)
 					}
 				}
@@ -74,9 +74,9 @@ func TestTheStoreRemembersOnlyWhatStillHolds(t *testing.T) {
 // what is measured at it may come, change and go between any two looks.
 func TestTheStoreKnowsEachCopyOfANode(t *testing.T) {
 	start := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	figures := func(us int64) []figure.Figure {
+	figures := func(us int64) []nodefit.Figure {
 		upper := us * 1000
-		return figure.Read([]v1alpha1.Figure{{
+		return nodefit.Read([]v1alpha1.Figure{{
 			Tier: "veth", Count: 1_000_000, Verdict: v1alpha1.Clean, Percentiles: []v1alpha1.Percentile{{P: "99", ValueNs: upper, UpperNs: &upper}},
 			MeasuredAt: metav1.NewTime(start), ValidUntil: metav1.NewTime(start.Add(time.Hour)),
 		}})
@@ -86,7 +86,7 @@ func TestTheStoreKnowsEachCopyOfANode(t *testing.T) {
 	first, second, other := copyOf("n"), copyOf("n"), copyOf("other")
 	s.set("other", figures(7))
 	for i, us := range []int64{0, 200, 300, 0, 0, 100, 0, 400} {
-		var set []figure.Figure
+		var set []nodefit.Figure
 		if us > 0 {
 			set = figures(us)
 		}

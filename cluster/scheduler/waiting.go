@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // waiting are the pods with a latency request that are not bound, each with the question of its last try. New
@@ -28,12 +28,12 @@ type waiting struct {
 
 type waiter struct {
 	pod      *corev1.Pod
-	question *figure.Question
+	question *nodefit.Question
 }
 
 func newWaiting() *waiting { return &waiting{pods: map[types.UID]waiter{}} }
 
-func (w *waiting) enter(pod *corev1.Pod, question *figure.Question) {
+func (w *waiting) enter(pod *corev1.Pod, question *nodefit.Question) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.pods[pod.UID] = waiter{pod: pod, question: question}
@@ -48,7 +48,7 @@ func (w *waiting) leave(pod types.UID) {
 // helped returns the pods, by namespace and name, that a node suits now and did not with its
 // figures before. Pods that wait for something else, such as a port, are left alone: figures
 // come all the time.
-func (w *waiting) helped(node figure.Node, before []figure.Figure, now time.Time) map[string]*corev1.Pod {
+func (w *waiting) helped(node nodefit.Node, before []nodefit.Figure, now time.Time) map[string]*corev1.Pod {
 	w.lock.Lock()
 	waiters := make([]waiter, 0, len(w.pods))
 	for _, one := range w.pods {
@@ -64,14 +64,14 @@ func (w *waiting) helped(node figure.Node, before []figure.Figure, now time.Time
 	return out
 }
 
-func (w *waiter) helped(node figure.Node, before []figure.Figure, now time.Time) bool {
+func (w *waiter) helped(node nodefit.Node, before []nodefit.Figure, now time.Time) bool {
 	// What a peer has measured is about any node.
 	if slices.Contains(w.question.Peers, node.Name) {
 		return true
 	}
 	is, was := *w.question, *w.question
 	is.Now, was.Now = now, now
-	was.Of = func(other string) []figure.Figure {
+	was.Of = func(other string) []nodefit.Figure {
 		if other == node.Name {
 			return before
 		}

@@ -8,12 +8,12 @@ import (
 	"k8s.io/klog/v2"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // measured takes a node's new figures, and wakes the pods that they help.
 func (p *Plugin) measured(ctx context.Context, of *v1alpha1.NodeLatency) {
-	p.wake(ctx, of.Name, p.figures.set(of.Name, figure.Read(of.Figures)))
+	p.wake(ctx, of.Name, p.figures.set(of.Name, nodefit.Read(of.Figures)))
 }
 
 // unmeasured removes a node's figures. Then the thesis's labels count, which may
@@ -22,8 +22,8 @@ func (p *Plugin) unmeasured(ctx context.Context, of *v1alpha1.NodeLatency) {
 	p.wake(ctx, of.Name, p.figures.set(of.Name, nil))
 }
 
-func (p *Plugin) wake(ctx context.Context, name string, before []figure.Figure) {
-	node := figure.Node{Name: name}
+func (p *Plugin) wake(ctx context.Context, name string, before []nodefit.Figure) {
+	node := nodefit.Node{Name: name}
 	if known, err := p.handle.SharedInformerFactory().Core().V1().Nodes().Lister().Get(name); err == nil {
 		node.Labels = known.Labels
 	}

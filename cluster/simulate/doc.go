@@ -8,5 +8,5 @@
 //	Default   Kubernetes' own: the node with the most free room
 //	Thesis    labels and constants; at random among the nodes that match
 //	Cost      costs of zones, as Diktyo's networkaware plugins: the zone nearest to the pod's peers
-//	Measured  package figure, as the plugin has it
+//	Measured  package nodefit, as the plugin has it
 package simulate

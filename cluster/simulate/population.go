@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/api/v1alpha1"
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 )
 
 // Node is a node and what is true of it.
@@ -17,7 +17,7 @@ type Node struct {
 	Name    string
 	Labels  map[string]string
 	Zone    int
-	Figures []figure.Figure
+	Figures []nodefit.Figure
 	// Truth is the p99 that a pod gets by each tier while it runs, in ns.
 	Truth map[string]float64
 	// Room is how many pods it takes, and Ports how many of them by a port of its own.
@@ -111,14 +111,14 @@ func Populate(r Recordings, s Shape, random *rand.Rand) []Node {
 			case tierPort:
 				m = port
 				n.Ports = 4
-				n.Labels[figure.LabelPorts] = strconv.Itoa(n.Ports)
+				n.Labels[nodefit.LabelPorts] = strconv.Itoa(n.Ports)
 			case "xdp": // what the thesis's second label stands for: a way around the kernel's stack, for all pods
-				n.Labels[figure.LabelOVS] = "true"
+				n.Labels[nodefit.LabelOVS] = "true"
 			}
 			measured = append(measured, published(tier.name, r[tier.name][m.host][m.at], old))
 			n.Truth[tier.name] = float64(r[tier.name][m.next][m.at+1].P99Ns)
 		}
-		n.Figures = figure.Read(measured)
+		n.Figures = nodefit.Read(measured)
 		nodes[i] = n
 	}
 	return nodes

@@ -3,7 +3,7 @@ package simulate
 import (
 	"math/rand/v2"
 
-	"nines.dev/nines/cluster/figure"
+	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
 )
 
@@ -101,29 +101,29 @@ func byThesis(p *Pod, among []*state, random *rand.Rand) place {
 	return place{group[random.IntN(len(group))], tier}
 }
 
-// byFigures is the plugin's rule: Filter and Score of package figure, then the fewest pods, in the
+// byFigures is the plugin's rule: Filter and Score of package nodefit, then the fewest pods, in the
 // weights of cluster/deploy/scheduler.
 func byFigures(p *Pod, among []*state, _ *rand.Rand) place {
 	const weight = 20
 	var best place
 	bestScore := int64(-1)
 	for _, n := range among {
-		fastest, _ := figure.Best(n.Figures, now)
-		spare := figure.Spare(fastest, n.Labels)
+		fastest, _ := nodefit.Best(n.Figures, now)
+		spare := nodefit.Spare(fastest, n.Labels)
 		score, tier := spare, plain
 		if p.Request != nil {
 			figures := n.Figures
 			if n.ports >= n.Ports && n.Ports > 0 {
 				figures = withoutPorts(figures)
 			}
-			q := figure.Question{Request: p.Request, Now: now, Of: func(string) []figure.Figure { return figures }}
-			answer := q.Ask(figure.Node{Name: n.Name})
+			q := nodefit.Question{Request: p.Request, Now: now, Of: func(string) []nodefit.Figure { return figures }}
+			answer := q.Ask(nodefit.Node{Name: n.Name})
 			if !answer.Suits() {
 				continue
 			}
-			score, tier = figure.Score(&answer, p.Request, spare), answer.Tier
+			score, tier = nodefit.Score(&answer, p.Request, spare), answer.Tier
 		}
-		if total := weight*score + int64(figure.MaxScore*(n.Room-n.pods)/n.Room); total > bestScore {
+		if total := weight*score + int64(nodefit.MaxScore*(n.Room-n.pods)/n.Room); total > bestScore {
 			best, bestScore = place{n, tier}, total
 		}
 	}
@@ -131,8 +131,8 @@ func byFigures(p *Pod, among []*state, _ *rand.Rand) place {
 }
 
 // withoutPorts leaves out the tier of which all ports are taken: a claim of one would not be met.
-func withoutPorts(figures []figure.Figure) []figure.Figure {
-	var out []figure.Figure
+func withoutPorts(figures []nodefit.Figure) []nodefit.Figure {
+	var out []nodefit.Figure
 	for _, f := range figures {
 		if f.Tier != tierPort {
 			out = append(out, f)

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/vm/boot"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -74,7 +74,7 @@ func (f *laboratoryFlags) check() error {
 	}
 	for _, layout := range boot.Cgroups {
 		if f.cgroup == string(layout) {
-			_, err := image.ParseKernel(f.kernel)
+			_, err := guestimage.ParseKernel(f.kernel)
 			return err
 		}
 	}
@@ -82,12 +82,12 @@ func (f *laboratoryFlags) check() error {
 }
 
 // laboratoryStore returns the user's image store, which reports its progress.
-func laboratoryStore(stderr io.Writer) (image.Store, error) {
+func laboratoryStore(stderr io.Writer) (guestimage.Store, error) {
 	guest, err := node.Program("nines-guest")
 	if err != nil {
-		return image.Store{}, err
+		return guestimage.Store{}, err
 	}
-	return image.Store{Dir: image.DefaultDir(), Guest: guest, Progress: tell(stderr)}, nil
+	return guestimage.Store{Dir: guestimage.DefaultDir(), Guest: guest, Progress: tell(stderr)}, nil
 }
 
 // tell returns a function that writes progress.

@@ -10,7 +10,7 @@ import (
 
 	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -25,10 +25,10 @@ ahead of time, for example while there is a network. Without names it takes all 
   nines vlab build debian rt13`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				args = image.KernelNames()
+				args = guestimage.KernelNames()
 			}
 			for _, name := range args {
-				if _, err := image.ParseKernel(name); err != nil {
+				if _, err := guestimage.ParseKernel(name); err != nil {
 					return err
 				}
 			}
@@ -72,7 +72,7 @@ version is shown for those that are downloaded.`,
   nines vlab kernels --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			kernels := image.Store{Dir: image.DefaultDir()}.Kernels()
+			kernels := guestimage.Store{Dir: guestimage.DefaultDir()}.Kernels()
 			if format == "json" {
 				return command.WriteJSON(c.OutOrStdout(), kernels)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -33,8 +33,8 @@ exit code. --copy gives the laboratory files of this host, at the same paths.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return flags.inLaboratory(c.Context(), c.ErrOrStderr(), func(lab *vlab.Laboratory) error {
-				code, err := lab.Do(c.Context(), agent.Request{Argv: args, Env: env, Dir: flags.workingFolder()},
-					agent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()})
+				code, err := lab.Do(c.Context(), guestagent.Request{Argv: args, Env: env, Dir: flags.workingFolder()},
+					guestagent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()})
 				if err == nil && code != 0 {
 					err = commandFailed(code)
 				}
@@ -69,8 +69,8 @@ nines is in the PATH; what is changed is gone afterwards.`,
 
 // labShell runs a shell on this terminal, or on standard input without one.
 func labShell(c *cobra.Command, lab *vlab.Laboratory, dir string) error {
-	request := agent.Request{Argv: []string{"bash", "-l"}, Dir: dir, Env: []string{`PS1=vlab:\w# `}}
-	streams := agent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()}
+	request := guestagent.Request{Argv: []string{"bash", "-l"}, Dir: dir, Env: []string{`PS1=vlab:\w# `}}
+	streams := guestagent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()}
 	if isTerminal(os.Stdin) {
 		request.Argv = []string{"bash", "--norc"}
 		restore, err := vm.PassTerminal(&request, &streams)

@@ -14,7 +14,7 @@ import (
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal/command"
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -83,7 +83,7 @@ func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr i
 	for _, set := range r.sets {
 		argv = append(argv, "--set", set)
 	}
-	code, ran := lab.Do(ctx, agent.Request{Argv: argv, Dir: guestFolder}, agent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
+	code, ran := lab.Do(ctx, guestagent.Request{Argv: argv, Dir: guestFolder}, guestagent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
 	// Keeps what was measured until Ctrl-C, too, unless the guest hangs.
 	keeping := context.WithoutCancel(ctx)
 	if ctx.Err() != nil {

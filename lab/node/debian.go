@@ -21,7 +21,7 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // cacheDir keeps Debian root file systems between labs; no undo removes them. NINES_CACHE_DIR
@@ -57,7 +57,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	}
 	build := done + "." + p.Plan.Prefix // with the tree beside what mmdebstrap keeps there meanwhile
 	tree := filepath.Join(build, "tree")
-	cmd, err := image.Bootstrapper(ctx, tree, release, packages)
+	cmd, err := guestimage.Bootstrapper(ctx, tree, release, packages)
 	if err != nil {
 		return "", fmt.Errorf("%w; or use rootfs: {kind: minimal}", err)
 	}
@@ -75,7 +75,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	if err := p.bootstrap(cmd); err != nil {
 		return "", errors.Join(err, os.RemoveAll(build))
 	}
-	if err := image.SyncTree(tree); err != nil {
+	if err := guestimage.SyncTree(tree); err != nil {
 		return "", err
 	}
 	if err := os.Rename(tree, done); err != nil && !isDir(done) { // another lab was quicker

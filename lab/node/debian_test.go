@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // TestARootFileSystemIsBuiltInNobodysFolder: what is there under the name of a build stays, and the lab
@@ -21,7 +21,7 @@ func TestARootFileSystemIsBuiltInNobodysFolder(t *testing.T) {
 	cache, programs := t.TempDir(), t.TempDir()
 	t.Setenv("NINES_CACHE_DIR", cache)
 	t.Setenv("PATH", programs)
-	t.Setenv(image.MirrorVariable, "http://mirror.invalid/debian") // or apt would be asked
+	t.Setenv(guestimage.MirrorVariable, "http://mirror.invalid/debian") // or apt would be asked
 	if err := os.WriteFile(filepath.Join(programs, "mmdebstrap"), []byte("#!/bin/false\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

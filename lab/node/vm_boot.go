@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // bootPatience bounds the wait for a guest's agent: a kernel under TCG needs seconds of CPU time,
@@ -229,6 +229,6 @@ func (p Place) setUpGuest(ctx context.Context, guest *vm.Machine, m Machine) err
 	if err := m.Record(output); err != nil {
 		return fmt.Errorf("the guest's list of interfaces: %w", err)
 	}
-	_, err = guest.Spawn(ctx, agent.Request{Argv: []string{guestNode, "relay"}, Log: "/run/nines-relay.log"})
+	_, err = guest.Spawn(ctx, guestagent.Request{Argv: []string{guestNode, "relay"}, Log: "/run/nines-relay.log"})
 	return err
 }

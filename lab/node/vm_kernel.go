@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // vmKernel is what a machine boots from.
@@ -33,7 +33,7 @@ func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
 	if err != nil {
 		return vmKernel{}, err
 	}
-	store := image.Store{Dir: image.DefaultDir(), Guest: guest, Progress: p.Progress}
+	store := guestimage.Store{Dir: guestimage.DefaultDir(), Guest: guest, Progress: p.Progress}
 	k, err := openKernel(ctx, store, n.VM.Kernel)
 	if err != nil {
 		return vmKernel{}, err
@@ -54,7 +54,7 @@ func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
 	return found, err
 }
 
-func openKernel(ctx context.Context, store image.Store, name string) (*image.Kernel, error) {
+func openKernel(ctx context.Context, store guestimage.Store, name string) (*guestimage.Kernel, error) {
 	if name == "host" || filepath.IsAbs(name) {
 		return store.Local(ctx, name)
 	}
@@ -70,7 +70,7 @@ func openKernel(ctx context.Context, store image.Store, name string) (*image.Ker
 
 // guestInitrd is a kernel's initramfs followed by the additional files of a node's guest. Linux
 // unpacks one archive after the other (Documentation/driver-api/early-userspace/).
-func (p Place) guestInitrd(k *image.Kernel) (string, error) {
+func (p Place) guestInitrd(k *guestimage.Kernel) (string, error) {
 	dir := filepath.Join(p.StateDir, machinesFolder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -93,7 +93,7 @@ func (p Place) guestInitrd(k *image.Kernel) (string, error) {
 		_ = base.Close()
 	}
 	if err == nil {
-		err = image.Overlay(out, files)
+		err = guestimage.Overlay(out, files)
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		return "", fmt.Errorf("write the guest's initramfs: %w", err)
@@ -103,7 +103,7 @@ func (p Place) guestInitrd(k *image.Kernel) (string, error) {
 
 // guestFiles are busybox with its applets, the engine, nines-node and nines-script. What a guest needs
 // whose root is an image is in nines' own folder.
-func guestFiles() ([]image.File, error) {
+func guestFiles() ([]guestimage.File, error) {
 	shell, err := guestShell()
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func guestFiles() ([]image.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("busybox --list: %w", err)
 	}
-	files := []image.File{
+	files := []guestimage.File{
 		{Name: "bin/busybox", Path: shell}, {Name: guestShellPath, Path: shell},
 		// An image may have no program to load the modules of its devices.
 		{Name: strings.TrimPrefix(containerFolder, "/") + "/modprobe", Target: "busybox"},
@@ -132,7 +132,7 @@ func guestFiles() ([]image.File, error) {
 	}
 	for _, applet := range strings.Fields(string(applets)) {
 		if applet != "busybox" {
-			files = append(files, image.File{Name: "bin/" + applet, Target: "busybox"})
+			files = append(files, guestimage.File{Name: "bin/" + applet, Target: "busybox"})
 		}
 	}
 	return files, nil

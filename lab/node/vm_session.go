@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // attachTo begins a session with a guest, unless its QEMU ends before.
@@ -58,7 +58,7 @@ func inGuest(ctx context.Context, guest *vm.Machine, input []byte, argv ...strin
 	ctx, cancel := context.WithTimeout(ctx, GuestPatience)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	code, err := guest.Do(ctx, agent.Request{Argv: argv}, agent.Streams{Stdin: bytes.NewReader(input), Stdout: &stdout, Stderr: &stderr})
+	code, err := guest.Do(ctx, guestagent.Request{Argv: argv}, guestagent.Streams{Stdin: bytes.NewReader(input), Stdout: &stdout, Stderr: &stderr})
 	if err == nil && code != 0 {
 		err = fmt.Errorf("in the guest: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "nines-node: "))
 	}
@@ -77,7 +77,7 @@ func (vmRuntime) StartEngine(ctx context.Context, p Place, r *Running, env []str
 	if _, err := inGuest(ctx, guest, nil, "sh", "-c", "killall nines-engine; rm -f "+GuestEngineSocket); err != nil {
 		return err
 	}
-	_, err = guest.Spawn(ctx, agent.Request{
+	_, err = guest.Spawn(ctx, guestagent.Request{
 		Argv: []string{guestEngine, "--socket", GuestEngineSocket}, Env: env, Log: guestEngineLog,
 	})
 	if err != nil {

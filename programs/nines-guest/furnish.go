@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/boot"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // firstModules lists the files of the initramfs's modules; each comes after those that it
@@ -112,7 +112,7 @@ func serve() error {
 	err := await("a port of virtio-serial", func() error {
 		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
 		for _, path := range names {
-			if strings.HasPrefix(readWhole(path), agent.PortPrefix) {
+			if strings.HasPrefix(readWhole(path), guestagent.PortPrefix) {
 				ports = append(ports, "/dev/"+filepath.Base(filepath.Dir(path)))
 			}
 		}
@@ -130,7 +130,7 @@ func serve() error {
 		if err != nil {
 			return err
 		}
-		server := agent.Server{PowerOff: powerOff, Logf: logf}
+		server := guestagent.Server{PowerOff: powerOff, Logf: logf}
 		go func() { failed <- server.Serve(port) }()
 	}
 	go reapOrphans()

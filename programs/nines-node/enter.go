@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/guestagent"
 )
 
 // sessionPatience limits the wait for a free port of the guest's agent.
@@ -43,8 +43,8 @@ func enter(arguments []string) int {
 		fmt.Fprint(os.Stderr, usage)
 		return exitUsage
 	}
-	code, err := run(*file, agent.Request{Argv: flags.Args(), Dir: *dir, Env: env, Group: *group})
-	var start *agent.StartError
+	code, err := run(*file, guestagent.Request{Argv: flags.Args(), Dir: *dir, Env: env, Group: *group})
+	var start *guestagent.StartError
 	switch {
 	case errors.As(err, &start):
 		fmt.Fprintf(os.Stderr, "nines-node: run %s: %s\n", start.Command, start.Reason)
@@ -59,7 +59,7 @@ func enter(arguments []string) int {
 	return code
 }
 
-func run(file string, request agent.Request) (int, error) {
+func run(file string, request guestagent.Request) (int, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
@@ -77,7 +77,7 @@ func run(file string, request agent.Request) (int, error) {
 		return 0, err
 	}
 	defer m.Close()
-	streams := agent.Streams{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Grace: 2 * time.Second}
+	streams := guestagent.Streams{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Grace: 2 * time.Second}
 	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) {
 		if restore, err := vm.PassTerminal(&request, &streams); err == nil {
 			defer restore()

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/image"
 	"nines.dev/nines/spec"
-	vmimage "nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // imageRounds is how often each builds; a build takes a minute or two, and most of it is the mirror's and
@@ -59,7 +59,7 @@ func benchImage(ctx context.Context, _ *host.Inventory) (_ []Row, err error) {
 
 // mmdebstrap makes a tar file of what an image of a recipe has, and removes it.
 func mmdebstrap(ctx context.Context, dir string, recipe spec.ImageRecipe) error {
-	sources, err := vmimage.Sources(ctx, recipe.From)
+	sources, err := guestimage.Sources(ctx, recipe.From)
 	if err != nil {
 		return err
 	}

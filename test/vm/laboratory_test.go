@@ -11,11 +11,11 @@ import (
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/test/vm/boots"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // required skips what make test-vm has not asked for, and wants what it needs.
-func required(t *testing.T) (repository string, store image.Store) {
+func required(t *testing.T) (repository string, store guestimage.Store) {
 	t.Helper()
 	labtest.Laboratory(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
@@ -24,8 +24,8 @@ func required(t *testing.T) (repository string, store image.Store) {
 		labtest.Require(t, program+" (make setup-vm)", err == nil)
 	}
 	repository = labtest.Repository()
-	return repository, image.Store{
-		Dir: image.DefaultDir(), Guest: filepath.Join(repository, "bin", "nines-guest"), Progress: say,
+	return repository, guestimage.Store{
+		Dir: guestimage.DefaultDir(), Guest: filepath.Join(repository, "bin", "nines-guest"), Progress: say,
 	}
 }
 

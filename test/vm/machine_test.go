@@ -19,8 +19,8 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/agent"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestagent"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // small is a machine without a disk: its guest stays in the initramfs, and has only
@@ -37,7 +37,7 @@ func small(t *testing.T) vm.Config {
 	return smallConfig(kernel, t.TempDir())
 }
 
-func smallConfig(kernel *image.Kernel, dir string) vm.Config {
+func smallConfig(kernel *guestimage.Kernel, dir string) vm.Config {
 	return vm.Config{
 		Dir: dir, Kernel: kernel.Image, Initrd: kernel.Initrd, Accelerator: vm.TCG,
 		CPU: vm.CPU{Cores: 2}, Memory: vm.Memory{MiB: 256}, Agents: 2,
@@ -85,7 +85,7 @@ func TestMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = second.Run(t.Context(), []string{"/no/such"}, nil, nil)
-	var start *agent.StartError
+	var start *guestagent.StartError
 	if !errors.As(err, &start) {
 		t.Errorf("a command that there is not: %v", err)
 	}

@@ -14,15 +14,15 @@ import (
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/test/vm/boots"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/agent"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestagent"
+	"nines.dev/nines/vm/guestimage"
 	"nines.dev/nines/vm/vlab"
 )
 
 // session is the tests of one boot, in as many machines as it takes.
 type session struct {
 	repository string
-	store      image.Store
+	store      guestimage.Store
 	boot       boots.Boot
 	lab        *vlab.Laboratory
 	restarts   int // how often another machine had to be started
@@ -120,13 +120,13 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 		}
 	}
 	all, wait := relay(t, s.repository, show)
-	request := agent.Request{
+	request := guestagent.Request{
 		Argv: []string{p.binary, "-test.v=test2json", "-test.timeout=0", "-test.run", "^(" + strings.Join(names, "|") + ")$"},
 		Dir:  filepath.Join(s.repository, p.path),
 		// Less garbage collection: its threads on other processors cost a translated machine most.
 		Env: append(cycles, "GOGC=400", labtest.BootVariable+"="+s.boot.Name, "NINES_REQUIRE=all", "NINES_LIBEXEC="+filepath.Join(s.repository, "bin")),
 	}
-	code, err := s.lab.Do(watch, request, agent.Streams{Stdout: all, Stderr: all})
+	code, err := s.lab.Do(watch, request, guestagent.Streams{Stdout: all, Stderr: all})
 	rest := wait()
 	if len(left) == 0 && err == nil {
 		return nil, "", nil // a failed test has been told

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/test/vm/boots"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -20,7 +20,7 @@ var notCopied = []string{".git", "build", "results", "web"}
 const precedence = -5
 
 // startLaboratory boots, with what the tests need of the repository at its own path.
-func startLaboratory(ctx context.Context, repository string, store image.Store, boot boots.Boot) (*vlab.Laboratory, error) {
+func startLaboratory(ctx context.Context, repository string, store guestimage.Store, boot boots.Boot) (*vlab.Laboratory, error) {
 	options := boot.Options
 	options.Nice = precedence
 	options.Store, options.Progress, options.Programs = store, say, filepath.Join(repository, "bin")

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/test/vm/boots"
-	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/boot"
+	"nines.dev/nines/vm/guestagent"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -87,7 +87,7 @@ func TestBootParametersOfTunePlanAreInEffect(t *testing.T) {
 func said(t *testing.T, lab *vlab.Laboratory, argv ...string) string {
 	t.Helper()
 	var out, errors bytes.Buffer
-	code, err := lab.Do(t.Context(), agent.Request{Argv: argv, Dir: "/"}, agent.Streams{Stdout: &out, Stderr: &errors})
+	code, err := lab.Do(t.Context(), guestagent.Request{Argv: argv, Dir: "/"}, guestagent.Streams{Stdout: &out, Stderr: &errors})
 	if err != nil || code != 0 {
 		t.Fatalf("%v: exit code %d, %v: %s", argv, code, err, errors.String())
 	}

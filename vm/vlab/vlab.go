@@ -25,12 +25,12 @@ import (
 	"nines.dev/nines/busypoll/kbp"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/boot"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 // Options are a laboratory's options.
 type Options struct {
-	// Kernel is one of image.KernelNames, or only a kind; empty means debian.
+	// Kernel is one of guestimage.KernelNames, or only a kind; empty means debian.
 	Kernel string
 	// CommandLine is added to the kernel command line.
 	CommandLine []string
@@ -47,7 +47,7 @@ type Options struct {
 	// Copy are files and folders of the host that the guest has at the same paths.
 	Copy []string
 	// Store has the images.
-	Store image.Store
+	Store guestimage.Store
 	// Progress is called with a text about what takes time; may be nil.
 	Progress func(what string)
 }
@@ -76,13 +76,13 @@ var programs = []string{"nines", "nines-disturb", "nines-engine", "nines-guest",
 type Laboratory struct {
 	*vm.Machine
 	// Kernel is the running kernel, Choice the accelerator.
-	Kernel *image.Kernel
+	Kernel *guestimage.Kernel
 	Choice vm.Choice
 	dir    string
 }
 
 // Images makes what the laboratory boots from, unless it exists.
-func Images(ctx context.Context, store image.Store, kernel string) (*image.Kernel, *image.Root, error) {
+func Images(ctx context.Context, store guestimage.Store, kernel string) (*guestimage.Kernel, *guestimage.Root, error) {
 	if kernel == "" {
 		kernel = "debian"
 	}
@@ -169,7 +169,7 @@ func (l *Laboratory) Stop() error {
 }
 
 // Config is the laboratory's machine.
-func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accelerator vm.Accelerator, files string) vm.Config {
+func Config(o Options, dir string, kernel *guestimage.Kernel, root *guestimage.Root, accelerator vm.Accelerator, files string) vm.Config {
 	cgroup, memory := o.Cgroup, o.MemoryMiB
 	if cgroup == "" {
 		cgroup = boot.CgroupV2
@@ -221,7 +221,7 @@ const guestModules = "/var/cache/nines/kbp"
 
 // Headers returns a kernel's release, and a root file system in which modules can be built
 // for it, made if the store does not have it.
-func Headers(ctx context.Context, store image.Store, kernel string) (release, root string, err error) {
+func Headers(ctx context.Context, store guestimage.Store, kernel string) (release, root string, err error) {
 	k, err := store.Kernel(ctx, kernel)
 	if err != nil {
 		return "", "", err
@@ -263,7 +263,7 @@ func makeFiles(ctx context.Context, dir, release string, o Options) (disk string
 		binds = append(binds, [2]string{filepath.Join(filesFolder, name), guest})
 	}
 	disk = filepath.Join(dir, "files.ext4")
-	return disk, binds, image.MakeDisk(ctx, disk, tree)
+	return disk, binds, guestimage.MakeDisk(ctx, disk, tree)
 }
 
 // bind mounts the files at their places.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"nines.dev/nines/cluster/explain"
+	"nines.dev/nines/cluster/diagnosis"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/terminal/command"
 )
@@ -47,11 +47,11 @@ The cluster is that of KUBECONFIG or --kubeconfig, otherwise the one of 'nines c
 			if err != nil {
 				return exit.Wrongf("read the kubeconfig: %w", err)
 			}
-			cluster, err := explain.Read(c.Context(), config, namespace, args[0])
+			cluster, err := diagnosis.Read(c.Context(), config, namespace, args[0])
 			if err != nil {
 				return err
 			}
-			return command.PrintAs(c.OutOrStdout(), format, explain.Of(cluster), func(out io.Writer, report explain.Report) error {
+			return command.PrintAs(c.OutOrStdout(), format, diagnosis.Of(cluster), func(out io.Writer, report diagnosis.Report) error {
 				return report.Write(out)
 			})
 		},

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nines.dev/nines/busypoll/kbp"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 	"nines.dev/nines/vm/vlab"
 )
 
 // Images makes what the boots start from, several at a time, as they wait for downloads. What it returns waits for the images of a boot.
-func Images(ctx context.Context, store image.Store, boots []Boot) map[string]func() error {
+func Images(ctx context.Context, store guestimage.Store, boots []Boot) map[string]func() error {
 	ready := map[string]func() error{}
 	slots := make(chan struct{}, imagesAtOnce)
 	for _, boot := range boots {
@@ -41,7 +41,7 @@ const imagesAtOnce = 4
 
 // buildModule builds the live patch of busypoll/kmod/kbp for a boot's kernel: the laboratory
 // has no compiler. Only Debian's plain kernels get the patch.
-func buildModule(ctx context.Context, store image.Store, kernel string) error {
+func buildModule(ctx context.Context, store guestimage.Store, kernel string) error {
 	if !strings.HasPrefix(kernel, "debian") {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"nines.dev/nines/test/vm/boots"
-	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/guestimage"
 )
 
 func main() {
@@ -24,7 +24,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	store := image.Store{Dir: image.DefaultDir(), Guest: "bin/nines-guest", Progress: func(what string) { fmt.Println("images:", what) }}
+	store := guestimage.Store{Dir: guestimage.DefaultDir(), Guest: "bin/nines-guest", Progress: func(what string) { fmt.Println("images:", what) }}
 	var failures []error
 	for name, ready := range boots.Images(ctx, store, boots.Chosen()) {
 		if err := ready(); err != nil {
