@@ -235,5 +235,5 @@ func mounted(proc string) (string, error) {
 // hasEnded is true for the errors with which /proc answers for a process that has ended; EINVAL is that of
 // mountinfo for one that is not reaped yet.
 func hasEnded(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL)
+	return proc.IsGone(err) || errors.Is(err, unix.EINVAL)
 }

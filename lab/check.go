@@ -3,12 +3,9 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab/isolate"
@@ -107,12 +104,6 @@ func (l *Lab) Faults() ([]Fault, error) {
 	shared, unlooked := l.isolationFaults()
 	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers, shared),
 		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached, unlooked)
-}
-
-// isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
-// a moment before it counts as dead (do_exit in kernel/exit.c).
-func isEnding(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }
 
 // isFabricDead is true once the fabric's first process has left its namespaces: a lab that was said to have no fabric is

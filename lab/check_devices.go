@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -80,7 +81,7 @@ func (c *deviceCheck) fail(err error) {
 // node compares what is in a node's namespaces.
 func (c *deviceCheck) node(n plan.Node) {
 	view, err := link.Look(holderOf(c.running.of(n.Name)))
-	if isEnding(err) {
+	if proc.IsGone(err) {
 		c.faults = append(c.faults, deadNode(n)) // just now
 		return
 	}
@@ -104,7 +105,7 @@ func (c *deviceCheck) node(n plan.Node) {
 		}
 	}
 	changed, err := c.changedSysctls(n)
-	if isEnding(err) {
+	if proc.IsGone(err) {
 		c.faults = append(c.faults, deadNode(n)) // just now
 		return
 	}
@@ -218,7 +219,7 @@ func (l *Lab) setOn(nodeName, linkName, device string) map[string]string {
 // fabric compares what is outside the nodes; true if the fabric has just ended.
 func (c *deviceCheck) fabric() (gone bool) {
 	fabric, err := link.Look(holderOf(c.Lab.fabric))
-	if isEnding(err) {
+	if proc.IsGone(err) {
 		return true
 	}
 	if err != nil {
@@ -234,7 +235,7 @@ func (c *deviceCheck) fabric() (gone bool) {
 		view := fabric
 		if link.Of(planned.Kind).OwnNamespace {
 			if view, err = c.ownView(planned, programs); err != nil {
-				if !isEnding(err) {
+				if !proc.IsGone(err) {
 					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
 				}
 				continue
@@ -285,7 +286,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		Cut: c.cut[planned.Name], Management: c.plan.Management,
 	})
 	filtered, err := link.Filtered(holderOf(c.Lab.fabric), planned)
-	if err != nil && !isEnding(err) {
+	if err != nil && !proc.IsGone(err) {
 		c.fail(err)
 	}
 	if filtered {

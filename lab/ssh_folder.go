@@ -146,14 +146,14 @@ func hasSSHServer() bool {
 	found := false
 	err = proc.Each(func(id proc.Identity) error {
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", id.PID))
-		if isEnding(err) || err == nil && !strings.HasPrefix(string(name), "sshd") {
+		if proc.IsGone(err) || err == nil && !strings.HasPrefix(string(name), "sshd") {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		theirs, err := os.Stat(fmt.Sprintf("/proc/%d/root", id.PID))
-		if isEnding(err) {
+		if proc.IsGone(err) {
 			return nil
 		}
 		found = found || err == nil && id.Alive() && os.SameFile(root, theirs)

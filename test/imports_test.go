@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"kernel/flock":     {"kernel/replace"},
 	"kernel/replace":   {"fault"},
 	"kernel/ledger":    {"kernel/flock", "kernel/replace", "fault"},
-	"kernel/netns":     {},
+	"kernel/netns":     {"kernel/proc"},
 	"kernel/openat":    {},
 	"kernel/proc":      {},
 	"kernel/thread":    {},
@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"kernel/cpulist":   {},
 	"kernel/files":     {},
 	"kernel/hugepages": {"kernel/boot", "kernel/ledger", "fault"},
-	"kernel/tasks":     {"kernel/replace", "fault"},
+	"kernel/tasks":     {"kernel/proc", "kernel/replace", "fault"},
 	"kernel/napi":      {"kernel/ethtool", "kernel/netns"}, // netns: in its tests
 	"kernel/ethtool":   {"kernel/netns"},                   // in its tests
 	"kernel/pci":       {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 
 	"busypoll":      makers,
 	"busypoll/kmod": {},
-	"busypoll/kbp":  {"busypoll/kmod", "kernel/ledger"},
+	"busypoll/kbp":  {"busypoll/kmod", "kernel/ledger", "kernel/proc"},
 
 	"vm":            {"vm/guestagent", "vm/boot", "kernel/boot", "kernel/flock"},
 	"vm/guestagent": {},
@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/guestagent", "vm/boot", "vm/guestimage", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
-	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "fault"}),
+	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "kernel/tasks", "fault"}),
 
 	"programs/nines-guest": {"vm/guestagent", "vm/boot"},
 	"programs/nines-node":  {"lab/link", "vm", "vm/guestagent", "kernel/netns", "lab/node", "plan", "script/relay"},

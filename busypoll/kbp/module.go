@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Name is the name of the module and of the live patch.
@@ -271,7 +272,7 @@ func threadsBelow(root string) ([]int, error) {
 		}
 		dir := filepath.Join(root, process.Name())
 		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		if proc.IsGone(err) {
 			continue // it has ended
 		}
 		if err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/proc"
 )
 
 // Open opens the namespace at a path: a name of ip-netns(8) below /run/netns, or
@@ -109,7 +111,7 @@ func (s *search) open(path string) (*Namespace, error) {
 // isGone is true for the error of a process that has ended, and of a path that leads nowhere. Any other
 // error says nothing about what is there.
 func isGone(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOTDIR)
+	return proc.IsGone(err) || errors.Is(err, unix.ENOTDIR)
 }
 
 func isRefused(err error) bool { return errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) }

@@ -80,7 +80,7 @@ func (id Identity) CPUTicks() uint64 {
 func (id Identity) Alive() bool {
 	s, err := readStat(id.PID)
 	if err != nil {
-		return !isGone(err)
+		return !IsGone(err)
 	}
 	return s.start == id.StartTicks && !s.ended()
 }
@@ -94,11 +94,12 @@ func (s stat) ended() bool { return s.state == 'X' || s.state == 'Z' && s.thread
 // counts as ended (do_exit, kernel/exit.c): what needs them is gone already.
 func (id Identity) InNamespaces() bool {
 	_, err := os.Stat("/proc/" + strconv.Itoa(id.PID) + "/ns/net")
-	return !isGone(err) && id.Alive()
+	return !IsGone(err) && id.Alive()
 }
 
-// isGone is true for the errors with which /proc answers for a process that has ended.
-func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
+// IsGone is true for the errors with which /proc answers for a process or a thread that has ended. One that ends
+// just now leaves its namespaces a moment before (do_exit, kernel/exit.c): their files have gone already.
+func IsGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
 // Signal sends a signal to this process, never to a successor; it does nothing if it has
 // ended.
@@ -153,7 +154,7 @@ func (id Identity) Arguments() ([]string, error) { return id.words("cmdline") }
 // one that we may not look into.
 func (id Identity) Executable() (string, error) {
 	path, err := os.Readlink("/proc/" + strconv.Itoa(id.PID) + "/exe")
-	if isGone(err) || errors.Is(err, fs.ErrPermission) {
+	if IsGone(err) || errors.Is(err, fs.ErrPermission) {
 		return "", nil
 	}
 	// One that was replaced meanwhile, by an upgrade, d_path in fs/d_path.c.
@@ -185,7 +186,7 @@ func (id Identity) HasArguments(wanted ...string) (bool, error) {
 // starts, root may look into.
 func (id Identity) words(file string) ([]string, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/" + file)
-	if isGone(err) || errors.Is(err, fs.ErrPermission) {
+	if IsGone(err) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
 	if err != nil {
@@ -246,7 +247,7 @@ func Each(f func(Identity) error) error {
 		if err == nil {
 			err = f(id)
 		}
-		if err != nil && !isGone(err) {
+		if err != nil && !IsGone(err) {
 			return err
 		}
 	}

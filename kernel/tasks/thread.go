@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/proc"
 )
 
 // Thread is one thread of the host as it is now.
@@ -52,7 +54,7 @@ func allBelow(root string) ([]Thread, error) {
 		}
 		folder := filepath.Join(root, entry.Name(), "task")
 		threads, err := os.ReadDir(folder)
-		if err != nil && !isGone(err) {
+		if err != nil && !proc.IsGone(err) {
 			return nil, fmt.Errorf("list threads: %w", err)
 		}
 		for _, thread := range threads {
@@ -69,9 +71,6 @@ func allBelow(root string) ([]Thread, error) {
 	return list, nil
 }
 
-// isGone is true for the errors with which /proc answers for a thread that has ended.
-func isGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
-
 // readThread reads /proc/PID/task/TID: stat has all but the mask, proc(5). It returns nil for a thread
 // that has ended.
 func readThread(dir string) (*Thread, error) {
@@ -82,7 +81,7 @@ func readThread(dir string) (*Thread, error) {
 			return parseThread(dir, stat, status)
 		}
 	}
-	if isGone(err) {
+	if proc.IsGone(err) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("read a thread: %w", err)

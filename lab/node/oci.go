@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
@@ -76,7 +73,7 @@ var KindOCIContainer = process.Register("oci container", process.Traits{More: tr
 // has ended is in none.
 func inGroup(pid int, group string) (bool, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+	if proc.IsGone(err) {
 		return false, nil
 	}
 	if err != nil {
