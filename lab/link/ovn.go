@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
 )
 
@@ -137,7 +138,7 @@ func (o *ovn) makeHost(ctx context.Context, host int) (Holder, error) {
 		return holder, err
 	}
 	// Its main thread moves the packets: its ports are AF_PACKET's.
-	return holder, setCPUs(h.vswitchd.PID, o.hostCPUs(host))
+	return holder, tasks.Bind(h.vswitchd.PID, o.hostCPUs(host))
 }
 
 // hostCPUs are where a host's switch runs: hosts share CPUs only where there is one.

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/cpulist"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -223,7 +221,7 @@ func (o *ovs) join(ctx context.Context, config *ovsConfig) error {
 		return err
 	}
 	if config.Datapath == ovsUserDatapath && config.usesType(ovsAFPacket) {
-		return setCPUs(o.vswitchd.PID, config.PollCPUs)
+		return tasks.Bind(o.vswitchd.PID, config.PollCPUs)
 	}
 	return nil
 }
@@ -336,26 +334,4 @@ func (o *ovs) recordSettings(ctx context.Context, config ovsConfig) {
 func kernelHasOVS() bool {
 	_, err := netlink.GenlFamilyGet("ovs_datapath")
 	return err == nil
-}
-
-// setCPUs sets the CPU affinity of all threads of a process.
-func setCPUs(pid int, cpus []int) error {
-	var set unix.CPUSet
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "task"))
-	if err != nil {
-		return err
-	}
-	for _, thread := range threads {
-		tid, err := strconv.Atoi(thread.Name())
-		if err != nil {
-			return err
-		}
-		if err := unix.SchedSetaffinity(tid, &set); err != nil && !errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("move thread %d of process %d to CPUs %s: %w", tid, pid, cpulist.Format(cpus), err)
-		}
-	}
-	return nil
 }
