@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"terminal":         {}, // what prints may import it
 	"terminal/command": {"terminal"},
 
+	"kernel/await":     {},
 	"kernel/boot":      {},
 	"kernel/flock":     {"kernel/replace"},
 	"kernel/replace":   {"fault"},
@@ -145,8 +146,8 @@ var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/rep
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}
 
-// words are what any package may see: exit codes, and CPUs as text.
-var words = []string{"exit", "kernel/cpulist"}
+// words are what any package may see: exit codes, CPUs as text, and waiting.
+var words = []string{"exit", "kernel/await", "kernel/cpulist"}
 
 // forTests are what any package's tests may see, but the package itself may not.
 var forTests = []string{"test/labtest", "test/golden"}

@@ -1,0 +1,106 @@
+// Package await waits until something holds of which no event tells: it asks, pauses, and asks again. The error of a
+// wait in vain says what was awaited, for how long, and what was the case instead.
+//
+// It needs no privileges, and imports nothing of the project. Any number of goroutines may wait.
+package await
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Condition is what is awaited.
+type Condition struct {
+	// What completes "wait until": "the device has a carrier".
+	What string
+	// Within bounds the wait; 0 for as long as the context lasts.
+	Within time.Duration
+	// Every is the pause between two questions. With UpTo it is the first pause, and each is twice the one
+	// before, up to UpTo.
+	Every, UpTo time.Duration
+	// Holds is asked at least once, with a context that ends with the wait. Its error says what is not yet so;
+	// that of Never ends the wait at once.
+	Holds func(context.Context) error
+}
+
+// errNotYet is what Answer says of a condition that does not hold.
+var errNotYet = errors.New("not yet")
+
+// Answer is that of a condition of which there is nothing to say but whether it holds. An error ends the wait.
+func Answer(holds bool, err error) error {
+	if err != nil || holds {
+		return Never(err)
+	}
+	return errNotYet
+}
+
+// never is an error after which the condition cannot hold any more.
+type never struct{ error }
+
+func (n never) Unwrap() error { return n.error }
+
+// Never makes an error one that ends the wait: Until returns err as it is. Never(nil) is nil.
+func Never(err error) error {
+	if err == nil {
+		return nil
+	}
+	return never{err}
+}
+
+// vainError is the error of a wait in vain.
+type vainError struct {
+	what string
+	// cause says why the wait is over, and ended is its context's error.
+	cause, ended, last error
+}
+
+func (e *vainError) Error() string {
+	text := fmt.Sprintf("wait until %s: %v", e.what, e.cause)
+	if !errors.Is(e.last, errNotYet) {
+		text += ": " + e.last.Error()
+	}
+	return text
+}
+
+func (e *vainError) Unwrap() []error { return []error{e.cause, e.ended, e.last} }
+
+// Until returns nil as soon as the condition holds. The error of a wait in vain wraps the context's error and cause
+// (context.DeadlineExceeded once Within is over), and what Holds said last.
+func Until(ctx context.Context, c Condition) error {
+	if c.Within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Within, fmt.Errorf("not within %v", c.Within))
+		defer cancel()
+	}
+	var last error
+	for pause := c.Every; ; pause = min(2*pause, max(c.Every, c.UpTo)) {
+		err := c.Holds(ctx)
+		if err == nil {
+			return nil
+		}
+		if final := new(never); errors.As(err, final) {
+			return final.error
+		}
+		// What the end of the wait has cut short says less than the answer before it.
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return &vainError{c.What, context.Cause(ctx), ctx.Err(), last}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// InTime tells whether the condition came to hold within its time. That it did not is no error; that the context ended
+// before is.
+func InTime(ctx context.Context, c Condition) (bool, error) {
+	err := Until(ctx, c)
+	if errors.As(err, new(*vainError)) && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
+}
