@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
 )
@@ -158,14 +159,10 @@ func killAll(ids []proc.Identity) error {
 }
 
 func awaitEnd(ctx context.Context, id proc.Identity) error {
-	for pause := 200 * time.Microsecond; id.Alive() || !id.Reap(); pause = min(2*pause, 10*time.Millisecond) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("process %d was killed but has not ended: %w", id.PID, ctx.Err())
-		case <-time.After(pause):
-		}
-	}
-	return nil
+	return await.Until(ctx, await.Condition{
+		What: fmt.Sprintf("the killed process %d has ended", id.PID), Every: 200 * time.Microsecond, UpTo: 10 * time.Millisecond,
+		Holds: func(context.Context) error { return await.Answer(!id.Alive() && id.Reap(), nil) },
+	})
 }
 
 // guests returns the other processes in the nodes' network namespaces, with the node's name.

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/replace"
 )
 
@@ -62,17 +63,17 @@ func wait(ctx context.Context, take func(how int) (*Lock, error)) (*Lock, error)
 	if ctx.Done() == nil {
 		return take(unix.LOCK_EX)
 	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		l, err := take(unix.LOCK_EX | unix.LOCK_NB)
-		if !errors.As(err, new(*HeldError)) {
-			return l, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-		}
-	}
+	var l *Lock
+	err := await.Until(ctx, await.Condition{
+		What: "a lock is free", Every: time.Millisecond, UpTo: 50 * time.Millisecond,
+		Holds: func(context.Context) (err error) {
+			if l, err = take(unix.LOCK_EX | unix.LOCK_NB); errors.As(err, new(*HeldError)) {
+				return err
+			}
+			return await.Never(err)
+		},
+	})
+	return l, err
 }
 
 // take opens and locks a file. The last holder may have removed the file before we got the

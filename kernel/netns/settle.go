@@ -11,6 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/await"
 )
 
 // Settle returns when every network namespace that lost its last process before the call is
@@ -58,20 +60,19 @@ func canary(ctx context.Context) error {
 	if err := doomed.Close(); err != nil {
 		return err
 	}
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
-		_, err := handle.LinkByName("watch")
-		if errors.As(err, new(netlink.LinkNotFoundError)) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("watch canary: %w", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
+	return await.Until(ctx, await.Condition{
+		What: "the canary is gone", Every: time.Millisecond, UpTo: 20 * time.Millisecond,
+		Holds: func(context.Context) error {
+			_, err := handle.LinkByName("watch")
+			if errors.As(err, new(netlink.LinkNotFoundError)) {
+				return nil
+			}
+			if err != nil {
+				err = fmt.Errorf("watch canary: %w", err)
+			}
+			return await.Answer(false, err)
+		},
+	})
 }
 
 // New makes a namespace that exists only while its file descriptor is open.

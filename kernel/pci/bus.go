@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/files"
 	"nines.dev/nines/kernel/flock"
 )
@@ -125,20 +126,10 @@ func write(path, value string) error {
 }
 
 // await waits until a condition holds. Most of it has happened when a write to sysfs
-// returns; the rest, such as udev's renaming, sends no common event, so await polls in
-// growing intervals.
+// returns; the rest, such as udev's renaming, sends no common event.
 func (b Bus) await(ctx context.Context, what string, condition func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, b.patience())
-	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		done, err := condition()
-		if done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait until %s: %w", what, ctx.Err())
-		case <-time.After(pause):
-		}
-	}
+	return await.Until(ctx, await.Condition{
+		What: what, Within: b.patience(), Every: time.Millisecond, UpTo: 50 * time.Millisecond,
+		Holds: func(context.Context) error { return await.Answer(condition()) },
+	})
 }
