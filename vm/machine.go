@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/vm/guestagent"
 )
@@ -162,42 +163,34 @@ func (m *Machine) connect(ctx context.Context) error {
 
 // claim takes a port by locking a file next to its socket; the lock ends with this process.
 func (m *Machine) claim(ctx context.Context) (socket string, err error) {
-	for {
-		for i := range max(m.config.Agents, 1) {
-			socket := m.config.agentSocket(i)
-			m.lock, err = flock.Try(socket + ".lock")
-			if !errors.As(err, new(*flock.HeldError)) {
-				return socket, err
+	agents := max(m.config.Agents, 1)
+	err = await.Until(ctx, await.Condition{
+		What: fmt.Sprintf("one of the %d agents of the machine is free", agents), Every: again,
+		Holds: func(context.Context) (err error) {
+			for i := range agents {
+				socket = m.config.agentSocket(i)
+				m.lock, err = flock.Try(socket + ".lock")
+				if !errors.As(err, new(*flock.HeldError)) {
+					return await.Never(err)
+				}
 			}
-		}
-		if err := sleep(ctx); err != nil {
-			return "", fmt.Errorf("all %d agents of the machine are in use: %w", max(m.config.Agents, 1), err)
-		}
-	}
+			return err
+		},
+	})
+	return socket, err
 }
 
 // dial waits for a socket that QEMU creates when it starts.
-func dial(ctx context.Context, path string) (net.Conn, error) {
-	for {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-		if err == nil {
-			return conn, nil
-		}
-		if sleep(ctx) != nil {
-			return nil, errors.Join(context.Cause(ctx), err)
-		}
-	}
+func dial(ctx context.Context, path string) (conn net.Conn, err error) {
+	err = await.Until(ctx, await.Condition{What: "QEMU serves " + path, Every: again, Holds: func(ctx context.Context) error {
+		conn, err = (&net.Dialer{}).DialContext(ctx, "unix", path)
+		return err
+	}})
+	return conn, err
 }
 
-// sleep waits a little, or until ctx ends.
-func sleep(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(10 * time.Millisecond):
-		return nil
-	}
-}
+// again is the pause before a socket or a lock of a machine is tried again.
+const again = 10 * time.Millisecond
 
 // Run runs a command in the guest as root, and returns its exit code. If ctx is cancelled,
 // Run ends the command and returns ctx's error.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 )
 
@@ -139,9 +140,9 @@ func Load(ctx context.Context, path string, progress func(string)) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return loadError(path, err)
 	}
-	err = await(ctx, progress, "enabling the patch", func() (bool, error) {
+	err = until(ctx, progress, "the patch is enabled", func() error {
 		state, err := Now()
-		return state == Loaded, err
+		return await.Answer(state == Loaded, err)
 	})
 	if err != nil {
 		return errors.Join(err, Unload(context.WithoutCancel(ctx), nil))
@@ -176,49 +177,43 @@ func Unload(ctx context.Context, progress func(string)) error {
 			return fmt.Errorf("disable the patch: %w", err)
 		}
 	}
-	err = await(ctx, progress, "disabling the patch", func() (bool, error) {
+	err = until(ctx, progress, "the patch is disabled", func() error {
 		state, err := Now()
-		return state == Disabled || state == Absent, err
+		return await.Answer(state == Disabled || state == Absent, err)
 	})
 	if err != nil {
 		return err
 	}
-	return await(ctx, progress, "unloading the module", func() (bool, error) {
+	return until(ctx, progress, "the module is unloaded", func() error {
 		err := unix.DeleteModule(Name, unix.O_NONBLOCK)
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
-			return true, nil
+			return nil
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EBUSY): // for a moment after the patch is gone
-			return false, nil
+			return err
 		}
-		return false, fmt.Errorf("unload the module %s: %w", Name, err)
+		return await.Never(fmt.Errorf("unload the module %s: %w", Name, err))
 	})
 }
 
-// await polls until so returns true, for at most Patience.
-func await(ctx context.Context, progress func(string), what string, so func() (bool, error)) error {
-	for begin := time.Now(); ; {
-		done, err := so()
-		if done || err != nil {
-			return err
-		}
-		waited := time.Since(begin)
-		if waited > Patience {
-			return fmt.Errorf("%s: not done after %v%s", what, Patience, stuck())
-		}
-		if progress != nil {
+// until waits for a state of the module, for at most Patience.
+func until(ctx context.Context, progress func(string), what string, holds func() error) error {
+	begin := time.Now()
+	err := await.Until(ctx, await.Condition{What: what, Within: Patience, Every: 100 * time.Millisecond, Holds: func(context.Context) error {
+		err := holds()
+		if waited := time.Since(begin); err != nil && progress != nil {
 			late := ""
 			if waited > 10*time.Second {
 				late = stuck()
 			}
-			progress(fmt.Sprintf("%s (%.0f s)%s", what, waited.Seconds(), late))
+			progress(fmt.Sprintf("waiting until %s (%.0f s)%s", what, waited.Seconds(), late))
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
-		case <-time.After(100 * time.Millisecond):
-		}
+		return err
+	}})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w%s", err, stuck())
 	}
+	return err
 }
 
 // stuck names the tasks that the kernel has not seen outside of the patched functions:

@@ -18,6 +18,7 @@ import (
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/terminal"
 )
@@ -151,24 +152,24 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 
 // open opens the interfaces; with --wait it waits for the lab.
 func (k captureCall) open(ctx context.Context) ([]*capturePoint, error) {
-	const look = 20 * time.Millisecond
-	for until := time.Now().Add(k.wait); ; {
-		points, err := k.openNow()
-		if err == nil || k.wait == 0 {
-			return points, err
-		}
-		for _, p := range points {
-			err = errors.Join(err, p.source.Close())
-		}
-		if !time.Now().Before(until) {
-			return nil, fmt.Errorf("waited %s for the lab: %w", k.wait, err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(look):
-		}
+	if k.wait == 0 {
+		return k.openNow()
 	}
+	var points []*capturePoint
+	err := await.Until(ctx, await.Condition{
+		What: "the lab is up", Within: k.wait, Every: 20 * time.Millisecond,
+		Holds: func(context.Context) (err error) {
+			if points, err = k.openNow(); err == nil {
+				return nil
+			}
+			for _, p := range points {
+				err = errors.Join(err, p.source.Close())
+			}
+			points = nil
+			return err
+		},
+	})
+	return points, err
 }
 
 func (k captureCall) openNow() (points []*capturePoint, err error) {

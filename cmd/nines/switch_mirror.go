@@ -16,6 +16,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/terminal"
 )
 
@@ -126,7 +127,7 @@ const mirrorLook = 50 * time.Millisecond
 // begin starts the mirror on the switch; with --wait it waits until there is one. From then on it
 // uses that switch, even if other labs come up.
 func (m *mirrorCall) begin(ctx context.Context, name string) error {
-	for until := time.Now().Add(m.wait); ; {
+	return await.Until(ctx, await.Condition{What: "the switch is up", Within: m.wait, Every: mirrorLook, Holds: func(context.Context) error {
 		socket, err := m.find(name)
 		if err == nil {
 			found := &switchCall{socket: socket}
@@ -136,19 +137,11 @@ func (m *mirrorCall) begin(ctx context.Context, name string) error {
 		}
 		// A switch that is still starting also refuses, but before the mirror command.
 		refused := new(client.Error)
-		final := errors.As(err, &refused) && refused.Command == "mirror"
-		switch {
-		case err == nil, m.wait == 0, final:
-			return err
-		case !time.Now().Before(until):
-			return fmt.Errorf("waited %s for the switch: %w", m.wait, err)
+		if final := errors.As(err, &refused) && refused.Command == "mirror"; final || m.wait == 0 {
+			return await.Never(err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(mirrorLook):
-		}
-	}
+		return err
+	}})
 }
 
 // tell sends the mirror command, if the switch has the port.

@@ -109,7 +109,7 @@ func linkUp(name string) error {
 // serve answers the host, on one port for each of the machine's agents.
 func serve() error {
 	var ports []string
-	err := await("a port of virtio-serial", func() error {
+	err := awaitDevice("a port of virtio-serial", func() error {
 		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
 		for _, path := range names {
 			if strings.HasPrefix(readWhole(path), guestagent.PortPrefix) {

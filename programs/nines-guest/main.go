@@ -8,7 +8,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/vm/boot"
 )
 
@@ -70,16 +71,13 @@ func powerOff() {
 	select {}
 }
 
-// await tries until a deadline: disks and ports appear some time after their modules are
+// awaitDevice tries until a deadline: disks and ports appear some time after their modules are
 // loaded.
-func await(what string, try func() error) error {
-	var err error
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = try(); err == nil {
-			return nil
-		}
-	}
-	return errors.Join(fmt.Errorf("%s did not appear", what), err)
+func awaitDevice(what string, try func() error) error {
+	return await.Until(context.Background(), await.Condition{
+		What: what + " appears", Within: 2 * time.Minute, Every: 5 * time.Millisecond,
+		Holds: func(context.Context) error { return try() },
+	})
 }
 
 func readWhole(path string) string {

@@ -101,7 +101,7 @@ func enterRoot(disk string) error {
 
 // findDisk is the device of the disk whose serial number is this name.
 func findDisk(name string) (device string, err error) {
-	err = await("the disk "+name, func() error {
+	err = awaitDevice("the disk "+name, func() error {
 		disks, _ := filepath.Glob("/sys/block/*/serial")
 		for _, path := range disks {
 			if strings.TrimSpace(readWhole(path)) == name {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -100,18 +101,21 @@ func findDevice(i plan.Interface) (netlink.Link, error) {
 		// modules too.
 		_ = exec.Command("modprobe", strings.TrimSpace(string(alias))).Run()
 	}
-	for deadline := time.Now().Add(devicePatience); ; time.Sleep(10 * time.Millisecond) {
-		device, err := byMAC(i.MAC)
-		if err == nil {
-			return device, nil
-		}
-		if names, _ := filepath.Glob(filepath.Join(function, "net", "*")); len(names) == 1 {
-			return netlink.LinkByName(filepath.Base(names[0]))
-		}
-		if time.Now().After(deadline) {
-			return nil, err
-		}
-	}
+	var device netlink.Link
+	err := await.Until(context.Background(), await.Condition{
+		What: "a driver has made its device", Within: devicePatience, Every: 10 * time.Millisecond,
+		Holds: func(context.Context) (err error) {
+			if device, err = byMAC(i.MAC); err == nil {
+				return nil
+			}
+			if names, _ := filepath.Glob(filepath.Join(function, "net", "*")); len(names) == 1 {
+				device, err = netlink.LinkByName(filepath.Base(names[0]))
+				return await.Never(err)
+			}
+			return err
+		},
+	})
+	return device, err
 }
 
 // takeAddress gives a host's function the plan's MAC.
