@@ -95,7 +95,7 @@ func Until(ctx context.Context, c Condition) error {
 	}
 }
 
-// InTime tells whether the condition came to hold within its time. That it did not is no error; that the context ended
+// InTime reports whether the condition came to hold within its time. That it did not is no error; that the context ended
 // before is.
 func InTime(ctx context.Context, c Condition) (bool, error) {
 	err := Until(ctx, c)

@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/cgroup"
 )
 
@@ -90,19 +92,23 @@ func removeTree(path string, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(wait); len(dirs) > 0; {
-		last := dirs[len(dirs)-1]
-		if err := endPartition(last); err != nil {
-			return err
-		}
-		err := unix.Rmdir(last)
-		switch {
-		case err == nil, errors.Is(err, unix.ENOENT):
-			dirs = dirs[:len(dirs)-1]
-		case errors.Is(err, unix.EBUSY) && time.Now().Before(deadline):
-			time.Sleep(2 * time.Millisecond)
-		default:
-			return fmt.Errorf("remove %s: %w", last, err)
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	for _, dir := range slices.Backward(dirs) { // those below a group first
+		err := await.Until(ctx, await.Condition{What: "it is not busy", Every: 2 * time.Millisecond, Holds: func(context.Context) error {
+			if err := endPartition(dir); err != nil {
+				return await.Never(err)
+			}
+			switch err := unix.Rmdir(dir); {
+			case errors.Is(err, unix.EBUSY):
+				return err
+			case !errors.Is(err, unix.ENOENT):
+				return await.Never(err)
+			}
+			return nil
+		}})
+		if err != nil {
+			return fmt.Errorf("remove %s: %w", dir, err)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
@@ -45,15 +46,23 @@ func awaitReturned(taken tasks.Set) error {
 	if errors.As(err, new(*exit.MissingError)) || errors.Is(err, fs.ErrNotExist) || err == nil && h.Version != 2 {
 		return nil
 	}
-	for deadline := time.Now().Add(patience); err == nil && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		var text string
-		if text, err = readFile(filepath.Join(h.Mount, effectiveFile)); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if now, wrong := tasks.ParseSet(text); err == nil && (wrong != nil || now.Holds(taken)) {
-			return nil
-		}
+	if err != nil {
+		return err
 	}
+	_, err = await.InTime(context.Background(), await.Condition{
+		What: "no partition has the CPUs", Within: patience, Every: 2 * time.Millisecond,
+		Holds: func(context.Context) error {
+			text, err := readFile(filepath.Join(h.Mount, effectiveFile))
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return await.Never(err)
+			}
+			now, wrong := tasks.ParseSet(text)
+			return await.Answer(wrong != nil || now.Holds(taken), nil)
+		},
+	})
 	return err
 }
 

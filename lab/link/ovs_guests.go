@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/plan"
 )
 
@@ -41,28 +42,28 @@ func awaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 		}
 		return answers.String(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, guestsPatience)
-	defer cancel()
-	for {
-		answer, err := ask(ctx)
-		waiting := missingGuests(guests, answer)
-		if err == nil && len(waiting) == 0 {
+	return inLink(l, await.Until(ctx, await.Condition{
+		What: ovsSwitchProgram + " sees its guests", Within: guestsPatience, Every: 20 * time.Millisecond,
+		Holds: func(ctx context.Context) error {
+			answer, err := ask(ctx)
+			if err != nil && ctx.Err() == nil {
+				return await.Never(fmt.Errorf("ask %s for its guests: %w: %s", ovsSwitchProgram, err, strings.TrimSpace(answer)))
+			}
+			if waiting := missingGuests(guests, answer); err != nil || len(waiting) > 0 {
+				return unseen(waiting, LogPath(stateDir, l.Name, ovsSwitchProgram))
+			}
 			// The main thread answers once per round, and finishes its work for a guest in the
 			// round after it noticed the guest.
 			_, first := ask(ctx)
 			_, second := ask(ctx)
-			return inLink(l, errors.Join(first, second))
-		}
-		if err != nil && ctx.Err() == nil {
-			return inLink(l, fmt.Errorf("ask %s for its guests: %w: %s", ovsSwitchProgram, err, strings.TrimSpace(answer)))
-		}
-		select {
-		case <-ctx.Done():
-			return inLink(l, fmt.Errorf("%s does not see the guests %s after %v; its log is %s",
-				ovsSwitchProgram, strings.Join(waiting, ", "), guestsPatience, LogPath(stateDir, l.Name, ovsSwitchProgram)))
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+			return await.Never(errors.Join(first, second))
+		},
+	}))
+}
+
+// unseen are guests that a switch does not see, with its log.
+func unseen(guests []string, log string) error {
+	return fmt.Errorf("it does not see the guests %s; its log is %s", strings.Join(guests, ", "), log)
 }
 
 // guest is an endpoint at a vhost-user port.

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -188,29 +190,18 @@ func programCPUs(l plan.Link) []int {
 
 // await returns when the program is ready, has ended, or the timeout is over.
 func (p *Process) await(ctx context.Context, program Program) error {
-	patience := program.Patience
-	if patience == 0 {
-		patience = programPatience
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		if !p.Alive() {
-			return errors.New("it ended at once")
-		}
-		if program.Ready == nil {
-			return nil
-		}
-		err := program.Ready(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("it was not ready after %v: %w", patience, err)
-		case <-time.After(pause):
-		}
-	}
+	return await.Until(ctx, await.Condition{
+		What: "it is ready", Within: cmp.Or(program.Patience, programPatience), Every: time.Millisecond, UpTo: 50 * time.Millisecond,
+		Holds: func(ctx context.Context) error {
+			if !p.Alive() {
+				return await.Never(errors.New("it ended at once"))
+			}
+			if program.Ready == nil {
+				return nil
+			}
+			return program.Ready(ctx)
+		},
+	})
 }
 
 // Run runs a short command in the namespaces of the link's programs and returns its output; an

@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/plan"
 )
@@ -26,14 +27,14 @@ const readyTimeout = 30 * time.Second
 // net/sched/sch_generic.c), and a bridge enables its port.
 func AwaitReady(ctx context.Context, h Holder) error {
 	return inside(h, func(_ *netns.Namespace, handle *netlink.Handle) error {
-		return await(ctx, handle, "lo", notReady)
+		return untilReady(ctx, handle, "lo", notReady)
 	})
 }
 
 // AwaitHostEnd does the same for the host's end of a management network.
 func AwaitHostEnd(ctx context.Context, m *plan.Management) error {
 	return onHost(func(handle *netlink.Handle) error {
-		return await(ctx, handle, m.Device, func(handle *netlink.Handle) (string, error) {
+		return untilReady(ctx, handle, m.Device, func(handle *netlink.Handle) (string, error) {
 			device, err := handle.LinkByName(m.Device)
 			if err != nil {
 				return "", fmt.Errorf("find %s: %w", m.Device, err)
@@ -46,23 +47,22 @@ func AwaitHostEnd(ctx context.Context, m *plan.Management) error {
 	})
 }
 
-// await returns when no device is left that waiting names. The device up is set up, and is.
-func await(ctx context.Context, handle *netlink.Handle, up string, waiting func(*netlink.Handle) (string, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	for pause := 200 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
-		name, err := waiting(handle)
-		if err != nil {
-			return err
-		}
-		if name == "" {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return notInTime(handle, name, ctx.Err())
-		case <-time.After(pause):
-		}
+// untilReady returns when no device is left that waiting names. The device up is set up, and is.
+func untilReady(ctx context.Context, handle *netlink.Handle, up string, waiting func(*netlink.Handle) (string, error)) error {
+	last := ""
+	err := await.Until(ctx, await.Condition{
+		What: "all devices can send", Within: readyTimeout, Every: 200 * time.Microsecond, UpTo: 10 * time.Millisecond,
+		Holds: func(context.Context) error {
+			name, err := waiting(handle)
+			if err != nil || name == "" {
+				return await.Never(err)
+			}
+			last = name
+			return fmt.Errorf("%s cannot", name)
+		},
+	})
+	if err != nil {
+		return notInTime(handle, last, err)
 	}
 	// The worker changes the state first and tells the bridge after, both under the lock that
 	// this call takes: when it returns, the bridge knows.
@@ -83,7 +83,7 @@ func notInTime(handle *netlink.Handle, waiting string, err error) error {
 			Remedy: "plug the cable in at both ends, and set the port at its other end up",
 		}
 	}
-	return fmt.Errorf("wait until %s can send: %w", waiting, err)
+	return err
 }
 
 // notReady names a device that will get a carrier but is not operational yet.

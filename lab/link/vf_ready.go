@@ -8,6 +8,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -46,7 +47,10 @@ func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link, f
 		if err := handle.LinkSetUp(device); err != nil {
 			return fmt.Errorf("set %s up: %w", name, err)
 		}
-		ready, err := within(ctx, vfPatience, func() (bool, error) { return carries(handle, name) })
+		ready, err := await.InTime(ctx, await.Condition{
+			What: name + " has a carrier", Within: vfPatience, Every: carrierEvery,
+			Holds: func(context.Context) error { return await.Answer(carries(handle, name)) },
+		})
 		if ready || err != nil {
 			return err
 		}
@@ -57,18 +61,8 @@ func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link, f
 	return noCarrier(name, f)
 }
 
-// within asks until something holds, for so long.
-func within(ctx context.Context, limit time.Duration, holds func() (bool, error)) (bool, error) {
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		if yes, err := holds(); yes || err != nil {
-			return yes, err
-		}
-	}
-	return false, nil
-}
+// carrierEvery is how often a virtual function is asked for its carrier.
+const carrierEvery = 10 * time.Millisecond
 
 // carries reports whether an interface is up and has a carrier.
 func carries(handle *netlink.Handle, name string) (bool, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/plan"
@@ -79,21 +80,21 @@ func (s *Site) losesCarrier(ctx context.Context, links []plan.Link) (lost *plan.
 	if len(links) == 0 {
 		return nil, nil, nil
 	}
-	_, err = within(ctx, vfSettle, func() (bool, error) {
+	_, err = await.InTime(ctx, await.Condition{What: "carriers have lasted", Within: vfSettle, Every: carrierEvery, Holds: func(context.Context) error {
 		for _, l := range links {
 			for _, e := range s.functionsOf(l) {
 				ready, err := s.hasCarrier(e)
 				if err != nil {
-					return false, err
+					return await.Never(err)
 				}
 				if !ready {
 					lost, fault = &l, inLink(l, noCarrier(e.Interface, &e.Function))
-					return true, nil
+					return nil
 				}
 			}
 		}
-		return false, nil
-	})
+		return await.Answer(false, nil)
+	}})
 	return lost, fault, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/plan"
 )
 
@@ -22,23 +23,19 @@ func awaitVPPGuests(ctx context.Context, stateDir string, l plan.Link) error {
 		return err
 	}
 	log, cli := LogPath(stateDir, l.Name, vppProgram), vppFiles{runDir(stateDir, l.Name)}.cli()
-	ctx, cancel := context.WithTimeout(ctx, guestsPatience)
-	defer cancel()
-	for {
-		out, err := exec.CommandContext(ctx, programs.vppctl, "-s", cli, "show", "hardware-interfaces").CombinedOutput()
-		if err != nil && ctx.Err() == nil {
-			return inLink(l, withLog(fmt.Errorf("ask vpp for its interfaces: %w: %s", err, strings.TrimSpace(string(out))), log))
-		}
-		waiting := guestsDown(guests, string(out))
-		if err == nil && len(waiting) == 0 {
+	return inLink(l, await.Until(ctx, await.Condition{
+		What: "vpp sees its guests", Within: guestsPatience, Every: 20 * time.Millisecond,
+		Holds: func(ctx context.Context) error {
+			out, err := exec.CommandContext(ctx, programs.vppctl, "-s", cli, "show", "hardware-interfaces").CombinedOutput()
+			if err != nil && ctx.Err() == nil {
+				return await.Never(withLog(fmt.Errorf("ask vpp for its interfaces: %w: %s", err, strings.TrimSpace(string(out))), log))
+			}
+			if waiting := guestsDown(guests, string(out)); err != nil || len(waiting) > 0 {
+				return unseen(waiting, log)
+			}
 			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return inLink(l, fmt.Errorf("vpp does not see the guests %s after %v; its log is %s", strings.Join(waiting, ", "), guestsPatience, log))
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		},
+	}))
 }
 
 // vppGuests are the endpoints at vhost-user ports.

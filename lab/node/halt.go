@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 )
@@ -44,18 +45,14 @@ func (p Place) Halt(ctx context.Context, n plan.Node, r *Running) error {
 // awaitEnd waits until what was asked to end has done so. After HaltPatience it says what is overdue,
 // which its caller then ends.
 func (p Place) awaitEnd(ctx context.Context, ended func() bool, overdue string) error {
-	for deadline := time.Now().Add(HaltPatience); !ended(); {
-		if time.Now().After(deadline) {
-			p.Progress(fmt.Sprintf("%s within %v; nines kills what is left", overdue, HaltPatience))
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
+	has, err := await.InTime(ctx, await.Condition{
+		What: "it has ended", Within: HaltPatience, Every: 10 * time.Millisecond,
+		Holds: func(context.Context) error { return await.Answer(ended(), nil) },
+	})
+	if !has && err == nil {
+		p.Progress(fmt.Sprintf("%s within %v; nines kills what is left", overdue, HaltPatience))
 	}
-	return nil
+	return err
 }
 
 // hasMonitor is true while LXC's monitor of a container runs.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/cgroup"
 )
 
@@ -72,10 +73,16 @@ const pivotPatience = time.Second
 // removePivot removes a control group, unless another container's monitor is in it: that may end after us, or
 // be of a container that is not of nines.
 func removePivot(path string, u journal.Undoing) error {
-	err := unix.Rmdir(path)
-	for deadline := time.Now().Add(pivotPatience); errors.Is(err, unix.EBUSY) && time.Now().Before(deadline); err = unix.Rmdir(path) {
-		time.Sleep(2 * time.Millisecond)
-	}
+	err := await.Until(context.Background(), await.Condition{
+		What: "it is not busy", Within: pivotPatience, Every: 2 * time.Millisecond,
+		Holds: func(context.Context) error {
+			err := unix.Rmdir(path)
+			if errors.Is(err, unix.EBUSY) {
+				return err
+			}
+			return await.Never(err)
+		},
+	})
 	if err == nil || errors.Is(err, unix.ENOENT) {
 		return nil
 	}

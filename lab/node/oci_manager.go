@@ -17,6 +17,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/fault"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 )
 
@@ -196,19 +197,20 @@ func (m managed) daemon(ctx context.Context, socket string, argv ...string) erro
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }() // it outlives this call, and perhaps nines
-	patient, cancel := context.WithTimeout(ctx, managerPatience)
-	defer cancel()
-	for {
-		if c, err := net.Dial("unix", socket); err == nil {
-			fault.Point("after a daemon of a manager of containers")
-			return c.Close()
-		}
-		select {
-		case err := <-ended:
-			return fmt.Errorf("%s ended at once: %w", argv[0], err)
-		case <-patient.Done():
-			return fmt.Errorf("%s does not serve %s: %w", argv[0], socket, patient.Err())
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return await.Until(ctx, await.Condition{
+		What: argv[0] + " serves " + socket, Within: managerPatience, Every: 10 * time.Millisecond,
+		Holds: func(context.Context) error {
+			c, err := net.Dial("unix", socket)
+			if err == nil {
+				fault.Point("after a daemon of a manager of containers")
+				return await.Never(c.Close())
+			}
+			select {
+			case err := <-ended:
+				return await.Never(fmt.Errorf("%s ended at once: %w", argv[0], err))
+			default:
+				return err
+			}
+		},
+	})
 }

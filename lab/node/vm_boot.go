@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
@@ -197,12 +198,10 @@ func timeToEnd(err error) time.Duration {
 
 // hasEnded reports whether a process has ended, or does so in time.
 func hasEnded(id proc.Identity, in time.Duration) bool {
-	for end := time.Now().Add(in); id.Alive(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
+	return await.Until(context.Background(), await.Condition{
+		What: "it has ended", Within: in, Every: 20 * time.Millisecond,
+		Holds: func(context.Context) error { return await.Answer(!id.Alive(), nil) },
+	}) == nil
 }
 
 // lastOutput is the last output of QEMU and the guest's kernel.
