@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/cluster/local/inside"
+	"nines.dev/nines/kernel/await"
 )
 
 // askEvery is how often it is asked whether a cluster is ready.
@@ -88,21 +89,17 @@ func isReady(n *v1.Node) bool {
 // await asks until the answer is yes. A part whose programs do not run is an error; that a busy
 // machine is slow is none.
 func (b *builder) await(ctx context.Context, done func(context.Context) bool, parts ...string) error {
-	for {
+	return await.Until(ctx, await.Condition{What: "the cluster is ready", Every: askEvery, Holds: func(ctx context.Context) error {
 		if done(ctx) {
 			return nil
 		}
 		for _, name := range parts {
 			if err := faultOf(name, b.part(name)); err != nil {
-				return err
+				return await.Never(err)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(askEvery):
-		}
-	}
+		return await.Answer(false, nil)
+	}})
 }
 
 // faultOf is the error of a part that does not get its programs to run.

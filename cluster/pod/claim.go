@@ -19,6 +19,7 @@ import (
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
@@ -111,25 +112,18 @@ func (c *Client) awaitPorts(ctx context.Context, o node.PodOrder) (map[string]no
 	if len(o.Ports) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, toldPatience)
-	defer cancel()
-	var untold error
-	for {
+	var ports map[string]node.ClaimedPort
+	err := await.Until(ctx, await.Condition{What: "its claim tells its ports", Within: toldPatience, Every: pollEvery, Holds: func(ctx context.Context) error {
 		claim, err := c.kube.ResourceV1().ResourceClaims(o.Namespace).Get(ctx, claimName(o), metav1.GetOptions{})
 		if err == nil {
-			var ports map[string]node.ClaimedPort
-			if ports, untold = portsIn(claim, o.Ports); untold == nil || exit.Code(untold) == exit.Wrong {
-				return ports, untold
-			}
-		} else if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-			return nil, err
+			ports, err = portsIn(claim, o.Ports)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, cmp.Or(untold, err)
-		case <-time.After(pollEvery):
+		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || exit.Code(err) == exit.Wrong {
+			return await.Never(err)
 		}
-	}
+		return err
+	}})
+	return ports, err
 }
 
 // portsIn reads from a claim's status what each port is. It is pure.

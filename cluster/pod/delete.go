@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/node"
 )
 
@@ -39,33 +40,37 @@ func (c *Client) Delete(ctx context.Context, r node.PodRemoval, note func(string
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return c.failed("delete", r, err)
 	}
-	for {
+	err = await.Until(ctx, await.Condition{What: "it is gone", Every: pollEvery, Holds: func(ctx context.Context) error {
 		now, err := pods.Get(ctx, r.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && now.UID != found.UID {
+		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return c.failed("delete", r, context.Cause(ctx))
-		case <-time.After(pollEvery):
+		if err != nil {
+			return err
 		}
+		return await.Answer(now.UID != found.UID, nil)
+	}})
+	if err != nil {
+		return c.failed("delete", r, err)
 	}
+	return nil
 }
 
 // find is the pod of that name; nil if there is none.
 func (c *Client) find(ctx context.Context, r node.PodRemoval) (*v1.Pod, error) {
-	for end := time.Now().Add(latePatience); ; {
-		found, err := c.kube.CoreV1().Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	var found *v1.Pod
+	_, err := await.InTime(ctx, await.Condition{What: "it is there", Within: latePatience, Every: pollEvery, Holds: func(context.Context) error {
+		now, err := c.kube.CoreV1().Pods(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
 		switch {
 		case err == nil:
-			return found, nil
+			found = now
+			return nil
 		case !apierrors.IsNotFound(err):
-			return nil, c.failed("look for", r, err)
-		case r.UID != "" || time.Now().After(end):
-			return nil, nil
+			return await.Never(c.failed("look for", r, err))
 		}
-		time.Sleep(pollEvery)
-	}
+		return await.Answer(r.UID != "", nil) // one that is known has been there
+	}})
+	return found, err
 }
 
 func (c *Client) failed(what string, r node.PodRemoval, err error) error {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/node"
 )
 
@@ -61,32 +62,28 @@ func (c *Client) Start(ctx context.Context, o node.PodOrder, tell func(string)) 
 // await returns the pod when its container runs.
 func (c *Client) await(ctx context.Context, made *v1.Pod, tell func(string)) (*v1.Pod, error) {
 	var last *v1.Pod
-	var failed error
 	var told string
 	began := time.Now()
-	for {
+	err := await.Until(ctx, await.Condition{What: "its container runs", Every: pollEvery, Holds: func(ctx context.Context) error {
 		now, err := c.kube.CoreV1().Pods(made.Namespace).Get(ctx, made.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && now.UID != made.UID:
-			return nil, errors.New("it was deleted while it started")
-		case err == nil && runs(now):
-			return now, nil
+			return await.Never(errors.New("it was deleted while it started"))
 		case err == nil:
-			last, failed = now, hopeless(now)
-		}
-		if failed != nil {
-			return nil, failed
-		}
-		select {
-		case <-ctx.Done():
-			return nil, waiting(last, context.Cause(ctx))
-		case <-time.After(pollEvery):
+			if last = now; runs(now) {
+				return nil
+			}
+			if failed := hopeless(now); failed != nil {
+				return await.Never(failed)
+			}
 		}
 		if text := reason(last); text != "" && text != told && time.Since(began) > tellAfter {
 			told = text
 			tell(fmt.Sprintf("pod %s/%s waits: %s", made.Namespace, made.Name, text))
 		}
-	}
+		return waits(last)
+	}})
+	return last, err
 }
 
 func runs(p *v1.Pod) bool {
@@ -113,12 +110,12 @@ func hopeless(p *v1.Pod) error {
 	return nil
 }
 
-// waiting adds to an error what a pod still waits for.
-func waiting(p *v1.Pod, cause error) error {
+// waits is what a pod that does not run yet waits for.
+func waits(p *v1.Pod) error {
 	if text := reason(p); text != "" {
-		return fmt.Errorf("%w: %s", cause, text)
+		return errors.New(text)
 	}
-	return cause
+	return await.Answer(false, nil)
 }
 
 // reason says what a pod waits for; empty if nobody says so.

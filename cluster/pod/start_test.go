@@ -1,10 +1,13 @@
 package pod
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+
+	"nines.dev/nines/kernel/await"
 )
 
 // TestWhatAPodWaitsFor: its user gets the reasons of the scheduler and the kubelet.
@@ -29,11 +32,14 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 		late := errors.New("it did not run within 3m0s")
-		want := late.Error()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(late)
+		want := "wait until it runs: " + late.Error()
 		if test.want != "" {
 			want += ": " + test.want
 		}
-		if err := waiting(test.of, late); !errors.Is(err, late) || err.Error() != want {
+		err := await.Until(ctx, await.Condition{What: "it runs", Holds: func(context.Context) error { return waits(test.of) }})
+		if !errors.Is(err, late) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

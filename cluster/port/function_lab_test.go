@@ -111,7 +111,7 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 			t.Errorf("%s holds %+v, %v for a pod with %s", cards[i], settings, err, held.MAC)
 		}
 	}
-	await(t, pods)
+	untilPacketsPass(t, pods)
 	// A pod that starts again: the kernel brings its function back with the program that it had.
 	_ = pods[0].Close()
 	if err := netns.Settle(t.Context()); err != nil {
@@ -122,7 +122,7 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(k.MapFolder(held.Port), socketMap)); err != nil {
 		t.Error(err)
 	}
-	await(t, pods)
+	untilPacketsPass(t, pods)
 
 	// A program's, beside it on the same card.
 	program := Order{Holder: "program", Pod: Pod{UID: "program"}, Port: Port{Name: "sriov-eth0-2", Tier: spec.LinkSRIOV, Parent: "eth0", Function: 1, Driver: spec.DriverVFIO}}
@@ -167,9 +167,9 @@ func TestLabPodsHaveVirtualFunctions(t *testing.T) {
 	}
 }
 
-// await waits until packets pass between two pods. A driver of functions that missed an answer of its card
+// untilPacketsPass waits until packets pass between two pods. A driver of functions that missed an answer of its card
 // waits for ever, until it is set up again (lab/link/vf_settle.go).
-func await(t *testing.T, pods []*netns.Namespace) {
+func untilPacketsPass(t *testing.T, pods []*netns.Namespace) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/netns"
 )
@@ -112,17 +113,10 @@ const askAgain = 20 * time.Millisecond
 // row (ovn-controller(8), "ovn-installed").
 func awaitOverlay(ctx context.Context, s site) error {
 	return withOVS(ctx, s.Port.Socket, func(ctx context.Context, o ovs) error {
-		for {
+		return await.Until(ctx, await.Condition{What: "OVN has set up its rules for the port", Every: askAgain, Holds: func(ctx context.Context) error {
 			row, err := o.row(ctx, "Interface", named(nodeName(s.Port.Name)), "external_ids")
-			if err != nil || words(row, "external_ids")["ovn-installed"] == "true" {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return errors.New("OVN has not yet set up its rules for the port")
-			case <-time.After(askAgain):
-			}
-		}
+			return await.Answer(words(row, "external_ids")["ovn-installed"] == "true", err)
+		}})
 	})
 }
 

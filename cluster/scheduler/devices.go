@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"nines.dev/nines/kernel/await"
 )
 
 // Kubernetes' own plugin allocates the devices of claims, and accounts for them in the scheduler's
@@ -103,22 +105,17 @@ const seenPatience = 10 * time.Second
 // seen waits until the informer has what the API server has of a claim. Events come in the order of
 // the writes, so it then has all allocations that were written before.
 func seen(ctx context.Context, lister resourcelisters.ResourceClaimLister, claim *resourcev1.ResourceClaim) error {
-	ctx, cancel := context.WithTimeout(ctx, seenPatience)
-	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if known, err := lister.ResourceClaims(claim.Namespace).Get(claim.Name); err == nil && known.UID == claim.UID {
-			if order, err := resourceversion.CompareResourceVersion(known.ResourceVersion, claim.ResourceVersion); err != nil || order >= 0 {
-				return err
+	return await.Until(ctx, await.Condition{
+		What: fmt.Sprintf("claim %s/%s is seen", claim.Namespace, claim.Name), Within: seenPatience, Every: 2 * time.Millisecond,
+		Holds: func(context.Context) error {
+			known, err := lister.ResourceClaims(claim.Namespace).Get(claim.Name)
+			if err != nil || known.UID != claim.UID {
+				return await.Answer(false, nil)
 			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for claim %s/%s to be seen: %w", claim.Namespace, claim.Name, ctx.Err())
-		case <-tick.C:
-		}
-	}
+			order, err := resourceversion.CompareResourceVersion(known.ResourceVersion, claim.ResourceVersion)
+			return await.Answer(order >= 0, err)
+		},
+	})
 }
 
 // shared is a device of the claim that another claim has, too, without a share of its own in it.

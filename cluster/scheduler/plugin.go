@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/cluster/client"
 	"nines.dev/nines/cluster/nodefit"
 	"nines.dev/nines/cluster/request"
+	"nines.dev/nines/kernel/await"
 )
 
 // Name is the plugin's in a scheduler's configuration.
@@ -78,16 +79,10 @@ func newPlugin(handle fwk.Handle) *Plugin {
 
 // wait returns when the first list has arrived.
 func wait(ctx context.Context, synced func() bool) error {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !synced() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
+	return await.Until(ctx, await.Condition{
+		What: "the first list has arrived", Every: 10 * time.Millisecond,
+		Holds: func(context.Context) error { return await.Answer(synced(), nil) },
+	})
 }
 
 // Name is the plugin's.

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
+
+	"nines.dev/nines/kernel/await"
 )
 
 // waiting is how long something has to happen on a busy host.
@@ -65,15 +67,8 @@ func (p *Plane) Apply(t testing.TB, manifest []byte) {
 // Eventually waits until check has no error.
 func Eventually(t testing.TB, what string, check func(context.Context) error) {
 	t.Helper()
-	for end := time.Now().Add(waiting); ; {
-		err := check(t.Context())
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: not after %s: %v", what, waiting, err)
-		}
-		time.Sleep(20 * time.Millisecond)
+	if err := await.Until(t.Context(), await.Condition{What: what, Within: waiting, Every: 20 * time.Millisecond, Holds: check}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"nines.dev/nines/cluster/client"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -153,20 +154,23 @@ current-context: c
 // await waits until ready has no error, or the program ends.
 func (p *Plane) await(t testing.TB, of *process, what string, ready func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), starting)
-	defer cancel()
-	for {
-		err := ready(ctx)
-		if err == nil {
-			return
-		}
-		select {
-		case <-of.ended:
-			t.Fatalf("%s ended before it was %s; %s", of.name, what, of.tail())
-		case <-ctx.Done():
-			t.Fatalf("%s was not %s after %s: %v; %s", of.name, what, starting, err, of.tail())
-		case <-time.After(50 * time.Millisecond):
-		}
+	err := await.Until(context.Background(), await.Condition{
+		What: of.name + " is " + what, Within: starting, Every: 50 * time.Millisecond,
+		Holds: func(ctx context.Context) error {
+			err := ready(ctx)
+			if err == nil {
+				return nil
+			}
+			select {
+			case <-of.ended:
+				return await.Never(fmt.Errorf("%s ended before it was %s", of.name, what))
+			default:
+				return err
+			}
+		},
+	})
+	if err != nil {
+		t.Fatalf("%v; %s", err, of.tail())
 	}
 }
 
