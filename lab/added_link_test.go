@@ -65,7 +65,7 @@ func makeHub(_ context.Context, s *link.Site, l plan.Link, endpoints []plan.Endp
 			return err
 		}
 		defer inside.Close()
-		mac, err := net.ParseMAC(findInterface(s.Plan, e).MAC)
+		mac, err := net.ParseMAC(s.Plan.Interface(e).MAC)
 		if err != nil {
 			return err
 		}

@@ -88,7 +88,7 @@ func TestARuntimeIsAddedInOneFile(t *testing.T) {
 		t.Errorf("a key that it does not take: %v", err)
 	}
 	p := planOf(t, cellLab)
-	if dut := findNode(p, "dut"); dut.Runtime != cell || dut.MemoryBytes != 64<<20 {
+	if dut := p.Node("dut"); dut.Runtime != cell || dut.MemoryBytes != 64<<20 {
 		t.Errorf("its plan: %+v", dut)
 	}
 	if steps := Steps(p); !slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "node dut: make a cell, named") }) {
@@ -105,7 +105,7 @@ func TestALabOfAnAddedRuntimeComesAndGoes(t *testing.T) {
 	if seen := in(t, lab, "dut", "/bin/busybox", "ls", "/"); seen != "bin" {
 		t.Errorf("its root file system has %q", seen)
 	}
-	dut := findNode(lab.Plan(), "dut")
+	dut := lab.Plan().Node("dut")
 	in(t, lab, "dut", "/bin/busybox", "ping", "-c1", "-W2", dut.Interfaces[0].Neighbours[0].IP)
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)

@@ -142,7 +142,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 			living.Nodes = append(living.Nodes, n)
 		}
 	}
-	changes := compare(&living, to, socketsOf(l.plan))
+	changes := compare(&living, to, link.SocketsOf(l.plan))
 	for _, n := range to.Nodes {
 		if slices.Contains(slices.Concat(changes.AddedNodes, changes.ReplacedNodes, changes.FreshNodes), n.Name) {
 			continue
@@ -161,7 +161,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
 		}
 	}
-	if slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == watchAgain }) && watched(to) {
+	if slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == watchAgain }) && to.Watched() {
 		for _, n := range to.Nodes {
 			include(&changes.Watched, n.Name, n.Watched())
 		}
@@ -171,7 +171,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
 	var added []string
 	for _, name := range changes.AddedNodes {
-		if findNode(l.plan, name) != nil {
+		if l.plan.Node(name) != nil {
 			changes.ReplacedNodes = append(changes.ReplacedNodes, name)
 		} else {
 			added = append(added, name)
@@ -180,7 +180,7 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	changes.AddedNodes = added
 	added = nil
 	for _, name := range changes.AddedLinks {
-		if findLink(l.plan, name) != nil {
+		if l.plan.Link(name) != nil {
 			changes.ReplacedLinks = append(changes.ReplacedLinks, name)
 		} else {
 			added = append(added, name)
@@ -188,12 +188,12 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	}
 	changes.AddedLinks = added
 	for _, planned := range l.plan.Links {
-		if findLink(&living, planned.Name) == nil && findLink(to, planned.Name) == nil {
+		if living.Link(planned.Name) == nil && to.Link(planned.Name) == nil {
 			changes.RemovedLinks = append(changes.RemovedLinks, planned.Name)
 		}
 	}
 	for _, n := range l.plan.Nodes {
-		if findNode(&living, n.Name) == nil && findNode(to, n.Name) == nil {
+		if living.Node(n.Name) == nil && to.Node(n.Name) == nil {
 			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
 		}
 	}
@@ -302,7 +302,7 @@ func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 // endpointsOf names the endpoints that a device's step made.
 func (l *Lab) endpointsOf(e journal.Entry) []string {
 	var names []string
-	if old := findLink(l.plan, e.Link); old != nil {
+	if old := l.plan.Link(e.Link); old != nil {
 		for _, endpoint := range old.Endpoints {
 			if endpoint.Node == e.Node && (endpoint.FabricDevice == e.Name || endpoint.Interface == e.Name) {
 				names = append(names, endpoint.Name())

@@ -35,7 +35,7 @@ func appSysctls(n plan.Node) map[string]string {
 			wanted["net/ipv4/conf/"+scope+"/rp_filter"] = "0"
 		}
 		for _, i := range n.Interfaces {
-			if !inKernel(i) {
+			if !i.InKernel() {
 				continue
 			}
 			wanted["net/ipv4/conf/"+i.Name+"/rp_filter"] = "0"

@@ -45,7 +45,7 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		n := b.plan.Nodes[i]
 		var todo []plan.Interface
 		for _, iface := range n.Interfaces {
-			if !n.Apart() && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
+			if !n.Apart() && iface.InKernel() && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
 				todo = append(todo, iface)
 			}
 		}
@@ -104,7 +104,7 @@ func (b *builder) goneRoutes(n plan.Node) []spec.Route {
 	if b.before == nil {
 		return nil
 	}
-	old := findNode(b.before, n.Name)
+	old := b.before.Node(n.Name)
 	if old == nil {
 		return nil
 	}

@@ -19,14 +19,11 @@ func (b *builder) place() node.Place {
 	return p
 }
 
-// fabricName is the host name of the fabric, which has the bridges and the links' programs.
-func fabricName(p *plan.Plan) string { return p.Prefix + ".fabric" }
-
 func (b *builder) startFabric() error {
 	if err := b.directory(netnsDir); err != nil {
 		return err
 	}
-	hostName := fabricName(b.plan)
+	hostName := b.plan.FabricName()
 	fabric, err := b.place().StartNetns(fabricNode, hostName, node.Unwalled)
 	if err != nil {
 		return err

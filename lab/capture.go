@@ -58,10 +58,10 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
 		return nil, err
 	}
-	if findNode(l.plan, nodeName).Remote() {
+	if l.plan.Node(nodeName).Remote() {
 		return nil, exit.Wrongf("%s:%s is a pod's, whose packets this host does not see; capture on the cluster's node", nodeName, interfaceName)
 	}
-	if findNode(l.plan, nodeName).Guest() {
+	if l.plan.Node(nodeName).Guest() {
 		return nil, exit.Wrongf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", nodeName, interfaceName)
 	}
 	ns, err := r.Namespace()
@@ -78,11 +78,11 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 
 // bypassed returns an error for an interface that only DPDK has.
 func (l *Lab) bypassed(nodeName, interfaceName string) error {
-	planned, e := endpointOf(l.plan, nodeName, interfaceName)
+	planned, e := l.plan.EndOf(nodeName, interfaceName)
 	if planned == nil {
 		return nil
 	}
-	if i := findInterface(l.plan, e); i == nil || inKernel(*i) {
+	if i := l.plan.Interface(e); i == nil || i.InKernel() {
 		return nil
 	}
 	remedy := "capture at the other end of a kernel link, or use kind: switch, which can mirror a port"

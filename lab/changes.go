@@ -65,7 +65,7 @@ func (c *Changes) Empty() bool {
 // Compare finds the changes from one plan to another. A node is started afresh only if something changes
 // that cannot change while it runs, and replaced only if that is of its network; a link only if its kind,
 // its MTU, its device or, where the kind cannot add and remove single endpoints, its endpoints change.
-func Compare(from, to *plan.Plan) Changes { return compare(from, to, socketsOf(from)) }
+func Compare(from, to *plan.Plan) Changes { return compare(from, to, link.SocketsOf(from)) }
 
 // compare is Compare for containers that have the sockets in mounted, by node.
 func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
@@ -108,12 +108,12 @@ type differ struct {
 
 func (d *differ) nodes() {
 	for _, n := range d.from.Nodes {
-		if findNode(d.to, n.Name) == nil {
+		if d.to.Node(n.Name) == nil {
 			d.RemovedNodes = append(d.RemovedNodes, n.Name)
 		}
 	}
 	for _, n := range d.to.Nodes {
-		old := findNode(d.from, n.Name)
+		old := d.from.Node(n.Name)
 		switch {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
@@ -125,7 +125,7 @@ func (d *differ) nodes() {
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
-		if old != nil && !d.renewed[n.Name] && logsIn(d.to, n) && d.from.ManagementAddress(n.Name) != d.to.ManagementAddress(n.Name) {
+		if old != nil && !d.renewed[n.Name] && d.to.LogsIn(n) && d.from.ManagementAddress(n.Name) != d.to.ManagementAddress(n.Name) {
 			d.Logins = append(d.Logins, n.Name) // its server listens at the old address
 		}
 		if old != nil && !d.renewed[n.Name] && (old.Restart != n.Restart || !same(old.Healthcheck, n.Healthcheck)) {
@@ -152,7 +152,7 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 	if !n.Runtime.Descriptor().OwnRoot || n.Apart() {
 		return false
 	}
-	return slices.ContainsFunc(socketsOf(d.to)[n.Name], func(socket string) bool {
+	return slices.ContainsFunc(link.SocketsOf(d.to)[n.Name], func(socket string) bool {
 		return !slices.Contains(d.mounted[n.Name], socket)
 	})
 }
@@ -160,7 +160,7 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 // seesOtherFiles is true for a node that gets other files of names and keys, which it has had mounted
 // since it was started.
 func (d *differ) seesOtherFiles(old, n plan.Node) bool {
-	return !n.Guest() && (!same(node.NameTargets(d.from, old), node.NameTargets(d.to, n)) || logsIn(d.from, old) != logsIn(d.to, n))
+	return !n.Guest() && (!same(node.NameTargets(d.from, old), node.NameTargets(d.to, n)) || d.from.LogsIn(old) != d.to.LogsIn(n))
 }
 
 // movesPod is true for a pod that has to be made again: its environment is of its making, and it is
@@ -194,12 +194,12 @@ func lost(old, now map[string]string) bool {
 
 func (d *differ) links() {
 	for _, l := range d.from.Links {
-		if findLink(d.to, l.Name) == nil {
+		if d.to.Link(l.Name) == nil {
 			d.RemovedLinks = append(d.RemovedLinks, l.Name)
 		}
 	}
 	for _, l := range d.to.Links {
-		old := findLink(d.from, l.Name)
+		old := d.from.Link(l.Name)
 		switch {
 		case old == nil:
 			d.AddedLinks = append(d.AddedLinks, l.Name)
@@ -254,7 +254,7 @@ func (d *differ) renew(endpoints []plan.Endpoint) {
 
 func (d *differ) endpoints(old, now plan.Link) {
 	stays := func(e plan.Endpoint) bool {
-		was, is := findInterface(d.from, e), findInterface(d.to, e)
+		was, is := d.from.Interface(e), d.to.Interface(e)
 		return !d.renewed[e.Node] && slices.Contains(old.Endpoints, e) && slices.Contains(now.Endpoints, e) &&
 			was != nil && is != nil && was.MAC == is.MAC && was.MTU == is.MTU &&
 			same(was.Device, is.Device) && same(port(old, e), port(now, e))
@@ -290,7 +290,7 @@ func (d *differ) interfaces() {
 	for _, n := range d.to.Nodes {
 		for _, i := range n.Interfaces {
 			e := plan.Endpoint{Node: n.Name, Interface: i.Name}
-			old := findInterface(d.from, e)
+			old := d.from.Interface(e)
 			if d.renewed[n.Name] || d.renewed[e.Name()] || old == nil {
 				continue
 			}
@@ -305,7 +305,7 @@ func (d *differ) interfaces() {
 // same app.
 func (d *differ) apps() {
 	for _, n := range d.to.Nodes {
-		old := findNode(d.from, n.Name)
+		old := d.from.Node(n.Name)
 		if old == nil || d.begins(n.Name) {
 			continue
 		}
@@ -319,37 +319,6 @@ func (d *differ) apps() {
 			d.RestartedApps = append(d.RestartedApps, n.Name)
 		}
 	}
-}
-
-func findNode(p *plan.Plan, name string) *plan.Node {
-	for i := range p.Nodes {
-		if p.Nodes[i].Name == name {
-			return &p.Nodes[i]
-		}
-	}
-	return nil
-}
-
-func findLink(p *plan.Plan, name string) *plan.Link {
-	for i := range p.Links {
-		if p.Links[i].Name == name {
-			return &p.Links[i]
-		}
-	}
-	return nil
-}
-
-func findInterface(p *plan.Plan, e plan.Endpoint) *plan.Interface {
-	n := findNode(p, e.Node)
-	if n == nil {
-		return nil
-	}
-	for i := range n.Interfaces {
-		if n.Interfaces[i].Name == e.Interface {
-			return &n.Interfaces[i]
-		}
-	}
-	return nil
 }
 
 // same compares values as plan.json shows them: nil and empty are equal.

@@ -39,7 +39,7 @@ func (d *differ) keepsNetwork(old, n plan.Node) bool {
 // onCard is true for a node with a link of the host's network cards.
 func (d *differ) onCard(n plan.Node) bool {
 	return slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool {
-		of := findLink(d.to, i.Link)
+		of := d.to.Link(i.Link)
 		return of != nil && of.Kind.Descriptor().End.IsHardware()
 	})
 }

@@ -15,7 +15,7 @@ func (d *differ) guests() {
 	for more := true; more; {
 		more = false
 		for _, n := range d.to.Nodes {
-			old := findNode(d.from, n.Name)
+			old := d.from.Node(n.Name)
 			if !n.Guest() || old == nil || d.renewed[n.Name] {
 				continue
 			}
@@ -44,7 +44,7 @@ func guestDiffers(old, now plan.Node) bool {
 // guestsLinksChange is true if a link that a machine is on changes.
 func (d *differ) guestsLinksChange(now plan.Node) bool {
 	for _, i := range now.Interfaces {
-		was, is := findLink(d.from, i.Link), findLink(d.to, i.Link)
+		was, is := d.from.Link(i.Link), d.to.Link(i.Link)
 		if was == nil || is == nil || !same(unexplained(*was), unexplained(*is)) {
 			return true
 		}

@@ -16,7 +16,7 @@ import (
 // other ends of their links, are rebuilt or set up again, which resets the settings on them.
 func (d *differ) received() {
 	for _, n := range d.to.Nodes {
-		old := findNode(d.from, n.Name)
+		old := d.from.Node(n.Name)
 		if old == nil || d.begins(n.Name) {
 			continue
 		}

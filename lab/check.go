@@ -38,7 +38,7 @@ func (l *Lab) Check() ([]Checked, error) {
 	for _, d := range l.plan.Disturbances {
 		list = append(list, Checked{Part: "disturb." + d.Name})
 	}
-	if watched(l.plan) {
+	if l.plan.Watched() {
 		list = append(list, Checked{Part: watcherPart})
 	}
 	if l.plan.Power != nil {

@@ -91,7 +91,7 @@ func (c *deviceCheck) node(n plan.Node) {
 	}
 	before := len(c.faults)
 	for _, i := range n.Interfaces {
-		if inKernel(i) && !c.explained["link "+i.Link] {
+		if i.InKernel() && !c.explained["link "+i.Link] {
 			c.iface(n, i, view)
 		}
 	}
@@ -139,7 +139,7 @@ func routeText(r spec.Route) string {
 // iface compares an interface of a node.
 func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	of := n.Name + ":" + i.Name
-	planned, e := endpointOf(c.plan, n.Name, i.Name)
+	planned, e := c.plan.EndOf(n.Name, i.Name)
 	// Of an end that is up and has no carrier, the check of its other end says why.
 	device, elsewhere := view.Find(i.Name), c.hardware(i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
 	problem, remedy := compareDevice(i, view.List(), elsewhere && device != nil && device.Up)
@@ -310,7 +310,7 @@ func linkFault(name, problem string) Fault {
 
 // hardware is true for a link of network cards, whose state is also that of a cable.
 func (l *Lab) hardware(linkName string) bool {
-	planned := findLink(l.plan, linkName)
+	planned := l.plan.Link(linkName)
 	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
 }
 

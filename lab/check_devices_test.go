@@ -57,17 +57,17 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 	}
 	lab := up(t, comparedLab)
 	end := func(node, iface string) string {
-		_, e := endpointOf(lab.plan, node, iface)
+		_, e := lab.plan.EndOf(node, iface)
 		return e.FabricDevice
 	}
-	device := func(name string) string { return findLink(lab.plan, name).Device }
+	device := func(name string) string { return lab.plan.Link(name).Device }
 	object, err := filepath.Abs("link/xdp/pair.bpf.o")
 	if err != nil {
 		t.Fatal(err)
 	}
-	neighbour := findInterface(lab.plan, plan.Endpoint{Node: "a", Interface: "lan"}).Neighbours[0].IP
-	network := findInterface(lab.plan, plan.Endpoint{Node: "a", Interface: "lan"}).Addresses[0]
-	lost := (&link.View{}).LostNetworks(*findInterface(lab.plan, plan.Endpoint{Node: "a", Interface: "lan"}), nil)
+	neighbour := lab.plan.Interface(plan.Endpoint{Node: "a", Interface: "lan"}).Neighbours[0].IP
+	network := lab.plan.Interface(plan.Endpoint{Node: "a", Interface: "lan"}).Addresses[0]
+	lost := (&link.View{}).LostNetworks(*lab.plan.Interface(plan.Endpoint{Node: "a", Interface: "lan"}), nil)
 	if len(lost) != 1 {
 		t.Fatalf("the network of %s is told as %v", network, lost)
 	}
@@ -111,7 +111,7 @@ func foundAndMended(t *testing.T, lab *Lab, text string, d damage) {
 	t.Helper()
 	untouched(t, lab)
 	if d.fabric {
-		sh(t, append([]string{"ip", "netns", "exec", fabricName(lab.plan)}, d.do...)...)
+		sh(t, append([]string{"ip", "netns", "exec", lab.plan.FabricName()}, d.do...)...)
 	} else {
 		sh(t, append([]string{"ip", "netns", "exec", lab.plan.Nodes[0].HostName}, d.do...)...)
 	}

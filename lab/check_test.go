@@ -30,7 +30,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 	inFabric := func(argv ...string) func() {
 		return func() {
 			t.Helper()
-			if out, err := exec.Command("ip", append([]string{"-n", fabricName(lab.plan)}, argv...)...).CombinedOutput(); err != nil {
+			if out, err := exec.Command("ip", append([]string{"-n", lab.plan.FabricName()}, argv...)...).CombinedOutput(); err != nil {
 				t.Fatalf("ip %v: %v: %s", argv, err, out)
 			}
 		}

@@ -45,7 +45,7 @@ const cutPatience = 5 * time.Second
 
 // PrepareCut journals that a link may be down.
 func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
-	planned := findLink(l.plan, name)
+	planned := l.plan.Link(name)
 	if planned == nil {
 		return nil, exit.Wrongf("lab %q has no link %q", l.name, name)
 	}

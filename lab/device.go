@@ -16,7 +16,7 @@ import (
 // DPDK's own threads stay off the busy CPUs, which handle its packets, as far as the node has
 // others.
 func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
-	n := findNode(l.plan, nodeName)
+	n := l.plan.Node(nodeName)
 	if n == nil || n.DPDK == nil {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
 // interface. If the engine will listen on the interface's socket, one that a dead engine left is
 // removed.
 func (l *Lab) device(nodeName, interfaceName string) (string, error) {
-	n := findNode(l.plan, nodeName)
+	n := l.plan.Node(nodeName)
 	if n == nil {
 		return "", nil
 	}
@@ -101,7 +101,7 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 	socket := ""
 	if i.Device.Socket != "" {
 		socket = i.Device.Socket
-		if made, e := endpointOf(l.plan, nodeName, interfaceName); made != nil {
+		if made, e := l.plan.EndOf(nodeName, interfaceName); made != nil {
 			socket = link.SocketOf(*made, e)
 		}
 		if i.Device.Server {
@@ -112,18 +112,6 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 		socket = link.SocketPath(node.RuntimeOf(*n).Seen(l.files()).Sockets, socket)
 	}
 	return deviceArgument(i, at, socket), nil
-}
-
-// endpointOf is the link that an interface is on, and its end there.
-func endpointOf(p *plan.Plan, nodeName, interfaceName string) (*plan.Link, plan.Endpoint) {
-	for i := range p.Links {
-		for _, e := range p.Links[i].Endpoints {
-			if e.Node == nodeName && e.Interface == interfaceName {
-				return &p.Links[i], e
-			}
-		}
-	}
-	return nil, plan.Endpoint{}
 }
 
 // EAL's names of the drivers for which this file makes arguments.

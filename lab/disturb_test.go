@@ -70,9 +70,9 @@ func TestDisturbancesComeAndGoWithTheLab(t *testing.T) {
 		t.Errorf("none: %+v, %v, alive %v", changes, err, id.Alive())
 	}
 	// The engine that was stopped runs again.
-	state := lab.inspectApp(t.Context(), *findNode(lab.Plan(), "b"), true)
+	state := lab.inspectApp(t.Context(), *lab.Plan().Node("b"), true)
 	for until := time.Now().Add(10 * time.Second); state.Engine != "serving" && time.Now().Before(until); {
-		state = lab.inspectApp(t.Context(), *findNode(lab.Plan(), "b"), true)
+		state = lab.inspectApp(t.Context(), *lab.Plan().Node("b"), true)
 	}
 	if state.Engine != "serving" {
 		t.Errorf("the engine is %s", state.Engine)

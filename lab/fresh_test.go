@@ -70,7 +70,7 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 	}
 	defer capture.Close()
 	for _, payload := range payloads[1:] {
-		own := findNode(lab.Plan(), "dut").Runtime.Descriptor().OwnRoot
+		own := lab.Plan().Node("dut").Runtime.Descriptor().OwnRoot
 		if own {
 			in(t, lab, "dut", "touch", "/tmp/kept")
 		}
@@ -104,14 +104,14 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 		if bad := problems(t, again); len(bad) > 0 {
 			t.Errorf("%s: %v", payload, bad)
 		}
-		if findNode(again.Plan(), "dut").Runtime.Descriptor().OwnRoot {
+		if again.Plan().Node("dut").Runtime.Descriptor().OwnRoot {
 			in(t, again, "dut", "test", "!", "-e", "/tmp/kept")
 		}
 		if got := in(t, again, "dut", "cat", "/proc/sys/net/ipv4/ip_default_ttl", "/proc/sys/kernel/msgmax"); got != "65\n9000" {
 			t.Errorf("%s: its sysctls are %q", payload, got)
 		}
 		limited(t, again, "dut")
-		for _, i := range findNode(again.Plan(), "load").Interfaces {
+		for _, i := range again.Plan().Node("load").Interfaces {
 			in(t, again, "load", "ping", "-c1", "-W5", "-I", i.Name, i.Neighbours[0].IP)
 		}
 		if frames, err := captured(capture); err != nil || frames == 0 {
@@ -231,7 +231,7 @@ func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = node.Mark(j, "b", node.Marks{Unfinished: true, Fresh: true})
-			for _, folder := range []string{"lxc/" + findNode(lab.Plan(), "b").HostName, "nodes/b"} {
+			for _, folder := range []string{"lxc/" + lab.Plan().Node("b").HostName, "nodes/b"} {
 				if removed := os.RemoveAll(filepath.Join(lab.state.dir, folder)); err == nil {
 					err = removed
 				}

@@ -36,7 +36,7 @@ func (b *builder) bootGuests(ctx context.Context, w work) error {
 // connect opens what a machine's interfaces are connected to.
 func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err error) {
 	for _, i := range n.Interfaces {
-		made, e := endpointOf(b.plan, n.Name, i.Name)
+		made, e := b.plan.EndOf(n.Name, i.Name)
 		if made == nil {
 			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
 		}
@@ -110,7 +110,7 @@ func (l *Lab) Untimed() []string {
 
 // GuestCPU converts a CPU of the plan to the number that an engine in the node uses.
 func (l *Lab) GuestCPU(nodeName string, cpu int) int {
-	if n := findNode(l.plan, nodeName); n != nil {
+	if n := l.plan.Node(nodeName); n != nil {
 		return n.GuestCPU(cpu)
 	}
 	return cpu

@@ -7,7 +7,6 @@ import (
 
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
-	"nines.dev/nines/plan"
 )
 
 // NodeHealth is what the lab's watcher says of a node that it watches.
@@ -32,7 +31,7 @@ func (s state) health() string { return filepath.Join(s.dir, "health.json") }
 // Health is what the lab's watcher says of the nodes that the plan lets it watch, in the plan's order.
 // What it has said of an earlier start of a node counts no more: such a node is starting.
 func (l *Lab) Health() ([]NodeHealth, error) {
-	if !watched(l.plan) {
+	if !l.plan.Watched() {
 		return nil, nil
 	}
 	said, err := l.state.readHealth()
@@ -61,17 +60,6 @@ func (l *Lab) Health() ([]NodeHealth, error) {
 
 func (s state) readHealth() (map[string]NodeHealth, error) {
 	return replace.ReadIfThere[map[string]NodeHealth](s.health())
-}
-
-// watched is true for a plan with a node whose health is checked, or that is started again when it
-// ends.
-func watched(p *plan.Plan) bool {
-	for i := range p.Nodes {
-		if p.Nodes[i].Watched() {
-			return true
-		}
-	}
-	return false
 }
 
 // healthFaults are the nodes that run and do not do their work, and those that are dead as their policy

@@ -36,7 +36,7 @@ topology:
 		if out := in(t, lab, "b", "sh", "-c", "grep -c ^web: /etc/passwd; readlink /bin/sh; cat /kept"); out != "1\nbusybox\nkept" {
 			t.Errorf("%s: the container says %q", what, out)
 		}
-		in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(findNode(lab.Plan(), "b").Interfaces[0].Addresses[0], "/", 2)[0])
+		in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(lab.Plan().Node("b").Interfaces[0].Addresses[0], "/", 2)[0])
 	}
 	in(t, lab, "b", "sh", "-c", "echo kept > /kept; rm /bin/yes")
 	is("at first")
@@ -92,7 +92,7 @@ topology:
 		if out := in(t, lab, "b", "sh", "-c", "grep -c ^web: /etc/passwd; readlink /bin/sh; test -e /kept || echo new"); out != "1\nbusybox\nnew" {
 			t.Errorf("%s: the guest says %q", what, out)
 		}
-		in(t, lab, "a", "ping", "-c1", "-W20", strings.SplitN(findNode(lab.Plan(), "b").Interfaces[0].Addresses[0], "/", 2)[0])
+		in(t, lab, "a", "ping", "-c1", "-W20", strings.SplitN(lab.Plan().Node("b").Interfaces[0].Addresses[0], "/", 2)[0])
 		if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 			t.Errorf("%s: faults of a lab that is well: %v, %v", what, faults, err)
 		}

@@ -150,7 +150,7 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 			checkThreads(t, lab, degree, pids)
 			checkOthers(t, lab, bystander, h.Version)
 			for _, name := range []string{"gen", "dut", "idle"} {
-				n := findNode(lab.Plan(), name)
+				n := lab.Plan().Node(name)
 				allowed := in(t, lab, name, "grep", "Cpus_allowed_list", "/proc/self/status")
 				if want := tasks.Set(n.CPUs).String(); !strings.HasSuffix(allowed, "\t"+want) {
 					t.Errorf("node %s may use %q, not %s", name, allowed, want)

@@ -39,7 +39,7 @@ func TestWithoutIsolationNothingIsPinned(t *testing.T) {
 			lab := up(t, text)
 			all := tasks.Set(planOf(t, text).HousekeepingCPUs)
 			if own {
-				all = tasks.Set(findNode(lab.plan, "b").CPUs)
+				all = tasks.Set(lab.plan.Node("b").CPUs)
 			}
 			dirs, err := cgroup.DirsOf(lab.PID("b"))
 			if err != nil {

@@ -13,7 +13,7 @@ func keepNames(from, to *plan.Plan) *plan.Plan {
 	kept.Links = append([]plan.Link{}, to.Links...)
 	kept.Nodes = append([]plan.Node{}, to.Nodes...)
 	for i, now := range to.Links {
-		old := findLink(from, now.Name)
+		old := from.Link(now.Name)
 		if old == nil || old.Kind != now.Kind || !link.Of(now.Kind).Incremental {
 			continue
 		}

@@ -126,7 +126,7 @@ func (b *builder) serveNames(ctx context.Context, _ work) error {
 	if b.plan.Management == nil || b.plan.Management.Server == "" {
 		return nil
 	}
-	return b.site.ServeNames(ctx, *findLink(b.plan, b.plan.Management.Link))
+	return b.site.ServeNames(ctx, *b.plan.Link(b.plan.Management.Link))
 }
 
 // hostEndFault is what is wrong with the host's interface on the management network; nil if nothing is.
@@ -187,7 +187,7 @@ func managementSteps(add func(string, ...any), p *plan.Plan) {
 		add("link %s: %s also receives for the MAC addresses of the nodes", m.Link, m.Uplink.Name)
 	}
 	for _, n := range p.Nodes {
-		if logsIn(p, n) {
+		if p.LogsIn(n) {
 			add("node %s: make its host key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))
 		}
 	}

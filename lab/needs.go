@@ -98,7 +98,7 @@ func findPrograms(p *plan.Plan) (programs, error) {
 			return found, err
 		}
 	}
-	if watched(p) || p.Power != nil {
+	if p.Watched() || p.Power != nil {
 		if found.nines, err = node.Program("nines"); err != nil {
 			return found, err
 		}

@@ -85,7 +85,7 @@ func TestLabIsolatedOCINodes(t *testing.T) {
 			dut := fmt.Sprintf("dut: {runtime: oci, driver: %s, init: nines, image: %q,", driver, ociImage(t, v1.Config{}))
 			lab := up(t, strings.NewReplacer("dut: {runtime: lxc,", dut, "idle: {runtime: lxc}", "idle: {}").Replace(isolatedLab))
 			taken := tasks.Set(lab.Plan().IsolatedCPUs)
-			own := findNode(lab.Plan(), "dut")
+			own := lab.Plan().Node("dut")
 			if allowed := in(t, lab, "dut", "grep", "Cpus_allowed_list", "/proc/self/status"); !strings.HasSuffix(allowed, "\t"+tasks.Set(own.CPUs).String()) {
 				t.Errorf("the container may use %q, not %v", allowed, own.CPUs)
 			}

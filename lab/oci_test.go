@@ -155,7 +155,7 @@ topology:
   links:
     - {name: pair, endpoints: ["a:x", "b:x"]}
 `, driver, image, shared))
-	b := findNode(lab.Plan(), "b")
+	b := lab.Plan().Node("b")
 	in(t, lab, "a", "ping", "-c1", "-W5", strings.SplitN(b.Interfaces[0].Addresses[0], "/", 2)[0])
 	if out := in(t, lab, "b", "sh", "-c", "touch /read/x 2>&1 || true"); !strings.Contains(out, "Read-only") {
 		t.Errorf("it writes where it may only read: %q", out)

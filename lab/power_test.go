@@ -93,7 +93,7 @@ func TestClientsSwitchANode(t *testing.T) {
 					t.Fatal(err)
 				}
 				for name, was := range before {
-					for _, i := range findNode(lab.Plan(), name).Interfaces {
+					for _, i := range lab.Plan().Node(name).Interfaces {
 						in(t, now, name, "ping", "-c1", "-W60", i.Neighbours[0].IP)
 					}
 					if is := network(t, now, name); is != was {

@@ -29,7 +29,7 @@ type ProgramState struct {
 
 // Programs are the processes that the lab's links have started, in that order, including dead ones.
 func (l *Lab) Programs() ([]ProgramState, error) {
-	if !hasPrograms(l.plan) {
+	if !l.plan.HasPrograms() {
 		return nil, nil
 	}
 	j, err := journal.Read(l.state.journal())
@@ -68,15 +68,6 @@ func (l *Lab) AwaitGuests(ctx context.Context) error {
 	return nil
 }
 
-func hasPrograms(p *plan.Plan) bool {
-	for _, l := range p.Links {
-		if l.Switch != nil || l.Management {
-			return true
-		}
-	}
-	return false
-}
-
 // deadPrograms says which programs of links have ended.
 func (l *Lab) deadPrograms() ([]Fault, error) {
 	var faults []Fault
@@ -103,7 +94,7 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 
 // explain says what a dead program's last output means, where its link's kind knows.
 func (l *Lab) explain(p ProgramState) string {
-	planned := findLink(l.plan, p.Link)
+	planned := l.plan.Link(p.Link)
 	if planned == nil {
 		return ""
 	}
@@ -153,7 +144,7 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.
 func (l *Lab) SwitchSocket(linkName string) (string, error) {
-	made := findLink(l.plan, linkName)
+	made := l.plan.Link(linkName)
 	if made == nil || !made.HasEngine() {
 		var names []string
 		for _, other := range l.plan.Links {

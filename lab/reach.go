@@ -56,7 +56,7 @@ func (l *Lab) WriteSSHConfig(out io.Writer) error {
 func (l *Lab) reached() []plan.Node {
 	var list []plan.Node
 	for _, n := range l.plan.Nodes {
-		if !logsIn(l.plan, n) {
+		if !l.plan.LogsIn(n) {
 			continue
 		}
 		if l.Alive(n.Name) && !n.Guest() {

@@ -23,17 +23,6 @@ import (
 // receiveOrder is the order in which a node's receive modes are set up.
 var receiveOrder = []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend, spec.ReceiveAwake}
 
-// receivedBy lists a node's interfaces with one receive mode.
-func receivedBy(n plan.Node, way spec.Receive) []string {
-	var list []string
-	for _, i := range n.Interfaces {
-		if i.RX == way {
-			list = append(list, i.Name)
-		}
-	}
-	return list
-}
-
 // checkReceive checks, before anything is made, that the kernel supports the plan's receive modes,
 // and returns the path of the program that polls.
 func checkReceive(p *plan.Plan) (poller string, err error) {
@@ -46,7 +35,7 @@ func checkReceive(p *plan.Plan) (poller string, err error) {
 		if n.Receive == nil {
 			continue
 		}
-		if len(receivedBy(n, spec.ReceiveBusyPoll)) > 0 {
+		if len(n.ReceivedBy(spec.ReceiveBusyPoll)) > 0 {
 			if _, _, err := busypoll.Choose(features, n.Receive.Mechanism); err != nil {
 				return "", fmt.Errorf("node %q: rx: busy_poll: %w", n.Name, err)
 			}
@@ -59,7 +48,7 @@ func checkReceive(p *plan.Plan) (poller string, err error) {
 			{spec.ReceiveThreaded, features.Threaded, host.FeatureThreadedNAPI},
 			{spec.ReceiveSuspend, features.Suspend, host.FeatureIRQSuspend},
 		} {
-			if len(receivedBy(n, one.way)) > 0 && !one.lack.None() {
+			if len(n.ReceivedBy(one.way)) > 0 && !one.lack.None() {
 				return "", fmt.Errorf("node %q: rx: %s: %w", n.Name, one.way,
 					&exit.MissingError{Capability: one.name, Reason: string(one.lack), Remedy: "use a newer kernel, or rx: interrupt or awake"})
 			}
@@ -75,7 +64,7 @@ func (b *builder) receive(ctx context.Context, w work) error {
 	if err != nil {
 		return err
 	}
-	stays := func(r receiveRecord) bool { return !w.received[r.Node] && findNode(b.plan, r.Node) != nil }
+	stays := func(r receiveRecord) bool { return !w.received[r.Node] && b.plan.Node(r.Node) != nil }
 	records = slices.DeleteFunc(records, func(r receiveRecord) bool { return !stays(r) })
 	var features busypoll.Features
 	for _, n := range b.plan.Nodes {
@@ -108,7 +97,7 @@ func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypol
 	defer ns.Close()
 	var records []receiveRecord
 	for _, way := range receiveOrder {
-		interfaces := receivedBy(n, way)
+		interfaces := n.ReceivedBy(way)
 		if len(interfaces) == 0 {
 			continue
 		}
@@ -194,7 +183,7 @@ func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []re
 // receiveSteps are the dry run's steps for receive modes.
 func receiveSteps(add func(string, ...any), n plan.Node) {
 	for _, way := range receiveOrder {
-		interfaces := strings.Join(receivedBy(n, way), ", ")
+		interfaces := strings.Join(n.ReceivedBy(way), ", ")
 		if interfaces == "" {
 			continue
 		}

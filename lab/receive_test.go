@@ -62,7 +62,7 @@ func pollsOnce(t *testing.T, lab *Lab, pings int) (own, others uint64) {
 	polls, err := busypoll.CountPolls()
 	labtest.Require(t, fmt.Sprintf("BPF programs at tracepoints (%v)", err), err == nil)
 	defer polls.Close()
-	address := findNode(lab.Plan(), "dut").Interfaces[0].Addresses[0]
+	address := lab.Plan().Node("dut").Interfaces[0].Addresses[0]
 	address, _, _ = strings.Cut(address, "/")
 	in(t, lab, "load", "ping", "-q", "-c", fmt.Sprint(pings), "-i", "0.002", "-W", "2", address)
 	counts, err := polls.Counts()
@@ -106,7 +106,7 @@ func TestBusyPollTakesEffect(t *testing.T) {
 			canReceive(t, spec.ReceiveBusyPoll)
 			lab := up(t, strings.Replace(fmt.Sprintf(receiveLab, "RUNTIME", spec.ReceiveBusyPoll), "runtime: RUNTIME", keysOf(t, runtime), 1))
 			now := receivedOf(t, lab)
-			wanted := findNode(lab.Plan(), "dut").Receive.CPUs
+			wanted := lab.Plan().Node("dut").Receive.CPUs
 			if now.Mechanism == "" || len(now.Threads) != 1 || now.Threads[0].Scheduling != "fifo:1" || !slices.Equal(now.Threads[0].CPUs, wanted) {
 				t.Errorf("its threads, which are to have CPUs %v as fifo:1: %+v", wanted, now)
 			}
@@ -147,7 +147,7 @@ func TestThreadedTakesEffect(t *testing.T) {
 	canReceive(t, spec.ReceiveThreaded)
 	lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveThreaded))
 	now := receivedOf(t, lab)
-	wanted := findNode(lab.Plan(), "dut").Receive.CPUs
+	wanted := lab.Plan().Node("dut").Receive.CPUs
 	if len(now.Threads) != 1 || !strings.HasPrefix(now.Threads[0].Name, "napi/in-") || now.Threads[0].Scheduling != "fifo:1" || !slices.Equal(now.Threads[0].CPUs, wanted) {
 		t.Errorf("its threads, which are to have CPUs %v as fifo:1: %+v", wanted, now.Threads)
 	}
@@ -170,7 +170,7 @@ topology:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 `)
 	now := receivedOf(t, lab)
-	cpu := findNode(lab.Plan(), "dut").Receive.AwakeCPUs[0]
+	cpu := lab.Plan().Node("dut").Receive.AwakeCPUs[0]
 	// A count of its halts: idle time where a thread spins; idle states other than the first, which
 	// polls, where the idle loop does.
 	var pattern string
@@ -444,7 +444,7 @@ func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 	for mechanism, lack := range map[spec.PollMechanism]busypoll.Lack{
 		spec.PollNetlink: features.Netlink, spec.PollLivepatch: features.Livepatch, spec.PollIOUring: features.IOUring,
 	} {
-		findNode(p, "dut").Receive.Mechanism = mechanism
+		p.Node("dut").Receive.Mechanism = mechanism
 		_, err := checkReceive(p)
 		missing := (*exit.MissingError)(nil)
 		switch {

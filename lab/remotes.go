@@ -52,7 +52,7 @@ func (b *builder) startRemoteEngine(ctx context.Context, n plan.Node, r node.Rem
 func (l *Lab) useAddresses(port *client.Port) error {
 	for _, address := range []*string{&port.LocalIP, &port.PeerIP} {
 		name, iface, isEndpoint := strings.Cut(*address, ":")
-		n := findNode(l.plan, name)
+		n := l.plan.Node(name)
 		if !isEndpoint || n == nil || !n.Remote() {
 			continue
 		}
@@ -89,7 +89,7 @@ func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, 
 
 // claimedMap is the map for AF_XDP sockets that a pod claims with an interface; empty where it claims none.
 func (l *Lab) claimedMap(nodeName, iface string) (string, error) {
-	n := findNode(l.plan, nodeName)
+	n := l.plan.Node(nodeName)
 	if n == nil || !slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool { return i.Name == iface && i.SocketMap }) {
 		return "", nil
 	}

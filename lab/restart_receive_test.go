@@ -43,7 +43,7 @@ topology:
 				if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 					t.Errorf("after a restart of %s: %v, %v", node, faults, err)
 				}
-				for _, neighbour := range findNode(lab.Plan(), "load").Interfaces[0].Neighbours {
+				for _, neighbour := range lab.Plan().Node("load").Interfaces[0].Neighbours {
 					in(t, lab, "load", "ping", "-c1", "-W5", neighbour.IP)
 				}
 			}

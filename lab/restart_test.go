@@ -149,7 +149,7 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 				t.Errorf("%s: its file and sysctls are %q", how.what, got)
 			}
 			limited(t, again, "dut")
-			for _, i := range findNode(again.Plan(), "load").Interfaces {
+			for _, i := range again.Plan().Node("load").Interfaces {
 				in(t, again, "load", "ping", "-c1", "-W5", "-I", i.Name, i.Neighbours[0].IP)
 			}
 			if frame, err := captured(capture); err != nil || frame == 0 {
@@ -234,7 +234,7 @@ func limited(t *testing.T, lab *Lab, nodeName string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := findNode(lab.Plan(), nodeName)
+	n := lab.Plan().Node(nodeName)
 	for _, dir := range dirs {
 		for _, file := range []string{"memory.limit_in_bytes", "memory.max"} {
 			if text, err := os.ReadFile(dir + "/" + file); err == nil && strings.TrimSpace(string(text)) == fmt.Sprint(n.MemoryBytes) {

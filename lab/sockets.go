@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
-
-// inKernel is true for an interface that is a kernel device in its node.
-func inKernel(i plan.Interface) bool { return i.Device == nil || i.Device.Kernel }
 
 // checkSockets finds socket paths that are too long for the kernel.
 func checkSockets(p *plan.Plan) error {
@@ -66,23 +62,10 @@ func (b *builder) makeSockets(context.Context, work) error {
 // socketFolders are the folders of the sockets of nodes' endpoints, by node.
 func (b *builder) socketFolders() map[string][]string {
 	folders := map[string][]string{}
-	for nodeName, sockets := range socketsOf(b.plan) {
+	for nodeName, sockets := range link.SocketsOf(b.plan) {
 		for _, socket := range sockets {
 			folders[nodeName] = append(folders[nodeName], filepath.Join(link.SocketsDir(b.state.dir), socket))
 		}
 	}
 	return folders
-}
-
-// socketsOf lists the sockets of nodes' endpoints, by node.
-func socketsOf(p *plan.Plan) map[string][]string {
-	sockets := map[string][]string{}
-	for _, l := range p.Links {
-		for _, e := range l.Endpoints {
-			if socket := link.SocketOf(l, e); socket != "" && !slices.Contains(sockets[e.Node], socket) {
-				sockets[e.Node] = append(sockets[e.Node], socket)
-			}
-		}
-	}
-	return sockets
 }

@@ -56,7 +56,7 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 	}
 	return node.Each(ctx, len(nodes), func(i int) error {
 		n := nodes[i]
-		if !logsIn(b.plan, n) {
+		if !b.plan.LogsIn(n) {
 			return nil
 		}
 		start := b.startSSHServer
@@ -224,8 +224,8 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	switch {
-	case !logsIn(l.plan, n):
-		return nil, exit.Wrongf("node %q is the host itself, for which nines runs no SSH server; use nines exec and nines shell", nodeName)
+	case !l.plan.LogsIn(n):
+		return nil, exit.Wrongf("node %q is this host itself, so nobody logs in to it; use nines exec and nines shell", nodeName)
 	case !l.Alive(nodeName):
 		return nil, fmt.Errorf("node %q does not run; nines start %s or nines restart %s starts it", nodeName, nodeName, nodeName)
 	}

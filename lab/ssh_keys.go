@@ -31,12 +31,6 @@ var keyTypes = []string{
 	"sk-ssh-ed25519@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com",
 }
 
-// logsIn is true for a node that people can log in to: it has an address on the management network, and is not
-// the host itself.
-func logsIn(p *plan.Plan, n plan.Node) bool {
-	return p.ManagementAddress(n.Name) != "" && n.Runtime.Descriptor().Restarts()
-}
-
 // checkAccess checks that people can log in as the file says.
 func checkAccess(p *plan.Plan) error {
 	if len(p.Management.SSHKeys) == 0 {
@@ -167,7 +161,7 @@ func (b *builder) makeKeys(ctx context.Context, _ work) error {
 	}
 	var known, config strings.Builder
 	for _, n := range b.plan.Nodes {
-		if !logsIn(b.plan, n) {
+		if !b.plan.LogsIn(n) {
 			continue
 		}
 		key, err := b.makeNodeKeys(ctx, program, n, string(allowed)+users)

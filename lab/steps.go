@@ -26,9 +26,9 @@ func Steps(p *plan.Plan) []string {
 	hugepageSteps(add, p)
 	if p.Tuning != "" {
 		add("host: settings of the profile %s for CPUs %s, until the lab goes; nines tune plan --for FILE lists them",
-			p.Tuning, cpulist.Format(TunedCPUs(p)))
+			p.Tuning, cpulist.Format(p.TunedCPUs()))
 	}
-	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
+	add("fabric: start nines-init in namespaces of its own, named %s", p.FabricName())
 	portSteps(add, p)
 	for _, l := range p.Links {
 		functionSteps(add, l)
@@ -55,7 +55,7 @@ func Steps(p *plan.Plan) []string {
 	}
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
-			if !inKernel(i) || n.Remote() {
+			if !i.InKernel() || n.Remote() {
 				continue
 			}
 			add("node %s: interface %s: offloads off, addresses %s, %d static neighbours, up",

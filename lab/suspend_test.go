@@ -78,10 +78,10 @@ func TestSuspendTakesEffect(t *testing.T) {
 func offer(t *testing.T, lab *Lab, from, to string) {
 	t.Helper()
 	address := func(node string) string {
-		text, _, _ := strings.Cut(findNode(lab.Plan(), node).Interfaces[0].Addresses[0], "/")
+		text, _, _ := strings.Cut(lab.Plan().Node(node).Interfaces[0].Addresses[0], "/")
 		return text
 	}
-	sender := findNode(lab.Plan(), from)
+	sender := lab.Plan().Node(from)
 	engine := labtest.StartEngine(t, sender.HostName)
 	if _, err := engine.Hello(); err != nil {
 		t.Fatal(err)

@@ -19,34 +19,6 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// TunedCPUs are the CPUs of a plan that host tuning keeps quiet: nodes' own CPUs and those of
-// engines, polling threads and links' programs, sorted.
-func TunedCPUs(p *plan.Plan) []int {
-	cpus := slices.Concat(p.IsolatedCPUs, p.QuietCPUs)
-	for _, n := range p.Nodes {
-		if n.CPUsExclusive {
-			cpus = append(cpus, n.CPUs...)
-		}
-		if n.App != nil {
-			cpus = append(cpus, n.App.CPU)
-		}
-		if n.Receive != nil && n.Receive.CPUsExclusive {
-			cpus = append(cpus, n.Receive.CPUs...)
-		}
-	}
-	if t := p.Traffic; t != nil {
-		cpus = append(cpus, t.FromCPU, t.ToCPU)
-	}
-	for _, l := range p.Links {
-		if l.Switch != nil {
-			cpus = append(cpus, l.Switch.CPUs...)
-		}
-	}
-	cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return cpu < 0 })
-	slices.Sort(cpus)
-	return slices.Compact(cpus)
-}
-
 // tuningMark marks the steps of the host's tuning in a lab's journal.
 const tuningMark = "tuning"
 
@@ -69,7 +41,7 @@ func (b *builder) tuneHost(ctx context.Context) error {
 		return fmt.Errorf("tuning: %w", err)
 	}
 	applied := &tune.Applied{
-		Profile: profile.Name, Source: "lab " + b.name, CPUs: TunedCPUs(b.plan),
+		Profile: profile.Name, Source: "lab " + b.name, CPUs: b.plan.TunedCPUs(),
 		User: fmt.Sprint("user ", os.Getuid()), PID: os.Getpid(), Since: time.Now().UTC(),
 	}
 	request := tune.Request{CPUs: applied.CPUs, Profile: profile}
@@ -107,7 +79,7 @@ func ofTuning(e journal.Entry, claim bool) bool {
 
 // tunedAlike is true if two plans want the same host settings.
 func tunedAlike(a, b *plan.Plan) bool {
-	return a.Tuning == b.Tuning && (a.Tuning == "" || slices.Equal(TunedCPUs(a), TunedCPUs(b)))
+	return a.Tuning == b.Tuning && (a.Tuning == "" || slices.Equal(a.TunedCPUs(), b.TunedCPUs()))
 }
 
 // Tuning is what was done to the host's settings when the lab came up; nil if the plan has no

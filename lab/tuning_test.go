@@ -10,8 +10,6 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/cpulist"
-	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -132,20 +130,6 @@ func TestTheHostsTuningIsPlannedAndListed(t *testing.T) {
 	none := planOf(t, strings.Replace(tunedLab, "throughput", "none", 1))
 	if steps := strings.Join(Steps(none), "\n"); strings.Contains(steps, "host: settings") || none.Tuning != "" {
 		t.Errorf("tuning: none is %q in the plan:\n%s", none.Tuning, steps)
-	}
-}
-
-func TestTunedCPUsAreThoseOfNodesEnginesAndPrograms(t *testing.T) {
-	p := &plan.Plan{
-		Nodes: []plan.Node{
-			{CPUs: []int{4, 5}, CPUsExclusive: true, App: &plan.App{CPU: 5}},
-			{CPUs: []int{0, 1, 2, 3}, App: &plan.App{CPU: -1}},
-		},
-		Traffic: &plan.Traffic{FromCPU: 2, ToCPU: -1},
-		Links:   []plan.Link{{Switch: &plan.Switch{CPUs: []int{7}}}, {}},
-	}
-	if got := cpulist.Format(TunedCPUs(p)); got != "2,4-5,7" {
-		t.Errorf("%s", got)
 	}
 }
 

@@ -256,7 +256,7 @@ func taken(path, prefix string) error {
 // untaken returns nil if the host has none of the plan's names: labs of another state directory are
 // not in our list.
 func untaken(p *plan.Plan) error {
-	names := []string{fabricName(p)}
+	names := []string{p.FabricName()}
 	for _, n := range p.Nodes {
 		names = append(names, n.HostName)
 	}

@@ -56,7 +56,7 @@ management: {}
 			out, err := cmd.CombinedOutput()
 			return string(out), err
 		}
-		if out, err := ssh("", "uname -n; cat /proc/1/comm"); err != nil || out != findNode(lab.Plan(), "dut").HostName+"\ninit\n" {
+		if out, err := ssh("", "uname -n; cat /proc/1/comm"); err != nil || out != lab.Plan().Node("dut").HostName+"\ninit\n" {
 			t.Errorf("%s: the guest says %q, %v", when, out, err)
 		}
 		long := strings.Repeat("a line of words\n", 1<<14)

@@ -43,7 +43,7 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 	if now := carriers(t, lab, "load"); now != changes {
 		t.Errorf("carriers had changed %s\nand now %s", changes, now)
 	}
-	for _, i := range findNode(lab.Plan(), "dut").Interfaces {
+	for _, i := range lab.Plan().Node("dut").Interfaces {
 		in(t, lab, "dut", "ping", "-c1", "-W60", i.Neighbours[0].IP)
 	}
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
@@ -90,7 +90,7 @@ func TestAnotherMachineKeepsCarriers(t *testing.T) {
 	if now := carriers(t, lab, "load"); now != changes {
 		t.Errorf("carriers had changed %s\nand now %s", changes, now)
 	}
-	for _, i := range findNode(lab.Plan(), "dut").Interfaces {
+	for _, i := range lab.Plan().Node("dut").Interfaces {
 		in(t, lab, "dut", "ping", "-c1", "-W60", i.Neighbours[0].IP)
 	}
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
@@ -151,7 +151,7 @@ func TestPowerOfAMachine(t *testing.T) {
 		want := "Chassis Power is off"
 		if on {
 			want = "Chassis Power is on"
-			for _, i := range findNode(lab.Plan(), "dut").Interfaces {
+			for _, i := range lab.Plan().Node("dut").Interfaces {
 				in(t, lab, "dut", "ping", "-c1", "-W60", i.Neighbours[0].IP)
 			}
 		}

@@ -35,10 +35,10 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 		return nil
 	}
 	running := attendant(b.journal, ofWatcher)
-	if watched(b.plan) && running.PID != 0 && running.Alive() {
+	if b.plan.Watched() && running.PID != 0 && running.Alive() {
 		return nil
 	}
-	if err := b.journal.Undo(ctx, b.progress, ofWatcher); err != nil || !watched(b.plan) {
+	if err := b.journal.Undo(ctx, b.progress, ofWatcher); err != nil || !b.plan.Watched() {
 		return errors.Join(err, os.RemoveAll(b.state.health()))
 	}
 	token := b.journal.Token("watch")
@@ -57,7 +57,7 @@ const watcherPart = "watcher"
 
 // deadWatcher says if the process that watches the lab's nodes has ended.
 func (l *Lab) deadWatcher() ([]Fault, error) {
-	if !watched(l.plan) || readOwner(l.state.measured()).PID != 0 {
+	if !l.plan.Watched() || readOwner(l.state.measured()).PID != 0 {
 		return nil, nil
 	}
 	j, err := journal.Read(l.state.journal())
@@ -92,7 +92,7 @@ type watching struct {
 
 // watchHere watches the lab's nodes in this process, until stopWatching.
 func (l *Lab) watchHere(say func(string)) {
-	if !watched(l.plan) {
+	if !l.plan.Watched() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -184,7 +184,7 @@ func (l *Lab) unhealthy() ([]string, error) {
 // beginWatching watches the nodes of a lab that this process measures, and returns when they are
 // healthy. If they do not get healthy it takes the lab down.
 func (l *Lab) beginWatching(ctx context.Context, progress func(string)) error {
-	if !watched(l.plan) {
+	if !l.plan.Watched() {
 		return nil
 	}
 	l.watchHere(progress)

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"slices"
 
 	"nines.dev/nines/spec"
 )
@@ -28,16 +27,10 @@ func (p *Plan) MayBeXDPFrames(t *Traffic) bool {
 // softirqsReceive is true for an end in the host's kernel that no thread polls, of a link that
 // carries XDP frames.
 func (p *Plan) softirqsReceive(port Port) bool {
-	n := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == port.Node })
-	if n < 0 || p.Nodes[n].Guest() {
+	n, i := p.Node(port.Node), p.Interface(Endpoint{Node: port.Node, Interface: port.Interface})
+	if i == nil || n.Guest() || i.RX.Polls() || i.RX == spec.ReceiveSuspend {
 		return false
 	}
-	for _, i := range p.Nodes[n].Interfaces {
-		if i.Name == port.Interface {
-			return !i.RX.Polls() && i.RX != spec.ReceiveSuspend && slices.ContainsFunc(p.Links, func(l Link) bool {
-				return l.Name == i.Link && l.Kind.Descriptor().XDPFrames && !l.Impaired()
-			})
-		}
-	}
-	return false
+	l := p.Link(i.Link)
+	return l != nil && l.Kind.Descriptor().XDPFrames && !l.Impaired()
 }

@@ -112,6 +112,12 @@ func (p *Plan) ManagementAddress(nodeName string) string {
 	return addresses(i)[0].String()
 }
 
+// LogsIn is true for a node that people can log in to: it has an address on the management network, and is not
+// the host itself.
+func (p *Plan) LogsIn(n Node) bool {
+	return p.ManagementAddress(n.Name) != "" && n.Runtime.Descriptor().Restarts()
+}
+
 // ResolverFor is a node's /etc/resolv.conf, resolv.conf(5); empty where the lab has no server of names
 // that the node can ask.
 func (p *Plan) ResolverFor(n Node) string {

@@ -130,3 +130,6 @@ func (w *work) nameDevices() error {
 	}
 	return nil
 }
+
+// FabricName is the host name of the fabric, which has the bridges and the links' programs.
+func (p *Plan) FabricName() string { return p.Prefix + ".fabric" }

@@ -107,6 +107,17 @@ type Node struct {
 // Watched is true for a node whose health is checked, or that is started again when it ends.
 func (n *Node) Watched() bool { return n.Restart != "" || n.Healthcheck != nil }
 
+// Watched is true for a plan with a node whose health is checked, or that is started again when it
+// ends.
+func (p *Plan) Watched() bool {
+	for i := range p.Nodes {
+		if p.Nodes[i].Watched() {
+			return true
+		}
+	}
+	return false
+}
+
 // Interface is one end of a link inside a node.
 type Interface struct {
 	Name       string      `json:"name"`
@@ -124,6 +135,9 @@ type Interface struct {
 	// Device is set where DPDK opens the interface.
 	Device *Device `json:"device,omitempty"`
 }
+
+// InKernel is true for an interface that is a kernel device in its node.
+func (i Interface) InKernel() bool { return i.Device == nil || i.Device.Kernel }
 
 // Neighbour is a permanent entry of the neighbour table.
 type Neighbour struct {
@@ -154,6 +168,16 @@ type Link struct {
 func (l Link) HasEngine() bool {
 	program := l.Program()
 	return program != nil && program.IsEngine
+}
+
+// HasPrograms is true for a plan with a link that has a program between its endpoints, or one that serves names.
+func (p *Plan) HasPrograms() bool {
+	for _, l := range p.Links {
+		if l.Switch != nil || l.Management {
+			return true
+		}
+	}
+	return false
 }
 
 // Endpoint is where a link joins a node.

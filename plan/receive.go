@@ -235,3 +235,14 @@ func (w *work) keepPollersQuiet(degree spec.Isolation) {
 	}
 	slices.Sort(w.quiet)
 }
+
+// ReceivedBy lists a node's interfaces with one receive mode.
+func (n Node) ReceivedBy(way spec.Receive) []string {
+	var list []string
+	for _, i := range n.Interfaces {
+		if i.RX == way {
+			list = append(list, i.Name)
+		}
+	}
+	return list
+}

@@ -192,14 +192,10 @@ func (n Node) appText() string {
 	return fmt.Sprintf("%s (%s, %s, %s)", n.App.Kind, n.App.Backend, n.App.IO, n.App.Wait)
 }
 
-// face is the interface that an endpoint names.
+// face is the interface that an endpoint names; empty if there is none.
 func (p *Plan) face(e Endpoint) Interface {
-	for _, n := range p.Nodes {
-		for _, i := range n.Interfaces {
-			if n.Name == e.Node && i.Name == e.Interface {
-				return i
-			}
-		}
+	if i := p.Interface(e); i != nil {
+		return *i
 	}
 	return Interface{}
 }

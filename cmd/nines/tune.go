@@ -161,7 +161,7 @@ func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
 func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
 	var cpus []int
 	for _, p := range e.plans {
-		cpus = append(cpus, lab.TunedCPUs(p)...)
+		cpus = append(cpus, p.TunedCPUs()...)
 	}
 	slices.Sort(cpus)
 	if cpus = slices.Compact(cpus); len(cpus) == 0 {

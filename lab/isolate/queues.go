@@ -2,7 +2,6 @@ package isolate
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"nines.dev/nines/host"
@@ -31,11 +30,11 @@ func Queues(root string, p *plan.Plan, l plan.Link, inv *host.Inventory) []tune.
 		if e.Function.Address == "" || e.Function.Driver != "" {
 			continue
 		}
-		at := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.Name == e.Node })
-		if at < 0 {
+		n := p.Node(e.Node)
+		if n == nil {
 			continue
 		}
-		cpus := beside(p, p.Nodes[at], e.Function.NUMANode, inv)
+		cpus := beside(p, *n, e.Function.NUMANode, inv)
 		for _, number := range c.names(c.path("sys/bus/pci/devices", e.Function.Address, "msi_irqs")) {
 			if _, err := strconv.Atoi(number); err != nil {
 				continue

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,4 +128,17 @@ func listeners(file string) (map[string]bool, error) {
 		}
 	}
 	return open, lines.Err()
+}
+
+// SocketsOf lists the sockets of nodes' endpoints, by node.
+func SocketsOf(p *plan.Plan) map[string][]string {
+	sockets := map[string][]string{}
+	for _, l := range p.Links {
+		for _, e := range l.Endpoints {
+			if socket := SocketOf(l, e); socket != "" && !slices.Contains(sockets[e.Node], socket) {
+				sockets[e.Node] = append(sockets[e.Node], socket)
+			}
+		}
+	}
+	return sockets
 }

@@ -48,9 +48,8 @@ func CheckClasses(p *plan.Plan, stateDir string) error {
 			if !slices.Contains(lacks, port.Class) {
 				continue
 			}
-			at := slices.IndexFunc(p.Links, func(l plan.Link) bool { return l.Name == port.Link })
 			return &exit.MissingError{
-				Capability: string(p.Links[at].Kind), Reason: "its cluster has no DeviceClass " + port.Class + ", which link " + port.Link + " names",
+				Capability: string(p.Link(port.Link).Kind), Reason: "its cluster has no DeviceClass " + port.Class + ", which link " + port.Link + " names",
 				Remedy: "install the driver of that class; kubectl get deviceclasses lists those that the cluster has",
 			}
 		}

@@ -31,11 +31,11 @@ func setup(input io.Reader, output io.Writer) error {
 	if err := json.NewDecoder(input).Decode(&wanted); err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
-	at := slices.IndexFunc(wanted.Plan.Nodes, func(n plan.Node) bool { return n.Name == wanted.Node })
-	if at < 0 {
+	planned := wanted.Plan.Node(wanted.Node)
+	if planned == nil {
 		return fmt.Errorf("the plan has no node %q", wanted.Node)
 	}
-	n := wanted.Plan.Nodes[at]
+	n := *planned
 	self := link.Holder{PID: os.Getpid()}
 	site := &link.Site{Plan: wanted.Plan, Nodes: map[string]link.Holder{n.Name: self}}
 	if err := link.Quiet(self); err != nil {
