@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -110,7 +111,7 @@ func TestALabOfAnAddedRuntimeComesAndGoes(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, Root()); len(left) != 0 {
+	if left := leaks(t, lab.Plan().Prefix, state.Root()); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
 }

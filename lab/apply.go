@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -62,7 +63,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 	}
 	h, err := hold(l.name)
 	if err != nil {
-		return Changes{}, aboutState(err)
+		return Changes{}, state.Explain(err)
 	}
 	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
@@ -84,14 +85,14 @@ func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (Changes, error
 
 func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (Changes, error) {
 	if h.journal == nil {
-		return Changes{}, &NotFoundError{l.name}
+		return Changes{}, &state.NotFoundError{Name: l.name}
 	}
 	// The state of the lab under the lock, which may differ from when it was opened.
 	now, err := Open(l.name)
 	if err != nil {
 		return Changes{}, err
 	}
-	if !l.state.finished() {
+	if !l.state.Finished() {
 		return Changes{}, errUnfinished
 	}
 	*l = *now
@@ -101,7 +102,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if whole {
 		// Without its settings a lab counts as unfinished.
-		return Changes{}, errors.Join(errWhole, os.Remove(l.state.settings()))
+		return Changes{}, errors.Join(errWhole, os.Remove(l.state.Settings()))
 	}
 	options.Plan = keepNames(l.plan, options.Plan)
 	changes, err := l.Changes(options.Plan, options.Scripts)
@@ -110,10 +111,10 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is now incomplete: nines apply rebuilds it, nines down %s removes it", aboutState(err), l.name)
+			return changes, fmt.Errorf("%w; the lab is now incomplete: nines apply rebuilds it, nines down %s removes it", state.Explain(err), l.name)
 		}
 	}
-	return changes, writeFile(l.state.experiment(), options.Experiment)
+	return changes, state.WriteFile(l.state.Experiment(), options.Experiment)
 }
 
 // Changes says what Apply would change: what Compare finds, and what has died or is not as planned,
@@ -210,7 +211,7 @@ func include(list *[]string, name string, is bool) {
 
 func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
-	if err := os.Remove(l.state.settings()); err != nil {
+	if err := os.Remove(l.state.Settings()); err != nil {
 		return err
 	}
 	if err := l.leave(ctx, h, programs, options, changes); err != nil {
@@ -223,7 +224,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
 	l.plan = options.Plan
-	if err := l.state.writePlan(l.plan); err != nil {
+	if err := l.state.WritePlan(l.plan); err != nil {
 		return err
 	}
 	l.take(h.journal)
@@ -233,7 +234,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 		}
 	}
 	if changes.Hugepages {
-		if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
+		if err := isolate.ReserveHugepages(b.journal, b.plan, state.HugepageLedger); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -148,7 +149,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	}
 	runtime, socket := node.RuntimeOf(n), b.EngineSocket(n.Name)
 	inside := filepath.Join(runtime.Seen(b.files()).Engines, filepath.Base(socket))
-	if err := absentIsFine(os.Remove(socket)); err != nil {
+	if err := state.AbsentIsFine(os.Remove(socket)); err != nil {
 		return err
 	}
 	token := b.journal.Token("engine/" + n.Name)
@@ -184,7 +185,7 @@ const engineStep = "nines-engine"
 // sockets' folder: containers see that, and could place a symbolic link there for nines to write
 // through.
 func (l *Lab) EngineLog(nodeName string) string {
-	return filepath.Join(l.state.logs(), nodeName+".log")
+	return filepath.Join(l.state.Logs(), nodeName+".log")
 }
 
 // appCPUs are the CPUs for an engine's threads that do not handle packets, such as DPDK's interrupt

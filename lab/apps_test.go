@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
 // TestAnEngineThatDoesNotAnswer: the error names how long nines waited, and what the engine wrote.
 func TestAnEngineThatDoesNotAnswer(t *testing.T) {
-	l := &Lab{state: state{t.TempDir()}}
+	l := &Lab{state: state.Folder{Dir: t.TempDir()}}
 	for _, folder := range []string{filepath.Dir(l.EngineSocket("b")), filepath.Dir(l.EngineLog("b"))} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)

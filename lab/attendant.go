@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 )
 
 // A lab's attendants are the processes of the lab itself that change its nodes: the watcher, and the
@@ -32,8 +33,8 @@ func attendant(j *journal.Journal, of func(journal.Entry) bool) proc.Identity {
 const attendantPatience = 30 * time.Second
 
 // attendants are the processes that attend to the lab.
-func (s state) attendants() []proc.Identity {
-	j, err := journal.Read(s.journal())
+func attendants(s state.Folder) []proc.Identity {
+	j, err := journal.Read(s.Journal())
 	if err != nil {
 		return nil
 	}
@@ -41,18 +42,18 @@ func (s state) attendants() []proc.Identity {
 }
 
 // attends is true for the process of an attendant.
-func (s state) attends(pid int) bool {
-	return pid != 0 && slices.ContainsFunc(s.attendants(), func(id proc.Identity) bool { return id.PID == pid })
+func attends(s state.Folder, pid int) bool {
+	return pid != 0 && slices.ContainsFunc(attendants(s), func(id proc.Identity) bool { return id.PID == pid })
 }
 
 // endAttendantAtWork ends an attendant that has the lab's lock: nobody waits for a node to start when
 // the lab is taken down.
 func endAttendantAtWork(name string) {
-	s := stateOf(name)
-	if checkName(name) != nil || folder.Check(s.place()) != nil {
+	s := state.Of(name)
+	if state.CheckName(name) != nil || folder.Check(s.Place()) != nil {
 		return // the caller says why
 	}
-	lock, err := flock.Try(s.lock())
+	lock, err := flock.Try(s.Lock())
 	if err == nil {
 		_ = lock.Free()
 		return
@@ -61,7 +62,7 @@ func endAttendantAtWork(name string) {
 	if !errors.As(err, &held) || held.PID == 0 {
 		return
 	}
-	for _, id := range s.attendants() {
+	for _, id := range attendants(s) {
 		if id.PID == held.PID {
 			// Its lock ends with it, and the undo finds what it left.
 			_ = id.Signal(unix.SIGKILL)

@@ -9,6 +9,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -41,14 +42,14 @@ type builder struct {
 func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	b.running = newRoster(nil)
 	if options.Measurement != nil {
-		if err := writeJSON(b.state.measured(), options.Measurement.owner); err != nil {
+		if err := state.WriteJSON(b.state.Measured(), options.Measurement.owner); err != nil {
 			return err
 		}
 	}
-	if err := writeFile(b.state.experiment(), options.Experiment); err != nil {
+	if err := state.WriteFile(b.state.Experiment(), options.Experiment); err != nil {
 		return err
 	}
-	for _, dir := range []string{b.state.engines(), b.state.logs(), b.state.switches()} {
+	for _, dir := range []string{b.state.Engines(), b.state.Logs(), b.state.Switches()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
@@ -56,7 +57,7 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := slow(b.progress, "running host_setup", func() error { return b.setUpHost(ctx, options.Scripts) }); err != nil {
 		return err
 	}
-	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
+	if err := isolate.ReserveHugepages(b.journal, b.plan, state.HugepageLedger); err != nil {
 		return err
 	}
 	if err := slow(b.progress, "tuning the host", func() error { return b.tuneHost(ctx) }); err != nil {
@@ -108,7 +109,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		return err
 	}
 	b.settings = b.mergedSettings()
-	return writeJSON(b.state.settings(), b.settings)
+	return state.WriteJSON(b.state.Settings(), b.settings)
 }
 
 func (b *builder) make(ctx context.Context, w work) error {

@@ -20,7 +20,7 @@ func holderOf(r *node.Running) link.Holder {
 func (b *builder) newSite() *link.Site {
 	site := &link.Site{
 		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
-		StateDir: b.state.dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
+		StateDir: b.state.Dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
 	}
 	for _, r := range b.running.all() {
 		site.Nodes[r.Name] = holderOf(r)

@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -468,7 +469,7 @@ func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
 	t.Run("two state folders", func(t *testing.T) { reserveTwice(t, t.TempDir()) })
 }
 
-// reserveTwice has the second lab's state in a folder.
+// reserveTwice has the second lab's state.Folder in a folder.
 func reserveTwice(t *testing.T, secondFolder string) {
 	one, two := reserving(t, "tbhugea", 10), reserving(t, "tbhugeb", 30)
 	firstFolder, before := os.Getenv("NINES_STATE_DIR"), foreignPages(t, one)
@@ -518,7 +519,7 @@ func TestHugepagesBesideAnotherLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := Root()
+	theirs := state.Root()
 	if left := leaks(t, other.Plan().Prefix, theirs); !strings.Contains(strings.Join(left, " "), "claim of hugepages") {
 		t.Errorf("no claim is seen in %v", left)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/state"
 )
 
 // Do is what is done to nodes.
@@ -31,7 +32,7 @@ type ChangeOptions struct {
 // it does so, and tells the trial; between two labs of a measurement it waits for the next.
 func ChangeNodes(ctx context.Context, name string, do Do, names []string, options ChangeOptions) error {
 	between := func(err error) bool {
-		busy := new(BusyError)
+		busy := new(state.BusyError)
 		return errors.Is(err, errNoDoor) || errors.As(err, &busy) && busy.Measuring != "" // since just now
 	}
 	return untilFree(ctx, between, func(waiting context.Context) error {

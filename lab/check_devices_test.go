@@ -219,7 +219,7 @@ func TestPortsThatSwitchesLoseAreFound(t *testing.T) {
 
 func withSwitchOf(t *testing.T, lab *Lab, f func(*client.Client) error) {
 	t.Helper()
-	c, err := client.Dial(context.Background(), link.SwitchSocket(lab.state.dir, "lan"))
+	c, err := client.Dial(context.Background(), link.SwitchSocket(lab.state.Dir, "lan"))
 	if err != nil {
 		t.Fatal(err)
 	}

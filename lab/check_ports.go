@@ -28,7 +28,7 @@ func (l *Lab) portFaults(others []Fault) ([]Fault, error) {
 		if explained {
 			continue
 		}
-		problems, err := link.PortDifferences(context.Background(), l.state.dir, planned, cut[planned.Name])
+		problems, err := link.PortDifferences(context.Background(), l.state.Dir, planned, cut[planned.Name])
 		if err != nil {
 			failures = append(failures, fmt.Errorf("link %s: %w", planned.Name, err))
 		}
@@ -41,7 +41,7 @@ func (l *Lab) portFaults(others []Fault) ([]Fault, error) {
 
 // cutLinks are the links that are, or may be, down deliberately just now: the journal has them so.
 func (l *Lab) cutLinks() (map[string]bool, error) {
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}

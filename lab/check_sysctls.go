@@ -6,19 +6,15 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
-
-// sysctls is where the values of the nodes' planned sysctls are kept, as the kernel said them once the lab
-// was up: it may write a value in another way than the file does.
-func (s state) sysctls() string { return filepath.Join(s.dir, "sysctls.json") }
 
 // plannedSysctls are the sysctls that are set in a node.
 func plannedSysctls(n plan.Node) []string {
@@ -89,13 +85,13 @@ func (b *builder) keepSysctls() error {
 		}
 	}
 	if len(kept) == 0 {
-		return absentIsFine(os.Remove(b.state.sysctls()))
+		return state.AbsentIsFine(os.Remove(b.state.Sysctls()))
 	}
-	return writeJSON(b.state.sysctls(), kept)
+	return state.WriteJSON(b.state.Sysctls(), kept)
 }
 
 func (l *Lab) keptSysctls() (map[string]map[string]string, error) {
-	return replace.ReadIfThere[map[string]map[string]string](l.state.sysctls())
+	return replace.ReadIfThere[map[string]map[string]string](l.state.Sysctls())
 }
 
 // changedSysctls says which sysctls of a node others have changed.

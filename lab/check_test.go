@@ -23,7 +23,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, strings.Replace(appliedLab, "b: {runtime: netns}", "b: {runtime: netns, app: {kind: reflect, backend: raw}}", 1)+
 		"traffic: {from: \"a:v\", to: \"a:v\", rate_pps: 1000, backend: raw}\n")
-	text, err := os.ReadFile(lab.state.experiment())
+	text, err := os.ReadFile(lab.state.Experiment())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestTheListSaysWhatItCannotRead(t *testing.T) {
 	if status := statusOf(lab.Name()); len(status.Faults) > 0 {
 		t.Fatalf("faults of a whole lab: %q", status.Faults)
 	}
-	for path, says := range map[string]string{lab.state.receive(): "cannot read whether all is as planned", lab.state.measured(): "cannot read who works on the lab"} {
+	for path, says := range map[string]string{lab.state.Receive(): "cannot read whether all is as planned", lab.state.Measured(): "cannot read who works on the lab"} {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
 		}

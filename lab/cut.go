@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -78,10 +79,10 @@ func (l *Lab) withJournal(f func(*journal.Journal) error) error {
 	}
 	h, err := hold(l.name)
 	if err != nil {
-		return aboutState(err)
+		return state.Explain(err)
 	}
 	if h.journal == nil {
-		return errors.Join(&NotFoundError{l.name}, h.free())
+		return errors.Join(&state.NotFoundError{Name: l.name}, h.free())
 	}
 	return errors.Join(f(h.journal), h.free())
 }
@@ -93,7 +94,7 @@ func (c *Cut) note(j *journal.Journal) error {
 		learnt := journal.Learnt{}
 		switch {
 		case c.link.HasEngine():
-			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.state.dir, c.link.Name)
+			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.state.Dir, c.link.Name)
 		case c.cutter != nil:
 			holder := holderOf(c.lab.running.of(e.Node))
 			index, err := link.IndexOf(holder, e.Interface)
@@ -187,7 +188,7 @@ func (c *Cut) set(down bool) (atNs int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cutPatience)
 	defer cancel()
 	if c.switch_ == nil {
-		if c.switch_, err = client.Dial(ctx, link.SwitchSocket(c.lab.state.dir, c.link.Name)); err != nil {
+		if c.switch_, err = client.Dial(ctx, link.SwitchSocket(c.lab.state.Dir, c.link.Name)); err != nil {
 			return 0, fmt.Errorf("link %q: its switch: %w", c.link.Name, err)
 		}
 	}

@@ -44,7 +44,7 @@ func everyPingSoon(t *testing.T, lab *Lab) {
 
 func cuts(t *testing.T, lab *Lab) (n int) {
 	t.Helper()
-	j, err := journal.Read(lab.state.journal())
+	j, err := journal.Read(lab.state.Journal())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 			socket = link.SocketOf(*made, e)
 		}
 		if i.Device.Server {
-			if err := link.RemoveStaleSocket(link.SocketPath(link.SocketsDir(l.state.dir), socket)); err != nil {
+			if err := link.RemoveStaleSocket(link.SocketPath(link.SocketsDir(l.state.Dir), socket)); err != nil {
 				return "", fmt.Errorf("interface %s:%s: %w", nodeName, interfaceName, err)
 			}
 		}

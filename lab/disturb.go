@@ -71,7 +71,7 @@ func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) erro
 		}
 		argv = append(argv, "--pid", strconv.Itoa(engine.PID))
 	}
-	if err := os.MkdirAll(b.state.disturbances(), 0o700); err != nil {
+	if err := os.MkdirAll(b.state.Disturbances(), 0o700); err != nil {
 		return err
 	}
 	token := b.journal.Token("disturb/" + d.Name)
@@ -142,14 +142,12 @@ func disturberError(failed error, said string) error {
 	return fmt.Errorf("nines-disturb: %w: %s", failed, said)
 }
 
-func (s state) disturbances() string { return filepath.Join(s.dir, "disturbances") }
-
 func (l *Lab) disturbanceLog(name string) string {
-	return filepath.Join(l.state.disturbances(), name+".jsonl")
+	return filepath.Join(l.state.Disturbances(), name+".jsonl")
 }
 
 func (l *Lab) disturbanceSaid(name string) string {
-	return filepath.Join(l.state.disturbances(), name+".log")
+	return filepath.Join(l.state.Disturbances(), name+".log")
 }
 
 // disturbers are the running disturbances' processes, by the names in the plan.
@@ -157,7 +155,7 @@ func (l *Lab) disturbers() (map[string]proc.Identity, error) {
 	if len(l.plan.Disturbances) == 0 {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +174,7 @@ func ofDisturbance(e journal.Entry) bool {
 
 // engineOf is the engine of a node's app.
 func (l *Lab) engineOf(nodeName string) (proc.Identity, error) {
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return proc.Identity{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -158,7 +159,7 @@ func TestDisturberThatTheHostRefuses(t *testing.T) {
 	if !errors.As(err, &coded) || coded.ExitCode() != 3 || !strings.Contains(err.Error(), "disturb.halt") || !strings.Contains(err.Error(), "CPU 4000") {
 		t.Errorf("%v", err)
 	}
-	if left := leaks(t, p.Prefix, Root()); len(left) > 0 {
+	if left := leaks(t, p.Prefix, state.Root()); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

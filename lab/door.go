@@ -8,11 +8,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/power"
 )
 
@@ -48,8 +48,6 @@ const (
 	askPatience = 5 * time.Second
 )
 
-func (s state) door() string { return filepath.Join(s.dir, "door.sock") }
-
 // door is an open door.
 type door struct {
 	listener net.Listener
@@ -59,8 +57,8 @@ type door struct {
 
 // openDoor lets others change the nodes of a lab that this process measures, until closeDoor.
 func (l *Lab) openDoor(progress func(string)) error {
-	path := l.state.door()
-	if err := absentIsFine(os.Remove(path)); err != nil {
+	path := l.state.Door()
+	if err := state.AbsentIsFine(os.Remove(path)); err != nil {
 		return fmt.Errorf("remove the door of an earlier measurement: %w", err)
 	}
 	listener, err := net.Listen("unix", path)
@@ -145,29 +143,29 @@ func (l *Lab) serveVisitor(ctx context.Context, conn net.Conn, progress func(str
 // visit has the process that measures the lab do something; measured is false if none does. Only a caller
 // who may do it during a measurement does not get an error for one.
 func (l *Lab) visit(ctx context.Context, may bool, request doorRequest) (measured bool, err error) {
-	o := readOwner(l.state.measured())
+	o := readOwner(l.state.Measured())
 	switch {
 	case o.PID == 0:
 		return false, nil
 	case !o.alive():
 		return true, fmt.Errorf("the measurement of lab %q has died; nines down %s removes what it left", l.name, l.name)
 	case !may:
-		return true, &measuredError{&BusyError{Name: l.name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}}
+		return true, &measuredError{&state.BusyError{Name: l.name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}}
 	}
 	return true, knock(ctx, l.state, request)
 }
 
-// measuredError is a lab that is measured, for someone who may not know it. It is no BusyError, as a
+// measuredError is a lab that is measured, for somebody who may not know it. It is no state.BusyError, as a
 // measurement takes too long to wait for.
-type measuredError struct{ busy *BusyError }
+type measuredError struct{ busy *state.BusyError }
 
 func (e *measuredError) Error() string {
 	return e.busy.Error() + "; with --during-measurement it is done now, and the trial becomes invalid, with this reason"
 }
 
 // knock asks the process that measures a lab to do something, and waits until it is done.
-func knock(ctx context.Context, s state, request doorRequest) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.door())
+func knock(ctx context.Context, s state.Folder, request doorRequest) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Door())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoDoor, err)
 	}

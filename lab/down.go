@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/lab/state"
 )
 
 // Down removes the lab; it returns when all of it is gone.
@@ -67,8 +68,8 @@ func Each(f func(name string) error) error {
 	}
 	var failures []error
 	for _, lab := range labs {
-		// A lab that is gone now was taken down by another process.
-		if err := f(lab.Name); !errors.As(err, new(*NotFoundError)) {
+		// A lab that is gone by now was taken down by another process.
+		if err := f(lab.Name); !errors.As(err, new(*state.NotFoundError)) {
 			failures = append(failures, err)
 		}
 	}
@@ -77,14 +78,14 @@ func Each(f func(name string) error) error {
 
 // Undoing lists the steps that Down would undo, in the order in which they were made.
 func Undoing(name string) ([]journal.Step, error) {
-	if err := checkName(name); err != nil {
+	if err := state.CheckName(name); err != nil {
 		return nil, err
 	}
-	s := stateOf(name)
-	if err := folder.Check(s.place()); err != nil {
+	s := state.Of(name)
+	if err := folder.Check(s.Place()); err != nil {
 		return nil, explainUnseen(err, name)
 	}
-	j, err := journal.Read(s.journal())
+	j, err := journal.Read(s.Journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
 		return nil, nil // it was killed before its first step
 	}
@@ -100,10 +101,10 @@ func Undoing(name string) ([]journal.Step, error) {
 
 // hold locks an existing lab and opens its journal.
 func hold(name string) (*holding, error) {
-	if err := checkName(name); err != nil {
+	if err := state.CheckName(name); err != nil {
 		return nil, err
 	}
-	h := &holding{state: stateOf(name)}
+	h := &holding{state: state.Of(name)}
 	if err := h.open(name); err != nil {
 		return nil, explainUnseen(err, name)
 	}
@@ -114,9 +115,9 @@ func hold(name string) (*holding, error) {
 func explainUnseen(err error, name string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &NotFoundError{name}
+		return &state.NotFoundError{Name: name}
 	case errors.Is(err, fs.ErrPermission):
-		return needRoot(err)
+		return state.NeedRoot(err)
 	}
 	return err
 }
@@ -124,7 +125,7 @@ func explainUnseen(err error, name string) error {
 // open locks the lab's folder and opens its journal; on an error it leaves neither.
 func (h *holding) open(name string) (err error) {
 	// Before the lock, which makes a file.
-	if err := folder.Check(h.state.place()); err != nil {
+	if err := folder.Check(h.state.Place()); err != nil {
 		return err
 	}
 	if h.lock, err = lockLab(h.state, name); err != nil {
@@ -135,10 +136,10 @@ func (h *holding) open(name string) (err error) {
 			err = errors.Join(err, h.free())
 		}
 	}()
-	if h.folder, err = folder.Open(h.state.place()); err != nil {
+	if h.folder, err = folder.Open(h.state.Place()); err != nil {
 		return err
 	}
-	h.journal, err = journal.Open(h.state.journal())
+	h.journal, err = journal.Open(h.state.Journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
 		h.journal = nil // killed before it made anything, or after it removed everything
 		return nil
@@ -149,7 +150,7 @@ func (h *holding) open(name string) (err error) {
 // undoAll undoes the journal and, if that went well, removes the lab's folder.
 func (h *holding) undoAll(ctx context.Context, note func(string)) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
-	if err := absentIsFine(os.Remove(h.state.settings())); err != nil {
+	if err := state.AbsentIsFine(os.Remove(h.state.Settings())); err != nil {
 		return err
 	}
 	if err := h.undoSteps(ctx, note); err != nil {
@@ -165,7 +166,7 @@ func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
 		return nil
 	}
 	err := h.journal.Undo(ctx, note, nil)
-	if replace.IsFull(err) && h.folder.Delete(h.state.folders()) == nil {
+	if replace.IsFull(err) && h.folder.Delete(h.state.Folders()) == nil {
 		err = h.journal.Undo(ctx, note, nil)
 	}
 	return err

@@ -79,17 +79,17 @@ func (l *Lab) EnginePath(nodeName string) (string, error) {
 
 // place is where nodes run, for callers that make nothing there.
 func (l *Lab) place(initPath string) node.Place {
-	return node.Place{StateDir: l.state.dir, Logs: l.state.logs(), Plan: l.plan, InitPath: initPath, Files: l.files()}
+	return node.Place{StateDir: l.state.Dir, Logs: l.state.Logs(), Plan: l.plan, InitPath: initPath, Files: l.files()}
 }
 
 // files are nines' folders on the host.
 func (l *Lab) files() node.Files {
-	return node.Files{Engines: l.state.engines(), Sockets: link.SocketsDir(l.state.dir), Scripts: l.state.scripts()}
+	return node.Files{Engines: l.state.Engines(), Sockets: link.SocketsDir(l.state.Dir), Scripts: l.state.Scripts()}
 }
 
 // EngineSocket is the control socket of a node's app engine, as the host sees it.
 func (l *Lab) EngineSocket(nodeName string) string {
-	return l.state.engineSocket(nodeName)
+	return l.state.EngineSocket(nodeName)
 }
 
 // PID is the process id of a node's first process; 0 if the node is dead.

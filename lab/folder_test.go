@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -84,7 +85,7 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 			},
 		} {
 			err := call()
-			if !errors.As(err, new(*folder.ForeignError)) || exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), filepath.Join(Root(), "labs", name)) {
+			if !errors.As(err, new(*folder.ForeignError)) || exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), filepath.Join(state.Root(), "labs", name)) {
 				t.Errorf("%s %s: %v", verb, name, err)
 			}
 		}
@@ -100,7 +101,7 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 			t.Errorf("what %s lost %s", what, path)
 		}
 	}
-	if !labtest.There(t, filepath.Join(Root(), "labs", "link")) {
+	if !labtest.There(t, filepath.Join(state.Root(), "labs", "link")) {
 		t.Error("the link is gone")
 	}
 }
@@ -109,22 +110,22 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 // with a note.
 func TestDownLeavesForeignFilesInALab(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
-	s := stateOf("tbguest")
-	theirs := []string{filepath.Join(s.dir, "notes.txt"), filepath.Join(s.dir, "data")}
+	s := state.Of("tbguest")
+	theirs := []string{filepath.Join(s.Dir, "notes.txt"), filepath.Join(s.Dir, "data")}
 	outside := t.TempDir()
 	for _, err := range []error{
-		os.MkdirAll(filepath.Join(s.dir, "logs"), 0o700),
+		os.MkdirAll(filepath.Join(s.Dir, "logs"), 0o700),
 		os.WriteFile(theirs[0], nil, 0o600),
 		os.Mkdir(theirs[1], 0o700),
 		os.WriteFile(filepath.Join(outside, "file"), nil, 0o600),
-		os.Symlink(outside, filepath.Join(s.dir, "logs", "link")),
-		os.Symlink(outside, s.engines()), // in place of a folder of ours
+		os.Symlink(outside, filepath.Join(s.Dir, "logs", "link")),
+		os.Symlink(outside, s.Engines()), // in place of a folder of ours
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbguest"})
+	j, err := journal.Create(s.Journal(), journal.Header{Lab: "tbguest"})
 	if err == nil {
 		err = j.Close()
 	}
@@ -145,7 +146,7 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 			t.Errorf("no note on %s: %q", path, notes)
 		}
 	}
-	entries, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(s.Dir)
 	if err != nil || len(entries) != len(theirs) {
 		t.Errorf("in the folder: %v, %v", entries, err)
 	}
@@ -157,12 +158,12 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 // TestADamagedJournalSaysWhatToDo: the line, and that deleting it lets all other steps be undone.
 func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
-	s := stateOf("tbdamaged")
+	s := state.Of("tbdamaged")
 	dir := filepath.Join(t.TempDir(), "made")
-	if err := errors.Join(os.MkdirAll(s.dir, 0o700), os.Mkdir(dir, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(s.Dir, 0o700), os.Mkdir(dir, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Create(s.journal(), journal.Header{Lab: "tbdamaged"})
+	j, err := journal.Create(s.Journal(), journal.Header{Lab: "tbdamaged"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,23 +173,23 @@ func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(s.journal())
+	whole, err := os.ReadFile(s.Journal())
 	if err != nil {
 		t.Fatal(err)
 	}
 	header, step, _ := strings.Cut(string(whole), "\n")
-	if err := os.WriteFile(s.journal(), []byte(header+"\nrubbish\n"+step), 0o600); err != nil {
+	if err := os.WriteFile(s.Journal(), []byte(header+"\nrubbish\n"+step), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Down(context.Background(), "tbdamaged")
-	if !errors.As(err, new(*journal.DamagedError)) || !strings.Contains(err.Error(), s.journal()+": line 2 is damaged") || !strings.Contains(err.Error(), "delete it") {
+	if !errors.As(err, new(*journal.DamagedError)) || !strings.Contains(err.Error(), s.Journal()+": line 2 is damaged") || !strings.Contains(err.Error(), "delete it") {
 		t.Fatalf("got %v", err)
 	}
-	if err := os.WriteFile(s.journal(), whole, 0o600); err != nil {
+	if err := os.WriteFile(s.Journal(), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Down(context.Background(), "tbdamaged"); err != nil || labtest.There(t, dir) || labtest.There(t, s.dir) {
-		t.Errorf("without the line: %v; left %v %v", err, labtest.There(t, dir), labtest.There(t, s.dir))
+	if _, err := Down(context.Background(), "tbdamaged"); err != nil || labtest.There(t, dir) || labtest.There(t, s.Dir) {
+		t.Errorf("without the line: %v; left %v %v", err, labtest.There(t, dir), labtest.There(t, s.Dir))
 	}
 }
 
@@ -196,11 +197,11 @@ func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 func TestDownAllGoesOn(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	for _, name := range []string{"tba", "tbb", "tbc"} {
-		s := stateOf(name)
-		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		s := state.Of(name)
+		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		j, err := journal.Create(s.journal(), journal.Header{Lab: name})
+		j, err := journal.Create(s.Journal(), journal.Header{Lab: name})
 		if err == nil {
 			err = j.Close()
 		}
@@ -213,7 +214,7 @@ func TestDownAllGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	down := func(name string) error { _, err := Down(context.Background(), name); return err }
-	var busy *BusyError
+	var busy *state.BusyError
 	if err := DownAll(down); !errors.As(err, &busy) || busy.Name != "tbb" {
 		t.Errorf("the error is not of the lab that is held: %v", err)
 	}

@@ -232,7 +232,7 @@ func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 			}
 			err = node.Mark(j, "b", node.Marks{Unfinished: true, Fresh: true})
 			for _, folder := range []string{"lxc/" + lab.Plan().Node("b").HostName, "nodes/b"} {
-				if removed := os.RemoveAll(filepath.Join(lab.state.dir, folder)); err == nil {
+				if removed := os.RemoveAll(filepath.Join(lab.state.Dir, folder)); err == nil {
 					err = removed
 				}
 			}

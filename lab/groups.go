@@ -7,12 +7,13 @@ import (
 
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
 )
 
 // groups are where the lab's control groups are made.
 func (b *builder) groups() *isolate.Lab {
-	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.dir}
+	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.Dir}
 }
 
 // settleGroups completes the lab's isolation when nodes have started, and saves what is in force.
@@ -40,7 +41,7 @@ func (b *builder) writeIsolation(groups *isolate.Lab) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(b.state.isolation(), now.After(before))
+	return state.WriteJSON(b.state.Isolation(), now.After(before))
 }
 
 // steer moves the interrupts of the nodes' own devices near their nodes. New links may bring new
@@ -58,7 +59,7 @@ func (b *builder) steer(ctx context.Context, w work) error {
 
 // Isolation is the isolation that was in force when the lab came up.
 func (l *Lab) Isolation() (isolate.State, error) {
-	s, err := replace.Read[isolate.State](l.state.isolation())
+	s, err := replace.Read[isolate.State](l.state.Isolation())
 	if errors.Is(err, fs.ErrNotExist) {
 		return isolate.Look(l.plan) // a lab without nodes, or of another version of nines
 	}

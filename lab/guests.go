@@ -45,7 +45,7 @@ func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err 
 			continue
 		}
 		if e.Attach == plan.AttachVhost {
-			path := link.SocketPath(link.SocketsDir(b.state.dir), e.Socket)
+			path := link.SocketPath(link.SocketsDir(b.state.Dir), e.Socket)
 			if !e.SocketServer {
 				err = link.RemoveStaleSocket(path)
 			}

@@ -2,11 +2,11 @@ package lab
 
 import (
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/state"
 )
 
 // NodeHealth is what the lab's watcher says of a node that it watches.
@@ -26,15 +26,13 @@ type NodeHealth struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-func (s state) health() string { return filepath.Join(s.dir, "health.json") }
-
 // Health is what the lab's watcher says of the nodes that the plan lets it watch, in the plan's order.
 // What it has said of an earlier start of a node counts no more: such a node is starting.
 func (l *Lab) Health() ([]NodeHealth, error) {
 	if !l.plan.Watched() {
 		return nil, nil
 	}
-	said, err := l.state.readHealth()
+	said, err := readHealth(l.state)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +56,8 @@ func (l *Lab) Health() ([]NodeHealth, error) {
 	return list, nil
 }
 
-func (s state) readHealth() (map[string]NodeHealth, error) {
-	return replace.ReadIfThere[map[string]NodeHealth](s.health())
+func readHealth(s state.Folder) (map[string]NodeHealth, error) {
+	return replace.ReadIfThere[map[string]NodeHealth](s.Health())
 }
 
 // healthFaults are the nodes that run and do not do their work, and those that are dead as their policy

@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -42,7 +43,7 @@ func (l *Lab) hostScriptsDiffer(to *plan.Plan, texts spec.ScriptTexts) bool {
 	if have != want {
 		return true
 	}
-	for i, path := range []string{l.state.hostSetup(), l.state.hostTeardown()} {
+	for i, path := range []string{l.state.HostSetup(), l.state.HostTeardown()} {
 		if want[i] == "" {
 			continue
 		}
@@ -61,9 +62,9 @@ func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	}
 	timeout := time.Duration(scripts.Timeout)
 	if scripts.HostTeardown != "" {
-		step := journal.Step{Kind: KindHostScript, Path: b.state.hostTeardown(), Value: timeout.String()}
+		step := journal.Step{Kind: KindHostScript, Path: b.state.HostTeardown(), Value: timeout.String()}
 		err := b.journal.Make(step, func() (journal.Learnt, error) {
-			return journal.Learnt{}, writeFile(step.Path, []byte(texts[scripts.HostTeardown]))
+			return journal.Learnt{}, state.WriteFile(step.Path, []byte(texts[scripts.HostTeardown]))
 		})
 		if err != nil {
 			return err
@@ -72,11 +73,11 @@ func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	if scripts.HostSetup == "" {
 		return nil
 	}
-	path := b.state.hostSetup()
-	if err := writeFile(path, []byte(texts[scripts.HostSetup])); err != nil {
+	path := b.state.HostSetup()
+	if err := state.WriteFile(path, []byte(texts[scripts.HostSetup])); err != nil {
 		return err
 	}
-	log, err := openHostLog(b.state.hostSetupLog())
+	log, err := openHostLog(b.state.HostSetupLog())
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 		return fmt.Errorf("the timeout of %s: %w", u.Path, err)
 	}
 	output := &hostOutput{}
-	if log, err := openHostLog(filepath.Join(filepath.Dir(u.Path), hostTeardownLog)); err == nil {
+	if log, err := openHostLog(filepath.Join(filepath.Dir(u.Path), state.HostTeardownLog)); err == nil {
 		defer log.Close()
 		output.log = log
 	}

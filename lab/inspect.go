@@ -80,7 +80,7 @@ type LinkState struct {
 
 // Inspect reads the lab's current state.
 func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
-	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.dir, Settings: l.settings}
+	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.Dir, Settings: l.settings}
 	var err error
 	if in.Isolation, err = l.Isolation(); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (l *Lab) ownDevices(planned plan.Link, programs []ProgramState) ([]link.Dev
 // ownHolders are processes in a link's own network namespaces, one for each: who holds it for the link,
 // or the first of its programs that is there and not in the fabric.
 func (l *Lab) ownHolders(planned plan.Link, programs []ProgramState) ([]int, error) {
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}

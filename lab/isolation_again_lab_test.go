@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -47,7 +48,7 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 		nines(exit.Done, "", "apply", file)
 		nines(exit.Done, "", "check", "tbisolated")
 		// A start that is killed before its last step leaves no settings.
-		if err := os.Remove(stateOf("tbisolated").settings()); err != nil {
+		if err := os.Remove(state.Of("tbisolated").Settings()); err != nil {
 			t.Fatal(err)
 		}
 		nines(exit.Done, "", "up", file)

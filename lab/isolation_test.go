@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -189,14 +190,14 @@ func TestALabIsolatesFromItsNameOn(t *testing.T) {
 func TestALabsOwnCPUsAreItsPlans(t *testing.T) {
 	p := planWith(t, isolatedLab, 4)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
-	made := stateOf(p.Name)
-	if err := os.MkdirAll(made.dir, 0o755); err != nil {
+	made := state.Of(p.Name)
+	if err := os.MkdirAll(made.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := made.writePlan(p); err != nil {
+	if err := made.WritePlan(p); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(made.journal(), []byte(`{"journal":"nines/journal/v1","lab":"`+p.Name+`"}`+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(made.Journal(), []byte(`{"journal":"nines/journal/v1","lab":"`+p.Name+`"}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	inv := &host.Inventory{AllowedCPUs: []int{0}, CPUs: []host.CPU{{ID: p.IsolatedCPUs[0], Isolated: true}}}

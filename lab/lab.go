@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
@@ -16,6 +15,7 @@ import (
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -23,7 +23,7 @@ import (
 // without a lock.
 type Lab struct {
 	name     string
-	state    state
+	state    state.Folder
 	plan     *plan.Plan
 	settings []link.Setting
 	running  *roster
@@ -39,21 +39,21 @@ type Lab struct {
 
 // Open finds a lab by its name.
 func Open(name string) (*Lab, error) {
-	if err := checkName(name); err != nil {
+	if err := state.CheckName(name); err != nil {
 		return nil, err
 	}
-	s := stateOf(name)
-	if err := folder.Check(s.place()); err != nil {
+	s := state.Of(name)
+	if err := folder.Check(s.Place()); err != nil {
 		return nil, explainUnseen(err, name)
 	}
-	j, err := journal.Read(s.journal())
+	j, err := journal.Read(s.Journal())
 	if errors.Is(err, journal.ErrEmpty) {
-		return nil, &NotFoundError{name}
+		return nil, &state.NotFoundError{Name: name}
 	}
 	if err != nil {
 		return nil, explainUnseen(err, name)
 	}
-	p, err := s.readPlan()
+	p, err := s.ReadPlan()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("lab %q was not finished: %w; nines down %s removes it", name, err, name)
 	}
@@ -79,7 +79,7 @@ func (l *Lab) take(j *journal.Journal) {
 }
 
 func (l *Lab) readSettings() (err error) {
-	l.settings, err = replace.ReadIfThere[[]link.Setting](l.state.settings())
+	l.settings, err = replace.ReadIfThere[[]link.Setting](l.state.Settings())
 	return err
 }
 
@@ -131,22 +131,22 @@ type Status struct {
 
 // List lists the labs of this host by name.
 func List() ([]Status, error) {
-	entries, err := os.ReadDir(filepath.Join(Root(), "labs"))
+	entries, err := os.ReadDir(filepath.Join(state.Root(), "labs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, needRoot(err)
+		return nil, state.NeedRoot(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list labs: %w", err)
 	}
 	var list []Status
 	for _, entry := range entries {
-		err := folder.Check(stateOf(entry.Name()).place())
+		err := folder.Check(state.Of(entry.Name()).Place())
 		switch {
 		case errors.Is(err, fs.ErrPermission):
-			return nil, needRoot(err)
+			return nil, state.NeedRoot(err)
 		case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*folder.ForeignError)):
 			// Gone, or not a lab.
 		default:
@@ -157,18 +157,18 @@ func List() ([]Status, error) {
 }
 
 func statusOf(name string) Status {
-	s := stateOf(name)
+	s := state.Of(name)
 	status := Status{Name: name, Condition: ConditionIncomplete, DeadNodes: []string{}}
-	if info, err := os.Stat(s.lock()); err == nil {
+	if info, err := os.Stat(s.Lock()); err == nil {
 		status.Started = info.ModTime()
 	}
-	if j, err := journal.Read(s.journal()); err == nil {
+	if j, err := journal.Read(s.Journal()); err == nil {
 		status.Prefix = j.Header.Prefix
 	}
 	lab, unread := Open(name)
-	if s.finished() {
+	if s.Finished() {
 		status.Condition = ConditionUp
-		if info, err := os.Stat(s.settings()); err == nil {
+		if info, err := os.Stat(s.Settings()); err == nil {
 			status.Started = info.ModTime()
 		}
 	}
@@ -204,8 +204,8 @@ func statusOf(name string) Status {
 	case status.Condition == ConditionUp:
 		status.Faults = append(status.Faults, unread.Error())
 	}
-	locked, err := flock.IsHeld(s.lock())
-	owner, unknown := findOwner(s.measured())
+	locked, err := flock.IsHeld(s.Lock())
+	owner, unknown := findOwner(s.Measured())
 	if err = errors.Join(err, unknown); err != nil {
 		status.Faults = append(status.Faults, "cannot read who works on the lab: "+err.Error())
 	}
@@ -221,7 +221,7 @@ func statusOf(name string) Status {
 }
 
 // Finished is true once all of the lab has been made.
-func (l *Lab) Finished() bool { return l.state.finished() }
+func (l *Lab) Finished() bool { return l.state.Finished() }
 
 // Alive is true while a node runs.
 func (l *Lab) Alive(nodeName string) bool {
@@ -233,12 +233,4 @@ func (l *Lab) Alive(nodeName string) bool {
 func (l *Lab) Stopped(nodeName string) bool {
 	_, r, err := l.node(nodeName)
 	return err == nil && r.Stopped && !r.Alive()
-}
-
-// needRoot turns a permission error into an error that says that root is needed.
-func needRoot(err error) error {
-	return &exit.MissingError{
-		Capability: "root", Reason: "network namespaces, devices and control groups need it", Err: err,
-		Remedy: "run it with sudo; nines plan and nines validate work without",
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -73,7 +74,7 @@ func TestALabThatIsBeingChangedIsBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var busy *BusyError
+	var busy *state.BusyError
 	if _, err := Down(context.Background(), "tbbusy"); !errors.As(err, &busy) || busy.PID != os.Getpid() {
 		t.Errorf("got %v", err)
 	}
@@ -207,7 +208,7 @@ func TestAContainerEndedFromOutsideIsTakenDown(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			labtest.Root(t)
 			lab := up(t, strings.Replace(mixedLab, "name: tbmixed", "name: tb"+strings.ReplaceAll(how, "-", ""), 1))
-			path := filepath.Join(lab.state.dir, "lxc")
+			path := filepath.Join(lab.state.Dir, "lxc")
 			if how == "lxc-stop" {
 				if out, err := exec.Command("lxc-stop", "-k", "-P", path, "-n", lab.Plan().Nodes[1].HostName).CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
@@ -325,7 +326,7 @@ func TestCaptureSeesWhatIsSentAndReceived(t *testing.T) {
 
 func TestWhatIsNotThereIsSaid(t *testing.T) {
 	labtest.Root(t)
-	var none *NotFoundError
+	var none *state.NotFoundError
 	if _, err := Open("tbnone"); !errors.As(err, &none) || none.ExitCode() != 2 {
 		t.Errorf("open: %v", err)
 	}

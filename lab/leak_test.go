@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -109,13 +110,13 @@ type hugepageClaim struct {
 	Added   int
 }
 
-// isBelow reports whether the lab's state is in a folder.
+// isBelow reports whether the lab's state.Folder is in a folder.
 func (c hugepageClaim) isBelow(folder string) bool { return strings.HasPrefix(c.Journal, folder+"/") }
 
 // hugepageClaims are the claims of all labs on this host, including those of other tests.
 func hugepageClaims(t testing.TB) []hugepageClaim {
 	t.Helper()
-	text, err := os.ReadFile(hugepageLedger)
+	text, err := os.ReadFile(state.HugepageLedger)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -161,7 +161,7 @@ func (l *Lab) hostEndFault() (*Fault, error) {
 // uplinkFault is what is wrong with the host's interface that the nodes share; nil if nothing is.
 func (l *Lab) uplinkFault() (*Fault, error) {
 	m := l.plan.Management
-	header, err := journal.ReadHeader(l.state.journal())
+	header, err := journal.ReadHeader(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}

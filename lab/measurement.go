@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -59,11 +60,11 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		o.Labs = append(o.Labs, p.Name)
 		o.Prefixes = append(o.Prefixes, p.Prefix)
 	}
-	if err := makeFolderOfLabs(); err != nil {
+	if err := state.MakeFolderOfLabs(); err != nil {
 		return nil, err
 	}
-	held, err := takeLock(measurementLock(), experiment, 0)
-	if busy := (*BusyError)(nil); errors.As(err, &busy) {
+	held, err := state.TakeLock(measurementLock(), experiment, 0)
+	if busy := (*state.BusyError)(nil); errors.As(err, &busy) {
 		return nil, fmt.Errorf("%s, and two measurements at once would disturb each other; wait for it, or end it",
 			readOwner(measurementFile()).describe(busy.PID))
 	}
@@ -83,7 +84,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 // register writes the file of a measurement that has its lock. Under the registry's lock no lab of the
 // plans' names comes up meanwhile.
 func (o owner) register(plans []*plan.Plan) error {
-	registry, err := lockRegistry()
+	registry, err := state.LockRegistry()
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (o owner) register(plans []*plan.Plan) error {
 	if err := vacant(plans...); err != nil {
 		return err
 	}
-	return writeJSON(measurementFile(), o)
+	return state.WriteJSON(measurementFile(), o)
 }
 
 // RemoveOrphans removes the labs of measurements that died. Without the right to see labs it does
@@ -110,7 +111,7 @@ func RemoveOrphans(ctx context.Context) error {
 			continue
 		}
 		_, err := takeDown(context.WithoutCancel(ctx), lab.Name)
-		if err != nil && !errors.As(err, new(*NotFoundError)) {
+		if err != nil && !errors.As(err, new(*state.NotFoundError)) {
 			failed = append(failed, fmt.Errorf("remove lab %q, whose measurement died: %w", lab.Name, err))
 		}
 	}
@@ -119,7 +120,7 @@ func RemoveOrphans(ctx context.Context) error {
 
 // End releases the lock. The labs must be down by then.
 func (m *Measurement) End() error {
-	return errors.Join(absentIsFine(os.Remove(measurementFile())), m.lock.Free())
+	return errors.Join(state.AbsentIsFine(os.Remove(measurementFile())), m.lock.Free())
 }
 
 // forgetDeadMeasurement removes the file of a measurement whose process died before End.
@@ -128,7 +129,7 @@ func forgetDeadMeasurement() error {
 		return err
 	}
 	// Another measurement may be starting; it writes the file while it holds the registry.
-	registry, err := lockRegistry()
+	registry, err := state.LockRegistry()
 	if err != nil {
 		return err
 	}
@@ -136,11 +137,11 @@ func forgetDeadMeasurement() error {
 	if o, err := findOwner(measurementFile()); !o.dead() {
 		return err
 	}
-	return absentIsFine(os.Remove(measurementFile()))
+	return state.AbsentIsFine(os.Remove(measurementFile()))
 }
 
-func measurementLock() string { return filepath.Join(Root(), "measuring.lock") }
-func measurementFile() string { return filepath.Join(Root(), "measuring.json") }
+func measurementLock() string { return filepath.Join(state.Root(), "measuring.lock") }
+func measurementFile() string { return filepath.Join(state.Root(), "measuring.json") }
 
 // reserved returns an error for a lab whose name or prefix another process's measurement has
 // reserved, even while that lab is down, or where nobody can tell. The caller holds the registry.
@@ -162,7 +163,7 @@ func (m *Measurement) reserved(p *plan.Plan) error {
 	if !o.alive() || !slices.Contains(o.Labs, p.Name) && !slices.Contains(o.Prefixes, p.Prefix) {
 		return nil
 	}
-	return &BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
+	return &state.BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
 }
 
 // findOwner reads an owner's file; it returns a zero owner, which is not alive, if there is none, or
@@ -212,14 +213,14 @@ func (o owner) alive() bool {
 func (o owner) dead() bool { return o.PID != 0 && !o.alive() }
 
 // lockLab takes a lab's lock; its error says if the lab is being measured.
-func lockLab(s state, name string) (*flock.Lock, error) {
-	held, err := takeLock(s.lock(), name, 0)
-	var busy *BusyError
-	if errors.As(err, &busy) && s.attends(busy.PID) {
-		held, err = takeLock(s.lock(), name, attendantPatience) // it starts a node again
+func lockLab(s state.Folder, name string) (*flock.Lock, error) {
+	held, err := state.TakeLock(s.Lock(), name, 0)
+	var busy *state.BusyError
+	if errors.As(err, &busy) && attends(s, busy.PID) {
+		held, err = state.TakeLock(s.Lock(), name, attendantPatience) // it starts a node again
 	}
 	if errors.As(err, &busy) {
-		if o := readOwner(s.measured()); o.PID == busy.PID && o.alive() {
+		if o := readOwner(s.Measured()); o.PID == busy.PID && o.alive() {
 			busy.Measuring, busy.Since = o.Experiment, o.Since
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -77,7 +78,7 @@ func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
 	}
 	refused := func(what string, err error) {
 		t.Helper()
-		var busy *BusyError
+		var busy *state.BusyError
 		if !errors.As(err, &busy) || busy.PID != os.Getpid() || busy.Measuring != "tbheld" {
 			t.Errorf("%s = %v, want that it is being measured, and by whom", what, err)
 		}
@@ -111,7 +112,7 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var busy *BusyError
+	var busy *state.BusyError
 	for what, text := range map[string]string{
 		"name":   pairLab("tbkept", "prefix: other\n"),
 		"prefix": pairLab("tbmeasother", "prefix: "+p.Prefix+"\n"),
@@ -139,10 +140,10 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 // and on a full disk, where neither a file nor a signature is.
 func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 	labtest.Root(t)
-	if err := makeFolderOfLabs(); err != nil {
+	if err := state.MakeFolderOfLabs(); err != nil {
 		t.Fatal(err)
 	}
-	held, err := takeLock(measurementLock(), "other.yaml", 0)
+	held, err := state.TakeLock(measurementLock(), "other.yaml", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := owner{PID: id.PID, StartTicks: id.StartTicks, BootID: bootID, Since: time.Now(), Experiment: "other.yaml"}
-	if err := writeJSON(measurementFile(), o); err != nil {
+	if err := state.WriteJSON(measurementFile(), o); err != nil {
 		t.Fatal(err)
 	}
 	if said := refused(); !strings.HasPrefix(said, self+`measuring experiment "other.yaml" since `) {
@@ -175,7 +176,7 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 	}
 	// Of an earlier one, which died.
 	o.PID++
-	if err := writeJSON(measurementFile(), o); err != nil {
+	if err := state.WriteJSON(measurementFile(), o); err != nil {
 		t.Fatal(err)
 	}
 	if said := refused(); !strings.HasPrefix(said, self+"about to measure, ") {
@@ -284,7 +285,7 @@ func TestUpRemovesAnOrphan(t *testing.T) {
 	}
 	gone := m.owner
 	gone.PID, gone.StartTicks = dead.Process.Pid, 1
-	if err := errors.Join(writeJSON(lab.state.measured(), gone), lab.held.free()); err != nil {
+	if err := errors.Join(state.WriteJSON(lab.state.Measured(), gone), lab.held.free()); err != nil {
 		t.Fatal(err)
 	}
 	if labs, err := List(); err != nil || len(labs) != 1 || labs[0].Condition != ConditionOrphaned {
@@ -328,7 +329,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(lab.held.free(), writeJSON(measurementFile(), c.owner)); err != nil {
+		if err := errors.Join(lab.held.free(), state.WriteJSON(measurementFile(), c.owner)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Down(context.Background(), "tbmeasdead"); err != nil {
@@ -340,7 +341,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 	}
 	// DownAll finds the file of a dead measurement even where no lab is up.
 	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}
-	if err := writeJSON(measurementFile(), gone); err != nil {
+	if err := state.WriteJSON(measurementFile(), gone); err != nil {
 		t.Fatal(err)
 	}
 	if err := DownAll(func(string) error { return nil }); err != nil {
@@ -382,7 +383,7 @@ func TestAFullStateFolder(t *testing.T) {
 	if err == nil {
 		t.Error(lab.Down(context.Background()))
 	}
-	var full *StateError
+	var full *state.WriteError
 	if !errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("Up = %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/script/wire"
 	"nines.dev/nines/spec"
@@ -29,7 +30,7 @@ func Check(p *plan.Plan) error {
 	if _, err := check(p); err != nil {
 		return err
 	}
-	if err := node.CheckClasses(p, stateOf(p.Name).dir); err != nil {
+	if err := node.CheckClasses(p, state.Of(p.Name).Dir); err != nil {
 		return err
 	}
 	return isolate.CheckHugepages(p)
@@ -68,11 +69,11 @@ func check(p *plan.Plan) (programs, error) {
 // findPrograms returns the paths of the programs that the plan needs.
 func findPrograms(p *plan.Plan) (programs, error) {
 	var found programs
-	if err := checkName(p.Name); err != nil {
+	if err := state.CheckName(p.Name); err != nil {
 		return found, err
 	}
 	if os.Geteuid() != 0 {
-		return found, needRoot(nil)
+		return found, state.NeedRoot(nil)
 	}
 	var err error
 	if found.init, err = node.Program("nines-init"); err != nil {

@@ -25,6 +25,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -210,7 +211,7 @@ topology:
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, Root()); len(left) > 0 {
+	if left := leaks(t, lab.Plan().Prefix, state.Root()); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 	if after := managersFiles(t); !slices.Equal(before, after) {
@@ -280,7 +281,7 @@ func TestAnOCINodeWhoseCommandEndsIsExplained(t *testing.T) {
 	if !strings.Contains(err.Error(), "init: nines") || !strings.Contains(err.Error(), "I have ended") {
 		t.Errorf("it says %v", err)
 	}
-	if left := leaks(t, p.Prefix, Root()); len(left) > 0 {
+	if left := leaks(t, p.Prefix, state.Root()); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }
@@ -332,7 +333,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 		}
 	}
 	printed := func(log string) bool {
-		text, _ := os.ReadFile(filepath.Join(lab.state.logs(), log))
+		text, _ := os.ReadFile(filepath.Join(lab.state.Logs(), log))
 		return strings.Contains(string(text), "I am round, kept")
 	}
 	in(t, lab, "b", "sh", "-c", "echo kept > /kept; rm /bin/yes")

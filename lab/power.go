@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/power"
 )
@@ -52,7 +53,7 @@ type PowerOptions struct {
 // process that measures it does it, and tells the trial. It waits while others change the lab, and gives up
 // after some time.
 func Power(ctx context.Context, name, nodeName string, action power.Action, options PowerOptions) error {
-	busy := func(err error) bool { return errors.As(err, new(*BusyError)) || errors.Is(err, errNoDoor) }
+	busy := func(err error) bool { return errors.As(err, new(*state.BusyError)) || errors.Is(err, errNoDoor) }
 	return untilFree(ctx, busy, func(ctx context.Context) error {
 		return powerOnce(ctx, name, nodeName, action, options)
 	})

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
@@ -30,8 +29,6 @@ const powerPart = "power"
 func ofPower(e journal.Entry) bool {
 	return e.Kind == process.Kind && e.Name == powerStep && e.Node == "" && e.Link == ""
 }
-
-func (s state) powerLog() string { return filepath.Join(s.logs(), "power.log") }
 
 // checkPower checks before anything is made that there is a password, unless a script of the host may
 // make it.
@@ -69,7 +66,7 @@ func (b *builder) startPower(ctx context.Context, _ work) error {
 	}
 	token := b.journal.Token(powerToken)
 	return process.Make(b.journal, journal.Step{Name: powerStep, Token: token}, func() (proc.Identity, error) {
-		log, err := os.OpenFile(b.state.powerLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		log, err := os.OpenFile(b.state.PowerLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return proc.Identity{}, err
 		}
@@ -125,7 +122,7 @@ func (l *Lab) deadPower() ([]Fault, error) {
 	if l.plan.Power == nil {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +131,7 @@ func (l *Lab) deadPower() ([]Fault, error) {
 		return nil, nil
 	}
 	problem := fmt.Sprintf("the program that answers IPMI and Redfish for the nodes has ended (process %d)", id.PID)
-	if said := node.LastLines(l.state.powerLog()); said != "" {
+	if said := node.LastLines(l.state.PowerLog()); said != "" {
 		problem += "; its last output was: " + said
 	}
 	return []Fault{{Of: powerPart, Part: powerPart, Problem: problem, remedy: powerAgain, target: l.name}}, nil

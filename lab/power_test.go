@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -168,7 +169,7 @@ system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
 			for _, step := range steps {
 				said, code := step.do()
 				if code != 0 {
-					log, _ := os.ReadFile(lab.state.powerLog())
+					log, _ := os.ReadFile(lab.state.PowerLog())
 					t.Fatalf("%s: exit code %d: %s\nthe program says:\n%s", step.name, code, said, log)
 				}
 				var now int
@@ -220,7 +221,7 @@ func TestPowerSteps(t *testing.T) {
 // secretNowhere looks for the password where it must not be.
 func secretNowhere(t *testing.T, lab *Lab) {
 	t.Helper()
-	id := lab.state.attendants()[1]
+	id := attendants(lab.state)[1]
 	for _, path := range []string{fmt.Sprintf("/proc/%d/cmdline", id.PID), fmt.Sprintf("/proc/%d/environ", id.PID)} {
 		text, err := os.ReadFile(path)
 		if err != nil || len(text) == 0 || bytes.Contains(text, []byte(powerPassword)) {
@@ -228,7 +229,7 @@ func secretNowhere(t *testing.T, lab *Lab) {
 		}
 	}
 	seen := 0
-	err := filepath.Walk(lab.state.dir, func(path string, info os.FileInfo, err error) error {
+	err := filepath.Walk(lab.state.Dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil || !info.Mode().IsRegular() {
 			return err
 		}
@@ -266,7 +267,7 @@ func TestWrongPasswordsOfClients(t *testing.T) {
 	if now := settled(t, lab, "dut", true); now != pid {
 		t.Errorf("pid 1 was %d and is %d", pid, now)
 	}
-	log, err := os.ReadFile(lab.state.powerLog())
+	log, err := os.ReadFile(lab.state.PowerLog())
 	if err != nil || !strings.Contains(string(log), "wrong user or password") || strings.Contains(string(log), "wrong-horse") {
 		t.Errorf("the log says %s, %v", log, err)
 	}
@@ -279,7 +280,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	text, password := powerText(t, "netns", "127.77.3.1")
 	lab := up(t, text)
 	process := func() int {
-		j, err := journal.Read(lab.state.journal())
+		j, err := journal.Read(lab.state.Journal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +306,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	if process() == 0 {
 		t.Fatal("nothing answers for the nodes")
 	}
-	killProcess(t, lab.state.attendants()[1])
+	killProcess(t, attendants(lab.state)[1])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != powerPart || !strings.Contains(bad[0].Problem, "has ended") {
 		t.Errorf("a dead program is told as %v", bad)
 	}
@@ -331,7 +332,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	if _, err := Up(context.Background(), UpOptions{Plan: planOf(t, second), Experiment: []byte(second)}); err == nil || !strings.Contains(err.Error(), "8443") || !strings.Contains(err.Error(), "redfish_port") {
 		t.Errorf("a second lab at the same address: %v", err)
 	}
-	if _, err := os.Stat(stateOf("tbpowother").dir); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(state.Of("tbpowother").Dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it left its folder: %v", err)
 	}
 	if err := os.Chmod(password, 0o644); err != nil {

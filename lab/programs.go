@@ -32,7 +32,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 	if !l.plan.HasPrograms() {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 		id := process.Of(entry)
 		p := ProgramState{
 			Link: entry.Link, Name: entry.Name, PID: id.PID, Alive: id.Alive(),
-			Log: link.LogPath(l.state.dir, entry.Link, entry.Name),
+			Log: link.LogPath(l.state.Dir, entry.Link, entry.Name),
 		}
 		if !p.Alive {
 			p.LastLines = node.LastLines(p.Log)
@@ -60,7 +60,7 @@ func (l *Lab) AwaitGuests(ctx context.Context) error {
 	for _, planned := range l.plan.Links {
 		stopped := slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return l.Stopped(e.Node) })
 		if await := link.Of(planned.Kind).Await; await != nil && !stopped {
-			if err := await(ctx, l.state.dir, planned); err != nil {
+			if err := await(ctx, l.state.Dir, planned); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,7 @@ func (l *Lab) engineProcesses() (map[string]proc.Identity, error) {
 	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (l *Lab) SwitchSocket(linkName string) (string, error) {
 		}
 		return "", exit.Wrongf("lab %q has no link %q of the kind switch; it has %s", l.name, linkName, strings.Join(names, ", "))
 	}
-	return link.SwitchSocket(l.state.dir, linkName), nil
+	return link.SwitchSocket(l.state.Dir, linkName), nil
 }
 
 // switchStats asks the switch of a link for its counters; nil if it does not answer.
@@ -167,7 +167,7 @@ func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.Switch
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
 	defer cancel()
-	c, err := client.Dial(ctx, link.SwitchSocket(l.state.dir, planned.Name))
+	c, err := client.Dial(ctx, link.SwitchSocket(l.state.Dir, planned.Name))
 	if err != nil {
 		return nil
 	}

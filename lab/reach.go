@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -21,17 +22,17 @@ func (l *Lab) unreachable() error {
 
 // keyless is an error for a lab that has no keys to log in with, or for a caller who may not see them.
 func (l *Lab) keyless() error {
-	_, err := os.Stat(l.state.clientConfig())
+	_, err := os.Stat(l.state.ClientConfig())
 	if err == nil {
 		return nil
 	}
-	if absentIsFine(err) == nil {
+	if state.AbsentIsFine(err) == nil {
 		return &exit.MissingError{
 			Capability: keyProgram, Reason: "there was none when the lab came up, so it has no keys",
 			Remedy: "apt-get install openssh-client and recreate the lab, or use nines exec",
 		}
 	}
-	return needRoot(err)
+	return state.NeedRoot(err)
 }
 
 // WriteSSHConfig writes an ssh_config(5) of the nodes that people can log in to, with the lab's
@@ -98,7 +99,7 @@ func (l *Lab) inventory() ansibleInventory {
 	var inventory ansibleInventory
 	inventory.All.Vars = map[string]string{
 		"ansible_user": "root", "ansible_connection": "ssh",
-		"ansible_ssh_common_args": fmt.Sprintf("-F %q", l.state.clientConfig()),
+		"ansible_ssh_common_args": fmt.Sprintf("-F %q", l.state.ClientConfig()),
 	}
 	inventory.All.Hosts = map[string]map[string]any{}
 	for _, n := range l.reached() {

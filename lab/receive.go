@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -81,13 +82,13 @@ func (b *builder) receive(ctx context.Context, w work) error {
 		records = append(records, list...)
 	}
 	if len(records) == 0 {
-		return absentIsFine(os.Remove(b.state.receive()))
+		return state.AbsentIsFine(os.Remove(b.state.Receive()))
 	}
-	return writeJSON(b.state.receive(), records)
+	return state.WriteJSON(b.state.Receive(), records)
 }
 
 func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypoll.Features) ([]receiveRecord, error) {
-	if err := os.MkdirAll(b.state.pollers(), 0o700); err != nil {
+	if err := os.MkdirAll(b.state.Pollers(), 0o700); err != nil {
 		return nil, err
 	}
 	ns, err := b.running.of(n.Name).Namespace()
@@ -102,7 +103,7 @@ func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypol
 			continue
 		}
 		site := busypoll.Site{
-			Journal: b.journal, Namespace: ns, Program: b.programs.poller, Dir: b.state.pollers(),
+			Journal: b.journal, Namespace: ns, Program: b.programs.poller, Dir: b.state.Pollers(),
 			Name: n.Name + "." + string(way), Node: n.Name, Features: features,
 		}
 		if way == spec.ReceiveAwake || !n.Receive.CPUsExclusive {

@@ -70,12 +70,9 @@ type receiveRecord struct {
 	Guard busypoll.Poller `json:"guard,omitzero"`
 }
 
-func (s state) receive() string { return filepath.Join(s.dir, "receive.json") }
-func (s state) pollers() string { return filepath.Join(s.dir, "pollers") }
-
 // receiveRecords reads the saved records; none for a lab that uses only interrupts.
 func (l *Lab) receiveRecords() ([]receiveRecord, error) {
-	return replace.ReadIfThere[[]receiveRecord](l.state.receive())
+	return replace.ReadIfThere[[]receiveRecord](l.state.Receive())
 }
 
 // receiveFaults says which interfaces of living nodes have lost their receive mode: the poller has

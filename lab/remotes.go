@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -25,7 +26,7 @@ import (
 // that serves its socket ends when the engine does, and with it the engine.
 func (b *builder) startRemoteEngine(ctx context.Context, n plan.Node, r node.Remote) error {
 	socket := b.EngineSocket(n.Name)
-	if err := absentIsFine(os.Remove(socket)); err != nil {
+	if err := state.AbsentIsFine(os.Remove(socket)); err != nil {
 		return err
 	}
 	token := b.journal.Token("engine/" + n.Name)

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -144,7 +145,7 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 		}
 		return change(&builder{Lab: l, journal: j, programs: programs, progress: options.Progress, measured: l.held != nil, again: true}, nodes)
 	}()
-	return errors.Join(aboutState(err), free())
+	return errors.Join(state.Explain(err), free())
 }
 
 // checkAgain checks, before anything is ended, that the host can start these nodes again. What others
@@ -176,7 +177,7 @@ func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
 	}
 	h, err := hold(l.name)
 	if err != nil {
-		return nil, nil, errors.Join(aboutState(err), unlock())
+		return nil, nil, errors.Join(state.Explain(err), unlock())
 	}
 	free := func() error { return errors.Join(h.free(), unlock()) }
 	// The lab under the lock may differ from when it was opened.
@@ -185,7 +186,7 @@ func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
 	case err != nil:
 		return nil, nil, errors.Join(err, free())
 	case h.journal == nil:
-		return nil, nil, errors.Join(&NotFoundError{l.name}, free())
+		return nil, nil, errors.Join(&state.NotFoundError{Name: l.name}, free())
 	case !now.Finished():
 		err := fmt.Errorf("lab %q was not finished; nines apply with its file rebuilds it, nines down %s removes it", l.name, l.name)
 		return nil, nil, errors.Join(err, free())

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/script/wire"
 )
@@ -45,7 +46,7 @@ func nameCommand(target, path string) error {
 	if now, err := os.Readlink(path); err == nil && now == target {
 		return nil
 	}
-	if err := absentIsFine(os.Remove(path)); err != nil {
+	if err := state.AbsentIsFine(os.Remove(path)); err != nil {
 		return err
 	}
 	return os.Symlink(target, path)
@@ -53,7 +54,7 @@ func nameCommand(target, path string) error {
 
 // scriptFolder is a node's folder of scripts on the host.
 func (l *Lab) scriptFolder(nodeName string) string {
-	return filepath.Join(l.state.scripts(), nodeName)
+	return filepath.Join(l.state.Scripts(), nodeName)
 }
 
 // ScriptSocket is the socket, on the host, that the scripts of a node speak to.
@@ -87,7 +88,7 @@ func (l *Lab) Script(ctx context.Context, nodeName, kind, text string) (*Leashed
 	if n.Guest() {
 		err = l.putInGuest(ctx, nodeName, seen, text)
 	} else {
-		err = writeFile(filepath.Join(l.scriptFolder(nodeName), kind), []byte(text))
+		err = state.WriteFile(filepath.Join(l.scriptFolder(nodeName), kind), []byte(text))
 	}
 	if err != nil {
 		return nil, err

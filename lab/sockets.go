@@ -8,26 +8,27 @@ import (
 
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
 // checkSockets finds socket paths that are too long for the kernel.
 func checkSockets(p *plan.Plan) error {
-	s := stateOf(p.Name)
+	s := state.Of(p.Name)
 	var paths []string
 	for _, l := range p.Links {
 		for _, e := range l.Endpoints {
 			if e.Socket != "" {
-				paths = append(paths, link.SocketPath(link.SocketsDir(s.dir), e.Socket))
+				paths = append(paths, link.SocketPath(link.SocketsDir(s.Dir), e.Socket))
 			}
 		}
 		if l.HasEngine() {
-			paths = append(paths, link.SwitchSocket(s.dir, l.Name))
+			paths = append(paths, link.SwitchSocket(s.Dir, l.Name))
 		}
 	}
 	for _, n := range p.Nodes {
 		if n.App != nil && n.App.Kind.HasEngine() {
-			paths = append(paths, s.engineSocket(n.Name))
+			paths = append(paths, s.EngineSocket(n.Name))
 		}
 	}
 	for _, n := range p.Nodes {
@@ -36,7 +37,7 @@ func checkSockets(p *plan.Plan) error {
 			paths = append(paths, g.Sockets(place, n)...)
 		}
 	}
-	paths = append(paths, s.door())
+	paths = append(paths, s.Door())
 	paths = append(paths, scriptSockets(&Lab{state: s}, p)...)
 	for _, path := range paths {
 		if err := link.CheckSocketPath(path); err != nil {
@@ -64,7 +65,7 @@ func (b *builder) socketFolders() map[string][]string {
 	folders := map[string][]string{}
 	for nodeName, sockets := range link.SocketsOf(b.plan) {
 		for _, socket := range sockets {
-			folders[nodeName] = append(folders[nodeName], filepath.Join(link.SocketsDir(b.state.dir), socket))
+			folders[nodeName] = append(folders[nodeName], filepath.Join(link.SocketsDir(b.state.Dir), socket))
 		}
 	}
 	return folders

@@ -21,6 +21,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -44,8 +45,8 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 	if b.plan.Management == nil {
 		return nil
 	}
-	if _, err := os.Stat(b.state.clientConfig()); err != nil {
-		return absentIsFine(err) // nobody can log in (makeKeys)
+	if _, err := os.Stat(b.state.ClientConfig()); err != nil {
+		return state.AbsentIsFine(err) // nobody can log in (makeKeys)
 	}
 	nodes := slices.Clone(w.nodes)
 	for _, n := range b.plan.Nodes {
@@ -174,7 +175,7 @@ func (b *builder) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Runni
 
 // sshLog is the file with what a node's SSH server says. No node sees it.
 func (l *Lab) sshLog(nodeName string) string {
-	return filepath.Join(l.state.logs(), nodeName+".sshd.log")
+	return filepath.Join(l.state.Logs(), nodeName+".sshd.log")
 }
 
 // sshServers are the processes of the nodes' SSH servers, dead ones included.
@@ -182,7 +183,7 @@ func (l *Lab) sshServers() (map[string]proc.Identity, error) {
 	if l.plan.Management == nil {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +240,7 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 	if why, missing, err := noServer(n, r); err == nil && missing && !n.Guest() {
 		return nil, &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: sshdRemedy(n)}
 	}
-	arguments := []string{"-F", l.state.clientConfig(), hostAlias(l.plan, n)}
+	arguments := []string{"-F", l.state.ClientConfig(), hostAlias(l.plan, n)}
 	if len(argv) > 0 {
 		// The client looks for options behind the host, too.
 		arguments = append(append(arguments, "--"), argv...)

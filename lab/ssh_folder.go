@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -22,7 +23,7 @@ import (
 const sshdFolder = "/run/sshd"
 
 // sshdLedger is the file in which the labs of a host record which of them use the host's folder.
-const sshdLedger = defaultRoot + "/sshd.json"
+const sshdLedger = state.DefaultRoot + "/sshd.json"
 
 // KindSSHDFolder is the use of the host's sshdFolder, Path, by a lab, whose journal is Name; Target is
 // the ledger. The

@@ -19,7 +19,7 @@ import (
 func (b *builder) startGuestSSH(ctx context.Context, n plan.Node) error {
 	files := map[string][]byte{}
 	for _, name := range []string{node.SSHHostKey, node.SSHAuthorizedKeys} {
-		text, err := os.ReadFile(filepath.Join(node.NodeAccess(b.state.dir, n.Name), name))
+		text, err := os.ReadFile(filepath.Join(node.NodeAccess(b.state.Dir, n.Name), name))
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -127,13 +128,6 @@ func isKey(keyType, text string) bool {
 	return int(binary.BigEndian.Uint32(raw)) == len(keyType) && string(raw[4:4+len(keyType)]) == keyType
 }
 
-// access are the lab's files for logging in: its own identity, and what its nodes are known by.
-func (s state) access() string       { return node.AccessFolder(s.dir) }
-func (s state) identity() string     { return filepath.Join(s.access(), "identity") }
-func (s state) usersKeys() string    { return filepath.Join(s.access(), "users_keys") }
-func (s state) knownHosts() string   { return filepath.Join(s.access(), "known_hosts") }
-func (s state) clientConfig() string { return filepath.Join(s.access(), "config") }
-
 // makeKeys makes the lab's identity and the keys of its nodes, those that are not there yet, and
 // writes down who may log in and which key is whose. A node keeps its key for as long as the lab
 // is up.
@@ -145,13 +139,13 @@ func (b *builder) makeKeys(ctx context.Context, _ work) error {
 	if err != nil {
 		return nil // and no ssh_keys, so nobody has asked to log in (checkAccess)
 	}
-	if err := os.MkdirAll(b.state.access(), 0o700); err != nil {
+	if err := os.MkdirAll(b.state.Access(), 0o700); err != nil {
 		return err
 	}
-	if err := makeKey(ctx, program, b.state.identity(), "nines lab "+b.name); err != nil {
+	if err := makeKey(ctx, program, b.state.Identity(), "nines lab "+b.name); err != nil {
 		return err
 	}
-	allowed, err := os.ReadFile(b.state.identity() + ".pub")
+	allowed, err := os.ReadFile(b.state.Identity() + ".pub")
 	if err != nil {
 		return err
 	}
@@ -171,26 +165,26 @@ func (b *builder) makeKeys(ctx context.Context, _ work) error {
 		known.WriteString(knownHost(b.plan, n, key))
 		config.WriteString(b.clientEntry(n))
 	}
-	return errors.Join(writeFile(b.state.knownHosts(), []byte(known.String())), writeFile(b.state.clientConfig(), []byte(config.String())))
+	return errors.Join(state.WriteFile(b.state.KnownHosts(), []byte(known.String())), state.WriteFile(b.state.ClientConfig(), []byte(config.String())))
 }
 
 // usersKeys are the keys of those who may log in. They are read from the user's files when the lab comes
 // up or is changed, and kept: a restart does not need those files.
 func (b *builder) usersKeys() (string, error) {
 	if b.again {
-		text, err := os.ReadFile(b.state.usersKeys())
-		return string(text), absentIsFine(err)
+		text, err := os.ReadFile(b.state.UsersKeys())
+		return string(text), state.AbsentIsFine(err)
 	}
 	text, err := usersKeys(b.plan.Management.SSHKeys)
 	if err != nil {
 		return "", err
 	}
-	return text, writeFile(b.state.usersKeys(), []byte(text))
+	return text, state.WriteFile(b.state.UsersKeys(), []byte(text))
 }
 
 // makeNodeKeys makes a node's key, and returns its public half.
 func (b *builder) makeNodeKeys(ctx context.Context, program string, n plan.Node, allowed string) (string, error) {
-	folder := node.NodeAccess(b.state.dir, n.Name)
+	folder := node.NodeAccess(b.state.Dir, n.Name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -21,7 +22,7 @@ import (
 func Steps(p *plan.Plan) []string {
 	var steps []string
 	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
-	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
+	add("lab %s: keep its state in %s", p.Name, state.Of(p.Name).Dir)
 	hostScriptSteps(add, p)
 	hugepageSteps(add, p)
 	if p.Tuning != "" {
@@ -167,7 +168,7 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 		add("node %s: show %s at %s%s", n.Name, m.Source, m.Target, readOnly(m))
 	}
 	if n.Scripts.Any() {
-		add("node %s: make the folder of its scripts, %s, with the command that they call", n.Name, filepath.Join(stateOf(p.Name).scripts(), n.Name))
+		add("node %s: make the folder of its scripts, %s, with the command that they call", n.Name, filepath.Join(state.Of(p.Name).Scripts(), n.Name))
 	}
 	if len(n.Devices) > 0 {
 		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))
@@ -202,7 +203,7 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		return
 	case d.End == spec.EndNone && len(l.Endpoints) == 2:
 		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, l.Endpoints[0].Name(),
-			l.Endpoints[1].Name(), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
+			l.Endpoints[1].Name(), link.SocketPath(link.SocketsDir(state.Of(p.Name).Dir), l.Endpoints[0].Socket))
 		return
 	case l.Device != "":
 		add("link %s: %s %s in the fabric", l.Name, d.Device, l.Device)
@@ -237,7 +238,7 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		case e.Socket != "":
 			who := map[bool]string{true: "the program listens", false: "the node listens"}[e.SocketServer]
 			add("link %s: %s meets the program over %s at the socket %s, where %s", l.Name, e.Name(), e.Attach,
-				link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), e.Socket), who)
+				link.SocketPath(link.SocketsDir(state.Of(p.Name).Dir), e.Socket), who)
 		}
 	}
 	where := "on CPU " + cpulist.Format(l.Switch.CPUs)
@@ -245,7 +246,7 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		where = "with the kernel's datapath"
 	}
 	add("link %s: start the program of kind %s in the fabric, %s, with its files in %s", l.Name, l.Kind, where,
-		filepath.Join(stateOf(p.Name).switches(), l.Name))
+		filepath.Join(state.Of(p.Name).Switches(), l.Name))
 }
 
 // pairName says what joins a node's interface and the fabric: a veth pair or a tap.

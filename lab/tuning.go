@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -37,7 +38,7 @@ func (b *builder) tuneHost(ctx context.Context) error {
 		return err
 	}
 	holder := filepath.Join("labs", b.name)
-	if err := tune.Claim(b.journal, Root(), holder); err != nil {
+	if err := tune.Claim(b.journal, state.Root(), holder); err != nil {
 		return fmt.Errorf("tuning: %w", err)
 	}
 	applied := &tune.Applied{
@@ -65,14 +66,14 @@ func (b *builder) tuneHost(ctx context.Context) error {
 			b.progress(fmt.Sprintf("tuning: the kernel refuses %s in %s (%s)", r.Value, r.Path, r.Reason))
 		}
 	}
-	return writeJSON(b.state.tuning(), applied)
+	return state.WriteJSON(b.state.Tuning(), applied)
 }
 
 // ofTuning selects the steps of the host's tuning: all of them or, where the lab's tuning only
 // changes, all but the claim.
 func ofTuning(e journal.Entry, claim bool) bool {
 	if e.Kind == journal.KindSymlink {
-		return claim && e.Path == tune.ClaimPath(Root())
+		return claim && e.Path == tune.ClaimPath(state.Root())
 	}
 	return e.Name == tuningMark && (e.Kind == setting.Kind || e.Kind == process.Kind)
 }
@@ -88,7 +89,7 @@ func (l *Lab) Tuning() (*tune.Applied, error) {
 	if l.plan.Tuning == "" {
 		return nil, nil
 	}
-	return replace.ReadIfThere[*tune.Applied](l.state.tuning()) // nil in a lab that is being built
+	return replace.ReadIfThere[*tune.Applied](l.state.Tuning()) // nil in a lab that is being built
 }
 
 // TuningState is the current state of a lab's tuning of the host.
@@ -103,7 +104,7 @@ func (l *Lab) inspectTuning() (*TuningState, error) {
 	if applied == nil || err != nil {
 		return nil, err
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}

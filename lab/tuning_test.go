@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -86,7 +87,7 @@ func TestALabTunesTheHostWhileItIsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameSettings(t, before)
-	if holder, err := tune.Holder(Root()); holder != "" || err != nil {
+	if holder, err := tune.Holder(state.Root()); holder != "" || err != nil {
 		t.Errorf("still held by %q, %v", holder, err)
 	}
 }
@@ -105,7 +106,7 @@ func TestApplyChangesTheHostsTuning(t *testing.T) {
 	}
 	change(untuned)
 	sameSettings(t, before)
-	if holder, err := tune.Holder(Root()); holder != "" || err != nil {
+	if holder, err := tune.Holder(state.Root()); holder != "" || err != nil {
 		t.Errorf("still held by %q, %v", holder, err)
 	}
 	change(tunedLab)

@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -56,7 +57,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	}
 	held, err := reserve(ctx, options)
 	if err != nil {
-		return nil, aboutState(err)
+		return nil, state.Explain(err)
 	}
 	b := &builder{
 		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan, restarts: &restartLog{}},
@@ -85,7 +86,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 
 // holding is a lab that this process changes.
 type holding struct {
-	state   state
+	state   state.Folder
 	folder  *folder.Folder
 	lock    *flock.Lock
 	journal *journal.Journal
@@ -106,7 +107,7 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 	if len(notes) > 0 {
 		left = fmt.Errorf("and while removing it: %s", strings.Join(notes, "; "))
 	}
-	return errors.Join(aboutState(cause), left, back, h.free())
+	return errors.Join(state.Explain(cause), left, back, h.free())
 }
 
 func (h *holding) free() error {
@@ -132,7 +133,7 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 			return nil, err
 		}
 	}
-	return nil, &BusyError{Name: options.Plan.Name}
+	return nil, &state.BusyError{Name: options.Plan.Name}
 }
 
 // reserveTries is how often another process may start a lab of the same name, and be killed, while we
@@ -143,7 +144,7 @@ const reserveTries = 10
 // and reserves nothing. To undo it may take minutes, and others must not wait for the registry as long.
 func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 	p := options.Plan
-	registry, err := lockRegistry()
+	registry, err := state.LockRegistry()
 	if err != nil {
 		return nil, false, err
 	}
@@ -154,15 +155,15 @@ func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 	if err := vacant(p); err != nil {
 		return nil, false, err
 	}
-	h = &holding{state: stateOf(p.Name)}
+	h = &holding{state: state.Of(p.Name)}
 	// A link at this place is not followed, and not a lab.
-	if err := os.Mkdir(h.state.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(h.state.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, false, fmt.Errorf("make the lab's folder: %w", err)
 	}
 	if err := h.open(p.Name); err != nil {
 		return nil, false, err
 	}
-	if h.journal != nil && h.state.finished() && !readOwner(h.state.measured()).dead() {
+	if h.journal != nil && h.state.Finished() && !readOwner(h.state.Measured()).dead() {
 		// Another process had its lock when it was listed.
 		return nil, false, errors.Join(upAlready(p.Name), h.free())
 	}
@@ -181,7 +182,7 @@ func (h *holding) begin(options UpOptions) error {
 	if err := h.folder.Empty(options.Note); err != nil {
 		return err
 	}
-	if err := absentIsFine(os.Remove(h.state.journal())); err != nil {
+	if err := state.AbsentIsFine(os.Remove(h.state.Journal())); err != nil {
 		return err
 	}
 	p := options.Plan
@@ -193,14 +194,14 @@ func (h *holding) begin(options UpOptions) error {
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	var err error
-	h.journal, err = journal.Create(h.state.journal(), journal.Header{
+	h.journal, err = journal.Create(h.state.Journal(), journal.Header{
 		Lab: p.Name, Prefix: p.Prefix, Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
-		return errors.Join(aboutState(err), remove())
+		return errors.Join(state.Explain(err), remove())
 	}
 	// Before the registry is released: vacant in other processes reads the plan.
-	if err := h.state.writePlan(p); err != nil {
+	if err := h.state.WritePlan(p); err != nil {
 		return errors.Join(err, remove())
 	}
 	return nil
@@ -216,7 +217,7 @@ func vacant(plans ...*plan.Plan) error {
 	}
 	for _, other := range labs {
 		// A lab without a plan has made nothing yet.
-		theirs, err := stateOf(other.Name).readPlan()
+		theirs, err := state.Of(other.Name).ReadPlan()
 		if errors.Is(err, fs.ErrNotExist) {
 			theirs, err = &plan.Plan{}, nil
 		}

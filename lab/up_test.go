@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -48,7 +49,7 @@ func TestUpMakesANetworkThatCarriesPackets(t *testing.T) {
 func TestAPrefixOfAnotherStateDirectoryIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, smallLab)
-	p, first := lab.Plan(), Root()
+	p, first := lab.Plan(), state.Root()
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	var said []string
 	_, err := Up(context.Background(), UpOptions{
@@ -60,7 +61,7 @@ func TestAPrefixOfAnotherStateDirectoryIsRefusedBeforeAnythingIsMade(t *testing.
 	if len(said) != 0 {
 		t.Errorf("it had begun: %q", said)
 	}
-	if left, _ := os.ReadDir(filepath.Join(Root(), "labs")); len(left) != 0 {
+	if left, _ := os.ReadDir(filepath.Join(state.Root(), "labs")); len(left) != 0 {
 		t.Errorf("it left %v", left)
 	}
 	t.Setenv("NINES_STATE_DIR", first)

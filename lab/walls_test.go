@@ -198,7 +198,7 @@ func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
 	lxc(t)
 	lab := up(t, walledLab(t, "tbwallrefused", "lxc"))
 	force := []string{"umount", "-f", "/tmp"}
-	attach := append([]string{"-P", filepath.Join(lab.state.dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
+	attach := append([]string{"-P", filepath.Join(lab.state.Dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
 	byLXC, _ := exec.Command("lxc-attach", attach...).CombinedOutput()
 	cmd, err := lab.Command(context.Background(), "a", force, ExecOptions{})
 	if err != nil {

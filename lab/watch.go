@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/state"
 )
 
 // watchEvery is how often a watcher looks at its nodes. A look at one is a line of /proc.
@@ -60,7 +61,7 @@ func newWatcher(l *Lab, own bool, say func(string)) *watcher {
 // has whose nodes are watched; say receives a line for each thing that it does.
 func Watch(ctx context.Context, name string, say func(string)) error {
 	l, err := Open(name)
-	for said := false; err != nil && !errors.As(err, new(*NotFoundError)) && ctx.Err() == nil; l, err = Open(name) {
+	for said := false; err != nil && !errors.As(err, new(*state.NotFoundError)) && ctx.Err() == nil; l, err = Open(name) {
 		if !said {
 			say("cannot read the lab just now, and tries again: " + err.Error())
 			said = true
@@ -70,7 +71,7 @@ func Watch(ctx context.Context, name string, say func(string)) error {
 	if err == nil {
 		err = newWatcher(l, true, say).run(ctx)
 	}
-	if errors.As(err, new(*NotFoundError)) {
+	if errors.As(err, new(*state.NotFoundError)) {
 		return nil
 	}
 	return err
@@ -107,10 +108,10 @@ func (w *watcher) run(ctx context.Context) error {
 // gone is true for an error after which there is nothing to watch: the lab is gone, or being removed.
 // Any other, such as too many open files, may be over at the next look.
 func (w *watcher) gone(err error) bool {
-	if errors.As(err, new(*NotFoundError)) {
+	if errors.As(err, new(*state.NotFoundError)) {
 		return true
 	}
-	_, there := os.Stat(w.lab.state.journal())
+	_, there := os.Stat(w.lab.state.Journal())
 	return errors.Is(there, fs.ErrNotExist)
 }
 
@@ -140,7 +141,7 @@ func (w *watcher) changed(path string) bool {
 // refresh reads what has changed of the lab.
 func (w *watcher) refresh() error {
 	s := w.lab.state
-	journalled, planned := w.changed(s.journal()), w.changed(s.plan())
+	journalled, planned := w.changed(s.Journal()), w.changed(s.Plan())
 	if !journalled && !planned {
 		return nil
 	}
@@ -259,7 +260,7 @@ func (w *watcher) restart(ctx context.Context, n *watchedNode, name, why string)
 		}
 	}
 	err := l.Restart(ctx, []string{name}, RestartOptions{Why: why, Kill: true, Progress: w.say, only: n.stillWanted})
-	if errors.As(err, new(*BusyError)) || errors.Is(err, errOvertaken) || ctx.Err() != nil {
+	if errors.As(err, new(*state.BusyError)) || errors.Is(err, errOvertaken) || ctx.Err() != nil {
 		return
 	}
 	now := time.Now()
@@ -284,7 +285,7 @@ func (w *watcher) write() error {
 		return nil
 	}
 	// A full disk keeps nobody from watching; the next change tries again.
-	if err := writeJSON(w.lab.state.health(), now); err != nil {
+	if err := state.WriteJSON(w.lab.state.Health(), now); err != nil {
 		if !replace.IsFull(err) {
 			return err
 		}

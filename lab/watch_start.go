@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,8 +24,6 @@ func ofWatcher(e journal.Entry) bool {
 	return e.Kind == process.Kind && e.Name == watcherStep && e.Node == "" && e.Link == ""
 }
 
-func (s state) watcherLog() string { return filepath.Join(s.logs(), "watch.log") }
-
 // startWatcher starts the process that watches the lab's nodes, if some are watched and none runs, and
 // ends one that has nothing to do. A lab that is measured is watched by the process that measures it,
 // which holds the lab's lock.
@@ -39,11 +36,11 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 		return nil
 	}
 	if err := b.journal.Undo(ctx, b.progress, ofWatcher); err != nil || !b.plan.Watched() {
-		return errors.Join(err, os.RemoveAll(b.state.health()))
+		return errors.Join(err, os.RemoveAll(b.state.Health()))
 	}
 	token := b.journal.Token("watch")
 	return process.Make(b.journal, journal.Step{Name: watcherStep, Token: token}, func() (proc.Identity, error) {
-		log, err := os.OpenFile(b.state.watcherLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		log, err := os.OpenFile(b.state.WatcherLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return proc.Identity{}, err
 		}
@@ -57,10 +54,10 @@ const watcherPart = "watcher"
 
 // deadWatcher says if the process that watches the lab's nodes has ended.
 func (l *Lab) deadWatcher() ([]Fault, error) {
-	if !l.plan.Watched() || readOwner(l.state.measured()).PID != 0 {
+	if !l.plan.Watched() || readOwner(l.state.Measured()).PID != 0 {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.journal())
+	j, err := journal.Read(l.state.Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +66,7 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 		return nil, nil
 	}
 	problem := fmt.Sprintf("the lab's watcher has exited (process %d): the health of its nodes is unknown, and their restart policies do not work", id.PID)
-	if said := node.LastLines(l.state.watcherLog()); said != "" {
+	if said := node.LastLines(l.state.WatcherLog()); said != "" {
 		problem += "; its last output was: " + said
 	}
 	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.name}}, nil

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -265,7 +266,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", "{}", 1)
 	lab := up(t, text)
 	watcher := func() int {
-		j, err := journal.Read(lab.state.journal())
+		j, err := journal.Read(lab.state.Journal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +292,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	if first == 0 {
 		t.Fatal("nothing watches the lab")
 	}
-	killProcess(t, lab.state.attendants()[0])
+	killProcess(t, attendants(lab.state)[0])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has exited") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}
@@ -361,8 +362,8 @@ topology:
 // TestAWaitEndsWithTheLabsJournal: one that cannot be read, as of a lab that is being removed, is an
 // error of the wait. It is pure.
 func TestAWaitEndsWithTheLabsJournal(t *testing.T) {
-	l := &Lab{state: state{dir: t.TempDir()}, plan: &plan.Plan{Nodes: []plan.Node{{Name: "a", Restart: spec.RestartAlways}}}}
-	if err := os.Mkdir(l.state.journal(), 0o700); err != nil {
+	l := &Lab{state: state.Folder{Dir: t.TempDir()}, plan: &plan.Plan{Nodes: []plan.Node{{Name: "a", Restart: spec.RestartAlways}}}}
+	if err := os.Mkdir(l.state.Journal(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.watcherEnded(); err == nil || errors.As(err, new(Fault)) {
@@ -431,7 +432,7 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, "name: tbwatchread\ntopology: {nodes: {a: {restart: always}, b: {}}}\n")
-	j, err := journal.Read(lab.state.journal())
+	j, err := journal.Read(lab.state.Journal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +441,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 		t.Fatal("there is no watcher")
 	}
 	eventually(t, "the watcher is at work", func() bool {
-		_, err := os.Stat(lab.state.health())
+		_, err := os.Stat(lab.state.Health())
 		return err == nil
 	})
 	var before unix.Rlimit
@@ -454,7 +455,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the watcher says that it cannot read", func() bool {
-		text, err := os.ReadFile(lab.state.watcherLog())
+		text, err := os.ReadFile(lab.state.WatcherLog())
 		return err == nil && strings.Contains(string(text), "tries again") && strings.Contains(string(text), "too many open files")
 	})
 	if !watcher.Alive() {
@@ -490,7 +491,7 @@ topology:
 	killProcess(t, lab.running.of("a").Identity)
 	eventually(t, "the watcher starts a again, which takes long", func() bool {
 		l, err := Open(lab.Name())
-		held, unread := flock.IsHeld(lab.state.lock())
+		held, unread := flock.IsHeld(lab.state.Lock())
 		return err == nil && unread == nil && held && l.Alive("a")
 	})
 	if condition := statusOf(lab.Name()).Condition; condition != ConditionChanging {

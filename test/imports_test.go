@@ -74,8 +74,9 @@ var mayImport = map[string][]string{
 	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
+		[]string{"lab/isolate", "lab/node", "lab/link", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
 			"lab/graph"}), // in its tests
+	"lab/state":   {"plan", "lab/isolate", "lab/node", "lab/link", "journal", "journal/folder", "kernel/flock", "kernel/replace"}, // journal: in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),

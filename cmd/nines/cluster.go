@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 )
 
 // newClusterCommand hands the call over to nines-cluster, a program of its own: nines stays without
@@ -60,6 +60,6 @@ func handOver(ctx context.Context, program string, args []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	environment := append(os.Environ(), "NINES_STATE_DIR="+lab.Root(), "NINES_LIBEXEC="+filepath.Dir(program))
+	environment := append(os.Environ(), "NINES_STATE_DIR="+state.Root(), "NINES_LIBEXEC="+filepath.Dir(program))
 	return os.NewSyscallError("exec", syscall.Exec(program, append([]string{program}, args...), environment))
 }

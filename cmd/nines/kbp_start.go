@@ -20,8 +20,8 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
-	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal/command"
 )
@@ -267,7 +267,7 @@ func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
 	if k.dryRun {
 		return k.dry(ctx, out, ns, program, request)
 	}
-	record, err := busypoll.Session{Root: lab.Root(), Name: name}.Start(ctx, ns, busypoll.Begin{
+	record, err := busypoll.Session{Root: state.Root(), Name: name}.Start(ctx, ns, busypoll.Begin{
 		Target: target, User: whoAmI(), Program: program, Request: request,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
@@ -64,11 +64,11 @@ func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busy
 		if err := busypoll.CheckName(name); err != nil {
 			return nil, exit.With(exit.Wrong, err)
 		}
-		sessions[i] = busypoll.Session{Root: lab.Root(), Name: name}
+		sessions[i] = busypoll.Session{Root: state.Root(), Name: name}
 	}
 	if len(names) == 0 {
 		var err error
-		if sessions, err = busypoll.Sessions(lab.Root()); err != nil {
+		if sessions, err = busypoll.Sessions(state.Root()); err != nil {
 			return nil, err
 		}
 	}

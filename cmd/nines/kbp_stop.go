@@ -8,7 +8,7 @@ import (
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/state"
 )
 
 func newKbpStopCommand() *cobra.Command {
@@ -32,11 +32,11 @@ after a crash of nines or of the poller, and if the container is gone. Settings 
 			}
 			sessions := make([]busypoll.Session, len(args))
 			for i, name := range args {
-				sessions[i] = busypoll.Session{Root: lab.Root(), Name: name}
+				sessions[i] = busypoll.Session{Root: state.Root(), Name: name}
 			}
 			if all {
 				var err error
-				if sessions, err = busypoll.Sessions(lab.Root()); err != nil {
+				if sessions, err = busypoll.Sessions(state.Root()); err != nil {
 					return err
 				}
 			}

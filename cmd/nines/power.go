@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/power"
 	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
@@ -134,7 +135,7 @@ func powerTargets(names []string, all bool) (*lab.Lab, []string, error) {
 			running = only
 		default:
 			named, err := openLab(names[0])
-			if only != nil && errors.As(err, new(*lab.NotFoundError)) {
+			if only != nil && errors.As(err, new(*state.NotFoundError)) {
 				return nil, nil, exit.Wrongf("lab %q does not exist, and lab %q has no node %q; its nodes: %s", names[0], only.Name(), names[0], strings.Join(nodeNames(only), ", "))
 			}
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
@@ -157,7 +158,7 @@ func inTrial(name string) func([]lab.Status) bool {
 	return func(labs []lab.Status) bool {
 		for _, l := range labs {
 			if l.Name == name && l.Condition == lab.ConditionMeasuring {
-				_, err := os.Stat(filepath.Join(lab.Root(), "labs", name, "settings.json"))
+				_, err := os.Stat(filepath.Join(state.Root(), "labs", name, "settings.json"))
 				return err == nil
 			}
 		}

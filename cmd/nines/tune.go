@@ -16,9 +16,9 @@ import (
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cpulist"
-	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -235,13 +235,13 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 // tuneSession returns this host's session.
 func tuneSession() (tune.Session, error) {
 	init, err := node.Program("nines-init")
-	return tune.Session{Root: lab.Root(), Init: init, Ledger: setting.HostLedger}, err
+	return tune.Session{Root: state.Root(), Init: init, Ledger: setting.HostLedger}, err
 }
 
 // tuneLasting returns the folder for files that must survive a reboot.
 func tuneLasting() string {
 	if os.Getenv("NINES_STATE_DIR") != "" {
-		return filepath.Join(lab.Root(), "lasting")
+		return filepath.Join(state.Root(), "lasting")
 	}
 	return "/var/lib/nines/tune"
 }

@@ -5,7 +5,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -36,7 +36,7 @@ and which wait for a reboot. The command changes nothing.`,
 }
 
 func readTuneStatus() (tune.Status, error) {
-	status, err := tune.Session{Root: lab.Root()}.Status()
+	status, err := tune.Session{Root: state.Root()}.Status()
 	if err != nil {
 		return status, err
 	}

@@ -25,8 +25,8 @@ import (
 	"nines.dev/nines/cluster/dra"
 	"nines.dev/nines/cluster/port"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/state"
 )
 
 // agentCall holds the options of nines cluster agent.
@@ -93,7 +93,7 @@ event. With --on-broken evict it also evicts the pod if another node meets the r
 	f.DurationVar(&call.interval, "interval", 5*time.Minute, "the time between two rounds; figures are valid for three")
 	f.DurationVar(&call.budget.CPU, "cpu-a-day", 6*time.Hour, "the CPU time that trials may use in 24 hours")
 	f.Int64Var(&call.budget.Packets, "packets-a-day", 15_000_000, "the packets that trials may send in 24 hours")
-	f.StringVar(&call.spent, "spent", filepath.Join(lab.Root(), "agent-spent.json"), "the file that keeps what trials have used of these, for the node's next agent")
+	f.StringVar(&call.spent, "spent", filepath.Join(state.Root(), "agent-spent.json"), "the file that keeps what trials have used of these, for the node's next agent")
 	f.StringVar(&call.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "nines"), "the namespace of the agents, their service and their NodeFeature objects")
 	f.IntVar(&call.peers, "peers", 2, "how many other nodes to measure in a round; 0 for none")
 	f.Uint16Var(&call.echoPort, "echo-port", 9754, "the UDP port that echoes packets of other nodes; the same on every node")
@@ -170,7 +170,7 @@ func (a agentCall) run(ctx context.Context) error {
 	go func() {
 		defer close(tended)
 		pods := tend.Service{
-			Node: a.node, Kube: kube, Root: lab.Root(), Ports: port.Keeper{Folder: a.held}, Kubelet: a.resources, Poller: poller,
+			Node: a.node, Kube: kube, Root: state.Root(), Ports: port.Keeper{Folder: a.held}, Kubelet: a.resources, Poller: poller,
 		}
 		pods.Run(ctx)
 	}()

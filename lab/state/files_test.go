@@ -1,4 +1,4 @@
-package lab
+package state
 
 import (
 	"os"
@@ -9,14 +9,14 @@ import (
 
 // TestOnlyTheOwnerReadsWhatALabKeeps: the plan and the experiment have the env of nodes.
 func TestOnlyTheOwnerReadsWhatALabKeeps(t *testing.T) {
-	s := state{t.TempDir()}
-	if err := s.writePlan(&plan.Plan{Name: "x"}); err != nil {
+	s := Folder{t.TempDir()}
+	if err := s.WritePlan(&plan.Plan{Name: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(s.experiment(), []byte("name: x\n")); err != nil {
+	if err := WriteFile(s.Experiment(), []byte("name: x\n")); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{s.plan(), s.experiment()} {
+	for _, path := range []string{s.Plan(), s.Experiment()} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package lab
+package state
 
 import (
 	"cmp"
@@ -14,13 +14,13 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// StateError means that a file of the labs' state could not be written.
-type StateError struct {
+// WriteError means that a file of the labs' state could not be written.
+type WriteError struct {
 	Path string
 	Err  error
 }
 
-func (e *StateError) Error() string {
+func (e *WriteError) Error() string {
 	remedy := ""
 	switch {
 	case replace.IsFull(e.Err):
@@ -31,12 +31,12 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("cannot write %s: %v%s", e.Path, e.Err, remedy)
 }
 
-func (e *StateError) Unwrap() error { return e.Err }
+func (e *WriteError) Unwrap() error { return e.Err }
 
-// aboutState turns a system error about a file below the labs' folder into a StateError, whichever
+// Explain turns a system error about a file below the labs' folder into a WriteError, whichever
 // file it is: the journal, a ledger, the plan. An error with other causes too stays unchanged, and
 // so must remedies, which callers wrap around it.
-func aboutState(err error) error {
+func Explain(err error) error {
 	if full := fullState(err); full != nil {
 		return full
 	}
@@ -45,10 +45,10 @@ func aboutState(err error) error {
 
 // fullState returns the first of an error's causes, if each cause is a file below the labs' folder
 // that did not fit on the disk.
-func fullState(err error) *StateError {
+func fullState(err error) *WriteError {
 	var several interface{ Unwrap() []error }
 	if errors.As(err, &several) {
-		var first *StateError
+		var first *WriteError
 		for _, cause := range several.Unwrap() {
 			full := fullState(cause)
 			if full == nil {
@@ -65,7 +65,7 @@ func fullState(err error) *StateError {
 	if below, other := filepath.Rel(Root(), file.Path); other != nil || !filepath.IsLocal(below) {
 		return nil
 	}
-	return &StateError{strings.TrimSuffix(file.Path, ".new"), file.Err}
+	return &WriteError{strings.TrimSuffix(file.Path, ".new"), file.Err}
 }
 
 // NotFoundError means that a lab does not exist.
@@ -102,4 +102,12 @@ func (e *BusyError) Error() string {
 		return fmt.Sprintf("lab %q is being changed by another process; wait for it, or end it", e.Name)
 	}
 	return fmt.Sprintf("lab %q is being changed by process %d; wait for it, or end it", e.Name, e.PID)
+}
+
+// NeedRoot turns a permission error into an error that says that root is needed.
+func NeedRoot(err error) error {
+	return &exit.MissingError{
+		Capability: "root", Reason: "network namespaces, devices and control groups need it", Err: err,
+		Remedy: "run it with sudo; nines plan and nines validate work without",
+	}
 }

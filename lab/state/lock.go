@@ -1,4 +1,4 @@
-package lab
+package state
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ import (
 // starting a program, whose process holds the lock until its exec, some microseconds later.
 const lockPatience = 2 * time.Second
 
-// takeLock locks the file at path, and makes it if necessary. The file has the holder's process id,
+// TakeLock locks the file at path, and makes it if necessary. The file has the holder's process id,
 // for the message to others. It waits for a living holder for at most waitForLiving.
-func takeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error) {
+func TakeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error) {
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		l, err := flock.Try(path)
 		var held *flock.HeldError
@@ -46,20 +46,20 @@ func takeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error
 // for milliseconds.
 const registryPatience = 10 * time.Second
 
-// lockRegistry locks the list of labs, so that two labs that start at the same time see each
+// LockRegistry locks the list of labs, so that two labs that start at the same time see each
 // other's names and prefixes.
-func lockRegistry() (*flock.Lock, error) {
-	if err := makeFolderOfLabs(); err != nil {
+func LockRegistry() (*flock.Lock, error) {
+	if err := MakeFolderOfLabs(); err != nil {
 		return nil, err
 	}
-	return takeLock(filepath.Join(Root(), "lock"), "", registryPatience)
+	return TakeLock(filepath.Join(Root(), "lock"), "", registryPatience)
 }
 
-// makeFolderOfLabs makes it, and the state folder, where this host has had no lab since it booted.
-func makeFolderOfLabs() error {
+// MakeFolderOfLabs makes it, and the state folder, where this host has had no lab since it booted.
+func MakeFolderOfLabs() error {
 	err := os.MkdirAll(filepath.Join(Root(), "labs"), 0o755)
 	if errors.Is(err, fs.ErrPermission) {
-		return needRoot(err)
+		return NeedRoot(err)
 	}
 	if err != nil {
 		return fmt.Errorf("make the folder of labs: %w", err)
