@@ -36,7 +36,7 @@ var errWhole = errors.New("the lab is rebuilt")
 // have broken, every node would change its control groups, all links and names hang on the fabric, and
 // the host's scripts run before and after all else.
 func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
-	if l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.plan), isolationOf(to)) || l.isFabricDead() {
+	if l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.Plan()), isolationOf(to)) || l.FabricDead() {
 		return true, nil
 	}
 	broken, err := l.isolationFaults()
@@ -51,17 +51,17 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 		options.Progress = func(string) {}
 	}
 	to := options.Plan
-	if to.Name != l.name {
-		return Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.name)
+	if to.Name != l.Name() {
+		return Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.Name())
 	}
-	if to.Prefix != l.plan.Prefix {
-		return Changes{}, fmt.Errorf("lab %q has the prefix %q, the file %q; nines down and up change it", l.name, l.plan.Prefix, to.Prefix)
+	if to.Prefix != l.Plan().Prefix {
+		return Changes{}, fmt.Errorf("lab %q has the prefix %q, the file %q; nines down and up change it", l.Name(), l.Plan().Prefix, to.Prefix)
 	}
 	programs, err := check(to)
 	if err != nil {
 		return Changes{}, err
 	}
-	h, err := hold(l.name)
+	h, err := hold(l.Name())
 	if err != nil {
 		return Changes{}, state.Explain(err)
 	}
@@ -80,19 +80,19 @@ func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (Changes, error
 		return Changes{}, err
 	}
 	*l = *lab
-	return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, l.plan), nil
+	return Compare(&plan.Plan{Name: l.Name(), Prefix: l.Plan().Prefix}, l.Plan()), nil
 }
 
 func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (Changes, error) {
 	if h.journal == nil {
-		return Changes{}, &state.NotFoundError{Name: l.name}
+		return Changes{}, &state.NotFoundError{Name: l.Name()}
 	}
 	// The state of the lab under the lock, which may differ from when it was opened.
-	now, err := Open(l.name)
+	now, err := Open(l.Name())
 	if err != nil {
 		return Changes{}, err
 	}
-	if !l.state.Finished() {
+	if !l.State().Finished() {
 		return Changes{}, errUnfinished
 	}
 	*l = *now
@@ -102,28 +102,28 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if whole {
 		// Without its settings a lab counts as unfinished.
-		return Changes{}, errors.Join(errWhole, os.Remove(l.state.Settings()))
+		return Changes{}, errors.Join(errWhole, os.Remove(l.State().Settings()))
 	}
-	options.Plan = keepNames(l.plan, options.Plan)
+	options.Plan = keepNames(l.Plan(), options.Plan)
 	changes, err := l.Changes(options.Plan, options.Scripts)
 	if err != nil {
 		return Changes{}, err
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is now incomplete: nines apply rebuilds it, nines down %s removes it", state.Explain(err), l.name)
+			return changes, fmt.Errorf("%w; the lab is now incomplete: nines apply rebuilds it, nines down %s removes it", state.Explain(err), l.Name())
 		}
 	}
-	return changes, state.WriteFile(l.state.Experiment(), options.Experiment)
+	return changes, state.WriteFile(l.State().Experiment(), options.Experiment)
 }
 
 // Changes says what Apply would change: what Compare finds, and what has died or is not as planned,
 // which is rebuilt. The texts are those of the other plan's scripts.
 func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	if whole, err := l.rebuilds(to, texts); whole || err != nil {
-		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), err
+		return Compare(&plan.Plan{Name: l.Name(), Prefix: l.Plan().Prefix}, to), err
 	}
-	to = keepNames(l.plan, to)
+	to = keepNames(l.Plan(), to)
 	faults, err := l.allFaults()
 	if err != nil {
 		return Changes{}, err
@@ -131,19 +131,19 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	has := func(r remedy, target string) bool {
 		return slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == r && f.target == target })
 	}
-	living := *l.plan
+	living := *l.Plan()
 	living.Nodes, living.Links = nil, nil
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		if !has(remakeLink, planned.Name) {
 			living.Links = append(living.Links, planned)
 		}
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if !has(remakeNode, n.Name) {
 			living.Nodes = append(living.Nodes, n)
 		}
 	}
-	changes := compare(&living, to, link.SocketsOf(l.plan))
+	changes := compare(&living, to, link.SocketsOf(l.Plan()))
 	for _, n := range to.Nodes {
 		if slices.Contains(slices.Concat(changes.AddedNodes, changes.ReplacedNodes, changes.FreshNodes), n.Name) {
 			continue
@@ -168,11 +168,11 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 		}
 	}
 	changes.Power = changes.Power || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == powerAgain })
-	changes.Tuning = changes.Tuning || has(tuneAgain, l.name)
+	changes.Tuning = changes.Tuning || has(tuneAgain, l.Name())
 	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
 	var added []string
 	for _, name := range changes.AddedNodes {
-		if l.plan.Node(name) != nil {
+		if l.Plan().Node(name) != nil {
 			changes.ReplacedNodes = append(changes.ReplacedNodes, name)
 		} else {
 			added = append(added, name)
@@ -181,19 +181,19 @@ func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
 	changes.AddedNodes = added
 	added = nil
 	for _, name := range changes.AddedLinks {
-		if l.plan.Link(name) != nil {
+		if l.Plan().Link(name) != nil {
 			changes.ReplacedLinks = append(changes.ReplacedLinks, name)
 		} else {
 			added = append(added, name)
 		}
 	}
 	changes.AddedLinks = added
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		if living.Link(planned.Name) == nil && to.Link(planned.Name) == nil {
 			changes.RemovedLinks = append(changes.RemovedLinks, planned.Name)
 		}
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if living.Node(n.Name) == nil && to.Node(n.Name) == nil {
 			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
 		}
@@ -211,30 +211,30 @@ func include(list *[]string, name string, is bool) {
 
 func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
-	if err := os.Remove(l.state.Settings()); err != nil {
+	if err := os.Remove(l.State().Settings()); err != nil {
 		return err
 	}
 	if err := l.leave(ctx, h, programs, options, changes); err != nil {
 		return err
 	}
-	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: l.plan}
-	b.keepTaps(slices.DeleteFunc(slices.Clone(l.plan.Nodes), func(n plan.Node) bool { return !slices.Contains(changes.FreshNodes, n.Name) }))
+	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: l.Plan()}
+	b.keepTaps(slices.DeleteFunc(slices.Clone(l.Plan().Nodes), func(n plan.Node) bool { return !slices.Contains(changes.FreshNodes, n.Name) }))
 	defer b.taps.close()
 	if err := h.journal.Undo(ctx, options.Progress, l.toUndo(changes, options.Plan)); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
-	l.plan = options.Plan
-	if err := l.state.WritePlan(l.plan); err != nil {
+	l.Follow(options.Plan)
+	if err := l.State().WritePlan(l.Plan()); err != nil {
 		return err
 	}
-	l.take(h.journal)
+	l.Take(h.journal)
 	if changes.Tuning {
 		if err := b.tuneHost(ctx); err != nil {
 			return err
 		}
 	}
 	if changes.Hugepages {
-		if err := isolate.ReserveHugepages(b.journal, b.plan, state.HugepageLedger); err != nil {
+		if err := isolate.ReserveHugepages(b.journal, b.Plan(), state.HugepageLedger); err != nil {
 			return err
 		}
 	}
@@ -248,7 +248,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c Changes) error {
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress}
 	site := b.newSite()
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		var gone []plan.Endpoint
 		for _, e := range planned.Endpoints {
 			if slices.Contains(c.RemovedEndpoints, e.Name()) {
@@ -303,7 +303,7 @@ func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 // endpointsOf names the endpoints that a device's step made.
 func (l *Lab) endpointsOf(e journal.Entry) []string {
 	var names []string
-	if old := l.plan.Link(e.Link); old != nil {
+	if old := l.Plan().Link(e.Link); old != nil {
 		for _, endpoint := range old.Endpoints {
 			if endpoint.Node == e.Node && (endpoint.FabricDevice == e.Name || endpoint.Interface == e.Name) {
 				names = append(names, endpoint.Name())
@@ -323,12 +323,12 @@ func (l *Lab) toMake(c Changes) work {
 		w.received[name] = true
 	}
 	for _, name := range c.RestartedNodes {
-		w.again[name], w.fresh[name] = true, l.running.of(name).Fresh // as it was to be when that was cut off
+		w.again[name], w.fresh[name] = true, l.Running(name).Fresh // as it was to be when that was cut off
 	}
 	for _, name := range c.FreshNodes {
 		w.again[name], w.fresh[name] = true, true
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) || w.again[n.Name] {
 			w.nodes = append(w.nodes, n)
 		}
@@ -343,7 +343,7 @@ func (l *Lab) toMake(c Changes) work {
 	for _, name := range c.Reconfigured {
 		w.interfaces[name] = true
 	}
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		todo := linkWork{Link: planned}
 		whole := slices.Contains(c.AddedLinks, planned.Name) || slices.Contains(c.ReplacedLinks, planned.Name)
 		for _, e := range planned.Endpoints {

@@ -13,6 +13,8 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -97,7 +99,7 @@ func TestApplyStartsDeadNodes(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, appliedLab)
 	pid := lab.PID("b")
-	if err := lab.running.of("a").Signal(unix.SIGKILL); err != nil {
+	if err := lab.Running("a").Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for lab.Alive("a") {
@@ -154,8 +156,8 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 // The interrupts of a link's devices that were moved near a node are restored when that link is
 // removed, and no earlier.
 func TestSettingsOfALinkGoWithIt(t *testing.T) {
-	l := &Lab{plan: &plan.Plan{}}
-	toUndo := l.toUndo(Changes{RemovedLinks: []string{"wire"}}, l.plan)
+	l := &Lab{Lab: running.New(state.Folder{}, &plan.Plan{})}
+	toUndo := l.toUndo(Changes{RemovedLinks: []string{"wire"}}, l.Plan())
 	for link, want := range map[string]bool{"wire": true, "other": false, "": false} {
 		e := journal.Entry{Step: journal.Step{Kind: setting.Kind, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
 		if toUndo(e) != want {

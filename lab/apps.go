@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
@@ -62,7 +64,7 @@ func (b *builder) sysctls(n plan.Node) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	ns, err := b.running.of(n.Name).Namespace()
+	ns, err := b.Running(n.Name).Namespace()
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem and kernel.shm* are a node's own", n.Name, name)
 		}
 		// By nines itself: a root file system may have no program for it, and a node may not.
-		if err := node.WriteInside(b.running.of(n.Name), path, n.Sysctls[name]); err != nil {
+		if err := node.WriteInside(b.Running(n.Name), path, n.Sysctls[name]); err != nil {
 			return fmt.Errorf("node %q: sysctl %s: write %q: %w", n.Name, name, n.Sysctls[name], err)
 		}
 	}
@@ -135,8 +137,8 @@ func (b *builder) startApps(ctx context.Context, w work) error {
 // startEngine starts a node's engine and its app.
 func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if g := node.GuestOf(n); g != nil {
-		r := b.running.of(n.Name)
-		return g.StartEngine(ctx, b.place(), r, entryFor(n, nil, ExecOptions{}).Env, func() error {
+		r := b.Running(n.Name)
+		return g.StartEngine(ctx, b.place(), r, running.EntryFor(n, nil, running.ExecOptions{}).Env, func() error {
 			return b.serve(ctx, n, r.QEMU, node.GuestPatience)
 		})
 	}
@@ -148,7 +150,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 		return err
 	}
 	runtime, socket := node.RuntimeOf(n), b.EngineSocket(n.Name)
-	inside := filepath.Join(runtime.Seen(b.files()).Engines, filepath.Base(socket))
+	inside := filepath.Join(runtime.Seen(b.Files()).Engines, filepath.Base(socket))
 	if err := state.AbsentIsFine(os.Remove(socket)); err != nil {
 		return err
 	}
@@ -162,11 +164,11 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 			return proc.Identity{}, err
 		}
 		defer log.Close()
-		entry := entryFor(n, []string{program, "--socket", inside}, ExecOptions{
+		entry := running.EntryFor(n, []string{program, "--socket", inside}, running.ExecOptions{
 			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
 		})
 		entry.Detach = token
-		cmd, err := runtime.Command(ctx, b.place(), n, b.running.of(n.Name), entry)
+		cmd, err := runtime.Command(ctx, b.place(), n, b.Running(n.Name), entry)
 		if err == nil {
 			engine, err = node.Detach(cmd, log)
 		}
@@ -185,7 +187,7 @@ const engineStep = "nines-engine"
 // sockets' folder: containers see that, and could place a symbolic link there for nines to write
 // through.
 func (l *Lab) EngineLog(nodeName string) string {
-	return filepath.Join(l.state.Logs(), nodeName+".log")
+	return filepath.Join(l.State().Logs(), nodeName+".log")
 }
 
 // appCPUs are the CPUs for an engine's threads that do not handle packets, such as DPDK's interrupt
@@ -244,8 +246,8 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 			LocalMAC: p.LocalMAC, LocalIP: p.LocalIP, PeerMAC: p.PeerMAC, PeerIP: p.PeerIP,
 			UDPPort: p.UDPPort,
 		}
-		if b.plan.Traffic != nil {
-			port.FrameBytes = b.plan.Traffic.Stream.FrameBytes
+		if b.Plan().Traffic != nil {
+			port.FrameBytes = b.Plan().Traffic.Stream.FrameBytes
 		}
 		if err := b.UseDevice(&port, n.Name); err != nil {
 			return err
@@ -262,7 +264,7 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 func (b *builder) runExecs(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		for _, argv := range n.Exec {
-			cmd, err := b.Command(ctx, n.Name, argv, ExecOptions{Scheduled: true})
+			cmd, err := b.Command(ctx, n.Name, argv, running.ExecOptions{Scheduled: true})
 			if err != nil {
 				return err
 			}

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
 // TestAnEngineThatDoesNotAnswer: the error names how long nines waited, and what the engine wrote.
 func TestAnEngineThatDoesNotAnswer(t *testing.T) {
-	l := &Lab{state: state.Folder{Dir: t.TempDir()}}
+	l := &Lab{Lab: running.New(state.Folder{Dir: t.TempDir()}, &plan.Plan{})}
 	for _, folder := range []string{filepath.Dir(l.EngineSocket("b")), filepath.Dir(l.EngineLog("b"))} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)

@@ -13,9 +13,6 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// fabricNode names the fabric namespace in the journal; no node can have that name.
-const fabricNode = "."
-
 // netnsDir is where ip(8) looks for named network namespaces.
 const netnsDir = "/run/netns"
 
@@ -40,16 +37,15 @@ type builder struct {
 
 // buildAll makes a whole lab.
 func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
-	b.running = newRoster(nil)
 	if options.Measurement != nil {
-		if err := state.WriteJSON(b.state.Measured(), options.Measurement.owner); err != nil {
+		if err := state.WriteJSON(b.State().Measured(), options.Measurement.owner); err != nil {
 			return err
 		}
 	}
-	if err := state.WriteFile(b.state.Experiment(), options.Experiment); err != nil {
+	if err := state.WriteFile(b.State().Experiment(), options.Experiment); err != nil {
 		return err
 	}
-	for _, dir := range []string{b.state.Engines(), b.state.Logs(), b.state.Switches()} {
+	for _, dir := range []string{b.State().Engines(), b.State().Logs(), b.State().Switches()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
@@ -57,7 +53,7 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := slow(b.progress, "running host_setup", func() error { return b.setUpHost(ctx, options.Scripts) }); err != nil {
 		return err
 	}
-	if err := isolate.ReserveHugepages(b.journal, b.plan, state.HugepageLedger); err != nil {
+	if err := isolate.ReserveHugepages(b.journal, b.Plan(), state.HugepageLedger); err != nil {
 		return err
 	}
 	if err := slow(b.progress, "tuning the host", func() error { return b.tuneHost(ctx) }); err != nil {
@@ -66,11 +62,11 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := b.startFabric(); err != nil {
 		return err
 	}
-	whole := work{nodes: b.plan.Nodes, received: map[string]bool{}}
-	for _, n := range b.plan.Nodes {
+	whole := work{nodes: b.Plan().Nodes, received: map[string]bool{}}
+	for _, n := range b.Plan().Nodes {
 		whole.received[n.Name] = true
 	}
-	for _, l := range b.plan.Links {
+	for _, l := range b.Plan().Links {
 		whole.links = append(whole.links, linkWork{l, l.Endpoints})
 	}
 	return b.build(ctx, whole)
@@ -108,8 +104,8 @@ func (b *builder) build(ctx context.Context, w work) error {
 	if err := b.keepSysctls(); err != nil {
 		return err
 	}
-	b.settings = b.mergedSettings()
-	return state.WriteJSON(b.state.Settings(), b.settings)
+	b.Record(b.mergedSettings())
+	return state.WriteJSON(b.State().Settings(), b.Settings())
 }
 
 func (b *builder) make(ctx context.Context, w work) error {

@@ -19,10 +19,10 @@ func holderOf(r *node.Running) link.Holder {
 // newSite returns the Site for making links between the running nodes.
 func (b *builder) newSite() *link.Site {
 	site := &link.Site{
-		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
-		StateDir: b.state.Dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
+		Journal: b.journal, Plan: b.Plan(), Fabric: holderOf(b.Fabric()), FabricNode: b.Fabric(), Nodes: map[string]link.Holder{},
+		StateDir: b.State().Dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
 	}
-	for _, r := range b.running.all() {
+	for _, r := range b.AllRunning() {
 		site.Nodes[r.Name] = holderOf(r)
 	}
 	return site
@@ -41,8 +41,8 @@ func (b *builder) configure(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		isNew[n.Name] = true
 	}
-	return node.Each(ctx, len(b.plan.Nodes), func(i int) error {
-		n := b.plan.Nodes[i]
+	return node.Each(ctx, len(b.Plan().Nodes), func(i int) error {
+		n := b.Plan().Nodes[i]
 		var todo []plan.Interface
 		for _, iface := range n.Interfaces {
 			if !n.Apart() && iface.InKernel() && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
@@ -76,14 +76,14 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 		touched[nodeName] = true
 	}
 	if slices.ContainsFunc(links, func(l plan.Link) bool { return l.Management }) {
-		if err := link.AwaitHostEnd(ctx, b.plan.Management); err != nil {
+		if err := link.AwaitHostEnd(ctx, b.Plan().Management); err != nil {
 			return err
 		}
 	}
 	var holders []link.Holder
-	for _, n := range b.plan.Nodes {
+	for _, n := range b.Plan().Nodes {
 		if touched[n.Name] {
-			holders = append(holders, holderOf(b.running.of(n.Name)))
+			holders = append(holders, holderOf(b.Running(n.Name)))
 		}
 	}
 	for _, l := range w.links {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -13,7 +15,7 @@ import (
 
 // place is where nodes are made.
 func (b *builder) place() node.Place {
-	p := b.Lab.place(b.programs.init)
+	p := b.Lab.Place(b.programs.init)
 	p.Journal, p.Groups, p.Progress, p.Sockets = b.journal, b.groups(), b.progress, b.socketFolders()
 	p.Files.Engine, p.Files.ScriptCommand = b.programs.engine, b.programs.script
 	return p
@@ -23,13 +25,13 @@ func (b *builder) startFabric() error {
 	if err := b.directory(netnsDir); err != nil {
 		return err
 	}
-	hostName := b.plan.FabricName()
-	fabric, err := b.place().StartNetns(fabricNode, hostName, node.Unwalled)
+	hostName := b.Plan().FabricName()
+	fabric, err := b.place().StartNetns(running.FabricNode, hostName, node.Unwalled)
 	if err != nil {
 		return err
 	}
-	b.fabric = fabric
-	if err := b.nameNamespace(fabricNode, hostName, node.Network{Identity: fabric.Identity}.Path()); err != nil {
+	b.SetFabric(fabric)
+	if err := b.nameNamespace(running.FabricNode, hostName, node.Network{Identity: fabric.Identity}.Path()); err != nil {
 		return err
 	}
 	return link.Quiet(holderOf(fabric))
@@ -59,7 +61,7 @@ func (b *builder) nameNamespace(nodeName, hostName, namespace string) error {
 		return err
 	}
 	if inode != 0 {
-		return taken(step.Path, b.plan.Prefix)
+		return taken(step.Path, b.Plan().Prefix)
 	}
 	return b.journal.Make(step, func() (journal.Learnt, error) {
 		if err := os.Symlink(step.Target, step.Path); err != nil {
@@ -82,7 +84,7 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 		if r != nil {
 			started[i] = r
 			if w.again[r.Name] {
-				r.Marks = b.running.of(r.Name).Marks
+				r.Marks = b.Running(r.Name).Marks
 				r.Unfinished = true
 			}
 		}
@@ -92,7 +94,7 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 		return err
 	}
 	for _, r := range started {
-		b.running.set(r)
+		b.SetRunning(r)
 	}
 	return b.settleGroups(ctx, place.Groups, len(started))
 }
@@ -106,7 +108,7 @@ func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, 
 	}
 	switch {
 	case w.again[n.Name]:
-		network := b.running.of(n.Name).Network
+		network := b.Running(n.Name).Network
 		place.Network, place.Again = &network, !w.fresh[n.Name]
 		return node.RuntimeOf(n).Start(ctx, place, n)
 	case n.Runtime.Descriptor().Restarts():

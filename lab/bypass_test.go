@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
@@ -66,7 +68,7 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{engine}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{engine}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

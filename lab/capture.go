@@ -46,7 +46,7 @@ const (
 
 // Capture opens a packet socket in a node's network namespace.
 func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
-	_, r, err := l.node(nodeName)
+	_, r, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,10 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
 		return nil, err
 	}
-	if l.plan.Node(nodeName).Remote() {
+	if l.Plan().Node(nodeName).Remote() {
 		return nil, exit.Wrongf("%s:%s is a pod's, whose packets this host does not see; capture on the cluster's node", nodeName, interfaceName)
 	}
-	if l.plan.Node(nodeName).Guest() {
+	if l.Plan().Node(nodeName).Guest() {
 		return nil, exit.Wrongf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", nodeName, interfaceName)
 	}
 	ns, err := r.Namespace()
@@ -70,7 +70,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	}
 	defer ns.Close()
 	c := &Capture{fd: -1, node: nodeName, alive: holder.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
-	if err := ns.Do(func() error { return c.open(l.name, nodeName, interfaceName) }); err != nil {
+	if err := ns.Do(func() error { return c.open(l.Name(), nodeName, interfaceName) }); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -78,11 +78,11 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 
 // bypassed returns an error for an interface that only DPDK has.
 func (l *Lab) bypassed(nodeName, interfaceName string) error {
-	planned, e := l.plan.EndOf(nodeName, interfaceName)
+	planned, e := l.Plan().EndOf(nodeName, interfaceName)
 	if planned == nil {
 		return nil
 	}
-	if i := l.plan.Interface(e); i == nil || i.InKernel() {
+	if i := l.Plan().Interface(e); i == nil || i.InKernel() {
 		return nil
 	}
 	remedy := "capture at the other end of a kernel link, or use kind: switch, which can mirror a port"

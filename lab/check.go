@@ -26,28 +26,28 @@ type Checked struct {
 func (l *Lab) Check() ([]Checked, error) {
 	faults, err := l.allFaults()
 	list := []Checked{{Part: "fabric"}}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		list = append(list, Checked{Part: "node " + n.Name, Stopped: l.Stopped(n.Name)})
 		for _, i := range n.Interfaces {
 			list = append(list, Checked{Part: "interface " + n.Name + ":" + i.Name})
 		}
 	}
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		list = append(list, Checked{Part: "link " + planned.Name})
 	}
-	for _, d := range l.plan.Disturbances {
+	for _, d := range l.Plan().Disturbances {
 		list = append(list, Checked{Part: "disturb." + d.Name})
 	}
-	if l.plan.Watched() {
+	if l.Plan().Watched() {
 		list = append(list, Checked{Part: watcherPart})
 	}
-	if l.plan.Power != nil {
+	if l.Plan().Power != nil {
 		list = append(list, Checked{Part: powerPart})
 	}
-	if plan.Partitions(l.plan.Isolation) {
+	if plan.Partitions(l.Plan().Isolation) {
 		list = append(list, Checked{Part: partIsolation})
 	}
-	if l.plan.Tuning != "" {
+	if l.Plan().Tuning != "" {
 		list = append(list, Checked{Part: partTuning})
 	}
 	for i, part := range list {
@@ -82,10 +82,10 @@ const (
 // program has died.
 func (l *Lab) Faults() ([]Fault, error) {
 	var faults []Fault
-	if l.isFabricDead() {
+	if l.FabricDead() {
 		faults = append(faults, l.deadFabric())
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if fault := l.nodeFault(n); fault != nil {
 			faults = append(faults, *fault)
 		}
@@ -106,21 +106,23 @@ func (l *Lab) Faults() ([]Fault, error) {
 		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached, unlooked)
 }
 
-// isFabricDead is true once the fabric's first process has left its namespaces: a lab that was said to have no fabric is
-// not to be taken for whole just after that.
-func (l *Lab) isFabricDead() bool { return l.fabric == nil || !l.fabric.InNamespaces() }
+// isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
+// a moment before it counts as dead (do_exit in kernel/exit.c).
+func proc.IsGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}
 
 func (l *Lab) deadFabric() Fault {
 	return Fault{
 		Of: "fabric", Part: "fabric", Problem: "the fabric is dead: its first process has ended, and with it the bridges and programs of links",
-		remedy: remakeLab, target: l.name,
+		remedy: remakeLab, target: l.Name(),
 	}
 }
 
 // nodeFault is what is wrong with a node itself; nil for one that runs, and one that someone has
 // stopped.
 func (l *Lab) nodeFault(n plan.Node) *Fault {
-	r := l.running.of(n.Name)
+	r := l.Running(n.Name)
 	again := r != nil && r.Network.PID != 0 && r.Network.InNamespaces()
 	fault := deadNode(n)
 	switch {
@@ -151,27 +153,27 @@ func deadNode(n plan.Node) Fault {
 // isolationFaults says how others have changed the control groups that keep the lab's CPUs for it. That of
 // a node that is dead, stopped or no longer planned may be gone with it.
 func (l *Lab) isolationFaults() ([]Fault, error) {
-	if !plan.Partitions(l.plan.Isolation) {
+	if !plan.Partitions(l.Plan().Isolation) {
 		return nil, nil
 	}
 	set, err := l.Isolation()
 	if err != nil {
 		return nil, err
 	}
-	now, err := isolate.Look(l.plan)
+	now, err := isolate.Look(l.Plan())
 	if err != nil {
 		return nil, err
 	}
 	set.Groups = slices.DeleteFunc(set.Groups, func(g isolate.Group) bool {
 		of := filepath.Base(g.Path)
-		return of != l.plan.Prefix &&
-			!slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.HostName == of && l.Alive(n.Name) })
+		return of != l.Plan().Prefix &&
+			!slices.ContainsFunc(l.Plan().Nodes, func(n plan.Node) bool { return n.HostName == of && l.Alive(n.Name) })
 	})
 	problem := compareGroups(set.Groups, now.Groups)
 	if problem == "" {
 		return nil, nil
 	}
-	return []Fault{{Of: partIsolation, Part: partIsolation, Problem: problem, remedy: remakeLab, target: l.name}}, nil
+	return []Fault{{Of: partIsolation, Part: partIsolation, Problem: problem, remedy: remakeLab, target: l.Name()}}, nil
 }
 
 // Untuned says what others have changed since of the host's tuning; nil if it is as the lab has set it. It
@@ -191,7 +193,7 @@ func (l *Lab) Untuned() (*Fault, error) {
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	return &Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), remedy: tuneAgain, target: l.name}, nil
+	return &Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), remedy: tuneAgain, target: l.Name()}, nil
 }
 
 // compareGroups says how the lab's control groups differ from what was set up. It is pure.

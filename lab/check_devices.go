@@ -34,7 +34,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 	if c.explained["fabric"] {
 		return nil, nil
 	}
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		for _, e := range planned.Endpoints {
 			// With a node goes its end of a pair, and with that the other.
 			// A virtual machine that is stopped takes the carrier of the taps.
@@ -46,7 +46,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 	if c.cut, err = l.cutLinks(); err != nil {
 		return nil, err
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		// Inside a guest only its agent sees, which answers in its own time; a pod is on a cluster.
 		if !c.explained["node "+n.Name] && !n.Apart() {
 			c.node(n)
@@ -61,7 +61,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 
 // hostEnd compares the host's end of the management network. With it goes the fabric's.
 func (c *deviceCheck) hostEnd() {
-	if c.plan.Management == nil || c.explained["link "+c.plan.Management.Link] {
+	if c.Plan().Management == nil || c.explained["link "+c.Plan().Management.Link] {
 		return
 	}
 	fault, unseen := c.hostEndFault()
@@ -80,7 +80,7 @@ func (c *deviceCheck) fail(err error) {
 
 // node compares what is in a node's namespaces.
 func (c *deviceCheck) node(n plan.Node) {
-	view, err := link.Look(holderOf(c.running.of(n.Name)))
+	view, err := link.Look(holderOf(c.Running(n.Name)))
 	if proc.IsGone(err) {
 		c.faults = append(c.faults, deadNode(n)) // just now
 		return
@@ -139,7 +139,7 @@ func routeText(r spec.Route) string {
 // iface compares an interface of a node.
 func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	of := n.Name + ":" + i.Name
-	planned, e := c.plan.EndOf(n.Name, i.Name)
+	planned, e := c.Plan().EndOf(n.Name, i.Name)
 	// Of an end that is up and has no carrier, the check of its other end says why.
 	device, elsewhere := view.Find(i.Name), c.hardware(i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
 	problem, remedy := compareDevice(i, view.List(), elsewhere && device != nil && device.Up)
@@ -207,18 +207,18 @@ func setsIPv6(n plan.Node) bool {
 
 // setOn is what was recorded of a device when it was set up.
 func (l *Lab) setOn(nodeName, linkName, device string) map[string]string {
-	at := slices.IndexFunc(l.settings, func(s link.Setting) bool {
+	at := slices.IndexFunc(l.Settings(), func(s link.Setting) bool {
 		return s.Node == nodeName && s.Link == linkName && s.Device == device
 	})
 	if at < 0 {
 		return nil
 	}
-	return l.settings[at].Values
+	return l.Settings()[at].Values
 }
 
 // fabric compares what is outside the nodes; true if the fabric has just ended.
 func (c *deviceCheck) fabric() (gone bool) {
-	fabric, err := link.Look(holderOf(c.Lab.fabric))
+	fabric, err := link.Look(holderOf(c.Lab.Fabric()))
 	if proc.IsGone(err) {
 		return true
 	}
@@ -228,7 +228,7 @@ func (c *deviceCheck) fabric() (gone bool) {
 	}
 	programs, err := c.Programs()
 	c.fail(err)
-	for _, planned := range c.plan.Links {
+	for _, planned := range c.Plan().Links {
 		if c.explained["link "+planned.Name] {
 			continue
 		}
@@ -283,9 +283,9 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	}
 	problems := view.FabricDifferences(planned, link.FabricOptions{
 		Set: func(device string) map[string]string { return c.setOn("", planned.Name, device) },
-		Cut: c.cut[planned.Name], Management: c.plan.Management,
+		Cut: c.cut[planned.Name], Management: c.Plan().Management,
 	})
-	filtered, err := link.Filtered(holderOf(c.Lab.fabric), planned)
+	filtered, err := link.Filtered(holderOf(c.Lab.Fabric()), planned)
 	if err != nil && !proc.IsGone(err) {
 		c.fail(err)
 	}
@@ -293,7 +293,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		problems = append(problems, "its packets go through iptables, because net.bridge.bridge-nf-call-iptables was turned on")
 	}
 	if d.End.IsHardware() {
-		problems = append(problems, link.FunctionDifferences(c.plan, planned)...)
+		problems = append(problems, link.FunctionDifferences(c.Plan(), planned)...)
 	}
 	if len(problems) > 0 {
 		c.ofLink(planned, "link "+planned.Name+": "+strings.Join(problems, ", "))
@@ -310,7 +310,7 @@ func linkFault(name, problem string) Fault {
 
 // hardware is true for a link of network cards, whose state is also that of a cable.
 func (l *Lab) hardware(linkName string) bool {
-	planned := l.plan.Link(linkName)
+	planned := l.Plan().Link(linkName)
 	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
 }
 

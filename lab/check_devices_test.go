@@ -57,17 +57,17 @@ func TestWhatOthersChangeOnDevicesIsFoundAndMended(t *testing.T) {
 	}
 	lab := up(t, comparedLab)
 	end := func(node, iface string) string {
-		_, e := lab.plan.EndOf(node, iface)
+		_, e := lab.Plan().EndOf(node, iface)
 		return e.FabricDevice
 	}
-	device := func(name string) string { return lab.plan.Link(name).Device }
+	device := func(name string) string { return lab.Plan().Link(name).Device }
 	object, err := filepath.Abs("link/xdp/pair.bpf.o")
 	if err != nil {
 		t.Fatal(err)
 	}
-	neighbour := lab.plan.Interface(plan.Endpoint{Node: "a", Interface: "lan"}).Neighbours[0].IP
-	network := lab.plan.Interface(plan.Endpoint{Node: "a", Interface: "lan"}).Addresses[0]
-	lost := (&link.View{}).LostNetworks(*lab.plan.Interface(plan.Endpoint{Node: "a", Interface: "lan"}), nil)
+	neighbour := lab.Plan().Interface(plan.Endpoint{Node: "a", Interface: "lan"}).Neighbours[0].IP
+	network := lab.Plan().Interface(plan.Endpoint{Node: "a", Interface: "lan"}).Addresses[0]
+	lost := (&link.View{}).LostNetworks(*lab.Plan().Interface(plan.Endpoint{Node: "a", Interface: "lan"}), nil)
 	if len(lost) != 1 {
 		t.Fatalf("the network of %s is told as %v", network, lost)
 	}
@@ -111,9 +111,9 @@ func foundAndMended(t *testing.T, lab *Lab, text string, d damage) {
 	t.Helper()
 	untouched(t, lab)
 	if d.fabric {
-		sh(t, append([]string{"ip", "netns", "exec", lab.plan.FabricName()}, d.do...)...)
+		sh(t, append([]string{"ip", "netns", "exec", lab.Plan().FabricName()}, d.do...)...)
 	} else {
-		sh(t, append([]string{"ip", "netns", "exec", lab.plan.Nodes[0].HostName}, d.do...)...)
+		sh(t, append([]string{"ip", "netns", "exec", lab.Plan().Nodes[0].HostName}, d.do...)...)
 	}
 	mended(t, lab, text, d)
 }
@@ -194,7 +194,7 @@ func TestPortsThatSwitchesLoseAreFound(t *testing.T) {
 			withSwitchOf(t, lab, func(c *client.Client) error { _, err := c.Cut("n1:eth", true); return err })
 		}, "the switch's port n1:eth is cut"},
 		{"ovs", func(t *testing.T, lab *Lab) {
-			ovsCommand(t, lab, "lan", "ovs-vsctl", "--db=unix:DIR/db.sock", "del-port", "br0", lab.plan.Links[0].Endpoints[0].FabricDevice)
+			ovsCommand(t, lab, "lan", "ovs-vsctl", "--db=unix:DIR/db.sock", "del-port", "br0", lab.Plan().Links[0].Endpoints[0].FabricDevice)
 		}, "of n1:eth is gone"},
 	} {
 		t.Run(c.kind+" "+c.problem, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestPortsThatSwitchesLoseAreFound(t *testing.T) {
 
 func withSwitchOf(t *testing.T, lab *Lab, f func(*client.Client) error) {
 	t.Helper()
-	c, err := client.Dial(context.Background(), link.SwitchSocket(lab.state.Dir, "lan"))
+	c, err := client.Dial(context.Background(), link.SwitchSocket(lab.State().Dir, "lan"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ topology:
 	} {
 		t.Run(d.what, func(t *testing.T) { foundAndMended(t, lab, text, d) })
 	}
-	index := func(link int) int { return lab.plan.Links[2].Endpoints[link].Function.Index }
+	index := func(link int) int { return lab.Plan().Links[2].Endpoints[link].Function.Index }
 	for _, d := range []damage{
 		{what: "another VLAN", do: words("ip link set eth0 vf %d vlan 402", index(0)), problem: "has VLAN 402, and 401 is planned"},
 		{what: "no trust", do: words("ip link set eth1 vf %d trust off", index(1)), problem: "has trust off, and on is planned"},

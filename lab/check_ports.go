@@ -21,14 +21,14 @@ func (l *Lab) portFaults(others []Fault) ([]Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		explained := slices.ContainsFunc(others, func(f Fault) bool {
 			return f.Part == "fabric" || f.Part == "link "+planned.Name || slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return f.Part == "node "+e.Node || f.Part == "interface "+e.Name() })
 		})
 		if explained {
 			continue
 		}
-		problems, err := link.PortDifferences(context.Background(), l.state.Dir, planned, cut[planned.Name])
+		problems, err := link.PortDifferences(context.Background(), l.State().Dir, planned, cut[planned.Name])
 		if err != nil {
 			failures = append(failures, fmt.Errorf("link %s: %w", planned.Name, err))
 		}
@@ -41,7 +41,7 @@ func (l *Lab) portFaults(others []Fault) ([]Fault, error) {
 
 // cutLinks are the links that are, or may be, down deliberately just now: the journal has them so.
 func (l *Lab) cutLinks() (map[string]bool, error) {
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func plannedSysctls(n plan.Node) []string {
 // written, are left out.
 func (l *Lab) sysctlsNow(n plan.Node) (map[string]string, error) {
 	names := plannedSysctls(n)
-	r := l.running.of(n.Name)
+	r := l.Running(n.Name)
 	if len(names) == 0 || r == nil {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (b *builder) keepSysctls() error {
 		return err
 	}
 	kept := map[string]map[string]string{}
-	for _, n := range b.plan.Nodes {
+	for _, n := range b.Plan().Nodes {
 		if n.Apart() {
 			continue
 		}
@@ -85,13 +85,13 @@ func (b *builder) keepSysctls() error {
 		}
 	}
 	if len(kept) == 0 {
-		return state.AbsentIsFine(os.Remove(b.state.Sysctls()))
+		return state.AbsentIsFine(os.Remove(b.State().Sysctls()))
 	}
-	return state.WriteJSON(b.state.Sysctls(), kept)
+	return state.WriteJSON(b.State().Sysctls(), kept)
 }
 
 func (l *Lab) keptSysctls() (map[string]map[string]string, error) {
-	return replace.ReadIfThere[map[string]map[string]string](l.state.Sysctls())
+	return replace.ReadIfThere[map[string]map[string]string](l.State().Sysctls())
 }
 
 // changedSysctls says which sysctls of a node others have changed.

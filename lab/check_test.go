@@ -23,14 +23,14 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, strings.Replace(appliedLab, "b: {runtime: netns}", "b: {runtime: netns, app: {kind: reflect, backend: raw}}", 1)+
 		"traffic: {from: \"a:v\", to: \"a:v\", rate_pps: 1000, backend: raw}\n")
-	text, err := os.ReadFile(lab.state.Experiment())
+	text, err := os.ReadFile(lab.State().Experiment())
 	if err != nil {
 		t.Fatal(err)
 	}
 	inFabric := func(argv ...string) func() {
 		return func() {
 			t.Helper()
-			if out, err := exec.Command("ip", append([]string{"-n", lab.plan.FabricName()}, argv...)...).CombinedOutput(); err != nil {
+			if out, err := exec.Command("ip", append([]string{"-n", lab.Plan().FabricName()}, argv...)...).CombinedOutput(); err != nil {
 				t.Fatalf("ip %v: %v: %s", argv, err, out)
 			}
 		}
@@ -44,7 +44,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 			}
 		}
 	}
-	bridge := lab.plan.Links[slices.IndexFunc(lab.plan.Links, func(l plan.Link) bool { return l.Name == "lan" })].Device
+	bridge := lab.Plan().Links[slices.IndexFunc(lab.Plan().Links, func(l plan.Link) bool { return l.Name == "lan" })].Device
 	engine := func() int {
 		pid := 0
 		steps, err := lab.engineProcesses()
@@ -168,7 +168,7 @@ func TestTheListSaysWhatItCannotRead(t *testing.T) {
 	if status := statusOf(lab.Name()); len(status.Faults) > 0 {
 		t.Fatalf("faults of a whole lab: %q", status.Faults)
 	}
-	for path, says := range map[string]string{lab.state.Receive(): "cannot read whether all is as planned", lab.state.Measured(): "cannot read who works on the lab"} {
+	for path, says := range map[string]string{lab.State().Receive(): "cannot read whether all is as planned", lab.State().Measured(): "cannot read who works on the lab"} {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -46,9 +46,9 @@ const cutPatience = 5 * time.Second
 
 // PrepareCut journals that a link may be down.
 func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
-	planned := l.plan.Link(name)
+	planned := l.Plan().Link(name)
 	if planned == nil {
-		return nil, exit.Wrongf("lab %q has no link %q", l.name, name)
+		return nil, exit.Wrongf("lab %q has no link %q", l.Name(), name)
 	}
 	d := planned.Kind.Descriptor()
 	if !d.CanBeCut() {
@@ -77,12 +77,12 @@ func (l *Lab) withJournal(f func(*journal.Journal) error) error {
 	if l.held != nil {
 		return f(l.held.journal)
 	}
-	h, err := hold(l.name)
+	h, err := hold(l.Name())
 	if err != nil {
 		return state.Explain(err)
 	}
 	if h.journal == nil {
-		return errors.Join(&state.NotFoundError{Name: l.name}, h.free())
+		return errors.Join(&state.NotFoundError{Name: l.Name()}, h.free())
 	}
 	return errors.Join(f(h.journal), h.free())
 }
@@ -94,9 +94,9 @@ func (c *Cut) note(j *journal.Journal) error {
 		learnt := journal.Learnt{}
 		switch {
 		case c.link.HasEngine():
-			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.state.Dir, c.link.Name)
+			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.State().Dir, c.link.Name)
 		case c.cutter != nil:
-			holder := holderOf(c.lab.running.of(e.Node))
+			holder := holderOf(c.lab.Running(e.Node))
 			index, err := link.IndexOf(holder, e.Interface)
 			if err != nil {
 				return fmt.Errorf("node %s: %w", e.Node, err)
@@ -188,7 +188,7 @@ func (c *Cut) set(down bool) (atNs int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cutPatience)
 	defer cancel()
 	if c.switch_ == nil {
-		if c.switch_, err = client.Dial(ctx, link.SwitchSocket(c.lab.state.Dir, c.link.Name)); err != nil {
+		if c.switch_, err = client.Dial(ctx, link.SwitchSocket(c.lab.State().Dir, c.link.Name)); err != nil {
 			return 0, fmt.Errorf("link %q: its switch: %w", c.link.Name, err)
 		}
 	}

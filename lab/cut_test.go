@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/state"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/vishvananda/netlink"
@@ -23,7 +26,7 @@ import (
 func reaches(t *testing.T, lab *Lab, from int) bool {
 	t.Helper()
 	n := lab.Plan().Nodes[from]
-	cmd, err := lab.Command(context.Background(), n.Name, []string{"ping", "-c2", "-i0.2", "-W1", n.Interfaces[0].Neighbours[0].IP}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), n.Name, []string{"ping", "-c2", "-i0.2", "-W1", n.Interfaces[0].Neighbours[0].IP}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func everyPingSoon(t *testing.T, lab *Lab) {
 
 func cuts(t *testing.T, lab *Lab) (n int) {
 	t.Helper()
-	j, err := journal.Read(lab.state.Journal())
+	j, err := journal.Read(lab.State().Journal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +135,10 @@ func TestACutLinkPassesNothing(t *testing.T) {
 }
 
 func TestALinkThatCannotBeCutSaysSo(t *testing.T) {
-	lab := &Lab{name: "tbnocut", plan: &plan.Plan{Links: []plan.Link{
+	lab := &Lab{Lab: running.New(state.Folder{}, &plan.Plan{Name: "tbnocut", Links: []plan.Link{
 		{Name: "shared", Kind: spec.LinkMemif, Endpoints: []plan.Endpoint{{Node: "a", Interface: "x"}, {Node: "b", Interface: "x"}}},
 		{Name: "inside", Kind: spec.LinkVeth, Endpoints: []plan.Endpoint{{Node: "a", Interface: "y"}, {Node: "vm", Interface: "y", Guest: true}}},
-	}}}
+	}})}
 	for name, want := range map[string]string{
 		"shared": "a memif link cannot be taken down", "inside": "cannot reach vm:y in it", "wan": `no link "wan"`,
 	} {
@@ -155,7 +158,7 @@ func TestAnotherXDPProgramAtAnEndStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lab.running.of(n.Name).Namespace()
+	ns, err := lab.Running(n.Name).Namespace()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // DPDK's own threads stay off the busy CPUs, which handle its packets, as far as the node has
 // others.
 func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
-	n := l.plan.Node(nodeName)
+	n := l.Plan().Node(nodeName)
 	if n == nil || n.DPDK == nil {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
 // TakesXDPFrames is true if an interface of a node now takes XDP frames from an engine, which a
 // veth does once its other end has an XDP program or GRO.
 func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
-	running := l.running.of(port.Node)
+	running := l.Running(port.Node)
 	if running == nil {
 		return false, nil
 	}
@@ -86,7 +86,7 @@ func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
 // interface. If the engine will listen on the interface's socket, one that a dead engine left is
 // removed.
 func (l *Lab) device(nodeName, interfaceName string) (string, error) {
-	n := l.plan.Node(nodeName)
+	n := l.Plan().Node(nodeName)
 	if n == nil {
 		return "", nil
 	}
@@ -101,15 +101,15 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 	socket := ""
 	if i.Device.Socket != "" {
 		socket = i.Device.Socket
-		if made, e := l.plan.EndOf(nodeName, interfaceName); made != nil {
+		if made, e := l.Plan().EndOf(nodeName, interfaceName); made != nil {
 			socket = link.SocketOf(*made, e)
 		}
 		if i.Device.Server {
-			if err := link.RemoveStaleSocket(link.SocketPath(link.SocketsDir(l.state.Dir), socket)); err != nil {
+			if err := link.RemoveStaleSocket(link.SocketPath(link.SocketsDir(l.State().Dir), socket)); err != nil {
 				return "", fmt.Errorf("interface %s:%s: %w", nodeName, interfaceName, err)
 			}
 		}
-		socket = link.SocketPath(node.RuntimeOf(*n).Seen(l.files()).Sockets, socket)
+		socket = link.SocketPath(node.RuntimeOf(*n).Seen(l.Files()).Sockets, socket)
 	}
 	return deviceArgument(i, at, socket), nil
 }

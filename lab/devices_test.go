@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
@@ -42,7 +44,7 @@ func TestNodesOpenOnlyTheDevicesOfTheirPlan(t *testing.T) {
 					}
 				}()
 				for script, works := range map[string]bool{"exec 3<" + device: allowed, made: allowed && runtime == "lxc"} {
-					cmd, err := lab.Command(context.Background(), "a", []string{"sh", "-c", script}, ExecOptions{})
+					cmd, err := lab.Command(context.Background(), "a", []string{"sh", "-c", script}, running.ExecOptions{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -51,7 +51,7 @@ func (b *builder) startDisturbances(ctx context.Context, _ work) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range b.plan.Disturbances {
+	for _, d := range b.Plan().Disturbances {
 		if _, is := there[d.Name]; is || b.Stopped(d.Node) {
 			continue
 		}
@@ -71,7 +71,7 @@ func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) erro
 		}
 		argv = append(argv, "--pid", strconv.Itoa(engine.PID))
 	}
-	if err := os.MkdirAll(b.state.Disturbances(), 0o700); err != nil {
+	if err := os.MkdirAll(b.State().Disturbances(), 0o700); err != nil {
 		return err
 	}
 	token := b.journal.Token("disturb/" + d.Name)
@@ -121,7 +121,7 @@ func (b *builder) runDisturber(ctx context.Context, name, token string, argv []s
 	defer log.Close()
 	cmd := exec.Command(b.programs.disturb, append(argv, "--ready-fd", "3")...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + b.plan.Prefix + "-" + name}
+	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + b.Plan().Prefix + "-" + name}
 	cmd.Stdout, cmd.Stderr = log, said
 	id, err := proc.Start(ctx, cmd, proc.ReadyOnExtraFile)
 	var ended *proc.EndedError
@@ -143,19 +143,19 @@ func disturberError(failed error, said string) error {
 }
 
 func (l *Lab) disturbanceLog(name string) string {
-	return filepath.Join(l.state.Disturbances(), name+".jsonl")
+	return filepath.Join(l.State().Disturbances(), name+".jsonl")
 }
 
 func (l *Lab) disturbanceSaid(name string) string {
-	return filepath.Join(l.state.Disturbances(), name+".log")
+	return filepath.Join(l.State().Disturbances(), name+".log")
 }
 
 // disturbers are the running disturbances' processes, by the names in the plan.
 func (l *Lab) disturbers() (map[string]proc.Identity, error) {
-	if len(l.plan.Disturbances) == 0 {
+	if len(l.Plan().Disturbances) == 0 {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func ofDisturbance(e journal.Entry) bool {
 
 // engineOf is the engine of a node's app.
 func (l *Lab) engineOf(nodeName string) (proc.Identity, error) {
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return proc.Identity{}, err
 	}
@@ -193,7 +193,7 @@ func (l *Lab) Disturbances() ([]DisturbanceState, error) {
 		return nil, err
 	}
 	var list []DisturbanceState
-	for _, d := range l.plan.Disturbances {
+	for _, d := range l.Plan().Disturbances {
 		id := running[d.Name]
 		s := DisturbanceState{Disturbance: d, PID: id.PID, Alive: id.PID != 0 && id.Alive()}
 		if !s.Alive {

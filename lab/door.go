@@ -57,7 +57,7 @@ type door struct {
 
 // openDoor lets others change the nodes of a lab that this process measures, until closeDoor.
 func (l *Lab) openDoor(progress func(string)) error {
-	path := l.state.Door()
+	path := l.State().Door()
 	if err := state.AbsentIsFine(os.Remove(path)); err != nil {
 		return fmt.Errorf("remove the door of an earlier measurement: %w", err)
 	}
@@ -143,16 +143,16 @@ func (l *Lab) serveVisitor(ctx context.Context, conn net.Conn, progress func(str
 // visit has the process that measures the lab do something; measured is false if none does. Only a caller
 // who may do it during a measurement does not get an error for one.
 func (l *Lab) visit(ctx context.Context, may bool, request doorRequest) (measured bool, err error) {
-	o := readOwner(l.state.Measured())
+	o := readOwner(l.State().Measured())
 	switch {
 	case o.PID == 0:
 		return false, nil
 	case !o.alive():
-		return true, fmt.Errorf("the measurement of lab %q has died; nines down %s removes what it left", l.name, l.name)
+		return true, fmt.Errorf("the measurement of lab %q has died; nines down %s removes what it left", l.Name(), l.Name())
 	case !may:
-		return true, &measuredError{&state.BusyError{Name: l.name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}}
+		return true, &measuredError{&state.BusyError{Name: l.Name(), PID: o.PID, Measuring: o.Experiment, Since: o.Since}}
 	}
-	return true, knock(ctx, l.state, request)
+	return true, knock(ctx, l.State(), request)
 }
 
 // measuredError is a lab that is measured, for somebody who may not know it. It is no state.BusyError, as a

@@ -22,7 +22,7 @@ func (l *Lab) Down(ctx context.Context) error {
 		l.held = nil
 		return errors.Join(h.undoAll(ctx, h.note), h.free())
 	}
-	_, err := Down(ctx, l.name)
+	_, err := Down(ctx, l.Name())
 	return err
 }
 
@@ -83,7 +83,7 @@ func Undoing(name string) ([]journal.Step, error) {
 	}
 	s := state.Of(name)
 	if err := folder.Check(s.Place()); err != nil {
-		return nil, explainUnseen(err, name)
+		return nil, state.ExplainUnseen(err, name)
 	}
 	j, err := journal.Read(s.Journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
@@ -106,20 +106,9 @@ func hold(name string) (*holding, error) {
 	}
 	h := &holding{state: state.Of(name)}
 	if err := h.open(name); err != nil {
-		return nil, explainUnseen(err, name)
+		return nil, state.ExplainUnseen(err, name)
 	}
 	return h, nil
-}
-
-// explainUnseen names a lab that does not exist, or that only root sees; other errors stay.
-func explainUnseen(err error, name string) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &state.NotFoundError{Name: name}
-	case errors.Is(err, fs.ErrPermission):
-		return state.NeedRoot(err)
-	}
-	return err
 }
 
 // open locks the lab's folder and opens its journal; on an error it leaves neither.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -68,7 +70,7 @@ func up(t testing.TB, text string) *Lab {
 // in runs a command in a node and returns what it prints.
 func in(t testing.TB, lab *Lab, node string, argv ...string) string {
 	t.Helper()
-	cmd, err := lab.Command(context.Background(), node, argv, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), node, argv, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

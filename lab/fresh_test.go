@@ -142,8 +142,8 @@ func TestAnotherPayloadStartsAStoppedNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !again.Alive("b") || again.running.of("b").Marks != (node.Marks{}) || network(t, again, "b") != before {
-		t.Errorf("b runs: %v, and it is marked %+v", again.Alive("b"), again.running.of("b").Marks)
+	if !again.Alive("b") || again.Running("b").Marks != (node.Marks{}) || network(t, again, "b") != before {
+		t.Errorf("b runs: %v, and it is marked %+v", again.Alive("b"), again.Running("b").Marks)
 	}
 }
 
@@ -232,7 +232,7 @@ func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 			}
 			err = node.Mark(j, "b", node.Marks{Unfinished: true, Fresh: true})
 			for _, folder := range []string{"lxc/" + lab.Plan().Node("b").HostName, "nodes/b"} {
-				if removed := os.RemoveAll(filepath.Join(lab.state.Dir, folder)); err == nil {
+				if removed := os.RemoveAll(filepath.Join(lab.State().Dir, folder)); err == nil {
 					err = removed
 				}
 			}
@@ -241,7 +241,7 @@ func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 			}
 			restart(false)
 			is("after one that was cut off", image, "new")
-			if marks := lab.running.of("b").Marks; marks != (node.Marks{}) {
+			if marks := lab.Running("b").Marks; marks != (node.Marks{}) {
 				t.Errorf("in the end it is marked %+v", marks)
 			}
 			if now := network(t, lab, "a") + network(t, lab, "b"); now != before {

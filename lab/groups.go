@@ -13,7 +13,7 @@ import (
 
 // groups are where the lab's control groups are made.
 func (b *builder) groups() *isolate.Lab {
-	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.Dir}
+	return &isolate.Lab{Journal: b.journal, Plan: b.Plan(), StateDir: b.State().Dir}
 }
 
 // settleGroups completes the lab's isolation when nodes have started, and saves what is in force.
@@ -22,7 +22,7 @@ func (b *builder) settleGroups(ctx context.Context, groups *isolate.Lab, started
 		return nil
 	}
 	pids := map[string]int{}
-	for _, n := range b.plan.Nodes {
+	for _, n := range b.Plan().Nodes {
 		pids[n.Name] = b.PID(n.Name)
 	}
 	if err := groups.Settle(ctx, pids); err != nil {
@@ -41,13 +41,13 @@ func (b *builder) writeIsolation(groups *isolate.Lab) error {
 	if err != nil {
 		return err
 	}
-	return state.WriteJSON(b.state.Isolation(), now.After(before))
+	return state.WriteJSON(b.State().Isolation(), now.After(before))
 }
 
 // steer moves the interrupts of the nodes' own devices near their nodes. New links may bring new
 // interrupts, so it runs whenever links are made.
 func (b *builder) steer(ctx context.Context, w work) error {
-	if len(w.links) == 0 || b.plan.Isolation != spec.IsolationIsolated {
+	if len(w.links) == 0 || b.Plan().Isolation != spec.IsolationIsolated {
 		return nil
 	}
 	groups := b.groups()
@@ -59,9 +59,9 @@ func (b *builder) steer(ctx context.Context, w work) error {
 
 // Isolation is the isolation that was in force when the lab came up.
 func (l *Lab) Isolation() (isolate.State, error) {
-	s, err := replace.Read[isolate.State](l.state.Isolation())
+	s, err := replace.Read[isolate.State](l.State().Isolation())
 	if errors.Is(err, fs.ErrNotExist) {
-		return isolate.Look(l.plan) // a lab without nodes, or of another version of nines
+		return isolate.Look(l.Plan()) // a lab without nodes, or of another version of nines
 	}
 	return s, err
 }

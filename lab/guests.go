@@ -19,7 +19,7 @@ func (b *builder) bootGuests(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		if n.Guest() {
 			machines[n.Runtime] = append(machines[n.Runtime], node.Machine{
-				Node: n, Running: b.running.of(n.Name), Sysctls: []map[string]string{appSysctls(n), n.Sysctls},
+				Node: n, Running: b.Running(n.Name), Sysctls: []map[string]string{appSysctls(n), n.Sysctls},
 				Connect: func() ([]node.Port, []*os.File, error) { return b.connect(n) },
 				Record:  b.recordInside,
 			})
@@ -36,7 +36,7 @@ func (b *builder) bootGuests(ctx context.Context, w work) error {
 // connect opens what a machine's interfaces are connected to.
 func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err error) {
 	for _, i := range n.Interfaces {
-		made, e := b.plan.EndOf(n.Name, i.Name)
+		made, e := b.Plan().EndOf(n.Name, i.Name)
 		if made == nil {
 			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
 		}
@@ -45,7 +45,7 @@ func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err 
 			continue
 		}
 		if e.Attach == plan.AttachVhost {
-			path := link.SocketPath(link.SocketsDir(b.state.Dir), e.Socket)
+			path := link.SocketPath(link.SocketsDir(b.State().Dir), e.Socket)
 			if !e.SocketServer {
 				err = link.RemoveStaleSocket(path)
 			}
@@ -83,7 +83,7 @@ func (b *builder) recordInside(text []byte) error {
 
 // guestDevices are the interfaces in a guest.
 func (l *Lab) guestDevices(ctx context.Context, g node.Guest, nodeName string) ([]link.Device, error) {
-	text, err := g.Devices(ctx, l.place(""), l.running.of(nodeName))
+	text, err := g.Devices(ctx, l.Place(""), l.Running(nodeName))
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,9 @@ func (l *Lab) Untimed() []string {
 	if host.Translated() {
 		list = append(list, "this host is a virtual machine whose instructions are translated (QEMU's TCG), so timings mean nothing")
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if g := node.GuestOf(n); g != nil {
-			if why := g.Untimed(l.place(""), n); why != "" {
+			if why := g.Untimed(l.Place(""), n); why != "" {
 				list = append(list, fmt.Sprintf("node %s is a virtual machine: %s", n.Name, why))
 			}
 		}
@@ -110,7 +110,7 @@ func (l *Lab) Untimed() []string {
 
 // GuestCPU converts a CPU of the plan to the number that an engine in the node uses.
 func (l *Lab) GuestCPU(nodeName string, cpu int) int {
-	if n := l.plan.Node(nodeName); n != nil {
+	if n := l.Plan().Node(nodeName); n != nil {
 		return n.GuestCPU(cpu)
 	}
 	return cpu

@@ -27,7 +27,7 @@ type keptTaps struct {
 // kernel cannot (before Linux 5.6), the carriers go and come back.
 func (b *builder) keepTaps(nodes []plan.Node) {
 	for _, n := range nodes {
-		r := b.running.of(n.Name)
+		r := b.Running(n.Name)
 		if !n.Guest() || !b.Alive(n.Name) {
 			continue
 		}
@@ -97,7 +97,7 @@ func closeAll(descriptors []int) {
 func (b *builder) tapsOf(n plan.Node) int {
 	taps := 0
 	for _, i := range n.Interfaces {
-		made, e := b.plan.EndOf(n.Name, i.Name)
+		made, e := b.Plan().EndOf(n.Name, i.Name)
 		if made != nil && !made.Kind.Descriptor().End.IsHardware() && e.Attach != plan.AttachVhost {
 			taps++
 		}

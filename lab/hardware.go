@@ -9,7 +9,7 @@ import (
 )
 
 func (b *builder) hardware() *link.Hardware {
-	return &link.Hardware{Journal: b.journal, Plan: b.plan, Progress: b.progress}
+	return &link.Hardware{Journal: b.journal, Plan: b.Plan(), Progress: b.progress}
 }
 
 // prepareHardware prepares the PCI functions of the work's links, before the nodes that open them

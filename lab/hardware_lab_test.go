@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/test/labtest"
@@ -128,7 +130,7 @@ topology:
 	}
 	before := counted()
 	// Nobody has that address, so a broadcasts ARP requests on its hop.
-	cmd, err := lab.Command(context.Background(), "a", []string{"ping", "-c", "3", "-W", "1", "10.1.0.77"}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), "a", []string{"ping", "-c", "3", "-W", "1", "10.1.0.77"}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +284,7 @@ topology:
 	}
 	site := &link.Site{Plan: lab.Plan(), Nodes: map[string]link.Holder{}}
 	for _, n := range lab.Plan().Nodes {
-		site.Nodes[n.Name] = holderOf(lab.running.of(n.Name))
+		site.Nodes[n.Name] = holderOf(lab.Running(n.Name))
 	}
 	if err := site.SettleFunctions(context.Background(), lab.Plan().Links); err != nil {
 		t.Fatal(err)

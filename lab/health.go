@@ -29,15 +29,15 @@ type NodeHealth struct {
 // Health is what the lab's watcher says of the nodes that the plan lets it watch, in the plan's order.
 // What it has said of an earlier start of a node counts no more: such a node is starting.
 func (l *Lab) Health() ([]NodeHealth, error) {
-	if !l.plan.Watched() {
+	if !l.Plan().Watched() {
 		return nil, nil
 	}
-	said, err := readHealth(l.state)
+	said, err := readHealth(l.State())
 	if err != nil {
 		return nil, err
 	}
 	var list []NodeHealth
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if !n.Watched() {
 			continue
 		}

@@ -39,11 +39,11 @@ func hostScriptsOf(p *plan.Plan) [2]spec.Script {
 // hostScriptsDiffer is true where another plan has other scripts for the host than the lab: other
 // names, or other texts under the same names.
 func (l *Lab) hostScriptsDiffer(to *plan.Plan, texts spec.ScriptTexts) bool {
-	have, want := hostScriptsOf(l.plan), hostScriptsOf(to)
+	have, want := hostScriptsOf(l.Plan()), hostScriptsOf(to)
 	if have != want {
 		return true
 	}
-	for i, path := range []string{l.state.HostSetup(), l.state.HostTeardown()} {
+	for i, path := range []string{l.State().HostSetup(), l.State().HostTeardown()} {
 		if want[i] == "" {
 			continue
 		}
@@ -56,13 +56,13 @@ func (l *Lab) hostScriptsDiffer(to *plan.Plan, texts spec.ScriptTexts) bool {
 
 // setUpHost runs the file's host_setup. What undoes it is in the journal before.
 func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
-	scripts := b.plan.Scripts
+	scripts := b.Plan().Scripts
 	if scripts == nil {
 		return nil
 	}
 	timeout := time.Duration(scripts.Timeout)
 	if scripts.HostTeardown != "" {
-		step := journal.Step{Kind: KindHostScript, Path: b.state.HostTeardown(), Value: timeout.String()}
+		step := journal.Step{Kind: KindHostScript, Path: b.State().HostTeardown(), Value: timeout.String()}
 		err := b.journal.Make(step, func() (journal.Learnt, error) {
 			return journal.Learnt{}, state.WriteFile(step.Path, []byte(texts[scripts.HostTeardown]))
 		})
@@ -73,11 +73,11 @@ func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	if scripts.HostSetup == "" {
 		return nil
 	}
-	path := b.state.HostSetup()
+	path := b.State().HostSetup()
 	if err := state.WriteFile(path, []byte(texts[scripts.HostSetup])); err != nil {
 		return err
 	}
-	log, err := openHostLog(b.state.HostSetupLog())
+	log, err := openHostLog(b.State().HostSetupLog())
 	if err != nil {
 		return err
 	}

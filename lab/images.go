@@ -18,7 +18,7 @@ type NodeImage struct {
 // Images are those of the nodes that have one.
 func (l *Lab) Images() ([]NodeImage, error) {
 	var list []NodeImage
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		of, err := l.imageOf(n)
 		if err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func (l *Lab) Images() ([]NodeImage, error) {
 
 // imageOf is nil for a node without an image.
 func (l *Lab) imageOf(n plan.Node) (*NodeImage, error) {
-	digest, err := l.place("").ImageDigest(n)
+	digest, err := l.Place("").ImageDigest(n)
 	if err != nil || digest == "" {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (l *Lab) outdated(to *plan.Plan, begun []string) []string {
 		if n.Image == nil || slices.Contains(begun, n.Name) {
 			continue
 		}
-		if other, err := l.place("").ImageIsAnother(context.Background(), n); err == nil && other {
+		if other, err := l.Place("").ImageIsAnother(context.Background(), n); err == nil && other {
 			list = append(list, n.Name)
 		}
 	}

@@ -80,12 +80,12 @@ type LinkState struct {
 
 // Inspect reads the lab's current state.
 func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
-	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.Dir, Settings: l.settings}
+	in := &Inspection{Status: statusOf(l.Name()), StateDir: l.State().Dir, Settings: l.Settings()}
 	var err error
 	if in.Isolation, err = l.Isolation(); err != nil {
 		return nil, err
 	}
-	now, err := isolate.Look(l.plan)
+	now, err := isolate.Look(l.Plan())
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		s := l.inspectNode(ctx, n)
 		if i := slices.IndexFunc(health, func(h NodeHealth) bool { return h.Node == n.Name }); i >= 0 {
 			s.Health = &health[i]
@@ -111,8 +111,8 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		in.NodeList = append(in.NodeList, s)
 	}
 	var fabric []link.Device
-	if !l.isFabricDead() {
-		if fabric, err = link.Devices(holderOf(l.fabric)); err != nil {
+	if !l.FabricDead() {
+		if fabric, err = link.Devices(holderOf(l.Fabric())); err != nil {
 			return nil, err
 		}
 	}
@@ -120,10 +120,10 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		names := []string{planned.Device}
 		if planned.Management {
-			names = append(names, l.plan.Management.Port)
+			names = append(names, l.Plan().Management.Port)
 		}
 		for _, e := range planned.Endpoints {
 			names = append(names, e.FabricDevice)
@@ -171,7 +171,7 @@ func (l *Lab) ownDevices(planned plan.Link, programs []ProgramState) ([]link.Dev
 // ownHolders are processes in a link's own network namespaces, one for each: who holds it for the link,
 // or the first of its programs that is there and not in the fabric.
 func (l *Lab) ownHolders(planned plan.Link, programs []ProgramState) ([]int, error) {
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +185,8 @@ func (l *Lab) ownHolders(planned plan.Link, programs []ProgramState) ([]int, err
 		}
 	}
 	seen := map[uint64]bool{}
-	if l.fabric != nil {
-		seen[l.fabric.NetInode()] = true
+	if l.Fabric() != nil {
+		seen[l.Fabric().NetInode()] = true
 	}
 	for _, p := range programs {
 		id, err := proc.Of(p.PID)
@@ -230,7 +230,7 @@ func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 	if n.Remote() {
 		return l.remoteDevices(n)
 	}
-	return link.Devices(holderOf(l.running.of(n.Name)))
+	return link.Devices(holderOf(l.Running(n.Name)))
 }
 
 // inspectPatience is how long to wait for an engine that has another client.

@@ -20,10 +20,10 @@ func isolationOf(p *plan.Plan) any {
 // isolates. Planning excludes those CPUs, but a plan for that lab may use them.
 func WithOwnCPUs(inv *host.Inventory, name string) *host.Inventory {
 	lab, err := Open(name)
-	if err != nil || len(lab.plan.IsolatedCPUs) == 0 {
+	if err != nil || len(lab.Plan().IsolatedCPUs) == 0 {
 		return inv
 	}
-	own := lab.plan.IsolatedCPUs
+	own := lab.Plan().IsolatedCPUs
 	given := *inv
 	given.AllowedCPUs = slices.Concat(inv.AllowedCPUs, own)
 	slices.Sort(given.AllowedCPUs)

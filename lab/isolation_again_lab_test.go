@@ -79,7 +79,7 @@ func breakIsolation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := isolate.Look(lab.plan)
+	now, err := isolate.Look(lab.Plan())
 	if err != nil || len(now.Groups) == 0 {
 		t.Fatalf("%+v, %v", now, err)
 	}

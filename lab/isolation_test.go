@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/host"
@@ -40,7 +42,7 @@ func TestWithoutIsolationNothingIsPinned(t *testing.T) {
 			lab := up(t, text)
 			all := tasks.Set(planOf(t, text).HousekeepingCPUs)
 			if own {
-				all = tasks.Set(lab.plan.Node("b").CPUs)
+				all = tasks.Set(lab.Plan().Node("b").CPUs)
 			}
 			dirs, err := cgroup.DirsOf(lab.PID("b"))
 			if err != nil {
@@ -121,7 +123,7 @@ func TestANodeTakesNoMoreHugepagesThanItsLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for node, want := range map[string]string{"a": "got 6", "b": "got 3"} {
-		cmd, err := lab.Command(context.Background(), node, []string{self}, ExecOptions{Env: []string{hugepagesVariable + "=6"}})
+		cmd, err := lab.Command(context.Background(), node, []string{self}, running.ExecOptions{Env: []string{hugepagesVariable + "=6"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -89,7 +91,7 @@ func TestTheSwitchLearnsAndFloods(t *testing.T) {
 	}
 	// An address that nobody has goes everywhere.
 	in(t, lab, "n1", "ip", "neigh", "replace", "198.18.255.1", "lladdr", "02:00:00:00:00:99", "dev", "eth")
-	cmd, err := lab.Command(context.Background(), "n1", []string{"ping", "-c1", "-W1", "-I", "eth", "198.18.255.1"}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), "n1", []string{"ping", "-c1", "-W1", "-I", "eth", "198.18.255.1"}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,26 +8,19 @@ import (
 	"path/filepath"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
-	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/health"
-	"nines.dev/nines/lab/link"
-	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
-	"nines.dev/nines/plan"
 )
 
 // Lab is a lab that is up. Any number of processes may inspect a lab and run commands in it,
 // without a lock.
 type Lab struct {
-	name     string
-	state    state.Folder
-	plan     *plan.Plan
-	settings []link.Setting
-	running  *roster
-	fabric   *node.Running
+	*running.Lab
 	restarts *restartLog
 	// watching watches the nodes of a lab that this process measures; nil without any to watch.
 	watching *watching
@@ -39,58 +32,12 @@ type Lab struct {
 
 // Open finds a lab by its name.
 func Open(name string) (*Lab, error) {
-	if err := state.CheckName(name); err != nil {
+	l, err := running.Open(name)
+	if err != nil {
 		return nil, err
 	}
-	s := state.Of(name)
-	if err := folder.Check(s.Place()); err != nil {
-		return nil, explainUnseen(err, name)
-	}
-	j, err := journal.Read(s.Journal())
-	if errors.Is(err, journal.ErrEmpty) {
-		return nil, &state.NotFoundError{Name: name}
-	}
-	if err != nil {
-		return nil, explainUnseen(err, name)
-	}
-	p, err := s.ReadPlan()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("lab %q was not finished: %w; nines down %s removes it", name, err, name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lab %q: %w; use the version that made it, or remove it with nines down %s", name, err, name)
-	}
-	l := &Lab{name: name, state: s, plan: p, restarts: &restartLog{}}
-	l.take(j)
-	if err := l.readSettings(); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return &Lab{Lab: l, restarts: &restartLog{}}, nil
 }
-
-// take finds the nodes' processes in the journal.
-func (l *Lab) take(j *journal.Journal) {
-	found := node.Find(j)
-	if r := found[fabricNode]; r != nil {
-		l.fabric = r
-		delete(found, fabricNode)
-	}
-	l.running = newRoster(found)
-}
-
-func (l *Lab) readSettings() (err error) {
-	l.settings, err = replace.ReadIfThere[[]link.Setting](l.state.Settings())
-	return err
-}
-
-// Name is the lab's name.
-func (l *Lab) Name() string { return l.name }
-
-// Plan is the plan that the lab follows.
-func (l *Lab) Plan() *plan.Plan { return l.plan }
-
-// Settings lists what was set on the lab's devices, so that a result can record its conditions.
-func (l *Lab) Settings() []link.Setting { return l.settings }
 
 // Condition is the state of a lab's life cycle.
 type Condition string
@@ -174,8 +121,8 @@ func statusOf(name string) Status {
 	}
 	switch {
 	case unread == nil:
-		status.Nodes, status.Links = len(lab.plan.Nodes), len(lab.plan.Links)
-		for _, n := range lab.plan.Nodes {
+		status.Nodes, status.Links = len(lab.Plan().Nodes), len(lab.Plan().Links)
+		for _, n := range lab.Plan().Nodes {
 			switch {
 			case lab.Stopped(n.Name):
 				status.StoppedNodes = append(status.StoppedNodes, n.Name)
@@ -218,19 +165,4 @@ func statusOf(name string) Status {
 		status.Condition, status.PID = ConditionOrphaned, owner.PID
 	}
 	return status
-}
-
-// Finished is true once all of the lab has been made.
-func (l *Lab) Finished() bool { return l.state.Finished() }
-
-// Alive is true while a node runs.
-func (l *Lab) Alive(nodeName string) bool {
-	n, r, err := l.node(nodeName)
-	return err == nil && node.RuntimeOf(n).Alive(r)
-}
-
-// Stopped is true for a node that someone has stopped.
-func (l *Lab) Stopped(nodeName string) bool {
-	_, r, err := l.node(nodeName)
-	return err == nil && r.Stopped && !r.Alive()
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
@@ -173,7 +175,7 @@ func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 func TestADeadNodeIsShownDead(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, pairLab("tbdead", ""))
-	id := proc.Identity{PID: lab.running.of("a").PID, StartTicks: lab.running.of("a").StartTicks}
+	id := proc.Identity{PID: lab.Running("a").PID, StartTicks: lab.Running("a").StartTicks}
 	if err := id.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +185,7 @@ func TestADeadNodeIsShownDead(t *testing.T) {
 	if labs, _ := List(); len(labs) != 1 || len(labs[0].DeadNodes) != 1 || labs[0].DeadNodes[0] != "a" {
 		t.Errorf("the list is %+v", labs)
 	}
-	if _, err := lab.Command(context.Background(), "a", []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
+	if _, err := lab.Command(context.Background(), "a", []string{"true"}, running.ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
 		t.Errorf("a command in a dead node: %v", err)
 	}
 	seen, err := lab.Inspect(context.Background())
@@ -208,7 +210,7 @@ func TestAContainerEndedFromOutsideIsTakenDown(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			labtest.Root(t)
 			lab := up(t, strings.Replace(mixedLab, "name: tbmixed", "name: tb"+strings.ReplaceAll(how, "-", ""), 1))
-			path := filepath.Join(lab.state.Dir, "lxc")
+			path := filepath.Join(lab.State().Dir, "lxc")
 			if how == "lxc-stop" {
 				if out, err := exec.Command("lxc-stop", "-k", "-P", path, "-n", lab.Plan().Nodes[1].HostName).CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
@@ -267,7 +269,7 @@ func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 		t.Errorf("the node's /sys shows %q", out)
 	}
 	code := func(argv ...string) int {
-		cmd, err := lab.Command(context.Background(), "a", argv, ExecOptions{})
+		cmd, err := lab.Command(context.Background(), "a", argv, running.ExecOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +283,7 @@ func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 		t.Errorf("a program that is not there: %d, not 127", got)
 	}
 	// A signal reaches the command, and ends it.
-	cmd, err := lab.Command(context.Background(), "a", []string{"sleep", "60"}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), "a", []string{"sleep", "60"}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +339,7 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		t.Error("a name that is a path was taken")
 	}
 	lab := up(t, pairLab("tbnames", ""))
-	if _, err := lab.Command(context.Background(), "c", []string{"true"}, ExecOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `no node "c"`) {
+	if _, err := lab.Command(context.Background(), "c", []string{"true"}, running.ExecOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `no node "c"`) {
 		t.Errorf("exec: %v", err)
 	}
 }

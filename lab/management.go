@@ -91,14 +91,14 @@ func managed(p *plan.Plan, n plan.Node) *plan.Interface {
 
 // probeAddresses asks the network that the nodes will share with others whether their addresses are free.
 func (b *builder) probeAddresses(ctx context.Context, w work) error {
-	m := b.plan.Management
+	m := b.Plan().Management
 	if m == nil || !m.Shared() {
 		return nil
 	}
 	asked := map[netip.Addr]string{}
 	for _, l := range w.links {
 		for _, e := range l.endpoints {
-			if address, err := netip.ParseAddr(b.plan.ManagementAddress(e.Node)); err == nil && l.Management {
+			if address, err := netip.ParseAddr(b.Plan().ManagementAddress(e.Node)); err == nil && l.Management {
 				asked[address] = e.Node
 			}
 		}
@@ -113,7 +113,7 @@ func (b *builder) probeAddresses(ctx context.Context, w work) error {
 // nodes get the change; a virtual machine gets it when it boots.
 func (b *builder) writeNames(context.Context, work) error {
 	place := b.place()
-	for _, n := range b.plan.Nodes {
+	for _, n := range b.Plan().Nodes {
 		if err := place.WriteNames(n); err != nil {
 			return fmt.Errorf("write the hosts file of node %q: %w", n.Name, err)
 		}
@@ -123,15 +123,15 @@ func (b *builder) writeNames(context.Context, work) error {
 
 // serveNames sees to it that the management network's server of names runs, and has this plan's names.
 func (b *builder) serveNames(ctx context.Context, _ work) error {
-	if b.plan.Management == nil || b.plan.Management.Server == "" {
+	if b.Plan().Management == nil || b.Plan().Management.Server == "" {
 		return nil
 	}
-	return b.site.ServeNames(ctx, *b.plan.Link(b.plan.Management.Link))
+	return b.site.ServeNames(ctx, *b.Plan().Link(b.Plan().Management.Link))
 }
 
 // hostEndFault is what is wrong with the host's interface on the management network; nil if nothing is.
 func (l *Lab) hostEndFault() (*Fault, error) {
-	m := l.plan.Management
+	m := l.Plan().Management
 	if m == nil {
 		return nil, nil
 	}
@@ -160,12 +160,12 @@ func (l *Lab) hostEndFault() (*Fault, error) {
 
 // uplinkFault is what is wrong with the host's interface that the nodes share; nil if nothing is.
 func (l *Lab) uplinkFault() (*Fault, error) {
-	m := l.plan.Management
-	header, err := journal.ReadHeader(l.state.Journal())
+	m := l.Plan().Management
+	header, err := journal.ReadHeader(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
-	problems, err := link.UplinkDifferences(l.plan, link.UplinkToken(header))
+	problems, err := link.UplinkDifferences(l.Plan(), link.UplinkToken(header))
 	if len(problems) == 0 || err != nil {
 		return nil, err
 	}

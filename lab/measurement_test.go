@@ -285,7 +285,7 @@ func TestUpRemovesAnOrphan(t *testing.T) {
 	}
 	gone := m.owner
 	gone.PID, gone.StartTicks = dead.Process.Pid, 1
-	if err := errors.Join(state.WriteJSON(lab.state.Measured(), gone), lab.held.free()); err != nil {
+	if err := errors.Join(state.WriteJSON(lab.State().Measured(), gone), lab.held.free()); err != nil {
 		t.Fatal(err)
 	}
 	if labs, err := List(); err != nil || len(labs) != 1 || labs[0].Condition != ConditionOrphaned {

@@ -333,7 +333,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 		}
 	}
 	printed := func(log string) bool {
-		text, _ := os.ReadFile(filepath.Join(lab.state.Logs(), log))
+		text, _ := os.ReadFile(filepath.Join(lab.State().Logs(), log))
 		return strings.Contains(string(text), "I am round, kept")
 	}
 	in(t, lab, "b", "sh", "-c", "echo kept > /kept; rm /bin/yes")

@@ -89,7 +89,7 @@ func TestOVSCarriesPackets(t *testing.T) {
 // ovsCommand runs one of Open vSwitch's programs on a link's private instance.
 func ovsCommand(t testing.TB, lab *Lab, linkName, program string, arguments ...string) string {
 	t.Helper()
-	dir := filepath.Join(lab.state.Dir, "switches", linkName)
+	dir := filepath.Join(lab.State().Dir, "switches", linkName)
 	for i, a := range arguments {
 		arguments[i] = strings.ReplaceAll(a, "DIR", dir)
 	}

@@ -22,7 +22,7 @@ const powerEvery = 100 * time.Millisecond
 
 // PowerState says if a node runs.
 func (l *Lab) PowerState(nodeName string) (power.State, error) {
-	_, r, err := l.node(nodeName)
+	_, r, err := l.Node(nodeName)
 	if err != nil {
 		return power.State{}, err
 	}
@@ -31,7 +31,7 @@ func (l *Lab) PowerState(nodeName string) (power.State, error) {
 
 // CanPower is false for what a node cannot do at all.
 func (l *Lab) CanPower(nodeName string, action power.Action) bool {
-	n := l.plan.Node(nodeName)
+	n := l.Plan().Node(nodeName)
 	if n == nil || !n.Runtime.Descriptor().Restarts() {
 		return false
 	}
@@ -87,7 +87,7 @@ func powerOnce(ctx context.Context, name, nodeName string, action power.Action, 
 	if action == power.Diag { // it changes nothing, so it needs no lock
 		return l.power(ctx, nodeName, action, options.By, options.Progress)
 	}
-	measured, err := l.visit(ctx, l.plan.Power != nil || options.DuringMeasurement, doorRequest{Nodes: []string{nodeName}, Action: action, By: options.By})
+	measured, err := l.visit(ctx, l.Plan().Power != nil || options.DuringMeasurement, doorRequest{Nodes: []string{nodeName}, Action: action, By: options.By})
 	if measured {
 		return err
 	}
@@ -96,7 +96,7 @@ func powerOnce(ctx context.Context, name, nodeName string, action power.Action, 
 
 // cannotPower says why a node cannot do something.
 func (l *Lab) cannotPower(nodeName string, action power.Action) error {
-	n, _, err := l.node(nodeName)
+	n, _, err := l.Node(nodeName)
 	if err != nil {
 		return err
 	}
@@ -128,11 +128,11 @@ func (l *Lab) power(ctx context.Context, nodeName string, action power.Action, b
 		options.Kill, options.ShutDown = action != power.Restart, action == power.Restart
 		return l.Restart(ctx, names, options)
 	case power.Diag:
-		n, r, err := l.node(nodeName)
+		n, r, err := l.Node(nodeName)
 		if err != nil {
 			return err
 		}
-		return l.place("").Interrupt(ctx, n, r)
+		return l.Place("").Interrupt(ctx, n, r)
 	}
 	return exit.Wrongf("power %q is not known; use one of %v", action, power.Actions())
 }

@@ -45,17 +45,17 @@ func checkPower(p *plan.Plan) error {
 // that is taken is an error of the lab; it gets no password, and reads the file itself.
 func (b *builder) startPower(ctx context.Context, _ work) error {
 	running := attendant(b.journal, ofPower)
-	as := b.before == nil || same(b.before.Power, b.plan.Power)
-	if b.plan.Power != nil && as && running.PID != 0 && running.Alive() {
+	as := b.before == nil || same(b.before.Power, b.Plan().Power)
+	if b.Plan().Power != nil && as && running.PID != 0 && running.Alive() {
 		return nil
 	}
-	if err := b.journal.Undo(ctx, b.progress, ofPower); err != nil || b.plan.Power == nil {
+	if err := b.journal.Undo(ctx, b.progress, ofPower); err != nil || b.Plan().Power == nil {
 		return err
 	}
-	if _, err := power.ReadPassword(b.plan.Power.PasswordFile); err != nil {
+	if _, err := power.ReadPassword(b.Plan().Power.PasswordFile); err != nil {
 		return err
 	}
-	sockets, err := listenForPower(b.plan.Power)
+	sockets, err := listenForPower(b.Plan().Power)
 	defer func() {
 		for _, s := range sockets {
 			_ = s.Close()
@@ -66,12 +66,12 @@ func (b *builder) startPower(ctx context.Context, _ work) error {
 	}
 	token := b.journal.Token(powerToken)
 	return process.Make(b.journal, journal.Step{Name: powerStep, Token: token}, func() (proc.Identity, error) {
-		log, err := os.OpenFile(b.state.PowerLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		log, err := os.OpenFile(b.State().PowerLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return proc.Identity{}, err
 		}
 		defer log.Close()
-		cmd := exec.Command(b.programs.nines, "bmc", b.name)
+		cmd := exec.Command(b.programs.nines, "bmc", b.Name())
 		cmd.ExtraFiles = sockets
 		return node.Spawn(cmd, token, log)
 	})
@@ -119,10 +119,10 @@ func addressTaken(key, address string, err error) error {
 
 // deadPower says if the process that switches nodes has ended.
 func (l *Lab) deadPower() ([]Fault, error) {
-	if l.plan.Power == nil {
+	if l.Plan().Power == nil {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ func (l *Lab) deadPower() ([]Fault, error) {
 		return nil, nil
 	}
 	problem := fmt.Sprintf("the program that answers IPMI and Redfish for the nodes has ended (process %d)", id.PID)
-	if said := node.LastLines(l.state.PowerLog()); said != "" {
+	if said := node.LastLines(l.State().PowerLog()); said != "" {
 		problem += "; its last output was: " + said
 	}
-	return []Fault{{Of: powerPart, Part: powerPart, Problem: problem, remedy: powerAgain, target: l.name}}, nil
+	return []Fault{{Of: powerPart, Part: powerPart, Problem: problem, remedy: powerAgain, target: l.Name()}}, nil
 }

@@ -169,7 +169,7 @@ system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
 			for _, step := range steps {
 				said, code := step.do()
 				if code != 0 {
-					log, _ := os.ReadFile(lab.state.PowerLog())
+					log, _ := os.ReadFile(lab.State().PowerLog())
 					t.Fatalf("%s: exit code %d: %s\nthe program says:\n%s", step.name, code, said, log)
 				}
 				var now int
@@ -221,7 +221,7 @@ func TestPowerSteps(t *testing.T) {
 // secretNowhere looks for the password where it must not be.
 func secretNowhere(t *testing.T, lab *Lab) {
 	t.Helper()
-	id := attendants(lab.state)[1]
+	id := attendants(lab.State())[1]
 	for _, path := range []string{fmt.Sprintf("/proc/%d/cmdline", id.PID), fmt.Sprintf("/proc/%d/environ", id.PID)} {
 		text, err := os.ReadFile(path)
 		if err != nil || len(text) == 0 || bytes.Contains(text, []byte(powerPassword)) {
@@ -229,7 +229,7 @@ func secretNowhere(t *testing.T, lab *Lab) {
 		}
 	}
 	seen := 0
-	err := filepath.Walk(lab.state.Dir, func(path string, info os.FileInfo, err error) error {
+	err := filepath.Walk(lab.State().Dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil || !info.Mode().IsRegular() {
 			return err
 		}
@@ -267,7 +267,7 @@ func TestWrongPasswordsOfClients(t *testing.T) {
 	if now := settled(t, lab, "dut", true); now != pid {
 		t.Errorf("pid 1 was %d and is %d", pid, now)
 	}
-	log, err := os.ReadFile(lab.state.PowerLog())
+	log, err := os.ReadFile(lab.State().PowerLog())
 	if err != nil || !strings.Contains(string(log), "wrong user or password") || strings.Contains(string(log), "wrong-horse") {
 		t.Errorf("the log says %s, %v", log, err)
 	}
@@ -280,7 +280,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	text, password := powerText(t, "netns", "127.77.3.1")
 	lab := up(t, text)
 	process := func() int {
-		j, err := journal.Read(lab.state.Journal())
+		j, err := journal.Read(lab.State().Journal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	if process() == 0 {
 		t.Fatal("nothing answers for the nodes")
 	}
-	killProcess(t, attendants(lab.state)[1])
+	killProcess(t, attendants(lab.State())[1])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != powerPart || !strings.Contains(bad[0].Problem, "has ended") {
 		t.Errorf("a dead program is told as %v", bad)
 	}

@@ -29,10 +29,10 @@ type ProgramState struct {
 
 // Programs are the processes that the lab's links have started, in that order, including dead ones.
 func (l *Lab) Programs() ([]ProgramState, error) {
-	if !l.plan.HasPrograms() {
+	if !l.Plan().HasPrograms() {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 		id := process.Of(entry)
 		p := ProgramState{
 			Link: entry.Link, Name: entry.Name, PID: id.PID, Alive: id.Alive(),
-			Log: link.LogPath(l.state.Dir, entry.Link, entry.Name),
+			Log: link.LogPath(l.State().Dir, entry.Link, entry.Name),
 		}
 		if !p.Alive {
 			p.LastLines = node.LastLines(p.Log)
@@ -57,10 +57,10 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 // AwaitGuests returns when the programs of the lab's links forward for all engines,
 // which have already opened their ports. A stopped node's port stays closed.
 func (l *Lab) AwaitGuests(ctx context.Context) error {
-	for _, planned := range l.plan.Links {
+	for _, planned := range l.Plan().Links {
 		stopped := slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return l.Stopped(e.Node) })
 		if await := link.Of(planned.Kind).Await; await != nil && !stopped {
-			if err := await(ctx, l.state.Dir, planned); err != nil {
+			if err := await(ctx, l.State().Dir, planned); err != nil {
 				return err
 			}
 		}
@@ -94,7 +94,7 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 
 // explain says what a dead program's last output means, where its link's kind knows.
 func (l *Lab) explain(p ProgramState) string {
-	planned := l.plan.Link(p.Link)
+	planned := l.Plan().Link(p.Link)
 	if planned == nil {
 		return ""
 	}
@@ -106,10 +106,10 @@ func (l *Lab) explain(p ProgramState) string {
 
 // engineProcesses are the processes of apps' engines, by node, dead ones included.
 func (l *Lab) engineProcesses() (map[string]proc.Identity, error) {
-	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
+	if !slices.ContainsFunc(l.Plan().Nodes, func(n plan.Node) bool { return n.App != nil }) {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (l *Lab) engineProcesses() (map[string]proc.Identity, error) {
 func (l *Lab) deadEngines() ([]Fault, error) {
 	engines, err := l.engineProcesses()
 	var faults []Fault
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		id, has := engines[n.Name]
 		if !has || id.Alive() || !l.Alive(n.Name) {
 			continue
@@ -144,20 +144,20 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.
 func (l *Lab) SwitchSocket(linkName string) (string, error) {
-	made := l.plan.Link(linkName)
+	made := l.Plan().Link(linkName)
 	if made == nil || !made.HasEngine() {
 		var names []string
-		for _, other := range l.plan.Links {
+		for _, other := range l.Plan().Links {
 			if other.HasEngine() {
 				names = append(names, other.Name)
 			}
 		}
 		if len(names) == 0 {
-			return "", exit.Wrongf("lab %q has no link of the kind switch", l.name)
+			return "", exit.Wrongf("lab %q has no link of the kind switch", l.Name())
 		}
-		return "", exit.Wrongf("lab %q has no link %q of the kind switch; it has %s", l.name, linkName, strings.Join(names, ", "))
+		return "", exit.Wrongf("lab %q has no link %q of the kind switch; it has %s", l.Name(), linkName, strings.Join(names, ", "))
 	}
-	return link.SwitchSocket(l.state.Dir, linkName), nil
+	return link.SwitchSocket(l.State().Dir, linkName), nil
 }
 
 // switchStats asks the switch of a link for its counters; nil if it does not answer.
@@ -167,7 +167,7 @@ func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.Switch
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
 	defer cancel()
-	c, err := client.Dial(ctx, link.SwitchSocket(l.state.Dir, planned.Name))
+	c, err := client.Dial(ctx, link.SwitchSocket(l.State().Dir, planned.Name))
 	if err != nil {
 		return nil
 	}

@@ -14,15 +14,15 @@ import (
 
 // unreachable is an error for a lab without a management network.
 func (l *Lab) unreachable() error {
-	if l.plan.Management == nil {
-		return exit.Wrongf("lab %q has no management network; write management: {} in its file and nines apply it, or use nines exec and nines shell", l.name)
+	if l.Plan().Management == nil {
+		return exit.Wrongf("lab %q has no management network; write management: {} in its file and nines apply it, or use nines exec and nines shell", l.Name())
 	}
 	return nil
 }
 
 // keyless is an error for a lab that has no keys to log in with, or for a caller who may not see them.
 func (l *Lab) keyless() error {
-	_, err := os.Stat(l.state.ClientConfig())
+	_, err := os.Stat(l.State().ClientConfig())
 	if err == nil {
 		return nil
 	}
@@ -56,12 +56,12 @@ func (l *Lab) WriteSSHConfig(out io.Writer) error {
 // program. A node that is stopped may have it.
 func (l *Lab) reached() []plan.Node {
 	var list []plan.Node
-	for _, n := range l.plan.Nodes {
-		if !l.plan.LogsIn(n) {
+	for _, n := range l.Plan().Nodes {
+		if !l.Plan().LogsIn(n) {
 			continue
 		}
 		if l.Alive(n.Name) && !n.Guest() {
-			if _, missing, err := noServer(n, l.running.of(n.Name)); err == nil && missing {
+			if _, missing, err := noServer(n, l.Running(n.Name)); err == nil && missing {
 				continue
 			}
 		}
@@ -99,7 +99,7 @@ func (l *Lab) inventory() ansibleInventory {
 	var inventory ansibleInventory
 	inventory.All.Vars = map[string]string{
 		"ansible_user": "root", "ansible_connection": "ssh",
-		"ansible_ssh_common_args": fmt.Sprintf("-F %q", l.state.ClientConfig()),
+		"ansible_ssh_common_args": fmt.Sprintf("-F %q", l.State().ClientConfig()),
 	}
 	inventory.All.Hosts = map[string]map[string]any{}
 	for _, n := range l.reached() {
@@ -108,7 +108,7 @@ func (l *Lab) inventory() ansibleInventory {
 			// Its server has neither scp nor sftp (programs/nines-node/sshd.go); this pipes files into dd.
 			vars["ansible_ssh_transfer_method"] = "piped"
 		}
-		inventory.All.Hosts[hostAlias(l.plan, n)] = vars
+		inventory.All.Hosts[hostAlias(l.Plan(), n)] = vars
 	}
 	return inventory
 }
@@ -118,6 +118,6 @@ func (l *Lab) WriteHosts(out io.Writer) error {
 	if err := l.unreachable(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(out, l.plan.HostsForHost())
+	_, err := io.WriteString(out, l.Plan().HostsForHost())
 	return err
 }

@@ -65,10 +65,10 @@ func (b *builder) receive(ctx context.Context, w work) error {
 	if err != nil {
 		return err
 	}
-	stays := func(r receiveRecord) bool { return !w.received[r.Node] && b.plan.Node(r.Node) != nil }
+	stays := func(r receiveRecord) bool { return !w.received[r.Node] && b.Plan().Node(r.Node) != nil }
 	records = slices.DeleteFunc(records, func(r receiveRecord) bool { return !stays(r) })
 	var features busypoll.Features
-	for _, n := range b.plan.Nodes {
+	for _, n := range b.Plan().Nodes {
 		if n.Receive == nil || !w.received[n.Name] {
 			continue
 		}
@@ -82,16 +82,16 @@ func (b *builder) receive(ctx context.Context, w work) error {
 		records = append(records, list...)
 	}
 	if len(records) == 0 {
-		return state.AbsentIsFine(os.Remove(b.state.Receive()))
+		return state.AbsentIsFine(os.Remove(b.State().Receive()))
 	}
-	return state.WriteJSON(b.state.Receive(), records)
+	return state.WriteJSON(b.State().Receive(), records)
 }
 
 func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypoll.Features) ([]receiveRecord, error) {
-	if err := os.MkdirAll(b.state.Pollers(), 0o700); err != nil {
+	if err := os.MkdirAll(b.State().Pollers(), 0o700); err != nil {
 		return nil, err
 	}
-	ns, err := b.running.of(n.Name).Namespace()
+	ns, err := b.Running(n.Name).Namespace()
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypol
 			continue
 		}
 		site := busypoll.Site{
-			Journal: b.journal, Namespace: ns, Program: b.programs.poller, Dir: b.state.Pollers(),
+			Journal: b.journal, Namespace: ns, Program: b.programs.poller, Dir: b.State().Pollers(),
 			Name: n.Name + "." + string(way), Node: n.Name, Features: features,
 		}
 		if way == spec.ReceiveAwake || !n.Receive.CPUsExclusive {

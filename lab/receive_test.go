@@ -404,7 +404,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, way))
 			now := receivedOf(t, lab)
 			labtest.Require(t, "NAPI instances that are not followed, as by "+now.Mechanism, len(now.NAPIs) > 0 && now.Mechanism != string(spec.PollLivepatch))
-			ns, err := lab.running.of("dut").Namespace()
+			ns, err := lab.Running("dut").Namespace()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -72,7 +72,7 @@ type receiveRecord struct {
 
 // receiveRecords reads the saved records; none for a lab that uses only interrupts.
 func (l *Lab) receiveRecords() ([]receiveRecord, error) {
-	return replace.ReadIfThere[[]receiveRecord](l.state.Receive())
+	return replace.ReadIfThere[[]receiveRecord](l.State().Receive())
 }
 
 // receiveFaults says which interfaces of living nodes have lost their receive mode: the poller has
@@ -158,7 +158,7 @@ func (l *Lab) Received() ([]ReceiveState, error) {
 
 // findReplaced notes a problem if the NAPI instances that were set up no longer exist.
 func (l *Lab) findReplaced(r *receiveRecord) {
-	running := l.running.of(r.Node)
+	running := l.Running(r.Node)
 	if r.Problem != "" || len(r.NAPIs) == 0 || running == nil || !running.Alive() {
 		return
 	}
@@ -236,7 +236,7 @@ func lastLine(path string) string {
 
 // readKernelThreads finds the kernel threads that receive.
 func (l *Lab) readKernelThreads(r *receiveRecord) {
-	running := l.running.of(r.Node)
+	running := l.Running(r.Node)
 	if running == nil || !running.Alive() {
 		r.Problem = "the node is dead"
 		return

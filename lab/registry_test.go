@@ -22,7 +22,7 @@ func TestALabThatCannotBeReadIsUp(t *testing.T) {
 	labtest.Root(t)
 	const text = "name: tbforeign\ntopology: {nodes: {a: {}}}\n"
 	lab := up(t, text)
-	if err := os.WriteFile(lab.state.Plan(), []byte(`{"nodes": 7}`), 0o600); err != nil {
+	if err := os.WriteFile(lab.State().Plan(), []byte(`{"nodes": 7}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	status := statusOf(lab.Name())
@@ -34,7 +34,7 @@ func TestALabThatCannotBeReadIsUp(t *testing.T) {
 	}
 	other := planOf(t, "name: tbunheard\ntopology: {nodes: {a: {}}}\n")
 	other.Isolation = spec.IsolationPartition
-	if err := vacant(other); err == nil || !strings.Contains(err.Error(), lab.state.Plan()) {
+	if err := vacant(other); err == nil || !strings.Contains(err.Error(), lab.State().Plan()) {
 		t.Errorf("another that isolates: %v", err)
 	}
 	if !lab.Alive("a") {
@@ -51,7 +51,7 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 	const text = "name: tbslow\ntopology: {nodes: {a: {}}}\nscripts: {host_teardown: down.sh}\n"
 	for what, clean := range map[string]func(*Lab, UpOptions) error{
 		"up again": func(old *Lab, options UpOptions) error {
-			if err := os.Remove(old.state.Settings()); err != nil { // as a killed up leaves it
+			if err := os.Remove(old.State().Settings()); err != nil { // as a killed up leaves it
 				return err
 			}
 			_, err := Up(context.Background(), options)
@@ -59,7 +59,7 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 		},
 		"a measurement": func(old *Lab, _ UpOptions) error {
 			// As a measurement leaves it that was killed before this boot.
-			if err := state.WriteJSON(old.state.Measured(), owner{PID: 1, BootID: "another"}); err != nil {
+			if err := state.WriteJSON(old.State().Measured(), owner{PID: 1, BootID: "another"}); err != nil {
 				return err
 			}
 			m, err := BeginMeasurement(context.Background(), "other.yaml", []*plan.Plan{planOf(t, star("veth", 2, 1500))})

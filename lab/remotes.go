@@ -53,11 +53,11 @@ func (b *builder) startRemoteEngine(ctx context.Context, n plan.Node, r node.Rem
 func (l *Lab) useAddresses(port *client.Port) error {
 	for _, address := range []*string{&port.LocalIP, &port.PeerIP} {
 		name, iface, isEndpoint := strings.Cut(*address, ":")
-		n := l.plan.Node(name)
+		n := l.Plan().Node(name)
 		if !isEndpoint || n == nil || !n.Remote() {
 			continue
 		}
-		pod, err := l.place("").Pod(name)
+		pod, err := l.Place("").Pod(name)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (l *Lab) useAddresses(port *client.Port) error {
 
 // claimedDevice is what an engine in a pod has to open for a socket that the pod claims.
 func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, error) {
-	pod, err := l.place("").Pod(nodeName)
+	pod, err := l.Place("").Pod(nodeName)
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +78,7 @@ func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, 
 	if claimed.Socket == "" {
 		return "", fmt.Errorf("interface %s:%s: nines has no record of the socket that its pod claims; nines apply recreates the pod, with the nines-cluster of this version (make setup-cluster)", nodeName, i.Name)
 	}
-	if t := l.plan.Traffic; t != nil && plan.MTUOf(t.Stream.FrameBytes) > claimed.MTU {
+	if t := l.Plan().Traffic; t != nil && plan.MTUOf(t.Stream.FrameBytes) > claimed.MTU {
 		return "", exit.Wrongf("interface %s:%s: frames of %d bytes need an MTU of %d, and the port that its pod claims has %d; set mtu of these ports in the ports file, or send smaller frames",
 			nodeName, i.Name, t.Stream.FrameBytes, plan.MTUOf(t.Stream.FrameBytes), claimed.MTU)
 	}
@@ -90,11 +90,11 @@ func (l *Lab) claimedDevice(nodeName string, i plan.Interface, at int) (string, 
 
 // claimedMap is the map for AF_XDP sockets that a pod claims with an interface; empty where it claims none.
 func (l *Lab) claimedMap(nodeName, iface string) (string, error) {
-	n := l.plan.Node(nodeName)
+	n := l.Plan().Node(nodeName)
 	if n == nil || !slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool { return i.Name == iface && i.SocketMap }) {
 		return "", nil
 	}
-	pod, err := l.place("").Pod(nodeName)
+	pod, err := l.Place("").Pod(nodeName)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +106,7 @@ func (l *Lab) claimedMap(nodeName, iface string) (string, error) {
 
 // remoteDevices are the interfaces of a pod, as far as they are known without asking the cluster.
 func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
-	pod, err := l.place("").Pod(n.Name)
+	pod, err := l.Place("").Pod(n.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +122,11 @@ func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 func (l *Lab) Remotes() ([]string, error) {
 	var list []string
 	var failures []error
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		if !n.Remote() {
 			continue
 		}
-		pod, err := l.place("").Pod(n.Name)
+		pod, err := l.Place("").Pod(n.Name)
 		if err != nil {
 			failures = append(failures, err)
 			continue

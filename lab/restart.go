@@ -68,7 +68,7 @@ func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) 
 			err := b.end(ctx, nodes, options)
 			for _, n := range nodes {
 				if err == nil {
-					err = b.mark(n.Name, node.Marks{Stopped: true, Fresh: b.running.of(n.Name).Fresh})
+					err = b.mark(n.Name, node.Marks{Stopped: true, Fresh: b.Running(n.Name).Fresh})
 				}
 			}
 			return err
@@ -79,7 +79,7 @@ func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) 
 // Start starts nodes that are stopped or dead, and does nothing to those that run.
 func (l *Lab) Start(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
-		nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return l.Alive(n.Name) && !l.running.of(n.Name).Unfinished })
+		nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return l.Alive(n.Name) && !l.Running(n.Name).Unfinished })
 		if len(nodes) == 0 {
 			return nil
 		}
@@ -102,7 +102,7 @@ func (l *Lab) noted(nodes []plan.Node, how string, options RestartOptions, chang
 		if !l.Alive(n.Name) {
 			return proc.Identity{}
 		}
-		return mainOf(n, l.running.of(n.Name))
+		return mainOf(n, l.Running(n.Name))
 	}
 	begun, before := time.Now(), map[string]proc.Identity{}
 	for _, n := range nodes {
@@ -134,12 +134,12 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 			return err
 		}
 		if options.only != nil {
-			nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return !options.only(n, l.running.of(n.Name)) })
+			nodes = slices.DeleteFunc(nodes, func(n plan.Node) bool { return !options.only(n, l.Running(n.Name)) })
 			if len(nodes) == 0 {
 				return errOvertaken
 			}
 		}
-		programs, err := findPrograms(l.plan)
+		programs, err := findPrograms(l.Plan())
 		if err != nil {
 			return err
 		}
@@ -152,12 +152,12 @@ func (l *Lab) changeNodes(ctx context.Context, names []string, options RestartOp
 // need is no concern of theirs, nor of a node that is only stopped. One that starts afresh needs what a
 // new one does.
 func (b *builder) checkAgain(nodes []plan.Node, fresh bool) error {
-	if err := isolate.Check(b.plan); err != nil {
+	if err := isolate.Check(b.Plan()); err != nil {
 		return err
 	}
 	for _, n := range nodes {
-		runs := b.Lab.place(b.programs.init).CheckAgain
-		if fresh || b.running.of(n.Name).Fresh {
+		runs := b.Lab.Place(b.programs.init).CheckAgain
+		if fresh || b.Running(n.Name).Fresh {
 			runs = node.RuntimeOf(n).Check
 		}
 		if err := checkNode(n, runs); err != nil {
@@ -175,35 +175,35 @@ func (l *Lab) lockNodes() (*journal.Journal, func() error, error) {
 	if l.held != nil {
 		return l.held.journal, unlock, nil
 	}
-	h, err := hold(l.name)
+	h, err := hold(l.Name())
 	if err != nil {
 		return nil, nil, errors.Join(state.Explain(err), unlock())
 	}
 	free := func() error { return errors.Join(h.free(), unlock()) }
 	// The lab under the lock may differ from when it was opened.
-	now, err := Open(l.name)
+	now, err := Open(l.Name())
 	switch {
 	case err != nil:
 		return nil, nil, errors.Join(err, free())
 	case h.journal == nil:
-		return nil, nil, errors.Join(&state.NotFoundError{Name: l.name}, free())
+		return nil, nil, errors.Join(&state.NotFoundError{Name: l.Name()}, free())
 	case !now.Finished():
-		err := fmt.Errorf("lab %q was not finished; nines apply with its file rebuilds it, nines down %s removes it", l.name, l.name)
+		err := fmt.Errorf("lab %q was not finished; nines apply with its file rebuilds it, nines down %s removes it", l.Name(), l.Name())
 		return nil, nil, errors.Join(err, free())
 	}
-	l.plan, l.settings, l.running, l.fabric = now.plan, now.settings, now.running, now.fabric
+	*l.Lab = *now.Lab
 	return h.journal, free, nil
 }
 
 // restartable are the nodes with these names, each once, if their runtimes restart and their networks
 // are there.
 func (l *Lab) restartable(names []string) ([]plan.Node, error) {
-	if l.isFabricDead() {
-		return nil, fmt.Errorf("the fabric of lab %q is dead, and its links with it; nines apply with the lab's file rebuilds the lab", l.name)
+	if l.FabricDead() {
+		return nil, fmt.Errorf("the fabric of lab %q is dead, and its links with it; nines apply with the lab's file rebuilds the lab", l.Name())
 	}
 	var nodes []plan.Node
 	for _, name := range names {
-		n, r, err := l.node(name)
+		n, r, err := l.Node(name)
 		if err != nil {
 			return nil, err
 		}
@@ -230,7 +230,7 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOpt
 			halt = b.place().ShutDown
 		}
 		err := node.Each(ctx, len(nodes), func(i int) error {
-			return halt(ctx, nodes[i], b.running.of(nodes[i].Name))
+			return halt(ctx, nodes[i], b.Running(nodes[i].Name))
 		})
 		if err != nil {
 			return err
@@ -244,13 +244,13 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOpt
 func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool) error {
 	var names []string
 	for _, n := range nodes {
-		old := b.running.of(n.Name)
+		old := b.Running(n.Name)
 		marks := node.Marks{Stopped: old.Stopped, Unfinished: true, Fresh: old.Fresh || fresh}
 		if err := b.mark(n.Name, marks); err != nil {
 			return err
 		}
 		names = append(names, n.Name)
-		b.running.set(&node.Running{Name: n.Name, Network: old.Network, Marks: marks})
+		b.SetRunning(&node.Running{Name: n.Name, Network: old.Network, Marks: marks})
 	}
 	// Undo must also run after ctx is cancelled: half of a node is no use to anyone.
 	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
@@ -267,7 +267,7 @@ func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool
 
 // disturbed is true if a disturbance is of one of the nodes: it knows its engine's process.
 func (b *builder) disturbed(names []string) bool {
-	return slices.ContainsFunc(b.plan.Disturbances, func(d plan.Disturbance) bool { return slices.Contains(names, d.Node) })
+	return slices.ContainsFunc(b.Plan().Disturbances, func(d plan.Disturbance) bool { return slices.Contains(names, d.Node) })
 }
 
 // begin starts nodes, whose payloads were undone, in the networks that wait for them. If it fails it ends
@@ -277,9 +277,9 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 	var names []string
 	for _, n := range nodes {
 		names = append(names, n.Name)
-		w.again[n.Name], w.fresh[n.Name] = true, b.running.of(n.Name).Fresh
+		w.again[n.Name], w.fresh[n.Name] = true, b.Running(n.Name).Fresh
 	}
-	for _, name := range receivedAgain(b.plan, names) {
+	for _, name := range receivedAgain(b.Plan(), names) {
 		w.received[name] = true
 	}
 	err := b.journal.Undo(ctx, b.progress, func(e journal.Entry) bool { return w.received[e.Node] && ofReceiving(e, e.Node) })
@@ -293,7 +293,7 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 			return errors.Join(err, back)
 		}
 		for _, n := range nodes {
-			marks := b.running.of(n.Name).Marks
+			marks := b.Running(n.Name).Marks
 			marks.Unfinished = false
 			err = errors.Join(err, b.mark(n.Name, marks))
 		}
@@ -317,8 +317,8 @@ func (b *builder) mark(name string, marks node.Marks) error {
 	if err := node.Mark(b.journal, name, marks); err != nil {
 		return err
 	}
-	now := *b.running.of(name)
+	now := *b.Running(name)
 	now.Marks = marks
-	b.running.set(&now)
+	b.SetRunning(&now)
 	return nil
 }

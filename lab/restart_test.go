@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
@@ -49,7 +51,7 @@ func restartText(t *testing.T, runtime string) string {
 // other ends, MAC addresses, states, addresses, routes and neighbours.
 func network(t *testing.T, lab *Lab, nodeName string) string {
 	t.Helper()
-	r := lab.running.of(nodeName)
+	r := lab.Running(nodeName)
 	ns, err := r.Namespace()
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +202,7 @@ func stopped(t *testing.T, lab *Lab, nodeName string) {
 			t.Errorf("inspect shows %+v", n)
 		}
 	}
-	if _, err := lab.Command(context.Background(), nodeName, []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "is stopped; nines start "+nodeName) {
+	if _, err := lab.Command(context.Background(), nodeName, []string{"true"}, running.ExecOptions{}); err == nil || !strings.Contains(err.Error(), "is stopped; nines start "+nodeName) {
 		t.Errorf("a command in a stopped node: %v", err)
 	}
 	changes, err := lab.Changes(lab.Plan(), nil)
@@ -216,7 +218,7 @@ func end(t *testing.T, lab *Lab, nodeName string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.running.of(nodeName).Signal(unix.SIGKILL); err != nil {
+	if err := lab.Running(nodeName).Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for lab.Alive(nodeName) {
@@ -329,7 +331,7 @@ topology:
 		}
 	}
 	// A node whose network is gone is rebuilt with its links, by apply.
-	r := lab.running.of("a")
+	r := lab.Running("a")
 	if err := r.Network.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import "nines.dev/nines/lab/link"
 func (b *builder) mergedSettings() []link.Setting {
 	type key struct{ node, link, device string }
 	wanted := map[key]bool{}
-	for _, l := range b.plan.Links {
+	for _, l := range b.Plan().Links {
 		wanted[key{"", l.Name, l.Device}] = true
 		for _, e := range l.Endpoints {
 			wanted[key{"", l.Name, e.FabricDevice}] = true
@@ -18,7 +18,7 @@ func (b *builder) mergedSettings() []link.Setting {
 	for _, s := range merged {
 		have[key{s.Node, s.Link, s.Device}] = true
 	}
-	for _, s := range b.settings {
+	for _, s := range b.Settings() {
 		if k := (key{s.Node, s.Link, s.Device}); wanted[k] && !have[k] {
 			merged = append(merged, s)
 		}

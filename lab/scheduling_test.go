@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
@@ -160,7 +162,7 @@ func TestGroupsHaveNoRealTime(t *testing.T) {
 			t.Errorf("the container's group has %q of real-time time (%v), want 0", text, err)
 		}
 	}
-	cmd, err := lab.Command(context.Background(), "b", []string{"chrt", "-f", "1", "true"}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), "b", []string{"chrt", "-f", "1", "true"}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

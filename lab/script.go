@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -29,7 +31,7 @@ func (b *builder) makeScriptFolders(_ context.Context, w work) error {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return fmt.Errorf("make the folder of a node's scripts: %w", err)
 		}
-		here := b.files()
+		here := b.Files()
 		here.ScriptCommand = b.programs.script
 		target := node.RuntimeOf(n).Seen(here).ScriptCommand
 		for _, name := range append(slices.Sorted(maps.Keys(wire.Aliases)), wire.Command, wire.CommandInNodes) {
@@ -54,7 +56,7 @@ func nameCommand(target, path string) error {
 
 // scriptFolder is a node's folder of scripts on the host.
 func (l *Lab) scriptFolder(nodeName string) string {
-	return filepath.Join(l.state.Scripts(), nodeName)
+	return filepath.Join(l.State().Scripts(), nodeName)
 }
 
 // ScriptSocket is the socket, on the host, that the scripts of a node speak to.
@@ -80,7 +82,7 @@ func (l *Leashed) Release() {
 // Script makes the process of a node's script: its text is put into the node, and run by the
 // interpreter that its first line names.
 func (l *Lab) Script(ctx context.Context, nodeName, kind, text string) (*Leashed, error) {
-	n, _, err := l.node(nodeName)
+	n, _, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (l *Lab) Script(ctx context.Context, nodeName, kind, text string) (*Leashed
 // ScriptCommand makes the process of a command that a script of a node starts, in a folder and with
 // an environment of the node; nil is that of scripts.
 func (l *Lab) ScriptCommand(ctx context.Context, nodeName string, argv []string, dir string, env []string) (*Leashed, error) {
-	n, _, err := l.node(nodeName)
+	n, _, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func (l *Lab) ScriptCommand(ctx context.Context, nodeName string, argv []string,
 		}
 		env = []string{"PATH=" + folder + ":" + path, wire.Environment + "=" + filepath.Join(folder, wire.SocketFile)}
 	}
-	cmd, err := l.Command(ctx, nodeName, argv, ExecOptions{Dir: dir, Env: env, Scheduled: true, InGroup: true})
+	cmd, err := l.Command(ctx, nodeName, argv, running.ExecOptions{Dir: dir, Env: env, Scheduled: true, InGroup: true})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/script/relay"
@@ -23,13 +25,13 @@ import (
 // ServeScripts returns what the scripts of a virtual machine connect to, until it is closed; nil for other
 // nodes, whose scripts reach a socket of the host.
 func (l *Lab) ServeScripts(ctx context.Context, nodeName string) (net.Listener, error) {
-	n, _, err := l.node(nodeName)
+	n, _, err := l.Node(nodeName)
 	guest := node.GuestOf(n)
 	if err != nil || guest == nil {
 		return nil, err
 	}
 	// It ends with its input, after the scripts, whatever becomes of ctx. A terminal's Ctrl-C is not for it.
-	cmd, err := l.Command(context.WithoutCancel(ctx), nodeName, guest.ScriptRelay(l.seenScripts(n)), ExecOptions{})
+	cmd, err := l.Command(context.WithoutCancel(ctx), nodeName, guest.ScriptRelay(l.seenScripts(n)), running.ExecOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +86,12 @@ func (s *servedScripts) Close() error {
 
 // seenScripts is a node's folder of scripts as the node sees it.
 func (l *Lab) seenScripts(n plan.Node) string {
-	return filepath.Join(node.RuntimeOf(n).Seen(l.files()).Scripts, n.Name)
+	return filepath.Join(node.RuntimeOf(n).Seen(l.Files()).Scripts, n.Name)
 }
 
 // putInGuest writes a file in a guest.
 func (l *Lab) putInGuest(ctx context.Context, nodeName, path, text string) error {
-	cmd, err := l.Command(ctx, nodeName, []string{"sh", "-c", `cat > "$1"`, "sh", path}, ExecOptions{})
+	cmd, err := l.Command(ctx, nodeName, []string{"sh", "-c", `cat > "$1"`, "sh", path}, running.ExecOptions{})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -70,15 +71,15 @@ func leashedShell(ctx context.Context, t *testing.T, script string) (leashed *Le
 	}
 }
 
-// running is true for a process that is neither gone nor dead.
-func running(pid int) bool {
+// alive is true for a process that is neither gone nor dead.
+func alive(pid int) bool {
 	id, err := proc.Of(pid)
 	return err == nil && id.Alive()
 }
 
 func awaitEnd(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); running(pid); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); alive(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d goes on", pid)
 		}
@@ -142,7 +143,7 @@ func TestSignalsToAGroupAreNotForwarded(t *testing.T) {
 	lab := up(t, "name: tbsignals\ntopology: {nodes: {a: {}}}\n")
 	for _, inGroup := range []bool{true, false} {
 		argv := []string{"sh", "-c", "trap 'echo interrupted; exit 0' INT; echo ready; read -r line; echo $line"}
-		cmd, err := lab.Command(context.Background(), "a", argv, ExecOptions{InGroup: inGroup})
+		cmd, err := lab.Command(context.Background(), "a", argv, running.ExecOptions{InGroup: inGroup})
 		if err != nil {
 			t.Fatal(err)
 		}

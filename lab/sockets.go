@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
@@ -33,12 +34,12 @@ func checkSockets(p *plan.Plan) error {
 	}
 	for _, n := range p.Nodes {
 		if g := node.GuestOf(n); g != nil {
-			place := (&Lab{state: s, plan: p}).place("")
+			place := running.New(s, p).Place("")
 			paths = append(paths, g.Sockets(place, n)...)
 		}
 	}
 	paths = append(paths, s.Door())
-	paths = append(paths, scriptSockets(&Lab{state: s}, p)...)
+	paths = append(paths, scriptSockets(&Lab{Lab: running.New(s, p)}, p)...)
 	for _, path := range paths {
 		if err := link.CheckSocketPath(path); err != nil {
 			return err
@@ -63,9 +64,9 @@ func (b *builder) makeSockets(context.Context, work) error {
 // socketFolders are the folders of the sockets of nodes' endpoints, by node.
 func (b *builder) socketFolders() map[string][]string {
 	folders := map[string][]string{}
-	for nodeName, sockets := range link.SocketsOf(b.plan) {
+	for nodeName, sockets := range link.SocketsOf(b.Plan()) {
 		for _, socket := range sockets {
-			folders[nodeName] = append(folders[nodeName], filepath.Join(link.SocketsDir(b.state.Dir), socket))
+			folders[nodeName] = append(folders[nodeName], filepath.Join(link.SocketsDir(b.State().Dir), socket))
 		}
 	}
 	return folders

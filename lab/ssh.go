@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
@@ -42,14 +44,14 @@ func ofSSHServer(e journal.Entry, nodeName string) bool {
 // nines starts programs. Elsewhere the node's own first process may start one, whose port nines leaves
 // to it: it finds the node's keys where servers look for them.
 func (b *builder) startSSH(ctx context.Context, w work) error {
-	if b.plan.Management == nil {
+	if b.Plan().Management == nil {
 		return nil
 	}
-	if _, err := os.Stat(b.state.ClientConfig()); err != nil {
+	if _, err := os.Stat(b.State().ClientConfig()); err != nil {
 		return state.AbsentIsFine(err) // nobody can log in (makeKeys)
 	}
 	nodes := slices.Clone(w.nodes)
-	for _, n := range b.plan.Nodes {
+	for _, n := range b.Plan().Nodes {
 		new := slices.ContainsFunc(w.nodes, func(other plan.Node) bool { return other.Name == n.Name })
 		if w.logins[n.Name] || n.Guest() && !new && b.tellGuests() && b.Alive(n.Name) {
 			nodes = append(nodes, n)
@@ -57,7 +59,7 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 	}
 	return node.Each(ctx, len(nodes), func(i int) error {
 		n := nodes[i]
-		if !b.plan.LogsIn(n) {
+		if !b.Plan().LogsIn(n) {
 			return nil
 		}
 		start := b.startSSHServer
@@ -72,14 +74,14 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 }
 
 func (b *builder) startSSHServer(ctx context.Context, n plan.Node) error {
-	r := b.running.of(n.Name)
+	r := b.Running(n.Name)
 	why, missing, err := noServer(n, r)
 	if err != nil {
 		return err
 	}
 	if why != "" {
 		// Where the node has the host's files, who asked for keys can get the program.
-		if missing && len(b.plan.Management.SSHKeys) > 0 && !n.Runtime.Descriptor().OwnRoot {
+		if missing && len(b.Plan().Management.SSHKeys) > 0 && !n.Runtime.Descriptor().OwnRoot {
 			return &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: "apt-get install openssh-server, or take management.ssh_keys away"}
 		}
 		return nil
@@ -96,7 +98,7 @@ func (b *builder) startSSHServer(ctx context.Context, n plan.Node) error {
 		}
 		defer log.Close()
 		argv := []string{sshdProgram, "-D", "-e", "-f", filepath.Join(b.place().AccessSeen(n), node.SSHConfig)}
-		entry := entryFor(n, argv, ExecOptions{Env: []string{"NINES_TOKEN=" + token}})
+		entry := running.EntryFor(n, argv, running.ExecOptions{Env: []string{"NINES_TOKEN=" + token}})
 		entry.Detach = token
 		cmd, err := node.RuntimeOf(n).Command(ctx, b.place(), n, r, entry)
 		if err == nil {
@@ -150,7 +152,7 @@ const sshPatience = 30 * time.Second
 
 // awaitSSHServer returns when a node's server takes connections.
 func (b *builder) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Running, server proc.Identity) error {
-	address, err := netip.ParseAddr(b.plan.ManagementAddress(n.Name))
+	address, err := netip.ParseAddr(b.Plan().ManagementAddress(n.Name))
 	if err != nil {
 		return err
 	}
@@ -175,15 +177,15 @@ func (b *builder) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Runni
 
 // sshLog is the file with what a node's SSH server says. No node sees it.
 func (l *Lab) sshLog(nodeName string) string {
-	return filepath.Join(l.state.Logs(), nodeName+".sshd.log")
+	return filepath.Join(l.State().Logs(), nodeName+".sshd.log")
 }
 
 // sshServers are the processes of the nodes' SSH servers, dead ones included.
 func (l *Lab) sshServers() (map[string]proc.Identity, error) {
-	if l.plan.Management == nil {
+	if l.Plan().Management == nil {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +202,7 @@ func (l *Lab) sshServers() (map[string]proc.Identity, error) {
 func (l *Lab) deadSSHServers() ([]Fault, error) {
 	servers, err := l.sshServers()
 	var faults []Fault
-	for _, n := range l.plan.Nodes {
+	for _, n := range l.Plan().Nodes {
 		id, has := servers[n.Name]
 		if !has || id.Alive() || !l.Alive(n.Name) {
 			continue
@@ -217,7 +219,7 @@ func (l *Lab) deadSSHServers() ([]Fault, error) {
 // SSH makes the client's command that logs in to a node with the lab's identity, ssh(1), and runs argv
 // there, or a shell.
 func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
-	n, r, err := l.node(nodeName)
+	n, r, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +227,7 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	switch {
-	case !l.plan.LogsIn(n):
+	case !l.Plan().LogsIn(n):
 		return nil, exit.Wrongf("node %q is this host itself, so nobody logs in to it; use nines exec and nines shell", nodeName)
 	case !l.Alive(nodeName):
 		return nil, fmt.Errorf("node %q does not run; nines start %s or nines restart %s starts it", nodeName, nodeName, nodeName)
@@ -240,7 +242,7 @@ func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
 	if why, missing, err := noServer(n, r); err == nil && missing && !n.Guest() {
 		return nil, &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: sshdRemedy(n)}
 	}
-	arguments := []string{"-F", l.state.ClientConfig(), hostAlias(l.plan, n)}
+	arguments := []string{"-F", l.State().ClientConfig(), hostAlias(l.Plan(), n)}
 	if len(argv) > 0 {
 		// The client looks for options behind the host, too.
 		arguments = append(append(arguments, "--"), argv...)

@@ -32,7 +32,7 @@ func (l *Lab) clientEntry(n plan.Node) string {
   UserKnownHostsFile %q
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-`, hostAlias(l.plan, n), l.plan.ManagementAddress(n.Name), hostAlias(l.plan, n), literally(l.state.Identity()), literally(l.state.KnownHosts()))
+`, hostAlias(l.Plan(), n), l.Plan().ManagementAddress(n.Name), hostAlias(l.Plan(), n), literally(l.State().Identity()), literally(l.State().KnownHosts()))
 }
 
 // serverConfig is the configuration of a node's server, sshd_config(5); folder is where the node sees

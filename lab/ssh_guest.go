@@ -19,14 +19,14 @@ import (
 func (b *builder) startGuestSSH(ctx context.Context, n plan.Node) error {
 	files := map[string][]byte{}
 	for _, name := range []string{node.SSHHostKey, node.SSHAuthorizedKeys} {
-		text, err := os.ReadFile(filepath.Join(node.NodeAccess(b.state.Dir, n.Name), name))
+		text, err := os.ReadFile(filepath.Join(node.NodeAccess(b.State().Dir, n.Name), name))
 		if err != nil {
 			return err
 		}
 		files[name] = text
 	}
-	address := net.JoinHostPort(b.plan.ManagementAddress(n.Name), strconv.Itoa(sshPort))
-	if err := node.GuestOf(n).StartSSH(ctx, b.place(), b.running.of(n.Name), files, address); err != nil {
+	address := net.JoinHostPort(b.Plan().ManagementAddress(n.Name), strconv.Itoa(sshPort))
+	if err := node.GuestOf(n).StartSSH(ctx, b.place(), b.Running(n.Name), files, address); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, node.GuestPatience, fmt.Errorf("it does not answer at %s within %v", address, node.GuestPatience))
@@ -46,5 +46,5 @@ func (b *builder) startGuestSSH(ctx context.Context, n plan.Node) error {
 
 // tellGuests is true where guests that stay have to be told that others may log in: they see no file of the host.
 func (b *builder) tellGuests() bool {
-	return b.before != nil && b.before.Management != nil && !same(b.before.Management.SSHKeys, b.plan.Management.SSHKeys)
+	return b.before != nil && b.before.Management != nil && !same(b.before.Management.SSHKeys, b.Plan().Management.SSHKeys)
 }

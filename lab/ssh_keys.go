@@ -132,20 +132,20 @@ func isKey(keyType, text string) bool {
 // writes down who may log in and which key is whose. A node keeps its key for as long as the lab
 // is up.
 func (b *builder) makeKeys(ctx context.Context, _ work) error {
-	if b.plan.Management == nil {
+	if b.Plan().Management == nil {
 		return nil
 	}
 	program, err := exec.LookPath(keyProgram)
 	if err != nil {
 		return nil // and no ssh_keys, so nobody has asked to log in (checkAccess)
 	}
-	if err := os.MkdirAll(b.state.Access(), 0o700); err != nil {
+	if err := os.MkdirAll(b.State().Access(), 0o700); err != nil {
 		return err
 	}
-	if err := makeKey(ctx, program, b.state.Identity(), "nines lab "+b.name); err != nil {
+	if err := makeKey(ctx, program, b.State().Identity(), "nines lab "+b.Name()); err != nil {
 		return err
 	}
-	allowed, err := os.ReadFile(b.state.Identity() + ".pub")
+	allowed, err := os.ReadFile(b.State().Identity() + ".pub")
 	if err != nil {
 		return err
 	}
@@ -154,37 +154,37 @@ func (b *builder) makeKeys(ctx context.Context, _ work) error {
 		return err
 	}
 	var known, config strings.Builder
-	for _, n := range b.plan.Nodes {
-		if !b.plan.LogsIn(n) {
+	for _, n := range b.Plan().Nodes {
+		if !b.Plan().LogsIn(n) {
 			continue
 		}
 		key, err := b.makeNodeKeys(ctx, program, n, string(allowed)+users)
 		if err != nil {
 			return fmt.Errorf("node %q: make its keys: %w", n.Name, err)
 		}
-		known.WriteString(knownHost(b.plan, n, key))
+		known.WriteString(knownHost(b.Plan(), n, key))
 		config.WriteString(b.clientEntry(n))
 	}
-	return errors.Join(state.WriteFile(b.state.KnownHosts(), []byte(known.String())), state.WriteFile(b.state.ClientConfig(), []byte(config.String())))
+	return errors.Join(state.WriteFile(b.State().KnownHosts(), []byte(known.String())), state.WriteFile(b.State().ClientConfig(), []byte(config.String())))
 }
 
 // usersKeys are the keys of those who may log in. They are read from the user's files when the lab comes
 // up or is changed, and kept: a restart does not need those files.
 func (b *builder) usersKeys() (string, error) {
 	if b.again {
-		text, err := os.ReadFile(b.state.UsersKeys())
+		text, err := os.ReadFile(b.State().UsersKeys())
 		return string(text), state.AbsentIsFine(err)
 	}
-	text, err := usersKeys(b.plan.Management.SSHKeys)
+	text, err := usersKeys(b.Plan().Management.SSHKeys)
 	if err != nil {
 		return "", err
 	}
-	return text, state.WriteFile(b.state.UsersKeys(), []byte(text))
+	return text, state.WriteFile(b.State().UsersKeys(), []byte(text))
 }
 
 // makeNodeKeys makes a node's key, and returns its public half.
 func (b *builder) makeNodeKeys(ctx context.Context, program string, n plan.Node, allowed string) (string, error) {
-	folder := node.NodeAccess(b.state.Dir, n.Name)
+	folder := node.NodeAccess(b.State().Dir, n.Name)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", err
 	}
@@ -194,7 +194,7 @@ func (b *builder) makeNodeKeys(ctx context.Context, program string, n plan.Node,
 	}
 	for name, text := range map[string]string{
 		node.SSHAuthorizedKeys: allowed,
-		node.SSHConfig:         serverConfig(b.plan, n, b.place().AccessSeen(n)),
+		node.SSHConfig:         serverConfig(b.Plan(), n, b.place().AccessSeen(n)),
 	} {
 		// In place, as a node that runs has it mounted; nodes cannot write there.
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
@@ -72,7 +74,7 @@ func TestLogIn(t *testing.T) {
 	_, err := tryPlan(t, text, func(*host.Inventory) {})
 	labtest.Require(t, "the subnet 172.16.142.0/24, which the host has no route to", err == nil)
 	lab := up(t, text)
-	known := lab.state.KnownHosts()
+	known := lab.State().KnownHosts()
 	if out, err := login(mine, known, "172.16.142.2", "true"); err != nil {
 		t.Errorf("ssh root@172.16.142.2 true: %v: %s", err, out)
 	}
@@ -100,10 +102,10 @@ func TestLogIn(t *testing.T) {
 	// The server is at the management network's address only.
 	measured := lab.Plan().Nodes[1].Interfaces[0].Addresses[0]
 	measured, _, _ = strings.Cut(measured, "/")
-	if cmd, err := lab.Command(context.Background(), "a", []string{"bash", "-c", "exec 3<>/dev/tcp/" + measured + "/22"}, ExecOptions{}); err != nil || cmd.Run() == nil {
+	if cmd, err := lab.Command(context.Background(), "a", []string{"bash", "-c", "exec 3<>/dev/tcp/" + measured + "/22"}, running.ExecOptions{}); err != nil || cmd.Run() == nil {
 		t.Errorf("there is a server at %s, %v", measured, err)
 	}
-	for path, mode := range map[string]os.FileMode{lab.state.Access(): 0o700, lab.state.Identity(): 0o600, known: 0o600} {
+	for path, mode := range map[string]os.FileMode{lab.State().Access(): 0o700, lab.State().Identity(): 0o600, known: 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v; want %o", path, info.Mode(), err, mode)
 		}
@@ -122,7 +124,7 @@ func TestLogIn(t *testing.T) {
 	if want := "172.16.142.2 a.tbssh\n172.16.142.3 b.tbssh\n"; hosts.String() != want {
 		t.Errorf("the hosts are %q, want %q", hosts.String(), want)
 	}
-	for _, want := range []string{"a.tbssh:", "b.tbssh:", `-F "` + lab.state.ClientConfig() + `"`} {
+	for _, want := range []string{"a.tbssh:", "b.tbssh:", `-F "` + lab.State().ClientConfig() + `"`} {
 		if !strings.Contains(ansible.String(), want) {
 			t.Errorf("%q is not in the inventory:\n%s", want, ansible.String())
 		}
@@ -145,7 +147,7 @@ func TestLoginsOverRestarts(t *testing.T) {
 	one, two := newKey(t, "one"), newKey(t, "two")
 	text := pairLab("tbsshre", "management: {dns: false, ssh_keys: ["+one+".pub]}\n")
 	lab := up(t, text)
-	known, err := os.ReadFile(lab.state.KnownHosts())
+	known, err := os.ReadFile(lab.State().KnownHosts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +157,7 @@ func TestLoginsOverRestarts(t *testing.T) {
 	if out, err := byNines(lab, "a", "hostname"); err != nil {
 		t.Errorf("after a restart: %v: %s", err, out)
 	}
-	if now, err := os.ReadFile(lab.state.KnownHosts()); err != nil || !bytes.Equal(now, known) {
+	if now, err := os.ReadFile(lab.State().KnownHosts()); err != nil || !bytes.Equal(now, known) {
 		t.Errorf("the keys were\n%s\nand are\n%s", known, now)
 	}
 	servers, err := lab.sshServers()
@@ -185,10 +187,10 @@ func TestLoginsOverRestarts(t *testing.T) {
 	}
 	apply(strings.Replace(text, one, two, 1))
 	address := lab.Plan().ManagementAddress("a")
-	if out, err := login(two, lab.state.KnownHosts(), address, "true"); err != nil {
+	if out, err := login(two, lab.State().KnownHosts(), address, "true"); err != nil {
 		t.Errorf("who was let in: %v: %s", err, out)
 	}
-	if out, err := login(one, lab.state.KnownHosts(), address, "true"); err == nil {
+	if out, err := login(one, lab.State().KnownHosts(), address, "true"); err == nil {
 		t.Errorf("who was shut out: %s", out)
 	}
 }

@@ -64,7 +64,7 @@ func standIn(t *testing.T, programs map[string]string) {
 // readStandIn is what a stand-in wrote below the folder of a link's programs.
 func readStandIn(t *testing.T, lab *Lab, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(lab.state.Dir, "switches", "lan", name))
+	text, err := os.ReadFile(filepath.Join(lab.State().Dir, "switches", "lan", name))
 	if err != nil {
 		t.Fatal(err)
 	}

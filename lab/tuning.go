@@ -26,27 +26,27 @@ const tuningMark = "tuning"
 // tuneHost applies the plan's profile of host settings. Only one lab at a time can: a second would
 // take the first one's values for the host's own.
 func (b *builder) tuneHost(ctx context.Context) error {
-	if b.plan.Tuning == "" {
+	if b.Plan().Tuning == "" {
 		return nil
 	}
-	profile, known := tune.BuiltIn(string(b.plan.Tuning))
+	profile, known := tune.BuiltIn(string(b.Plan().Tuning))
 	if !known {
-		return fmt.Errorf("tuning: unknown profile %q", b.plan.Tuning)
+		return fmt.Errorf("tuning: unknown profile %q", b.Plan().Tuning)
 	}
 	inv, err := host.Read()
 	if err != nil {
 		return err
 	}
-	holder := filepath.Join("labs", b.name)
+	holder := filepath.Join("labs", b.Name())
 	if err := tune.Claim(b.journal, state.Root(), holder); err != nil {
 		return fmt.Errorf("tuning: %w", err)
 	}
 	applied := &tune.Applied{
-		Profile: profile.Name, Source: "lab " + b.name, CPUs: b.plan.TunedCPUs(),
+		Profile: profile.Name, Source: "lab " + b.Name(), CPUs: b.Plan().TunedCPUs(),
 		User: fmt.Sprint("user ", os.Getuid()), PID: os.Getpid(), Since: time.Now().UTC(),
 	}
 	request := tune.Request{CPUs: applied.CPUs, Profile: profile}
-	if b.plan.Isolation != spec.IsolationIsolated && len(applied.CPUs) > 0 {
+	if b.Plan().Isolation != spec.IsolationIsolated && len(applied.CPUs) > 0 {
 		// With isolation: isolated, package isolate sets these itself.
 		request.Beside = isolate.Settings(isolate.Away{
 			Root: "/", Off: applied.CPUs, Housekeeping: tune.Housekeeping(inv, applied.CPUs), Held: setting.Held(setting.HostLedger),
@@ -66,7 +66,7 @@ func (b *builder) tuneHost(ctx context.Context) error {
 			b.progress(fmt.Sprintf("tuning: the kernel refuses %s in %s (%s)", r.Value, r.Path, r.Reason))
 		}
 	}
-	return state.WriteJSON(b.state.Tuning(), applied)
+	return state.WriteJSON(b.State().Tuning(), applied)
 }
 
 // ofTuning selects the steps of the host's tuning: all of them or, where the lab's tuning only
@@ -86,10 +86,10 @@ func tunedAlike(a, b *plan.Plan) bool {
 // Tuning is what was done to the host's settings when the lab came up; nil if the plan has no
 // tuning.
 func (l *Lab) Tuning() (*tune.Applied, error) {
-	if l.plan.Tuning == "" {
+	if l.Plan().Tuning == "" {
 		return nil, nil
 	}
-	return replace.ReadIfThere[*tune.Applied](l.state.Tuning()) // nil in a lab that is being built
+	return replace.ReadIfThere[*tune.Applied](l.State().Tuning()) // nil in a lab that is being built
 }
 
 // TuningState is the current state of a lab's tuning of the host.
@@ -104,7 +104,7 @@ func (l *Lab) inspectTuning() (*TuningState, error) {
 	if applied == nil || err != nil {
 		return nil, err
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -60,7 +61,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		return nil, state.Explain(err)
 	}
 	b := &builder{
-		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan, restarts: &restartLog{}},
+		Lab:      &Lab{Lab: running.New(held.state, options.Plan), restarts: &restartLog{}},
 		journal:  held.journal,
 		programs: programs,
 		progress: options.Progress,
@@ -68,7 +69,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	}
 	if err := b.buildAll(ctx, options); err != nil {
 		options.Progress("removing what was made")
-		return nil, held.takeBack(ctx, b.name, err)
+		return nil, held.takeBack(ctx, b.Name(), err)
 	}
 	if options.Measurement != nil {
 		held.note = options.Note

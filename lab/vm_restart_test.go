@@ -27,11 +27,11 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 	lab := up(t, text)
 	ctx := context.Background()
 	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
-	first, qemu, before, changes := booted(), lab.running.of("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
+	first, qemu, before, changes := booted(), lab.Running("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
 	if err := lab.Restart(ctx, []string{"dut"}, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if now := lab.running.of("dut").QEMU; now == qemu || !now.Alive() || qemu.Alive() {
+	if now := lab.Running("dut").QEMU; now == qemu || !now.Alive() || qemu.Alive() {
 		t.Errorf("QEMU was %v and is %v", qemu, now)
 	}
 	if booted() == first {
@@ -70,7 +70,7 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 func TestAnotherMachineKeepsCarriers(t *testing.T) {
 	requireQEMU(t)
 	lab := up(t, vmLabOnBridge)
-	qemu, before, changes := lab.running.of("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
+	qemu, before, changes := lab.Running("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
 	memory := func() string { return in(t, lab, "dut", "grep", "MemTotal", "/proc/meminfo") }
 	small := memory()
 	other := strings.Replace(vmLabOnBridge, "runtime: vm,", "runtime: vm, memory: 1GiB,", 1)
@@ -78,7 +78,7 @@ func TestAnotherMachineKeepsCarriers(t *testing.T) {
 	if err != nil || !slices.Equal(got.FreshNodes, []string{"dut"}) || len(got.ReplacedNodes)+len(got.ReplacedLinks)+len(got.AddedEndpoints) > 0 {
 		t.Fatalf("apply changed %+v, %v", got, err)
 	}
-	if now := lab.running.of("dut").QEMU; now == qemu || !now.Alive() || qemu.Alive() {
+	if now := lab.Running("dut").QEMU; now == qemu || !now.Alive() || qemu.Alive() {
 		t.Errorf("QEMU was %v and is %v", qemu, now)
 	}
 	if now := memory(); now == small {
@@ -131,11 +131,11 @@ func TestPowerOfAMachine(t *testing.T) {
 	}
 	// Inside, and at the other ends.
 	inside := func() string { return in(t, lab, "dut", "sh", "-c", "ip -o link; ip -o address; ip route") }
-	guest, peer, changes, qemu := inside(), network(t, lab, "load"), carriers(t, lab, "load"), lab.running.of("dut").QEMU
+	guest, peer, changes, qemu := inside(), network(t, lab, "load"), carriers(t, lab, "load"), lab.Running("dut").QEMU
 	c := console{t: t, address: "127.77.9.1", password: password, port: 6001}
 	ipmitool := func(action string, on, boots bool) {
 		t.Helper()
-		before := lab.running.of("dut").QEMU
+		before := lab.Running("dut").QEMU
 		if said, code := c.ipmitool(17, "power", action); code != 0 {
 			t.Fatalf("ipmitool power %s: exit code %d: %s", action, code, said)
 		}
@@ -146,7 +146,7 @@ func TestPowerOfAMachine(t *testing.T) {
 			}
 			lab = now
 			s, err := lab.PowerState("dut")
-			return err == nil && s.On == on && !s.Changing && (!boots || lab.running.of("dut").QEMU != before)
+			return err == nil && s.On == on && !s.Changing && (!boots || lab.Running("dut").QEMU != before)
 		})
 		want := "Chassis Power is off"
 		if on {
@@ -160,7 +160,7 @@ func TestPowerOfAMachine(t *testing.T) {
 		}
 	}
 	ipmitool("reset", true, true)
-	if lab.running.of("dut").QEMU == qemu {
+	if lab.Running("dut").QEMU == qemu {
 		t.Error("QEMU is the one before the reset")
 	}
 	second := booted()

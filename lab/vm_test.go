@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/lab/link"
@@ -52,7 +54,7 @@ func TestAVirtualMachineIsANode(t *testing.T) {
 	if got := in(t, lab, "dut", "sh", "-c", `echo "$COLOUR $(hostname) $(cat /proc/sys/kernel/pid_max)"; uname -v`); !strings.HasPrefix(got, "blue "+dut.HostName+" 4242\n") || !strings.Contains(got, "Debian") {
 		t.Errorf("in the guest: %s", got)
 	}
-	fails, err := lab.Command(context.Background(), "dut", []string{"sh", "-c", "cat >&2; exit 7"}, ExecOptions{})
+	fails, err := lab.Command(context.Background(), "dut", []string{"sh", "-c", "cat >&2; exit 7"}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestAVirtualMachineIsANode(t *testing.T) {
 	if _, err := lab.Capture("dut", "in"); err == nil {
 		t.Error("a capture in a guest was begun")
 	}
-	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", lab.running.of("dut").QEMU.PID)); err != nil || !strings.Contains(string(line), "/vmlinux\x00") {
+	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", lab.Running("dut").QEMU.PID)); err != nil || !strings.Contains(string(line), "/vmlinux\x00") {
 		t.Errorf("the guest has to unpack its kernel: %q, %v", line, err)
 	}
 	pinned(t, lab)
@@ -103,7 +105,7 @@ func pinned(t *testing.T, lab *Lab) {
 	if !dut.VM.Pinned {
 		return // too few CPUs
 	}
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.running.of("dut").QEMU.PID))
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.Running("dut").QEMU.PID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func relaySleeps(t *testing.T, lab *Lab) {
 // dies ends QEMU behind the lab's back.
 func dies(t *testing.T, lab *Lab) {
 	t.Helper()
-	if err := lab.running.of("dut").QEMU.Signal(unix.SIGKILL); err != nil {
+	if err := lab.Running("dut").QEMU.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); lab.Alive("dut") && time.Now().Before(deadline); {
@@ -159,7 +161,7 @@ func dies(t *testing.T, lab *Lab) {
 	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Problem, "node dut is dead") }) {
 		t.Errorf("a dead machine is no fault: %v, %v", faults, err)
 	}
-	if _, err := lab.Command(context.Background(), "dut", []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
+	if _, err := lab.Command(context.Background(), "dut", []string{"true"}, running.ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
 		t.Errorf("a command in a dead machine: %v", err)
 	}
 }
@@ -192,7 +194,7 @@ topology:
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if lab, err := Open("tbvmkill"); err == nil && lab.running.of("g") != nil && lab.running.of("g").QEMU.Alive() {
+		if lab, err := Open("tbvmkill"); err == nil && lab.Running("g") != nil && lab.Running("g").QEMU.Alive() {
 			break
 		}
 	}

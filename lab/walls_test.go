@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/running"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
@@ -162,7 +164,7 @@ func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 	forRuntimes(t, func(t *testing.T, runtime string) {
 		lab := up(t, walledLab(t, "tbwallkept"+runtime, runtime))
 		run := func(node, script string) (string, error) {
-			cmd, err := lab.Command(context.Background(), node, []string{"sh", "-c", script}, ExecOptions{})
+			cmd, err := lab.Command(context.Background(), node, []string{"sh", "-c", script}, running.ExecOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,9 +200,9 @@ func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
 	lxc(t)
 	lab := up(t, walledLab(t, "tbwallrefused", "lxc"))
 	force := []string{"umount", "-f", "/tmp"}
-	attach := append([]string{"-P", filepath.Join(lab.state.Dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
+	attach := append([]string{"-P", filepath.Join(lab.State().Dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
 	byLXC, _ := exec.Command("lxc-attach", attach...).CombinedOutput()
-	cmd, err := lab.Command(context.Background(), "a", force, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), "a", force, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +274,7 @@ topology:
 `, runtime, keysOf(t, runtime), source, target))
 		for node, writable := range map[string]bool{"a": false, "b": true} {
 			for _, folder := range []string{target, filepath.Join(target, "below")} {
-				cmd, err := lab.Command(context.Background(), node, []string{"touch", filepath.Join(folder, node)}, ExecOptions{})
+				cmd, err := lab.Command(context.Background(), node, []string{"touch", filepath.Join(folder, node)}, running.ExecOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

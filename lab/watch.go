@@ -111,7 +111,7 @@ func (w *watcher) gone(err error) bool {
 	if errors.As(err, new(*state.NotFoundError)) {
 		return true
 	}
-	_, there := os.Stat(w.lab.state.Journal())
+	_, there := os.Stat(w.lab.State().Journal())
 	return errors.Is(there, fs.ErrNotExist)
 }
 
@@ -140,13 +140,13 @@ func (w *watcher) changed(path string) bool {
 
 // refresh reads what has changed of the lab.
 func (w *watcher) refresh() error {
-	s := w.lab.state
+	s := w.lab.State()
 	journalled, planned := w.changed(s.Journal()), w.changed(s.Plan())
 	if !journalled && !planned {
 		return nil
 	}
 	if w.own {
-		now, err := Open(w.lab.name)
+		now, err := Open(w.lab.Name())
 		if err != nil {
 			return err
 		}
@@ -163,8 +163,8 @@ func (w *watcher) look(ctx context.Context) error {
 		return err
 	}
 	var finished bool
-	for _, n := range w.lab.plan.Nodes {
-		r := w.lab.running.of(n.Name)
+	for _, n := range w.lab.Plan().Nodes {
+		r := w.lab.Running(n.Name)
 		if !n.Watched() || r == nil {
 			continue
 		}
@@ -215,7 +215,7 @@ func (w *watcher) look(ctx context.Context) error {
 
 // take takes the result of a check, if the node is still the one that was checked.
 func (w *watcher) take(r checked) {
-	watched, n := w.nodes[r.node], w.lab.plan.Node(r.node)
+	watched, n := w.nodes[r.node], w.lab.Plan().Node(r.node)
 	if watched == nil || watched.main != r.main {
 		return
 	}
@@ -255,7 +255,7 @@ func (w *watcher) restart(ctx context.Context, n *watchedNode, name, why string)
 	if w.own {
 		// The checks that run have the lab as it was.
 		var err error
-		if l, err = Open(w.lab.name); err != nil {
+		if l, err = Open(w.lab.Name()); err != nil {
 			return
 		}
 	}
@@ -285,7 +285,7 @@ func (w *watcher) write() error {
 		return nil
 	}
 	// A full disk keeps nobody from watching; the next change tries again.
-	if err := state.WriteJSON(w.lab.state.Health(), now); err != nil {
+	if err := state.WriteJSON(w.lab.State().Health(), now); err != nil {
 		if !replace.IsFull(err) {
 			return err
 		}

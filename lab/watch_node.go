@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/proc"
@@ -127,7 +129,7 @@ func (l *Lab) checkHealth(ctx context.Context, n plan.Node) health.Outcome {
 	bounded, cancel := context.WithTimeout(ctx, time.Duration(n.Healthcheck.Timeout))
 	defer cancel()
 	var said tail
-	cmd, err := l.Command(bounded, n.Name, n.Healthcheck.Exec, ExecOptions{})
+	cmd, err := l.Command(bounded, n.Name, n.Healthcheck.Exec, running.ExecOptions{})
 	if err == nil {
 		cmd.Stdout, cmd.Stderr = &said, &said
 		err = cmd.Run()

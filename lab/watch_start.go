@@ -32,20 +32,20 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 		return nil
 	}
 	running := attendant(b.journal, ofWatcher)
-	if b.plan.Watched() && running.PID != 0 && running.Alive() {
+	if b.Plan().Watched() && running.PID != 0 && running.Alive() {
 		return nil
 	}
-	if err := b.journal.Undo(ctx, b.progress, ofWatcher); err != nil || !b.plan.Watched() {
-		return errors.Join(err, os.RemoveAll(b.state.Health()))
+	if err := b.journal.Undo(ctx, b.progress, ofWatcher); err != nil || !b.Plan().Watched() {
+		return errors.Join(err, os.RemoveAll(b.State().Health()))
 	}
 	token := b.journal.Token("watch")
 	return process.Make(b.journal, journal.Step{Name: watcherStep, Token: token}, func() (proc.Identity, error) {
-		log, err := os.OpenFile(b.state.WatcherLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		log, err := os.OpenFile(b.State().WatcherLog(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return proc.Identity{}, err
 		}
 		defer log.Close()
-		return node.Spawn(exec.Command(b.programs.nines, "watch", b.name), token, log)
+		return node.Spawn(exec.Command(b.programs.nines, "watch", b.Name()), token, log)
 	})
 }
 
@@ -54,10 +54,10 @@ const watcherPart = "watcher"
 
 // deadWatcher says if the process that watches the lab's nodes has ended.
 func (l *Lab) deadWatcher() ([]Fault, error) {
-	if !l.plan.Watched() || readOwner(l.state.Measured()).PID != 0 {
+	if !l.Plan().Watched() || readOwner(l.State().Measured()).PID != 0 {
 		return nil, nil
 	}
-	j, err := journal.Read(l.state.Journal())
+	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +66,10 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 		return nil, nil
 	}
 	problem := fmt.Sprintf("the lab's watcher has exited (process %d): the health of its nodes is unknown, and their restart policies do not work", id.PID)
-	if said := node.LastLines(l.state.WatcherLog()); said != "" {
+	if said := node.LastLines(l.State().WatcherLog()); said != "" {
 		problem += "; its last output was: " + said
 	}
-	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.name}}, nil
+	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.Name()}}, nil
 }
 
 // watcherEnded is an error if the nodes' health will no longer change.
@@ -89,7 +89,7 @@ type watching struct {
 
 // watchHere watches the lab's nodes in this process, until stopWatching.
 func (l *Lab) watchHere(say func(string)) {
-	if !l.plan.Watched() {
+	if !l.Plan().Watched() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -132,7 +132,7 @@ func (l *Lab) AwaitHealthy(ctx context.Context, limit time.Duration, progress fu
 	defer cancel()
 	told := ""
 	for {
-		now, err := Open(l.name) // as another process may start nodes again
+		now, err := Open(l.Name()) // as another process may start nodes again
 		if err != nil {
 			return err
 		}
@@ -181,11 +181,11 @@ func (l *Lab) unhealthy() ([]string, error) {
 // beginWatching watches the nodes of a lab that this process measures, and returns when they are
 // healthy. If they do not get healthy it takes the lab down.
 func (l *Lab) beginWatching(ctx context.Context, progress func(string)) error {
-	if !l.plan.Watched() {
+	if !l.Plan().Watched() {
 		return nil
 	}
 	l.watchHere(progress)
-	err := l.AwaitHealthy(ctx, HealthPatience(l.plan), progress)
+	err := l.AwaitHealthy(ctx, HealthPatience(l.Plan()), progress)
 	if err != nil {
 		err = errors.Join(err, l.Down(context.WithoutCancel(ctx)))
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/running"
+
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
@@ -101,19 +103,19 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 	started := func(nodeName string, pid int) func() bool {
 		return func() bool {
 			l := now()
-			return l.Alive(nodeName) && l.PID(nodeName) != pid && !l.running.of(nodeName).Unfinished && said(t, lab.Name(), nodeName).Restarts > 0
+			return l.Alive(nodeName) && l.PID(nodeName) != pid && !l.Running(nodeName).Unfinished && said(t, lab.Name(), nodeName).Restarts > 0
 		}
 	}
 	for _, nodeName := range []string{"b", "d", "e"} {
 		pid := lab.PID(nodeName)
-		killProcess(t, lab.running.of(nodeName).Identity)
+		killProcess(t, lab.Running(nodeName).Identity)
 		eventually(t, nodeName+" is killed, and started again", started(nodeName, pid))
 		if h := said(t, lab.Name(), nodeName); h.Why != "it had died" || h.Restarts != 1 {
 			t.Errorf("%s was started again: %+v", nodeName, h)
 		}
 	}
 	eventually(t, "e is healthy after its start", func() bool { return said(t, lab.Name(), "e").Status == health.Healthy })
-	killProcess(t, lab.running.of("a").Identity)
+	killProcess(t, lab.Running("a").Identity)
 
 	// One that ends by itself is started again by "always" only. The watcher sees both in one look.
 	l := now()
@@ -144,7 +146,7 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 	}
 	eventually(t, "the watcher sees that c is stopped", func() bool { return said(t, lab.Name(), "c").PID == 0 })
 	pid := now().PID("b")
-	killProcess(t, now().running.of("b").Identity)
+	killProcess(t, now().Running("b").Identity)
 	eventually(t, "b is started again, after c was stopped", started("b", pid))
 	stopped(t, lab, "c")
 	if err := now().Start(ctx, []string{"c"}, RestartOptions{}); err != nil {
@@ -163,13 +165,13 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 // endItself lets a node's first process end with the exit code 0.
 func endItself(t *testing.T, lab *Lab, nodeName string) {
 	t.Helper()
-	cmd, err := lab.Command(context.Background(), nodeName, []string{"kill", "-TERM", "1"}, ExecOptions{})
+	cmd, err := lab.Command(context.Background(), nodeName, []string{"kill", "-TERM", "1"}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The kernel reports a child's end only when it is reaped, for which the watcher waits
 	// not long (longestReaping). Others have a parent that does.
-	id := lab.running.of(nodeName).Identity
+	id := lab.Running(nodeName).Identity
 	reaped := make(chan struct{})
 	go func() {
 		defer close(reaped)
@@ -266,7 +268,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	text := strings.Replace(policyLab, "{runtime: lxc, restart: on-failure}", "{}", 1)
 	lab := up(t, text)
 	watcher := func() int {
-		j, err := journal.Read(lab.state.Journal())
+		j, err := journal.Read(lab.State().Journal())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +294,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	if first == 0 {
 		t.Fatal("nothing watches the lab")
 	}
-	killProcess(t, attendants(lab.state)[0])
+	killProcess(t, attendants(lab.State())[0])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has exited") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}
@@ -337,7 +339,7 @@ topology:
 	if err := os.Remove(source); err != nil {
 		t.Fatal(err)
 	}
-	killProcess(t, lab.running.of("a").Identity)
+	killProcess(t, lab.Running("a").Identity)
 	eventually(t, "the policy fails to start a", func() bool { return said(t, lab.Name(), "a").Failed != "" })
 	now, err := Open(lab.Name())
 	if err != nil {
@@ -362,8 +364,8 @@ topology:
 // TestAWaitEndsWithTheLabsJournal: one that cannot be read, as of a lab that is being removed, is an
 // error of the wait. It is pure.
 func TestAWaitEndsWithTheLabsJournal(t *testing.T) {
-	l := &Lab{state: state.Folder{Dir: t.TempDir()}, plan: &plan.Plan{Nodes: []plan.Node{{Name: "a", Restart: spec.RestartAlways}}}}
-	if err := os.Mkdir(l.state.Journal(), 0o700); err != nil {
+	l := &Lab{Lab: running.New(state.Folder{Dir: t.TempDir()}, &plan.Plan{Nodes: []plan.Node{{Name: "a", Restart: spec.RestartAlways}}})}
+	if err := os.Mkdir(l.State().Journal(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.watcherEnded(); err == nil || errors.As(err, new(Fault)) {
@@ -389,7 +391,7 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 		t.Errorf("told before anything was: %v", told)
 	}
 	pid := lab.PID("b")
-	killProcess(t, lab.running.of("b").Identity)
+	killProcess(t, lab.Running("b").Identity)
 	var told []Restarted
 	eventually(t, "b is started again by the measuring process", func() bool {
 		told = append(told, lab.TakeRestarts()...)
@@ -432,7 +434,7 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, "name: tbwatchread\ntopology: {nodes: {a: {restart: always}, b: {}}}\n")
-	j, err := journal.Read(lab.state.Journal())
+	j, err := journal.Read(lab.State().Journal())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +443,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 		t.Fatal("there is no watcher")
 	}
 	eventually(t, "the watcher is at work", func() bool {
-		_, err := os.Stat(lab.state.Health())
+		_, err := os.Stat(lab.State().Health())
 		return err == nil
 	})
 	var before unix.Rlimit
@@ -455,7 +457,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the watcher says that it cannot read", func() bool {
-		text, err := os.ReadFile(lab.state.WatcherLog())
+		text, err := os.ReadFile(lab.State().WatcherLog())
 		return err == nil && strings.Contains(string(text), "tries again") && strings.Contains(string(text), "too many open files")
 	})
 	if !watcher.Alive() {
@@ -465,7 +467,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := lab.PID("a")
-	killProcess(t, lab.running.of("a").Identity)
+	killProcess(t, lab.Running("a").Identity)
 	eventually(t, "a is started again", func() bool {
 		now, err := Open(lab.Name())
 		return err == nil && now.Alive("a") && now.PID("a") != pid
@@ -488,10 +490,10 @@ topology:
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	killProcess(t, lab.running.of("a").Identity)
+	killProcess(t, lab.Running("a").Identity)
 	eventually(t, "the watcher starts a again, which takes long", func() bool {
 		l, err := Open(lab.Name())
-		held, unread := flock.IsHeld(lab.state.Lock())
+		held, unread := flock.IsHeld(lab.State().Lock())
 		return err == nil && unread == nil && held && l.Alive("a")
 	})
 	if condition := statusOf(lab.Name()).Condition; condition != ConditionChanging {

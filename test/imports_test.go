@@ -74,9 +74,10 @@ var mayImport = map[string][]string{
 	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
+		[]string{"lab/isolate", "lab/node", "lab/link", "lab/running", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
 			"lab/graph"}), // in its tests
 	"lab/state":   {"plan", "lab/isolate", "lab/node", "lab/link", "journal", "journal/folder", "kernel/flock", "kernel/replace"}, // journal: in its tests
+	"lab/running": {"plan", "lab/node", "lab/link", "lab/state", "journal", "journal/folder", "kernel/replace"},
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
@@ -145,7 +146,7 @@ var mayImport = map[string][]string{
 var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/openat", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/folder", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}
+var measurers = []string{"spec", "result", "lab", "lab/running", "host", "plan", "lab/link", "engine/client"}
 
 // words are what any package may see: exit codes, CPUs as text, and waiting.
 var words = []string{"exit", "kernel/await", "kernel/cpulist"}

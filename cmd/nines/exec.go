@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/running"
 )
 
 func newExecCommand() *cobra.Command {
@@ -31,7 +31,7 @@ environment. nines exec exits with the exit code of the command.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return become(c, named, args[0], args[1:], lab.ExecOptions{Dir: dir, Env: env})
+			return become(c, named, args[0], args[1:], running.ExecOptions{Dir: dir, Env: env})
 		},
 	}
 	labFlag(c, &named)
@@ -42,7 +42,7 @@ environment. nines exec exits with the exit code of the command.`,
 
 // become replaces nines by a command in a node, which so gets nines' terminal and signals, and sets
 // its exit code.
-func become(c *cobra.Command, named, node string, argv []string, options lab.ExecOptions) error {
+func become(c *cobra.Command, named, node string, argv []string, options running.ExecOptions) error {
 	l, err := labByFlag(named)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/running"
 )
 
 // shellScript starts the best shell in the node's file system.
@@ -26,7 +26,7 @@ node. The node keeps running when you leave the shell.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			options := lab.ExecOptions{Env: []string{"PS1=" + args[0] + `:\w# `}}
+			options := running.ExecOptions{Env: []string{"PS1=" + args[0] + `:\w# `}}
 			return become(c, named, args[0], []string{"sh", "-c", shellScript}, options)
 		},
 	}

@@ -111,3 +111,14 @@ func NeedRoot(err error) error {
 		Remedy: "run it with sudo; nines plan and nines validate work without",
 	}
 }
+
+// ExplainUnseen names a lab that does not exist, or that only root sees; other errors stay.
+func ExplainUnseen(err error, name string) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &NotFoundError{Name: name}
+	case errors.Is(err, fs.ErrPermission):
+		return NeedRoot(err)
+	}
+	return err
+}

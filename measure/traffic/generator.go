@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -141,7 +142,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		return nil, err
 	}
 	// On any of the node's CPUs: the trial pins only the measuring thread.
-	cmd, err := g.lab.Command(ctx, node, []string{engine}, lab.ExecOptions{Scheduled: true})
+	cmd, err := g.lab.Command(ctx, node, []string{engine}, running.ExecOptions{Scheduled: true})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/running"
 )
 
 // iperf3Rates returns the packets per second that iperf3 sent over UDP at an unlimited rate, and
@@ -18,7 +18,7 @@ func iperf3Rates(ctx context.Context, a *arena) (sent, received float64, err err
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// The server ends after one client.
-	server, err := a.lab.Command(ctx, far.node, []string{"iperf3", "-s", "-1", "-B", far.ip}, lab.ExecOptions{CPUs: []int{far.cpu}, Scheduled: true})
+	server, err := a.lab.Command(ctx, far.node, []string{"iperf3", "-s", "-1", "-B", far.ip}, running.ExecOptions{CPUs: []int{far.cpu}, Scheduled: true})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -29,7 +29,7 @@ func iperf3Rates(ctx context.Context, a *arena) (sent, received float64, err err
 	client, err := a.lab.Command(ctx, near.node, []string{
 		"iperf3", "-c", far.ip, "-u", "-b", "0", "-l", strconv.Itoa(sockperfPayloadBytes),
 		"-t", strconv.Itoa(throughputSeconds), "--json",
-	}, lab.ExecOptions{CPUs: []int{near.cpu}, Scheduled: true})
+	}, running.ExecOptions{CPUs: []int{near.cpu}, Scheduled: true})
 	var out []byte
 	if err == nil {
 		out, err = client.Output()

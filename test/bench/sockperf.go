@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/running"
 )
 
 // sockperfPayloadBytes is the UDP payload of a 64-byte frame, the same as ours.
@@ -22,7 +23,7 @@ const sockperfPort = "11111"
 // sockperfServer runs `sockperf server` in a node until the returned function is called, which
 // returns the server's output.
 func sockperfServer(ctx context.Context, l *lab.Lab, at end) (stop func() (string, error), err error) {
-	server, err := l.Command(ctx, at.node, []string{"sockperf", "server", "-i", at.ip, "-p", sockperfPort}, lab.ExecOptions{CPUs: []int{at.cpu}, Scheduled: true})
+	server, err := l.Command(ctx, at.node, []string{"sockperf", "server", "-i", at.ip, "-p", sockperfPort}, running.ExecOptions{CPUs: []int{at.cpu}, Scheduled: true})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func sockperfServer(ctx context.Context, l *lab.Lab, at end) (stop func() (strin
 func sockperfClient(ctx context.Context, l *lab.Lab, at end, args ...string) (string, error) {
 	args = append([]string{"sockperf"}, args...)
 	args = append(args, "-p", sockperfPort, "-m", strconv.Itoa(sockperfPayloadBytes))
-	client, err := l.Command(ctx, at.node, args, lab.ExecOptions{CPUs: []int{at.cpu}, Scheduled: true})
+	client, err := l.Command(ctx, at.node, args, running.ExecOptions{CPUs: []int{at.cpu}, Scheduled: true})
 	if err != nil {
 		return "", err
 	}

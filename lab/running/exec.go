@@ -1,4 +1,4 @@
-package lab
+package running
 
 import (
 	"context"
@@ -38,14 +38,15 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 	if err != nil {
 		return nil, err
 	}
-	n, r, err := l.node(nodeName)
+	n, r, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
 	}
-	return node.RuntimeOf(n).Command(ctx, l.place(initPath), n, r, entryFor(n, argv, options))
+	return node.RuntimeOf(n).Command(ctx, l.Place(initPath), n, r, EntryFor(n, argv, options))
 }
 
-func entryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
+// EntryFor is a command of a node, with the environment and the CPUs that the options give it.
+func EntryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
 	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, InGroup: options.InGroup}
 	if entry.CPUs == nil {
 		entry.CPUs = n.CPUs
@@ -66,24 +67,24 @@ func entryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
 
 // EnginePath is the path of nines-engine as commands in a node see it.
 func (l *Lab) EnginePath(nodeName string) (string, error) {
-	n, _, err := l.node(nodeName)
+	n, _, err := l.Node(nodeName)
 	if err != nil {
 		return "", err
 	}
-	here := l.files()
+	here := l.Files()
 	if here.Engine, err = node.Program("nines-engine"); err != nil {
 		return "", err
 	}
 	return node.RuntimeOf(n).Seen(here).Engine, nil
 }
 
-// place is where nodes run, for callers that make nothing there.
-func (l *Lab) place(initPath string) node.Place {
-	return node.Place{StateDir: l.state.Dir, Logs: l.state.Logs(), Plan: l.plan, InitPath: initPath, Files: l.files()}
+// Place is where nodes run, for callers that make nothing there.
+func (l *Lab) Place(initPath string) node.Place {
+	return node.Place{StateDir: l.state.Dir, Logs: l.state.Logs(), Plan: l.plan, InitPath: initPath, Files: l.Files()}
 }
 
-// files are nines' folders on the host.
-func (l *Lab) files() node.Files {
+// Files are nines' folders on the host.
+func (l *Lab) Files() node.Files {
 	return node.Files{Engines: l.state.Engines(), Sockets: link.SocketsDir(l.state.Dir), Scripts: l.state.Scripts()}
 }
 
@@ -108,7 +109,8 @@ func (l *Lab) FabricPID() int {
 	return l.fabric.PID
 }
 
-func (l *Lab) node(name string) (plan.Node, *node.Running, error) {
+// Node is the node with a name: as planned, and as it runs.
+func (l *Lab) Node(name string) (plan.Node, *node.Running, error) {
 	for _, n := range l.plan.Nodes {
 		if n.Name != name {
 			continue
