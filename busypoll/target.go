@@ -111,7 +111,7 @@ func NamespacePath(name string) (string, error) {
 	if name == "" || name == "." || name == ".." {
 		return "", fmt.Errorf("%q is not a name of a network namespace", name)
 	}
-	return filepath.Join(namedNamespaces, name), nil
+	return filepath.Join(netns.Dir, name), nil
 }
 
 // OpenNamespace opens the network namespace at a path from NamespacePath or PathOfPID.
@@ -124,11 +124,11 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 	if process, found := strings.CutSuffix(path, "/ns/net"); found && strings.HasPrefix(path, "/proc/") {
 		return nil, exit.Wrongf("process %s does not exist; name one that runs in the container", filepath.Base(process))
 	}
-	if dir != namedNamespaces {
+	if filepath.Clean(dir) != netns.Dir {
 		return nil, exit.Wrongf("network namespace %s does not exist", path)
 	}
 	names := []string{}
-	entries, _ := os.ReadDir(namedNamespaces) // the folder is missing before the first name
+	entries, _ := os.ReadDir(netns.Dir) // the folder is missing before the first name
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
@@ -137,9 +137,6 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 	}
 	return nil, exit.Wrongf("network namespace %q does not exist; the named ones are %s; if it has no name, name a process in it by --pid", name, strings.Join(names, ", "))
 }
-
-// namedNamespaces is the folder of ip-netns(8) names.
-const namedNamespaces = "/run/netns/"
 
 // PathOfPID is the path of a process's network namespace.
 func PathOfPID(pid int) string { return filepath.Join("/proc", strconv.Itoa(pid), "ns/net") }

@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/graph"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
@@ -108,7 +109,7 @@ func TestAnAddedLinkKind(t *testing.T) {
 	if lan.Device == "" || lan.Endpoints[0].FabricDevice == "" {
 		t.Errorf("the plan names no devices of the fabric: %+v", lan)
 	}
-	if steps := strings.Join(Steps(p), "\n"); !strings.Contains(steps, "link lan: hub "+lan.Device+" in the fabric\n") {
+	if steps := strings.Join(dryrun.Steps(p), "\n"); !strings.Contains(steps, "link lan: hub "+lan.Device+" in the fabric\n") {
 		t.Errorf("the dry run is\n%s", steps)
 	}
 	var svg, dot bytes.Buffer

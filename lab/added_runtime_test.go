@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -92,7 +93,7 @@ func TestARuntimeIsAddedInOneFile(t *testing.T) {
 	if dut := p.Node("dut"); dut.Runtime != cell || dut.MemoryBytes != 64<<20 {
 		t.Errorf("its plan: %+v", dut)
 	}
-	if steps := Steps(p); !slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "node dut: make a cell, named") }) {
+	if steps := dryrun.Steps(p); !slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "node dut: make a cell, named") }) {
 		t.Errorf("the dry run does not say how it is made: %q", steps)
 	}
 }

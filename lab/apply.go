@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -36,7 +37,7 @@ var errWhole = errors.New("the lab is rebuilt")
 // have broken, every node would change its control groups, all links and names hang on the fabric, and
 // the host's scripts run before and after all else.
 func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
-	if l.hostScriptsDiffer(to, texts) || !same(isolationOf(l.Plan()), isolationOf(to)) || l.FabricDead() {
+	if l.hostScriptsDiffer(to, texts) || change.IsolationDiffers(l.Plan(), to) || l.FabricDead() {
 		return true, nil
 	}
 	broken, err := l.isolationFaults()
@@ -46,24 +47,24 @@ func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
 // Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
 // and leaves the rest running. If it fails the lab is incomplete: the next Apply rebuilds it, and
 // Down removes it.
-func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
+func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (change.Changes, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
 	to := options.Plan
 	if to.Name != l.Name() {
-		return Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.Name())
+		return change.Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.Name())
 	}
 	if to.Prefix != l.Plan().Prefix {
-		return Changes{}, fmt.Errorf("lab %q has the prefix %q, the file %q; nines down and up change it", l.Name(), l.Plan().Prefix, to.Prefix)
+		return change.Changes{}, fmt.Errorf("lab %q has the prefix %q, the file %q; nines down and up change it", l.Name(), l.Plan().Prefix, to.Prefix)
 	}
-	programs, err := check(to)
+	programs, err := checkNeeds(to)
 	if err != nil {
-		return Changes{}, err
+		return change.Changes{}, err
 	}
 	h, err := hold(l.Name())
 	if err != nil {
-		return Changes{}, state.Explain(err)
+		return change.Changes{}, state.Explain(err)
 	}
 	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
@@ -74,40 +75,40 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 }
 
 // rebuild replaces a lab in an unknown state: Up removes what the journal of the earlier start lists.
-func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (Changes, error) {
+func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (change.Changes, error) {
 	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Scripts: options.Scripts, Progress: options.Progress})
 	if err != nil {
-		return Changes{}, err
+		return change.Changes{}, err
 	}
 	*l = *lab
-	return Compare(&plan.Plan{Name: l.Name(), Prefix: l.Plan().Prefix}, l.Plan()), nil
+	return change.All(l.Plan()), nil
 }
 
-func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (Changes, error) {
+func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (change.Changes, error) {
 	if h.journal == nil {
-		return Changes{}, &state.NotFoundError{Name: l.Name()}
+		return change.Changes{}, &state.NotFoundError{Name: l.Name()}
 	}
 	// The state of the lab under the lock, which may differ from when it was opened.
 	now, err := Open(l.Name())
 	if err != nil {
-		return Changes{}, err
+		return change.Changes{}, err
 	}
 	if !l.State().Finished() {
-		return Changes{}, errUnfinished
+		return change.Changes{}, errUnfinished
 	}
 	*l = *now
 	whole, err := l.rebuilds(options.Plan, options.Scripts)
 	if err != nil {
-		return Changes{}, err
+		return change.Changes{}, err
 	}
 	if whole {
 		// Without its settings a lab counts as unfinished.
-		return Changes{}, errors.Join(errWhole, os.Remove(l.State().Settings()))
+		return change.Changes{}, errors.Join(errWhole, os.Remove(l.State().Settings()))
 	}
-	options.Plan = keepNames(l.Plan(), options.Plan)
+	options.Plan = change.KeepNames(l.Plan(), options.Plan)
 	changes, err := l.Changes(options.Plan, options.Scripts)
 	if err != nil {
-		return Changes{}, err
+		return change.Changes{}, err
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
@@ -117,99 +118,23 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	return changes, state.WriteFile(l.State().Experiment(), options.Experiment)
 }
 
-// Changes says what Apply would change: what Compare finds, and what has died or is not as planned,
+// Changes says what Apply would change: what differs of the plans, and what has died or is not as planned,
 // which is rebuilt. The texts are those of the other plan's scripts.
-func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (Changes, error) {
+func (l *Lab) Changes(to *plan.Plan, texts spec.ScriptTexts) (change.Changes, error) {
 	if whole, err := l.rebuilds(to, texts); whole || err != nil {
-		return Compare(&plan.Plan{Name: l.Name(), Prefix: l.Plan().Prefix}, to), err
+		return change.All(to), err
 	}
-	to = keepNames(l.Plan(), to)
+	to = change.KeepNames(l.Plan(), to)
 	faults, err := l.allFaults()
 	if err != nil {
-		return Changes{}, err
+		return change.Changes{}, err
 	}
-	has := func(r remedy, target string) bool {
-		return slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == r && f.target == target })
-	}
-	living := *l.Plan()
-	living.Nodes, living.Links = nil, nil
-	for _, planned := range l.Plan().Links {
-		if !has(remakeLink, planned.Name) {
-			living.Links = append(living.Links, planned)
-		}
-	}
-	for _, n := range l.Plan().Nodes {
-		if !has(remakeNode, n.Name) {
-			living.Nodes = append(living.Nodes, n)
-		}
-	}
-	changes := compare(&living, to, link.SocketsOf(l.Plan()))
-	for _, n := range to.Nodes {
-		if slices.Contains(slices.Concat(changes.AddedNodes, changes.ReplacedNodes, changes.FreshNodes), n.Name) {
-			continue
-		}
-		if has(restartNode, n.Name) {
-			changes.restart(to, n.Name)
-		} else if l.Stopped(n.Name) {
-			changes.leaveStopped(n.Name)
-		} else {
-			include(&changes.RestartedApps, n.Name, n.App != nil && has(restartApp, n.Name))
-			include(&changes.Received, n.Name, has(receiveAgain, n.Name))
-			include(&changes.Logins, n.Name, has(loginAgain, n.Name))
-		}
-		include(&changes.Adjusted, n.Name, has(adjustNode, n.Name))
-		for _, i := range n.Interfaces {
-			include(&changes.Reconfigured, n.Name+":"+i.Name, has(reconfigure, n.Name+":"+i.Name))
-		}
-	}
-	if slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == watchAgain }) && to.Watched() {
-		for _, n := range to.Nodes {
-			include(&changes.Watched, n.Name, n.Watched())
-		}
-	}
-	changes.Power = changes.Power || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == powerAgain })
-	changes.Tuning = changes.Tuning || has(tuneAgain, l.Name())
-	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f Fault) bool { return f.remedy == disturbAgain })
-	var added []string
-	for _, name := range changes.AddedNodes {
-		if l.Plan().Node(name) != nil {
-			changes.ReplacedNodes = append(changes.ReplacedNodes, name)
-		} else {
-			added = append(added, name)
-		}
-	}
-	changes.AddedNodes = added
-	added = nil
-	for _, name := range changes.AddedLinks {
-		if l.Plan().Link(name) != nil {
-			changes.ReplacedLinks = append(changes.ReplacedLinks, name)
-		} else {
-			added = append(added, name)
-		}
-	}
-	changes.AddedLinks = added
-	for _, planned := range l.Plan().Links {
-		if living.Link(planned.Name) == nil && to.Link(planned.Name) == nil {
-			changes.RemovedLinks = append(changes.RemovedLinks, planned.Name)
-		}
-	}
-	for _, n := range l.Plan().Nodes {
-		if living.Node(n.Name) == nil && to.Node(n.Name) == nil {
-			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
-		}
-	}
-	changes.Outdated = l.outdated(to, slices.Concat(changes.AddedNodes, changes.ReplacedNodes, changes.FreshNodes))
+	changes := change.Repair(l.Plan(), to, faults, l.Stopped)
+	changes.Outdated = l.outdated(to, changes.Begun())
 	return changes, nil
 }
 
-// include adds a name to a list, if it is to be there and is not yet.
-func include(list *[]string, name string, is bool) {
-	if is && !slices.Contains(*list, name) {
-		*list = append(*list, name)
-	}
-}
-
-func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {
+func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes change.Changes) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
 	if err := os.Remove(l.State().Settings()); err != nil {
 		return err
@@ -245,7 +170,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 }
 
 // leave removes endpoints from the programs of links that stay.
-func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c Changes) error {
+func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c change.Changes) error {
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress}
 	site := b.newSite()
 	for _, planned := range l.Plan().Links {
@@ -266,7 +191,7 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 }
 
 // toUndo selects the steps to undo.
-func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
+func (l *Lab) toUndo(c change.Changes, to *plan.Plan) func(journal.Entry) bool {
 	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
 	again, links := slices.Concat(c.RestartedNodes, c.FreshNodes), slices.Concat(c.RemovedLinks, c.ReplacedLinks)
 	return func(e journal.Entry) bool {
@@ -314,7 +239,7 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 }
 
 // toMake returns the work that the changes require.
-func (l *Lab) toMake(c Changes) work {
+func (l *Lab) toMake(c change.Changes) work {
 	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}, again: map[string]bool{}, fresh: map[string]bool{}, logins: map[string]bool{}}
 	for _, name := range c.Logins {
 		w.logins[name] = true

@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -36,21 +37,21 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 	for _, test := range []struct {
 		what  string
 		edit  []string // old, new, old, new …
-		want  Changes
+		want  change.Changes
 		stays string
 	}{
-		{"nothing", nil, Changes{}, "abc"},
+		{"nothing", nil, change.Changes{}, "abc"},
 		{"a node more on the bridge", []string{"  links:", "    d: {runtime: netns}\n  links:", `"c:lan"]`, `"c:lan", "d:lan"]`},
-			Changes{AddedNodes: []string{"d"}, AddedEndpoints: []string{"d:lan"}}, "abc"},
+			change.Changes{AddedNodes: []string{"d"}, AddedEndpoints: []string{"d:lan"}}, "abc"},
 		{"a node less", []string{"    c: {runtime: netns}\n", "", `, "c:lan"`, ""},
-			Changes{RemovedNodes: []string{"c"}, RemovedEndpoints: []string{"c:lan"}}, "ab"},
-		{"another kind", []string{"kind: veth", "kind: xdp"}, Changes{ReplacedLinks: []string{"v"}}, "abc"},
+			change.Changes{RemovedNodes: []string{"c"}, RemovedEndpoints: []string{"c:lan"}}, "ab"},
+		{"another kind", []string{"kind: veth", "kind: xdp"}, change.Changes{ReplacedLinks: []string{"v"}}, "abc"},
 		{"a node that is another", []string{"c: {runtime: netns}", "c: {runtime: netns, memory: 64MiB}"},
-			Changes{FreshNodes: []string{"c"}}, "ab"},
+			change.Changes{FreshNodes: []string{"c"}}, "ab"},
 		{"a network that is another", []string{"c: {runtime: netns}", "c: {runtime: host}"},
-			Changes{ReplacedNodes: []string{"c"}, RemovedEndpoints: []string{"c:lan"}, AddedEndpoints: []string{"c:lan"}}, "ab"},
+			change.Changes{ReplacedNodes: []string{"c"}, RemovedEndpoints: []string{"c:lan"}, AddedEndpoints: []string{"c:lan"}}, "ab"},
 		{"a sysctl", []string{"c: {runtime: netns}", "c: {runtime: netns, sysctls: {net.ipv4.ip_default_ttl: \"7\"}}"},
-			Changes{Adjusted: []string{"c"}}, "abc"},
+			change.Changes{Adjusted: []string{"c"}}, "abc"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			labtest.Root(t)
@@ -82,7 +83,7 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 				}
 			}
 			again, err := Open("tbapply")
-			if err != nil || !cmp.Equal(Compare(again.Plan(), lab.Plan()), Changes{}) || len(again.Settings()) == 0 {
+			if err != nil || !cmp.Equal(change.Compare(again.Plan(), lab.Plan()), change.Changes{}) || len(again.Settings()) == 0 {
 				t.Errorf("opened again it is another lab: %v", err)
 			}
 			if err := lab.Down(context.Background()); err != nil {
@@ -157,7 +158,7 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 // removed, and no earlier.
 func TestSettingsOfALinkGoWithIt(t *testing.T) {
 	l := &Lab{Lab: running.New(state.Folder{}, &plan.Plan{})}
-	toUndo := l.toUndo(Changes{RemovedLinks: []string{"wire"}}, l.Plan())
+	toUndo := l.toUndo(change.Changes{RemovedLinks: []string{"wire"}}, l.Plan())
 	for link, want := range map[string]bool{"wire": true, "other": false, "": false} {
 		e := journal.Entry{Step: journal.Step{Kind: setting.Kind, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
 		if toUndo(e) != want {

@@ -13,9 +13,6 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// netnsDir is where ip(8) looks for named network namespaces.
-const netnsDir = "/run/netns"
-
 // builder makes what is new in a lab.
 type builder struct {
 	*Lab

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/running"
 
 	"nines.dev/nines/journal"
@@ -22,7 +23,7 @@ func (b *builder) place() node.Place {
 }
 
 func (b *builder) startFabric() error {
-	if err := b.directory(netnsDir); err != nil {
+	if err := b.directory(netns.Dir); err != nil {
 		return err
 	}
 	hostName := b.Plan().FabricName()
@@ -54,7 +55,7 @@ func (b *builder) directory(path string) error {
 func (b *builder) nameNamespace(nodeName, hostName, namespace string) error {
 	step := journal.Step{
 		Kind: journal.KindSymlink, Node: nodeName,
-		Path: filepath.Join(netnsDir, hostName), Target: namespace,
+		Path: filepath.Join(netns.Dir, hostName), Target: namespace,
 	}
 	inode, err := journal.Inode(step.Path)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 )
@@ -62,7 +63,7 @@ func (l *Lab) Check() ([]Checked, error) {
 }
 
 // allFaults are Faults, and Untuned.
-func (l *Lab) allFaults() ([]Fault, error) {
+func (l *Lab) allFaults() ([]check.Fault, error) {
 	faults, err := l.Faults()
 	untuned, unread := l.Untuned()
 	if untuned != nil {
@@ -80,8 +81,8 @@ const (
 // Faults lists the parts of the lab that have died since it came up, or are not as planned. A part
 // that is gone with another is not told again: the interfaces of a dead node, or of a link whose
 // program has died.
-func (l *Lab) Faults() ([]Fault, error) {
-	var faults []Fault
+func (l *Lab) Faults() ([]check.Fault, error) {
+	var faults []check.Fault
 	if l.FabricDead() {
 		faults = append(faults, l.deadFabric())
 	}
@@ -112,16 +113,16 @@ func proc.IsGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }
 
-func (l *Lab) deadFabric() Fault {
-	return Fault{
+func (l *Lab) deadFabric() check.Fault {
+	return check.Fault{
 		Of: "fabric", Part: "fabric", Problem: "the fabric is dead: its first process has ended, and with it the bridges and programs of links",
-		remedy: remakeLab, target: l.Name(),
+		Remedy: check.RemakeLab, Target: l.Name(),
 	}
 }
 
 // nodeFault is what is wrong with a node itself; nil for one that runs, and one that someone has
 // stopped.
-func (l *Lab) nodeFault(n plan.Node) *Fault {
+func (l *Lab) nodeFault(n plan.Node) *check.Fault {
 	r := l.Running(n.Name)
 	again := r != nil && r.Network.PID != 0 && r.Network.InNamespaces()
 	fault := deadNode(n)
@@ -134,25 +135,25 @@ func (l *Lab) nodeFault(n plan.Node) *Fault {
 		return nil
 	}
 	if again {
-		fault.remedy = restartNode
+		fault.Remedy = check.RestartNode
 	}
 	return &fault
 }
 
-func deadNode(n plan.Node) Fault {
+func deadNode(n plan.Node) check.Fault {
 	what := "first process"
 	if n.Remote() {
 		what = "pod"
 	}
-	return Fault{
+	return check.Fault{
 		Of: n.Name, Part: "node " + n.Name, Problem: fmt.Sprintf("node %s is dead: its %s has ended", n.Name, what),
-		remedy: remakeNode, target: n.Name,
+		Remedy: check.RemakeNode, Target: n.Name,
 	}
 }
 
 // isolationFaults says how others have changed the control groups that keep the lab's CPUs for it. That of
 // a node that is dead, stopped or no longer planned may be gone with it.
-func (l *Lab) isolationFaults() ([]Fault, error) {
+func (l *Lab) isolationFaults() ([]check.Fault, error) {
 	if !plan.Partitions(l.Plan().Isolation) {
 		return nil, nil
 	}
@@ -173,13 +174,13 @@ func (l *Lab) isolationFaults() ([]Fault, error) {
 	if problem == "" {
 		return nil, nil
 	}
-	return []Fault{{Of: partIsolation, Part: partIsolation, Problem: problem, remedy: remakeLab, target: l.Name()}}, nil
+	return []check.Fault{{Of: partIsolation, Part: partIsolation, Problem: problem, Remedy: check.RemakeLab, Target: l.Name()}}, nil
 }
 
 // Untuned says what others have changed since of the host's tuning; nil if it is as the lab has set it. It
 // is no fault of the lab's own: Apply sets it again, but others may change it as often, so a trial is
 // noisy by it, and the lab stays.
-func (l *Lab) Untuned() (*Fault, error) {
+func (l *Lab) Untuned() (*check.Fault, error) {
 	tuning, err := l.inspectTuning()
 	if tuning == nil || err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (l *Lab) Untuned() (*Fault, error) {
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	return &Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), remedy: tuneAgain, target: l.Name()}, nil
+	return &check.Fault{Of: partTuning, Part: partTuning, Problem: strings.Join(changed, ", "), Remedy: check.TuneAgain, Target: l.Name()}, nil
 }
 
 // compareGroups says how the lab's control groups differ from what was set up. It is pure.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -20,13 +20,13 @@ type deviceCheck struct {
 	explained map[string]bool
 	// cut are links that are down deliberately just now.
 	cut      map[string]bool
-	faults   []Fault
+	faults   []check.Fault
 	failures []error
 }
 
 // deviceFaults finds interfaces, links and nodes whose devices, routes and sysctls are not as planned,
 // unless one of the faults explains it.
-func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
+func (l *Lab) deviceFaults(others []check.Fault) ([]check.Fault, error) {
 	c := deviceCheck{Lab: l, explained: map[string]bool{}}
 	for _, f := range others {
 		c.explained[f.Part] = true
@@ -54,7 +54,7 @@ func (l *Lab) deviceFaults(others []Fault) ([]Fault, error) {
 	}
 	c.hostEnd()
 	if fabricGone := c.fabric(); fabricGone {
-		return []Fault{l.deadFabric()}, errors.Join(c.failures...) // just now
+		return []check.Fault{l.deadFabric()}, errors.Join(c.failures...) // just now
 	}
 	return c.faults, errors.Join(c.failures...)
 }
@@ -112,8 +112,8 @@ func (c *deviceCheck) node(n plan.Node) {
 	c.fail(err)
 	problems = append(problems, changed...)
 	if len(problems) > 0 {
-		c.faults = append(c.faults, Fault{
-			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(problems, ", "), remedy: adjustNode, target: n.Name,
+		c.faults = append(c.faults, check.Fault{
+			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(problems, ", "), Remedy: check.AdjustNode, Target: n.Name,
 		})
 	}
 }
@@ -150,16 +150,16 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 		return
 	}
 	target := of
-	if remedy == remakeLink {
+	if remedy == check.RemakeLink {
 		target = i.Link
 	}
-	c.faults = append(c.faults, Fault{
-		Of: of, Part: "interface " + of, Problem: "interface " + of + " " + problem, remedy: remedy, target: target,
+	c.faults = append(c.faults, check.Fault{
+		Of: of, Part: "interface " + of, Problem: "interface " + of + " " + problem, Remedy: remedy, Target: target,
 	})
 }
 
 // deeper compares what an interface has besides its state, MTU and addresses.
-func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, remedy) {
+func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, check.Remedy) {
 	device := view.Find(i.Name)
 	want := link.End{
 		Interface: &i, Free: changesItself(n), XDP: i.Device != nil || c.cut[l.Name], Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
@@ -171,19 +171,19 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 		want.Set = c.setOn(n.Name, l.Name, i.Name)
 	}
 	var problems []string
-	mend := reconfigure
+	mend := check.Reconfigure
 	for _, d := range device.Differences(want) {
 		problems = append(problems, d.Problem)
 		if d.Repair == link.RepairDevice {
-			mend = remakeLink
+			mend = check.RemakeLink
 		}
 	}
 	if !c.cut[l.Name] {
 		for _, network := range view.LostNetworks(i, n.Routes) {
-			problems, mend = append(problems, "has lost the route to its network "+network), remakeLink
+			problems, mend = append(problems, "has lost the route to its network "+network), check.RemakeLink
 		}
 		if l.Parent != "" && (device.State == stateDown || device.State == stateLowerDown) {
-			problems, mend = append(problems, "has no carrier: its parent "+l.Parent+" is down"), remakeLink
+			problems, mend = append(problems, "has no carrier: its parent "+l.Parent+" is down"), check.RemakeLink
 		}
 	}
 	return strings.Join(problems, ", "), mend
@@ -267,7 +267,7 @@ func (c *deviceCheck) ownView(planned plan.Link, programs []ProgramState) (*link
 // link compares a link's devices outside its nodes. A fault of its end in a node is reported there.
 func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 	for _, f := range c.faults {
-		if f.remedy == remakeLink && f.target == planned.Name {
+		if f.Remedy == check.RemakeLink && f.Target == planned.Name {
 			return
 		}
 	}
@@ -304,8 +304,8 @@ func (c *deviceCheck) ofLink(planned plan.Link, problem string) {
 	c.faults = append(c.faults, linkFault(planned.Name, problem))
 }
 
-func linkFault(name, problem string) Fault {
-	return Fault{Of: "link " + name, Part: "link " + name, Problem: problem, remedy: remakeLink, target: name}
+func linkFault(name, problem string) check.Fault {
+	return check.Fault{Of: "link " + name, Part: "link " + name, Problem: problem, Remedy: check.RemakeLink, Target: name}
 }
 
 // hardware is true for a link of network cards, whose state is also that of a cable.
@@ -322,23 +322,23 @@ const (
 
 // compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
 // not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable. It is pure.
-func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, remedy) {
+func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, check.Remedy) {
 	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
 	if at < 0 {
-		return "is gone", remakeLink
+		return "is gone", check.RemakeLink
 	}
 	now := devices[at]
 	switch {
 	case now.State == stateDown && !elsewhere:
-		return "is down", reconfigure
+		return "is down", check.Reconfigure
 	case planned.MTU != 0 && now.MTU != planned.MTU:
-		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), remakeLink
+		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), check.RemakeLink
 	case planned.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC):
-		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), remakeLink
+		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), check.RemakeLink
 	}
 	for _, address := range planned.Addresses {
 		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
-			return fmt.Sprintf("has lost its address %s", address), reconfigure
+			return fmt.Sprintf("has lost its address %s", address), check.Reconfigure
 		}
 	}
 	return "", 0

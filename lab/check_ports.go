@@ -8,21 +8,22 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 )
 
 // portFaults finds links whose program has not the ports that are planned, unless one of the other faults
 // explains it.
-func (l *Lab) portFaults(others []Fault) ([]Fault, error) {
-	var faults []Fault
+func (l *Lab) portFaults(others []check.Fault) ([]check.Fault, error) {
+	var faults []check.Fault
 	var failures []error
 	cut, err := l.cutLinks()
 	if err != nil {
 		return nil, err
 	}
 	for _, planned := range l.Plan().Links {
-		explained := slices.ContainsFunc(others, func(f Fault) bool {
+		explained := slices.ContainsFunc(others, func(f check.Fault) bool {
 			return f.Part == "fabric" || f.Part == "link "+planned.Name || slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return f.Part == "node "+e.Node || f.Part == "interface "+e.Name() })
 		})
 		if explained {

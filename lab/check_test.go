@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
@@ -130,15 +131,15 @@ func TestCompareDevice(t *testing.T) {
 		devices  []link.Device
 		hardware bool
 		want     string
-		remedy   remedy
+		remedy   check.Remedy
 	}{
 		{with(func(*link.Device) {}), false, "", 0},
 		{with(func(d *link.Device) { d.State = "unknown" }), false, "", 0},
-		{with(func(d *link.Device) { d.State = "down" }), false, "is down", reconfigure},
+		{with(func(d *link.Device) { d.State = "down" }), false, "is down", check.Reconfigure},
 		{with(func(d *link.Device) { d.State = "down" }), true, "", 0},
-		{with(func(d *link.Device) { d.Addresses = d.Addresses[:2] }), false, "has lost its address fd00:0::1/64", reconfigure},
-		{with(func(d *link.Device) { d.MTU = 9000 }), false, "has an MTU of 9000, and 1500 is planned", remakeLink},
-		{with(func(d *link.Device) { d.Name = "z" }), false, "is gone", remakeLink},
+		{with(func(d *link.Device) { d.Addresses = d.Addresses[:2] }), false, "has lost its address fd00:0::1/64", check.Reconfigure},
+		{with(func(d *link.Device) { d.MTU = 9000 }), false, "has an MTU of 9000, and 1500 is planned", check.RemakeLink},
+		{with(func(d *link.Device) { d.Name = "z" }), false, "is gone", check.RemakeLink},
 	} {
 		if got, remedy := compareDevice(planned, c.devices, c.hardware); got != c.want || remedy != c.remedy {
 			t.Errorf("%+v: %q, %v, want %q, %v", c.devices[1], got, remedy, c.want, c.remedy)

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -205,9 +206,9 @@ func (l *Lab) Disturbances() ([]DisturbanceState, error) {
 }
 
 // deadDisturbers says which disturbances have ended.
-func (l *Lab) deadDisturbers() ([]Fault, error) {
+func (l *Lab) deadDisturbers() ([]check.Fault, error) {
 	states, err := l.Disturbances()
-	var faults []Fault
+	var faults []check.Fault
 	for _, s := range states {
 		if s.Alive || l.Stopped(s.Node) {
 			continue
@@ -216,8 +217,8 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 		if s.LastLines != "" {
 			fault += "; its last output was: " + s.LastLines
 		}
-		faults = append(faults, Fault{
-			Of: "disturb." + s.Name, Part: "disturb." + s.Name, Problem: fault, remedy: disturbAgain, target: s.Name,
+		faults = append(faults, check.Fault{
+			Of: "disturb." + s.Name, Part: "disturb." + s.Name, Problem: fault, Remedy: check.DisturbAgain, Target: s.Name,
 		})
 	}
 	return faults, err

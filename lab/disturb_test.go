@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
@@ -96,7 +97,7 @@ func TestEndedDisturbanceIsAFault(t *testing.T) {
 	}
 	id.Reap()
 	faults, err := lab.Faults()
-	if err != nil || !slices.ContainsFunc(faults, func(fault Fault) bool { return fault.Of == "disturb.others" }) {
+	if err != nil || !slices.ContainsFunc(faults, func(fault check.Fault) bool { return fault.Of == "disturb.others" }) {
 		t.Errorf("faults: %v, %v", faults, err)
 	}
 	changes, err := lab.Apply(t.Context(), ApplyOptions{Plan: planOf(t, disturbedLab), Experiment: []byte(disturbedLab)})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/state"
 )
@@ -62,25 +63,25 @@ func readHealth(s state.Folder) (map[string]NodeHealth, error) {
 
 // healthFaults are the nodes that run and do not do their work, and those that are dead as their policy
 // could not restart them: with the reason, which the node's own fault does not know.
-func (l *Lab) healthFaults() ([]Fault, error) {
+func (l *Lab) healthFaults() ([]check.Fault, error) {
 	list, err := l.Health()
-	var faults []Fault
+	var faults []check.Fault
 	for _, h := range list {
 		if h.Failed != "" && !l.Alive(h.Node) && !l.Stopped(h.Node) {
 			of := "the restart policy of node " + h.Node
-			faults = append(faults, Fault{
+			faults = append(faults, check.Fault{
 				Of: of, Part: "node " + h.Node,
 				Problem: fmt.Sprintf("node %s could not be restarted: %s", h.Node, h.Failed),
-				remedy:  restartNode, target: h.Node,
+				Remedy:  check.RestartNode, Target: h.Node,
 			})
 		}
 		if h.Health == nil || h.Status != health.Unhealthy || !l.Alive(h.Node) {
 			continue
 		}
-		faults = append(faults, Fault{
+		faults = append(faults, check.Fault{
 			Of: "the health of node " + h.Node, Part: "node " + h.Node,
 			Problem: fmt.Sprintf("node %s is unhealthy: %d checks in a row have failed; the last one: %s", h.Node, h.Failures, h.Said),
-			remedy:  restartNode, target: h.Node,
+			Remedy:  check.RestartNode, Target: h.Node,
 		})
 	}
 	return faults, err

@@ -4,17 +4,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
-
-// isolationOf is the part of a plan's isolation that cannot change while a lab runs.
-func isolationOf(p *plan.Plan) any {
-	return struct {
-		Degree          spec.Isolation
-		Isolated, Quiet []int
-	}{p.Isolation, p.IsolatedCPUs, p.QuietCPUs}
-}
 
 // WithOwnCPUs returns an inventory that includes the CPUs which the named lab, if it is up,
 // isolates. Planning excludes those CPUs, but a plan for that lab may use them.

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/ledger"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
@@ -78,7 +79,7 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 	for _, name := range runtimes {
 		add("runtime folder %s", name)
 	}
-	names, _ := filepath.Glob(filepath.Join(netnsDir, prefix+"*"))
+	names, _ := filepath.Glob(filepath.Join(netns.Dir, prefix+"*"))
 	for _, name := range names {
 		add("name of a namespace %s", name)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -64,7 +65,7 @@ func managedAlike(theirs, p *plan.Plan) string {
 				if a.MAC == b.MAC {
 					return "the MAC address " + a.MAC
 				}
-				if same(a.Addresses, b.Addresses) {
+				if plan.Same(a.Addresses, b.Addresses) {
 					return "the address " + strings.Join(a.Addresses, " ")
 				}
 			}
@@ -130,7 +131,7 @@ func (b *builder) serveNames(ctx context.Context, _ work) error {
 }
 
 // hostEndFault is what is wrong with the host's interface on the management network; nil if nothing is.
-func (l *Lab) hostEndFault() (*Fault, error) {
+func (l *Lab) hostEndFault() (*check.Fault, error) {
 	m := l.Plan().Management
 	if m == nil {
 		return nil, nil
@@ -152,14 +153,14 @@ func (l *Lab) hostEndFault() (*Fault, error) {
 	default:
 		return nil, nil
 	}
-	return &Fault{
+	return &check.Fault{
 		Of: "link " + m.Link, Part: "link " + m.Link, Problem: fmt.Sprintf("this host's interface on the management network, %s, %s", m.Device, problem),
-		remedy: remakeLink, target: m.Link,
+		Remedy: check.RemakeLink, Target: m.Link,
 	}, nil
 }
 
 // uplinkFault is what is wrong with the host's interface that the nodes share; nil if nothing is.
-func (l *Lab) uplinkFault() (*Fault, error) {
+func (l *Lab) uplinkFault() (*check.Fault, error) {
 	m := l.Plan().Management
 	header, err := journal.ReadHeader(l.State().Journal())
 	if err != nil {
@@ -171,27 +172,4 @@ func (l *Lab) uplinkFault() (*Fault, error) {
 	}
 	f := linkFault(m.Link, fmt.Sprintf("this host's interface %s, which the management network is on: %s", m.Uplink.Name, strings.Join(problems, ", ")))
 	return &f, nil
-}
-
-// managementSteps are the steps of a management network besides those of any bridge.
-func managementSteps(add func(string, ...any), p *plan.Plan) {
-	m := p.Management
-	switch {
-	case !m.Shared():
-		add("link %s: veth pair %s in the fabric and %s on the host, with the address %s", m.Link, m.Port, m.Device, m.HostAddress())
-	case m.Uplink.Bridge:
-		add("link %s: veth pair %s in the fabric and %s on the host, a port of %s", m.Link, m.Port, m.Device, m.Uplink.Name)
-	default:
-		add("link %s: veth pair %s in the fabric and %s on the host", m.Link, m.Port, m.Device)
-		add("link %s: clsact at %s, if it has none, and programs there that redirect the nodes' packets", m.Link, m.Uplink.Name)
-		add("link %s: %s also receives for the MAC addresses of the nodes", m.Link, m.Uplink.Name)
-	}
-	for _, n := range p.Nodes {
-		if p.LogsIn(n) {
-			add("node %s: make its host key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))
-		}
-	}
-	if m.Server != "" {
-		add("link %s: start dnsmasq in the fabric, with the address %s", m.Link, m.Server)
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/change"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -174,7 +175,7 @@ func TestApplyChangesTheManagementNetwork(t *testing.T) {
 	text := pairLab("tbmapply", "management: {}\n")
 	lab := up(t, text)
 	pid := lab.PID("a")
-	apply := func(text string) Changes {
+	apply := func(text string) change.Changes {
 		t.Helper()
 		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
 		if err != nil {

@@ -27,7 +27,7 @@ type programs struct{ init, engine, disturb, poller, nines, script string }
 // Check checks, without making anything, that the host has what this package needs for a lab, and a cluster what
 // its pods claim.
 func Check(p *plan.Plan) error {
-	if _, err := check(p); err != nil {
+	if _, err := checkNeeds(p); err != nil {
 		return err
 	}
 	if err := node.CheckClasses(p, state.Of(p.Name).Dir); err != nil {
@@ -36,9 +36,9 @@ func Check(p *plan.Plan) error {
 	return isolate.CheckHugepages(p)
 }
 
-// check checks, before anything is made, that the host has what this package needs for the plan,
+// checkNeeds checks, before anything is made, that the host has what this package needs for the plan,
 // and returns the paths of the programs.
-func check(p *plan.Plan) (programs, error) {
+func checkNeeds(p *plan.Plan) (programs, error) {
 	found, err := findPrograms(p)
 	if err != nil {
 		return found, err

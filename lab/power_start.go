@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/power"
@@ -45,7 +46,7 @@ func checkPower(p *plan.Plan) error {
 // that is taken is an error of the lab; it gets no password, and reads the file itself.
 func (b *builder) startPower(ctx context.Context, _ work) error {
 	running := attendant(b.journal, ofPower)
-	as := b.before == nil || same(b.before.Power, b.Plan().Power)
+	as := b.before == nil || plan.Same(b.before.Power, b.Plan().Power)
 	if b.Plan().Power != nil && as && running.PID != 0 && running.Alive() {
 		return nil
 	}
@@ -118,7 +119,7 @@ func addressTaken(key, address string, err error) error {
 }
 
 // deadPower says if the process that switches nodes has ended.
-func (l *Lab) deadPower() ([]Fault, error) {
+func (l *Lab) deadPower() ([]check.Fault, error) {
 	if l.Plan().Power == nil {
 		return nil, nil
 	}
@@ -134,5 +135,5 @@ func (l *Lab) deadPower() ([]Fault, error) {
 	if said := node.LastLines(l.State().PowerLog()); said != "" {
 		problem += "; its last output was: " + said
 	}
-	return []Fault{{Of: powerPart, Part: powerPart, Problem: problem, remedy: powerAgain, target: l.Name()}}, nil
+	return []check.Fault{{Of: powerPart, Part: powerPart, Problem: problem, Remedy: check.PowerAgain, Target: l.Name()}}, nil
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
@@ -200,7 +202,7 @@ system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
 // TestPowerSteps: the dry run lists the ports, in the order of the nodes' names.
 func TestPowerSteps(t *testing.T) {
 	text, password := powerText(t, "netns", "127.77.8.1")
-	steps := strings.Join(Steps(planOf(t, text)), "\n")
+	steps := strings.Join(dryrun.Steps(planOf(t, text)), "\n")
 	for _, want := range []string{
 		"tcp 127.77.8.1:8443 for Redfish, for 3 nodes", "udp 127.77.8.1:6001 for IPMI, for node dut", "udp 127.77.8.1:6002 for IPMI, for node far",
 		"udp 127.77.8.1:6003 for IPMI, for node load", password,
@@ -210,10 +212,10 @@ func TestPowerSteps(t *testing.T) {
 		}
 	}
 	other := strings.Replace(text, "ipmi, redfish", "redfish", 1)
-	if changes := Compare(planOf(t, text), planOf(t, other)); !changes.Power || changes.Empty() {
+	if changes := change.Compare(planOf(t, text), planOf(t, other)); !changes.Power || changes.Empty() {
 		t.Errorf("another protocol changes %+v", changes)
 	}
-	if steps := strings.Join(Steps(planOf(t, other)), "\n"); strings.Contains(steps, "IPMI") {
+	if steps := strings.Join(dryrun.Steps(planOf(t, other)), "\n"); strings.Contains(steps, "IPMI") {
 		t.Error("IPMI is listened for without being asked for")
 	}
 }
@@ -289,7 +291,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 		}
 		return 0
 	}
-	apply := func(text string) Changes {
+	apply := func(text string) change.Changes {
 		t.Helper()
 		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -69,8 +70,8 @@ func (l *Lab) AwaitGuests(ctx context.Context) error {
 }
 
 // deadPrograms says which programs of links have ended.
-func (l *Lab) deadPrograms() ([]Fault, error) {
-	var faults []Fault
+func (l *Lab) deadPrograms() ([]check.Fault, error) {
+	var faults []check.Fault
 	programs, err := l.Programs()
 	for _, p := range programs {
 		if p.Alive {
@@ -85,8 +86,8 @@ func (l *Lab) deadPrograms() ([]Fault, error) {
 		} else {
 			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, segmentation fault)"
 		}
-		faults = append(faults, Fault{
-			Of: p.Name + " of link " + p.Link, Part: "link " + p.Link, Problem: fault, remedy: remakeLink, target: p.Link,
+		faults = append(faults, check.Fault{
+			Of: p.Name + " of link " + p.Link, Part: "link " + p.Link, Problem: fault, Remedy: check.RemakeLink, Target: p.Link,
 		})
 	}
 	return faults, err
@@ -123,9 +124,9 @@ func (l *Lab) engineProcesses() (map[string]proc.Identity, error) {
 }
 
 // deadEngines says which app engines have ended while their node still runs.
-func (l *Lab) deadEngines() ([]Fault, error) {
+func (l *Lab) deadEngines() ([]check.Fault, error) {
 	engines, err := l.engineProcesses()
-	var faults []Fault
+	var faults []check.Fault
 	for _, n := range l.Plan().Nodes {
 		id, has := engines[n.Name]
 		if !has || id.Alive() || !l.Alive(n.Name) {
@@ -135,8 +136,8 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
 			fault += "; its last output was: " + said
 		}
-		faults = append(faults, Fault{
-			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, remedy: restartApp, target: n.Name,
+		faults = append(faults, check.Fault{
+			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, Remedy: check.RestartApp, Target: n.Name,
 		})
 	}
 	return faults, err

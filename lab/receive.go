@@ -13,16 +13,15 @@ import (
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
-
-// receiveOrder is the order in which a node's receive modes are set up.
-var receiveOrder = []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend, spec.ReceiveAwake}
 
 // checkReceive checks, before anything is made, that the kernel supports the plan's receive modes,
 // and returns the path of the program that polls.
@@ -97,7 +96,7 @@ func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypol
 	}
 	defer ns.Close()
 	var records []receiveRecord
-	for _, way := range receiveOrder {
+	for _, way := range plan.ReceiveOrder {
 		interfaces := n.ReceivedBy(way)
 		if len(interfaces) == 0 {
 			continue
@@ -181,41 +180,19 @@ func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []re
 	return list
 }
 
-// receiveSteps are the dry run's steps for receive modes.
-func receiveSteps(add func(string, ...any), n plan.Node) {
-	for _, way := range receiveOrder {
-		interfaces := strings.Join(n.ReceivedBy(way), ", ")
-		if interfaces == "" {
-			continue
-		}
-		r := n.Receive
-		switch way {
-		case spec.ReceiveThreaded:
-			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; threaded NAPI, its threads on CPUs %s",
-				n.Name, interfaces, cpulist.Format(r.CPUs))
-		case spec.ReceiveBusyPoll:
-			add("node %s: %s: GRO on and TSO of the other end off where it is a veth%s; polled by %s on CPUs %s, scheduled as %s",
-				n.Name, interfaces, deferralText(r), mechanismText(r.Mechanism), cpulist.Format(r.CPUs), r.Polling)
-		case spec.ReceiveSuspend:
-			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; interrupts deferred, and suspended while polled", n.Name, interfaces)
-		case spec.ReceiveAwake:
-			add("node %s: keep CPUs %s awake, for %s: by PM QoS, or nines-poller at SCHED_IDLE", n.Name, cpulist.Format(r.AwakeCPUs), interfaces)
-		case spec.ReceiveInterrupt:
-		}
+// ofReceiving selects the steps of a node's receive modes: settings of devices and of CPUs' wake-up
+// latency, and the processes that poll or keep CPUs awake.
+func ofReceiving(e journal.Entry, node string) bool {
+	if e.Node != node {
+		return false
 	}
-}
-
-// deferralText says how interrupts are deferred: not at all where the pollers may not get the CPU.
-func deferralText(r *plan.Receive) string {
-	if r.CPUsExclusive {
-		return ", interrupts deferred"
+	switch e.Kind {
+	case busypoll.KindDevice, busypoll.KindModule:
+		return true
+	case setting.Kind:
+		return strings.Contains(e.Path, "/power/pm_qos_")
+	case process.Kind:
+		return e.Name == busypoll.PollerStep
 	}
-	return ""
-}
-
-func mechanismText(m spec.PollMechanism) string {
-	if m == spec.PollAuto {
-		return "the best mechanism that the kernel has"
-	}
-	return string(m)
+	return false
 }

@@ -16,7 +16,7 @@ import (
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/plan"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -423,7 +423,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 			}
 			faults, err := lab.Faults()
 			// The kernel takes up to a second to say that the device is up again (net/core/link_watch.c).
-			isDown := func(f Fault) bool { return strings.HasSuffix(f.Problem, " is down") }
+			isDown := func(f check.Fault) bool { return strings.HasSuffix(f.Problem, " is down") }
 			for until := time.Now().Add(20 * time.Second); err == nil && slices.ContainsFunc(faults, isDown) && time.Now().Before(until); faults, err = lab.Faults() {
 				time.Sleep(20 * time.Millisecond)
 			}
@@ -453,23 +453,5 @@ func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 		case !lack.None() && (!errors.As(err, &missing) || missing.ExitCode() != 3 || !strings.Contains(err.Error(), "dut")):
 			t.Errorf("%s, which it lacks (%s): %v", mechanism, lack, err)
 		}
-	}
-}
-
-// The dry run names each interface, its receive mode and its CPUs.
-func TestReceiveSteps(t *testing.T) {
-	n := plan.Node{Name: "dut", Interfaces: []plan.Interface{
-		{Name: "a", RX: spec.ReceiveBusyPoll}, {Name: "b", RX: spec.ReceiveThreaded}, {Name: "c", RX: spec.ReceiveAwake}, {Name: "d", RX: spec.ReceiveSuspend}, {Name: "e"},
-	}, Receive: &plan.Receive{CPUs: []int{2, 3}, AwakeCPUs: []int{1}, Mechanism: spec.PollAuto, Polling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 5}}}
-	var steps []string
-	receiveSteps(func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }, n)
-	all := strings.Join(steps, "\n")
-	for _, want := range []string{"dut: a: ", "on CPUs 2-3, scheduled as fifo 5", "dut: b: ", "threaded NAPI, its threads on CPUs 2-3", "keep CPUs 1 awake, for c", "dut: d: "} {
-		if !strings.Contains(all, want) {
-			t.Errorf("the steps do not say %q:\n%s", want, all)
-		}
-	}
-	if len(steps) != 4 {
-		t.Errorf("%d steps:\n%s", len(steps), all)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/spec"
 )
 
@@ -77,17 +78,17 @@ func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 
 // receiveFaults says which interfaces of living nodes have lost their receive mode: the poller has
 // ended, or the device has other NAPI instances. Apply sets it up again, and a run rebuilds the lab.
-func (l *Lab) receiveFaults() ([]Fault, error) {
+func (l *Lab) receiveFaults() ([]check.Fault, error) {
 	states, err := l.Received()
 	if err != nil {
 		return nil, err
 	}
-	var faults []Fault
+	var faults []check.Fault
 	for _, r := range states {
 		if r.Problem != "" && l.Alive(r.Node) {
 			of := r.Node + ":" + r.Interface
 			problem := fmt.Sprintf("rx: %s of %s: receive mode changed since setup: %s", r.RX, of, r.Problem)
-			faults = append(faults, Fault{Of: of, Part: "interface " + of, Problem: problem, remedy: receiveAgain, target: r.Node})
+			faults = append(faults, check.Fault{Of: of, Part: "interface " + of, Problem: problem, Remedy: check.ReceiveAgain, Target: r.Node})
 		}
 	}
 	return faults, nil

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
@@ -279,7 +280,7 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 		names = append(names, n.Name)
 		w.again[n.Name], w.fresh[n.Name] = true, b.Running(n.Name).Fresh
 	}
-	for _, name := range receivedAgain(b.Plan(), names) {
+	for _, name := range change.ReceivedAgain(b.Plan(), names) {
 		w.received[name] = true
 	}
 	err := b.journal.Undo(ctx, b.progress, func(e journal.Entry) bool { return w.received[e.Node] && ofReceiving(e, e.Node) })

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
@@ -464,11 +465,11 @@ func TestRestartIsForRuntimesThatOutlive(t *testing.T) {
 // threads. It is pure.
 func TestReceiveModesAreSetUpAgain(t *testing.T) {
 	p := &plan.Plan{Nodes: []plan.Node{{Name: "a", Receive: &plan.Receive{}}, {Name: "b", Receive: &plan.Receive{}}, {Name: "c"}}}
-	if got := receivedAgain(p, []string{"a", "c"}); !slices.Equal(got, []string{"a"}) {
+	if got := change.ReceivedAgain(p, []string{"a", "c"}); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("set up again: %v", got)
 	}
 	p.Isolation = spec.IsolationIsolated
-	if got := receivedAgain(p, []string{"c"}); !slices.Equal(got, []string{"a", "b"}) {
+	if got := change.ReceivedAgain(p, []string{"c"}); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("with isolation: %v", got)
 	}
 }

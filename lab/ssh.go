@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
@@ -199,9 +200,9 @@ func (l *Lab) sshServers() (map[string]proc.Identity, error) {
 }
 
 // deadSSHServers says which SSH servers have ended while their node still runs.
-func (l *Lab) deadSSHServers() ([]Fault, error) {
+func (l *Lab) deadSSHServers() ([]check.Fault, error) {
 	servers, err := l.sshServers()
-	var faults []Fault
+	var faults []check.Fault
 	for _, n := range l.Plan().Nodes {
 		id, has := servers[n.Name]
 		if !has || id.Alive() || !l.Alive(n.Name) {
@@ -211,7 +212,7 @@ func (l *Lab) deadSSHServers() ([]Fault, error) {
 		if said := node.LastLines(l.sshLog(n.Name)); said != "" {
 			problem += "; its last output was: " + said
 		}
-		faults = append(faults, Fault{Of: "the SSH server of node " + n.Name, Part: "node " + n.Name, Problem: problem, remedy: loginAgain, target: n.Name})
+		faults = append(faults, check.Fault{Of: "the SSH server of node " + n.Name, Part: "node " + n.Name, Problem: problem, Remedy: check.LoginAgain, Target: n.Name})
 	}
 	return faults, err
 }

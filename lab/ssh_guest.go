@@ -46,5 +46,5 @@ func (b *builder) startGuestSSH(ctx context.Context, n plan.Node) error {
 
 // tellGuests is true where guests that stay have to be told that others may log in: they see no file of the host.
 func (b *builder) tellGuests() bool {
-	return b.before != nil && b.before.Management != nil && !same(b.before.Management.SSHKeys, b.Plan().Management.SSHKeys)
+	return b.before != nil && b.before.Management != nil && !plan.Same(b.before.Management.SSHKeys, b.Plan().Management.SSHKeys)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"nines.dev/nines/host"
@@ -16,7 +15,6 @@ import (
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/state"
-	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
 
@@ -76,11 +74,6 @@ func ofTuning(e journal.Entry, claim bool) bool {
 		return claim && e.Path == tune.ClaimPath(state.Root())
 	}
 	return e.Name == tuningMark && (e.Kind == setting.Kind || e.Kind == process.Kind)
-}
-
-// tunedAlike is true if two plans want the same host settings.
-func tunedAlike(a, b *plan.Plan) bool {
-	return a.Tuning == b.Tuning && (a.Tuning == "" || slices.Equal(a.TunedCPUs(), b.TunedCPUs()))
 }
 
 // Tuning is what was done to the host's settings when the lab came up; nil if the plan has no

@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
@@ -125,11 +126,11 @@ func TestTheHostsTuningIsPlannedAndListed(t *testing.T) {
 	if p.Tuning != "throughput" {
 		t.Errorf("the plan's tuning: %q", p.Tuning)
 	}
-	if steps := strings.Join(Steps(p), "\n"); !strings.Contains(steps, "host: settings of the profile throughput") {
+	if steps := strings.Join(dryrun.Steps(p), "\n"); !strings.Contains(steps, "host: settings of the profile throughput") {
 		t.Errorf("the steps do not say it:\n%s", steps)
 	}
 	none := planOf(t, strings.Replace(tunedLab, "throughput", "none", 1))
-	if steps := strings.Join(Steps(none), "\n"); strings.Contains(steps, "host: settings") || none.Tuning != "" {
+	if steps := strings.Join(dryrun.Steps(none), "\n"); strings.Contains(steps, "host: settings") || none.Tuning != "" {
 		t.Errorf("tuning: none is %q in the plan:\n%s", none.Tuning, steps)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/running"
@@ -49,7 +50,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if options.Note == nil {
 		options.Note = options.Progress
 	}
-	programs, err := check(options.Plan)
+	programs, err := checkNeeds(options.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +264,7 @@ func untaken(p *plan.Plan) error {
 		names = append(names, n.HostName)
 	}
 	for _, name := range names {
-		path := filepath.Join(netnsDir, name)
+		path := filepath.Join(netns.Dir, name)
 		inode, err := journal.Inode(path)
 		if err != nil {
 			return err

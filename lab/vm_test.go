@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
@@ -158,7 +159,7 @@ func dies(t *testing.T, lab *Lab) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	faults, err := lab.Faults()
-	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Problem, "node dut is dead") }) {
+	if err != nil || !slices.ContainsFunc(faults, func(f check.Fault) bool { return strings.Contains(f.Problem, "node dut is dead") }) {
 		t.Errorf("a dead machine is no fault: %v, %v", faults, err)
 	}
 	if _, err := lab.Command(context.Background(), "dut", []string{"true"}, running.ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
@@ -202,42 +203,4 @@ topology:
 	_ = cmd.Wait()
 	c.run(0, "down", "tbvmkill")
 	c.gone("up killed while the guest boots")
-}
-
-// TestChangesOfMachines: a guest is set up once, so any change of it boots it again, and one on its links
-// rebuilds it.
-func TestChangesOfMachines(t *testing.T) {
-	const text = `
-name: tbvmchange
-topology:
-  nodes:
-    a: {}
-    b: {runtime: vm}
-    c: {}
-    d: {runtime: vm}
-  links:
-    - {name: ab, kind: veth, endpoints: ["a:b", "b:a"]}
-    - {name: bd, kind: xdp, endpoints: ["b:d", "d:b"]}
-    - {name: lan, kind: bridge, endpoints: ["a:lan", "c:lan", "d:lan"]}
-`
-	before := planOf(t, text)
-	for _, change := range []struct{ old, new, replaced, fresh string }{
-		{`a: {}`, `a: {}`, "", ""},
-		{`c: {}`, `c: {memory: 64MiB}`, "", "c"},
-		{`d: {runtime: vm}`, `d: {runtime: vm, memory: 1GiB}`, "", "d"},
-		{`d: {runtime: vm}`, `d: {runtime: netns}`, "b d", ""},
-		{`a: {}`, `a: {memory: 64MiB}`, "", "a"},
-		{`a: {}`, `a: {runtime: host}`, "a b d", ""},
-		{`kind: veth`, `kind: bridge`, "b d", ""},
-		{`kind: bridge, endpoints`, `kind: bridge, mtu: 9000, endpoints`, "b d", ""},
-	} {
-		changes := Compare(before, planOf(t, strings.Replace(text, change.old, change.new, 1)))
-		slices.Sort(changes.ReplacedNodes)
-		if got := strings.Join(changes.ReplacedNodes, " "); got != change.replaced {
-			t.Errorf("%s: replaces %q, not %q", change.new, got, change.replaced)
-		}
-		if got := strings.Join(changes.FreshNodes, " "); got != change.fresh {
-			t.Errorf("%s: %q start afresh, not %q", change.new, got, change.fresh)
-		}
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/running"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -295,10 +297,10 @@ topology:
 func TestANodeIsMadeAnewForOtherRights(t *testing.T) {
 	text := walledLab(t, "tbrenew", "netns")
 	from, to := planOf(t, text), planOf(t, strings.Replace(text, ", privileged: true", "", 1))
-	if changes := Compare(from, to); len(changes.FreshNodes) != 1 || changes.FreshNodes[0] != "b" {
+	if changes := change.Compare(from, to); len(changes.FreshNodes) != 1 || changes.FreshNodes[0] != "b" {
 		t.Errorf("the changes are %+v", changes)
 	}
-	if steps := strings.Join(Steps(from), "\n"); !strings.Contains(steps, "node b: let its processes do what root on the host may") {
+	if steps := strings.Join(dryrun.Steps(from), "\n"); !strings.Contains(steps, "node b: let its processes do what root on the host may") {
 		t.Errorf("the dry run does not say it:\n%s", steps)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -53,7 +54,7 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 const watcherPart = "watcher"
 
 // deadWatcher says if the process that watches the lab's nodes has ended.
-func (l *Lab) deadWatcher() ([]Fault, error) {
+func (l *Lab) deadWatcher() ([]check.Fault, error) {
 	if !l.Plan().Watched() || readOwner(l.State().Measured()).PID != 0 {
 		return nil, nil
 	}
@@ -69,7 +70,7 @@ func (l *Lab) deadWatcher() ([]Fault, error) {
 	if said := node.LastLines(l.State().WatcherLog()); said != "" {
 		problem += "; its last output was: " + said
 	}
-	return []Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, remedy: watchAgain, target: l.Name()}}, nil
+	return []check.Fault{{Of: watcherPart, Part: watcherPart, Problem: problem, Remedy: check.WatchAgain, Target: l.Name()}}, nil
 }
 
 // watcherEnded is an error if the nodes' health will no longer change.

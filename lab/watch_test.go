@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/running"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -248,7 +250,7 @@ topology:
 		t.Fatal(err)
 	}
 	faults, err := now.Faults()
-	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool {
+	if err != nil || !slices.ContainsFunc(faults, func(f check.Fault) bool {
 		return strings.Contains(f.Problem, "node a is unhealthy: 2 checks in a row have failed")
 	}) {
 		t.Errorf("an unhealthy node is no fault: %v, %v", faults, err)
@@ -277,7 +279,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		}
 		return 0
 	}
-	apply := func(text string) Changes {
+	apply := func(text string) change.Changes {
 		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
@@ -368,7 +370,7 @@ func TestAWaitEndsWithTheLabsJournal(t *testing.T) {
 	if err := os.Mkdir(l.State().Journal(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.watcherEnded(); err == nil || errors.As(err, new(Fault)) {
+	if err := l.watcherEnded(); err == nil || errors.As(err, new(check.Fault)) {
 		t.Errorf("a journal that cannot be read is told as %v", err)
 	}
 }

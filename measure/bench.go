@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/plan"
@@ -225,7 +226,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	}
 	o.faults = slices.Concat(happened.faults(), o.faults)
 	for _, untimed := range b.lab.Untimed() {
-		o.faults = append(o.faults, lab.Fault{Problem: untimed})
+		o.faults = append(o.faults, check.Fault{Problem: untimed})
 	}
 	// An engine that died, alone or with its node, cannot answer, which makes the trial invalid.
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.faults) == 0 {

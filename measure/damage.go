@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/plan"
 )
 
 // damage is what has happened to a lab beside a trial, which then did not measure what the file
 // describes.
 type damage struct {
-	// died are the parts that are dead, or not as planned, at this moment.
-	died []lab.Fault
+	// died are the parts that are dead, or not as planned, by now.
+	died []check.Fault
 	// restarts are the nodes that were restarted, stopped, started or unhealthy, or are stopped still.
 	restarts []lab.Restarted
 }
@@ -25,10 +26,10 @@ func (b *bench) damage(ctx context.Context) (damage, error) {
 }
 
 // faults are its reasons, those of what died first.
-func (d damage) faults() []lab.Fault {
+func (d damage) faults() []check.Fault {
 	all := slices.Clone(d.died)
 	for _, r := range d.restarts {
-		all = append(all, lab.Fault{Of: "node " + r.Node, Problem: "in this trial " + r.String()})
+		all = append(all, check.Fault{Of: "node " + r.Node, Problem: "in this trial " + r.String()})
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -126,7 +126,7 @@ func (e *events) stop(ctx context.Context, o *observation) error {
 			one.Problem = "the trial did not begin"
 		}
 		if one.Problem != "" {
-			o.faults = append(o.faults, lab.Fault{Problem: fmt.Sprintf("events.%d (%s): %s", i, one.planned, one.Problem)})
+			o.faults = append(o.faults, check.Fault{Problem: fmt.Sprintf("events.%d (%s): %s", i, one.planned, one.Problem)})
 		}
 		o.events = append(o.events, one.Occurrence)
 	}

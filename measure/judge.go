@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/result"
 )
 
@@ -48,7 +48,7 @@ type evidence struct {
 	interrupted bool
 	duration    time.Duration // planned
 	// faults are as in observation.
-	faults []lab.Fault
+	faults []check.Fault
 	// untuned is what others have changed of the host's tuning; empty if nothing.
 	untuned string
 	// realTime is the kernel's limit on real-time threads that never sleep.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/result"
 )
 
@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 		{"interrupted", func(e *evidence) { e.interrupted = true; e.details.DurationNs = 4e8 }, result.Invalid, "interrupted after 400ms of 1s"},
 		{"an unusable clock", func(e *evidence) { e.details.TSC.Nonstop = false }, result.Invalid, "time stamp counter"},
 		{"clocks that disagree", func(e *evidence) { e.details.EarlyPackets = 2 }, result.Invalid, "2 packets arrived before"},
-		{"a switch that died", func(e *evidence) { e.faults = []lab.Fault{{Problem: "ovs-vswitchd of link l1 has died"}} }, result.Invalid, "ovs-vswitchd of link l1 has died"},
+		{"a switch that died", func(e *evidence) { e.faults = []check.Fault{{Problem: "ovs-vswitchd of link l1 has died"}} }, result.Invalid, "ovs-vswitchd of link l1 has died"},
 		{"a host that others have tuned", func(e *evidence) { e.untuned = "another program has changed the host's tuning: x" }, result.Noisy, "another program has changed"},
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 )
@@ -107,11 +108,11 @@ func grown(before, now *uint64) *uint64 {
 
 // unreceived lists the interfaces that did not receive as the experiment asks, except those that
 // the lab's faults already report.
-func unreceived(list []result.Receive, faults []lab.Fault) []string {
+func unreceived(list []result.Receive, faults []check.Fault) []string {
 	var reasons []string
 	for _, r := range list {
 		name := r.Node + ":" + r.Interface
-		said := slices.ContainsFunc(faults, func(fault lab.Fault) bool { return fault.Of == name })
+		said := slices.ContainsFunc(faults, func(fault check.Fault) bool { return fault.Of == name })
 		if r.Problem != "" && !said {
 			reasons = append(reasons, name+" was not received by rx: "+r.RX+": "+r.Problem)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 )
@@ -44,7 +45,7 @@ func TestWhatIsNotReceivedIsSaidOnce(t *testing.T) {
 		{Node: "dut", Interface: "out", RX: "busy_poll", Problem: "nines-poller has ended"},
 		{Node: "dut", Interface: "more", RX: "awake"},
 	}
-	got := unreceived(list, []lab.Fault{{Of: "dut:out", Problem: "rx: busy_poll of dut:out: receive mode changed since setup: nines-poller has ended"}})
+	got := unreceived(list, []check.Fault{{Of: "dut:out", Problem: "rx: busy_poll of dut:out: receive mode changed since setup: nines-poller has ended"}})
 	want := []string{"dut:in was not received by rx: threaded: its kernel threads are gone"}
 	if !slices.Equal(got, want) {
 		t.Errorf("said %q, want %q", got, want)

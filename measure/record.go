@@ -6,7 +6,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
@@ -19,7 +19,7 @@ type observation struct {
 	outcome traffic.Outcome
 	// faults say why the trial measured something other than the file describes: what has happened to
 	// the lab, events that did not, and machines whose times are unusable.
-	faults  []lab.Fault
+	faults  []check.Fault
 	stream  spec.Traffic
 	fromCPU int
 	// isolation is the isolation in force; nil if the degree asks for nothing.

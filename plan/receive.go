@@ -246,3 +246,6 @@ func (n Node) ReceivedBy(way spec.Receive) []string {
 	}
 	return list
 }
+
+// ReceiveOrder is the order in which a node's receive modes are set up.
+var ReceiveOrder = []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend, spec.ReceiveAwake}

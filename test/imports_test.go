@@ -74,8 +74,11 @@ var mayImport = map[string][]string{
 	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "lab/running", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
+		[]string{"lab/change", "lab/check", "lab/dryrun", "lab/isolate", "lab/node", "lab/link", "lab/running", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
 			"lab/graph"}), // in its tests
+	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
+	"lab/check":   {},
+	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
 	"lab/state":   {"plan", "lab/isolate", "lab/node", "lab/link", "journal", "journal/folder", "kernel/flock", "kernel/replace"}, // journal: in its tests
 	"lab/running": {"plan", "lab/node", "lab/link", "lab/state", "journal", "journal/folder", "kernel/replace"},
 	"lab/graph":   {"spec", "plan"},
@@ -130,6 +133,7 @@ var mayImport = map[string][]string{
 	"test/postgres":  {},
 	"test/causes":    {everything},
 	"test/disturb":   {},
+	"test/plans":     {"test/labtest", "host", "plan", "spec"},
 	"test/labtest":   {"test/postgres", "engine/client", "kernel/flock"},
 	"test/bench":     {everything},
 	"test/vm":        {everything},
@@ -146,13 +150,13 @@ var mayImport = map[string][]string{
 var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/openat", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/folder", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "lab", "lab/running", "host", "plan", "lab/link", "engine/client"}
+var measurers = []string{"spec", "result", "lab", "lab/check", "lab/running", "host", "plan", "lab/link", "engine/client"}
 
 // words are what any package may see: exit codes, CPUs as text, and waiting.
 var words = []string{"exit", "kernel/await", "kernel/cpulist"}
 
 // forTests are what any package's tests may see, but the package itself may not.
-var forTests = []string{"test/labtest", "test/golden"}
+var forTests = []string{"test/labtest", "test/golden", "test/plans"}
 
 // everything is for those who wire the parts together.
 const everything = "*"

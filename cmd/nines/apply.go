@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/change"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -59,7 +60,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var changes lab.Changes
+	var changes change.Changes
 	if a.dryRun {
 		if changes, err = l.Changes(p.Plan, p.scripts); err != nil {
 			return err
@@ -76,7 +77,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	return command.PrintAs(out, a.format, changes, writeChanges)
 }
 
-func writeChanges(out io.Writer, c lab.Changes) error {
+func writeChanges(out io.Writer, c change.Changes) error {
 	if c.Empty() && len(c.Outdated) == 0 {
 		_, err := fmt.Fprintln(out, "nothing to change")
 		return err

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/change"
 )
 
 // TestEveryChangeIsWritten sets one field of the changes after the other: apply prints a line for each.
 func TestEveryChangeIsWritten(t *testing.T) {
 	lines := map[string]string{}
-	for i := range reflect.TypeFor[lab.Changes]().NumField() {
-		name := reflect.TypeFor[lab.Changes]().Field(i).Name
+	for i := range reflect.TypeFor[change.Changes]().NumField() {
+		name := reflect.TypeFor[change.Changes]().Field(i).Name
 		t.Run(name, func(t *testing.T) {
-			var c lab.Changes
+			var c change.Changes
 			switch f := reflect.ValueOf(&c).Elem().Field(i).Addr().Interface().(type) {
 			case *[]string:
 				*f = []string{"dut"}

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/terminal"
 )
 
@@ -66,7 +67,7 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 	}
 	if u.dryRun {
 		// A lab that cannot be built is an error here too, after the steps.
-		return errors.Join(writeLines(out, lab.Steps(p.Plan)), host.Missing(p.findings))
+		return errors.Join(writeLines(out, dryrun.Steps(p.Plan)), host.Missing(p.findings))
 	}
 	if err := host.Missing(p.findings); err != nil {
 		return err

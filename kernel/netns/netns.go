@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Dir is where ip-netns(8) has the network namespaces with names.
+const Dir = "/run/netns"
+
 // Namespace is an open network namespace; it stays alive until it is closed.
 type Namespace struct {
 	file *os.File

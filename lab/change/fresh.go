@@ -1,4 +1,4 @@
-package lab
+package change
 
 import (
 	"slices"
@@ -26,9 +26,9 @@ func (d *differ) keepsNetwork(old, n plan.Node) bool {
 		return false
 	case old.HostName != n.HostName: // the name of the network
 		return false
-	case !same(old.Functions, n.Functions) || !same(old.Devices, n.Devices): // cards are prepared for their node
+	case !plan.Same(old.Functions, n.Functions) || !plan.Same(old.Devices, n.Devices): // cards are prepared for their node
 		return false
-	case d.onCard(n) && !same(old.CPUs, n.CPUs): // and their interrupts are beside its CPUs
+	case d.onCard(n) && !plan.Same(old.CPUs, n.CPUs): // and their interrupts are beside its CPUs
 		return false
 	case n.Guest(): // what else its network has is set from inside when it boots
 		return sameEnds(old, n)
@@ -68,7 +68,7 @@ func sameEnds(old, n plan.Node) bool {
 		}
 		return list
 	}
-	return same(ends(old), ends(n))
+	return plan.Same(ends(old), ends(n))
 }
 
 // leaveFresh leaves out of the other lists what starts with the nodes that start afresh.

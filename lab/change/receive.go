@@ -1,13 +1,8 @@
-package lab
+package change
 
 import (
 	"slices"
-	"strings"
 
-	"nines.dev/nines/busypoll"
-	"nines.dev/nines/journal"
-	"nines.dev/nines/journal/process"
-	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -20,7 +15,7 @@ func (d *differ) received() {
 		if old == nil || d.begins(n.Name) {
 			continue
 		}
-		changed := !same(receiveModesOf(*old), receiveModesOf(n))
+		changed := !plan.Same(receiveModesOf(*old), receiveModesOf(n))
 		if old.Receive != nil || n.Receive != nil {
 			changed = changed || d.disturbs(n)
 		}
@@ -58,23 +53,6 @@ func (d *differ) disturbs(n plan.Node) bool {
 		if mine && anew {
 			return true
 		}
-	}
-	return false
-}
-
-// ofReceiving selects the steps of a node's receive modes: settings of devices and of CPUs' wake-up
-// latency, and the processes that poll or keep CPUs awake.
-func ofReceiving(e journal.Entry, node string) bool {
-	if e.Node != node {
-		return false
-	}
-	switch e.Kind {
-	case busypoll.KindDevice, busypoll.KindModule:
-		return true
-	case setting.Kind:
-		return strings.Contains(e.Path, "/power/pm_qos_")
-	case process.Kind:
-		return e.Name == busypoll.PollerStep
 	}
 	return false
 }

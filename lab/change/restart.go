@@ -1,4 +1,4 @@
-package lab
+package change
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 func (c *Changes) restart(to *plan.Plan, name string) {
 	include(&c.RestartedNodes, name, true)
 	c.leaveStopped(name)
-	for _, n := range receivedAgain(to, c.RestartedNodes) {
+	for _, n := range ReceivedAgain(to, c.RestartedNodes) {
 		include(&c.Received, n, !slices.Contains(c.RestartedNodes, n))
 	}
 	// A disturbance that stops an engine knows its process.
@@ -25,9 +25,9 @@ func (c *Changes) leaveStopped(name string) {
 	}
 }
 
-// receivedAgain are the nodes whose receive modes are set up again when nodes are started: their own,
+// ReceivedAgain are the nodes whose receive modes are set up anew when nodes are started: their own,
 // and with isolation all, as it moves the kernel's threads when nodes start. It is pure.
-func receivedAgain(p *plan.Plan, started []string) []string {
+func ReceivedAgain(p *plan.Plan, started []string) []string {
 	var names []string
 	for _, n := range p.Nodes {
 		if n.Receive != nil && (slices.Contains(started, n.Name) || p.Isolation == spec.IsolationIsolated) {

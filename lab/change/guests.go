@@ -1,4 +1,4 @@
-package lab
+package change
 
 import (
 	"slices"
@@ -38,14 +38,14 @@ func guestDiffers(old, now plan.Node) bool {
 	for _, n := range []*plan.Node{&old, &now} {
 		n.App, n.Why, n.Exec, n.Restart, n.Healthcheck = nil, nil, nil, "", nil
 	}
-	return !same(old, now)
+	return !plan.Same(old, now)
 }
 
 // guestsLinksChange is true if a link that a machine is on changes.
 func (d *differ) guestsLinksChange(now plan.Node) bool {
 	for _, i := range now.Interfaces {
 		was, is := d.from.Link(i.Link), d.to.Link(i.Link)
-		if was == nil || is == nil || !same(unexplained(*was), unexplained(*is)) {
+		if was == nil || is == nil || !plan.Same(unexplained(*was), unexplained(*is)) {
 			return true
 		}
 		if link.Of(is.Kind).Incremental {

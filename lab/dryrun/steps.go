@@ -1,4 +1,4 @@
-package lab
+package dryrun
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/kernel/cpulist"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -174,7 +175,7 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))
 	}
 	if !n.Remote() {
-		add("node %s: link %s/%s to its network namespace", n.Name, netnsDir, n.HostName)
+		add("node %s: link %s/%s to its network namespace", n.Name, netns.Dir, n.HostName)
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		add("node %s: sysctl %s=%s", n.Name, name, n.Sysctls[name])

@@ -1,4 +1,4 @@
-package lab
+package change
 
 import (
 	"encoding/json"
@@ -9,58 +9,6 @@ import (
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
-
-// Changes is the difference between a running lab and another plan. Interfaces are written
-// "node:interface". Anything not listed stays as it is.
-type Changes struct {
-	AddedNodes    []string `json:"added_nodes"`
-	RemovedNodes  []string `json:"removed_nodes"`
-	ReplacedNodes []string `json:"replaced_nodes"`
-	// FreshNodes are ended and started in their networks, with new files: only what runs in them is another.
-	FreshNodes []string `json:"fresh_nodes,omitempty"`
-	// RestartedNodes have died, and are started again in their network, with their links.
-	RestartedNodes []string `json:"restarted_nodes,omitempty"`
-	AddedLinks     []string `json:"added_links"`
-	RemovedLinks   []string `json:"removed_links"`
-	ReplacedLinks  []string `json:"replaced_links"`
-	// AddedEndpoints join and RemovedEndpoints leave links that stay.
-	AddedEndpoints   []string `json:"added_endpoints"`
-	RemovedEndpoints []string `json:"removed_endpoints"`
-	// Reconfigured are interfaces that get other addresses or neighbours.
-	Reconfigured []string `json:"reconfigured"`
-	// RestartedApps are nodes that stay, with another app.
-	RestartedApps []string `json:"restarted_apps"`
-	// Adjusted are nodes that stay, with other routes, sysctls or environment.
-	Adjusted []string `json:"adjusted"`
-	// Received are nodes that stay, with another receive mode of an interface.
-	Received []string `json:"received,omitempty"`
-	// Watched are nodes that stay, with another restart policy or health check, or whose watcher has
-	// died.
-	Watched []string `json:"watched,omitempty"`
-	// Logins are nodes that stay and whose SSH server has died.
-	Logins []string `json:"logins,omitempty"`
-	// Keys is true if others may log in.
-	Keys bool `json:"keys,omitempty"`
-	// Hugepages is true if other hugepages have to be reserved.
-	Hugepages bool `json:"hugepages,omitempty"`
-	// Tuning is true if the host's settings change.
-	Tuning bool `json:"tuning,omitempty"`
-	// Power is true if the program that switches nodes for clients of the network starts again.
-	Power bool `json:"power,omitempty"`
-	// Disturbances is true if the disturbances are restarted.
-	Disturbances bool `json:"disturbances,omitempty"`
-	// Outdated are nodes that stay as they are, though the name of their image now means another. It is
-	// no change: RestartOptions.Fresh is one.
-	Outdated []string `json:"outdated,omitempty"`
-}
-
-// Empty is true if nothing has to change.
-func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.FreshNodes)+len(c.RestartedNodes)+
-		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
-		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
-		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
-}
 
 // Compare finds the changes from one plan to another. A node is started afresh only if something changes
 // that cannot change while it runs, and replaced only if that is of its network; a link only if its kind,
@@ -79,10 +27,10 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.received()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
-	d.Power = !same(from.Power, to.Power)
-	d.Keys = to.Management != nil && from.Management != nil && !same(from.Management.SSHKeys, to.Management.SSHKeys)
+	d.Power = !plan.Same(from.Power, to.Power)
+	d.Keys = to.Management != nil && from.Management != nil && !plan.Same(from.Management.SSHKeys, to.Management.SSHKeys)
 	// A disturbance that stops an engine knows its process, which changes with a restart.
-	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.FreshNodes)+len(d.RestartedApps) > 0
+	d.Disturbances = !plan.Same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.FreshNodes)+len(d.RestartedApps) > 0
 	return d.Changes
 }
 
@@ -122,13 +70,13 @@ func (d *differ) nodes() {
 			d.replace(n.Name)
 		case d.differs(*old, n):
 			d.FreshNodes = append(d.FreshNodes, n.Name)
-		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
+		case !plan.Same(old.Routes, n.Routes) || !plan.Same(old.Sysctls, n.Sysctls) || !plan.Same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
 		if old != nil && !d.renewed[n.Name] && d.to.LogsIn(n) && d.from.ManagementAddress(n.Name) != d.to.ManagementAddress(n.Name) {
 			d.Logins = append(d.Logins, n.Name) // its server listens at the old address
 		}
-		if old != nil && !d.renewed[n.Name] && (old.Restart != n.Restart || !same(old.Healthcheck, n.Healthcheck)) {
+		if old != nil && !d.renewed[n.Name] && (old.Restart != n.Restart || !plan.Same(old.Healthcheck, n.Healthcheck)) {
 			d.Watched = append(d.Watched, n.Name)
 		}
 	}
@@ -142,7 +90,7 @@ func (d *differ) replace(nodeName string) {
 
 // differs is true for a node of which something changes that cannot change while it runs.
 func (d *differ) differs(old, n plan.Node) bool {
-	return !same(substance(old), substance(n)) || !same(node.WallsOf(old), node.WallsOf(n)) || d.seesNewSocket(n) ||
+	return !plan.Same(substance(old), substance(n)) || !plan.Same(node.WallsOf(old), node.WallsOf(n)) || d.seesNewSocket(n) ||
 		lost(old.Sysctls, n.Sysctls) || routes(old) != routes(n) || d.movesPod(old, n) || d.seesOtherFiles(old, n)
 }
 
@@ -160,13 +108,13 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 // seesOtherFiles is true for a node that gets other files of names and keys, which it has had mounted
 // since it was started.
 func (d *differ) seesOtherFiles(old, n plan.Node) bool {
-	return !n.Guest() && (!same(node.NameTargets(d.from, old), node.NameTargets(d.to, n)) || d.from.LogsIn(old) != d.to.LogsIn(n))
+	return !n.Guest() && (!plan.Same(node.NameTargets(d.from, old), node.NameTargets(d.to, n)) || d.from.LogsIn(old) != d.to.LogsIn(n))
 }
 
 // movesPod is true for a pod that has to be made again: its environment is of its making, and it is
 // on another cluster.
 func (d *differ) movesPod(old, n plan.Node) bool {
-	return n.Remote() && (!same(old.Env, n.Env) || !same(d.from.Cluster, d.to.Cluster))
+	return n.Remote() && (!plan.Same(old.Env, n.Env) || !plan.Same(d.from.Cluster, d.to.Cluster))
 }
 
 // substance is the part of a node that cannot change while it runs.
@@ -205,7 +153,7 @@ func (d *differ) links() {
 			d.AddedLinks = append(d.AddedLinks, l.Name)
 			d.renew(l.Endpoints)
 		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
-			!same(program(*old), program(l)) || l.Management && !same(hostEnd(d.from), hostEnd(d.to)) || !same(old.Impairments, l.Impairments):
+			!plan.Same(program(*old), program(l)) || l.Management && !plan.Same(hostEnd(d.from), hostEnd(d.to)) || !plan.Same(old.Impairments, l.Impairments):
 			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
 			d.renew(l.Endpoints)
 		default:
@@ -257,7 +205,7 @@ func (d *differ) endpoints(old, now plan.Link) {
 		was, is := d.from.Interface(e), d.to.Interface(e)
 		return !d.renewed[e.Node] && slices.Contains(old.Endpoints, e) && slices.Contains(now.Endpoints, e) &&
 			was != nil && is != nil && was.MAC == is.MAC && was.MTU == is.MTU &&
-			same(was.Device, is.Device) && same(port(old, e), port(now, e))
+			plan.Same(was.Device, is.Device) && plan.Same(port(old, e), port(now, e))
 	}
 	var added, removed []plan.Endpoint
 	for _, e := range old.Endpoints {
@@ -294,7 +242,7 @@ func (d *differ) interfaces() {
 			if d.renewed[n.Name] || d.renewed[e.Name()] || old == nil {
 				continue
 			}
-			if !same(old.Addresses, i.Addresses) || !same(old.Neighbours, i.Neighbours) {
+			if !plan.Same(old.Addresses, i.Addresses) || !plan.Same(old.Neighbours, i.Neighbours) {
 				d.Reconfigured = append(d.Reconfigured, e.Name())
 			}
 		}
@@ -309,7 +257,7 @@ func (d *differ) apps() {
 		if old == nil || d.begins(n.Name) {
 			continue
 		}
-		restart := !same(old.App, n.App) || n.App != nil && (!same(old.DPDK, n.DPDK) || !same(old.Scheduling, n.Scheduling))
+		restart := !plan.Same(old.App, n.App) || n.App != nil && (!plan.Same(old.DPDK, n.DPDK) || !plan.Same(old.Scheduling, n.Scheduling))
 		if n.App != nil {
 			for _, i := range n.Interfaces {
 				restart = restart || d.renewed[n.Name+":"+i.Name]
@@ -321,13 +269,25 @@ func (d *differ) apps() {
 	}
 }
 
-// same compares values as plan.json shows them: nil and empty are equal.
-func same(a, b any) bool {
-	left, errLeft := json.Marshal(a)
-	right, errRight := json.Marshal(b)
-	empty := func(text []byte) bool {
-		return string(text) == "null" || string(text) == "[]" || string(text) == "{}"
-	}
-	return errLeft == nil && errRight == nil &&
-		(string(left) == string(right) || empty(left) && empty(right))
+// tunedAlike is true if two plans want the same host settings.
+func tunedAlike(a, b *plan.Plan) bool {
+	return a.Tuning == b.Tuning && (a.Tuning == "" || slices.Equal(a.TunedCPUs(), b.TunedCPUs()))
+}
+
+// All are the changes that make a lab of a plan where there is none.
+func All(to *plan.Plan) Changes {
+	return Compare(&plan.Plan{Name: to.Name, Prefix: to.Prefix}, to)
+}
+
+// IsolationDiffers is true if two plans differ in what of the isolation cannot change while a lab runs.
+func IsolationDiffers(from, to *plan.Plan) bool {
+	return !plan.Same(isolationOf(from), isolationOf(to))
+}
+
+// isolationOf is the part of a plan's isolation that cannot change while a lab runs.
+func isolationOf(p *plan.Plan) any {
+	return struct {
+		Degree          spec.Isolation
+		Isolated, Quiet []int
+	}{p.Isolation, p.IsolatedCPUs, p.QuietCPUs}
 }

@@ -1,14 +1,14 @@
-package lab
+package change
 
 import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 )
 
-// keepNames lets the endpoints that stay on a link keep their current device and socket names. A
+// KeepNames lets the endpoints that stay on a link keep their current device and socket names. A
 // plan numbers them in the file's order, so removing an endpoint would rename those after it, and
 // renamed endpoints are rebuilt. It is pure; the returned plan shares nothing that it changes.
-func keepNames(from, to *plan.Plan) *plan.Plan {
+func KeepNames(from, to *plan.Plan) *plan.Plan {
 	kept := *to
 	kept.Links = append([]plan.Link{}, to.Links...)
 	kept.Nodes = append([]plan.Node{}, to.Nodes...)

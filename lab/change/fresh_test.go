@@ -1,4 +1,4 @@
-package lab
+package change
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/plans"
 )
 
 // TestOnlyAnotherNetworkRebuildsANode: what changes of a node b on a link with a. It is pure.
@@ -45,7 +46,7 @@ topology:
 		{"runtime: vm", "runtime: vm, sysctls: {kernel.pid_max: \"4242\"}", fresh},
 		{"runtime: vm, sysctls: {net.ipv4.ip_default_ttl: \"65\"}", "runtime: vm", fresh},
 	} {
-		of := func(node string) *plan.Plan { return planOf(t, strings.Replace(text, "NODE", node, 1)) }
+		of := func(node string) *plan.Plan { return plans.Of(t, strings.Replace(text, "NODE", node, 1)) }
 		got := Compare(of(change.from), of(change.to))
 		for list, want := range map[string][]string{fresh: got.FreshNodes, replaced: got.ReplacedNodes, adjusted: got.Adjusted} {
 			if has := slices.Equal(want, []string{"b"}); has != (list == change.want) || !has && len(want) > 0 {
@@ -73,7 +74,7 @@ disturb:
   it: {kind: stop, node: b, period: 10s, length: 1ms}
 `
 	to := strings.Replace(text, "memory: 64MiB, app: {kind: reflect, backend: raw}", "memory: 65MiB, app: {kind: reflect, backend: udp}, restart: always, routes: [{to: 203.0.113.0/24, interface: eth}], sysctls: {net.ipv4.ip_default_ttl: \"65\"}", 1)
-	got := Compare(planOf(t, text), planOf(t, to))
+	got := Compare(plans.Of(t, text), plans.Of(t, to))
 	if !slices.Equal(got.FreshNodes, []string{"b"}) || !got.Disturbances || len(got.RestartedApps)+len(got.Watched)+len(got.Adjusted)+len(got.Received)+len(got.ReplacedNodes) > 0 {
 		t.Errorf("the changes are %+v", got)
 	}

@@ -1,44 +1,21 @@
-package lab
+package dryrun
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"nines.dev/nines/host"
-	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
+	"nines.dev/nines/test/plans"
 )
 
 // TestStepsOfHardware: a dry run lists ports, cables, functions and their drivers before the nodes,
 // and interfaces that are moved into nodes after them.
 func TestStepsOfHardware(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "host", "testdata", "hosts", "laboratory.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	inventory, err := host.Load(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := spec.Load("test.yaml", []byte(`name: steps
+	p := plans.Of(t, `name: steps
 topology:
   nodes: {a: {}, b: {runtime: lxc, app: {kind: reflect, backend: dpdk}}}
   links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:y"], sriov: {vlan: 401, rate: 1Gbit/s, trust: false, spoof_check: true}}]
 traffic: {from: "a:x", to: "a:x", backend: raw, rate_pps: 500}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	experiment, err := file.Experiment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Make(experiment, inventory)
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	all := strings.Join(Steps(p), "\n")
 	at := 0
 	for _, want := range []string{

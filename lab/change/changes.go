@@ -1,0 +1,69 @@
+package change
+
+import (
+	"slices"
+)
+
+// Changes is the difference between a running lab and another plan. Interfaces are written
+// "node:interface". Anything not listed stays as it is.
+type Changes struct {
+	AddedNodes    []string `json:"added_nodes"`
+	RemovedNodes  []string `json:"removed_nodes"`
+	ReplacedNodes []string `json:"replaced_nodes"`
+	// FreshNodes are ended and started in their networks, with new files: only what runs in them is another.
+	FreshNodes []string `json:"fresh_nodes,omitempty"`
+	// RestartedNodes have died, and are started again in their network, with their links.
+	RestartedNodes []string `json:"restarted_nodes,omitempty"`
+	AddedLinks     []string `json:"added_links"`
+	RemovedLinks   []string `json:"removed_links"`
+	ReplacedLinks  []string `json:"replaced_links"`
+	// AddedEndpoints join and RemovedEndpoints leave links that stay.
+	AddedEndpoints   []string `json:"added_endpoints"`
+	RemovedEndpoints []string `json:"removed_endpoints"`
+	// Reconfigured are interfaces that get other addresses or neighbours.
+	Reconfigured []string `json:"reconfigured"`
+	// RestartedApps are nodes that stay, with another app.
+	RestartedApps []string `json:"restarted_apps"`
+	// Adjusted are nodes that stay, with other routes, sysctls or environment.
+	Adjusted []string `json:"adjusted"`
+	// Received are nodes that stay, with another receive mode of an interface.
+	Received []string `json:"received,omitempty"`
+	// Watched are nodes that stay, with another restart policy or health check, or whose watcher has
+	// died.
+	Watched []string `json:"watched,omitempty"`
+	// Logins are nodes that stay and whose SSH server has died.
+	Logins []string `json:"logins,omitempty"`
+	// Keys is true if others may log in.
+	Keys bool `json:"keys,omitempty"`
+	// Hugepages is true if other hugepages have to be reserved.
+	Hugepages bool `json:"hugepages,omitempty"`
+	// Tuning is true if the host's settings change.
+	Tuning bool `json:"tuning,omitempty"`
+	// Power is true if the program that switches nodes for clients of the network starts again.
+	Power bool `json:"power,omitempty"`
+	// Disturbances is true if the disturbances are restarted.
+	Disturbances bool `json:"disturbances,omitempty"`
+	// Outdated are nodes that stay as they are, though the name of their image means another by now. It is
+	// no change: RestartOptions.Fresh is one.
+	Outdated []string `json:"outdated,omitempty"`
+}
+
+// Empty is true if nothing has to change.
+func (c *Changes) Empty() bool {
+	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.FreshNodes)+len(c.RestartedNodes)+
+		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
+		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
+		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
+}
+
+// Begun are the nodes that start anew, in a network of their own or in the one that they had.
+func (c *Changes) Begun() []string {
+	return slices.Concat(c.AddedNodes, c.ReplacedNodes, c.FreshNodes)
+}
+
+// include adds a name to a list, if it is to be there and is not yet.
+func include(list *[]string, name string, is bool) {
+	if is && !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}

@@ -1,0 +1,2 @@
+// Package check says what of a lab has died, or is not as planned.
+package check

@@ -1,0 +1,38 @@
+package check
+
+// Fault is a part of a lab that has died, or is not as planned: a measurement with this lab would
+// not measure what the file describes, until the lab is rebuilt.
+type Fault struct {
+	// Of names what is at fault: a node, "disturb.others", or an interface ("dut:in").
+	Of string
+	// Part is the part of the plan that it belongs to, as Checked names it.
+	Part string
+	// Problem is the full description.
+	Problem string
+	// Remedy is what Apply does about it, to the node, link or interface Target.
+	Remedy Remedy
+	Target string
+}
+
+// Remedy is what Apply does about a fault.
+type Remedy int
+
+// What Apply does about faults: it makes the lab, a node or a link anew, starts again what has ended, or sets
+// again what others have changed.
+const (
+	RemakeLab Remedy = iota
+	RemakeNode
+	RestartNode
+	RemakeLink
+	Reconfigure
+	RestartApp
+	ReceiveAgain
+	DisturbAgain
+	WatchAgain
+	PowerAgain
+	LoginAgain
+	AdjustNode
+	TuneAgain
+)
+
+func (f Fault) Error() string { return f.Problem }
