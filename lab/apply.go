@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -210,7 +211,7 @@ func (l *Lab) toUndo(c change.Changes, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
 			return true
-		case ofSSHServer(e, e.Node):
+		case login.IsServer(e, e.Node):
 			return slices.Contains(c.Logins, e.Node)
 		case e.Kind == process.Kind && e.Name == engineStep:
 			return slices.Contains(c.RestartedApps, e.Node)

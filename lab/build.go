@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/isolate"
@@ -26,8 +25,6 @@ type builder struct {
 	taps keptTaps
 	// again is true where nodes are started again, as the lab is.
 	again bool
-	// hostFolder guards the step of sshdFolder, as nodes start side by side.
-	hostFolder sync.Mutex
 	// before is the lab's previous plan; nil for a new lab.
 	before *plan.Plan
 }

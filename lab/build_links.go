@@ -11,19 +11,14 @@ import (
 	"nines.dev/nines/spec"
 )
 
-func holderOf(r *node.Running) link.Holder {
-	id, step := r.Holder()
-	return link.Holder{PID: id.PID, Step: step}
-}
-
 // newSite returns the Site for making links between the running nodes.
 func (b *builder) newSite() *link.Site {
 	site := &link.Site{
-		Journal: b.journal, Plan: b.Plan(), Fabric: holderOf(b.Fabric()), FabricNode: b.Fabric(), Nodes: map[string]link.Holder{},
+		Journal: b.journal, Plan: b.Plan(), Fabric: link.HolderOf(b.Fabric()), FabricNode: b.Fabric(), Nodes: map[string]link.Holder{},
 		StateDir: b.State().Dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
 	}
 	for _, r := range b.AllRunning() {
-		site.Nodes[r.Name] = holderOf(r)
+		site.Nodes[r.Name] = link.HolderOf(r)
 	}
 	return site
 }
@@ -83,7 +78,7 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 	var holders []link.Holder
 	for _, n := range b.Plan().Nodes {
 		if touched[n.Name] {
-			holders = append(holders, holderOf(b.Running(n.Name)))
+			holders = append(holders, link.HolderOf(b.Running(n.Name)))
 		}
 	}
 	for _, l := range w.links {

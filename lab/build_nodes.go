@@ -35,7 +35,7 @@ func (b *builder) startFabric() error {
 	if err := b.nameNamespace(running.FabricNode, hostName, node.Network{Identity: fabric.Identity}.Path()); err != nil {
 		return err
 	}
-	return link.Quiet(holderOf(fabric))
+	return link.Quiet(link.HolderOf(fabric))
 }
 
 // directory makes a directory on the host that others may use too.
@@ -136,5 +136,5 @@ func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, 
 	if err := b.nameNamespace(n.Name, n.HostName, node.Network{Identity: r.Identity}.Path()); err != nil {
 		return nil, err
 	}
-	return r, link.Quiet(holderOf(r))
+	return r, link.Quiet(link.HolderOf(r))
 }

@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/login"
 	"nines.dev/nines/plan"
 )
 
@@ -100,17 +101,11 @@ func (l *Lab) Faults() ([]check.Fault, error) {
 	watcher, unwatched := l.deadWatcher()
 	controller, unpowered := l.deadPower()
 	devices, unseen := l.deviceFaults(faults)
-	servers, unreached := l.deadSSHServers()
+	servers, unreached := login.Faults(l.Lab)
 	ports, unasked := l.portFaults(slices.Concat(faults, devices))
 	shared, unlooked := l.isolationFaults()
 	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers, shared),
 		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached, unlooked)
-}
-
-// isEnding is true for the error of a namespace whose process ends just now: it leaves its namespaces
-// a moment before it counts as dead (do_exit in kernel/exit.c).
-func proc.IsGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }
 
 func (l *Lab) deadFabric() check.Fault {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
@@ -80,7 +81,7 @@ func (c *deviceCheck) fail(err error) {
 
 // node compares what is in a node's namespaces.
 func (c *deviceCheck) node(n plan.Node) {
-	view, err := link.Look(holderOf(c.Running(n.Name)))
+	view, err := link.Look(link.HolderOf(c.Running(n.Name)))
 	if proc.IsGone(err) {
 		c.faults = append(c.faults, deadNode(n)) // just now
 		return
@@ -218,7 +219,7 @@ func (l *Lab) setOn(nodeName, linkName, device string) map[string]string {
 
 // fabric compares what is outside the nodes; true if the fabric has just ended.
 func (c *deviceCheck) fabric() (gone bool) {
-	fabric, err := link.Look(holderOf(c.Lab.Fabric()))
+	fabric, err := link.Look(link.HolderOf(c.Lab.Fabric()))
 	if proc.IsGone(err) {
 		return true
 	}
@@ -285,7 +286,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		Set: func(device string) map[string]string { return c.setOn("", planned.Name, device) },
 		Cut: c.cut[planned.Name], Management: c.Plan().Management,
 	})
-	filtered, err := link.Filtered(holderOf(c.Lab.Fabric()), planned)
+	filtered, err := link.Filtered(link.HolderOf(c.Lab.Fabric()), planned)
 	if err != nil && !proc.IsGone(err) {
 		c.fail(err)
 	}

@@ -96,7 +96,7 @@ func (c *Cut) note(j *journal.Journal) error {
 		case c.link.HasEngine():
 			step.Name, step.Path = e.Name(), link.SwitchSocket(c.lab.State().Dir, c.link.Name)
 		case c.cutter != nil:
-			holder := holderOf(c.lab.Running(e.Node))
+			holder := link.HolderOf(c.lab.Running(e.Node))
 			index, err := link.IndexOf(holder, e.Interface)
 			if err != nil {
 				return fmt.Errorf("node %s: %w", e.Node, err)

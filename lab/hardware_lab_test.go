@@ -284,7 +284,7 @@ topology:
 	}
 	site := &link.Site{Plan: lab.Plan(), Nodes: map[string]link.Holder{}}
 	for _, n := range lab.Plan().Nodes {
-		site.Nodes[n.Name] = holderOf(lab.Running(n.Name))
+		site.Nodes[n.Name] = link.HolderOf(lab.Running(n.Name))
 	}
 	if err := site.SettleFunctions(context.Background(), lab.Plan().Links); err != nil {
 		t.Fatal(err)

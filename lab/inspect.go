@@ -112,7 +112,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	}
 	var fabric []link.Device
 	if !l.FabricDead() {
-		if fabric, err = link.Devices(holderOf(l.Fabric())); err != nil {
+		if fabric, err = link.Devices(link.HolderOf(l.Fabric())); err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +230,7 @@ func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 	if n.Remote() {
 		return l.remoteDevices(n)
 	}
-	return link.Devices(holderOf(l.Running(n.Name)))
+	return link.Devices(link.HolderOf(l.Running(n.Name)))
 }
 
 // inspectPatience is how long to wait for an engine that has another client.

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
 )
@@ -94,11 +95,11 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 			add("claim of hugepages %+v", c)
 		}
 	}
-	use := &folderUse{}
-	must(ledger.File{Path: sshdLedger}.Read(use))
+	use := &login.FolderUse{}
+	must(ledger.File{Path: login.SSHDLedger}.Read(use))
 	for name := range use.Labs {
 		if strings.HasPrefix(name, stateDir+"/") {
-			add("use of %s by %s", sshdFolder, name)
+			add("use of %s by %s", login.SSHDFolder, name)
 		}
 	}
 	return found

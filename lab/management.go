@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/login"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -27,7 +28,7 @@ func checkManagement(p *plan.Plan) error {
 			return err
 		}
 	}
-	return errors.Join(checkAccess(p), link.CheckManagement(m))
+	return errors.Join(login.Check(p), link.CheckManagement(m))
 }
 
 // WithUplinks returns an inventory that includes the interfaces of this host which experiments put their

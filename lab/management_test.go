@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/login"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -285,12 +286,12 @@ func TestDownAfterALabWithManagementWasKilled(t *testing.T) {
 	c := newCrasherOf(t, text, strings.Replace(text, "management: {}\n", "", 1))
 	c.furtherKinds = true
 	before := settings(t)
-	_, was := os.Stat(sshdFolder)
+	_, was := os.Stat(login.SSHDFolder)
 	gone := func(what string) {
 		t.Helper()
 		c.gone(what)
-		if _, is := os.Stat(sshdFolder); (is == nil) != (was == nil) {
-			t.Fatalf("%s: %s: %v, and before %v", what, sshdFolder, is, was)
+		if _, is := os.Stat(login.SSHDFolder); (is == nil) != (was == nil) {
+			t.Fatalf("%s: %s: %v, and before %v", what, login.SSHDFolder, is, was)
 		}
 	}
 	c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {

@@ -39,7 +39,7 @@ management: {dns: false, ssh_keys: [`+mine+`.pub]}
 	p := lab.Plan()
 	for _, n := range p.Nodes {
 		address := p.ManagementAddress(n.Name)
-		if out, err := login(mine, lab.State().KnownHosts(), address, "cat", "/etc/debian_version", "/etc/hostname"); err != nil || !strings.HasPrefix(out, "12.") {
+		if out, err := byClient(mine, lab.State().KnownHosts(), address, "cat", "/etc/debian_version", "/etc/hostname"); err != nil || !strings.HasPrefix(out, "12.") {
 			t.Errorf("node %s by a user's key: %q, %v", n.Name, out, err)
 		}
 		if out, err := byNines(lab, n.Name, "hostname"); err != nil || out != n.HostName {
@@ -50,7 +50,7 @@ management: {dns: false, ssh_keys: [`+mine+`.pub]}
 			t.Errorf("node %s knows few names: %v", n.Name, names)
 		}
 		for _, name := range names {
-			out, err := login(mine, lab.State().KnownHosts(), address, "getent", "hosts", name.Name)
+			out, err := byClient(mine, lab.State().KnownHosts(), address, "getent", "hosts", name.Name)
 			if err != nil || !slices.Contains(strings.Fields(out), name.Addresses[0].String()) {
 				t.Errorf("in node %s %s is %q, %v; want %s", n.Name, name.Name, out, err, name.Addresses[0])
 			}

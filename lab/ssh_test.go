@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/running"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -24,7 +25,7 @@ func sshServer(t testing.TB) {
 	t.Helper()
 	_, client := exec.LookPath("ssh")
 	labtest.Require(t, "openssh-client", client == nil)
-	_, server := os.Stat(sshdProgram)
+	_, server := os.Stat(login.SSHDProgram)
 	labtest.Require(t, "openssh-server", server == nil)
 }
 
@@ -32,14 +33,14 @@ func sshServer(t testing.TB) {
 func newKey(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command(keyProgram, "-q", "-t", "ed25519", "-N", "", "-f", path).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return path
 }
 
-// login runs a command by the client alone, with one key and nobody's configuration.
-func login(key, known, address string, argv ...string) (string, error) {
+// byClient runs a command by the client alone, with one key and nobody's configuration.
+func byClient(key, known, address string, argv ...string) (string, error) {
 	options := []string{
 		"-F", "none", "-i", key, "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "UserKnownHostsFile=" + known,
 		"-o", "GlobalKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=yes", "-o", "ConnectTimeout=20", "root@" + address,
@@ -56,7 +57,7 @@ func login(key, known, address string, argv ...string) (string, error) {
 
 // byNines runs a command as nines ssh does.
 func byNines(lab *Lab, nodeName string, argv ...string) (string, error) {
-	cmd, err := lab.SSH(nodeName, argv)
+	cmd, err := login.Command(lab.Lab, nodeName, argv)
 	if err != nil {
 		return "", err
 	}
@@ -75,19 +76,19 @@ func TestLogIn(t *testing.T) {
 	labtest.Require(t, "the subnet 172.16.142.0/24, which the host has no route to", err == nil)
 	lab := up(t, text)
 	known := lab.State().KnownHosts()
-	if out, err := login(mine, known, "172.16.142.2", "true"); err != nil {
+	if out, err := byClient(mine, known, "172.16.142.2", "true"); err != nil {
 		t.Errorf("ssh root@172.16.142.2 true: %v: %s", err, out)
 	}
 	for i, name := range []string{"a", "b"} {
 		address := fmt.Sprintf("172.16.142.%d", i+2)
 		want := lab.Plan().Nodes[i].HostName
-		if out, err := login(mine, known, address, "hostname"); err != nil || out != want {
+		if out, err := byClient(mine, known, address, "hostname"); err != nil || out != want {
 			t.Errorf("node %s by a user's key: %q, %v; want %s", name, out, err, want)
 		}
 		if out, err := byNines(lab, name, "hostname"); err != nil || out != want {
 			t.Errorf("node %s by nines: %q, %v; want %s", name, out, err, want)
 		}
-		if out, err := login(others, known, address, "hostname"); err == nil || !strings.Contains(err.Error(), "Permission denied (publickey)") {
+		if out, err := byClient(others, known, address, "hostname"); err == nil || !strings.Contains(err.Error(), "Permission denied (publickey)") {
 			t.Errorf("node %s by another's key: %q, %v", name, out, err)
 		}
 	}
@@ -111,7 +112,7 @@ func TestLogIn(t *testing.T) {
 		}
 	}
 	var config, ansible, hosts bytes.Buffer
-	if err := errors.Join(lab.WriteSSHConfig(&config), lab.WriteAnsible(&ansible), lab.WriteHosts(&hosts)); err != nil {
+	if err := errors.Join(login.WriteConfig(lab.Lab, &config), login.WriteAnsible(lab.Lab, &ansible), login.WriteHosts(lab.Lab, &hosts)); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "config")
@@ -160,7 +161,7 @@ func TestLoginsOverRestarts(t *testing.T) {
 	if now, err := os.ReadFile(lab.State().KnownHosts()); err != nil || !bytes.Equal(now, known) {
 		t.Errorf("the keys were\n%s\nand are\n%s", known, now)
 	}
-	servers, err := lab.sshServers()
+	servers, err := login.Servers(lab.Lab)
 	if err != nil || servers["b"].PID == 0 {
 		t.Fatalf("%v, %v", servers, err)
 	}
@@ -187,10 +188,10 @@ func TestLoginsOverRestarts(t *testing.T) {
 	}
 	apply(strings.Replace(text, one, two, 1))
 	address := lab.Plan().ManagementAddress("a")
-	if out, err := login(two, lab.State().KnownHosts(), address, "true"); err != nil {
+	if out, err := byClient(two, lab.State().KnownHosts(), address, "true"); err != nil {
 		t.Errorf("who was let in: %v: %s", err, out)
 	}
-	if out, err := login(one, lab.State().KnownHosts(), address, "true"); err == nil {
+	if out, err := byClient(one, lab.State().KnownHosts(), address, "true"); err == nil {
 		t.Errorf("who was shut out: %s", out)
 	}
 }
@@ -253,7 +254,7 @@ management: {dns: false}
 	}{
 		"box": {exit.Lacks, "there is no /usr/sbin/sshd in node box"}, "bare": {exit.Wrong, "is the host itself"}, "nobody": {exit.Wrong, "has no node"},
 	} {
-		if _, err := lab.SSH(name, nil); exit.Code(err) != want.code || !strings.Contains(fmt.Sprint(err), want.text) {
+		if _, err := login.Command(lab.Lab, name, nil); exit.Code(err) != want.code || !strings.Contains(fmt.Sprint(err), want.text) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -263,12 +264,12 @@ management: {dns: false}
 		t.Errorf("the container's keys: %s", out)
 	}
 	plain := up(t, pairLab("tbnomgmt", ""))
-	if _, err := plain.SSH("a", nil); exit.Code(err) != exit.Wrong || !strings.Contains(fmt.Sprint(err), "no management network") {
+	if _, err := login.Command(plain.Lab, "a", nil); exit.Code(err) != exit.Wrong || !strings.Contains(fmt.Sprint(err), "no management network") {
 		t.Errorf("a lab without: %v", err)
 	}
 	for what, write := range map[string]func() error{
-		"ssh": func() error { return plain.WriteSSHConfig(&bytes.Buffer{}) }, "ansible": func() error { return plain.WriteAnsible(&bytes.Buffer{}) },
-		"hosts": func() error { return plain.WriteHosts(&bytes.Buffer{}) },
+		"ssh": func() error { return login.WriteConfig(plain.Lab, &bytes.Buffer{}) }, "ansible": func() error { return login.WriteAnsible(plain.Lab, &bytes.Buffer{}) },
+		"hosts": func() error { return login.WriteHosts(plain.Lab, &bytes.Buffer{}) },
 	} {
 		if err := write(); exit.Code(err) != exit.Wrong {
 			t.Errorf("%s of a lab without: %v", what, err)

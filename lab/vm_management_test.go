@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/lab/login"
 )
 
 // TestAVirtualMachineOnTheManagementNetwork: its last network card is on it, also after a restart, and
@@ -48,7 +50,7 @@ management: {}
 	logIn := func(when string) {
 		t.Helper()
 		ssh := func(input string, argv ...string) (string, error) {
-			cmd, err := lab.SSH("dut", argv)
+			cmd, err := login.Command(lab.Lab, "dut", argv)
 			if err != nil {
 				t.Fatalf("%s: %v", when, err)
 			}
@@ -66,7 +68,7 @@ management: {}
 		if out, err := ssh("", "kill -TERM $$"); exitCodeOf(err) != 128+15 {
 			t.Errorf("%s: a command that a signal ends: %v, %s", when, err, out)
 		}
-		if _, err := login(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
+		if _, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
 			t.Errorf("%s: somebody with another key: %v", when, err)
 		}
 	}
@@ -86,7 +88,7 @@ management: {}
 	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := login(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {
+	if out, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {
 		t.Errorf("who may log in since apply: %v; the guest was booted again: %v", err, err == nil && out != before)
 	}
 }

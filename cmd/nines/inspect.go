@@ -14,6 +14,8 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/login"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
@@ -44,7 +46,7 @@ name a node NODE.LAB.`,
 				return err
 			}
 			if write := reachFormats[format]; write != nil {
-				return write(running, c.OutOrStdout())
+				return write(running.Lab, c.OutOrStdout())
 			}
 			in, err := running.Inspect(c.Context())
 			if err != nil {
@@ -64,10 +66,10 @@ name a node NODE.LAB.`,
 }
 
 // reachFormats are files for other programs that reach a lab's nodes.
-var reachFormats = map[string]func(*lab.Lab, io.Writer) error{
-	"ssh":     (*lab.Lab).WriteSSHConfig,
-	"ansible": (*lab.Lab).WriteAnsible,
-	"hosts":   (*lab.Lab).WriteHosts,
+var reachFormats = map[string]func(*running.Lab, io.Writer) error{
+	"ssh":     login.WriteConfig,
+	"ansible": login.WriteAnsible,
+	"hosts":   login.WriteHosts,
 }
 
 func writeInspection(out io.Writer, in *lab.Inspection) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 
+	"nines.dev/nines/lab/login"
+
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
@@ -35,7 +37,7 @@ server. nines exec needs no server and no network.`,
 			if err != nil {
 				return err
 			}
-			cmd, err := l.SSH(args[0], args[1:])
+			cmd, err := login.Command(l.Lab, args[0], args[1:])
 			if err != nil {
 				return err
 			}

@@ -173,3 +173,9 @@ func (s *Site) add(handle *netlink.Handle, step journal.Step, device netlink.Lin
 		return journal.Learnt{Index: device.Attrs().Index}, nil
 	})
 }
+
+// HolderOf is what holds the network of a node.
+func HolderOf(r *node.Running) Holder {
+	id, step := r.Holder()
+	return Holder{PID: id.PID, Step: step}
+}

@@ -1,4 +1,4 @@
-package lab
+package login
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,41 +30,42 @@ import (
 // sshdStep is the Name of a node's SSH server in the journal.
 const sshdStep = "sshd"
 
-// sshdProgram is where Debian has it, on the host and in images.
-const sshdProgram = "/usr/sbin/sshd"
+// SSHDProgram is where Debian has it, on the host and in images.
+const SSHDProgram = "/usr/sbin/sshd"
 
 // sshPort is where a node's server listens, at its address on the management network only.
 const sshPort = 22
 
-func ofSSHServer(e journal.Entry, nodeName string) bool {
+// IsServer is true for the step of a node's SSH server.
+func IsServer(e journal.Entry, nodeName string) bool {
 	return e.Kind == process.Kind && e.Name == sshdStep && e.Link == "" && e.Node == nodeName
 }
 
-// startSSH starts an SSH server in those new nodes that have the program, and in which nothing but
+// StartServers starts an SSH server in those new nodes that have the program, and in which nothing but
 // nines starts programs. Elsewhere the node's own first process may start one, whose port nines leaves
 // to it: it finds the node's keys where servers look for them.
-func (b *builder) startSSH(ctx context.Context, w work) error {
-	if b.Plan().Management == nil {
+func (m *Maker) StartServers(ctx context.Context, begun []plan.Node, again map[string]bool) error {
+	if m.Plan().Management == nil {
 		return nil
 	}
-	if _, err := os.Stat(b.State().ClientConfig()); err != nil {
-		return state.AbsentIsFine(err) // nobody can log in (makeKeys)
+	if _, err := os.Stat(m.State().ClientConfig()); err != nil {
+		return state.AbsentIsFine(err) // nobody can log in (MakeKeys)
 	}
-	nodes := slices.Clone(w.nodes)
-	for _, n := range b.Plan().Nodes {
-		new := slices.ContainsFunc(w.nodes, func(other plan.Node) bool { return other.Name == n.Name })
-		if w.logins[n.Name] || n.Guest() && !new && b.tellGuests() && b.Alive(n.Name) {
+	nodes := slices.Clone(begun)
+	for _, n := range m.Plan().Nodes {
+		new := slices.ContainsFunc(begun, func(other plan.Node) bool { return other.Name == n.Name })
+		if again[n.Name] || n.Guest() && !new && m.tellGuests() && m.Alive(n.Name) {
 			nodes = append(nodes, n)
 		}
 	}
 	return node.Each(ctx, len(nodes), func(i int) error {
 		n := nodes[i]
-		if !b.Plan().LogsIn(n) {
+		if !m.Plan().LogsIn(n) {
 			return nil
 		}
-		start := b.startSSHServer
+		start := m.startSSHServer
 		if n.Guest() {
-			start = b.startGuestSSH
+			start = m.startGuestSSH
 		}
 		if err := start(ctx, n); err != nil {
 			return fmt.Errorf("SSH server of node %q: %w", n.Name, err)
@@ -74,34 +74,34 @@ func (b *builder) startSSH(ctx context.Context, w work) error {
 	})
 }
 
-func (b *builder) startSSHServer(ctx context.Context, n plan.Node) error {
-	r := b.Running(n.Name)
+func (m *Maker) startSSHServer(ctx context.Context, n plan.Node) error {
+	r := m.Running(n.Name)
 	why, missing, err := noServer(n, r)
 	if err != nil {
 		return err
 	}
 	if why != "" {
 		// Where the node has the host's files, who asked for keys can get the program.
-		if missing && len(b.Plan().Management.SSHKeys) > 0 && !n.Runtime.Descriptor().OwnRoot {
+		if missing && len(m.Plan().Management.SSHKeys) > 0 && !n.Runtime.Descriptor().OwnRoot {
 			return &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: "apt-get install openssh-server, or take management.ssh_keys away"}
 		}
 		return nil
 	}
-	if err := b.sshdFolder(n, r); err != nil {
+	if err := m.sshdFolder(n, r); err != nil {
 		return err
 	}
-	token := b.journal.Token("sshd/" + n.Name)
+	token := m.Place.Journal.Token("sshd/" + n.Name)
 	var server proc.Identity
-	err = process.Make(b.journal, journal.Step{Node: n.Name, Name: sshdStep, Token: token}, func() (proc.Identity, error) {
-		log, err := os.Create(b.sshLog(n.Name))
+	err = process.Make(m.Place.Journal, journal.Step{Node: n.Name, Name: sshdStep, Token: token}, func() (proc.Identity, error) {
+		log, err := os.Create(sshLog(m.Lab, n.Name))
 		if err != nil {
 			return proc.Identity{}, err
 		}
 		defer log.Close()
-		argv := []string{sshdProgram, "-D", "-e", "-f", filepath.Join(b.place().AccessSeen(n), node.SSHConfig)}
+		argv := []string{SSHDProgram, "-D", "-e", "-f", filepath.Join(m.Place.AccessSeen(n), node.SSHConfig)}
 		entry := running.EntryFor(n, argv, running.ExecOptions{Env: []string{"NINES_TOKEN=" + token}})
 		entry.Detach = token
-		cmd, err := node.RuntimeOf(n).Command(ctx, b.place(), n, r, entry)
+		cmd, err := node.RuntimeOf(n).Command(ctx, m.Place, n, r, entry)
 		if err == nil {
 			server, err = node.Detach(cmd, log)
 		}
@@ -110,7 +110,7 @@ func (b *builder) startSSHServer(ctx context.Context, n plan.Node) error {
 	if err != nil {
 		return err
 	}
-	return b.awaitSSHServer(ctx, n, r, server)
+	return m.awaitSSHServer(ctx, n, r, server)
 }
 
 // noServer says why nines starts no SSH server in a node; empty where it does. missing is true if the
@@ -123,9 +123,9 @@ func noServer(n plan.Node, r *node.Running) (why string, missing bool, err error
 	if strings.TrimSpace(string(first)) != "nines-init" {
 		return fmt.Sprintf("its first process, %s, starts what runs in node %s", strings.TrimSpace(string(first)), n.Name), false, nil
 	}
-	file, err := openInside(r.PID, sshdProgram, unix.O_PATH)
+	file, err := openInside(r.PID, SSHDProgram, unix.O_PATH)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return fmt.Sprintf("there is no %s in node %s", sshdProgram, n.Name), true, nil
+		return fmt.Sprintf("there is no %s in node %s", SSHDProgram, n.Name), true, nil
 	}
 	if err != nil {
 		return "", false, err
@@ -152,17 +152,17 @@ func openInside(pid int, path string, flags int) (*os.File, error) {
 const sshPatience = 30 * time.Second
 
 // awaitSSHServer returns when a node's server takes connections.
-func (b *builder) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Running, server proc.Identity) error {
-	address, err := netip.ParseAddr(b.Plan().ManagementAddress(n.Name))
+func (m *Maker) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Running, server proc.Identity) error {
+	address, err := netip.ParseAddr(m.Plan().ManagementAddress(n.Name))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, sshPatience, fmt.Errorf("it does not answer at %s within %v", address, sshPatience))
 	defer cancel()
 	for {
-		failed := link.Answers(holderOf(r), address, sshPort)
+		failed := link.Answers(link.HolderOf(r), address, sshPort)
 		if !server.Alive() {
-			said := node.LastLines(b.sshLog(n.Name))
+			said := node.LastLines(sshLog(m.Lab, n.Name))
 			return fmt.Errorf("it ended at once: %s", said)
 		}
 		if failed == nil {
@@ -177,12 +177,12 @@ func (b *builder) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Runni
 }
 
 // sshLog is the file with what a node's SSH server says. No node sees it.
-func (l *Lab) sshLog(nodeName string) string {
+func sshLog(l *running.Lab, nodeName string) string {
 	return filepath.Join(l.State().Logs(), nodeName+".sshd.log")
 }
 
-// sshServers are the processes of the nodes' SSH servers, dead ones included.
-func (l *Lab) sshServers() (map[string]proc.Identity, error) {
+// Servers are the processes of the nodes' SSH servers, dead ones included.
+func Servers(l *running.Lab) (map[string]proc.Identity, error) {
 	if l.Plan().Management == nil {
 		return nil, nil
 	}
@@ -192,16 +192,16 @@ func (l *Lab) sshServers() (map[string]proc.Identity, error) {
 	}
 	servers := map[string]proc.Identity{}
 	for _, e := range j.Entries() {
-		if e.Learnt != nil && ofSSHServer(e, e.Node) {
+		if e.Learnt != nil && IsServer(e, e.Node) {
 			servers[e.Node] = process.Of(e)
 		}
 	}
 	return servers, nil
 }
 
-// deadSSHServers says which SSH servers have ended while their node still runs.
-func (l *Lab) deadSSHServers() ([]check.Fault, error) {
-	servers, err := l.sshServers()
+// Faults says which SSH servers have ended while their node still runs.
+func Faults(l *running.Lab) ([]check.Fault, error) {
+	servers, err := Servers(l)
 	var faults []check.Fault
 	for _, n := range l.Plan().Nodes {
 		id, has := servers[n.Name]
@@ -209,52 +209,10 @@ func (l *Lab) deadSSHServers() ([]check.Fault, error) {
 			continue
 		}
 		problem := fmt.Sprintf("the SSH server of node %s has ended (process %d)", n.Name, id.PID)
-		if said := node.LastLines(l.sshLog(n.Name)); said != "" {
+		if said := node.LastLines(sshLog(l, n.Name)); said != "" {
 			problem += "; its last output was: " + said
 		}
 		faults = append(faults, check.Fault{Of: "the SSH server of node " + n.Name, Part: "node " + n.Name, Problem: problem, Remedy: check.LoginAgain, Target: n.Name})
 	}
 	return faults, err
-}
-
-// SSH makes the client's command that logs in to a node with the lab's identity, ssh(1), and runs argv
-// there, or a shell.
-func (l *Lab) SSH(nodeName string, argv []string) (*exec.Cmd, error) {
-	n, r, err := l.Node(nodeName)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.unreachable(); err != nil {
-		return nil, err
-	}
-	switch {
-	case !l.Plan().LogsIn(n):
-		return nil, exit.Wrongf("node %q is this host itself, so nobody logs in to it; use nines exec and nines shell", nodeName)
-	case !l.Alive(nodeName):
-		return nil, fmt.Errorf("node %q does not run; nines start %s or nines restart %s starts it", nodeName, nodeName, nodeName)
-	}
-	program, err := exec.LookPath("ssh")
-	if err != nil {
-		return nil, &exit.MissingError{Capability: "ssh", Reason: "there is no ssh in PATH", Remedy: "apt-get install openssh-client, or use nines exec"}
-	}
-	if err := l.keyless(); err != nil {
-		return nil, err
-	}
-	if why, missing, err := noServer(n, r); err == nil && missing && !n.Guest() {
-		return nil, &exit.MissingError{Capability: sshdStep, Reason: why, Remedy: sshdRemedy(n)}
-	}
-	arguments := []string{"-F", l.State().ClientConfig(), hostAlias(l.Plan(), n)}
-	if len(argv) > 0 {
-		// The client looks for options behind the host, too.
-		arguments = append(append(arguments, "--"), argv...)
-	}
-	return exec.Command(program, arguments...), nil
-}
-
-// sshdRemedy is how a node gets an SSH server.
-func sshdRemedy(n plan.Node) string {
-	if n.Runtime.Descriptor().OwnRoot {
-		return "use a root file system or an image that has openssh-server (images: {NAME: {ssh: true}}), or use nines exec"
-	}
-	return fmt.Sprintf("apt-get install openssh-server, then nines restart %s, or use nines exec", n.Name)
 }

@@ -1,16 +1,17 @@
-package lab
+package login
 
 import (
 	"testing"
 
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/test/plans"
 )
 
 // TestFilesArePipedIntoMachines: their SSH server has neither scp nor sftp, which Ansible would try first. It
 // is pure.
 func TestFilesArePipedIntoMachines(t *testing.T) {
-	l := &Lab{Lab: running.New(state.Folder{}, planOf(t, `
+	l := running.New(state.Folder{}, plans.Of(t, `
 name: tbinventory
 topology:
   nodes:
@@ -18,8 +19,8 @@ topology:
     b: {runtime: vm}
   links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
 management: {}
-`))}
-	hosts := l.inventory().All.Hosts
+`))
+	hosts := inventory(l).All.Hosts
 	if len(hosts) != 2 || hosts["a.tbinventory"]["ansible_ssh_transfer_method"] != nil || hosts["b.tbinventory"]["ansible_ssh_transfer_method"] != "piped" {
 		t.Errorf("the hosts are %v", hosts)
 	}

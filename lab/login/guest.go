@@ -1,4 +1,4 @@
-package lab
+package login
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 
 // startGuestSSH lets people log in to a virtual machine. Its server is a process of the guest, and ends with
 // it.
-func (b *builder) startGuestSSH(ctx context.Context, n plan.Node) error {
+func (m *Maker) startGuestSSH(ctx context.Context, n plan.Node) error {
 	files := map[string][]byte{}
 	for _, name := range []string{node.SSHHostKey, node.SSHAuthorizedKeys} {
-		text, err := os.ReadFile(filepath.Join(node.NodeAccess(b.State().Dir, n.Name), name))
+		text, err := os.ReadFile(filepath.Join(node.NodeAccess(m.State().Dir, n.Name), name))
 		if err != nil {
 			return err
 		}
 		files[name] = text
 	}
-	address := net.JoinHostPort(b.Plan().ManagementAddress(n.Name), strconv.Itoa(sshPort))
-	if err := node.GuestOf(n).StartSSH(ctx, b.place(), b.Running(n.Name), files, address); err != nil {
+	address := net.JoinHostPort(m.Plan().ManagementAddress(n.Name), strconv.Itoa(sshPort))
+	if err := node.GuestOf(n).StartSSH(ctx, m.Place, m.Running(n.Name), files, address); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, node.GuestPatience, fmt.Errorf("it does not answer at %s within %v", address, node.GuestPatience))
@@ -45,6 +45,6 @@ func (b *builder) startGuestSSH(ctx context.Context, n plan.Node) error {
 }
 
 // tellGuests is true where guests that stay have to be told that others may log in: they see no file of the host.
-func (b *builder) tellGuests() bool {
-	return b.before != nil && b.before.Management != nil && !plan.Same(b.before.Management.SSHKeys, b.Plan().Management.SSHKeys)
+func (m *Maker) tellGuests() bool {
+	return m.Before != nil && m.Before.Management != nil && !plan.Same(m.Before.Management.SSHKeys, m.Plan().Management.SSHKeys)
 }

@@ -1,4 +1,4 @@
-package lab
+package login
 
 import (
 	"context"
@@ -18,20 +18,19 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// sshdFolder is the empty folder that the parts of sshd are locked in which speak to strangers (privilege
+// SSHDFolder is the empty folder that the parts of sshd are locked in which speak to strangers (privilege
 // separation, README.privsep of OpenSSH). Its path is compiled in.
-const sshdFolder = "/run/sshd"
+const SSHDFolder = "/run/sshd"
 
-// sshdLedger is the file in which the labs of a host record which of them use the host's folder.
-const sshdLedger = state.DefaultRoot + "/sshd.json"
+// SSHDLedger is the file in which the labs of a host record which of them use the host's folder.
+const SSHDLedger = state.DefaultRoot + "/sshd.json"
 
-// KindSSHDFolder is the use of the host's sshdFolder, Path, by a lab, whose journal is Name; Target is
-// the ledger. The
-// folder is removed with its last use, if nines has made it and no server of the host uses it now.
+// KindSSHDFolder is the use of the host's SSHDFolder, Path, by a lab, whose journal is Name; Target is
+// the ledger. The folder is removed with its last use, if nines has made it and no server of the host uses it now.
 var KindSSHDFolder = journal.Register("sshd folder", journal.Undo{Step: leaveSSHDFolder})
 
-// folderUse is the content of the ledger.
-type folderUse struct {
+// FolderUse is the content of the ledger.
+type FolderUse struct {
 	// Made is true if nines has made the folder; Inode is its own.
 	Made  bool   `json:"made"`
 	Inode uint64 `json:"inode,omitempty"`
@@ -40,25 +39,25 @@ type folderUse struct {
 }
 
 // Empty is true if no lab uses the folder.
-func (u *folderUse) Empty() bool { return len(u.Labs) == 0 }
+func (u *FolderUse) Empty() bool { return len(u.Labs) == 0 }
 
 // sshdFolder sees to it that a node has the folder: in a container's own files, or on the host.
-func (b *builder) sshdFolder(n plan.Node, r *node.Running) error {
+func (m *Maker) sshdFolder(n plan.Node, r *node.Running) error {
 	if n.Runtime.Descriptor().OwnRoot {
-		return makeInside(r.PID, sshdFolder)
+		return makeInside(r.PID, SSHDFolder)
 	}
-	b.hostFolder.Lock()
-	defer b.hostFolder.Unlock()
-	step := journal.Step{Kind: KindSSHDFolder, Path: sshdFolder, Target: sshdLedger, Name: b.journal.Path()}
-	for _, e := range b.journal.Entries() {
+	m.folder.Lock()
+	defer m.folder.Unlock()
+	step := journal.Step{Kind: KindSSHDFolder, Path: SSHDFolder, Target: SSHDLedger, Name: m.Place.Journal.Path()}
+	for _, e := range m.Place.Journal.Entries() {
 		if e.Kind == KindSSHDFolder {
-			if inode, err := journal.Inode(sshdFolder); inode != 0 || err != nil {
+			if inode, err := journal.Inode(SSHDFolder); inode != 0 || err != nil {
 				return err
 			}
 			step = e.Step // someone has removed it
 		}
 	}
-	return b.journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, useSSHDFolder(step) })
+	return m.Place.Journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, useSSHDFolder(step) })
 }
 
 // makeInside makes a folder, and those above it, in a container's own files.
@@ -83,7 +82,7 @@ func makeInside(pid int, path string) error {
 }
 
 func useSSHDFolder(step journal.Step) error {
-	use := &folderUse{}
+	use := &FolderUse{}
 	return ledger.File{Path: step.Target, Mode: 0o600}.Change(use, func(save func() error) error {
 		if use.Labs == nil {
 			use.Labs = map[string]bool{}
@@ -114,7 +113,7 @@ func useSSHDFolder(step journal.Step) error {
 
 // leaveSSHDFolder ends a lab's use of the folder. The lab's own servers have been ended.
 func leaveSSHDFolder(_ context.Context, u journal.Undoing) error {
-	use := &folderUse{}
+	use := &FolderUse{}
 	return ledger.File{Path: u.Target, Mode: 0o600}.Change(use, func(save func() error) error {
 		if !use.Labs[u.Name] {
 			return nil // it never came so far, or has left before

@@ -1,4 +1,4 @@
-package lab
+package login
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 )
 
@@ -22,7 +23,7 @@ func knownHost(p *plan.Plan, n plan.Node, key string) string {
 }
 
 // clientEntry is a node's entry of ssh_config(5).
-func (l *Lab) clientEntry(n plan.Node) string {
+func clientEntry(l *running.Lab, n plan.Node) string {
 	return fmt.Sprintf(`Host %s
   HostName %s
   HostKeyAlias %s
