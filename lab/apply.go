@@ -10,10 +10,12 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -41,7 +43,7 @@ func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
 	if l.hostScriptsDiffer(to, texts) || change.IsolationDiffers(l.Plan(), to) || l.FabricDead() {
 		return true, nil
 	}
-	broken, err := l.isolationFaults()
+	broken, err := check.Isolation(l.Lab)
 	return len(broken) > 0, err
 }
 
@@ -213,7 +215,7 @@ func (l *Lab) toUndo(c change.Changes, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case login.IsServer(e, e.Node):
 			return slices.Contains(c.Logins, e.Node)
-		case e.Kind == process.Kind && e.Name == engineStep:
+		case e.Kind == process.Kind && e.Name == running.EngineStep:
 			return slices.Contains(c.RestartedApps, e.Node)
 		case e.Kind == link.KindUplinkAddress:
 			return slices.Contains(c.RemovedEndpoints, e.Node+":"+spec.ManagementInterface)

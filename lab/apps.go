@@ -27,29 +27,9 @@ import (
 // than 30 s on a busy emulated machine with DPDK; nines does not wait for a dead engine.
 const engineTimeout = 2 * time.Minute
 
-// appSysctls are the sysctls that a node's app needs.
-func appSysctls(n plan.Node) map[string]string {
-	wanted := map[string]string{}
-	if n.App != nil && n.App.Kind.Routes() {
-		wanted["net/ipv4/ip_forward"] = "1"
-		// Reverse path filtering would drop packets that arrive on another interface than the
-		// answer would take; the kernel uses the larger value of all and the device.
-		for _, scope := range []string{"all", "default"} {
-			wanted["net/ipv4/conf/"+scope+"/rp_filter"] = "0"
-		}
-		for _, i := range n.Interfaces {
-			if !i.InKernel() {
-				continue
-			}
-			wanted["net/ipv4/conf/"+i.Name+"/rp_filter"] = "0"
-		}
-	}
-	return wanted
-}
-
 // sysctls writes a node's sysctls, after those that its app needs.
 func (b *builder) sysctls(n plan.Node) error {
-	wanted := appSysctls(n)
+	wanted := n.AppSysctls()
 	var names []string
 	for name := range wanted {
 		names = append(names, name)
@@ -156,7 +136,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	}
 	token := b.journal.Token("engine/" + n.Name)
 	// Its Name distinguishes it from the node's first process.
-	step := journal.Step{Node: n.Name, Name: engineStep, Token: token}
+	step := journal.Step{Node: n.Name, Name: running.EngineStep, Token: token}
 	var engine proc.Identity
 	err = process.Make(b.journal, step, func() (proc.Identity, error) {
 		log, err := os.Create(b.EngineLog(n.Name))
@@ -178,16 +158,6 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 		return err
 	}
 	return b.serve(ctx, n, engine, engineTimeout)
-}
-
-// engineStep is the Name of an engine's step in the journal.
-const engineStep = "nines-engine"
-
-// EngineLog is the file to which the app engine of a node writes its errors. It is not in the
-// sockets' folder: containers see that, and could place a symbolic link there for nines to write
-// through.
-func (l *Lab) EngineLog(nodeName string) string {
-	return filepath.Join(l.State().Logs(), nodeName+".log")
 }
 
 // appCPUs are the CPUs for an engine's threads that do not handle packets, such as DPDK's interrupt

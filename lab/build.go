@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/state"
@@ -95,7 +96,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 	if err := b.make(ctx, w); err != nil {
 		return err
 	}
-	if err := b.keepSysctls(); err != nil {
+	if err := check.KeepSysctls(b.Lab.Lab); err != nil {
 		return err
 	}
 	b.Record(b.mergedSettings())

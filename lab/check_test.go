@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/check"
-	"nines.dev/nines/lab/isolate"
-	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -48,7 +45,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 	bridge := lab.Plan().Links[slices.IndexFunc(lab.Plan().Links, func(l plan.Link) bool { return l.Name == "lan" })].Device
 	engine := func() int {
 		pid := 0
-		steps, err := lab.engineProcesses()
+		steps, err := lab.Engines()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,49 +114,6 @@ func problems(t *testing.T, l *Lab) []Checked {
 		t.Fatalf("few parts were checked: %v", parts)
 	}
 	return slices.DeleteFunc(parts, func(c Checked) bool { return c.Problem == "" })
-}
-
-func TestCompareDevice(t *testing.T) {
-	planned := plan.Interface{Name: "x", MTU: 1500, MAC: "02:00:00:00:00:01", Addresses: []string{"10.0.0.1/24", "fd00:0::1/64"}}
-	good := link.Device{Name: "x", State: "up", MTU: 1500, MAC: "02:00:00:00:00:01", Addresses: []string{"fe80::1/64", "10.0.0.1/24", "fd00::1/64"}}
-	with := func(change func(*link.Device)) []link.Device {
-		d := good
-		change(&d)
-		return []link.Device{{Name: "y"}, d}
-	}
-	for _, c := range []struct {
-		devices  []link.Device
-		hardware bool
-		want     string
-		remedy   check.Remedy
-	}{
-		{with(func(*link.Device) {}), false, "", 0},
-		{with(func(d *link.Device) { d.State = "unknown" }), false, "", 0},
-		{with(func(d *link.Device) { d.State = "down" }), false, "is down", check.Reconfigure},
-		{with(func(d *link.Device) { d.State = "down" }), true, "", 0},
-		{with(func(d *link.Device) { d.Addresses = d.Addresses[:2] }), false, "has lost its address fd00:0::1/64", check.Reconfigure},
-		{with(func(d *link.Device) { d.MTU = 9000 }), false, "has an MTU of 9000, and 1500 is planned", check.RemakeLink},
-		{with(func(d *link.Device) { d.Name = "z" }), false, "is gone", check.RemakeLink},
-	} {
-		if got, remedy := compareDevice(planned, c.devices, c.hardware); got != c.want || remedy != c.remedy {
-			t.Errorf("%+v: %q, %v, want %q, %v", c.devices[1], got, remedy, c.want, c.remedy)
-		}
-	}
-}
-
-func TestCompareGroups(t *testing.T) {
-	set := []isolate.Group{{Path: "/l", Partition: "isolated", CPUs: "2-3"}}
-	for want, now := range map[string][]isolate.Group{
-		"":                         set,
-		"control group /l is gone": nil,
-		"control group /l had CPUs 2-3 (isolated), and has  (isolated invalid (Cpu list in cpuset.cpus not exclusive))": {
-			{Path: "/l", Partition: "isolated invalid (Cpu list in cpuset.cpus not exclusive)"},
-		},
-	} {
-		if got := compareGroups(set, now); got != want {
-			t.Errorf("%v: %q, want %q", now, got, want)
-		}
-	}
 }
 
 // TestTheListSaysWhatItCannotRead: what cannot be read may be a fault, and is none that is counted as absent.

@@ -66,7 +66,7 @@ func (b *builder) startDisturbances(ctx context.Context, _ work) error {
 func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) error {
 	argv := disturbanceArguments(d)
 	if d.Node != "" {
-		engine, err := b.engineOf(d.Node)
+		engine, err := b.EngineOf(d.Node)
 		if err != nil {
 			return err
 		}
@@ -171,20 +171,6 @@ func (l *Lab) disturbers() (map[string]proc.Identity, error) {
 
 func ofDisturbance(e journal.Entry) bool {
 	return e.Kind == process.Kind && strings.HasPrefix(e.Name, disturbMark)
-}
-
-// engineOf is the engine of a node's app.
-func (l *Lab) engineOf(nodeName string) (proc.Identity, error) {
-	j, err := journal.Read(l.State().Journal())
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	for _, entry := range j.Entries() {
-		if entry.Kind == process.Kind && entry.Name == engineStep && entry.Link == "" && entry.Node == nodeName && entry.Learnt != nil {
-			return process.Of(entry), nil
-		}
-	}
-	return proc.Identity{}, fmt.Errorf("node %q has no engine", nodeName)
 }
 
 // Disturbances are the plan's disturbances and their current state.

@@ -155,7 +155,7 @@ func (l *Lab) visit(ctx context.Context, may bool, request doorRequest) (measure
 	return true, knock(ctx, l.State(), request)
 }
 
-// measuredError is a lab that is measured, for somebody who may not know it. It is no state.BusyError, as a
+// measuredError is a lab that is measured, for someone who may not know it. It is no state.BusyError, as a
 // measurement takes too long to wait for.
 type measuredError struct{ busy *state.BusyError }
 

@@ -68,7 +68,7 @@ func Each(f func(name string) error) error {
 	}
 	var failures []error
 	for _, lab := range labs {
-		// A lab that is gone by now was taken down by another process.
+		// A lab that is gone now was taken down by another process.
 		if err := f(lab.Name); !errors.As(err, new(*state.NotFoundError)) {
 			failures = append(failures, err)
 		}

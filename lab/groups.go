@@ -2,10 +2,7 @@ package lab
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 
-	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
@@ -55,13 +52,4 @@ func (b *builder) steer(ctx context.Context, w work) error {
 		return err
 	}
 	return b.writeIsolation(groups)
-}
-
-// Isolation is the isolation that was in force when the lab came up.
-func (l *Lab) Isolation() (isolate.State, error) {
-	s, err := replace.Read[isolate.State](l.State().Isolation())
-	if errors.Is(err, fs.ErrNotExist) {
-		return isolate.Look(l.Plan()) // a lab without nodes, or of another version of nines
-	}
-	return s, err
 }

@@ -19,7 +19,7 @@ func (b *builder) bootGuests(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		if n.Guest() {
 			machines[n.Runtime] = append(machines[n.Runtime], node.Machine{
-				Node: n, Running: b.Running(n.Name), Sysctls: []map[string]string{appSysctls(n), n.Sysctls},
+				Node: n, Running: b.Running(n.Name), Sysctls: []map[string]string{n.AppSysctls(), n.Sysctls},
 				Connect: func() ([]node.Port, []*os.File, error) { return b.connect(n) },
 				Record:  b.recordInside,
 			})

@@ -3,15 +3,12 @@ package lab
 import (
 	"context"
 	"slices"
-	"time"
 
 	"nines.dev/nines/engine/client"
-	"nines.dev/nines/journal"
-	"nines.dev/nines/journal/process"
-	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -25,7 +22,7 @@ type Inspection struct {
 	// Settings are what nines set on devices because it affects measurements.
 	Settings []link.Setting `json:"settings"`
 	// Tuning is the state of the host's settings; nil if the plan has no tuning.
-	Tuning *TuningState `json:"tuning,omitempty"`
+	Tuning *running.TuningState `json:"tuning,omitempty"`
 	// Disturbances are the deliberate ones while the lab is up.
 	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
 	// Received are the interfaces with a receive mode other than interrupt.
@@ -73,7 +70,7 @@ type LinkState struct {
 	// Devices are the link's devices in the fabric.
 	Devices []link.Device `json:"devices"`
 	// Programs are the processes between the endpoints.
-	Programs []ProgramState `json:"programs,omitempty"`
+	Programs []running.ProgramState `json:"programs,omitempty"`
 	// Counters are the counters of a link of kind switch; nil if the switch does not answer.
 	Counters *client.SwitchStats `json:"counters,omitempty"`
 }
@@ -90,7 +87,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		return nil, err
 	}
 	in.Isolation.Groups, in.Isolation.HostCPUs = now.Groups, now.HostCPUs
-	if in.Tuning, err = l.inspectTuning(); err != nil {
+	if in.Tuning, err = l.TuningNow(); err != nil {
 		return nil, err
 	}
 	if in.Disturbances, err = l.Disturbances(); err != nil {
@@ -145,15 +142,15 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 				s.Devices = append(s.Devices, d)
 			}
 		}
-		s.Counters = l.switchStats(ctx, planned)
+		s.Counters = l.SwitchStats(ctx, planned)
 		in.LinkList = append(in.LinkList, s)
 	}
 	return in, nil
 }
 
 // ownDevices are the devices in a link's own network namespaces.
-func (l *Lab) ownDevices(planned plan.Link, programs []ProgramState) ([]link.Device, error) {
-	holders, err := l.ownHolders(planned, programs)
+func (l *Lab) ownDevices(planned plan.Link, programs []running.ProgramState) ([]link.Device, error) {
+	holders, err := l.OwnHolders(planned, programs)
 	if err != nil {
 		return nil, err
 	}
@@ -166,36 +163,6 @@ func (l *Lab) ownDevices(planned plan.Link, programs []ProgramState) ([]link.Dev
 		all = append(all, devices...)
 	}
 	return all, nil
-}
-
-// ownHolders are processes in a link's own network namespaces, one for each: who holds it for the link,
-// or the first of its programs that is there and not in the fabric.
-func (l *Lab) ownHolders(planned plan.Link, programs []ProgramState) ([]int, error) {
-	j, err := journal.Read(l.State().Journal())
-	if err != nil {
-		return nil, err
-	}
-	var holders []int
-	for _, e := range j.Entries() {
-		if e.Kind != node.KindNetwork || e.Link != planned.Name || e.Learnt == nil {
-			continue
-		}
-		if id := process.Of(e); id.Alive() {
-			holders = append(holders, id.PID)
-		}
-	}
-	seen := map[uint64]bool{}
-	if l.Fabric() != nil {
-		seen[l.Fabric().NetInode()] = true
-	}
-	for _, p := range programs {
-		id, err := proc.Of(p.PID)
-		if inode := id.NetInode(); p.Alive && err == nil && !seen[inode] {
-			seen[inode] = true
-			holders = append(holders, p.PID)
-		}
-	}
-	return holders, nil
 }
 
 func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
@@ -233,9 +200,6 @@ func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 	return link.Devices(link.HolderOf(l.Running(n.Name)))
 }
 
-// inspectPatience is how long to wait for an engine that has another client.
-const inspectPatience = 500 * time.Millisecond
-
 func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {
 	s := &AppState{Kind: n.App.Kind, CPU: n.App.CPU}
 	if n.App.Kind.Routes() {
@@ -245,7 +209,7 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 	if !alive {
 		return s
 	}
-	patience := inspectPatience
+	patience := running.InspectPatience
 	if n.Apart() {
 		patience *= 10 // under TCG, and over a cluster's API server, its answer takes longer
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/journal"
-	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/login"
 	"nines.dev/nines/plan"
@@ -129,48 +127,4 @@ func (b *builder) serveNames(ctx context.Context, _ work) error {
 		return nil
 	}
 	return b.site.ServeNames(ctx, *b.Plan().Link(b.Plan().Management.Link))
-}
-
-// hostEndFault is what is wrong with the host's interface on the management network; nil if nothing is.
-func (l *Lab) hostEndFault() (*check.Fault, error) {
-	m := l.Plan().Management
-	if m == nil {
-		return nil, nil
-	}
-	device, err := link.HostEnd(m)
-	if err != nil {
-		return nil, err
-	}
-	problem := ""
-	switch {
-	case device == nil:
-		problem = "is gone"
-	case device.State == stateDown:
-		problem = "is down"
-	case m.Shared():
-		return l.uplinkFault()
-	case !slices.ContainsFunc(device.Addresses, func(has string) bool { return samePrefix(has, m.HostAddress()) }):
-		problem = "has lost its address " + m.HostAddress()
-	default:
-		return nil, nil
-	}
-	return &check.Fault{
-		Of: "link " + m.Link, Part: "link " + m.Link, Problem: fmt.Sprintf("this host's interface on the management network, %s, %s", m.Device, problem),
-		Remedy: check.RemakeLink, Target: m.Link,
-	}, nil
-}
-
-// uplinkFault is what is wrong with the host's interface that the nodes share; nil if nothing is.
-func (l *Lab) uplinkFault() (*check.Fault, error) {
-	m := l.Plan().Management
-	header, err := journal.ReadHeader(l.State().Journal())
-	if err != nil {
-		return nil, err
-	}
-	problems, err := link.UplinkDifferences(l.Plan(), link.UplinkToken(header))
-	if len(problems) == 0 || err != nil {
-		return nil, err
-	}
-	f := linkFault(m.Link, fmt.Sprintf("this host's interface %s, which the management network is on: %s", m.Uplink.Name, strings.Join(problems, ", ")))
-	return &f, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -176,7 +177,7 @@ func TestADeadOVSIsTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := slices.IndexFunc(programs, func(p ProgramState) bool { return p.Name == "ovs-vswitchd" })
+			at := slices.IndexFunc(programs, func(p running.ProgramState) bool { return p.Name == "ovs-vswitchd" })
 			if at < 0 {
 				t.Fatalf("no ovs-vswitchd among %+v", programs)
 			}

@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -31,7 +32,7 @@ func (b *builder) startRemoteEngine(ctx context.Context, n plan.Node, r node.Rem
 	}
 	token := b.journal.Token("engine/" + n.Name)
 	var relay proc.Identity
-	err := process.Make(b.journal, journal.Step{Node: n.Name, Name: engineStep, Token: token}, func() (proc.Identity, error) {
+	err := process.Make(b.journal, journal.Step{Node: n.Name, Name: running.EngineStep, Token: token}, func() (proc.Identity, error) {
 		log, err := os.Create(b.EngineLog(n.Name))
 		if err != nil {
 			return proc.Identity{}, err

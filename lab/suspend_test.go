@@ -102,7 +102,7 @@ func offer(t *testing.T, lab *Lab, from, to string) {
 // threadNamed finds the one thread with a name among those of the dut's engine.
 func threadNamed(t *testing.T, lab *Lab, name string) int {
 	t.Helper()
-	engine, err := lab.engineOf("dut")
+	engine, err := lab.EngineOf("dut")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,14 +12,11 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/journal/setting"
-	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
 )
-
-// tuningMark marks the steps of the host's tuning in a lab's journal.
-const tuningMark = "tuning"
 
 // tuneHost applies the plan's profile of host settings. Only one lab at a time can: a second would
 // take the first one's values for the host's own.
@@ -54,7 +51,7 @@ func (b *builder) tuneHost(ctx context.Context) error {
 	for _, row := range tune.MakePlan(inv, request, tune.Live).Settings {
 		settings = append(settings, row.Setting)
 	}
-	applied.Results, err = tune.Applier{Journal: b.journal, Ledger: setting.HostLedger, Init: b.programs.init, Mark: tuningMark}.Apply(ctx, settings)
+	applied.Results, err = tune.Applier{Journal: b.journal, Ledger: setting.HostLedger, Init: b.programs.init, Mark: running.TuningMark}.Apply(ctx, settings)
 	if err != nil {
 		return fmt.Errorf("tuning: %w", err)
 	}
@@ -73,33 +70,5 @@ func ofTuning(e journal.Entry, claim bool) bool {
 	if e.Kind == journal.KindSymlink {
 		return claim && e.Path == tune.ClaimPath(state.Root())
 	}
-	return e.Name == tuningMark && (e.Kind == setting.Kind || e.Kind == process.Kind)
-}
-
-// Tuning is what was done to the host's settings when the lab came up; nil if the plan has no
-// tuning.
-func (l *Lab) Tuning() (*tune.Applied, error) {
-	if l.Plan().Tuning == "" {
-		return nil, nil
-	}
-	return replace.ReadIfThere[*tune.Applied](l.State().Tuning()) // nil in a lab that is being built
-}
-
-// TuningState is the current state of a lab's tuning of the host.
-type TuningState struct {
-	*tune.Applied
-	// Settings are the settings that the lab changed, with their current values.
-	Settings []tune.ChangedSetting `json:"settings"`
-}
-
-func (l *Lab) inspectTuning() (*TuningState, error) {
-	applied, err := l.Tuning()
-	if applied == nil || err != nil {
-		return nil, err
-	}
-	j, err := journal.Read(l.State().Journal())
-	if err != nil {
-		return nil, err
-	}
-	return &TuningState{applied, tune.Standings(j, tuningMark)}, nil
+	return e.Name == running.TuningMark && (e.Kind == setting.Kind || e.Kind == process.Kind)
 }

@@ -139,7 +139,7 @@ func TestLabIsolationAndTuningTogether(t *testing.T) {
 	before, files := wholeHost(t)
 	text := strings.Replace(isolatedLab, "isolation: isolated", "isolation: isolated\ntuning: realtime", 1)
 	lab := up(t, text)
-	state, err := lab.inspectTuning()
+	state, err := lab.TuningNow()
 	if err != nil || state == nil || !slices.ContainsFunc(state.Settings, func(s tune.ChangedSetting) bool {
 		return s.Path == "/proc/sys/vm/stat_interval" && s.Standing == tune.InForce
 	}) {

@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/test/labtest"
@@ -111,7 +112,7 @@ func TestApplyChangesTheHostsTuning(t *testing.T) {
 		t.Errorf("still held by %q, %v", holder, err)
 	}
 	change(tunedLab)
-	state, err := lab.inspectTuning()
+	state, err := lab.TuningNow()
 	if err != nil || state == nil || len(state.Settings) == 0 {
 		t.Errorf("%+v, %v", state, err)
 	}
@@ -140,7 +141,7 @@ func TestATuningThatOthersUndidIsSetAgain(t *testing.T) {
 	labtest.Root(t)
 	before := hostSettings(t)
 	lab := up(t, tunedLab)
-	tuned, err := lab.inspectTuning()
+	tuned, err := lab.TuningNow()
 	if err != nil || len(tuned.Settings) == 0 {
 		t.Fatalf("%+v, %v", tuned, err)
 	}
@@ -161,7 +162,7 @@ func TestATuningThatOthersUndidIsSetAgain(t *testing.T) {
 	if err != nil || !changes.Tuning || len(changes.ReplacedNodes)+len(changes.AddedNodes) > 0 {
 		t.Fatalf("%+v, %v", changes, err)
 	}
-	if bad, err := lab.Untuned(); bad != nil || err != nil {
+	if bad, err := check.Untuned(lab.Lab); bad != nil || err != nil {
 		t.Errorf("after apply: %v, %v", bad, err)
 	}
 	if err := lab.Down(context.Background()); err != nil {

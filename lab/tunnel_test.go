@@ -68,7 +68,7 @@ func overTheCable(t *testing.T, lab *Lab, kind spec.LinkKind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders, err := lab.ownHolders(lab.Plan().Links[0], programs)
+	holders, err := lab.OwnHolders(lab.Plan().Links[0], programs)
 	if err != nil || len(holders) != 2 {
 		t.Fatalf("the hosts of the tunnel are %v, %v", holders, err)
 	}
@@ -114,7 +114,7 @@ func TestACutTunnelPassesNothing(t *testing.T) {
 func TestATunnelWithoutAHostIsTold(t *testing.T) {
 	needTunnel(t, spec.LinkVXLAN)
 	lab := up(t, star("vxlan", 2, 1500))
-	holders, err := lab.ownHolders(lab.Plan().Links[0], nil)
+	holders, err := lab.OwnHolders(lab.Plan().Links[0], nil)
 	if err != nil || len(holders) != 2 {
 		t.Fatalf("its hosts are %v, %v", holders, err)
 	}

@@ -69,7 +69,7 @@ management: {}
 			t.Errorf("%s: a command that a signal ends: %v, %s", when, err, out)
 		}
 		if _, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
-			t.Errorf("%s: somebody with another key: %v", when, err)
+			t.Errorf("%s: someone with another key: %v", when, err)
 		}
 	}
 	check("at first")

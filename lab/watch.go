@@ -152,7 +152,7 @@ func (w *watcher) refresh() error {
 		}
 		w.lab = now
 	}
-	engines, err := w.lab.engineProcesses()
+	engines, err := w.lab.Engines()
 	w.engines = engines
 	return err
 }

@@ -12,7 +12,7 @@ import (
 // damage is what has happened to a lab beside a trial, which then did not measure what the file
 // describes.
 type damage struct {
-	// died are the parts that are dead, or not as planned, by now.
+	// died are the parts that are dead, or not as planned, at this moment.
 	died []check.Fault
 	// restarts are the nodes that were restarted, stopped, started or unhealthy, or are stopped still.
 	restarts []lab.Restarted

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/result"
 )
 
 // untuned says what others have changed of the host's tuning since the lab has set it; empty if nothing.
 func untuned(l *lab.Lab) (string, error) {
-	changed, err := l.Untuned()
+	changed, err := check.Untuned(l.Lab)
 	if changed == nil || err != nil {
 		return "", err
 	}

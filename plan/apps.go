@@ -237,3 +237,23 @@ func (w *work) direct() bool {
 func (w *work) routed() bool {
 	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app().Routes() })
 }
+
+// AppSysctls are the sysctls that the node's app needs.
+func (n Node) AppSysctls() map[string]string {
+	wanted := map[string]string{}
+	if n.App != nil && n.App.Kind.Routes() {
+		wanted["net/ipv4/ip_forward"] = "1"
+		// Reverse path filtering would drop packets that arrive on another interface than the
+		// answer would take; the kernel uses the larger value of all and the device.
+		for _, scope := range []string{"all", "default"} {
+			wanted["net/ipv4/conf/"+scope+"/rp_filter"] = "0"
+		}
+		for _, i := range n.Interfaces {
+			if !i.InKernel() {
+				continue
+			}
+			wanted["net/ipv4/conf/"+i.Name+"/rp_filter"] = "0"
+		}
+	}
+	return wanted
+}

@@ -76,12 +76,13 @@ var mayImport = map[string][]string{
 	"lab": slices.Concat(makers,
 		[]string{"lab/change", "lab/check", "lab/dryrun", "lab/isolate", "lab/login", "lab/node", "lab/link", "lab/running", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
 			"lab/graph"}), // in its tests
-	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
-	"lab/check":   {},
+	"lab/change": {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
+	"lab/check": {"spec", "plan", "journal", "host/tune", "kernel/netns", "kernel/proc", "kernel/replace", "lab/isolate", "lab/link", "lab/node", "lab/running",
+		"lab/state"},
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
 	"lab/login":   {"plan", "journal", "journal/process", "kernel/ledger", "kernel/openat", "kernel/proc", "lab/check", "lab/link", "lab/node", "lab/running", "lab/state"},
 	"lab/state":   {"plan", "lab/isolate", "lab/node", "lab/link", "journal", "journal/folder", "kernel/flock", "kernel/replace"}, // journal: in its tests
-	"lab/running": {"plan", "lab/node", "lab/link", "lab/state", "journal", "journal/folder", "kernel/replace"},
+	"lab/running": {"plan", "lab/isolate", "lab/link", "lab/node", "lab/state", "engine/client", "host/tune", "journal", "journal/folder", "journal/process", "kernel/proc", "kernel/replace"},
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/result"
 )
 
@@ -143,7 +144,7 @@ func TestWhatRunsInNodesMovesNoCursor(t *testing.T) {
 	var out strings.Builder
 	writeHealth(&out, in)
 	writeDisturbances(&out, &lab.Inspection{Disturbances: []lab.DisturbanceState{{LastLines: "said" + acts}}})
-	writePrograms(&out, lab.LinkState{Programs: []lab.ProgramState{{LastLines: "said" + acts}}})
+	writePrograms(&out, lab.LinkState{Programs: []running.ProgramState{{LastLines: "said" + acts}}})
 	writeNotes(&out, []string{"said" + acts})
 	progressTo(&out)("said" + acts)
 	if count := strings.Count(out.String(), "said"); count != 6 {

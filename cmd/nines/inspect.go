@@ -233,7 +233,7 @@ func writeSettings(out io.Writer, settings []link.Setting) error {
 }
 
 // writeTuning lists the host settings that are changed while the lab is up.
-func writeTuning(out io.Writer, t *lab.TuningState) {
+func writeTuning(out io.Writer, t *running.TuningState) {
 	if t == nil {
 		return
 	}

@@ -43,7 +43,7 @@ type Changes struct {
 	Power bool `json:"power,omitempty"`
 	// Disturbances is true if the disturbances are restarted.
 	Disturbances bool `json:"disturbances,omitempty"`
-	// Outdated are nodes that stay as they are, though the name of their image means another by now. It is
+	// Outdated are nodes that stay as they are, though the name of their image now means another. It is
 	// no change: RestartOptions.Fresh is one.
 	Outdated []string `json:"outdated,omitempty"`
 }

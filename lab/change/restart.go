@@ -25,7 +25,7 @@ func (c *Changes) leaveStopped(name string) {
 	}
 }
 
-// ReceivedAgain are the nodes whose receive modes are set up anew when nodes are started: their own,
+// ReceivedAgain are the nodes whose receive modes are set up again when nodes are started: their own,
 // and with isolation all, as it moves the kernel's threads when nodes start. It is pure.
 func ReceivedAgain(p *plan.Plan, started []string) []string {
 	var names []string

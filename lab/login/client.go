@@ -74,7 +74,7 @@ func Command(l *running.Lab, nodeName string, argv []string) (*exec.Cmd, error) 
 	}
 	switch {
 	case !l.Plan().LogsIn(n):
-		return nil, exit.Wrongf("node %q is this host itself, so nobody logs in to it; use nines exec and nines shell", nodeName)
+		return nil, exit.Wrongf("node %q is the host itself, for which nines runs no SSH server; use nines exec and nines shell", nodeName)
 	case !l.Alive(nodeName):
 		return nil, fmt.Errorf("node %q does not run; nines start %s or nines restart %s starts it", nodeName, nodeName, nodeName)
 	}

@@ -91,7 +91,7 @@ func publicKeys(text string) (string, error) {
 		fields := strings.Fields(line)
 		line = strings.Join(fields, " ")
 		if strings.Contains(line, "PRIVATE KEY") {
-			return "", errors.New("it holds a private key, which belongs to nobody else; name the public one beside it, with .pub at its end")
+			return "", errors.New("it holds a private key, which must stay secret; name the public key beside it, which ends in .pub")
 		}
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue

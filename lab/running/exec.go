@@ -65,19 +65,6 @@ func EntryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
 	return entry
 }
 
-// EnginePath is the path of nines-engine as commands in a node see it.
-func (l *Lab) EnginePath(nodeName string) (string, error) {
-	n, _, err := l.Node(nodeName)
-	if err != nil {
-		return "", err
-	}
-	here := l.Files()
-	if here.Engine, err = node.Program("nines-engine"); err != nil {
-		return "", err
-	}
-	return node.RuntimeOf(n).Seen(here).Engine, nil
-}
-
 // Place is where nodes run, for callers that make nothing there.
 func (l *Lab) Place(initPath string) node.Place {
 	return node.Place{StateDir: l.state.Dir, Logs: l.state.Logs(), Plan: l.plan, InitPath: initPath, Files: l.Files()}
@@ -86,11 +73,6 @@ func (l *Lab) Place(initPath string) node.Place {
 // Files are nines' folders on the host.
 func (l *Lab) Files() node.Files {
 	return node.Files{Engines: l.state.Engines(), Sockets: link.SocketsDir(l.state.Dir), Scripts: l.state.Scripts()}
-}
-
-// EngineSocket is the control socket of a node's app engine, as the host sees it.
-func (l *Lab) EngineSocket(nodeName string) string {
-	return l.state.EngineSocket(nodeName)
 }
 
 // PID is the process id of a node's first process; 0 if the node is dead.

@@ -120,7 +120,7 @@ func (l *Lab) Alive(nodeName string) bool {
 	return err == nil && node.RuntimeOf(n).Alive(r)
 }
 
-// Stopped is true for a node that somebody has stopped.
+// Stopped is true for a node that someone has stopped.
 func (l *Lab) Stopped(nodeName string) bool {
 	_, r, err := l.Node(nodeName)
 	return err == nil && r.Stopped && !r.Alive()

@@ -1,4 +1,4 @@
-package lab
+package check
 
 import (
 	"context"
@@ -8,22 +8,22 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
-	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 )
 
-// portFaults finds links whose program has not the ports that are planned, unless one of the other faults
+// Ports finds links whose program has not the ports that are planned, unless one of the other faults
 // explains it.
-func (l *Lab) portFaults(others []check.Fault) ([]check.Fault, error) {
-	var faults []check.Fault
+func Ports(l *running.Lab, others []Fault) ([]Fault, error) {
+	var faults []Fault
 	var failures []error
-	cut, err := l.cutLinks()
+	cut, err := cutLinks(l)
 	if err != nil {
 		return nil, err
 	}
 	for _, planned := range l.Plan().Links {
-		explained := slices.ContainsFunc(others, func(f check.Fault) bool {
+		explained := slices.ContainsFunc(others, func(f Fault) bool {
 			return f.Part == "fabric" || f.Part == "link "+planned.Name || slices.ContainsFunc(planned.Endpoints, func(e plan.Endpoint) bool { return f.Part == "node "+e.Node || f.Part == "interface "+e.Name() })
 		})
 		if explained {
@@ -41,7 +41,7 @@ func (l *Lab) portFaults(others []check.Fault) ([]check.Fault, error) {
 }
 
 // cutLinks are the links that are, or may be, down deliberately just now: the journal has them so.
-func (l *Lab) cutLinks() (map[string]bool, error) {
+func cutLinks(l *running.Lab) (map[string]bool, error) {
 	j, err := journal.Read(l.State().Journal())
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package lab
+package check
 
 import (
 	"errors"
@@ -8,26 +8,26 @@ import (
 	"strings"
 
 	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
 
 // deviceCheck compares the devices, routes and sysctls of a lab with its plan.
 type deviceCheck struct {
-	*Lab
+	*running.Lab
 	// explained are parts whose differences another fault explains.
 	explained map[string]bool
 	// cut are links that are down deliberately just now.
 	cut      map[string]bool
-	faults   []check.Fault
+	faults   []Fault
 	failures []error
 }
 
-// deviceFaults finds interfaces, links and nodes whose devices, routes and sysctls are not as planned,
+// Devices finds interfaces, links and nodes whose devices, routes and sysctls are not as planned,
 // unless one of the faults explains it.
-func (l *Lab) deviceFaults(others []check.Fault) ([]check.Fault, error) {
+func Devices(l *running.Lab, others []Fault) ([]Fault, error) {
 	c := deviceCheck{Lab: l, explained: map[string]bool{}}
 	for _, f := range others {
 		c.explained[f.Part] = true
@@ -44,7 +44,7 @@ func (l *Lab) deviceFaults(others []check.Fault) ([]check.Fault, error) {
 		}
 	}
 	var err error
-	if c.cut, err = l.cutLinks(); err != nil {
+	if c.cut, err = cutLinks(l); err != nil {
 		return nil, err
 	}
 	for _, n := range l.Plan().Nodes {
@@ -55,7 +55,7 @@ func (l *Lab) deviceFaults(others []check.Fault) ([]check.Fault, error) {
 	}
 	c.hostEnd()
 	if fabricGone := c.fabric(); fabricGone {
-		return []check.Fault{l.deadFabric()}, errors.Join(c.failures...) // just now
+		return []Fault{DeadFabric(l)}, errors.Join(c.failures...) // just now
 	}
 	return c.faults, errors.Join(c.failures...)
 }
@@ -65,7 +65,7 @@ func (c *deviceCheck) hostEnd() {
 	if c.Plan().Management == nil || c.explained["link "+c.Plan().Management.Link] {
 		return
 	}
-	fault, unseen := c.hostEndFault()
+	fault, unseen := hostEndFault(c.Lab)
 	c.fail(unseen)
 	if fault != nil {
 		c.faults = append(c.faults, *fault)
@@ -105,7 +105,7 @@ func (c *deviceCheck) node(n plan.Node) {
 			problems = append(problems, "has lost its route to "+routeText(r))
 		}
 	}
-	changed, err := c.changedSysctls(n)
+	changed, err := changedSysctls(c.Lab, n)
 	if proc.IsGone(err) {
 		c.faults = append(c.faults, deadNode(n)) // just now
 		return
@@ -113,8 +113,8 @@ func (c *deviceCheck) node(n plan.Node) {
 	c.fail(err)
 	problems = append(problems, changed...)
 	if len(problems) > 0 {
-		c.faults = append(c.faults, check.Fault{
-			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(problems, ", "), Remedy: check.AdjustNode, Target: n.Name,
+		c.faults = append(c.faults, Fault{
+			Of: n.Name, Part: "node " + n.Name, Problem: "node " + n.Name + " " + strings.Join(problems, ", "), Remedy: AdjustNode, Target: n.Name,
 		})
 	}
 }
@@ -142,7 +142,7 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	of := n.Name + ":" + i.Name
 	planned, e := c.Plan().EndOf(n.Name, i.Name)
 	// Of an end that is up and has no carrier, the check of its other end says why.
-	device, elsewhere := view.Find(i.Name), c.hardware(i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
+	device, elsewhere := view.Find(i.Name), hardware(c.Lab, i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
 	problem, remedy := compareDevice(i, view.List(), elsewhere && device != nil && device.Up)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
@@ -151,16 +151,16 @@ func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 		return
 	}
 	target := of
-	if remedy == check.RemakeLink {
+	if remedy == RemakeLink {
 		target = i.Link
 	}
-	c.faults = append(c.faults, check.Fault{
+	c.faults = append(c.faults, Fault{
 		Of: of, Part: "interface " + of, Problem: "interface " + of + " " + problem, Remedy: remedy, Target: target,
 	})
 }
 
 // deeper compares what an interface has besides its state, MTU and addresses.
-func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, check.Remedy) {
+func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.Endpoint, view *link.View) (string, Remedy) {
 	device := view.Find(i.Name)
 	want := link.End{
 		Interface: &i, Free: changesItself(n), XDP: i.Device != nil || c.cut[l.Name], Macvlan: l.Kind.Descriptor().End == spec.EndMacvlan, OwnIPv6: setsIPv6(n),
@@ -169,22 +169,22 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 		want.Impaired = &what.Impairment
 	}
 	if !slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Guest }) {
-		want.Set = c.setOn(n.Name, l.Name, i.Name)
+		want.Set = setOn(c.Lab, n.Name, l.Name, i.Name)
 	}
 	var problems []string
-	mend := check.Reconfigure
+	mend := Reconfigure
 	for _, d := range device.Differences(want) {
 		problems = append(problems, d.Problem)
 		if d.Repair == link.RepairDevice {
-			mend = check.RemakeLink
+			mend = RemakeLink
 		}
 	}
 	if !c.cut[l.Name] {
 		for _, network := range view.LostNetworks(i, n.Routes) {
-			problems, mend = append(problems, "has lost the route to its network "+network), check.RemakeLink
+			problems, mend = append(problems, "has lost the route to its network "+network), RemakeLink
 		}
 		if l.Parent != "" && (device.State == stateDown || device.State == stateLowerDown) {
-			problems, mend = append(problems, "has no carrier: its parent "+l.Parent+" is down"), check.RemakeLink
+			problems, mend = append(problems, "has no carrier: its parent "+l.Parent+" is down"), RemakeLink
 		}
 	}
 	return strings.Join(problems, ", "), mend
@@ -207,7 +207,7 @@ func setsIPv6(n plan.Node) bool {
 }
 
 // setOn is what was recorded of a device when it was set up.
-func (l *Lab) setOn(nodeName, linkName, device string) map[string]string {
+func setOn(l *running.Lab, nodeName, linkName, device string) map[string]string {
 	at := slices.IndexFunc(l.Settings(), func(s link.Setting) bool {
 		return s.Node == nodeName && s.Link == linkName && s.Device == device
 	})
@@ -217,100 +217,8 @@ func (l *Lab) setOn(nodeName, linkName, device string) map[string]string {
 	return l.Settings()[at].Values
 }
 
-// fabric compares what is outside the nodes; true if the fabric has just ended.
-func (c *deviceCheck) fabric() (gone bool) {
-	fabric, err := link.Look(link.HolderOf(c.Lab.Fabric()))
-	if proc.IsGone(err) {
-		return true
-	}
-	if err != nil {
-		c.fail(err)
-		return false
-	}
-	programs, err := c.Programs()
-	c.fail(err)
-	for _, planned := range c.Plan().Links {
-		if c.explained["link "+planned.Name] {
-			continue
-		}
-		view := fabric
-		if link.Of(planned.Kind).OwnNamespace {
-			if view, err = c.ownView(planned, programs); err != nil {
-				if !proc.IsGone(err) {
-					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
-				}
-				continue
-			}
-		}
-		c.link(planned, view)
-	}
-	return false
-}
-
-// ownView is what there is in a link's own network namespaces.
-func (c *deviceCheck) ownView(planned plan.Link, programs []ProgramState) (*link.View, error) {
-	programs = slices.DeleteFunc(slices.Clone(programs), func(p ProgramState) bool { return p.Link != planned.Name })
-	holders, err := c.ownHolders(planned, programs)
-	if err != nil {
-		return nil, err
-	}
-	all := &link.View{}
-	for _, pid := range holders {
-		view, err := link.Look(link.Holder{PID: pid})
-		if err != nil {
-			return nil, err
-		}
-		all.Devices = append(all.Devices, view.Devices...)
-	}
-	return all, nil
-}
-
-// link compares a link's devices outside its nodes. A fault of its end in a node is reported there.
-func (c *deviceCheck) link(planned plan.Link, view *link.View) {
-	for _, f := range c.faults {
-		if f.Remedy == check.RemakeLink && f.Target == planned.Name {
-			return
-		}
-	}
-	d := planned.Kind.Descriptor()
-	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
-		at := view.Find(planned.Device)
-		// A bridge whose ports are all down deliberately is, too.
-		down := at != nil && !c.cut[planned.Name] && (at.State == stateDown || at.State == stateLowerDown && d.End == spec.EndMacvlan)
-		if at == nil || down {
-			c.ofLink(planned, fmt.Sprintf("%s %s of link %s is gone, or down", d.Device, planned.Device, planned.Name))
-			return
-		}
-	}
-	problems := view.FabricDifferences(planned, link.FabricOptions{
-		Set: func(device string) map[string]string { return c.setOn("", planned.Name, device) },
-		Cut: c.cut[planned.Name], Management: c.Plan().Management,
-	})
-	filtered, err := link.Filtered(link.HolderOf(c.Lab.Fabric()), planned)
-	if err != nil && !proc.IsGone(err) {
-		c.fail(err)
-	}
-	if filtered {
-		problems = append(problems, "its packets go through iptables, because net.bridge.bridge-nf-call-iptables was turned on")
-	}
-	if d.End.IsHardware() {
-		problems = append(problems, link.FunctionDifferences(c.Plan(), planned)...)
-	}
-	if len(problems) > 0 {
-		c.ofLink(planned, "link "+planned.Name+": "+strings.Join(problems, ", "))
-	}
-}
-
-func (c *deviceCheck) ofLink(planned plan.Link, problem string) {
-	c.faults = append(c.faults, linkFault(planned.Name, problem))
-}
-
-func linkFault(name, problem string) check.Fault {
-	return check.Fault{Of: "link " + name, Part: "link " + name, Problem: problem, Remedy: check.RemakeLink, Target: name}
-}
-
 // hardware is true for a link of network cards, whose state is also that of a cable.
-func (l *Lab) hardware(linkName string) bool {
+func hardware(l *running.Lab, linkName string) bool {
 	planned := l.Plan().Link(linkName)
 	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
 }
@@ -323,23 +231,23 @@ const (
 
 // compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
 // not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable. It is pure.
-func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, check.Remedy) {
+func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, Remedy) {
 	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
 	if at < 0 {
-		return "is gone", check.RemakeLink
+		return "is gone", RemakeLink
 	}
 	now := devices[at]
 	switch {
 	case now.State == stateDown && !elsewhere:
-		return "is down", check.Reconfigure
+		return "is down", Reconfigure
 	case planned.MTU != 0 && now.MTU != planned.MTU:
-		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), check.RemakeLink
+		return fmt.Sprintf("has an MTU of %d, and %d is planned", now.MTU, planned.MTU), RemakeLink
 	case planned.MAC != "" && !strings.EqualFold(now.MAC, planned.MAC):
-		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), check.RemakeLink
+		return fmt.Sprintf("has the MAC address %s, and %s is planned", now.MAC, planned.MAC), RemakeLink
 	}
 	for _, address := range planned.Addresses {
 		if !slices.ContainsFunc(now.Addresses, func(has string) bool { return samePrefix(has, address) }) {
-			return fmt.Sprintf("has lost its address %s", address), check.Reconfigure
+			return fmt.Sprintf("has lost its address %s", address), Reconfigure
 		}
 	}
 	return "", 0

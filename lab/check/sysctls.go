@@ -1,4 +1,4 @@
-package lab
+package check
 
 import (
 	"errors"
@@ -12,20 +12,21 @@ import (
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
 // plannedSysctls are the sysctls that are set in a node.
 func plannedSysctls(n plan.Node) []string {
-	wanted := appSysctls(n)
+	wanted := n.AppSysctls()
 	maps.Copy(wanted, n.Sysctls)
 	return slices.Sorted(maps.Keys(wanted))
 }
 
 // sysctlsNow reads the planned sysctls of a running node. Those that cannot be read, as some can only be
 // written, are left out.
-func (l *Lab) sysctlsNow(n plan.Node) (map[string]string, error) {
+func sysctlsNow(l *running.Lab, n plan.Node) (map[string]string, error) {
 	names := plannedSysctls(n)
 	r := l.Running(n.Name)
 	if len(names) == 0 || r == nil {
@@ -59,18 +60,18 @@ func (l *Lab) sysctlsNow(n plan.Node) (map[string]string, error) {
 	return now, node.Inside(r, func() error { return read(false) })
 }
 
-// keepSysctls writes down what the nodes' sysctls are, once all is as planned.
-func (b *builder) keepSysctls() error {
-	all, err := b.keptSysctls()
+// KeepSysctls writes down what the nodes' sysctls are, once all is as planned.
+func KeepSysctls(l *running.Lab) error {
+	all, err := keptSysctls(l)
 	if err != nil {
 		return err
 	}
 	kept := map[string]map[string]string{}
-	for _, n := range b.Plan().Nodes {
+	for _, n := range l.Plan().Nodes {
 		if n.Apart() {
 			continue
 		}
-		now, err := b.sysctlsNow(n)
+		now, err := sysctlsNow(l, n)
 		if err != nil {
 			return fmt.Errorf("node %q: %w", n.Name, err)
 		}
@@ -85,22 +86,22 @@ func (b *builder) keepSysctls() error {
 		}
 	}
 	if len(kept) == 0 {
-		return state.AbsentIsFine(os.Remove(b.State().Sysctls()))
+		return state.AbsentIsFine(os.Remove(l.State().Sysctls()))
 	}
-	return state.WriteJSON(b.State().Sysctls(), kept)
+	return state.WriteJSON(l.State().Sysctls(), kept)
 }
 
-func (l *Lab) keptSysctls() (map[string]map[string]string, error) {
+func keptSysctls(l *running.Lab) (map[string]map[string]string, error) {
 	return replace.ReadIfThere[map[string]map[string]string](l.State().Sysctls())
 }
 
 // changedSysctls says which sysctls of a node others have changed.
-func (l *Lab) changedSysctls(n plan.Node) ([]string, error) {
-	kept, err := l.keptSysctls()
+func changedSysctls(l *running.Lab, n plan.Node) ([]string, error) {
+	kept, err := keptSysctls(l)
 	if err != nil || len(kept[n.Name]) == 0 {
 		return nil, err
 	}
-	now, err := l.sysctlsNow(n)
+	now, err := sysctlsNow(l, n)
 	if err != nil {
 		return nil, err
 	}

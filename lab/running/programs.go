@@ -1,17 +1,16 @@
-package lab
+package running
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -69,80 +68,6 @@ func (l *Lab) AwaitGuests(ctx context.Context) error {
 	return nil
 }
 
-// deadPrograms says which programs of links have ended.
-func (l *Lab) deadPrograms() ([]check.Fault, error) {
-	var faults []check.Fault
-	programs, err := l.Programs()
-	for _, p := range programs {
-		if p.Alive {
-			continue
-		}
-		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
-		if p.LastLines != "" {
-			fault += "; its last output was: " + p.LastLines
-			if why := l.explain(p); why != "" {
-				fault += "; " + why
-			}
-		} else {
-			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, segmentation fault)"
-		}
-		faults = append(faults, check.Fault{
-			Of: p.Name + " of link " + p.Link, Part: "link " + p.Link, Problem: fault, Remedy: check.RemakeLink, Target: p.Link,
-		})
-	}
-	return faults, err
-}
-
-// explain says what a dead program's last output means, where its link's kind knows.
-func (l *Lab) explain(p ProgramState) string {
-	planned := l.Plan().Link(p.Link)
-	if planned == nil {
-		return ""
-	}
-	if explain := link.Of(planned.Kind).Explain; explain != nil {
-		return explain(p.LastLines)
-	}
-	return ""
-}
-
-// engineProcesses are the processes of apps' engines, by node, dead ones included.
-func (l *Lab) engineProcesses() (map[string]proc.Identity, error) {
-	if !slices.ContainsFunc(l.Plan().Nodes, func(n plan.Node) bool { return n.App != nil }) {
-		return nil, nil
-	}
-	j, err := journal.Read(l.State().Journal())
-	if err != nil {
-		return nil, err
-	}
-	engines := map[string]proc.Identity{}
-	for _, entry := range j.Entries() {
-		if entry.Kind == process.Kind && entry.Name == engineStep && entry.Link == "" && entry.Learnt != nil {
-			engines[entry.Node] = process.Of(entry)
-		}
-	}
-	return engines, nil
-}
-
-// deadEngines says which app engines have ended while their node still runs.
-func (l *Lab) deadEngines() ([]check.Fault, error) {
-	engines, err := l.engineProcesses()
-	var faults []check.Fault
-	for _, n := range l.Plan().Nodes {
-		id, has := engines[n.Name]
-		if !has || id.Alive() || !l.Alive(n.Name) {
-			continue
-		}
-		fault := fmt.Sprintf("the engine of node %s has died (process %d)", n.Name, id.PID)
-		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
-			fault += "; its last output was: " + said
-		}
-		faults = append(faults, check.Fault{
-			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, Remedy: check.RestartApp, Target: n.Name,
-		})
-	}
-	return faults, err
-}
-
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.
 func (l *Lab) SwitchSocket(linkName string) (string, error) {
 	made := l.Plan().Link(linkName)
@@ -161,12 +86,12 @@ func (l *Lab) SwitchSocket(linkName string) (string, error) {
 	return link.SwitchSocket(l.State().Dir, linkName), nil
 }
 
-// switchStats asks the switch of a link for its counters; nil if it does not answer.
-func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.SwitchStats {
+// SwitchStats asks the switch of a link for its counters; nil if it does not answer.
+func (l *Lab) SwitchStats(ctx context.Context, planned plan.Link) *client.SwitchStats {
 	if !planned.HasEngine() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
+	ctx, cancel := context.WithTimeout(ctx, InspectPatience)
 	defer cancel()
 	c, err := client.Dial(ctx, link.SwitchSocket(l.State().Dir, planned.Name))
 	if err != nil {
@@ -182,3 +107,36 @@ func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.Switch
 	_ = c.Close()
 	return &stats
 }
+
+// OwnHolders are processes in a link's own network namespaces, one for each: who holds it for the link,
+// or the first of its programs that is there and not in the fabric.
+func (l *Lab) OwnHolders(planned plan.Link, programs []ProgramState) ([]int, error) {
+	j, err := journal.Read(l.State().Journal())
+	if err != nil {
+		return nil, err
+	}
+	var holders []int
+	for _, e := range j.Entries() {
+		if e.Kind != node.KindNetwork || e.Link != planned.Name || e.Learnt == nil {
+			continue
+		}
+		if id := process.Of(e); id.Alive() {
+			holders = append(holders, id.PID)
+		}
+	}
+	seen := map[uint64]bool{}
+	if l.Fabric() != nil {
+		seen[l.Fabric().NetInode()] = true
+	}
+	for _, p := range programs {
+		id, err := proc.Of(p.PID)
+		if inode := id.NetInode(); p.Alive && err == nil && !seen[inode] {
+			seen[inode] = true
+			holders = append(holders, p.PID)
+		}
+	}
+	return holders, nil
+}
+
+// InspectPatience is how long to wait for an engine that has another client.
+const InspectPatience = 500 * time.Millisecond

@@ -1,0 +1,65 @@
+package check
+
+import (
+	"fmt"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
+)
+
+// Programs says which programs of links have ended.
+func Programs(l *running.Lab) ([]Fault, error) {
+	var faults []Fault
+	programs, err := l.Programs()
+	for _, p := range programs {
+		if p.Alive {
+			continue
+		}
+		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
+		if p.LastLines != "" {
+			fault += "; its last output was: " + p.LastLines
+			if why := explain(l, p); why != "" {
+				fault += "; " + why
+			}
+		} else {
+			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, segmentation fault)"
+		}
+		faults = append(faults, Fault{
+			Of: p.Name + " of link " + p.Link, Part: "link " + p.Link, Problem: fault, Remedy: RemakeLink, Target: p.Link,
+		})
+	}
+	return faults, err
+}
+
+// explain says what a dead program's last output means, where its link's kind knows.
+func explain(l *running.Lab, p running.ProgramState) string {
+	planned := l.Plan().Link(p.Link)
+	if planned == nil {
+		return ""
+	}
+	if explain := link.Of(planned.Kind).Explain; explain != nil {
+		return explain(p.LastLines)
+	}
+	return ""
+}
+
+// Engines says which app engines have ended while their node still runs.
+func Engines(l *running.Lab) ([]Fault, error) {
+	engines, err := l.Engines()
+	var faults []Fault
+	for _, n := range l.Plan().Nodes {
+		id, has := engines[n.Name]
+		if !has || id.Alive() || !l.Alive(n.Name) {
+			continue
+		}
+		fault := fmt.Sprintf("the engine of node %s has died (process %d)", n.Name, id.PID)
+		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
+			fault += "; its last output was: " + said
+		}
+		faults = append(faults, Fault{
+			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, Remedy: RestartApp, Target: n.Name,
+		})
+	}
+	return faults, err
+}

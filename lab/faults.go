@@ -1,0 +1,99 @@
+package lab
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/login"
+	"nines.dev/nines/plan"
+)
+
+// Checked is a part of a lab, compared with the plan.
+type Checked struct {
+	// Part names it: "fabric", "node dut", "interface dut:in", "link left".
+	Part string `json:"part"`
+	// Problem is what is not as planned; empty if all is.
+	Problem string `json:"problem,omitempty"`
+	// Stopped is true for a node that someone has stopped.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// Check holds a lab against its plan, part by part.
+func (l *Lab) Check() ([]Checked, error) {
+	faults, err := l.allFaults()
+	list := []Checked{{Part: "fabric"}}
+	for _, n := range l.Plan().Nodes {
+		list = append(list, Checked{Part: "node " + n.Name, Stopped: l.Stopped(n.Name)})
+		for _, i := range n.Interfaces {
+			list = append(list, Checked{Part: "interface " + n.Name + ":" + i.Name})
+		}
+	}
+	for _, planned := range l.Plan().Links {
+		list = append(list, Checked{Part: "link " + planned.Name})
+	}
+	for _, d := range l.Plan().Disturbances {
+		list = append(list, Checked{Part: "disturb." + d.Name})
+	}
+	if l.Plan().Watched() {
+		list = append(list, Checked{Part: watcherPart})
+	}
+	if l.Plan().Power != nil {
+		list = append(list, Checked{Part: powerPart})
+	}
+	if plan.Partitions(l.Plan().Isolation) {
+		list = append(list, Checked{Part: check.PartIsolation})
+	}
+	if l.Plan().Tuning != "" {
+		list = append(list, Checked{Part: check.PartTuning})
+	}
+	for i, part := range list {
+		for _, fault := range faults {
+			if fault.Part == part.Part {
+				list[i].Problem += "; " + fault.Problem
+			}
+		}
+		list[i].Problem = strings.TrimPrefix(list[i].Problem, "; ")
+	}
+	return list, err
+}
+
+// allFaults are Faults, and Untuned.
+func (l *Lab) allFaults() ([]check.Fault, error) {
+	faults, err := l.Faults()
+	untuned, unread := check.Untuned(l.Lab)
+	if untuned != nil {
+		faults = append(faults, *untuned)
+	}
+	return faults, errors.Join(err, unread)
+}
+
+// Faults lists the parts of the lab that have died since it came up, or are not as planned. A part
+// that is gone with another is not told again: the interfaces of a dead node, or of a link whose
+// program has died.
+func (l *Lab) Faults() ([]check.Fault, error) {
+	var faults []check.Fault
+	if l.FabricDead() {
+		faults = append(faults, check.DeadFabric(l.Lab))
+	}
+	for _, n := range l.Plan().Nodes {
+		if fault := check.Node(l.Lab, n); fault != nil {
+			faults = append(faults, *fault)
+		}
+	}
+	dead, err := check.Programs(l.Lab)
+	engines, unread := check.Engines(l.Lab)
+	disturbers, unknown := l.deadDisturbers()
+	receiving, unwritten := l.receiveFaults()
+	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
+	ill, unheard := l.healthFaults()
+	watcher, unwatched := l.deadWatcher()
+	controller, unpowered := l.deadPower()
+	devices, unseen := check.Devices(l.Lab, faults)
+	servers, unreached := login.Faults(l.Lab)
+	ports, unasked := check.Ports(l.Lab, slices.Concat(faults, devices))
+	shared, unlooked := check.Isolation(l.Lab)
+	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers, shared),
+		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached, unlooked)
+}
