@@ -143,11 +143,11 @@ func (l *Lab) serveVisitor(ctx context.Context, conn net.Conn, progress func(str
 // visit has the process that measures the lab do something; measured is false if none does. Only a caller
 // who may do it during a measurement does not get an error for one.
 func (l *Lab) visit(ctx context.Context, may bool, request doorRequest) (measured bool, err error) {
-	o := readOwner(l.State().Measured())
+	o := state.ReadOwner(l.State().Measured())
 	switch {
 	case o.PID == 0:
 		return false, nil
-	case !o.alive():
+	case !o.Alive():
 		return true, fmt.Errorf("the measurement of lab %q has died; nines down %s removes what it left", l.Name(), l.Name())
 	case !may:
 		return true, &measuredError{&state.BusyError{Name: l.Name(), PID: o.PID, Measuring: o.Experiment, Since: o.Since}}

@@ -18,7 +18,8 @@ import (
 func (l *Lab) Down(ctx context.Context) error {
 	if h := l.held; h != nil {
 		l.closeDoor()
-		l.stopWatching()
+		l.watching.Stop()
+		l.watching = nil
 		l.held = nil
 		return errors.Join(h.undoAll(ctx, h.note), h.free())
 	}

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/login"
+	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/plan"
 )
 
@@ -37,10 +39,10 @@ func (l *Lab) Check() ([]Checked, error) {
 		list = append(list, Checked{Part: "disturb." + d.Name})
 	}
 	if l.Plan().Watched() {
-		list = append(list, Checked{Part: watcherPart})
+		list = append(list, Checked{Part: watch.Part})
 	}
 	if l.Plan().Power != nil {
-		list = append(list, Checked{Part: powerPart})
+		list = append(list, Checked{Part: bmc.Part})
 	}
 	if plan.Partitions(l.Plan().Isolation) {
 		list = append(list, Checked{Part: check.PartIsolation})
@@ -87,13 +89,12 @@ func (l *Lab) Faults() ([]check.Fault, error) {
 	disturbers, unknown := l.deadDisturbers()
 	receiving, unwritten := l.receiveFaults()
 	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
-	ill, unheard := l.healthFaults()
-	watcher, unwatched := l.deadWatcher()
-	controller, unpowered := l.deadPower()
+	watched, unheard := watch.Faults(l.Lab)
+	controller, unpowered := bmc.Faults(l.Lab)
 	devices, unseen := check.Devices(l.Lab, faults)
 	servers, unreached := login.Faults(l.Lab)
 	ports, unasked := check.Ports(l.Lab, slices.Concat(faults, devices))
 	shared, unlooked := check.Isolation(l.Lab)
-	return slices.Concat(faults, devices, ports, ill, watcher, controller, servers, shared),
-		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unwatched, unpowered, unreached, unlooked)
+	return slices.Concat(faults, devices, ports, watched, controller, servers, shared),
+		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unpowered, unreached, unlooked)
 }

@@ -97,7 +97,7 @@ func openHostLog(path string) (*os.File, error) {
 // in memory, and all of it in a log where there is room. Into a file, a script's own echo would fail.
 type hostOutput struct {
 	log  io.Writer
-	last tail
+	last node.Tail
 }
 
 func (o *hostOutput) Write(text []byte) (int, error) {
@@ -131,7 +131,7 @@ func runHostTeardown(ctx context.Context, u journal.Undoing) error {
 		return fmt.Errorf("run the file's host_teardown: %w", err)
 	}
 	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // something it left has its output open
-		u.Notef("the file's host_teardown failed, so what it should have removed may still be there: %v: %s", err, output.last.line())
+		u.Notef("the file's host_teardown failed, so what it should have removed may still be there: %v: %s", err, output.last.Line())
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -49,7 +50,7 @@ type NodeState struct {
 	Image *NodeImage `json:"image,omitempty"`
 	App   *AppState  `json:"app,omitempty"`
 	// Health is what the lab's watcher says of the node; nil for a node that is not watched.
-	Health *NodeHealth `json:"health,omitempty"`
+	Health *watch.NodeHealth `json:"health,omitempty"`
 	// Problem is why the node's devices, or its image, could not be read.
 	Problem string `json:"problem,omitempty"`
 }
@@ -96,13 +97,13 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if in.Received, err = l.Received(); err != nil {
 		return nil, err
 	}
-	health, err := l.Health()
+	health, err := watch.Health(l.Lab)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range l.Plan().Nodes {
 		s := l.inspectNode(ctx, n)
-		if i := slices.IndexFunc(health, func(h NodeHealth) bool { return h.Node == n.Name }); i >= 0 {
+		if i := slices.IndexFunc(health, func(h watch.NodeHealth) bool { return h.Node == n.Name }); i >= 0 {
 			s.Health = &health[i]
 		}
 		in.NodeList = append(in.NodeList, s)

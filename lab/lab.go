@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/watch"
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
@@ -23,7 +24,7 @@ type Lab struct {
 	*running.Lab
 	restarts *restartLog
 	// watching watches the nodes of a lab that this process measures; nil without any to watch.
-	watching *watching
+	watching *watch.Here
 	// door lets others change nodes of a lab that this process measures.
 	door *door
 	// held is the lab's lock and journal while this process measures it; otherwise nil.
@@ -131,7 +132,7 @@ func statusOf(name string) Status {
 			}
 		}
 		if status.Condition == ConditionUp {
-			nodes, err := lab.Health()
+			nodes, err := watch.Health(lab.Lab)
 			for _, n := range nodes {
 				if n.Health != nil {
 					status.Checked++
@@ -152,16 +153,16 @@ func statusOf(name string) Status {
 		status.Faults = append(status.Faults, unread.Error())
 	}
 	locked, err := flock.IsHeld(s.Lock())
-	owner, unknown := findOwner(s.Measured())
+	owner, unknown := state.FindOwner(s.Measured())
 	if err = errors.Join(err, unknown); err != nil {
 		status.Faults = append(status.Faults, "cannot read who works on the lab: "+err.Error())
 	}
 	switch {
-	case locked && owner.alive():
+	case locked && owner.Alive():
 		status.Condition, status.PID = ConditionMeasuring, owner.PID
 	case locked:
 		status.Condition = ConditionChanging
-	case owner.dead():
+	case owner.Dead():
 		status.Condition, status.PID = ConditionOrphaned, owner.PID
 	}
 	return status

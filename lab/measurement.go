@@ -2,10 +2,8 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,19 +23,7 @@ import (
 // (UpOptions.Measurement) stays locked until its Down.
 type Measurement struct {
 	lock  *flock.Lock
-	owner owner
-}
-
-// owner is a measuring process, as its file shows it to others.
-type owner struct {
-	PID        int       `json:"pid"`
-	StartTicks uint64    `json:"start_ticks"`
-	BootID     string    `json:"boot_id"`
-	Since      time.Time `json:"since"`
-	Experiment string    `json:"experiment"`
-	// Labs and Prefixes are what the measurement will bring up.
-	Labs     []string `json:"labs"`
-	Prefixes []string `json:"prefixes"`
+	owner state.Owner
 }
 
 // BeginMeasurement takes the measurement lock for the plans of an experiment, or says who has it.
@@ -52,7 +38,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
-	o := owner{
+	o := state.Owner{
 		PID: self.PID, StartTicks: self.StartTicks, BootID: bootID,
 		Since: time.Now(), Experiment: experiment,
 	}
@@ -66,14 +52,14 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	held, err := state.TakeLock(measurementLock(), experiment, 0)
 	if busy := (*state.BusyError)(nil); errors.As(err, &busy) {
 		return nil, fmt.Errorf("%s, and two measurements at once would disturb each other; wait for it, or end it",
-			readOwner(measurementFile()).describe(busy.PID))
+			state.ReadOwner(measurementFile()).Describe(busy.PID))
 	}
 	if err != nil {
 		return nil, err
 	}
 	// Before the registry is locked: to undo a lab may take minutes.
 	if err = RemoveOrphans(ctx); err == nil {
-		err = o.register(plans)
+		err = register(o, plans)
 	}
 	if err != nil {
 		return nil, errors.Join(err, held.Free())
@@ -83,7 +69,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 
 // register writes the file of a measurement that has its lock. Under the registry's lock no lab of the
 // plans' names comes up meanwhile.
-func (o owner) register(plans []*plan.Plan) error {
+func register(o state.Owner, plans []*plan.Plan) error {
 	registry, err := state.LockRegistry()
 	if err != nil {
 		return err
@@ -125,7 +111,7 @@ func (m *Measurement) End() error {
 
 // forgetDeadMeasurement removes the file of a measurement whose process died before End.
 func forgetDeadMeasurement() error {
-	if o, err := findOwner(measurementFile()); !o.dead() {
+	if o, err := state.FindOwner(measurementFile()); !o.Dead() {
 		return err
 	}
 	// Another measurement may be starting; it writes the file while it holds the registry.
@@ -134,7 +120,7 @@ func forgetDeadMeasurement() error {
 		return err
 	}
 	defer func() { _ = registry.Free() }()
-	if o, err := findOwner(measurementFile()); !o.dead() {
+	if o, err := state.FindOwner(measurementFile()); !o.Dead() {
 		return err
 	}
 	return state.AbsentIsFine(os.Remove(measurementFile()))
@@ -156,61 +142,15 @@ func (m *Measurement) reserved(p *plan.Plan) error {
 	if !held {
 		return nil // a dead owner's lock is free
 	}
-	o, err := findOwner(measurementFile())
+	o, err := state.FindOwner(measurementFile())
 	if err != nil {
 		return err
 	}
-	if !o.alive() || !slices.Contains(o.Labs, p.Name) && !slices.Contains(o.Prefixes, p.Prefix) {
+	if !o.Alive() || !slices.Contains(o.Labs, p.Name) && !slices.Contains(o.Prefixes, p.Prefix) {
 		return nil
 	}
 	return &state.BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
 }
-
-// findOwner reads an owner's file; it returns a zero owner, which is not alive, if there is none, or
-// none that was written to its end.
-func findOwner(path string) (owner, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return owner{}, nil
-	}
-	if err != nil {
-		return owner{}, fmt.Errorf("find out who measures: %w", err)
-	}
-	var o owner
-	if json.Unmarshal(text, &o) != nil {
-		return owner{}, nil
-	}
-	return o, nil
-}
-
-// readOwner is findOwner for callers to whom an owner that cannot be read is none.
-func readOwner(path string) owner {
-	o, _ := findOwner(path)
-	return o
-}
-
-// describe says who holds the measurement lock, as far as the file and the lock tell: the file
-// comes a moment after the lock, and neither on a full disk.
-func (o owner) describe(pid int) string {
-	switch {
-	case o.alive() && (pid == 0 || pid == o.PID):
-		return fmt.Sprintf("process %d is measuring experiment %q since %s", o.PID, o.Experiment, o.Since.Format(time.DateTime))
-	case pid != 0:
-		return fmt.Sprintf("process %d is about to measure", pid)
-	}
-	return "another process is about to measure"
-}
-
-// alive is true while the measuring process runs, and where nobody can tell: only the lab of one that
-// is certainly dead may be removed.
-func (o owner) alive() bool {
-	id, err := boot.ID()
-	return o.PID != 0 && (err != nil || o.BootID == id) &&
-		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
-}
-
-// dead is true for a process that measured, and has ended.
-func (o owner) dead() bool { return o.PID != 0 && !o.alive() }
 
 // lockLab takes a lab's lock; its error says if the lab is being measured.
 func lockLab(s state.Folder, name string) (*flock.Lock, error) {
@@ -220,7 +160,7 @@ func lockLab(s state.Folder, name string) (*flock.Lock, error) {
 		held, err = state.TakeLock(s.Lock(), name, attendantPatience) // it starts a node again
 	}
 	if errors.As(err, &busy) {
-		if o := readOwner(s.Measured()); o.PID == busy.PID && o.alive() {
+		if o := state.ReadOwner(s.Measured()); o.PID == busy.PID && o.Alive() {
 			busy.Measuring, busy.Since = o.Experiment, o.Since
 		}
 	}

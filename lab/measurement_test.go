@@ -167,7 +167,7 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := owner{PID: id.PID, StartTicks: id.StartTicks, BootID: bootID, Since: time.Now(), Experiment: "other.yaml"}
+	o := state.Owner{PID: id.PID, StartTicks: id.StartTicks, BootID: bootID, Since: time.Now(), Experiment: "other.yaml"}
 	if err := state.WriteJSON(measurementFile(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 	if said := refused(); !strings.HasPrefix(said, self+"about to measure, ") {
 		t.Error(said)
 	}
-	if said := (owner{}).describe(0); said != "another process is about to measure" {
+	if said := (state.Owner{}).Describe(0); said != "another process is about to measure" {
 		t.Error(said)
 	}
 	if err := errors.Join(os.Remove(measurementFile()), held.Free()); err != nil {
@@ -317,10 +317,10 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 	m := begin(t, p)
 	for _, c := range []struct {
 		name  string
-		owner owner
+		owner state.Owner
 		stays bool
 	}{
-		{"dead", owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}, false},
+		{"dead", state.Owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}, false},
 		{"alive", m.owner, true},
 	} {
 		// A lab of the measurement, whose lock is then released, so that it only has to be taken
@@ -340,7 +340,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 		}
 	}
 	// DownAll finds the file of a dead measurement even where no lab is up.
-	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}
+	gone := state.Owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbmeasdead"}
 	if err := state.WriteJSON(measurementFile(), gone); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -55,7 +56,7 @@ func checkNeeds(p *plan.Plan) (programs, error) {
 	if err := checkSockets(p); err != nil {
 		return found, err
 	}
-	if err := checkPower(p); err != nil {
+	if err := bmc.Check(p); err != nil {
 		return found, err
 	}
 	for _, n := range p.Nodes {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/state"
@@ -286,7 +288,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := attendant(j, ofPower); id.PID != 0 && id.Alive() {
+		if id := process.OfStep(j, bmc.IsProcess); id.PID != 0 && id.Alive() {
 			return id.PID
 		}
 		return 0
@@ -309,7 +311,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 		t.Fatal("nothing answers for the nodes")
 	}
 	killProcess(t, attendants(lab.State())[1])
-	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != powerPart || !strings.Contains(bad[0].Problem, "has ended") {
+	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != bmc.Part || !strings.Contains(bad[0].Problem, "has ended") {
 		t.Errorf("a dead program is told as %v", bad)
 	}
 	if changes := apply(text); !changes.Power || process() == 0 {

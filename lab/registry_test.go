@@ -59,7 +59,7 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 		},
 		"a measurement": func(old *Lab, _ UpOptions) error {
 			// As a measurement leaves it that was killed before this boot.
-			if err := state.WriteJSON(old.State().Measured(), owner{PID: 1, BootID: "another"}); err != nil {
+			if err := state.WriteJSON(old.State().Measured(), state.Owner{PID: 1, BootID: "another"}); err != nil {
 				return err
 			}
 			m, err := BeginMeasurement(context.Background(), "other.yaml", []*plan.Plan{planOf(t, star("veth", 2, 1500))})

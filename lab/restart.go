@@ -103,7 +103,7 @@ func (l *Lab) noted(nodes []plan.Node, how string, options RestartOptions, chang
 		if !l.Alive(n.Name) {
 			return proc.Identity{}
 		}
-		return mainOf(n, l.Running(n.Name))
+		return l.Running(n.Name).Main(n)
 	}
 	begun, before := time.Now(), map[string]proc.Identity{}
 	for _, n := range nodes {

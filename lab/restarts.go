@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"nines.dev/nines/lab/health"
 	"nines.dev/nines/plan"
 )
 
@@ -76,6 +77,16 @@ const wasStopped = "stopped"
 
 // wasUnhealthy is the How of a node that was unhealthy.
 const wasUnhealthy = "unhealthy"
+
+// noteHealth tells the measurement of a node that is unhealthy from now on, or until now.
+func (l *restartLog) noteHealth(nodeName string, before, now health.Health) {
+	switch health.Unhealthy {
+	case now.Status:
+		l.ill(nodeName, now.Since, now.Said)
+	case before.Status:
+		l.well(nodeName, before.Since, before.Said)
+	}
+}
 
 // ill notes that a node has become unhealthy.
 func (l *restartLog) ill(nodeName string, since time.Time, why string) {

@@ -165,7 +165,7 @@ func reserveOnce(options UpOptions) (h *holding, remains bool, err error) {
 	if err := h.open(p.Name); err != nil {
 		return nil, false, err
 	}
-	if h.journal != nil && h.state.Finished() && !readOwner(h.state.Measured()).dead() {
+	if h.journal != nil && h.state.Finished() && !state.ReadOwner(h.state.Measured()).Dead() {
 		// Another process had its lock when it was listed.
 		return nil, false, errors.Join(upAlready(p.Name), h.free())
 	}

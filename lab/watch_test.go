@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/watch"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
@@ -21,9 +22,6 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/health"
-	"nines.dev/nines/lab/state"
-	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -44,13 +42,13 @@ func within(t *testing.T, patience time.Duration, what string, is func() bool) {
 }
 
 // said is what the watcher says of a node now.
-func said(t *testing.T, name, nodeName string) NodeHealth {
+func said(t *testing.T, name, nodeName string) watch.NodeHealth {
 	t.Helper()
 	lab, err := Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := lab.Health()
+	list, err := watch.Health(lab.Lab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +58,7 @@ func said(t *testing.T, name, nodeName string) NodeHealth {
 		}
 	}
 	t.Fatalf("nothing is said of %s: %+v", nodeName, list)
-	return NodeHealth{}
+	return watch.NodeHealth{}
 }
 
 // a:v ──── b:v, c:v, d:v: each starts again, or not, by another policy.
@@ -227,14 +225,14 @@ topology:
 		return h.Restarts > 1 && strings.HasPrefix(h.Why, "it was unhealthy")
 	})
 	soon := 200 * time.Millisecond
-	if err := lab.AwaitHealthy(ctx, soon, func(string) {}); err == nil || !strings.Contains(err.Error(), "a is starting (exit status 3: no file)") || !strings.Contains(err.Error(), "200ms") {
+	if err := watch.AwaitHealthy(ctx, lab.Name(), soon, func(string) {}); err == nil || !strings.Contains(err.Error(), "a is starting (exit status 3: no file)") || !strings.Contains(err.Error(), "200ms") {
 		t.Errorf("waiting for a node that does not get healthy: %v", err)
 	}
 	if err := os.WriteFile(fine, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var told []string
-	if err := lab.AwaitHealthy(ctx, time.Minute, func(line string) { told = append(told, line) }); err != nil {
+	if err := watch.AwaitHealthy(ctx, lab.Name(), time.Minute, func(line string) { told = append(told, line) }); err != nil {
 		t.Fatal(err)
 	}
 	status := statusOf("tbhealth")
@@ -258,7 +256,7 @@ topology:
 	if err := os.WriteFile(fine, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := lab.AwaitHealthy(ctx, time.Minute, func(string) {}); err != nil {
+	if err := watch.AwaitHealthy(ctx, lab.Name(), time.Minute, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -274,7 +272,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id := attendant(j, ofWatcher); id.PID != 0 && id.Alive() {
+		if id := process.OfStep(j, watch.IsWatcher); id.PID != 0 && id.Alive() {
 			return id.PID
 		}
 		return 0
@@ -297,7 +295,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		t.Fatal("nothing watches the lab")
 	}
 	killProcess(t, attendants(lab.State())[0])
-	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watcherPart || !strings.Contains(bad[0].Problem, "has exited") {
+	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watch.Part || !strings.Contains(bad[0].Problem, "has exited") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}
 	if changes := apply(text); !slices.Equal(changes.Watched, []string{"b", "c"}) || watcher() == 0 {
@@ -360,18 +358,6 @@ topology:
 	}
 	if bad := problems(t, now); len(bad) > 0 {
 		t.Errorf("when a runs again: %v", bad)
-	}
-}
-
-// TestAWaitEndsWithTheLabsJournal: one that cannot be read, as of a lab that is being removed, is an
-// error of the wait. It is pure.
-func TestAWaitEndsWithTheLabsJournal(t *testing.T) {
-	l := &Lab{Lab: running.New(state.Folder{Dir: t.TempDir()}, &plan.Plan{Nodes: []plan.Node{{Name: "a", Restart: spec.RestartAlways}}})}
-	if err := os.Mkdir(l.State().Journal(), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.watcherEnded(); err == nil || errors.As(err, new(check.Fault)) {
-		t.Errorf("a journal that cannot be read is told as %v", err)
 	}
 }
 
@@ -440,7 +426,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watcher := attendant(j, ofWatcher)
+	watcher := process.OfStep(j, watch.IsWatcher)
 	if !watcher.Alive() {
 		t.Fatal("there is no watcher")
 	}

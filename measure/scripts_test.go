@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/result"
 	"nines.dev/nines/script"
 	"nines.dev/nines/test/labtest"
@@ -410,7 +411,7 @@ func killOnceIn(labName, nodeName, mark string, again bool) error {
 		return err
 	}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		list, err := l.Health()
+		list, err := watch.Health(l.Lab)
 		if err != nil {
 			return err
 		}

@@ -73,18 +73,22 @@ var mayImport = map[string][]string{
 	"image":         {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/guestimage"},
 	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
-	"lab": slices.Concat(makers,
-		[]string{"lab/change", "lab/check", "lab/dryrun", "lab/isolate", "lab/login", "lab/node", "lab/link", "lab/running", "lab/state", "engine/client", "lab/health", "vm", "kernel/tasks", "kernel/ledger", "busypoll", "fault", "script/wire", "script/relay", "power",
-			"lab/graph"}), // in its tests
+	"lab": slices.Concat(makers, insiders, []string{
+		"lab/bmc", "lab/change", "lab/check", "lab/dryrun", "lab/health", "lab/login", "lab/watch", "engine/client", "kernel/tasks", "busypoll",
+		"fault", "power", "script/relay", "script/wire", "vm",
+		"lab/graph", "kernel/ledger"}), // in its tests
+	"lab/bmc":    slices.Concat(insiders, []string{"lab/check", "power"}),
 	"lab/change": {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
-	"lab/check": {"spec", "plan", "journal", "host/tune", "kernel/netns", "kernel/proc", "kernel/replace", "lab/isolate", "lab/link", "lab/node", "lab/running",
-		"lab/state"},
-	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
-	"lab/login":   {"plan", "journal", "journal/process", "kernel/ledger", "kernel/openat", "kernel/proc", "lab/check", "lab/link", "lab/node", "lab/running", "lab/state"},
-	"lab/state":   {"plan", "lab/isolate", "lab/node", "lab/link", "journal", "journal/folder", "kernel/flock", "kernel/replace"}, // journal: in its tests
-	"lab/running": {"plan", "lab/isolate", "lab/link", "lab/node", "lab/state", "engine/client", "host/tune", "journal", "journal/folder", "journal/process", "kernel/proc", "kernel/replace"},
-	"lab/graph":   {"spec", "plan"},
-	"lab/health":  {"spec"},
+	"lab/check":  slices.Concat(insiders, []string{"host/tune"}),
+	"lab/dryrun": {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
+	"lab/graph":  {"spec", "plan"},
+	"lab/health": {"spec"},
+	"lab/login":  slices.Concat(insiders, []string{"lab/check", "kernel/ledger", "kernel/openat"}),
+	"lab/watch":  slices.Concat(insiders, []string{"lab/check", "lab/health"}),
+	"lab/running": {"plan", "lab/isolate", "lab/link", "lab/node", "lab/state", "engine/client", "host/tune", "journal", "journal/folder", "journal/process",
+		"kernel/proc", "kernel/replace"},
+	"lab/state": {"plan", "lab/isolate", "lab/link", "lab/node", "journal/folder", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace",
+		"journal"}, // in its tests
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/guestagent", "vm/boot", "vm/guestimage", "image", "fault"}),
@@ -151,8 +155,11 @@ var mayImport = map[string][]string{
 // makers is what those see that make a plan real and write it into the journal.
 var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/openat", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/folder", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
+// insiders is what those see that look at a lab that is up, or do something in it.
+var insiders = []string{"spec", "plan", "journal", "journal/process", "kernel/netns", "kernel/proc", "kernel/replace", "lab/isolate", "lab/link", "lab/node", "lab/running", "lab/state"}
+
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "lab", "lab/check", "lab/running", "host", "plan", "lab/link", "engine/client"}
+var measurers = []string{"spec", "result", "lab", "lab/check", "lab/running", "lab/watch", "host", "plan", "lab/link", "engine/client"}
 
 // words are what any package may see: exit codes, CPUs as text, and waiting.
 var words = []string{"exit", "kernel/await", "kernel/cpulist"}

@@ -17,6 +17,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/power"
 	"nines.dev/nines/power/ipmi"
@@ -128,7 +129,7 @@ func takePowerSockets(p *plan.Power) (powerSockets, error) {
 			return found, fmt.Errorf("the clients' network: %w", err)
 		}
 	}
-	fd := uintptr(lab.FirstPowerSocket)
+	fd := uintptr(bmc.FirstSocket)
 	take := func(use func(*os.File) error) error {
 		file := os.NewFile(fd, "socket")
 		fd++

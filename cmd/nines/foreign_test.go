@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/result"
 )
 
@@ -138,7 +139,7 @@ func TestForeignResultsMoveNoCursor(t *testing.T) {
 func TestWhatRunsInNodesMovesNoCursor(t *testing.T) {
 	in := &lab.Inspection{
 		NodeList: []lab.NodeState{
-			{Name: "a", Alive: true, Health: &lab.NodeHealth{Health: &health.Health{Status: health.Unhealthy, Said: "said" + acts}, Failed: "said" + acts}},
+			{Name: "a", Alive: true, Health: &watch.NodeHealth{Health: &health.Health{Status: health.Unhealthy, Said: "said" + acts}, Failed: "said" + acts}},
 		},
 	}
 	var out strings.Builder

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/dryrun"
+	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/terminal"
 )
 
@@ -78,8 +79,8 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	if u.wait {
-		limit := cmp.Or(u.limit, lab.HealthPatience(p.Plan))
-		if err := l.AwaitHealthy(ctx, limit, progressTo(progress)); err != nil {
+		limit := cmp.Or(u.limit, watch.Patience(p.Plan))
+		if err := watch.AwaitHealthy(ctx, l.Name(), limit, progressTo(progress)); err != nil {
 			return fmt.Errorf("lab %s is up, but %w; nines inspect %s shows its nodes, and nines down %s takes it down", l.Name(), err, l.Name(), l.Name())
 		}
 	}

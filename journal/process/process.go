@@ -59,3 +59,13 @@ func Of(entry journal.Entry) proc.Identity {
 	}
 	return proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
 }
+
+// OfStep is the process of a step that of selects; zero without one.
+func OfStep(j *journal.Journal, of func(journal.Entry) bool) proc.Identity {
+	for _, e := range j.Entries() {
+		if of(e) && e.Learnt != nil {
+			return Of(e)
+		}
+	}
+	return proc.Identity{}
+}

@@ -46,6 +46,14 @@ func (r *Running) Holder() (proc.Identity, int) {
 	return r.Identity, r.Step
 }
 
+// Main is the process that the node ends with.
+func (r *Running) Main(n plan.Node) proc.Identity {
+	if n.Guest() {
+		return r.QEMU
+	}
+	return r.Identity
+}
+
 // Namespace opens the node's network namespace.
 func (r *Running) Namespace() (*netns.Namespace, error) {
 	holder, _ := r.Holder()

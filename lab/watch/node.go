@@ -1,14 +1,7 @@
-package lab
+package watch
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
-
-	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
 
@@ -34,17 +27,9 @@ type watchedNode struct {
 	due time.Time
 }
 
-// mainOf is the process that a node ends with.
-func mainOf(n plan.Node, r *node.Running) proc.Identity {
-	if n.Guest() {
-		return r.QEMU
-	}
-	return r.Identity
-}
-
 // follow takes note of a node's process: a new one begins a new life.
 func (w *watchedNode) follow(n plan.Node, r *node.Running, now time.Time) {
-	main := mainOf(n, r)
+	main := r.Main(n)
 	if main != w.main {
 		w.forget()
 		w.main, w.started, w.ended = main, now, time.Time{}
@@ -94,7 +79,7 @@ func (w *watchedNode) ending() health.Ending {
 // stillWanted is true for a node that is as it was when it was to be started again: someone may have
 // stopped or started it since.
 func (w *watchedNode) stillWanted(n plan.Node, r *node.Running) bool {
-	return !r.Stopped && !r.Unfinished && mainOf(n, r) == w.main
+	return !r.Stopped && !r.Unfinished && r.Main(n) == w.main
 }
 
 // longestReaping is how long the end of a process may stay unknown because nobody has reaped it yet.
@@ -118,47 +103,4 @@ func (w *watchedNode) reason(n plan.Node, seen health.Seen, now time.Time) strin
 		return ""
 	}
 	return why
-}
-
-// mostSaid is how much of a failed check's output is kept, in bytes.
-const mostSaid = 400
-
-// checkHealth runs a node's check once.
-func (l *Lab) checkHealth(ctx context.Context, n plan.Node) health.Outcome {
-	o := health.Outcome{Begun: time.Now()}
-	bounded, cancel := context.WithTimeout(ctx, time.Duration(n.Healthcheck.Timeout))
-	defer cancel()
-	var said tail
-	cmd, err := l.Command(bounded, n.Name, n.Healthcheck.Exec, running.ExecOptions{})
-	if err == nil {
-		cmd.Stdout, cmd.Stderr = &said, &said
-		err = cmd.Run()
-	}
-	o.Ended = time.Now()
-	switch {
-	case err == nil:
-		return o
-	case errors.Is(bounded.Err(), context.DeadlineExceeded):
-		o.Failure = fmt.Sprintf("it took longer than %v", n.Healthcheck.Timeout)
-	default:
-		o.Failure = err.Error()
-	}
-	if text := said.line(); text != "" {
-		o.Failure += ": " + text
-	}
-	return o
-}
-
-// tail keeps the last bytes that are written to it, however many there are.
-type tail []byte
-
-func (t *tail) Write(text []byte) (int, error) {
-	*t = append(*t, text[max(0, len(text)-mostSaid):]...)
-	*t = slices.Clone((*t)[max(0, len(*t)-mostSaid):])
-	return len(text), nil
-}
-
-// line is what it keeps, as one line.
-func (t *tail) line() string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(string(*t), "?")), " ")
 }

@@ -1,12 +1,11 @@
-package lab
+package watch
 
 import (
-	"fmt"
 	"time"
 
 	"nines.dev/nines/kernel/replace"
-	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 )
 
@@ -29,7 +28,7 @@ type NodeHealth struct {
 
 // Health is what the lab's watcher says of the nodes that the plan lets it watch, in the plan's order.
 // What it has said of an earlier start of a node counts no more: such a node is starting.
-func (l *Lab) Health() ([]NodeHealth, error) {
+func Health(l *running.Lab) ([]NodeHealth, error) {
 	if !l.Plan().Watched() {
 		return nil, nil
 	}
@@ -59,30 +58,4 @@ func (l *Lab) Health() ([]NodeHealth, error) {
 
 func readHealth(s state.Folder) (map[string]NodeHealth, error) {
 	return replace.ReadIfThere[map[string]NodeHealth](s.Health())
-}
-
-// healthFaults are the nodes that run and do not do their work, and those that are dead as their policy
-// could not restart them: with the reason, which the node's own fault does not know.
-func (l *Lab) healthFaults() ([]check.Fault, error) {
-	list, err := l.Health()
-	var faults []check.Fault
-	for _, h := range list {
-		if h.Failed != "" && !l.Alive(h.Node) && !l.Stopped(h.Node) {
-			of := "the restart policy of node " + h.Node
-			faults = append(faults, check.Fault{
-				Of: of, Part: "node " + h.Node,
-				Problem: fmt.Sprintf("node %s could not be restarted: %s", h.Node, h.Failed),
-				Remedy:  check.RestartNode, Target: h.Node,
-			})
-		}
-		if h.Health == nil || h.Status != health.Unhealthy || !l.Alive(h.Node) {
-			continue
-		}
-		faults = append(faults, check.Fault{
-			Of: "the health of node " + h.Node, Part: "node " + h.Node,
-			Problem: fmt.Sprintf("node %s is unhealthy: %d checks in a row have failed; the last one: %s", h.Node, h.Failures, h.Said),
-			Remedy:  check.RestartNode, Target: h.Node,
-		})
-	}
-	return faults, err
 }

@@ -12,21 +12,13 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/lab/watch"
 )
 
 // A lab's attendants are the processes of the lab itself that change its nodes: the watcher, and the
 // one that switches nodes for clients of the network. They take the lab's lock as anyone else.
-
-// attendant is the process of a step that of selects; zero without one.
-func attendant(j *journal.Journal, of func(journal.Entry) bool) proc.Identity {
-	for _, e := range j.Entries() {
-		if of(e) && e.Learnt != nil {
-			return process.Of(e)
-		}
-	}
-	return proc.Identity{}
-}
 
 // attendantPatience is how long changes of a lab wait for an attendant, which has the lock while it
 // starts a node again; a container with systemd takes long.
@@ -38,7 +30,7 @@ func attendants(s state.Folder) []proc.Identity {
 	if err != nil {
 		return nil
 	}
-	return []proc.Identity{attendant(j, ofWatcher), attendant(j, ofPower)}
+	return []proc.Identity{process.OfStep(j, watch.IsWatcher), process.OfStep(j, bmc.IsProcess)}
 }
 
 // attends is true for the process of an attendant.
