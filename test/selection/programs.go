@@ -24,19 +24,22 @@ var clusterPrograms = []string{
 	"cluster/beside/go.mod", "cluster/beside/go.sum", "cluster/dranet/go.mod", "cluster/dranet/go.sum",
 }
 
+// clusterCommands is where the commands of the module in cluster/ are.
+const clusterCommands = "cluster/cmd"
+
 var programName = regexp.MustCompile(`\bnines-[a-z]+\b`)
 
 // inputs collects the files that a unit depends on.
 type inputs struct {
 	*project
-	in       *module // of the unit
 	files    map[string]bool
 	programs map[string]bool // whose sources are among them
+	cluster  bool            // the tests run those of the module in cluster/
 	helpers  helpers
 }
 
-func (p *project) newInputs(in *module) *inputs {
-	return &inputs{project: p, in: in, files: map[string]bool{}, programs: map[string]bool{}}
+func (p *project) newInputs() *inputs {
+	return &inputs{project: p, files: map[string]bool{}, programs: map[string]bool{}}
 }
 
 func (i *inputs) add(names ...string) {
@@ -90,11 +93,12 @@ func (p *project) programSources(name, folder string) []string {
 }
 
 // programFolder is where the sources of a program are, "" if there is none of that name. Those of the module in cluster/
-// are for tests of that module only: make build does not build them.
+// count only for tests that name them, or their folder: make build does not build them, and a lab has them only if it
+// has a cluster.
 func (i *inputs) programFolder(name string) string {
 	known := []string{programFolders[name], "programs/" + name}
-	if i.in.folder != "" {
-		known = append(known, "cluster/cmd/"+name)
+	if i.cluster {
+		known = append(known, clusterCommands+"/"+name)
 	}
 	for _, folder := range known {
 		if folder != "" && len(i.under(folder)) > 0 {
@@ -132,9 +136,10 @@ func (i *inputs) addBuilt(name string) {
 		i.addProgram(name)
 		return
 	}
+	i.cluster = true
 	i.add(clusterPrograms...)
 	for folder := range i.byFolder {
-		if path.Dir(folder) == "cluster/cmd" {
+		if path.Dir(folder) == clusterCommands {
 			i.addProgram(path.Base(folder))
 		}
 	}

@@ -62,7 +62,7 @@ func isKnown(name string) bool {
 
 // outside are the inputs of tests that have no package.
 func (p *project) outside() map[string]*inputs {
-	engine, web, fresh := p.newInputs(nil), p.newInputs(nil), p.newInputs(nil)
+	engine, web, fresh := p.newInputs(), p.newInputs(), p.newInputs()
 	for _, name := range p.under("engine") {
 		if path.Ext(name) != ".go" && p.byFolder[path.Dir(name)] == nil {
 			engine.add(p.included([]string{name})...)

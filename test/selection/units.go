@@ -68,7 +68,7 @@ func Units(t Tree) []Unit {
 
 // inputsOf are the inputs of a package's tests.
 func (p *project) inputsOf(in *goPackage) *inputs {
-	i := p.newInputs(in.in)
+	i := p.newInputs()
 	if whole[in.folder] {
 		for name := range p.tree {
 			i.add(name)
@@ -85,9 +85,17 @@ func (p *project) inputsOf(in *goPackage) *inputs {
 	for _, s := range in.tests {
 		mentions = append(mentions, s.all()...)
 	}
+	for _, of := range packages {
+		if of != in && len(helpersIn(of.sources)) > 0 { // it is for tests, too
+			for _, s := range of.sources {
+				mentions = append(mentions, s.all()...)
+			}
+		}
+	}
 	i.addMentioned(in, mentions)
 	if len(programsIn(i.helpers.mentions)) > 0 || in.startsProcesses() {
 		for _, name := range programsIn(mentions) {
+			i.cluster = i.cluster || p.byFolder[clusterCommands+"/"+name] != nil
 			i.addProgram(name)
 		}
 	}
