@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -211,7 +212,7 @@ func (l *Lab) toUndo(c change.Changes, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case e.Link != "" && slices.Contains(links, e.Link):
 			return true
-		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
+		case slices.ContainsFunc(c.Received, func(node string) bool { return receive.IsStep(e, node) }):
 			return true
 		case login.IsServer(e, e.Node):
 			return slices.Contains(c.Logins, e.Node)

@@ -122,7 +122,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"starting the DNS server", b.serveNames},
 		{"starting SSH servers", b.startSSH},
 		{"moving interrupts to the nodes' CPUs", b.steer},
-		{"setting up receive modes", b.receive},
+		{"setting up receive modes", b.setUpReceiving},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
 		{"starting disturbances", b.startDisturbances},

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
@@ -400,7 +401,7 @@ func TestASocketWithTooLongAPathIsRefusedAtOnce(t *testing.T) {
 func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
-	_, err := lab.Capture("a", "x")
+	_, err := capture.Open(lab.Lab, "a", "x")
 	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "nines switch mirror") {
 		t.Errorf("got %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -16,7 +17,7 @@ topology:
   nodes: {a: {}, b: {}}
   links: [{endpoints: ["a:eth", "b:eth"]}]
 `)
-	_, err := lab.Capture("a", "eht")
+	_, err := capture.Open(lab.Lab, "a", "eht")
 	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "its interfaces: ") || !strings.Contains(err.Error(), "eth") {
 		t.Errorf("Capture = %v, want an error that lists eth", err)
 	}

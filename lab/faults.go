@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/login"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/plan"
 )
@@ -87,7 +88,7 @@ func (l *Lab) Faults() ([]check.Fault, error) {
 	dead, err := check.Programs(l.Lab)
 	engines, unread := check.Engines(l.Lab)
 	disturbers, unknown := l.deadDisturbers()
-	receiving, unwritten := l.receiveFaults()
+	receiving, unwritten := receive.Faults(l.Lab)
 	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
 	watched, unheard := watch.Faults(l.Lab)
 	controller, unpowered := bmc.Faults(l.Lab)

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/test/labtest"
 )
@@ -64,7 +65,7 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 		before[n.Name] = network(t, lab, n.Name)
 	}
 	changes, others := carriers(t, lab, "load")+carriers(t, lab, "far"), []int{lab.PID("load"), lab.PID("far")}
-	capture, err := lab.Capture("dut", "in")
+	capture, err := capture.Open(lab.Lab, "dut", "in")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/plan"
@@ -27,7 +28,7 @@ type Inspection struct {
 	// Disturbances are the deliberate ones while the lab is up.
 	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
 	// Received are the interfaces with a receive mode other than interrupt.
-	Received []ReceiveState `json:"received,omitempty"`
+	Received []receive.State `json:"received,omitempty"`
 	// Isolation is what was in force when the lab came up, with the current state of its control
 	// groups.
 	Isolation isolate.State `json:"isolation"`
@@ -94,7 +95,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if in.Disturbances, err = l.Disturbances(); err != nil {
 		return nil, err
 	}
-	if in.Received, err = l.Received(); err != nil {
+	if in.Received, err = receive.States(l.Lab); err != nil {
 		return nil, err
 	}
 	health, err := watch.Health(l.Lab)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
@@ -303,7 +304,7 @@ func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 func TestCaptureSeesWhatIsSentAndReceived(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, pairLab("tbcap", ""))
-	c, err := lab.Capture("a", "x")
+	c, err := capture.Open(lab.Lab, "a", "x")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/script/wire"
@@ -80,7 +81,7 @@ func findPrograms(p *plan.Plan) (programs, error) {
 	if found.init, err = node.Program("nines-init"); err != nil {
 		return found, err
 	}
-	if found.poller, err = checkReceive(p); err != nil {
+	if found.poller, err = receive.Check(p); err != nil {
 		return found, err
 	}
 	needsEngine := p.Traffic != nil

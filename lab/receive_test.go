@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -73,7 +74,7 @@ func pollsOnce(t *testing.T, lab *Lab, pings int) (own, others uint64) {
 	for poll, count := range counts {
 		switch {
 		case !slices.Contains(received.NAPIs, poll.NAPI):
-		case slices.ContainsFunc(received.Threads, func(r ReceiveThread) bool { return r.TID == poll.TID }):
+		case slices.ContainsFunc(received.Threads, func(r receive.Thread) bool { return r.TID == poll.TID }):
 			own += count.Polls
 		default:
 			others += count.Polls
@@ -83,9 +84,9 @@ func pollsOnce(t *testing.T, lab *Lab, pings int) (own, others uint64) {
 }
 
 // receivedOf is the receive state of the dut's interface.
-func receivedOf(t *testing.T, lab *Lab) ReceiveState {
+func receivedOf(t *testing.T, lab *Lab) receive.State {
 	t.Helper()
-	list, err := lab.Received()
+	list, err := receive.States(lab.Lab)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("received: %+v, %v", list, err)
 	}
@@ -278,7 +279,7 @@ func TestApplyChangesHowALabIsReceived(t *testing.T) {
 			in(t, lab, "load", "ethtool", "-k", "tx")
 	}
 	before := device()
-	var last ReceiveState
+	var last receive.State
 	for _, rx := range []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveAwake, spec.ReceiveBusyPoll} {
 		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text(rx)), Experiment: []byte(text(rx))})
 		if err != nil {
@@ -302,7 +303,7 @@ func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, back), Experiment: []byte(back)}); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := lab.Received(); err != nil || len(list) != 0 {
+	if list, err := receive.States(lab.Lab); err != nil || len(list) != 0 {
 		t.Errorf("received still: %+v, %v", list, err)
 	}
 	if now := device(); now != before {
@@ -345,7 +346,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := lab.receiveRecords()
+	records, err := receive.Records(lab.Lab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +367,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	if faults, err := lab.Faults(); err != nil || len(faults) != 0 {
 		t.Errorf("faults after apply: %q, %v", faults, err)
 	}
-	if records, err = lab.receiveRecords(); err != nil || !records[0].Poller.Alive() {
+	if records, err = receive.Records(lab.Lab); err != nil || !records[0].Poller.Alive() {
 		t.Errorf("the poller after apply: %+v, %v", records, err)
 	}
 }
@@ -379,7 +380,7 @@ func TestAGuardThatDiesIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := lab.receiveRecords()
+	records, err := receive.Records(lab.Lab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +419,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if list, err := lab.Received(); err != nil || len(list) != 1 || !strings.Contains(list[0].Problem, "is gone") {
+			if list, err := receive.States(lab.Lab); err != nil || len(list) != 1 || !strings.Contains(list[0].Problem, "is gone") {
 				t.Errorf("set down and up: %+v, %v", list, err)
 			}
 			faults, err := lab.Faults()
@@ -445,7 +446,7 @@ func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 		spec.PollNetlink: features.Netlink, spec.PollLivepatch: features.Livepatch, spec.PollIOUring: features.IOUring,
 	} {
 		p.Node("dut").Receive.Mechanism = mechanism
-		_, err := checkReceive(p)
+		_, err := receive.Check(p)
 		missing := (*exit.MissingError)(nil)
 		switch {
 		case lack.None() && err != nil:

@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
@@ -283,7 +284,7 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 	for _, name := range change.ReceivedAgain(b.Plan(), names) {
 		w.received[name] = true
 	}
-	err := b.journal.Undo(ctx, b.progress, func(e journal.Entry) bool { return w.received[e.Node] && ofReceiving(e, e.Node) })
+	err := b.journal.Undo(ctx, b.progress, func(e journal.Entry) bool { return w.received[e.Node] && receive.IsStep(e, e.Node) })
 	if err == nil {
 		err = b.make(ctx, w)
 	}

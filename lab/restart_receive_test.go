@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 )
@@ -25,7 +26,7 @@ topology:
   links:
     - {name: a, endpoints: ["load:a", "dut:in"]}
 `, way))
-			before, err := lab.Received()
+			before, err := receive.States(lab.Lab)
 			if err != nil || len(before) != 1 {
 				t.Fatalf("received by %+v, %v", before, err)
 			}
@@ -33,7 +34,7 @@ topology:
 				if err := lab.Restart(context.Background(), []string{node}, RestartOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				now, err := lab.Received()
+				now, err := receive.States(lab.Lab)
 				if err != nil || len(now) != 1 {
 					t.Fatalf("received by %+v, %v", now, err)
 				}

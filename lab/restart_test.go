@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/running"
 
@@ -86,7 +87,7 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 		}
 		changes := carriers(t, lab, "load") + carriers(t, lab, "far")
 		other := lab.PID("load")
-		capture, err := lab.Capture("dut", "in")
+		capture, err := capture.Open(lab.Lab, "dut", "in")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 }
 
 // captured is how many frames wait in a capture.
-func captured(c *Capture) (frames int, err error) {
+func captured(c *capture.Capture) (frames int, err error) {
 	for {
 		_, there, err := c.Waiting()
 		if err != nil || !there {

@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 )
@@ -17,7 +18,7 @@ const pollSample = 50 * time.Millisecond
 // reception is one reading of how a lab's interfaces receive, with its time.
 type reception struct {
 	at     time.Time
-	states []lab.ReceiveState
+	states []receive.State
 	// rates are polls per second by thread, from a sample; nil if none was taken.
 	rates map[int]float64
 }
@@ -25,7 +26,7 @@ type reception struct {
 // sampleReception does the same as readReception, after it has counted polls for a moment. If they
 // cannot be counted, which takes BTF, the result lacks them.
 func sampleReception(ctx context.Context, l *lab.Lab) (reception, error) {
-	rates, err := l.PollRates(ctx, pollSample)
+	rates, err := receive.PollRates(ctx, l.Lab, pollSample)
 	if err != nil { // may be a Ctrl-C, which the trial itself handles
 		rates = nil
 	}
@@ -35,7 +36,7 @@ func sampleReception(ctx context.Context, l *lab.Lab) (reception, error) {
 }
 
 func readReception(l *lab.Lab) (reception, error) {
-	states, err := l.Received()
+	states, err := receive.States(l.Lab)
 	return reception{at: time.Now(), states: states}, err
 }
 
@@ -46,7 +47,7 @@ func (now reception) since(before reception) []result.Receive {
 		node, iface string
 		place       int
 	}
-	then := map[key]lab.ReceiveThread{}
+	then := map[key]receive.Thread{}
 	for _, s := range before.states {
 		for i, t := range s.Threads {
 			then[key{s.Node, s.Interface, i}] = t
@@ -77,7 +78,7 @@ func (now reception) since(before reception) []result.Receive {
 	return list
 }
 
-func threadSince(before, now lab.ReceiveThread, span time.Duration) result.ReceiveThread {
+func threadSince(before, now receive.Thread, span time.Duration) result.ReceiveThread {
 	t := result.ReceiveThread{
 		Name: now.Name, TID: now.TID, CPUs: now.CPUs, Scheduling: now.Scheduling,
 		Polls: grown(before.Polls, now.Polls), Packets: grown(before.Packets, now.Packets),

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 )
@@ -16,11 +16,11 @@ import (
 func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	at := time.Unix(1, 0)
 	reading := func(at time.Time, tids ...int) reception {
-		state := lab.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveBusyPoll}
+		state := receive.State{Node: "dut", Interface: "in", RX: spec.ReceiveBusyPoll}
 		for _, tid := range tids {
-			state.Threads = append(state.Threads, lab.ReceiveThread{TID: tid})
+			state.Threads = append(state.Threads, receive.Thread{TID: tid})
 		}
-		return reception{at: at, states: []lab.ReceiveState{state}}
+		return reception{at: at, states: []receive.State{state}}
 	}
 	before := reading(at, 11, 12, 13)
 	before.rates = map[int]float64{11: 300_000, 12: 200_000}

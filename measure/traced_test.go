@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
@@ -15,11 +15,11 @@ import (
 // Packets pass the receiving threads, each of which is listed once; not those that keep CPUs awake,
 // nor one that has ended.
 func TestPollersAreTraced(t *testing.T) {
-	states := []lab.ReceiveState{
-		{Node: "gen", Interface: "tx", RX: spec.ReceiveBusyPoll, Threads: []lab.ReceiveThread{{TID: 11}, {TID: 12}}},
-		{Node: "gen", Interface: "rx", RX: spec.ReceiveBusyPoll, Threads: []lab.ReceiveThread{{TID: 11}}},
-		{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Threads: []lab.ReceiveThread{{TID: 13}, {TID: 14}}},
-		{Node: "dut", Interface: "out", RX: spec.ReceiveAwake, Threads: []lab.ReceiveThread{{TID: 15}}},
+	states := []receive.State{
+		{Node: "gen", Interface: "tx", RX: spec.ReceiveBusyPoll, Threads: []receive.Thread{{TID: 11}, {TID: 12}}},
+		{Node: "gen", Interface: "rx", RX: spec.ReceiveBusyPoll, Threads: []receive.Thread{{TID: 11}}},
+		{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Threads: []receive.Thread{{TID: 13}, {TID: 14}}},
+		{Node: "dut", Interface: "out", RX: spec.ReceiveAwake, Threads: []receive.Thread{{TID: 15}}},
 	}
 	threads := map[int]trace.Thread{
 		11: {PID: 10, TID: 11, Name: "iou-sqp-10", CPU: 1}, 12: {PID: 10, TID: 12, Name: "iou-sqp-10", CPU: 2},
@@ -37,7 +37,7 @@ func TestPollersAreTraced(t *testing.T) {
 	}
 	// After the trial, one thread has been replaced, and the replacement of the other has ended;
 	// both have received.
-	states[0].Threads = []lab.ReceiveThread{{TID: 21, CPUs: []int{1}}, {TID: 22, CPUs: []int{2}}}
+	states[0].Threads = []receive.Thread{{TID: 21, CPUs: []int{1}}, {TID: 22, CPUs: []int{2}}}
 	states[1].Threads = states[0].Threads[:1]
 	threads[21] = trace.Thread{PID: 10, TID: 21, Name: "iou-sqp-10", CPU: 1}
 	further := []result.TracedThread{

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/plan"
@@ -222,7 +222,7 @@ func (t *tracer) addPrograms() {
 // watchdog replaces a stopped thread by a new one, so call this before and after a trial. Threads
 // that came and went in between stay unknown.
 func (t *tracer) addPollers() {
-	states, err := t.bench.lab.Received()
+	states, err := receive.States(t.bench.lab.Lab)
 	if err != nil {
 		t.note("the threads that receive are not known to the recorder: %v", err)
 	}
@@ -235,7 +235,7 @@ func (t *tracer) addPollers() {
 // only keep CPUs awake delay nothing and handle no packets. A sleeping thread counts: an adaptive
 // one may sleep, and the kernel's do. One that has ended replaced a known one, or has seen nothing
 // of the trial.
-func pollers(states []lab.ReceiveState, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
+func pollers(states []receive.State, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
 	var list []result.TracedThread
 	for _, s := range states {
 		if s.RX == spec.ReceiveAwake {

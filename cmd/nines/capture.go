@@ -19,7 +19,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/terminal"
 )
 
@@ -102,7 +102,7 @@ func (k captureCall) check() error {
 // capturePoint is where frames are captured, and where they are written.
 type capturePoint struct {
 	endpoint string
-	source   *lab.Capture
+	source   *capture.Capture
 	sink     *captureSink
 	frames   int
 	err      error
@@ -143,7 +143,7 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 		if dropped, counting := p.source.Dropped(); counting == nil {
 			fmt.Fprintf(progress, "%s captured at %s, %d lost\n", terminal.Count(p.frames, "frame"), p.endpoint, dropped)
 		}
-		if k.wait == 0 || !errors.Is(p.err, lab.ErrCaptureEnded) {
+		if k.wait == 0 || !errors.Is(p.err, capture.ErrEnded) {
 			err = errors.Join(err, p.err)
 		}
 	}
@@ -182,7 +182,7 @@ func (k captureCall) openNow() (points []*capturePoint, err error) {
 	}
 	for _, endpoint := range k.endpoints {
 		node, iface, _ := strings.Cut(endpoint, ":")
-		source, err := running.Capture(node, iface)
+		source, err := capture.Open(running.Lab, node, iface)
 		if err != nil {
 			return points, err
 		}
@@ -193,8 +193,8 @@ func (k captureCall) openNow() (points []*capturePoint, err error) {
 
 // pump copies frames until the context ends or there are enough. It still takes the frames captured
 // by then, so that two captures end at the same time.
-func pump(ctx context.Context, source *lab.Capture, sink *captureSink, enough int) (frames int, err error) {
-	next := func() (lab.Frame, bool, error) {
+func pump(ctx context.Context, source *capture.Capture, sink *captureSink, enough int) (frames int, err error) {
+	next := func() (capture.Frame, bool, error) {
 		frame, err := source.Next(ctx)
 		return frame, err == nil, err
 	}
@@ -223,7 +223,7 @@ func pump(ctx context.Context, source *lab.Capture, sink *captureSink, enough in
 // captureSink is where frames go. On a terminal or pipe it is flushed after each frame, as a file
 // at its end.
 type captureSink struct {
-	write func(lab.Frame) error
+	write func(capture.Frame) error
 	close func() error
 }
 
@@ -231,7 +231,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 	if i >= len(k.files) {
 		var start time.Time
 		return &captureSink{
-			write: func(f lab.Frame) error {
+			write: func(f capture.Frame) error {
 				if start.IsZero() {
 					start = f.Time
 				}
@@ -260,7 +260,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 
 func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, error) {
 	pcap, err := packetfile.NewWriter(out, packetfile.Layout{Format: packetfile.Pcap, Interfaces: []packetfile.Interface{{
-		LinkType: packetfile.Ethernet, Resolution: packetfile.Nanoseconds, SnapLength: lab.SnapLength,
+		LinkType: packetfile.Ethernet, Resolution: packetfile.Nanoseconds, SnapLength: capture.SnapLength,
 	}}})
 	if err == nil {
 		err = pcap.Flush()
@@ -269,7 +269,7 @@ func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, err
 		return nil, errors.Join(fmt.Errorf("write the capture: %w", err), closer())
 	}
 	return &captureSink{
-		write: func(f lab.Frame) error {
+		write: func(f capture.Frame) error {
 			err := pcap.Write(packetfile.Packet{TimeNs: f.Time.UnixNano(), Data: f.Data, Length: uint32(f.Length)})
 			if err == nil && flush {
 				err = pcap.Flush()
@@ -289,7 +289,7 @@ func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, err
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // describeFrame describes a frame in a line: time, direction, addresses, protocol, length.
-func describeFrame(f lab.Frame, since time.Duration) string {
+func describeFrame(f capture.Frame, since time.Duration) string {
 	way := "<"
 	if f.Outgoing {
 		way = ">"

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"nines.dev/nines/kernel/cpulist"
-	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/receive"
 )
 
 // writeReceived shows how interfaces receive that do not receive by interrupts alone.
-func writeReceived(out io.Writer, list []lab.ReceiveState) {
+func writeReceived(out io.Writer, list []receive.State) {
 	for _, r := range list {
 		fmt.Fprintf(out, "\n%s:%s: rx: %s by %s", r.Node, r.Interface, r.RX, r.Mechanism)
 		if r.Why != "" {

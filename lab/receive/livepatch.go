@@ -1,4 +1,4 @@
-package lab
+package receive
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 // livepatchThreads are the threads with which the module kbp polls a device of the calling thread's
 // namespace, each with its counts for that device.
-func livepatchThreads(index int) (list []ReceiveThread, problem string, err error) {
+func livepatchThreads(index int) (list []Thread, problem string, err error) {
 	instances, err := kbp.List()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "the module " + kbp.Name + " has been unloaded", nil
@@ -22,7 +22,7 @@ func livepatchThreads(index int) (list []ReceiveThread, problem string, err erro
 		if i.IfIndex != index || i.Group == 0 {
 			continue
 		}
-		at := slices.IndexFunc(list, func(t ReceiveThread) bool { return t.TID == i.Thread })
+		at := slices.IndexFunc(list, func(t Thread) bool { return t.TID == i.Thread })
 		if at < 0 {
 			at = len(list)
 			thread := threadOf(i.Thread)

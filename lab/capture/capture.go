@@ -1,4 +1,4 @@
-package lab
+package capture
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/running"
 )
 
 // Capture is a packet socket on an interface of a node. It sees what the kernel's stack receives
@@ -38,14 +39,14 @@ type Frame struct {
 }
 
 const (
-	// captureBufferBytes is the socket's buffer: 32 MiB hold some 100,000 small frames.
-	captureBufferBytes = 32 << 20
+	// bufferBytes is the socket's buffer: 32 MiB hold some 100,000 small frames.
+	bufferBytes = 32 << 20
 	// SnapLength is how many bytes of a frame a capture keeps: a whole jumbo frame.
 	SnapLength = 9216 + 256
 )
 
-// Capture opens a packet socket in a node's network namespace.
-func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
+// Open opens a packet socket in a node's network namespace.
+func Open(l *running.Lab, nodeName, interfaceName string) (*Capture, error) {
 	_, r, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if !holder.Alive() {
 		return nil, fmt.Errorf("node %q is dead; nines apply with the lab's file rebuilds it", nodeName)
 	}
-	if err := l.bypassed(nodeName, interfaceName); err != nil {
+	if err := bypassed(l, nodeName, interfaceName); err != nil {
 		return nil, err
 	}
 	if l.Plan().Node(nodeName).Remote() {
@@ -77,7 +78,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 }
 
 // bypassed returns an error for an interface that only DPDK has.
-func (l *Lab) bypassed(nodeName, interfaceName string) error {
+func bypassed(l *running.Lab, nodeName, interfaceName string) error {
 	planned, e := l.Plan().EndOf(nodeName, interfaceName)
 	if planned == nil {
 		return nil
@@ -112,7 +113,7 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	}
 	patience := unix.NsecToTimeval(int64(100 * time.Millisecond)) // to check the context
 	err = errors.Join(
-		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBufferBytes),
+		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bufferBytes),
 		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
 		unix.SetsockoptTimeval(c.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience),
 		unix.SetsockoptPacketMreq(c.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
@@ -128,11 +129,11 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	return nil
 }
 
-// ErrCaptureEnded means that there is nothing left to capture: the interface went down, or the node
+// ErrEnded means that there is nothing left to capture: the interface went down, or the node
 // ended.
-var ErrCaptureEnded = errors.New("the capture ended")
+var ErrEnded = errors.New("the capture ended")
 
-// Next waits for a frame. It returns the context's error when ctx ends, and ErrCaptureEnded when no
+// Next waits for a frame. It returns the context's error when ctx ends, and ErrEnded when no
 // more frames can come.
 func (c *Capture) Next(ctx context.Context) (Frame, error) {
 	for {
@@ -146,7 +147,7 @@ func (c *Capture) Next(ctx context.Context) (Frame, error) {
 		case there:
 			return f, nil
 		case !c.alive():
-			return Frame{}, fmt.Errorf("%w: node %q ended", ErrCaptureEnded, c.node)
+			return Frame{}, fmt.Errorf("%w: node %q ended", ErrEnded, c.node)
 		}
 	}
 }
@@ -160,7 +161,7 @@ func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		return Frame{}, false, nil
 	case errors.Is(err, unix.ENETDOWN):
-		return Frame{}, false, fmt.Errorf("%w: the interface went down", ErrCaptureEnded)
+		return Frame{}, false, fmt.Errorf("%w: the interface went down", ErrEnded)
 	case err != nil:
 		return Frame{}, false, os.NewSyscallError("recvmsg", err)
 	}

@@ -1,4 +1,4 @@
-package lab
+package receive
 
 import (
 	"context"
@@ -18,14 +18,15 @@ import (
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
 
-// checkReceive checks, before anything is made, that the kernel supports the plan's receive modes,
+// Check checks, before anything is made, that the kernel supports the plan's receive modes,
 // and returns the path of the program that polls.
-func checkReceive(p *plan.Plan) (poller string, err error) {
+func Check(p *plan.Plan) (poller string, err error) {
 	asked := slices.ContainsFunc(p.Nodes, func(n plan.Node) bool { return n.Receive != nil })
 	if !asked {
 		return "", nil
@@ -57,56 +58,64 @@ func checkReceive(p *plan.Plan) (poller string, err error) {
 	return node.Program("nines-poller")
 }
 
-// receive sets up the receive modes of the work's nodes. Their devices are already up, and nothing
+// Maker sets up the receive modes of a lab.
+type Maker struct {
+	*running.Lab
+	Journal *journal.Journal
+	// Poller is the program that polls.
+	Poller string
+}
+
+// SetUp sets up the receive modes of nodes, those that again names. Their devices are already up, and nothing
 // has opened a socket there yet.
-func (b *builder) receive(ctx context.Context, w work) error {
-	records, err := b.receiveRecords()
+func (m Maker) SetUp(ctx context.Context, again map[string]bool) error {
+	records, err := Records(m.Lab)
 	if err != nil {
 		return err
 	}
-	stays := func(r receiveRecord) bool { return !w.received[r.Node] && b.Plan().Node(r.Node) != nil }
-	records = slices.DeleteFunc(records, func(r receiveRecord) bool { return !stays(r) })
+	stays := func(r Record) bool { return !again[r.Node] && m.Plan().Node(r.Node) != nil }
+	records = slices.DeleteFunc(records, func(r Record) bool { return !stays(r) })
 	var features busypoll.Features
-	for _, n := range b.Plan().Nodes {
-		if n.Receive == nil || !w.received[n.Name] {
+	for _, n := range m.Plan().Nodes {
+		if n.Receive == nil || !again[n.Name] {
 			continue
 		}
 		if features == (busypoll.Features{}) {
 			features = busypoll.Probe()
 		}
-		list, err := b.receiveNode(ctx, n, features)
+		list, err := m.setUpNode(ctx, n, features)
 		if err != nil {
 			return fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		records = append(records, list...)
 	}
 	if len(records) == 0 {
-		return state.AbsentIsFine(os.Remove(b.State().Receive()))
+		return state.AbsentIsFine(os.Remove(m.State().Receive()))
 	}
-	return state.WriteJSON(b.State().Receive(), records)
+	return state.WriteJSON(m.State().Receive(), records)
 }
 
-func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypoll.Features) ([]receiveRecord, error) {
-	if err := os.MkdirAll(b.State().Pollers(), 0o700); err != nil {
+func (m Maker) setUpNode(ctx context.Context, n plan.Node, features busypoll.Features) ([]Record, error) {
+	if err := os.MkdirAll(m.State().Pollers(), 0o700); err != nil {
 		return nil, err
 	}
-	ns, err := b.Running(n.Name).Namespace()
+	ns, err := m.Running(n.Name).Namespace()
 	if err != nil {
 		return nil, err
 	}
 	defer ns.Close()
-	var records []receiveRecord
+	var records []Record
 	for _, way := range plan.ReceiveOrder {
 		interfaces := n.ReceivedBy(way)
 		if len(interfaces) == 0 {
 			continue
 		}
 		site := busypoll.Site{
-			Journal: b.journal, Namespace: ns, Program: b.programs.poller, Dir: b.State().Pollers(),
+			Journal: m.Journal, Namespace: ns, Program: m.Poller, Dir: m.State().Pollers(),
 			Name: n.Name + "." + string(way), Node: n.Name, Features: features,
 		}
 		if way == spec.ReceiveAwake || !n.Receive.CPUsExclusive {
-			if site.Groups, err = b.cpusetOf(n); err != nil {
+			if site.Groups, err = m.cpusetOf(n); err != nil {
 				return nil, err
 			}
 		}
@@ -139,11 +148,11 @@ func receiveRequest(n plan.Node, way spec.Receive, interfaces []string) busypoll
 
 // cpusetOf is the file for joining the cpuset that isolates a node's CPUs: a process can use them
 // only there. Nodes without such a cpuset have no file.
-func (b *builder) cpusetOf(n plan.Node) ([]string, error) {
+func (m Maker) cpusetOf(n plan.Node) ([]string, error) {
 	if !n.Isolated {
 		return nil, nil
 	}
-	dirs, err := cgroup.DirsOf(b.PID(n.Name))
+	dirs, err := cgroup.DirsOf(m.PID(n.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -154,10 +163,10 @@ func (b *builder) cpusetOf(n plan.Node) ([]string, error) {
 }
 
 // recordsOf returns what was set up, by interface.
-func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []receiveRecord {
-	var list []receiveRecord
+func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []Record {
+	var list []Record
 	for _, name := range interfaces {
-		record := receiveRecord{ReceiveState: ReceiveState{
+		record := Record{State: State{
 			Node: nodeName, Interface: name, RX: run.Receive, Mechanism: run.Mechanism, Why: run.Why, Notes: run.Notes,
 		}}
 		for _, made := range run.Interfaces {
@@ -180,9 +189,9 @@ func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []re
 	return list
 }
 
-// ofReceiving selects the steps of a node's receive modes: settings of devices and of CPUs' wake-up
+// IsStep selects the steps of a node's receive modes: settings of devices and of CPUs' wake-up
 // latency, and the processes that poll or keep CPUs awake.
-func ofReceiving(e journal.Entry, node string) bool {
+func IsStep(e journal.Entry, node string) bool {
 	if e.Node != node {
 		return false
 	}

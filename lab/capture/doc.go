@@ -1,0 +1,2 @@
+// Package capture shows the packets at an interface of a node.
+package capture
