@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/login"
@@ -202,7 +203,7 @@ func (l *Lab) toUndo(c change.Changes, to *plan.Plan) func(journal.Entry) bool {
 		switch {
 		case e.Kind == isolate.KindHugepages:
 			return c.Hugepages
-		case ofDisturbance(e):
+		case disturb.IsStep(e):
 			return c.Disturbances
 		case ofTuning(e, to.Tuning == ""):
 			return c.Tuning

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/lab/engine"
 	"nines.dev/nines/lab/running"
 
 	"golang.org/x/sys/unix"
@@ -65,18 +66,18 @@ func needLinks(t testing.TB, p *plan.Plan) {
 func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	t.Helper()
 	traffic := lab.Plan().Traffic
-	engine, err := lab.EnginePath(traffic.From.Node)
+	program, err := lab.EnginePath(traffic.From.Node)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{engine}, running.ExecOptions{})
+	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{program}, running.ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	running := labtest.RunEngine(t, cmd)
 	defer running.End(t) // before the lab ends
 	c := running.Client
-	if _, err := lab.StartDPDK(c, traffic.From.Node, traffic.FromCPU); err != nil {
+	if _, err := engine.StartDPDK(lab.Lab, c, traffic.From.Node, traffic.FromCPU); err != nil {
 		t.Fatal(err)
 	}
 	from := traffic.From
@@ -86,7 +87,7 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 		LocalMAC: from.LocalMAC, LocalIP: from.LocalIP, PeerMAC: from.PeerMAC, PeerIP: from.PeerIP,
 		UDPPort: from.UDPPort, FrameBytes: traffic.Stream.FrameBytes,
 	}
-	if err := lab.UseDevice(&port, from.Node); err != nil {
+	if err := engine.UseDevice(lab.Lab, &port, from.Node); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Open(port); err != nil {

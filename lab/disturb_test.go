@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
@@ -31,13 +32,13 @@ disturb:
   halt: {kind: stop, node: b, period: 50ms, length: 5ms}
 `
 
-func disturbances(t *testing.T, lab *Lab) map[string]DisturbanceState {
+func disturbances(t *testing.T, lab *Lab) map[string]disturb.State {
 	t.Helper()
-	list, err := lab.Disturbances()
+	list, err := disturb.States(lab.Lab)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]DisturbanceState{}
+	found := map[string]disturb.State{}
 	for _, d := range list {
 		found[d.Name] = d
 	}
@@ -131,11 +132,11 @@ func TestInjectionsOfAMeasuredLab(t *testing.T) {
 		}
 	}
 	check(unix.ClockGettime(unix.CLOCK_MONOTONIC, &begin))
-	var list []Injection
+	var list []disturb.Injection
 	for until := time.Now().Add(20 * time.Second); len(list) == 0 && time.Now().Before(until); {
 		time.Sleep(50 * time.Millisecond)
 		check(unix.ClockGettime(unix.CLOCK_MONOTONIC, &end))
-		list, err = lab.TakeInjections("others", begin.Nano(), end.Nano())
+		list, err = disturb.TakeInjections(lab.Lab, "others", begin.Nano(), end.Nano())
 		check(err)
 	}
 	if len(list) == 0 {
@@ -146,7 +147,7 @@ func TestInjectionsOfAMeasuredLab(t *testing.T) {
 			t.Errorf("between %d and %d: %+v", begin.Nano(), end.Nano(), i)
 		}
 	}
-	if again, err := lab.TakeInjections("others", begin.Nano(), end.Nano()); err != nil || len(again) > 1 {
+	if again, err := disturb.TakeInjections(lab.Lab, "others", begin.Nano(), end.Nano()); err != nil || len(again) > 1 {
 		t.Errorf("they are told again: %v, %v", again, err) // one may have ended only now
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/watch"
@@ -87,7 +88,7 @@ func (l *Lab) Faults() ([]check.Fault, error) {
 	}
 	dead, err := check.Programs(l.Lab)
 	engines, unread := check.Engines(l.Lab)
-	disturbers, unknown := l.deadDisturbers()
+	disturbers, unknown := disturb.Faults(l.Lab)
 	receiving, unwritten := receive.Faults(l.Lab)
 	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
 	watched, unheard := watch.Faults(l.Lab)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -79,39 +78,4 @@ func (b *builder) recordInside(text []byte) error {
 	}
 	b.site.Record(settings)
 	return nil
-}
-
-// guestDevices are the interfaces in a guest.
-func (l *Lab) guestDevices(ctx context.Context, g node.Guest, nodeName string) ([]link.Device, error) {
-	text, err := g.Devices(ctx, l.Place(""), l.Running(nodeName))
-	if err != nil {
-		return nil, err
-	}
-	var devices []link.Device
-	return devices, json.Unmarshal(text, &devices)
-}
-
-// Untimed names this host and the lab's virtual machines if they run under emulation, so that their
-// timings are meaningless, with the reason; empty otherwise.
-func (l *Lab) Untimed() []string {
-	var list []string
-	if host.Translated() {
-		list = append(list, "this host is a virtual machine whose instructions are translated (QEMU's TCG), so timings mean nothing")
-	}
-	for _, n := range l.Plan().Nodes {
-		if g := node.GuestOf(n); g != nil {
-			if why := g.Untimed(l.Place(""), n); why != "" {
-				list = append(list, fmt.Sprintf("node %s is a virtual machine: %s", n.Name, why))
-			}
-		}
-	}
-	return list
-}
-
-// GuestCPU converts a CPU of the plan to the number that an engine in the node uses.
-func (l *Lab) GuestCPU(nodeName string, cpu int) int {
-	if n := l.Plan().Node(nodeName); n != nil {
-		return n.GuestCPU(cpu)
-	}
-	return cpu
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
-	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/watch"
@@ -26,7 +26,7 @@ type Inspection struct {
 	// Tuning is the state of the host's settings; nil if the plan has no tuning.
 	Tuning *running.TuningState `json:"tuning,omitempty"`
 	// Disturbances are the deliberate ones while the lab is up.
-	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
+	Disturbances []disturb.State `json:"disturbances,omitempty"`
 	// Received are the interfaces with a receive mode other than interrupt.
 	Received []receive.State `json:"received,omitempty"`
 	// Isolation is what was in force when the lab came up, with the current state of its control
@@ -92,7 +92,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if in.Tuning, err = l.TuningNow(); err != nil {
 		return nil, err
 	}
-	if in.Disturbances, err = l.Disturbances(); err != nil {
+	if in.Disturbances, err = disturb.States(l.Lab); err != nil {
 		return nil, err
 	}
 	if in.Received, err = receive.States(l.Lab); err != nil {
@@ -135,7 +135,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		}
 		devices := fabric
 		if link.Of(planned.Kind).OwnNamespace {
-			if devices, err = l.ownDevices(planned, s.Programs); err != nil {
+			if devices, err = l.OwnDevices(planned, s.Programs); err != nil {
 				return nil, err
 			}
 		}
@@ -150,23 +150,6 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	return in, nil
 }
 
-// ownDevices are the devices in a link's own network namespaces.
-func (l *Lab) ownDevices(planned plan.Link, programs []running.ProgramState) ([]link.Device, error) {
-	holders, err := l.OwnHolders(planned, programs)
-	if err != nil {
-		return nil, err
-	}
-	var all []link.Device
-	for _, pid := range holders {
-		devices, err := link.Devices(link.Holder{PID: pid})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, devices...)
-	}
-	return all, nil
-}
-
 func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 	s := NodeState{
 		Name: n.Name, Runtime: n.Runtime, HostName: n.HostName,
@@ -174,7 +157,7 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []link.Device{},
 	}
 	if s.Alive {
-		devices, err := l.devicesIn(ctx, n)
+		devices, err := l.DevicesIn(ctx, n)
 		if err != nil {
 			s.Problem = err.Error()
 		} else {
@@ -189,17 +172,6 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 		s.App = l.inspectApp(ctx, n, s.Alive)
 	}
 	return s
-}
-
-// devicesIn are the devices in a node.
-func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error) {
-	if g := node.GuestOf(n); g != nil {
-		return l.guestDevices(ctx, g, n.Name)
-	}
-	if n.Remote() {
-		return l.remoteDevices(n)
-	}
-	return link.Devices(link.HolderOf(l.Running(n.Name)))
 }
 
 func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {

@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/receive"
@@ -258,7 +259,7 @@ func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool
 	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
 		return b.journal.Undo(context.WithoutCancel(ctx), b.progress, func(e journal.Entry) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return node.OfPayload(e, name) }) ||
-				ofDisturbance(e) && b.disturbed(names)
+				disturb.IsStep(e) && b.disturbed(names)
 		})
 	})
 	if err != nil {

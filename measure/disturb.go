@@ -1,6 +1,9 @@
 package measure
 
-import "nines.dev/nines/result"
+import (
+	"nines.dev/nines/lab/disturb"
+	"nines.dev/nines/result"
+)
 
 // disturbances returns what was disturbed deliberately while the trial sent packets. A lab taken down
 // after a death has none.
@@ -12,7 +15,7 @@ func (b *bench) disturbances(o observation) ([]result.Disturbance, error) {
 	for _, planned := range b.lab.Plan().Disturbances {
 		d := result.Disturbance{Name: planned.Name, Kind: string(planned.Kind), Of: planned.Where()}
 		tx := o.outcome.Tx
-		injections, err := b.lab.TakeInjections(planned.Name, tx.MeasuredStartNs, tx.EndNs)
+		injections, err := disturb.TakeInjections(b.lab.Lab, planned.Name, tx.MeasuredStartNs, tx.EndNs)
 		if err != nil {
 			return nil, err
 		}

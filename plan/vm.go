@@ -216,3 +216,11 @@ func (w *work) vmDemand(n *node) (HugepageDemand, bool) {
 		Pages: int((n.vmMemory() + w.pageBytes() - 1) / w.pageBytes()),
 	}, true
 }
+
+// GuestCPU converts a CPU of the plan to the number that an engine in the node uses.
+func (p *Plan) GuestCPU(nodeName string, cpu int) int {
+	if n := p.Node(nodeName); n != nil {
+		return n.GuestCPU(cpu)
+	}
+	return cpu
+}

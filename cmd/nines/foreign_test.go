@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/watch"
@@ -144,7 +145,7 @@ func TestWhatRunsInNodesMovesNoCursor(t *testing.T) {
 	}
 	var out strings.Builder
 	writeHealth(&out, in)
-	writeDisturbances(&out, &lab.Inspection{Disturbances: []lab.DisturbanceState{{LastLines: "said" + acts}}})
+	writeDisturbances(&out, &lab.Inspection{Disturbances: []disturb.State{{LastLines: "said" + acts}}})
 	writePrograms(&out, lab.LinkState{Programs: []running.ProgramState{{LastLines: "said" + acts}}})
 	writeNotes(&out, []string{"said" + acts})
 	progressTo(&out)("said" + acts)

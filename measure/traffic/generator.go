@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/engine"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -137,12 +138,12 @@ func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string)
 // startIn starts an engine in a node, with DPDK if the plan says so, and with the files to record
 // into, if any.
 func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) (*process, error) {
-	engine, err := g.lab.EnginePath(node)
+	program, err := g.lab.EnginePath(node)
 	if err != nil {
 		return nil, err
 	}
 	// On any of the node's CPUs: the trial pins only the measuring thread.
-	cmd, err := g.lab.Command(ctx, node, []string{engine}, running.ExecOptions{Scheduled: true})
+	cmd, err := g.lab.Command(ctx, node, []string{program}, running.ExecOptions{Scheduled: true})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
@@ -154,7 +155,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
 	p.guest = slices.ContainsFunc(g.lab.Plan().Nodes, func(n plan.Node) bool { return n.Name == node && n.Apart() })
-	notes, err := g.lab.StartDPDK(p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
+	notes, err := engine.StartDPDK(g.lab.Lab, p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
@@ -184,7 +185,7 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
-	trial.Role, trial.Tx, trial.Rx, trial.CPU = "loop", txPort, rxPort, g.lab.GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
+	trial.Role, trial.Tx, trial.Rx, trial.CPU = "loop", txPort, rxPort, g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
 	if g.traffic.RoundTrip {
 		trial.Rx = txPort
 	}

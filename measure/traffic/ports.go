@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab/engine"
 	"nines.dev/nines/plan"
 )
 
@@ -31,7 +32,7 @@ func (g *Generator) openPorts() error {
 	if err := g.open(g.rx, rxPort, to, io); err != nil {
 		return err
 	}
-	takes, err := g.lab.TakesXDPFrames(from)
+	takes, err := engine.TakesXDPFrames(g.lab.Lab, from)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (g *Generator) open(p *process, name string, port plan.Port, io string) err
 		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
 		Flows: stream.Flows, FlowField: string(stream.FlowField),
 	}
-	if err := g.lab.UseDevice(&asked, port.Node); err != nil {
+	if err := engine.UseDevice(g.lab.Lab, &asked, port.Node); err != nil {
 		return err
 	}
 	opened, err := p.Open(asked)

@@ -1,4 +1,4 @@
-package lab
+package disturb
 
 import (
 	"bufio"
@@ -19,13 +19,14 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
 
-// disturbMark begins the Name of a disturbance's step in the journal. The step belongs to no node
+// mark begins the Name of a disturbance's step in the journal. The step belongs to no node
 // or link: the disturbance runs on the host and represents the host's other work.
-const disturbMark = "nines-disturb "
+const mark = "nines-disturb "
 
 // Injection is one occurrence of a disturbance, in nanoseconds of CLOCK_MONOTONIC.
 type Injection struct {
@@ -37,8 +38,8 @@ type Injection struct {
 	Events uint64 `json:"events"`
 }
 
-// DisturbanceState is a disturbance as it is now.
-type DisturbanceState struct {
+// State is a disturbance as it is now.
+type State struct {
 	plan.Disturbance
 	PID   int  `json:"pid"`
 	Alive bool `json:"alive"`
@@ -46,44 +47,54 @@ type DisturbanceState struct {
 	LastLines string `json:"last_lines,omitempty"`
 }
 
-// startDisturbances starts the plan's disturbances that are not running already.
-func (b *builder) startDisturbances(ctx context.Context, _ work) error {
-	there, err := b.disturbers()
+// Maker starts the disturbances of a lab.
+type Maker struct {
+	*running.Lab
+	Journal *journal.Journal
+	// Program is nines-disturb.
+	Program string
+	// Measured is true for a lab that this process measures.
+	Measured bool
+}
+
+// Start starts the plan's disturbances that are not running already.
+func (m Maker) Start(ctx context.Context) error {
+	there, err := processes(m.Lab)
 	if err != nil {
 		return err
 	}
-	for _, d := range b.Plan().Disturbances {
-		if _, is := there[d.Name]; is || b.Stopped(d.Node) {
+	for _, d := range m.Plan().Disturbances {
+		if _, is := there[d.Name]; is || m.Stopped(d.Node) {
 			continue
 		}
-		if err := b.startDisturbance(ctx, d); err != nil {
+		if err := m.start(ctx, d); err != nil {
 			return fmt.Errorf("disturb.%s: %w", d.Name, err)
 		}
 	}
 	return nil
 }
 
-func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) error {
-	argv := disturbanceArguments(d)
+func (m Maker) start(ctx context.Context, d plan.Disturbance) error {
+	argv := arguments(d)
 	if d.Node != "" {
-		engine, err := b.EngineOf(d.Node)
+		engine, err := m.EngineOf(d.Node)
 		if err != nil {
 			return err
 		}
 		argv = append(argv, "--pid", strconv.Itoa(engine.PID))
 	}
-	if err := os.MkdirAll(b.State().Disturbances(), 0o700); err != nil {
+	if err := os.MkdirAll(m.State().Disturbances(), 0o700); err != nil {
 		return err
 	}
-	token := b.journal.Token("disturb/" + d.Name)
-	step := journal.Step{Name: disturbMark + d.Name, Token: token}
-	return process.Make(b.journal, step, func() (proc.Identity, error) {
-		return b.runDisturber(ctx, d.Name, token, argv)
+	token := m.Journal.Token("disturb/" + d.Name)
+	step := journal.Step{Name: mark + d.Name, Token: token}
+	return process.Make(m.Journal, step, func() (proc.Identity, error) {
+		return m.run(ctx, d.Name, token, argv)
 	})
 }
 
-// disturbanceArguments are the arguments of nines-disturb, except the process to stop.
-func disturbanceArguments(d plan.Disturbance) []string {
+// arguments are the arguments of nines-disturb, except the process to stop.
+func arguments(d plan.Disturbance) []string {
 	argv := []string{"--kind", string(d.Kind), "--period", nanoseconds(d.Period), "--length", nanoseconds(d.Length)}
 	if d.CPU >= 0 {
 		argv = append(argv, "--cpu", strconv.Itoa(d.CPU))
@@ -103,38 +114,38 @@ func disturbanceArguments(d plan.Disturbance) []string {
 
 func nanoseconds(d spec.Duration) string { return strconv.FormatInt(int64(d), 10) + "ns" }
 
-// runDisturber starts nines-disturb and returns just before the first disturbance. Only a lab that
+// run starts nines-disturb and returns just before the first disturbance. Only a lab that
 // is measured keeps its log, as nothing else would ever shorten the log.
-func (b *builder) runDisturber(ctx context.Context, name, token string, argv []string) (proc.Identity, error) {
-	said, err := os.Create(b.disturbanceSaid(name))
+func (m Maker) run(ctx context.Context, name, token string, argv []string) (proc.Identity, error) {
+	said, err := os.Create(outputOf(m.Lab, name))
 	if err != nil {
 		return proc.Identity{}, err
 	}
 	defer said.Close()
 	path := os.DevNull
-	if b.measured {
-		path = b.disturbanceLog(name)
+	if m.Measured {
+		path = logOf(m.Lab, name)
 	}
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return proc.Identity{}, err
 	}
 	defer log.Close()
-	cmd := exec.Command(b.programs.disturb, append(argv, "--ready-fd", "3")...)
+	cmd := exec.Command(m.Program, append(argv, "--ready-fd", "3")...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + b.Plan().Prefix + "-" + name}
+	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + m.Plan().Prefix + "-" + name}
 	cmd.Stdout, cmd.Stderr = log, said
 	id, err := proc.Start(ctx, cmd, proc.ReadyOnExtraFile)
 	var ended *proc.EndedError
 	if errors.As(err, &ended) {
-		err = disturberError(ended.Err, node.LastLines(b.disturbanceSaid(name)))
+		err = startError(ended.Err, node.LastLines(outputOf(m.Lab, name)))
 	}
 	return id, err
 }
 
-// disturberError is the error of a disturber that did not start; its exit code 3 means that the
+// startError is the error of a disturber that did not start; its exit code 3 means that the
 // host lacks something.
-func disturberError(failed error, said string) error {
+func startError(failed error, said string) error {
 	said = strings.TrimPrefix(said, "nines-disturb: ")
 	var ended *exec.ExitError
 	if errors.As(failed, &ended) && ended.ExitCode() == 3 {
@@ -143,16 +154,16 @@ func disturberError(failed error, said string) error {
 	return fmt.Errorf("nines-disturb: %w: %s", failed, said)
 }
 
-func (l *Lab) disturbanceLog(name string) string {
+func logOf(l *running.Lab, name string) string {
 	return filepath.Join(l.State().Disturbances(), name+".jsonl")
 }
 
-func (l *Lab) disturbanceSaid(name string) string {
+func outputOf(l *running.Lab, name string) string {
 	return filepath.Join(l.State().Disturbances(), name+".log")
 }
 
 // disturbers are the running disturbances' processes, by the names in the plan.
-func (l *Lab) disturbers() (map[string]proc.Identity, error) {
+func processes(l *running.Lab) (map[string]proc.Identity, error) {
 	if len(l.Plan().Disturbances) == 0 {
 		return nil, nil
 	}
@@ -162,38 +173,38 @@ func (l *Lab) disturbers() (map[string]proc.Identity, error) {
 	}
 	found := map[string]proc.Identity{}
 	for _, entry := range j.Entries() {
-		if name, is := strings.CutPrefix(entry.Name, disturbMark); is && ofDisturbance(entry) && entry.Learnt != nil {
+		if name, is := strings.CutPrefix(entry.Name, mark); is && IsStep(entry) && entry.Learnt != nil {
 			found[name] = process.Of(entry)
 		}
 	}
 	return found, nil
 }
 
-func ofDisturbance(e journal.Entry) bool {
-	return e.Kind == process.Kind && strings.HasPrefix(e.Name, disturbMark)
+func IsStep(e journal.Entry) bool {
+	return e.Kind == process.Kind && strings.HasPrefix(e.Name, mark)
 }
 
-// Disturbances are the plan's disturbances and their current state.
-func (l *Lab) Disturbances() ([]DisturbanceState, error) {
-	running, err := l.disturbers()
+// States are the plan's disturbances and their current state.
+func States(l *running.Lab) ([]State, error) {
+	running, err := processes(l)
 	if err != nil {
 		return nil, err
 	}
-	var list []DisturbanceState
+	var list []State
 	for _, d := range l.Plan().Disturbances {
 		id := running[d.Name]
-		s := DisturbanceState{Disturbance: d, PID: id.PID, Alive: id.PID != 0 && id.Alive()}
+		s := State{Disturbance: d, PID: id.PID, Alive: id.PID != 0 && id.Alive()}
 		if !s.Alive {
-			s.LastLines = node.LastLines(l.disturbanceSaid(d.Name))
+			s.LastLines = node.LastLines(outputOf(l, d.Name))
 		}
 		list = append(list, s)
 	}
 	return list, nil
 }
 
-// deadDisturbers says which disturbances have ended.
-func (l *Lab) deadDisturbers() ([]check.Fault, error) {
-	states, err := l.Disturbances()
+// Faults says which disturbances have ended.
+func Faults(l *running.Lab) ([]check.Fault, error) {
+	states, err := States(l)
 	var faults []check.Fault
 	for _, s := range states {
 		if s.Alive || l.Stopped(s.Node) {
@@ -212,8 +223,8 @@ func (l *Lab) deadDisturbers() ([]check.Fault, error) {
 
 // TakeInjections returns the injections of a disturbance in a span of CLOCK_MONOTONIC, and discards
 // them and all before. Only a lab that is measured records them.
-func (l *Lab) TakeInjections(name string, fromNs, toNs int64) ([]Injection, error) {
-	file, err := os.OpenFile(l.disturbanceLog(name), os.O_RDWR, 0)
+func TakeInjections(l *running.Lab, name string, fromNs, toNs int64) ([]Injection, error) {
+	file, err := os.OpenFile(logOf(l, name), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package lab
+package engine
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package lab
+package engine
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 )
 
 // StartDPDK lets the engine of a node start DPDK, if the plan says that it opens DPDK devices.
 // DPDK's own threads stay off the busy CPUs, which handle its packets, as far as the node has
 // others.
-func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
+func StartDPDK(l *running.Lab, c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
 	n := l.Plan().Node(nodeName)
 	if n == nil || n.DPDK == nil {
 		return nil, nil
@@ -49,23 +50,23 @@ func quietCPU(cpus, busy []int) int {
 
 // UseDevice makes a port of an engine in a node a DPDK port, if DPDK opens the port's interface
 // there, and gives it the addresses that only running pods have.
-func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
-	if err := l.useAddresses(port); err != nil {
+func UseDevice(l *running.Lab, port *client.Port, nodeName string) error {
+	if err := useAddresses(l, port); err != nil {
 		return err
 	}
-	device, err := l.device(nodeName, port.Interface)
+	device, err := device(l, nodeName, port.Interface)
 	if device != "" {
 		port.Device, port.Interface = device, ""
 	}
 	if err == nil {
-		port.Map, err = l.claimedMap(nodeName, port.Interface)
+		port.Map, err = claimedMap(l, nodeName, port.Interface)
 	}
 	return err
 }
 
 // TakesXDPFrames is true if an interface of a node now takes XDP frames from an engine, which a
 // veth does once its other end has an XDP program or GRO.
-func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
+func TakesXDPFrames(l *running.Lab, port plan.Port) (takes bool, err error) {
 	running := l.Running(port.Node)
 	if running == nil {
 		return false, nil
@@ -85,7 +86,7 @@ func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
 // device is what an engine in a node has to open for a DPDK interface; empty for a kernel
 // interface. If the engine will listen on the interface's socket, one that a dead engine left is
 // removed.
-func (l *Lab) device(nodeName, interfaceName string) (string, error) {
+func device(l *running.Lab, nodeName, interfaceName string) (string, error) {
 	n := l.Plan().Node(nodeName)
 	if n == nil {
 		return "", nil
@@ -96,7 +97,7 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 	}
 	i := n.Interfaces[at]
 	if i.Device.Claimed {
-		return l.claimedDevice(n.Name, i, at)
+		return claimedDevice(l, n.Name, i, at)
 	}
 	socket := ""
 	if i.Device.Socket != "" {

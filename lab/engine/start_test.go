@@ -1,4 +1,4 @@
-package lab
+package engine
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // TestAnEngineThatDoesNotAnswer: the error names how long nines waited, and what the engine wrote.
 func TestAnEngineThatDoesNotAnswer(t *testing.T) {
-	l := &Lab{Lab: running.New(state.Folder{Dir: t.TempDir()}, &plan.Plan{})}
+	l := running.New(state.Folder{Dir: t.TempDir()}, &plan.Plan{})
 	for _, folder := range []string{filepath.Dir(l.EngineSocket("b")), filepath.Dir(l.EngineLog("b"))} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func TestAnEngineThatDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = (&builder{Lab: l}).serve(context.Background(), plan.Node{Name: "b"}, engine, 50*time.Millisecond)
+	err = (Maker{Lab: l}).serve(context.Background(), plan.Node{Name: "b"}, engine, 50*time.Millisecond)
 	if err == nil || !strings.HasPrefix(err.Error(), "it did not answer within 50ms") || !strings.Contains(err.Error(), "it said: EAL: probing") {
 		t.Errorf("the error is %v", err)
 	}
