@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"nines.dev/nines/kernel/await"
 )
 
 // ErrMissing is wrapped by an error that names what the host lacks for a server.
@@ -107,22 +109,18 @@ func (s *Server) run(ctx context.Context, o Options) error {
 	if err := s.start(); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(startPatience); ; time.Sleep(50 * time.Millisecond) {
+	return await.Until(ctx, await.Condition{What: "postgres answers", Within: startPatience, Every: 50 * time.Millisecond, Holds: func(ctx context.Context) error {
 		err := s.Command(ctx, "pg_isready", "-q", "-h", s.Dir, "-p", strconv.Itoa(port)).Run()
 		if err == nil {
 			return nil
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("postgres ended: %s", s.log.String())
-		case <-ctx.Done():
-			return ctx.Err()
+			return await.Never(fmt.Errorf("postgres ended: %s", s.log.String()))
 		default:
+			return err
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("postgres does not answer: %w", err)
-		}
-	}
+	}})
 }
 
 // start starts the process so that the kernel ends it when this one dies. The kernel sends the
