@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
@@ -62,19 +63,13 @@ func Power(ctx context.Context, name, nodeName string, action power.Action, opti
 
 // untilFree does something again while others are in the way, and gives up after powerPatience.
 func untilFree(ctx context.Context, busy func(error) bool, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, powerPatience, fmt.Errorf("it took longer than %v", powerPatience))
-	defer cancel()
-	for {
+	return await.Until(ctx, await.Condition{What: "the lab is free", Within: powerPatience, Every: powerEvery, Holds: func(ctx context.Context) error {
 		err := do(ctx)
-		if err == nil || !busy(err) {
+		if busy(err) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, context.Cause(ctx))
-		case <-time.After(powerEvery):
-		}
-	}
+		return await.Never(err)
+	}})
 }
 
 func powerOnce(ctx context.Context, name, nodeName string, action power.Action, options PowerOptions) error {

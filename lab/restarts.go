@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/plan"
 )
@@ -111,14 +112,12 @@ func (l *restartLog) well(nodeName string, since time.Time, why string) {
 // AwaitChanges returns when this process changes no node, or when ctx ends. A node that is half switched
 // off looks like one that has died.
 func (l *Lab) AwaitChanges(ctx context.Context) {
-	for !l.restarts.changing.TryLock() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(changesEvery):
-		}
+	free := await.Condition{What: "no node is changed", Every: changesEvery, Holds: func(context.Context) error {
+		return await.Answer(l.restarts.changing.TryLock(), nil)
+	}}
+	if await.Until(ctx, free) == nil {
+		l.restarts.changing.Unlock()
 	}
-	l.restarts.changing.Unlock()
 }
 
 // changesEvery is how often AwaitChanges looks.

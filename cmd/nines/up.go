@@ -81,7 +81,7 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 	if u.wait {
 		limit := cmp.Or(u.limit, watch.Patience(p.Plan))
 		if err := watch.AwaitHealthy(ctx, l.Name(), limit, progressTo(progress)); err != nil {
-			return fmt.Errorf("lab %s is up, but %w; nines inspect %s shows its nodes, and nines down %s takes it down", l.Name(), err, l.Name(), l.Name())
+			return fmt.Errorf("lab %s is up, but not healthy: %w; nines inspect %s shows its nodes, and nines down %s takes it down", l.Name(), err, l.Name(), l.Name())
 		}
 	}
 	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", l.Name(),

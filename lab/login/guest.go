@@ -2,14 +2,13 @@ package login
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
@@ -29,19 +28,16 @@ func (m *Maker) startGuestSSH(ctx context.Context, n plan.Node) error {
 	if err := node.GuestOf(n).StartSSH(ctx, m.Place, m.Running(n.Name), files, address); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, node.GuestPatience, fmt.Errorf("it does not answer at %s within %v", address, node.GuestPatience))
-	defer cancel()
-	for {
-		conn, err := (&net.Dialer{Timeout: sshPatience}).DialContext(ctx, "tcp", address) // from the host, as those who log in
-		if err == nil {
-			return conn.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+	return await.Until(ctx, await.Condition{
+		What: "it answers at " + address, Within: node.GuestPatience, Every: 100 * time.Millisecond,
+		Holds: func(ctx context.Context) error {
+			conn, err := (&net.Dialer{Timeout: sshPatience}).DialContext(ctx, "tcp", address) // from the host, as those who log in
+			if err != nil {
+				return err
+			}
+			return await.Never(conn.Close())
+		},
+	})
 }
 
 // tellGuests is true where guests that stay have to be told that others may log in: they see no file of the host.

@@ -19,6 +19,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/openat"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
@@ -157,23 +158,16 @@ func (m *Maker) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Running
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, sshPatience, fmt.Errorf("it does not answer at %s within %v", address, sshPatience))
-	defer cancel()
-	for {
-		failed := link.Answers(link.HolderOf(r), address, sshPort)
-		if !server.Alive() {
-			said := node.LastLines(sshLog(m.Lab, n.Name))
-			return fmt.Errorf("it ended at once: %s", said)
-		}
-		if failed == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), failed)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return await.Until(ctx, await.Condition{
+		What: fmt.Sprintf("it answers at %s", address), Within: sshPatience, Every: 20 * time.Millisecond,
+		Holds: func(context.Context) error {
+			failed := link.Answers(link.HolderOf(r), address, sshPort)
+			if !server.Alive() {
+				return await.Never(fmt.Errorf("it ended at once: %s", node.LastLines(sshLog(m.Lab, n.Name))))
+			}
+			return failed
+		},
+	})
 }
 
 // sshLog is the file with what a node's SSH server says. No node sees it.

@@ -2,10 +2,12 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
@@ -28,31 +30,26 @@ func Patience(p *plan.Plan) time.Duration {
 // unhealthy node's last check said. progress receives the nodes that it waits for, whenever they
 // change.
 func AwaitHealthy(ctx context.Context, name string, limit time.Duration, progress func(string)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %v", limit))
-	defer cancel()
 	told := ""
-	for {
+	return await.Until(ctx, await.Condition{What: "all nodes are healthy", Within: limit, Every: watchEvery, Holds: func(context.Context) error {
 		now, err := running.Open(name) // as another process may start nodes again
 		if err != nil {
-			return err
+			return await.Never(err)
 		}
 		waiting, err := unhealthy(now)
 		if err != nil || len(waiting) == 0 {
-			return err
+			return await.Never(err)
 		}
 		if err := watcherEnded(now); err != nil {
-			return err
+			return await.Never(err)
 		}
-		if names := strings.Join(waiting, "; "); names != told {
+		names := strings.Join(waiting, "; ")
+		if names != told {
 			told = names
 			progress("waiting until all nodes are healthy: " + names)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not all nodes are healthy: %s; %w", strings.Join(waiting, "; "), context.Cause(ctx))
-		case <-time.After(watchEvery):
-		}
-	}
+		return errors.New(names)
+	}})
 }
 
 // unhealthy are the nodes that are not healthy, with the reason.
