@@ -154,16 +154,11 @@ func (m *mirrorCall) tell(e *client.Client) (err error) {
 
 // outlived waits for the end of the switch or of the context; true if the switch ended.
 func (m *mirrorCall) outlived(ctx context.Context) bool {
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(mirrorLook):
-		}
-		if _, err := os.Stat(m.socket); err != nil {
-			return true
-		}
-	}
+	ended := await.Condition{What: "the switch has ended", Every: mirrorLook, Holds: func(context.Context) error {
+		_, err := os.Stat(m.socket)
+		return await.Answer(err != nil, nil)
+	}}
+	return await.Until(ctx, ended) == nil
 }
 
 // end ends the mirror, also after Ctrl-C: its own, or with --off any mirror of the port.

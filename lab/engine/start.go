@@ -94,9 +94,7 @@ func (m Maker) serve(ctx context.Context, n plan.Node, engine proc.Identity, pat
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, late)
 	defer cancel()
 	go func() { // a dead engine never answers
-		for engine.Alive() && ctx.Err() == nil {
-			time.Sleep(20 * time.Millisecond)
-		}
+		_ = engine.AwaitEnd(ctx)
 		cancel()
 	}()
 	err := m.configure(ctx, n)

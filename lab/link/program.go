@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"nines.dev/nines/exit"
@@ -156,18 +155,13 @@ func (p *Process) holder() Holder { return Holder{PID: p.PID, Step: p.Step} }
 
 // onEnd calls f when the process has ended, unless stop is called first.
 func (p *Process) onEnd(f func()) (stop func()) {
-	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		for p.Alive() {
-			select {
-			case <-done:
-				return
-			case <-time.After(20 * time.Millisecond):
-			}
+		if p.AwaitEnd(ctx) == nil {
+			f()
 		}
-		f()
 	}()
-	return sync.OnceFunc(func() { close(done) })
+	return cancel
 }
 
 // runs is true if the journal has a program of a link.

@@ -13,7 +13,6 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
-	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
@@ -198,10 +197,9 @@ func timeToEnd(err error) time.Duration {
 
 // hasEnded reports whether a process has ended, or does so in time.
 func hasEnded(id proc.Identity, in time.Duration) bool {
-	return await.Until(context.Background(), await.Condition{
-		What: "it has ended", Within: in, Every: 20 * time.Millisecond,
-		Holds: func(context.Context) error { return await.Answer(!id.Alive(), nil) },
-	}) == nil
+	ctx, cancel := context.WithTimeout(context.Background(), in)
+	defer cancel()
+	return id.AwaitEnd(ctx) == nil
 }
 
 // lastOutput is the last output of QEMU and the guest's kernel.

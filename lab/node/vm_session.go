@@ -21,12 +21,8 @@ func attachTo(ctx context.Context, config vm.Config, qemu proc.Identity, patienc
 	alive, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {
-		for alive.Err() == nil {
-			if !qemu.Alive() {
-				end(errors.New("QEMU has ended"))
-				return
-			}
-			time.Sleep(20 * time.Millisecond)
+		if qemu.AwaitEnd(alive) == nil {
+			end(errors.New("QEMU has ended"))
 		}
 	}()
 	return vm.Attach(alive, config)
