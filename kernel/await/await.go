@@ -69,6 +69,28 @@ func (e *vainError) Unwrap() []error { return []error{e.cause, e.ended, e.last} 
 // Until returns nil as soon as the condition holds. The error of a wait in vain wraps the context's error and cause
 // (context.DeadlineExceeded once Within is over), and what Holds said last.
 func Until(ctx context.Context, c Condition) error {
+	vain, err := wait(ctx, c)
+	if vain != nil {
+		return vain
+	}
+	return err
+}
+
+// InTime reports whether the condition came to hold within its time. That it did not is no error; that the context
+// ended before is.
+func InTime(ctx context.Context, c Condition) (bool, error) {
+	vain, err := wait(ctx, c)
+	switch {
+	case vain == nil:
+		return err == nil, err
+	case ctx.Err() == nil:
+		return false, nil
+	}
+	return false, vain
+}
+
+// wait returns what it was in vain for, or the error that ended it.
+func wait(ctx context.Context, c Condition) (*vainError, error) {
 	if c.Within > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.Within, fmt.Errorf("not within %v", c.Within))
@@ -78,10 +100,10 @@ func Until(ctx context.Context, c Condition) error {
 	for pause := c.Every; ; pause = min(2*pause, max(c.Every, c.UpTo)) {
 		err := c.Holds(ctx)
 		if err == nil {
-			return nil
+			return nil, nil
 		}
 		if final := new(never); errors.As(err, final) {
-			return final.error
+			return nil, final.error
 		}
 		// What the end of the wait has cut short says less than the answer before it.
 		if last == nil || ctx.Err() == nil {
@@ -89,18 +111,8 @@ func Until(ctx context.Context, c Condition) error {
 		}
 		select {
 		case <-ctx.Done():
-			return &vainError{c.What, context.Cause(ctx), ctx.Err(), last}
+			return &vainError{c.What, context.Cause(ctx), ctx.Err(), last}, nil
 		case <-time.After(pause):
 		}
 	}
-}
-
-// InTime reports whether the condition came to hold within its time. That it did not is no error; that the context ended
-// before is.
-func InTime(ctx context.Context, c Condition) (bool, error) {
-	err := Until(ctx, c)
-	if errors.As(err, new(*vainError)) && ctx.Err() == nil {
-		return false, nil
-	}
-	return err == nil, err
 }
