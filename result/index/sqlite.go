@@ -19,6 +19,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/await"
 )
 
 // applicationID is "nine" in the file's header (SQLite's file format, offset 68): it distinguishes
@@ -108,18 +109,14 @@ const busyPause = 10 * time.Millisecond
 // switch a new file to write-ahead logging, or the last other one leaves it (sqlite.org/wal.html,
 // "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
 func (s *sqliteBase) connect(ctx context.Context, db *sql.DB) error {
-	for patience := time.Now().Add(busyTimeout); ; {
+	return await.Until(ctx, await.Condition{What: s.file + " is free", Within: busyTimeout, Every: busyPause, Holds: func(context.Context) error {
 		err := db.PingContext(ctx)
 		failure := new(sqlite.Error)
-		if !errors.As(err, &failure) || failure.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(patience) {
+		if errors.As(err, &failure) && failure.Code()&0xff == sqlite3.SQLITE_BUSY {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(busyPause):
-		}
-	}
+		return await.Never(err)
+	}})
 }
 
 func (s *sqliteBase) prepare(ctx context.Context, db *sql.DB) error {
