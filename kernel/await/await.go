@@ -36,7 +36,7 @@ func Answer(holds bool, err error) error {
 	return errNotYet
 }
 
-// never is an error after which the condition cannot hold any more.
+// never is an error after which the condition can no longer hold.
 type never struct{ error }
 
 func (n never) Unwrap() error { return n.error }

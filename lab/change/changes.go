@@ -56,7 +56,7 @@ func (c *Changes) Empty() bool {
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
 }
 
-// Begun are the nodes that start anew, in a network of their own or in the one that they had.
+// Begun are the nodes that start again, in a network of their own or in the one that they had.
 func (c *Changes) Begun() []string {
 	return slices.Concat(c.AddedNodes, c.ReplacedNodes, c.FreshNodes)
 }

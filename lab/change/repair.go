@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Repair is Compare for a lab with faults: what has died is made anew or started again, and what others have
-// changed is set again. It is pure; stopped is true for a node that somebody has stopped.
+// Repair is Compare for a lab with faults: it recreates or restarts what has died, and sets again what others
+// have changed. It is pure; stopped is true for a node that someone has stopped.
 func Repair(from, to *plan.Plan, faults []check.Fault, stopped func(nodeName string) bool) Changes {
 	has := func(r check.Remedy, target string) bool {
 		return slices.ContainsFunc(faults, func(f check.Fault) bool { return f.Remedy == r && f.Target == target })

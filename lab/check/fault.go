@@ -17,7 +17,7 @@ type Fault struct {
 // Remedy is what Apply does about a fault.
 type Remedy int
 
-// What Apply does about faults: it makes the lab, a node or a link anew, starts again what has ended, or sets
+// What Apply does about faults: it recreates the lab, a node or a link, restarts what has ended, or sets
 // again what others have changed.
 const (
 	RemakeLab Remedy = iota

@@ -1,4 +1,4 @@
-// Package state is the folder in which a lab keeps what it knows of itself, <root>/labs/<name>, where
+// Package state is the folder in which a lab keeps its own state, <root>/labs/<name>, where
 // <root> is /run/nines or NINES_STATE_DIR:
 //
 //	journal.jsonl    what was made on the host (package journal)
