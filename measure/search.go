@@ -274,13 +274,11 @@ func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outco
 // missingSizes is the deviation of a benchmark that runs only some of the frame sizes of its
 // standard.
 func (e *Experiment) missingSizes(r run) string {
-	if r.spec.Method.Kind != spec.MethodRFC2544 {
-		return ""
-	}
+	asked := r.spec.Method.Kind.Descriptor()
 	var missing []string
-	for _, size := range method.FrameSizes {
+	for _, size := range asked.FrameSizes {
 		if !slices.ContainsFunc(e.runs, func(other run) bool {
-			return other.spec.Method != nil && other.spec.Method.Kind == r.spec.Method.Kind && other.spec.Traffic != nil && other.spec.Traffic.FrameBytes == size
+			return other.spec.Method != nil && other.spec.Method.Kind == asked.Kind && other.spec.Traffic != nil && other.spec.Traffic.FrameBytes == size
 		}) {
 			missing = append(missing, fmt.Sprint(size))
 		}
@@ -288,5 +286,5 @@ func (e *Experiment) missingSizes(r run) string {
 	if len(missing) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("no frames of %s bytes, where RFC 2544 section 9.1 requires all sizes, because the experiment file says so", strings.Join(missing, ", "))
+	return fmt.Sprintf("no frames of %s bytes, where %s requires all sizes, because the experiment file says so", strings.Join(missing, ", "), asked.SizesBy)
 }

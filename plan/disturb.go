@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/spec"
@@ -32,10 +33,11 @@ type Disturbance struct {
 func (w *work) disturb() error {
 	for _, name := range slices.Sorted(maps.Keys(w.exp.Disturb)) {
 		s := w.exp.Disturb[name]
+		kind := s.Kind.Descriptor()
 		d := Disturbance{Name: name, Kind: s.Kind, CPU: -1, From: -1, Period: s.Period, Length: s.Length, Scheduling: s.Scheduling}
 		place := "disturb." + name
 		switch {
-		case s.Kind == spec.DisturbStop:
+		case kind.OfEngine:
 			d.Node, d.Why = s.Node, "the engine of node "+s.Node
 		case s.Node != "":
 			n := w.byName[s.Node]
@@ -51,23 +53,31 @@ func (w *work) disturb() error {
 		default:
 			d.Why = "wherever the kernel puts it"
 		}
-		if slices.Contains(w.isolated, d.CPU) && !s.Kind.Remote() {
+		if slices.Contains(w.isolated, d.CPU) && kind.Thread {
 			return at(&Conflict{place, fmt.Sprintf("CPU %d is isolated, and %s would have a thread there", d.CPU, s.Kind),
-				"isolation keeps it off: use isolation: affinity, or a kind that comes from elsewhere (softirq, ipi)"}, []string{"disturb", name})
+				"isolation keeps it off: use isolation: affinity, or a kind that comes from elsewhere (" + cpuDisturbances(isElsewhere) + ")"}, []string{"disturb", name})
 		}
 		others := slices.DeleteFunc(slices.Clone(w.cpus.housekeeping), func(id int) bool { return id == d.CPU })
-		comes := s.Kind.Remote() || s.Kind == spec.DisturbTLB
 		switch {
-		case !comes || d.CPU < 0:
+		case !kind.FromOther || d.CPU < 0:
 		case len(others) > 0:
 			d.From = others[0]
 		case len(w.usable()) < 2:
 			return at(&Impossible{fmt.Sprintf("%s disturbs CPU %d from another one", place, d.CPU), "this process may use no other",
-				"use a kind that needs none: spin, fork, timers"}, []string{"disturb", name})
+				"use a kind that needs none: " + cpuDisturbances(isAlone)}, []string{"disturb", name})
 		}
 		w.disturbances = append(w.disturbances, d)
 	}
 	return nil
+}
+
+// isElsewhere is for kinds without a thread on the CPU that they disturb, isAlone for those that need no other CPU.
+func isElsewhere(d *spec.DisturbanceDescriptor) bool { return !d.Thread }
+func isAlone(d *spec.DisturbanceDescriptor) bool     { return !d.FromOther }
+
+// cpuDisturbances names the kinds that disturb a CPU so, for a remedy.
+func cpuDisturbances(isSo func(*spec.DisturbanceDescriptor) bool) string {
+	return strings.Join(spec.CPUDisturbances(isSo), ", ")
 }
 
 // disturbedCPU is the CPU that handles a node's packets.

@@ -59,7 +59,7 @@ func fillIn(e *Experiment, root *node) {
 			e.Cluster = defaultCluster()
 		}
 		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
-			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
+			n.Rootfs = &Rootfs{Kind: rootfsKinds[0].Kind, Init: InitNines}
 		}
 		if n.Rootfs != nil && n.Image != "" {
 			n.Rootfs.Kind = "" // the files are the image's; where this is written, a kind would be refused

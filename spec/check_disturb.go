@@ -24,7 +24,7 @@ func (c *checker) disturbances() {
 
 // disturbed checks the target of a disturbance.
 func (c *checker) disturbed(d *Disturbance, at []string) {
-	n := c.e.Topology.Nodes[d.Node]
+	n, kind := c.e.Topology.Nodes[d.Node], d.Kind.Descriptor()
 	switch {
 	case d.Node != "" && d.CPU != nil:
 		c.fail("node and cpu exclude each other", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
@@ -33,10 +33,10 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 			didYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
 	case n != nil && n.Runtime.Descriptor().Remote:
 		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a separate pod, or remove this", under(at, "node")...)
-	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
-		c.fail("stop is for the engine of a node, outside of virtual machines", "",
+	case kind.OfEngine && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
+		c.fail(fmt.Sprintf("%s is for the engine of a node, outside of virtual machines", d.Kind), "",
 			"set node to one whose app is forward or reflect", at...)
-	case (d.Kind == DisturbIPI || d.Kind == DisturbTLB) && d.Node == "" && d.CPU == nil:
+	case kind.NeedsCPU && d.Node == "" && d.CPU == nil:
 		c.fail(fmt.Sprintf("%s needs a target CPU", d.Kind), "", "write node: NAME or cpu: NUMBER", at...)
 	}
 }

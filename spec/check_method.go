@@ -11,9 +11,6 @@ import (
 // goalPresets are the goals that a name alone can select.
 var goalPresets = []string{"ndr", "pdr", "rfc2544", "tst009"}
 
-// frameSizes2544 are all the sizes of Ethernet frames that RFC 2544 section 9.1 asks for.
-var frameSizes2544 = []int{64, 128, 256, 512, 1024, 1280, 1518}
-
 // Search is true for a method that finds rates itself, once for each combination of
 // the sweep and repeat. A sweep and a soak are sent at the traffic's rate.
 func (m *Method) Search() bool {
@@ -22,7 +19,10 @@ func (m *Method) Search() bool {
 
 // Plain is true where each trial of the sweep is measured by itself: there is no
 // method, or it is a sweep.
-func (m *Method) Plain() bool { return m == nil || m.Kind == MethodSweep || m.Kind == "" }
+func (m *Method) Plain() bool { return !m.Search() && !m.Soaks() }
+
+// Soaks is true for one long trial, at the traffic's rate.
+func (m *Method) Soaks() bool { return m != nil && m.Kind.Descriptor().Soak }
 
 // SeeksRate is true for a search that bounds the rates it tries by what the generator
 // can send.
@@ -51,10 +51,10 @@ func (c *checker) method(m *Method) {
 	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
 	}
-	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
+	if t := c.e.Traffic; m.Soaks() && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
 		c.fail("a soak cannot run at an unlimited rate (0)", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
 	}
-	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length {
+	if length := cmp.Or(m.Soak, DefaultSoak); m.Soaks() && m.Window > length {
 		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, length), "", "shorten it, or lengthen the soak: method.soak", "method", "window")
 	}
 	c.unique("tests", len(m.Tests), func(i int) string { return string(m.Tests[i]) })
@@ -100,8 +100,8 @@ func (c *checker) goal(g *Goal, at ...string) {
 func (c *checker) noRateInSearch(rates []string) {
 	kind := c.e.Method.Kind
 	bounds := "bound it by method.min_rate_pps and method.max_rate_pps"
-	if kind == MethodY1564 {
-		bounds = "set the service's rate with method.committed_pps"
+	if !c.e.Method.SeeksRate() {
+		bounds = "set the service's rate with method." + strings.Join(kind.Descriptor().Required, " and method.")
 	}
 	for _, key := range rates {
 		c.failKey(fmt.Sprintf("the method %s finds the rates itself", kind), "", "remove it; "+bounds, "traffic", key)
@@ -122,11 +122,16 @@ func (d decoder) goalPreset(n *node, path string) *node {
 	return &node{kind: mapping, place: n.place, entries: []entry{{key, n}}}
 }
 
-// standardSizes is the axis of all frame sizes that rfc2544 asks for, where the file neither gives
+// standardSizes is the axis of all frame sizes that the method asks for, where the file neither gives
 // nor sweeps a size. Where the kind itself is swept, the other kinds get the same sizes.
 func standardSizes(base *node, axes []axis, at place) (axis, bool) {
 	steps := []string{"traffic", "frame_bytes"}
-	rfc2544 := hasKind(base.get("method"), MethodRFC2544)
+	sizes := sizesOf(base.get("method").get("kind"))
+	ask := func(kind *node) {
+		if len(sizes) == 0 {
+			sizes = sizesOf(kind)
+		}
+	}
 	for _, a := range axes {
 		for _, c := range a.choices {
 			for _, change := range c.changes {
@@ -136,28 +141,30 @@ func standardSizes(base *node, axes []axis, at place) (axis, bool) {
 					}
 					kind := change.value
 					if len(set) == 2 && set[0] == "method" && set[1] == "kind" {
-						rfc2544 = rfc2544 || kind.text == string(MethodRFC2544)
+						ask(kind)
 					} else if len(set) == 1 && set[0] == "method" {
-						rfc2544 = rfc2544 || hasKind(kind, MethodRFC2544)
+						ask(kind.get("kind"))
 					}
 				}
 			}
 		}
 	}
 	traffic := base.get("traffic")
-	if !rfc2544 || traffic == nil || traffic.kind != mapping || traffic.get("frame_bytes") != nil {
+	if len(sizes) == 0 || traffic == nil || traffic.kind != mapping || traffic.get("frame_bytes") != nil {
 		return axis{}, false
 	}
 	all := axis{path: strings.Join(steps, ".")}
-	for _, size := range frameSizes2544 {
+	for _, size := range sizes {
 		value := &node{kind: scalar, tag: "!!int", text: strconv.Itoa(size), place: at}
 		all.choices = append(all.choices, choice{Variable{all.path, size, value.text}, []change{{[][]string{steps}, value}}})
 	}
 	return all, true
 }
 
-// hasKind reports whether a method in the tree has a kind.
-func hasKind(method *node, kind MethodKind) bool {
-	given := method.get("kind")
-	return given != nil && given.text == string(kind)
+// sizesOf returns the frame sizes that a method's kind in the tree asks for.
+func sizesOf(kind *node) []int {
+	if kind == nil {
+		return nil
+	}
+	return MethodKind(kind.text).Descriptor().FrameSizes
 }

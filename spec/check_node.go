@@ -57,14 +57,15 @@ func (c *checker) rootfs(n *Node, at []string) {
 		}
 		return
 	}
-	if n.Rootfs.Kind == RootfsDebian {
+	if n.Rootfs.Kind.Descriptor().Distribution {
 		return
 	}
+	others := listedInOrder(rootfsThat(func(d *RootfsDescriptor) bool { return d.Distribution }))
 	if n.Rootfs.Release != "" {
-		c.fail("only a debian root file system has a release", "", "remove it, or write kind: debian", under(at, "rootfs", "release")...)
+		c.fail(fmt.Sprintf("a %s root file system has no release", n.Rootfs.Kind), "", "remove it, or write kind: "+others, under(at, "rootfs", "release")...)
 	}
 	if n.Rootfs.Init == InitSystemd {
-		c.fail("a minimal root file system has no systemd", "", "write kind: debian, or init: nines", under(at, "rootfs", "init")...)
+		c.fail(fmt.Sprintf("a %s root file system has no systemd", n.Rootfs.Kind), "", "write kind: "+others+", or init: nines", under(at, "rootfs", "init")...)
 	}
 }
 

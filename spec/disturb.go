@@ -18,35 +18,3 @@ type Disturbance struct {
 	// Scheduling is the policy of the disturbing thread (default other).
 	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
 }
-
-// DisturbanceKind is a way of disturbing a CPU or a process.
-type DisturbanceKind string
-
-// The kinds of disturbance; folder programs/nines-disturb has one file each.
-const (
-	// DisturbSpin keeps the CPU busy, as a computing process does.
-	DisturbSpin DisturbanceKind = "spin"
-	// DisturbFork starts and reaps processes.
-	DisturbFork DisturbanceKind = "fork"
-	// DisturbSoftirq has the CPU receive other packets, in the softirq NET_RX.
-	DisturbSoftirq DisturbanceKind = "softirq"
-	// DisturbIPI interrupts the CPU from another one.
-	DisturbIPI DisturbanceKind = "ipi"
-	// DisturbTLB flushes the CPU's TLB from another one.
-	DisturbTLB DisturbanceKind = "tlb"
-	// DisturbTimers has timers expire on the CPU.
-	DisturbTimers DisturbanceKind = "timers"
-	// DisturbStop stops the node's engine, and continues it.
-	DisturbStop DisturbanceKind = "stop"
-)
-
-// Remote is true for the kinds that disturb a CPU from another CPU, so that they need not be
-// allowed on the one they disturb.
-func (k DisturbanceKind) Remote() bool {
-	switch k {
-	case DisturbSoftirq, DisturbIPI, DisturbStop:
-		return true
-	case DisturbSpin, DisturbFork, DisturbTLB, DisturbTimers:
-	}
-	return false
-}

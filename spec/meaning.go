@@ -214,7 +214,7 @@ func (m *Meaning) Write(w io.Writer) error {
 		row("trials", fmt.Sprintf("%d (runs %d, repeat %d) of scripts", m.Trials, m.Runs, m.Repeat))
 	case m.Traffic == "":
 		row("trials", "none: a lab to bring up with nines up")
-	case m.Method == MethodSoak:
+	case m.Method.Descriptor().Soak:
 		row("soaks", fmt.Sprintf("%d (runs %d, repeat %d), in windows that are kept as they end", m.Searches, m.Runs, m.Repeat))
 	case m.Searches > 0 && m.Trials > 0:
 		row("trials", fmt.Sprintf("%d, and %d searches by %s and others, each of as many trials as it takes", m.Trials, m.Searches, m.Method))

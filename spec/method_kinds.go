@@ -23,6 +23,12 @@ type MethodDescriptor struct {
 	Doc string
 	// Search is true where the method chooses the rates of its trials.
 	Search bool
+	// Soak is true for one long trial, which is kept in windows as they end.
+	Soak bool
+	// FrameSizes are the sizes of Ethernet frames that SizesBy, a section of the standard, asks for: each has a run
+	// where the file names none.
+	FrameSizes []int
+	SizesBy    string
 	// Keys are the keys that the method takes besides kind, and Required the ones it needs.
 	Keys, Required []string
 }
@@ -32,7 +38,8 @@ var methods = []MethodDescriptor{
 	{Kind: MethodSweep, Doc: "the trials of the sweep, as they are written"},
 	{
 		Kind: MethodRFC2544, Doc: "RFC 2544 section 26, RFC 9004", Search: true,
-		Keys: []string{"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "tests"},
+		Keys:       []string{"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "tests"},
+		FrameSizes: []int{64, 128, 256, 512, 1024, 1280, 1518}, SizesBy: "RFC 2544 section 9.1",
 	},
 	{
 		Kind: MethodRFC8219, Doc: "RFC 8219 section 7", Search: true,
@@ -51,7 +58,7 @@ var methods = []MethodDescriptor{
 		Keys: []string{"quick", "trial", "settle", "committed_pps", "excess_pps", "soak", "limits"}, Required: []string{"committed_pps"},
 	},
 	{
-		Kind: MethodSoak, Doc: "one long trial, at the traffic's rate",
+		Kind: MethodSoak, Doc: "one long trial, at the traffic's rate", Soak: true,
 		Keys: []string{"quick", "settle", "soak", "window", "limits"},
 	},
 }

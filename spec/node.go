@@ -90,15 +90,6 @@ const (
 	InitSystemd RootfsInit = "systemd"
 )
 
-// RootfsKind is the origin of a root file system.
-type RootfsKind string
-
-// The origins of a root file system.
-const (
-	RootfsMinimal RootfsKind = "minimal"
-	RootfsDebian  RootfsKind = "debian"
-)
-
 // Mount makes a path of the host visible in the node.
 type Mount struct {
 	// Source is a path on the host.

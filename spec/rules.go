@@ -100,7 +100,7 @@ var rules = map[string]rule{
 	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
 	"Experiment.tuning":    {byDefault: string(TuningNone)},
 
-	"Method.kind":          {byDefault: string(MethodSweep)},
+	"Method.kind":          {byDefault: string(methods[0].Kind)},
 	"Method.min_rate_pps":  {least: "0", most: "1000000000", packetRate: true},
 	"Method.max_rate_pps":  {least: "0.000001", most: "1000000000", packetRate: true},
 	"Method.width":         {least: "0.000001", most: "0.5"},
@@ -206,7 +206,7 @@ var rules = map[string]rule{
 	"Power.user":           {required: true, pattern: powerUserPattern, form: "letters, digits, '_', '.' and '-', at most 16 (IPMI 2.0, 22.28), beginning with a letter"},
 	"Power.password_file":  hostPath.asked(),
 
-	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
+	"Rootfs.kind":    {byDefault: string(rootfsKinds[0].Kind)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
 
 	"Node.restart": {byDefault: string(RestartNo), asWritten: true},
@@ -315,7 +315,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[SchedulingPolicy](): texts(SchedulingOther, SchedulingBatch, SchedulingIdle, SchedulingFIFO, SchedulingRR),
 	reflect.TypeFor[Receive]():          texts(ReceiveInterrupt, ReceiveAwake, ReceiveThreaded, ReceiveBusyPoll, ReceiveSuspend),
 	reflect.TypeFor[PollMechanism]():    texts(PollAuto, PollNetlink, PollLivepatch, PollIOUring, PollEpoll),
-	reflect.TypeFor[DisturbanceKind]():  texts(DisturbSpin, DisturbFork, DisturbSoftirq, DisturbIPI, DisturbTLB, DisturbTimers, DisturbStop),
+	reflect.TypeFor[DisturbanceKind]():  disturbanceKinds(),
 	reflect.TypeFor[ManagementMode]():   texts(ManagementPrivate, ManagementShared),
 	reflect.TypeFor[ManagementMAC]():    texts(ManagementMACPlan, ManagementMACPos),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
@@ -327,7 +327,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),
 	reflect.TypeFor[Runtime]():          runtimeNames(),
 	reflect.TypeFor[Clock]():            texts(ClockOwn, ClockShared, ClockRealtime),
-	reflect.TypeFor[RootfsKind]():       texts(RootfsMinimal, RootfsDebian),
+	reflect.TypeFor[RootfsKind]():       rootfsThat(func(*RootfsDescriptor) bool { return true }),
 	reflect.TypeFor[AppKind]():          appKinds(),
 	reflect.TypeFor[LinkKind]():         texts(LinkKinds()...),
 	reflect.TypeFor[MethodKind]():       methodsWith("kind"),

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,17 +39,15 @@ var systemdPackages = []string{"systemd", "systemd-sysv", "dbus"}
 // debian is the folder of a Debian root file system, made by mmdebstrap if the cache does not have
 // it. It is built in a temporary folder and renamed when it is complete, so the remains of a killed
 // build are never used; the build is journalled, so that `nines down` removes them.
-func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit) (string, error) {
-	if release == "" {
-		release = hostRelease()
-	}
+func (p Place) debian(ctx context.Context, asked spec.Rootfs) (string, error) {
+	release := cmp.Or(asked.Release, hostRelease())
 	cache := os.Getenv("NINES_CACHE_DIR")
 	if cache == "" {
 		cache = cacheDir
 	}
 	done := filepath.Join(cache, "debian-"+release+"-"+debianArch())
 	packages := debianPackages
-	if init == spec.InitSystemd {
+	if asked.Init == spec.InitSystemd {
 		done += "-systemd"
 		packages = slices.Concat(packages, systemdPackages)
 	}

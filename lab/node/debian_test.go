@@ -36,7 +36,7 @@ func TestARootFileSystemIsBuiltInNobodysFolder(t *testing.T) {
 	}
 	defer j.Close()
 	p := Place{Journal: j, StateDir: t.TempDir(), Plan: &plan.Plan{Prefix: "prefix"}, Progress: func(string) {}}
-	if _, err := p.debian(context.Background(), "bookworm", spec.InitNines); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), build) {
+	if _, err := p.debian(context.Background(), spec.Rootfs{Release: "bookworm", Init: spec.InitNines}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), build) {
 		t.Errorf("built over it: %v", err)
 	}
 	if err := j.Undo(context.Background(), nil, nil); err != nil {

@@ -24,6 +24,11 @@ type rootfs struct {
 	binds []bind
 }
 
+// bases make the folder that a container's files are changes to, for root file systems with one.
+var bases = map[spec.RootfsKind]func(Place, context.Context, spec.Rootfs) (string, error){
+	spec.RootfsDebian: Place.debian,
+}
+
 // containerFolders are in every minimal root file system.
 var containerFolders = []string{
 	"bin", "dev", "etc", "nines", "proc", "root", "run", "sys", "tmp", "usr", "var",
@@ -41,7 +46,7 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 			return rootfs{}, err
 		}
 	}
-	if n.Image != nil || n.Rootfs != nil && n.Rootfs.Kind == spec.RootfsDebian {
+	if n.Image != nil || n.Rootfs != nil && bases[n.Rootfs.Kind] != nil {
 		base, err := p.baseRoot(ctx, n)
 		if err != nil {
 			return rootfs{}, err
@@ -63,10 +68,10 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 	return p.minimal(n, filepath.Join(dir, "rootfs"))
 }
 
-// baseRoot is the folder that the container's files are changes to: its image, or Debian.
+// baseRoot is the folder that the container's files are changes to: its image, or what its root file system is based on.
 func (p Place) baseRoot(ctx context.Context, n plan.Node) (string, error) {
 	if n.Image == nil {
-		return p.debian(ctx, n.Rootfs.Release, n.Rootfs.Init)
+		return bases[n.Rootfs.Kind](p, ctx, *n.Rootfs)
 	}
 	kept := p.lxcImageFile(n)
 	unpacked, err := p.imageOf(ctx, n, kept)

@@ -41,12 +41,8 @@ func differs(what string, got, standard float64, source string, quick bool) []st
 	return []string{fmt.Sprintf("%s of %g, where %s has %g, %s", what, got, source, standard, because(quick))}
 }
 
-// FrameSizes are the Ethernet frame lengths that RFC 2544 section 9.1 requires, and
-// FrameSizesRFC8219 those of RFC 8219 section 5.1.1.
-var (
-	FrameSizes        = []int{64, 128, 256, 512, 1024, 1280, 1518}
-	FrameSizesRFC8219 = []int{64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216}
-)
+// FrameSizesRFC8219 are the Ethernet frame lengths that RFC 8219 section 5.1.1 requires.
+var FrameSizesRFC8219 = []int{64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216}
 
 // frameSize returns the deviation for a frame size that the standard lacks.
 func frameSize(bytes int, sizes []int, source string) []string {

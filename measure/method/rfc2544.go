@@ -116,7 +116,8 @@ func (o RFC2544) runs(tests ...spec.RFC2544Test) bool {
 
 // deviations records where the options deviate from the standard.
 func (o RFC2544) deviations(c *course) {
-	c.deviate(frameSize(o.FrameBytes, FrameSizes, "RFC 2544 section 9.1")...)
+	standard := spec.MethodRFC2544.Descriptor()
+	c.deviate(frameSize(o.FrameBytes, standard.FrameSizes, standard.SizesBy)...)
 	c.deviate(shorter("a rest before trials", o.Settle, rfc2544Settle, "RFC 2544 section 23", o.Quick)...)
 	c.deviate(shorter("a wait after trials", o.Drain, rfc2544Drain, "RFC 2544 section 23", o.Quick)...)
 	if o.runs(spec.TestThroughput, spec.TestLatency, spec.TestBackToBack) {
