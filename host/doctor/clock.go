@@ -7,6 +7,11 @@ import (
 	"nines.dev/nines/host"
 )
 
+var clock = subject{"clock", (*judge).clock, []findingKind{
+	{"tsc", "the TSC is not constant", "nines stamps packets with it"},
+	{"clocksource", "the kernel's clock is not the TSC", "each reading is slow, or from another clock"},
+}}
+
 const clocksourceFile = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 // clock checks that the TSC is usable as a clock: the engine stamps packets with it.

@@ -20,18 +20,33 @@ type judge struct {
 	settings map[string][]tune.Setting
 }
 
+// subject is a part of a host, and the kinds of findings that look makes there.
+type subject struct {
+	name  string
+	look  func(*judge)
+	kinds []findingKind
+}
+
+// findingKind describes a kind of finding, for docs/doctor.md. Its ID ends in -NIC where it is followed by the name of
+// an interface, and in -… by any other.
+type findingKind struct{ id, wrong, matters string }
+
+// subjects are in the order of the manual; each has a file.
+var subjects = []subject{virtual, power, clock, tick, scheduler, memory, interrupts, topology, network, isolation, kernel, services}
+
+// findingKinds lists every kind, in the order of the manual.
+func findingKinds() []findingKind {
+	var all []findingKind
+	for _, s := range subjects {
+		all = append(all, s.kinds...)
+	}
+	return slices.Concat(all, guestKinds, privilegedKinds, needKinds)
+}
+
 // Examine judges a host for a scope. The most important findings come first.
 func Examine(inv *host.Inventory, scope Scope) []Finding {
 	j := &judge{inv: inv, scope: scope, list: []Finding{}}
-	for _, subject := range []struct {
-		name string
-		look func(*judge)
-	}{
-		{"virtual", (*judge).virtual}, {"power", (*judge).power}, {"clock", (*judge).clock}, {"tick", (*judge).tick},
-		{"scheduler", (*judge).scheduler}, {"memory", (*judge).memory}, {"interrupts", (*judge).interrupts},
-		{"topology", (*judge).topology}, {"network", (*judge).network}, {"isolation", (*judge).isolation},
-		{"kernel", (*judge).kernel}, {"services", (*judge).services},
-	} {
+	for _, subject := range subjects {
 		before := len(j.list)
 		subject.look(j)
 		for i := before; i < len(j.list); i++ {

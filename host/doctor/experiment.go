@@ -13,6 +13,11 @@ import (
 	"nines.dev/nines/spec"
 )
 
+// needKinds is what keeps an experiment from running.
+var needKinds = []findingKind{
+	{"needs-…", "the host lacks what the experiment needs", "it does not run; `nines plan` says the same"},
+}
+
 // JudgeFile judges a host for all runs of an experiment, and returns the worst instance of
 // each finding. It returns an error for a file that contradicts itself; what the host lacks
 // for a run is a finding.

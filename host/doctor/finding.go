@@ -83,19 +83,21 @@ var severities = []host.Severity{host.SeverityError, host.SeverityWarning, host.
 
 // rank sorts findings by severity, then by what they may cost.
 func rank(list []Finding) {
-	worst := func(f Finding) float64 {
-		if f.Cost == nil {
-			return 0
-		}
-		return f.Cost.ToUS
-	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity)),
-			cmp.Compare(worst(b), worst(a)),
+			cmp.Compare(b.worst(), a.worst()),
 			strings.Compare(a.ID, b.ID),
 		)
 	})
+}
+
+// worst is the most that a finding may cost, in µs.
+func (f Finding) worst() float64 {
+	if f.Cost == nil {
+		return 0
+	}
+	return f.Cost.ToUS
 }
 
 // Brief returns a finding in the one-line form that plans list.

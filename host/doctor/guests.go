@@ -8,6 +8,11 @@ import (
 	"nines.dev/nines/spec"
 )
 
+var guestKinds = []findingKind{
+	{"vm-translated", "the experiment's virtual machines have no KVM", "QEMU translates their instructions; timings mean nothing"},
+	{"vm-untried", "it is unknown whether they have KVM until one boots", "in a virtual machine, /dev/kvm may exist and run nothing"},
+}
+
 // guests judges whether the experiment's virtual machines run on KVM. Without it QEMU
 // translates their instructions (TCG), and timings mean nothing.
 func guests(inv *host.Inventory, exp *spec.Experiment) []Finding {

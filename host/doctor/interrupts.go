@@ -10,6 +10,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+var interrupts = subject{"interrupts", (*judge).interrupts, []findingKind{
+	{"interrupts", "devices interrupt the CPU", "handler and softirq run before the thread"},
+	{"irqbalance", "irqbalance moves interrupts to any CPU", "also to a CPU that polls"},
+	{"workqueues", "the kernel's unbound work runs there", "for as long as it takes"},
+}}
+
 // mostNamed is how many interrupts of a kind the evidence names.
 const mostNamed = 4
 

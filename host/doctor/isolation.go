@@ -11,6 +11,15 @@ import (
 	"nines.dev/nines/spec"
 )
 
+var isolation = subject{"isolation", (*judge).isolation, []findingKind{
+	{"not-isolated", "any process may run on the CPUs", "it stays for a slice"},
+	{"no-cpuset", "there is no cpuset controller", "nines cannot keep others away"},
+	{"cpuset-v1", "control groups are of version 1", "there are no partitions"},
+	{"no-isolated-partitions", "the kernel is older than 6.1", "load balancing goes on in partitions"},
+	{"isolcpus", "CPUs are permanently out of load balancing", "a container's threads do not spread; partitions refuse such CPUs"},
+	{"cset", "another program holds exclusive cpusets", "nodes do not get these CPUs"},
+}}
+
 // isolation looks at how far the chosen CPUs are, or can be, kept free of all other work.
 func (j *judge) isolation() {
 	j.shared()

@@ -10,6 +10,15 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+var kernel = subject{"kernel", (*judge).kernel, []findingKind{
+	{"watchdogs", "the kernel watches for lockups", "an NMI, a timer and a thread on each CPU"},
+	{"machine-checks", "the kernel polls for corrected hardware errors", "a timer on each CPU"},
+	{"mitigations", "mitigations lengthen entries into the kernel", "leave them on, and use kernel bypass"},
+	{"debug-kernel", "the kernel checks itself", "two to ten times the work"},
+	{"tracer", "a tracer is active in the kernel", "a line for each function or event"},
+	{"parameters-without-effect", "boot parameters are for another CPU or kernel", "their settings are not in force"},
+}}
+
 // kernel looks at the kernel's watchdogs, mitigations and debugging.
 func (j *judge) kernel() {
 	j.watchdogs()

@@ -7,6 +7,14 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+var memory = subject{"memory", (*judge).memory, []findingKind{
+	{"transparent-hugepages", "the kernel makes huge pages for all programs", "clearing 2 MiB takes some 200 µs"},
+	{"ksm", "the kernel merges equal pages", "a write to such a page copies it first"},
+	{"numa-balancing", "the kernel moves memory between NUMA nodes", "it unmaps pages to see who uses them"},
+	{"swap", "the kernel may swap pages out", "the disk is slow"},
+	{"hugepages", "no hugepages are reserved", "DPDK needs them; the TLB misses less"},
+}}
+
 // memory looks at what moves, merges, splits or reads in pages while a program runs.
 func (j *judge) memory() {
 	j.hugePages()

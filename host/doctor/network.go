@@ -7,6 +7,13 @@ import (
 	"nines.dev/nines/host"
 )
 
+var network = subject{"network", (*judge).network, []findingKind{
+	{"nic-far-NIC", "a card is on another NUMA node", "1.7 µs for each crossing"},
+	{"nics-apart", "the cards are on two NUMA nodes", "a packet from one to the other crosses"},
+	{"coalescing-NIC", "a card collects packets before it interrupts", "a packet waits for the configured time"},
+	{"pcie-aspm", "the card's PCIe link may sleep", "up to 64 µs to wake"},
+}}
+
 // network looks at the network cards: the experiment's, or all that are up.
 func (j *judge) network() {
 	var cards []host.NIC

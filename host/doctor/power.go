@@ -8,6 +8,12 @@ import (
 	"nines.dev/nines/host"
 )
 
+var power = subject{"power", (*judge).power, []findingKind{
+	{"idle-states", "idle CPUs sleep deeply", "waking takes as long as the host's table says, up to a millisecond"},
+	{"governor", "CPUs change their frequency", "work takes longer, by the ratio of the frequencies"},
+	{"heat", "CPUs were hot", "hot CPUs slow down by themselves"},
+}}
+
 // power looks at what saves energy: sleep states, frequencies, thermal throttling.
 func (j *judge) power() {
 	j.sleepStates()

@@ -8,6 +8,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
+var privilegedKinds = []findingKind{
+	{"privileged", "nodes of the experiment are privileged", "their processes may change what the doctor has checked"},
+}
+
 // privileged names the experiment's nodes whose processes may change the host, and so what is
 // measured.
 func privileged(exp *spec.Experiment) []Finding {

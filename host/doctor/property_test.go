@@ -307,14 +307,19 @@ func cgroup2(inv *host.Inventory) {
 	inv.Cgroup = host.Cgroup{Mode: host.CgroupV2, Mounts: []host.CgroupMount{{Path: "/sys/fs/cgroup", Version: 2, Controllers: []string{"cpuset"}}}}
 }
 
-// kind is a finding's ID without the name of its card.
+// kind is the name of a finding's kind: its ID without the name of its card, or of what an experiment needs.
 func kind(id string) string {
-	for _, of := range []string{"nic-far", "coalescing"} {
-		if strings.HasPrefix(id, of+"-") {
-			return of
+	for _, of := range findingKinds() {
+		if stem := named(of); of.id != stem && strings.HasPrefix(id, stem+"-") {
+			return stem
 		}
 	}
 	return id
+}
+
+// named is the ID of a kind of finding without what stands for another name.
+func named(of findingKind) string {
+	return strings.TrimSuffix(strings.TrimSuffix(of.id, "-NIC"), "-…")
 }
 
 func kinds(findings []Finding) []string {
@@ -353,6 +358,13 @@ func scope() Scope {
 func TestCauses(t *testing.T) {
 	if left := kinds(Examine(perfect(t), scope())); len(left) > 0 {
 		t.Fatalf("the perfect host has %q", left)
+	}
+	for _, s := range subjects {
+		for _, of := range s.kinds {
+			if _, has := causes[named(of)]; !has {
+				t.Errorf("no cause of %s is tested", of.id)
+			}
+		}
 	}
 	for id, cause := range causes {
 		inv := perfect(t)
@@ -400,7 +412,9 @@ func TestFindingsAreWhole(t *testing.T) {
 				t.Errorf("%s: %s has no %s: %+v", name, f.ID, what, f)
 			}
 		}
-		lacks("subject", f.Subject == "")
+		lacks("subject that describes its kind", !slices.ContainsFunc(subjects, func(s subject) bool {
+			return s.name == f.Subject && slices.ContainsFunc(s.kinds, func(of findingKind) bool { return named(of) == kind(f.ID) })
+		}))
 		lacks("title of one line", f.Title == "" || strings.Contains(f.Title, "\n"))
 		lacks("evidence", len(f.Evidence) == 0 || slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Where == "" || e.What == "" }))
 		lacks("reason", f.Why == "")
@@ -454,7 +468,7 @@ func TestRemediesWork(t *testing.T) {
 				after = Applied(inv, tune.Settings(inv, cpus, profile))
 			case strings.Contains(script, " > /") && !strings.Contains(script, "scaling_max_freq") && !strings.Contains(script, "GROUP"),
 				strings.HasPrefix(script, "sysctl") && !strings.Contains(script, "nr_hugepages"):
-				after = written(t, inv, script)
+				after = scripted(t, inv, script)
 			default:
 				continue
 			}
@@ -471,9 +485,9 @@ func TestRemediesWork(t *testing.T) {
 	}
 }
 
-// written runs a script that writes below its own temporary folder, and puts the files into
+// scripted runs a script that writes below its own temporary folder, and puts the files into
 // a copy of the inventory.
-func written(t *testing.T, inv *host.Inventory, script string) *host.Inventory {
+func scripted(t *testing.T, inv *host.Inventory, script string) *host.Inventory {
 	t.Helper()
 	root := t.TempDir()
 	// The shell creates files, but not their folders.

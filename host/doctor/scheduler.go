@@ -6,6 +6,13 @@ import (
 	"nines.dev/nines/host"
 )
 
+var scheduler = subject{"scheduler", (*judge).scheduler, []findingKind{
+	{"preemption", "the kernel is not real-time", "softirqs run for 2 ms before anything else does"},
+	{"rt-throttling", "the kernel stops real-time threads that spin", "50 ms of each second"},
+	{"rt-group-sched", "new control groups have no real-time budget", "fifo and rr fail with EPERM there"},
+	{"sched-ext", "a BPF program schedules threads", "its behaviour is unknown"},
+}}
+
 // scheduler looks at what decides which thread runs, and at what cannot be preempted.
 func (j *judge) scheduler() {
 	j.preemption()

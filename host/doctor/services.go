@@ -7,6 +7,15 @@ import (
 	"nines.dev/nines/host"
 )
 
+var services = subject{"services", (*judge).services, []findingKind{
+	{"audit", "the kernel audits system calls", "each call takes the slow path"},
+	{"tuned", "tuned sets the same settings", "the last writer wins"},
+	{"power-daemons", "daemons lower frequencies", "by battery, heat or request"},
+	{"memory-daemons", "daemons move or merge memory", "the program waits"},
+	{"kubelet", "Kubernetes assigns the CPUs", "its pods run on any CPU"},
+	{"kubelet-policies", "Kubernetes gives pods no exclusive CPUs, or not near their card", "other pods run on the CPU of a pod that polls"},
+}}
+
 // services looks at programs that change settings while they run, or work on all CPUs.
 func (j *judge) services() {
 	runs := func(name string) bool { return slices.Contains(j.inv.Services, name) }

@@ -8,6 +8,12 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 )
 
+var tick = subject{"tick", (*judge).tick, []findingKind{
+	{"timer-tick", "the timer tick interrupts", "1.8 to 8.8 µs, 100 to 1000 times a second"},
+	{"rcu-callbacks", "RCU callbacks run on the CPU", "a softirq frees memory that was given up"},
+	{"vmstat", "the kernel gathers memory statistics each second", "a kernel thread takes the CPU"},
+}}
+
 // tick looks at the kernel's periodic work on each CPU: the timer tick, RCU, memory
 // statistics.
 func (j *judge) tick() {

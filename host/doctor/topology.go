@@ -8,6 +8,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
+var topology = subject{"topology", (*judge).topology, []findingKind{
+	{"cpus", "the machine has one CPU", "all threads wait for one another"},
+	{"shared-cpus", "a chosen CPU also does everything else", "there are too few CPUs"},
+	{"smt-siblings", "two threads share a core", "each slows the other"},
+}}
+
 // topology looks at what CPUs share, and at their number.
 func (j *judge) topology() {
 	if n := len(j.inv.AllowedCPUs); n < 2 {

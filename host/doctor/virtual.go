@@ -6,6 +6,12 @@ import (
 	"nines.dev/nines/host"
 )
 
+var virtual = subject{"virtual", (*judge).virtual, []findingKind{
+	{"hypervisor", "the machine is virtual", "its CPUs are threads of another kernel, which runs other threads in their place"},
+	{"halt-exits", "an idle virtual CPU halts", "the hypervisor has to wake it, 5 to 50 µs"},
+	{"container", "nines runs in a container", "the host's settings cannot be seen or changed"},
+}}
+
 // virtual looks for a hypervisor and a container around the machine.
 func (j *judge) virtual() {
 	if j.inv.Virtualisation.Hypervisor != "" {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/test/golden"
 	"nines.dev/nines/test/labtest"
@@ -41,6 +42,13 @@ func TestWhatANodeHas(t *testing.T) {
 		"epyc":     Of(inventory(t, "epyc-7551p"), nil),
 		"cloud":    Of(inventory(t, "cloud-c6i-xlarge"), &OVS{}),
 	} {
+		// Not the doctor's own, which are more with each check.
+		node.Report.Findings = []doctor.Finding{
+			{ID: "swap", Severity: host.SeverityNote}, {ID: "governor", Severity: host.SeverityWarning}, {ID: "coalescing-ens5", Severity: host.SeverityWarning},
+		}
+		if node.Report.Verdict == doctor.VerdictFit {
+			node.Report.Findings = node.Report.Findings[:1]
+		}
 		text, err := json.MarshalIndent(Features(node), "", " ")
 		if err != nil {
 			t.Fatal(err)
