@@ -59,6 +59,9 @@ func checkRow(t *testing.T, name string, f field, typ, byDefault string) {
 	if b := bounds(f.rule); b != "" && !strings.Contains(typ, b) {
 		t.Errorf("%s: the bounds are %s, and the document says %q", name, b, typ)
 	}
+	if typ == "a kind of the table below" {
+		return // TestTheManualHasTheKinds writes the table
+	}
 	for _, value := range enums[f.typ] {
 		if !strings.Contains(typ, "`"+value+"`") {
 			t.Errorf("%s: the value %s is not in %q", name, value, typ)

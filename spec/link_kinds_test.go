@@ -40,20 +40,23 @@ func TestDescriptorsFitTogether(t *testing.T) {
 	}
 }
 
-// TestTheManualHasTheKinds: the table of docs/links.md matches the descriptors, and each kind has a
-// section.
+// TestTheManualHasTheKinds: the tables of docs/links.md and docs/experiment-file.md match the descriptors, and each
+// kind has a section in the first.
 func TestTheManualHasTheKinds(t *testing.T) {
-	var table strings.Builder
+	var table, short strings.Builder
+	short.WriteString("| kind | endpoints | what it is |\n|---|---|---|\n")
 	table.WriteString("| kind | endpoints | between them | polls | kernel endpoint | DPDK endpoint |\n|---|---|---|---|---|---|\n")
 	for _, kind := range LinkKinds() {
 		d := kind.Descriptor()
 		fmt.Fprintf(&table, "| [`%s`](#%s) | %s | %s | %s | %s | %s |\n", kind, kind,
 			endpointsText(d), d.Between, pollsText(d), kernelText(d), dpdkText(d))
+		fmt.Fprintf(&short, "| `%s` | %s | %s |\n", kind, endpointsText(d), d.Doc)
 		if !regexp.MustCompile("(?m)^## " + string(kind) + "$").Match(read(t, linksPath)) {
 			t.Errorf("%s: no section for %s", linksPath, kind)
 		}
 	}
 	golden.Part(t, linksPath, "kinds", table.String())
+	golden.Part(t, documentPath, "link kinds", short.String())
 }
 
 func endpointsText(d *LinkDescriptor) string {

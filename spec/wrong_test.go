@@ -18,11 +18,26 @@ import (
 //
 // A line after the file is an error: its place and key, and what its text must contain. The folder
 // says whether the schema finds it too: no (meaning), yes (form), or no, as it is not a document
-// that a schema applies to (text).
+// that a schema applies to (text). What grows with each link kind and runtime is named in braces (lists).
 type wrongFile struct {
 	folder, name string
 	data         []byte
 	want         []string
+}
+
+// lists are what the lines after a file name in braces: what an error lists of the link kinds and runtimes.
+func lists() *strings.Replacer {
+	named := []string{
+		"{link kinds}", listedKinds(func(*LinkDescriptor) bool { return true }),
+		"{link kinds that can be impaired}", listedKinds(canBeImpaired),
+		"{link kinds that can be cut}", listedKinds((*LinkDescriptor).CanBeCut),
+		"{link kinds for guests}", listedKinds(takesGuests),
+		"{runtimes}", listedInOrder(runtimeNames()),
+	}
+	for _, key := range []string{"restart", "memory", "hugepage_limit", "mounts", "privileged", "cpu_list"} {
+		named = append(named, "{runtimes with "+key+"}", listedInOrder(runtimesThatTake(key)))
+	}
+	return strings.NewReplacer(named...)
 }
 
 // noText are files that an archive cannot hold, as it is a text file.
@@ -35,7 +50,7 @@ var noText = []wrongFile{
 
 func wrongFiles(t testing.TB) []wrongFile {
 	t.Helper()
-	all := noText
+	all, named := noText, lists()
 	for _, path := range files(t, "testdata/invalid/*.txtar") {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
@@ -44,7 +59,7 @@ func wrongFiles(t testing.TB) []wrongFile {
 		for _, f := range archive.Files {
 			folder, name := filepath.Split(f.Name)
 			data, want, _ := bytes.Cut(append([]byte("\n"), f.Data...), []byte("\n! "))
-			lines := strings.Split(strings.TrimSuffix(string(want), "\n"), "\n! ")
+			lines := strings.Split(named.Replace(strings.TrimSuffix(string(want), "\n")), "\n! ")
 			all = append(all, wrongFile{filepath.Clean(folder), name, bytes.TrimPrefix(append(data, '\n'), []byte("\n")), lines})
 		}
 	}
