@@ -2,6 +2,7 @@
 # Runs a pass of the Go tests (test/passes) and shows it by gotestsum. If a few tests fail,
 # they are run once more, alone: a host that takes a core away for milliseconds makes a
 # few of thousands fail. A test that then passes counts as passed, but hack/stages.sh reports it.
+# Tests of a guarantee (labtest.Guarantee) have failed for good: passes tells them from the others.
 #
 #   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|host|quiet|pure root
 set -uo pipefail

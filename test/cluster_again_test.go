@@ -25,6 +25,8 @@ func TestClusterTestsThatFailRunAgain(t *testing.T) {
 	// What a test prints is no event, whatever it looks like.
 	output := `{"Time":"2026-11-23T20:00:00.5Z","Action":"output","Package":"c/a","Test":"TestGood","Output":"{\"Action\":\"fail\",\"Package\":\"c/x\",\"Test\":\"TestX\"}\n"}` + "\n"
 	failed := output + event("pass", "c/a", "TestGood") + event("fail", "c/a", "TestOne/sub") + event("fail", "c/a", "TestOne") + event("fail", "c/a", "") + event("pass", "c/b", "")
+	guarantee := strings.TrimSuffix(event("output", "c/a", "TestKilled"), `"Elapsed":1.5}`+"\n") + `"Output":"    x_test.go:7: tests a guarantee: a failure is not repeated\n"}` + "\n" +
+		event("fail", "c/a", "TestKilled")
 	for name, one := range map[string]struct {
 		events string
 		first  string // exit code
@@ -36,6 +38,8 @@ func TestClusterTestsThatFailRunAgain(t *testing.T) {
 		"one passes when run again":      {failed, "1", "0", "-p 1 -run ^(TestOne)$ c/a", true},
 		"two of two packages":            {failed + event("fail", "c/d", "TestTwo") + event("fail", "c/d", ""), "1", "0", "-p 1 -run ^(TestOne|TestTwo)$ c/a c/d", true},
 		"it fails again":                 {failed, "1", "1", "-p 1 -run ^(TestOne)$ c/a", false},
+		"one of two is a guarantee":      {guarantee + failed, "1", "0", "-p 1 -run ^(TestOne)$ c/a", false},
+		"a guarantee alone":              {guarantee + event("fail", "c/a", ""), "1", "0", "", false},
 		"another package does not build": {failed + event("fail", "c/d", ""), "1", "0", "", false},
 		"nothing builds":                 {event("fail", "c/d", ""), "1", "0", "", false},
 		"too many":                       {strings.Repeat(event("fail", "c/a", "TestOne"), 5) + event("fail", "c/a", ""), "1", "0", "", false},

@@ -19,7 +19,11 @@ type Result struct {
 // Reader gathers the events of one test binary, and tells each test of the top level when
 // it has ended.
 type Reader struct {
-	Tell   func(Result)
+	Tell func(Result)
+	// Output, if it is not nil, is told each line that a test of the top level or one of its subtests prints, also of
+	// a test that never ends.
+	Output func(test, line string)
+
 	output map[string]*strings.Builder // by test and subtest
 	skips  map[string][]string         // by test
 }
@@ -40,6 +44,9 @@ func (r *Reader) Read(line []byte) error {
 	switch event.Action {
 	case "output":
 		r.said(name).WriteString(event.Output)
+		if r.Output != nil {
+			r.Output(name, event.Output)
+		}
 		if sub {
 			r.said(event.Test).WriteString(event.Output)
 		}

@@ -246,6 +246,60 @@ func TestWaits(t *testing.T) {
 	s.ran(true, "root", "pure")
 }
 
+// A failed test of a guarantee is not run again, and counts as failed in the second run of the others.
+func TestGuaranteesAreNotRepeated(t *testing.T) {
+	log := &logRecorder{TB: t}
+	labtest.Guarantee(log)
+	s := newSmall(t)
+	// Both fail the first time only.
+	tests := `package PACKAGE
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func fails(t *testing.T) {
+	sign := filepath.Join("` + s.dir + `", filepath.Base(t.Name()))
+	if _, err := os.Stat(sign); err != nil {
+		os.WriteFile(sign, nil, 0o666)
+		t.Error("lost")
+	}
+}
+
+func TestGuarantee(t *testing.T) {
+	t.Log("` + log.said + `")
+	t.Run("killed", fails)
+}
+`
+	s.write("a/a_test.go", strings.Replace(tests, "PACKAGE", "a", 1))
+	s.ran(true, "pure")
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, []string{"failed", "pure"}); err == nil || out.Len() > 0 {
+		t.Errorf("of a guarantee alone %q is run again, %v", &out, err)
+	}
+	if err := os.Remove(filepath.Join(s.dir, "killed")); err != nil {
+		t.Fatal(err)
+	}
+	s.write("a/b_test.go", "package a\n\nimport \"testing\"\n\nfunc TestOnce(t *testing.T) { fails(t) }\n")
+	s.ran(true, "pure")
+	if err := run(t.Context(), &out, []string{"failed", "pure"}); err != nil || out.String() != "a TestOnce\n" {
+		t.Errorf("run again is %q, %v", &out, err)
+	}
+	if got := s.ran(true, "again", "pure"); got != "TestOnce" {
+		t.Errorf("the second run passed %q", got)
+	}
+}
+
+// logRecorder keeps what a test logs.
+type logRecorder struct {
+	testing.TB
+	said string
+}
+
+func (r *logRecorder) Log(words ...any) { r.said = fmt.Sprint(words...) }
+
 // What is to be done as root begins first, up to its places; the pure pass always has one. Parts of one package leave
 // a place as long as there may be others.
 func TestWhoBeginsNext(t *testing.T) {

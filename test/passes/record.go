@@ -26,6 +26,8 @@ type record struct {
 	Seconds, CPU map[string]float64
 	// Failed are the tests that failed, by pass.
 	Failed map[string][]string
+	// Guarantees are the tests of a guarantee among those that have run (labtest.Guarantee).
+	Guarantees []string
 
 	mu sync.Mutex // parts of a package may run at a time
 }
@@ -52,6 +54,28 @@ func (r *record) ended(w work, failed []string, took, cpu time.Duration) {
 	if took > 0 {
 		r.Seconds[w.name()], r.CPU[w.name()] = took.Seconds(), cpu.Seconds()
 	}
+}
+
+// guarantee keeps that a test is one of a guarantee.
+func (r *record) guarantee(test string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.Guarantees, test) {
+		r.Guarantees = append(r.Guarantees, test)
+	}
+}
+
+// repeatable parts the tests that failed in a pass: those to run once more, and those of a guarantee, which have failed
+// for good. If the package ended without a failed test, that may have been one of these.
+func (r *record) repeatable(pass string) (again, never []string) {
+	for _, test := range r.Failed[pass] {
+		if slices.Contains(r.Guarantees, test) || test == wholePackage && len(r.Guarantees) > 0 {
+			never = append(never, test)
+		} else {
+			again = append(again, test)
+		}
+	}
+	return again, never
 }
 
 func (p *testPackage) recordFile() string { return filepath.Join(folder, p.name()+".json") }

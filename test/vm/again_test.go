@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/events"
+	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/test/vm/boots"
 )
 
@@ -40,11 +41,11 @@ func (s *session) runAgain(t *testing.T) {
 	}
 }
 
-// judge is what becomes of a test's result: a first failure is kept for a second run, and
+// judge is what becomes of a test's result: a first failure is kept for a second run, unless it is of a guarantee, and
 // what passes in that has passed again. False if it is not known yet.
 func (s *session) judge(p labPackage, r *events.Result) bool {
 	switch {
-	case r.Action == "fail" && !s.second:
+	case r.Action == "fail" && !s.second && !labtest.IsGuarantee(r.Output):
 		say(fmt.Sprintf("%s: %s failed:\n%s", s.boot.Name, r.Name, r.Output))
 		s.failed = append(s.failed, failedTest{p, *r})
 		return false
@@ -65,6 +66,14 @@ func firstFailure(boot string, r events.Result) string {
 	return fmt.Sprintf("vm %s: AGAIN %s, which first said:\n    %s\n", boot, r.Name, strings.ReplaceAll(text, "\n", "\n    "))
 }
 
+// logged keeps what a test logs.
+type logged struct {
+	testing.TB
+	text string
+}
+
+func (l *logged) Log(words ...any) { l.text = fmt.Sprintln(words...) }
+
 func TestWhatFailsIsJudgedByItsSecondRun(t *testing.T) {
 	p, other := labPackage{path: "a"}, labPackage{path: "b"}
 	s := &session{boot: boots.Boot{Name: "main"}}
@@ -74,6 +83,12 @@ func TestWhatFailsIsJudgedByItsSecondRun(t *testing.T) {
 			return "kept"
 		}
 		return r.Action
+	}
+	log := &logged{TB: t}
+	labtest.Guarantee(log)
+	broken := events.Result{Name: "TestLabX", Action: "fail", Output: log.text}
+	if !s.judge(p, &broken) || broken.Action != "fail" || len(s.failed) > 0 {
+		t.Errorf("a guarantee that is not held is judged %s, and %d run again", broken.Action, len(s.failed))
 	}
 	for _, step := range []struct {
 		in           labPackage
