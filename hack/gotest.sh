@@ -33,7 +33,7 @@ hack/go build -o $passes ./test/passes && mkdir -p build/tests || exit
 gotestsum=$(hack/go tool -modfile=hack/tools/go.mod -n gotestsum) || exit
 again=
 show && exit
-failed=$("$passes" failed "${names[@]}") || exit 1
+failed=$("$passes" "${flags[@]}" failed "${names[@]}") || exit 1
 echo "again: $failed"
 again=-again
 show again

@@ -369,11 +369,8 @@ func (p *pass) toRepeat(packages []*testPackage) error {
 			}
 		}
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, " "+surpriseTest) }) {
-		return errors.New("tests open files that they are not selected by, as they would in a second run")
-	}
 	if len(never) > 0 {
-		fmt.Fprintf(os.Stderr, "tests of a guarantee, which are not repeated, have failed: %s\n", strings.Join(never, ", "))
+		fmt.Fprintf(os.Stderr, "what is not repeated, as it would hide a fault, has failed: %s\n", strings.Join(never, ", "))
 	}
 	if failed := len(names) + len(never); len(names) == 0 || failed > mostAgain {
 		return fmt.Errorf("%d tests have failed", failed)

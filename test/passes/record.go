@@ -65,11 +65,11 @@ func (r *record) guarantee(test string) {
 	}
 }
 
-// repeatable parts the tests that failed in a pass: those to run once more, and those of a guarantee, which have failed
-// for good. If the package ended without a failed test, that may have been one of these.
+// repeatable parts the tests that failed in a pass: those to run once more, and those that have failed for good: those
+// of a guarantee, and what is found of the files that the package's tests open. If the package ended without a failed test, that may have been one of these.
 func (r *record) repeatable(pass string) (again, never []string) {
 	for _, test := range r.Failed[pass] {
-		if slices.Contains(r.Guarantees, test) || test == wholePackage && len(r.Guarantees) > 0 {
+		if test == surpriseTest || slices.Contains(r.Guarantees, test) || test == wholePackage && len(r.Guarantees) > 0 {
 			never = append(never, test)
 		} else {
 			again = append(again, test)
