@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/engine"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
@@ -43,8 +42,4 @@ func (b *builder) runExecs(ctx context.Context, w work) error {
 		}
 	}
 	return nil
-}
-
-func (b *builder) startDisturbances(ctx context.Context, _ work) error {
-	return disturb.Maker{Lab: b.Lab.Lab, Journal: b.journal, Program: b.programs.disturb, Measured: b.measured}.Start(ctx)
 }

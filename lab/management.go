@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/login"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // checkManagement checks that the host has what a management network needs.
@@ -27,25 +24,6 @@ func checkManagement(p *plan.Plan) error {
 		}
 	}
 	return errors.Join(login.Check(p), link.CheckManagement(m))
-}
-
-// WithUplinks returns an inventory that includes the interfaces of this host which experiments put their
-// management networks on, as far as they are there.
-func WithUplinks(inv *host.Inventory, experiments ...*spec.Experiment) (*host.Inventory, error) {
-	given := *inv
-	for _, e := range experiments {
-		if e.Management == nil || e.Management.Uplink == "" || given.Uplink(e.Management.Uplink) != nil {
-			continue
-		}
-		found, err := link.ReadUplink(e.Management.Uplink)
-		if err != nil {
-			return nil, err
-		}
-		if found != nil {
-			given.Uplinks = append(slices.Clone(given.Uplinks), *found)
-		}
-	}
-	return &given, nil
 }
 
 // managedAlike says what of a plan's management network another lab has in its own; empty for nothing. That

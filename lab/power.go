@@ -8,7 +8,6 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
-	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -131,8 +130,4 @@ func (l *Lab) power(ctx context.Context, nodeName string, action power.Action, b
 		return l.Place("").Interrupt(ctx, n, r)
 	}
 	return exit.Wrongf("power %q is not known; use one of %v", action, power.Actions())
-}
-
-func (b *builder) startPower(ctx context.Context, _ work) error {
-	return bmc.Starter{Lab: b.Lab.Lab, Place: b.place(), Nines: b.programs.nines, Before: b.before}.Start(ctx)
 }

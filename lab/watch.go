@@ -51,10 +51,3 @@ func (l *Lab) beginWatching(ctx context.Context, progress func(string)) error {
 	}
 	return err
 }
-
-func (b *builder) startWatcher(ctx context.Context, _ work) error {
-	if b.measured { // by this process, which watches it
-		return nil
-	}
-	return watch.Starter{Lab: b.Lab.Lab, Place: b.place(), Nines: b.programs.nines}.Start(ctx)
-}
