@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 
+	"nines.dev/nines/lab/scripts"
+
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/change"
@@ -42,7 +44,7 @@ var errWhole = errors.New("the lab is rebuilt")
 // have broken, every node would change its control groups, all links and names hang on the fabric, and
 // the host's scripts run before and after all else.
 func (l *Lab) rebuilds(to *plan.Plan, texts spec.ScriptTexts) (bool, error) {
-	if l.hostScriptsDiffer(to, texts) || change.IsolationDiffers(l.Plan(), to) || l.FabricDead() {
+	if scripts.HostScriptsDiffer(l.Lab, to, texts) || change.IsolationDiffers(l.Plan(), to) || l.FabricDead() {
 		return true, nil
 	}
 	broken, err := check.Isolation(l.Lab)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"nines.dev/nines/lab/scripts"
+
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
@@ -45,7 +47,7 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
 	}
-	if err := slow(b.progress, "running host_setup", func() error { return b.setUpHost(ctx, options.Scripts) }); err != nil {
+	if err := slow(b.progress, "running host_setup", func() error { return scripts.SetUpHost(ctx, b.Lab.Lab, b.journal, options.Scripts) }); err != nil {
 		return err
 	}
 	if err := isolate.ReserveHugepages(b.journal, b.Plan(), state.HugepageLedger); err != nil {

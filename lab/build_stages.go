@@ -3,6 +3,8 @@ package lab
 import (
 	"context"
 
+	"nines.dev/nines/lab/scripts"
+
 	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/login"
@@ -40,4 +42,8 @@ func (b *builder) startWatcher(ctx context.Context, _ work) error {
 
 func (b *builder) startPower(ctx context.Context, _ work) error {
 	return bmc.Starter{Lab: b.Lab.Lab, Place: b.place(), Nines: b.programs.nines, Before: b.before}.Start(ctx)
+}
+
+func (b *builder) makeScriptFolders(_ context.Context, w work) error {
+	return scripts.MakeFolders(b.Lab.Lab, w.nodes, b.programs.script)
 }

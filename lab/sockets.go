@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"nines.dev/nines/lab/scripts"
+
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
@@ -39,7 +41,7 @@ func checkSockets(p *plan.Plan) error {
 		}
 	}
 	paths = append(paths, s.Door())
-	paths = append(paths, scriptSockets(&Lab{Lab: running.New(s, p)}, p)...)
+	paths = append(paths, scripts.Sockets(running.New(s, p))...)
 	for _, path := range paths {
 		if err := link.CheckSocketPath(path); err != nil {
 			return err

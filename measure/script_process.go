@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"nines.dev/nines/lab/scripts"
+
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/lab"
@@ -19,7 +21,7 @@ import (
 type starter struct{ lab *lab.Lab }
 
 func (s starter) Script(ctx context.Context, part script.Part) (script.Process, error) {
-	p, err := s.lab.Script(ctx, part.Node, part.Kind, part.Text)
+	p, err := scripts.In(s.lab.Lab, part.Node).Script(ctx, part.Kind, part.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +29,7 @@ func (s starter) Script(ctx context.Context, part script.Part) (script.Process, 
 }
 
 func (s starter) Command(ctx context.Context, node string, argv []string, dir string, env []string) (script.Process, error) {
-	p, err := s.lab.ScriptCommand(ctx, node, argv, dir, env)
+	p, err := scripts.In(s.lab.Lab, node).Command(ctx, argv, dir, env)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +37,7 @@ func (s starter) Command(ctx context.Context, node string, argv []string, dir st
 }
 
 // process is a leashed process of a node.
-type process struct{ *lab.Leashed }
+type process struct{ *scripts.Leashed }
 
 // lastLinesPatience is how long a process that has ended is waited for to have its last lines copied. A
 // daemon that it has started may have its output for as long as the lab is up.

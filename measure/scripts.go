@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/lab/scripts"
+
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
@@ -47,7 +49,7 @@ func startScripts(ctx context.Context, l *lab.Lab, r run, texts spec.ScriptTexts
 	for _, n := range p.Nodes {
 		any = any || n.Scripts.Any()
 		if n.Scripts.Any() && !n.Guest() {
-			sockets[n.Name] = l.ScriptSocket(n.Name)
+			sockets[n.Name] = scripts.In(l.Lab, n.Name).Socket()
 		}
 	}
 	if !any {
@@ -163,7 +165,7 @@ func (s *labScripts) serveGuests(ctx context.Context, parts []script.Part) (unse
 		}
 	}
 	for _, part := range parts {
-		listener, err := s.lab.ServeScripts(ctx, part.Node)
+		listener, err := scripts.In(s.lab.Lab, part.Node).Serve(ctx)
 		if err != nil && s.lab.Alive(part.Node) { // in one that is dead the script fails by itself
 			return unserve, err
 		}

@@ -74,9 +74,9 @@ var mayImport = map[string][]string{
 	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers, insiders, []string{
-		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/watch",
+		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/watch",
 		"engine/client", "kernel/tasks", "busypoll",
-		"fault", "power", "script/relay", "script/wire", "vm",
+		"fault", "power", "script/wire", "vm",
 		"lab/graph", "kernel/ledger"}), // in its tests
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
 	"lab/capture": insiders,
@@ -89,6 +89,7 @@ var mayImport = map[string][]string{
 	"lab/health":  {"spec"},
 	"lab/login":   slices.Concat(insiders, []string{"lab/check", "kernel/ledger", "kernel/openat"}),
 	"lab/receive": slices.Concat(insiders, []string{"lab/check", "busypoll", "busypoll/kbp", "host", "journal/setting", "kernel/cgroup", "kernel/napi"}),
+	"lab/scripts": slices.Concat(insiders, []string{"script/relay", "script/wire"}),
 	"lab/watch":   slices.Concat(insiders, []string{"lab/check", "lab/health"}),
 	"lab/running": {"spec", "host", "plan", "lab/isolate", "lab/link", "lab/node", "lab/state", "engine/client", "host/tune", "journal", "journal/folder", "journal/process",
 		"kernel/proc", "kernel/replace"},
@@ -164,7 +165,7 @@ var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/rep
 var insiders = []string{"spec", "plan", "journal", "journal/process", "kernel/netns", "kernel/proc", "kernel/replace", "lab/isolate", "lab/link", "lab/node", "lab/running", "lab/state"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "lab", "lab/check", "lab/disturb", "lab/engine", "lab/receive", "lab/running", "lab/watch", "host", "plan", "lab/link", "engine/client"}
+var measurers = []string{"spec", "result", "lab", "lab/check", "lab/disturb", "lab/engine", "lab/receive", "lab/running", "lab/scripts", "lab/watch", "host", "plan", "lab/link", "engine/client"}
 
 // words are what any package may see: exit codes, CPUs as text, and waiting.
 var words = []string{"exit", "kernel/await", "kernel/cpulist"}

@@ -1,4 +1,4 @@
-package lab
+package scripts
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -24,10 +25,6 @@ import (
 // part.
 var KindHostScript = journal.Register("host_script", journal.Undo{Step: runHostTeardown})
 
-// leashDelay is how long a leashed command has to end after it was told to; the leash itself kills it
-// after 2 s (programs/nines-init/leash.c).
-const leashDelay = 5 * time.Second
-
 // hostScriptsOf are the scripts of a plan that run on the host.
 func hostScriptsOf(p *plan.Plan) [2]spec.Script {
 	if p.Scripts == nil {
@@ -36,9 +33,9 @@ func hostScriptsOf(p *plan.Plan) [2]spec.Script {
 	return [2]spec.Script{p.Scripts.HostSetup, p.Scripts.HostTeardown}
 }
 
-// hostScriptsDiffer is true where another plan has other scripts for the host than the lab: other
+// HostScriptsDiffer is true where another plan has other scripts for the host than the lab: other
 // names, or other texts under the same names.
-func (l *Lab) hostScriptsDiffer(to *plan.Plan, texts spec.ScriptTexts) bool {
+func HostScriptsDiffer(l *running.Lab, to *plan.Plan, texts spec.ScriptTexts) bool {
 	have, want := hostScriptsOf(l.Plan()), hostScriptsOf(to)
 	if have != want {
 		return true
@@ -54,16 +51,16 @@ func (l *Lab) hostScriptsDiffer(to *plan.Plan, texts spec.ScriptTexts) bool {
 	return false
 }
 
-// setUpHost runs the file's host_setup. What undoes it is in the journal before.
-func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
-	scripts := b.Plan().Scripts
+// SetUpHost runs the file's host_setup. What undoes it is in the journal before.
+func SetUpHost(ctx context.Context, l *running.Lab, j *journal.Journal, texts spec.ScriptTexts) error {
+	scripts := l.Plan().Scripts
 	if scripts == nil {
 		return nil
 	}
 	timeout := time.Duration(scripts.Timeout)
 	if scripts.HostTeardown != "" {
-		step := journal.Step{Kind: KindHostScript, Path: b.State().HostTeardown(), Value: timeout.String()}
-		err := b.journal.Make(step, func() (journal.Learnt, error) {
+		step := journal.Step{Kind: KindHostScript, Path: l.State().HostTeardown(), Value: timeout.String()}
+		err := j.Make(step, func() (journal.Learnt, error) {
 			return journal.Learnt{}, state.WriteFile(step.Path, []byte(texts[scripts.HostTeardown]))
 		})
 		if err != nil {
@@ -73,11 +70,11 @@ func (b *builder) setUpHost(ctx context.Context, texts spec.ScriptTexts) error {
 	if scripts.HostSetup == "" {
 		return nil
 	}
-	path := b.State().HostSetup()
+	path := l.State().HostSetup()
 	if err := state.WriteFile(path, []byte(texts[scripts.HostSetup])); err != nil {
 		return err
 	}
-	log, err := openHostLog(b.State().HostSetupLog())
+	log, err := openHostLog(l.State().HostSetupLog())
 	if err != nil {
 		return err
 	}

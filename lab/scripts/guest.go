@@ -1,4 +1,4 @@
-package lab
+package scripts
 
 import (
 	"bytes"
@@ -22,16 +22,16 @@ import (
 // A guest sees no socket of the host. A program in it makes the folder of its scripts with their socket, and
 // passes what comes there over its input and output (package relay).
 
-// ServeScripts returns what the scripts of a virtual machine connect to, until it is closed; nil for other
+// Serve returns what the scripts of a virtual machine connect to, until it is closed; nil for other
 // nodes, whose scripts reach a socket of the host.
-func (l *Lab) ServeScripts(ctx context.Context, nodeName string) (net.Listener, error) {
-	n, _, err := l.Node(nodeName)
-	guest := node.GuestOf(n)
+func (n Node) Serve(ctx context.Context) (net.Listener, error) {
+	planned, _, err := n.lab.Node(n.name)
+	guest := node.GuestOf(planned)
 	if err != nil || guest == nil {
 		return nil, err
 	}
 	// It ends with its input, after the scripts, whatever becomes of ctx. A terminal's Ctrl-C is not for it.
-	cmd, err := l.Command(context.WithoutCancel(ctx), nodeName, guest.ScriptRelay(l.seenScripts(n)), running.ExecOptions{})
+	cmd, err := n.lab.Command(context.WithoutCancel(ctx), n.name, guest.ScriptRelay(n.seen(planned)), running.ExecOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (l *Lab) ServeScripts(ctx context.Context, nodeName string) (net.Listener, 
 		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("serve the scripts of node %s: %w", nodeName, err)
+		return nil, fmt.Errorf("serve the scripts of node %s: %w", n.name, err)
 	}
 	late := time.AfterFunc(node.GuestPatience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
@@ -59,7 +59,7 @@ func (l *Lab) ServeScripts(ctx context.Context, nodeName string) (net.Listener, 
 	}}
 	if err != nil {
 		err = errors.Join(err, served.end())
-		return nil, fmt.Errorf("serve the scripts of node %s: %w: %s", nodeName, err, strings.TrimSpace(said.String()))
+		return nil, fmt.Errorf("serve the scripts of node %s: %w: %s", n.name, err, strings.TrimSpace(said.String()))
 	}
 	return served, nil
 }
@@ -84,20 +84,20 @@ func (s *servedScripts) Close() error {
 	return s.end()
 }
 
-// seenScripts is a node's folder of scripts as the node sees it.
-func (l *Lab) seenScripts(n plan.Node) string {
-	return filepath.Join(node.RuntimeOf(n).Seen(l.Files()).Scripts, n.Name)
+// seen is the node's folder of scripts as the node sees it.
+func (n Node) seen(planned plan.Node) string {
+	return filepath.Join(node.RuntimeOf(planned).Seen(n.lab.Files()).Scripts, n.name)
 }
 
 // putInGuest writes a file in a guest.
-func (l *Lab) putInGuest(ctx context.Context, nodeName, path, text string) error {
-	cmd, err := l.Command(ctx, nodeName, []string{"sh", "-c", `cat > "$1"`, "sh", path}, running.ExecOptions{})
+func (n Node) putInGuest(ctx context.Context, path, text string) error {
+	cmd, err := n.lab.Command(ctx, n.name, []string{"sh", "-c", `cat > "$1"`, "sh", path}, running.ExecOptions{})
 	if err != nil {
 		return err
 	}
 	cmd.Stdin = strings.NewReader(text)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("node %s: write %s: %w: %s", nodeName, path, err, bytes.TrimSpace(out))
+		return fmt.Errorf("node %s: write %s: %w: %s", n.name, path, err, bytes.TrimSpace(out))
 	}
 	return nil
 }
