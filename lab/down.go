@@ -17,7 +17,8 @@ import (
 // Down removes the lab; it returns when all of it is gone.
 func (l *Lab) Down(ctx context.Context) error {
 	if h := l.held; h != nil {
-		l.closeDoor()
+		l.control.Close()
+		l.control = nil
 		l.watching.Stop()
 		l.watching = nil
 		l.held = nil

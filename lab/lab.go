@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"nines.dev/nines/lab/control"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/watch"
 
@@ -25,8 +26,8 @@ type Lab struct {
 	restarts *restartLog
 	// watching watches the nodes of a lab that this process measures; nil without any to watch.
 	watching *watch.Here
-	// door lets others change nodes of a lab that this process measures.
-	door *door
+	// control lets others change nodes of a lab that this process measures.
+	control *control.Server
 	// held is the lab's lock and journal while this process measures it; otherwise nil.
 	held *holding
 }

@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
+	"nines.dev/nines/lab/control"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
@@ -54,7 +55,9 @@ type PowerOptions struct {
 // process that measures it does it, and tells the trial. It waits while others change the lab, and gives up
 // after some time.
 func Power(ctx context.Context, name, nodeName string, action power.Action, options PowerOptions) error {
-	busy := func(err error) bool { return errors.As(err, new(*state.BusyError)) || errors.Is(err, errNoDoor) }
+	busy := func(err error) bool {
+		return errors.As(err, new(*state.BusyError)) || errors.Is(err, control.ErrClosed)
+	}
 	return untilFree(ctx, busy, func(ctx context.Context) error {
 		return powerOnce(ctx, name, nodeName, action, options)
 	})
@@ -82,7 +85,7 @@ func powerOnce(ctx context.Context, name, nodeName string, action power.Action, 
 	if action == power.Diag { // it changes nothing, so it needs no lock
 		return l.power(ctx, nodeName, action, options.By, options.Progress)
 	}
-	measured, err := l.visit(ctx, l.Plan().Power != nil || options.DuringMeasurement, doorRequest{Nodes: []string{nodeName}, Action: action, By: options.By})
+	measured, err := l.request(ctx, l.Plan().Power != nil || options.DuringMeasurement, control.Request{Nodes: []string{nodeName}, Action: action, By: options.By})
 	if measured {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestPowerOfAMeasuredLab: the process that measures does it, for those who come through its door, and
+// TestPowerOfAMeasuredLab: the process that measures does it, for those who ask it at its socket, and
 // tells the trial; a node that is off makes each trial invalid.
 func TestPowerOfAMeasuredLab(t *testing.T) {
 	labtest.Root(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/control"
 	"nines.dev/nines/lab/state"
 )
 
@@ -33,7 +34,7 @@ type ChangeOptions struct {
 func ChangeNodes(ctx context.Context, name string, do Do, names []string, options ChangeOptions) error {
 	between := func(err error) bool {
 		busy := new(state.BusyError)
-		return errors.Is(err, errNoDoor) || errors.As(err, &busy) && busy.Measuring != "" // since just now
+		return errors.Is(err, control.ErrClosed) || errors.As(err, &busy) && busy.Measuring != "" // since just now
 	}
 	return untilFree(ctx, between, func(waiting context.Context) error {
 		l, err := Open(name)
@@ -43,8 +44,8 @@ func ChangeNodes(ctx context.Context, name string, do Do, names []string, option
 		if _, err := l.restartable(names); err != nil && l.Finished() { // a measurement may be making it just now
 			return err
 		}
-		request := doorRequest{Nodes: names, Do: do, Kill: options.Kill, Fresh: options.Fresh, By: options.By}
-		if measured, err := l.visit(waiting, options.DuringMeasurement, request); measured {
+		request := control.Request{Nodes: names, Do: string(do), Kill: options.Kill, Fresh: options.Fresh, By: options.By}
+		if measured, err := l.request(waiting, options.DuringMeasurement, request); measured {
 			return err
 		}
 		return l.do(ctx, do, names, options.RestartOptions)

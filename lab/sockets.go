@@ -40,7 +40,7 @@ func checkSockets(p *plan.Plan) error {
 			paths = append(paths, g.Sockets(place, n)...)
 		}
 	}
-	paths = append(paths, s.Door())
+	paths = append(paths, s.ControlSocket())
 	paths = append(paths, scripts.Sockets(running.New(s, p))...)
 	for _, path := range paths {
 		if err := link.CheckSocketPath(path); err != nil {

@@ -75,7 +75,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if options.Measurement != nil {
 		held.note = options.Note
 		b.Lab.held = held
-		if err := b.Lab.openDoor(options.Progress); err != nil {
+		if err := b.Lab.takeRequests(options.Progress); err != nil {
 			return nil, errors.Join(err, b.Lab.Down(context.WithoutCancel(ctx)))
 		}
 		if err := b.Lab.beginWatching(ctx, options.Progress); err != nil {

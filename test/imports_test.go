@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers, insiders, []string{
-		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/watch",
+		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/watch",
 		"engine/client", "kernel/tasks", "busypoll",
 		"fault", "power", "script/wire", "vm",
 		"lab/graph", "kernel/ledger"}), // in its tests
@@ -83,6 +83,7 @@ var mayImport = map[string][]string{
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
 	"lab/check":   slices.Concat(insiders, []string{"host/tune"}),
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
+	"lab/control": {"power", "lab/state"},
 	"lab/disturb": slices.Concat(insiders, []string{"lab/check"}),
 	"lab/engine":  slices.Concat(insiders, []string{"engine/client", "kernel/napi"}),
 	"lab/graph":   {"spec", "plan"},

@@ -45,8 +45,8 @@ func (s Folder) Tuning() string { return filepath.Join(s.Dir, "tuning.json") }
 // Measured is the process that measures the lab.
 func (s Folder) Measured() string { return filepath.Join(s.Dir, "measured.json") }
 
-// Door is the socket at which others ask that process to change nodes.
-func (s Folder) Door() string { return filepath.Join(s.Dir, "door.sock") }
+// ControlSocket is the socket at which others ask that process to change nodes.
+func (s Folder) ControlSocket() string { return filepath.Join(s.Dir, "door.sock") }
 
 // Engines is the folder of the control sockets of apps' engines.
 func (s Folder) Engines() string { return filepath.Join(s.Dir, "engines") }

@@ -26,7 +26,7 @@ func (s Folder) written() []string {
 	names := s.Folders()
 	for _, name := range []string{
 		filepath.Base(s.Experiment()), filepath.Base(s.Plan()), filepath.Base(s.Settings()), filepath.Base(s.Isolation()),
-		filepath.Base(s.Tuning()), filepath.Base(s.Measured()), filepath.Base(s.Receive()), filepath.Base(s.Sysctls()), filepath.Base(s.Health()), filepath.Base(s.Door()), isolate.AccountFile,
+		filepath.Base(s.Tuning()), filepath.Base(s.Measured()), filepath.Base(s.Receive()), filepath.Base(s.Sysctls()), filepath.Base(s.Health()), filepath.Base(s.ControlSocket()), isolate.AccountFile,
 		filepath.Base(s.HostSetup()), filepath.Base(s.HostTeardown()), filepath.Base(s.HostSetupLog()), HostTeardownLog,
 	} {
 		names = append(names, name, name+replace.Unfinished)
