@@ -367,6 +367,7 @@ func TestAPollerEndsWithItsNamespace(t *testing.T) {
 
 // TestNothingIsLeftOfAStartThatFails checks that a failed start restores everything.
 func TestNothingIsLeftOfAStartThatFails(t *testing.T) {
+	labtest.Guarantee(t)
 	f := newFixture(t)
 	f.requireIOUring()
 	before := f.settings()

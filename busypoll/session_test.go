@@ -272,6 +272,7 @@ func (k command) clean(what string) {
 // TestKilledAtAnyPoint kills nines at each of its fault points, first during start, then
 // during stop; a stop must restore everything.
 func TestKilledAtAnyPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	f := newFixture(t)
 	f.requireIOUring()
 	k := f.newCommand()
@@ -297,6 +298,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 
 // TestStopGoesOnAfterErrors: what start has changed comes back, though steps of stop fail.
 func TestStopGoesOnAfterErrors(t *testing.T) {
+	labtest.Guarantee(t)
 	f := newFixture(t)
 	f.requireIOUring()
 	k := f.newCommand()

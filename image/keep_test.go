@@ -314,6 +314,7 @@ func TestBuildersAtOnceBuildOnce(t *testing.T) {
 // TestNothingOfAKilledBuildIsUsed: neither what it made by halves, nor what it made whole, whose
 // packages are of another day.
 func TestNothingOfAKilledBuildIsUsed(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	s := newStore(t)
 	imported(t, s, "base", imageOf(t, v1.Config{}, layerOf(t, lower...)))
@@ -424,6 +425,7 @@ func TestAnImageThatIsUsedMeanwhileStays(t *testing.T) {
 // TestARemovalThatWasKilledEndsNoContainer: between the rename and the second look something may have begun
 // to use the image. Its files stay for the next use, and for the next removal.
 func TestARemovalThatWasKilledEndsNoContainer(t *testing.T) {
+	labtest.Guarantee(t)
 	s := newStore(t)
 	e := imported(t, s, "frr", imageOf(t, v1.Config{}, layerOf(t, lower...)))
 	u, err := s.Unpack(context.Background(), "frr")

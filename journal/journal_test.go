@@ -98,6 +98,7 @@ func reopen(t *testing.T, path string) *Journal {
 }
 
 func TestUndoEndsProcessesFirstAndTheRestBackwards(t *testing.T) {
+	labtest.Guarantee(t)
 	j, _ := start(t)
 	begin(t, j, Step{Kind: kindFile, Path: "/d"})           // 1
 	begin(t, j, Step{Kind: kindProcess, Node: "n"})         // 2
@@ -121,6 +122,7 @@ func TestUndoEndsProcessesFirstAndTheRestBackwards(t *testing.T) {
 }
 
 func TestWhatCannotBeUndoneStaysAndIsTriedAgain(t *testing.T) {
+	labtest.Guarantee(t)
 	j, path := start(t)
 	begin(t, j, Step{Kind: kindFile, Path: "/1"})
 	begin(t, j, Step{Kind: kindFile, Path: "/2"})
@@ -138,6 +140,7 @@ func TestWhatCannotBeUndoneStaysAndIsTriedAgain(t *testing.T) {
 }
 
 func TestUndoOfAPartLeavesTheRest(t *testing.T) {
+	labtest.Guarantee(t)
 	j, path := start(t)
 	begin(t, j, Step{Kind: kindProcess, Node: "stays"})
 	begin(t, j, Step{Kind: kindProcess, Node: "goes"})
@@ -157,6 +160,7 @@ func TestUndoOfAPartLeavesTheRest(t *testing.T) {
 // TestEveryPrefixOfAJournalCanBeReadAndContinued cuts a journal off at every byte, as
 // a crash or a full disk would, and continues it.
 func TestEveryPrefixOfAJournalCanBeReadAndContinued(t *testing.T) {
+	labtest.Guarantee(t)
 	j, path := start(t)
 	id := begin(t, j, Step{Kind: kindProcess, Node: "n", Token: "t:n"})
 	if err := j.Done(id, Learnt{PID: 7, StartTicks: 8, NetInode: 9}); err != nil {

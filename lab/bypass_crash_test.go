@@ -32,6 +32,7 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 // TestNothingIsLeftOfABypassThatWasKilled kills apply, and in the long form up and down, at every point,
 // including the reservation of hugepages: the lab wants more than the host has.
 func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	labtest.Hugepages(t)
 	lxc(t)

@@ -296,6 +296,7 @@ func TestASwitchThatIsEndedSaysBy(t *testing.T) {
 // TestAnEngineThatDiesInTrafficLeavesNothing kills the reflector's engine while the
 // generator sends.
 func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	text := echoLab("switch", "netns", "dpdk", "dpdk")
 	lab := up(t, text)

@@ -177,6 +177,7 @@ func (c *crasher) points(command []string) (passed []string, said string) {
 }
 
 func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasher(t)
 	before := settings(t)
 	c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
@@ -190,6 +191,7 @@ func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 }
 
 func TestUpAgainAfterUpWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasher(t)
 	// Each tenth point: the same code removes the rest as in the test above.
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
@@ -202,6 +204,7 @@ func TestUpAgainAfterUpWasKilled(t *testing.T) {
 }
 
 func TestDownAfterDownWasKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasher(t)
 	before := settings(t)
 	c.killed(1, []string{"up", c.whole}, []string{"down", "tbcrash"}, func(_ int, killed bool, said string) {
@@ -214,6 +217,7 @@ func TestDownAfterDownWasKilledAtEveryPoint(t *testing.T) {
 }
 
 func TestDownAfterApplyWasKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasher(t)
 	before := settings(t)
 	c.killed(1, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {

@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/test/labtest"
 )
 
 // full is the journal's error for a full disk.
@@ -23,6 +24,7 @@ func full(path string) error {
 // TestAFullDiskHidesNoFailedUndo: if a full disk stops a lab, and the undo fails too, the error
 // names both, and what to do about each.
 func TestAFullDiskHidesNoFailedUndo(t *testing.T) {
+	labtest.Guarantee(t)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	h := &holding{state: state.Of("tbboth")}
 	// A folder cannot be removed as a file.

@@ -356,6 +356,7 @@ topology:
 // (TestLabAKilledUpLeavesTheHostAsItWas has two ports at once.) NINES_KILL_CYCLES is the number of
 // moments.
 func TestLabHardwareAfterKill(t *testing.T) {
+	labtest.Guarantee(t)
 	cycles := 1
 	if labtest.Long() {
 		cycles = 2

@@ -31,6 +31,7 @@ scripts:
 // the host's scripts and so makes the lab again. After down nothing is there that a script or nines
 // has made.
 func TestHostScriptsAreUndoneAfterEveryKill(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	made := filepath.Join(t.TempDir(), "made")
 	text := fmt.Sprintf(scriptLab, made)

@@ -279,6 +279,7 @@ func checkInterrupts(t *testing.T, taken tasks.Set) {
 const cyclesVariable = "NINES_CYCLES"
 
 func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1)
 	labtest.Root(t)
 	lxc(t)

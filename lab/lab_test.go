@@ -93,6 +93,7 @@ func TestALabThatIsBeingChangedIsBusy(t *testing.T) {
 }
 
 func TestAFailedUpLeavesNothing(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	before := settings(t)
 	for what, text := range map[string]string{
@@ -112,6 +113,7 @@ func TestAFailedUpLeavesNothing(t *testing.T) {
 }
 
 func TestACancelledUpLeavesNothing(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	text := strings.Replace(pairLab("tbstop", ""), "b: {runtime: netns}", `b: {runtime: netns, exec: [["sleep", "60"]]}`, 1)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -131,6 +133,7 @@ func TestACancelledUpLeavesNothing(t *testing.T) {
 // TestADiskThatFillsStopsUpAndLeavesNothing brings a lab up on disks of 4, 8, 12 … KiB, until one
 // is large enough.
 func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	outer := os.Getenv("NINES_STATE_DIR")
 	text := star("bridge", 12, 1500)

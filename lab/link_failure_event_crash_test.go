@@ -31,6 +31,7 @@ events:
 // TestNothingIsLeftOfARunThatWasKilledWhileALinkWasDown kills a run while each of the links is down, and
 // in the long form at each moment of a cut: before and after the journal has it, and while it is undone.
 func TestNothingIsLeftOfARunThatWasKilledWhileALinkWasDown(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	c := newCrasherOf(t, failingLab, failingLab)
 	before := settings(t)
@@ -75,6 +76,7 @@ events: [{at: 50ms, node: b, restart: true}]
 // TestNothingIsLeftOfARunThatWasKilledInARestartOfItsEvents kills a run at one of each kind of step of that
 // restart, and in the long form at every step.
 func TestNothingIsLeftOfARunThatWasKilledInARestartOfItsEvents(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	c := newCrasherOf(t, restartingLab, restartingLab)
 	before := settings(t)

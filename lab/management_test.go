@@ -279,6 +279,7 @@ func TestAManagementNetworkIsMended(t *testing.T) {
 
 // TestDownAfterALabWithManagementWasKilled: at each kind of step, when it comes up and when it goes.
 func TestDownAfterALabWithManagementWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	dnsmasq(t)
 	sshServer(t)

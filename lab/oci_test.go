@@ -386,6 +386,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 
 // TestDownAfterALabOfOCINodesWasKilled: at each kind of step, and in the driver's work in between.
 func TestDownAfterALabOfOCINodesWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	for _, driver := range ociDrivers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)

@@ -209,6 +209,7 @@ func TestADeadOVSIsTold(t *testing.T) {
 // TestDownAfterUpWithOVSWasKilled kills nines at every step of making a lab with both
 // kinds.
 func TestDownAfterUpWithOVSWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	needOVS(t, "ovs")
 	needOVS(t, "ovs-dpdk")
 	text := `

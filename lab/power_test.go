@@ -355,6 +355,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 
 // A lab with the section power, killed while it is made, and while nodes are switched.
 func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	lxc(t)
 	password := passwordFile(t)
@@ -369,6 +370,7 @@ func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 
 // A lab whose nodes are switched, killed meanwhile: doing it again finishes it, and nothing is left.
 func TestDownAfterASwitchOfNodesWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	lxc(t)
 	text := named(wholeLab, "tbcrashswi") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.10.1, user: admin, password_file: %s}\n", passwordFile(t))

@@ -99,6 +99,7 @@ func TestTheRealSwitchesJoinContainers(t *testing.T) {
 // TestNothingIsLeftOfARealSwitchThatWasKilled kills nines while it builds a lab with the real
 // program, and while it takes it down.
 func TestNothingIsLeftOfARealSwitchThatWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	for _, kind := range []string{"snabb", "vpp"} {
 		t.Run(kind, func(t *testing.T) {
 			needSwitch(t, kind)

@@ -44,6 +44,7 @@ func newReceiveCrasher(t *testing.T) *crasher {
 // At whatever point of setting up receive modes nines was killed, down undoes all of it, including
 // settings of CPUs, which outlive the lab.
 func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newReceiveCrasher(t)
 	before, latencies := settings(t), wakeLatencies(t)
 	c.killed(1, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
@@ -56,6 +57,7 @@ func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 
 // The same for a change of receive modes: every fifth point, as each needs a new lab.
 func TestReceiveDownAfterApplyWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newReceiveCrasher(t)
 	before, latencies := settings(t), wakeLatencies(t)
 	c.killed(5, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {

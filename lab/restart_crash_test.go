@@ -12,6 +12,7 @@ var watchedLab = strings.Replace(named(wholeLab, "tbcrashre"), "b: {runtime: net
 
 // At whatever point of a restart nines was killed, down undoes all of it.
 func TestDownAfterRestartWasKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashre")
 	before := settings(t)
 	c.killed(1, []string{"up", c.whole}, []string{"restart", "a", "b", "c"}, func(_ int, _ bool, said string) {
@@ -23,6 +24,7 @@ func TestDownAfterRestartWasKilledAtEveryPoint(t *testing.T) {
 
 // The next restart of the same nodes finishes what was cut off, and the lab is as planned.
 func TestRestartAfterRestartWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashre")
 	c.killed(3, []string{"up", c.whole}, []string{"restart", "a", "b", "c"}, func(_ int, _ bool, said string) {
 		c.run(0, "restart", "a", "b", "c")
@@ -35,6 +37,7 @@ func TestRestartAfterRestartWasKilled(t *testing.T) {
 // A restart afresh that was cut off leaves nothing after down; the next restart makes whole what it left of
 // the nodes' files.
 func TestRestartAfterOneAfreshWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	c, times := newCrasherNamed(t, "tbcrashre"), 0
 	c.killed(3, []string{"up", c.whole}, []string{"restart", "--fresh", "a", "b", "c"}, func(_ int, _ bool, said string) {
 		if times++; times%2 == 1 {
@@ -49,6 +52,7 @@ func TestRestartAfterOneAfreshWasKilled(t *testing.T) {
 
 // A stop that was cut off is finished by the next one, and the start of what it left.
 func TestStartAfterStopWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashre")
 	c.killed(3, []string{"up", c.whole}, []string{"stop", "a", "b", "c"}, func(_ int, _ bool, said string) {
 		c.run(0, "stop", "a", "b", "c")
@@ -62,6 +66,7 @@ func TestStartAfterStopWasKilled(t *testing.T) {
 
 // A watched lab, killed while it is made.
 func TestDownAfterUpOfAWatchedLabWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	lxc(t)
 	c := newCrasherOf(t, watchedLab, watchedLab)

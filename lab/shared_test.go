@@ -328,6 +328,7 @@ func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
 // TestDownAfterASharedLabWasKilled: at each kind of step, when it comes up, changes, and goes. The host keeps
 // its connection, and in the end everything is as before.
 func TestDownAfterASharedLabWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	s := newSite(t, "crash").withNines("faultpoint")
 	text := "name: tbscrash\nprefix: tbscrash\ntopology: {nodes: {a: }}\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"
 	changed := strings.Replace(text, "a: }", "a: , c: }", 1)

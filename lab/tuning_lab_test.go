@@ -106,6 +106,7 @@ func quiet(t *testing.T, held bool) {
 // that of timer migration), which QEMU's TCG does not always survive: Linux 6.12 crashed in
 // hrtimer_start_range_ns on a breakpoint that had been removed. So there are few kills, in one boot.
 func TestLabTuneKilledAnywhere(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.VirtualLab(t, labtest.BootMain)
 	labtest.Root(t)
 	kills := 3

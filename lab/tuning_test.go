@@ -173,6 +173,7 @@ func TestATuningThatOthersUndidIsSetAgain(t *testing.T) {
 
 // A lab with tuning whose up is killed at any step leaves no setting behind.
 func TestATunedLabKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	before := hostSettings(t)
 	c := newCrasherOf(t, tunedLab, tunedLab)
@@ -188,6 +189,7 @@ func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 
 // nines tune apply is killed at every step, and the revert after it at one step.
 func TestTuneKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	before := hostSettings(t)
 	c := newCrasherOf(t, tunedLab, tunedLab)

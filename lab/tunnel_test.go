@@ -155,6 +155,7 @@ func TestAnOVNSwitchThatDiesIsTold(t *testing.T) {
 
 // TestDownAfterUpWithTunnelsWasKilled kills nines at steps of making a lab with both kinds.
 func TestDownAfterUpWithTunnelsWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	needTunnel(t, spec.LinkOVN)
 	text := `
 name: tbcrashtun

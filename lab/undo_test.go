@@ -53,6 +53,7 @@ func (c *crasher) finish(lab, what string, code int, said string) {
 // TestDownWithoutDescriptorsForgetsNothing takes a lab down with ever more file descriptors, so
 // that one step after the other lacks one.
 func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashun")
 	labtest.Require(t, "prlimit", available("prlimit"))
 	c.run(0, "up", c.whole)
@@ -79,6 +80,7 @@ func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
 
 // TestDownGoesOnAfterErrors lets every step of undo fail, then in the long form each alone.
 func TestDownGoesOnAfterErrors(t *testing.T) {
+	labtest.Guarantee(t)
 	newCrasherNamed(t, "tbcrashun").undoneAfterErrors("tbcrashun", 20)
 }
 
@@ -86,6 +88,7 @@ func TestDownGoesOnAfterErrors(t *testing.T) {
 // switches with shared memory, Open vSwitch, receive modes, a watcher, a management network with power
 // control, and virtual machines.
 func TestDownOfOtherLabsGoesOnAfterErrors(t *testing.T) {
+	labtest.Guarantee(t)
 	for _, c := range []struct {
 		what  string
 		text  func(*testing.T) string
@@ -181,6 +184,7 @@ func (c *crasher) undoneAfterErrors(lab string, steps int) {
 // whole host. The other tests of such labs are for the virtual laboratory, where no nines with fault points
 // is; this one runs alone, as all else gets one CPU less meanwhile.
 func TestDownOfAnIsolatedLabGoesOnAfterErrors(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.QuietCore(t)
 	labtest.Root(t)
 	labtest.WholeHost(t)
@@ -209,6 +213,7 @@ topology:
 // TestDownNeedsNoRoom takes a lab down whose container has filled the disk with the labs' state.
 // The file's host_teardown, which ends at its first failure, can write and does its work.
 func TestDownNeedsNoRoom(t *testing.T) {
+	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashun")
 	made := filepath.Join(t.TempDir(), "made")
 	text, err := os.ReadFile(c.whole)

@@ -171,6 +171,7 @@ func dies(t *testing.T, lab *Lab) {
 // TestDownAfterUpOfAMachineWasKilled: up is killed before and while QEMU starts, and while the
 // guest boots.
 func TestDownAfterUpOfAMachineWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	requireQEMU(t)
 	const text = `
 name: tbvmkill

@@ -218,6 +218,7 @@ type testKind string
 // TestKilledWriter kills a process that writes trials and reads what it left: everything that it
 // reported as done must exist, complete.
 func TestKilledWriter(t *testing.T) {
+	labtest.Guarantee(t)
 	if dir := os.Getenv("NINES_TEST_WRITE_FOREVER"); dir != "" {
 		w, err := Create(dir, "killed", testStart)
 		if err != nil {

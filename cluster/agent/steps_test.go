@@ -52,6 +52,7 @@ const labelVeth = "tier.nines.dev/veth"
 // and after it with the agent not told; and in the middle of a trial. The next agent goes on: it
 // measures, says what is true, and nothing of a trial stays on the host.
 func TestAnAgentKilledAtEachStep(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Root(t)
 	labtest.Named(t, "agent") // the name of what an agent runs
 	a := newRunning(t)

@@ -303,6 +303,7 @@ func TestBehindAnotherPlugin(t *testing.T) {
 // TestNothingStaysOfAnAddThatFails has a second container ask for the port that the first has, as a
 // runtime does that was given a device twice.
 func TestNothingStaysOfAnAddThatFails(t *testing.T) {
+	labtest.Guarantee(t)
 	n, pod, other := newNode(t), namespace(t), namespace(t)
 	l := n.network(`{"type": "nines", "tier": "macvlan", "parent": "card", "deviceID": "macvlan-card-3", "portsFolder": "FOLDER", ` + hostLocal + `}`)
 	n.add(l, container("first", pod))

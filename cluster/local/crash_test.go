@@ -43,6 +43,7 @@ func (c *cluster) at(t *testing.T, point int, arguments ...string) bool {
 }
 
 func TestDownAfterUpWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.LongForm(t)
 	c := crasher(t)
 	before := c.host(t)
@@ -62,6 +63,7 @@ func TestDownAfterUpWasKilled(t *testing.T) {
 }
 
 func TestDownAfterDownWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.LongForm(t)
 	c := crasher(t)
 	before := c.host(t)

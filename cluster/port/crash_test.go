@@ -60,6 +60,7 @@ func TestLifeOfAPort(t *testing.T) {
 // TestAPortIsKilledAtEveryPoint kills the process at each kind of its steps, and in the long form at each step. The next takes the port, or gives
 // it back, as if nothing had been.
 func TestAPortIsKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	program, known := labtest.NewKilledTest(t, "TestLifeOfAPort"), map[string]bool{}
 	for tier, device := range map[spec.LinkKind]string{spec.LinkMacvlan: "net1 macvlan", spec.LinkXDP: "net1 veth", spec.LinkMemif: ""} {
 		t.Run(string(tier), func(t *testing.T) {

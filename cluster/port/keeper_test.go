@@ -254,6 +254,7 @@ func looksLike(held Held, o Order) error {
 }
 
 func TestAPortIsOfOneHolder(t *testing.T) {
+	labtest.Guarantee(t)
 	n := newMachine(t)
 	n.take(n.order("first", "m-1"))
 	n.do(func() error {
@@ -279,6 +280,7 @@ func TestAPortIsOfOneHolder(t *testing.T) {
 
 // TestManyTakeTheSamePort has as many holders as can be want one port at the same time: one gets it.
 func TestManyTakeTheSamePort(t *testing.T) {
+	labtest.Guarantee(t)
 	n := newMachine(t)
 	for range 20 {
 		var all sync.WaitGroup
@@ -382,6 +384,7 @@ func TestAnInterfaceOfThePodsOwnStays(t *testing.T) {
 // TestWhatAKilledCallLeftIsMadeAgain ends calls after each of their writes, as kill -9 would: the
 // journal has an intent and no more, or the device is there and the record does not say so.
 func TestWhatAKilledCallLeftIsMadeAgain(t *testing.T) {
+	labtest.Guarantee(t)
 	n, pod := newMachine(t), namespace(t)
 	o := n.order("claim", "m-1")
 	for what, kill := range map[string]func() error{

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // TestAReservedDeviceLeadsToItsPort follows the paths that a container gets before its pod is known.
@@ -83,6 +85,7 @@ func TestAPodSeesItsOwnPorts(t *testing.T) {
 
 // TestTheListOfAKilledCallIsSwept: a call gave a pod's last port back, and was killed before it removed the list.
 func TestTheListOfAKilledCallIsSwept(t *testing.T) {
+	labtest.Guarantee(t)
 	n := newMachine(t)
 	ctx := context.Background()
 	n.do(func() error {

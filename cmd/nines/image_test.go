@@ -122,6 +122,7 @@ func TestEveryDriverRunsWithoutANetwork(t *testing.T) {
 // TestAKilledBuildIsNotUsed: the next build starts from the beginning and gives the same image as an undisturbed one;
 // no process continues, and nothing is left.
 func TestAKilledBuildIsNotUsed(t *testing.T) {
+	labtest.Guarantee(t)
 	recipes := map[string]string{"rootfs": "rootfs.tar"}
 	if labtest.Long() {
 		recipes["debian"] = "bookworm" // with mmdebstrap, in whose work it is killed

@@ -236,6 +236,7 @@ func TestAMeasurementIsLeftAloneAndEndsWithTheTerminal(t *testing.T) {
 }
 
 func TestTheNextRunRemovesTheLabOfOneThatWasKilled(t *testing.T) {
+	labtest.Guarantee(t)
 	s := newShell(t)
 	run := s.start("run", s.file("killed", "60s"))
 	reach(t, run, inTrial("killed"))

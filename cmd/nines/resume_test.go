@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
 )
 
 // soakFile is a soak of short windows.
@@ -47,6 +48,7 @@ func (s *shell) trials(p *process, least int) *result.Result {
 
 // TestASoakSurvivesKill kills nines with SIGKILL in the middle of a soak, twice, and resumes it.
 func TestASoakSurvivesKill(t *testing.T) {
+	labtest.Guarantee(t)
 	s := newShell(t)
 	file := s.write("longrun", soakFile)
 	run := s.start("run", file)

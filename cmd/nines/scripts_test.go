@@ -71,6 +71,7 @@ func exists(path string) func() bool {
 // without anyone else's doing, with what they have in the background, also in a node that is the
 // bare host; down leaves nothing; and a resumed run does the rest, of scripts whose files are gone.
 func TestAKilledRunEndsItsScripts(t *testing.T) {
+	labtest.Guarantee(t)
 	for runtime, sleep := range map[string]string{"netns": "sleep 98761", "host": "sleep 98762"} {
 		t.Run(runtime, func(t *testing.T) {
 			s := newShell(t)

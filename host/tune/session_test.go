@@ -33,6 +33,7 @@ func newSession(t *testing.T) (Session, Plan, map[string]string) {
 }
 
 func TestASessionPutsEverythingBack(t *testing.T) {
+	labtest.Guarantee(t)
 	s, plan, before := newSession(t)
 	// A kernel file lists its choices again after a write; this one cannot.
 	plan.Settings = []Row{plan.Settings[0], plan.Settings[2]}
@@ -69,6 +70,7 @@ func TestASessionPutsEverythingBack(t *testing.T) {
 
 // A kill leaves a temporary file, or a journal without its first line.
 func TestRevertLeavesNothingOfAKilledApply(t *testing.T) {
+	labtest.Guarantee(t)
 	for name, kill := range map[string]func(Session, Plan) (left, text string){
 		"writing who tunes": func(s Session, p Plan) (string, string) {
 			if _, err := s.Apply(context.Background(), p, "tester"); err != nil {
@@ -128,6 +130,7 @@ func TestASessionThatCannotBeReadStays(t *testing.T) {
 }
 
 func TestRevertNeedsNoRoomOnADisk(t *testing.T) {
+	labtest.Guarantee(t)
 	s, plan, before := newSession(t)
 	disk, fill := labtest.FullDisk(t, 64)
 	s.Root = filepath.Join(disk, "state")
@@ -229,6 +232,7 @@ func TestStatusTellsWhatOthersChanged(t *testing.T) {
 }
 
 func TestAnApplyThatIsCancelledPutsAllBack(t *testing.T) {
+	labtest.Guarantee(t)
 	s, plan, before := newSession(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -260,6 +264,7 @@ func TestOneAtATimeChangesTheHost(t *testing.T) {
 // TestOneOfTwoGetsWhatAHolderLeft: if two labs start at once and find the claim of a holder
 // that is gone, only one of them tunes the host.
 func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
+	labtest.Guarantee(t)
 	for range 200 {
 		root := t.TempDir()
 		if err := os.Symlink("labs/gone", ClaimPath(root)); err != nil {

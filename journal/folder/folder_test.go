@@ -34,6 +34,7 @@ func write(t *testing.T, paths ...string) {
 
 // TestAFolderIsUndone: what the journal has goes first, then what was written, and the folder.
 func TestAFolderIsUndone(t *testing.T) {
+	labtest.Guarantee(t)
 	p, made := newPlace(t), filepath.Join(t.TempDir(), "made")
 	held, err := Begin(p)
 	if err != nil {
@@ -72,6 +73,7 @@ func TestAFolderIsUndone(t *testing.T) {
 
 // TestAStartThatWasKilledEarlyIsRemoved: before the journal, and before its first line.
 func TestAStartThatWasKilledEarlyIsRemoved(t *testing.T) {
+	labtest.Guarantee(t)
 	for _, left := range [][]string{nil, {"lock"}, {"lock", JournalName}} {
 		p := newPlace(t)
 		if err := os.MkdirAll(p.Path(), 0o700); err != nil {

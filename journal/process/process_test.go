@@ -52,6 +52,7 @@ func TestProcessesAreEnded(t *testing.T) {
 // TestAnUndoThatCanOpenNoFileForgetsNothing: it does not take the journal for one of an earlier boot, whose
 // processes are gone.
 func TestAnUndoThatCanOpenNoFileForgetsNothing(t *testing.T) {
+	labtest.Guarantee(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
 	if err != nil {

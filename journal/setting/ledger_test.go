@@ -58,6 +58,7 @@ func (o owners) gone(t *testing.T) {
 // they end, the last one restores what was there before the first, and until then the file
 // has the value of the latest that is left.
 func TestSettingsComeBackInAnyOrderOfUndo(t *testing.T) {
+	labtest.Guarantee(t)
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for _, values := range [][]string{{"3", "1", "2"}, {"3", "3", "3"}, {"3", "3", "1"}, {"3", "1", "1"}, {"3", "1", "3"}} {
 		for _, order := range orders {

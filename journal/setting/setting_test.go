@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/test/labtest"
 )
 
 func TestSettingsAreComparedAsTheKernelPrintsThem(t *testing.T) {
@@ -69,6 +70,7 @@ func content(t *testing.T, path string) string {
 }
 
 func TestASettingGoesBackToItsLastValueByteForByte(t *testing.T) {
+	labtest.Guarantee(t)
 	j, path := settingFixture(t, "60\n")
 	now, changed, err := Make(j, journal.Step{Path: path, Value: "10"})
 	if err != nil || !changed || now != "10" || content(t, path) != "10\n" {
@@ -104,6 +106,7 @@ func TestASettingThatAnotherChangedSinceIsLeftAlone(t *testing.T) {
 
 // As after kill -9 between the write and the done line, and before the write.
 func TestASettingNeverSaidToBeDoneIsUndoneIfItWasMade(t *testing.T) {
+	labtest.Guarantee(t)
 	for _, made := range []bool{false, true} {
 		j, path := settingFixture(t, "always [madvise] never\n")
 		if _, err := j.Begin(journal.Step{Kind: Kind, Path: path, Value: "never", Old: "madvise"}); err != nil {

@@ -113,6 +113,7 @@ func TestOnlyWhatIsMissingIsAdded(t *testing.T) {
 }
 
 func TestTwoLabsAddUpAndEndInAnyOrder(t *testing.T) {
+	labtest.Guarantee(t)
 	for _, order := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
 		h := newHost(t, 100, 70)
 		// None has taken its pages yet when the next one claims.
@@ -225,6 +226,7 @@ func TestAKernelThatFindsTooFewKeepsNone(t *testing.T) {
 // change of the count, in a claim and in a release; then another lab comes first, or its
 // own undo.
 func TestAKilledProcessIsAccountedFor(t *testing.T) {
+	labtest.Guarantee(t)
 	type death struct{}
 	die := func(f func()) {
 		defer func() {

@@ -34,6 +34,7 @@ func change(t *testing.T, l File, f func(n names) names) {
 // TestManyChangeOneLedger: no change is lost, and nothing is left after the last entry is
 // gone, even while other processes start.
 func TestManyChangeOneLedger(t *testing.T) {
+	labtest.Guarantee(t)
 	top := t.TempDir()
 	l := File{Path: filepath.Join(top, "run", "names.json"), Mode: 0o600}
 	var all sync.WaitGroup
@@ -61,6 +62,7 @@ func TestManyChangeOneLedger(t *testing.T) {
 
 // TestWhatAKilledProcessLeftIsRemoved: a lock without a holder, and half a ledger.
 func TestWhatAKilledProcessLeftIsRemoved(t *testing.T) {
+	labtest.Guarantee(t)
 	l := File{Path: filepath.Join(t.TempDir(), "run", "names.json"), Mode: 0o600}
 	if err := os.Mkdir(filepath.Dir(l.Path), 0o755); err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func TestLifeOfCPUsApart(t *testing.T) {
 // TestKeepingApartIsKilledAtEveryPoint kills the process at each kind of its steps, and in the long form at each
 // step. The next keeps other CPUs apart, or none, as if nothing had been.
 func TestKeepingApartIsKilledAtEveryPoint(t *testing.T) {
+	labtest.Guarantee(t)
 	program, h := labtest.NewKilledTest(t, "TestLifeOfCPUsApart"), newApartHost(t)
 	before := h.mask()
 	killedAt := func(point int) bool {

@@ -119,6 +119,7 @@ func TestCPUsAreKeptApartOneAfterAnother(t *testing.T) {
 
 // TestKeepingApartGoesOnAfterAKill: what was half made is no more in the way than what was whole.
 func TestKeepingApartGoesOnAfterAKill(t *testing.T) {
+	labtest.Guarantee(t)
 	h := newApartHost(t)
 	h.keep(Kept{Tasks: tasks.Set{1}, Quiet: tasks.Set{1}}, "d d 0,2-3 0")
 	// One was killed when it had begun the next, and another when it had made it and not undone the first.

@@ -85,6 +85,7 @@ func refreshForEver(root, said string) int {
 
 // A process killed during a write leaves an intact index.
 func TestKilledWhileIndexing(t *testing.T) {
+	labtest.Guarantee(t)
 	root := t.TempDir()
 	for n := range 4 {
 		writeResult(t, root, fmt.Sprintf("r%d", n), started, "veth", "xdp")
