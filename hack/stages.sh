@@ -135,6 +135,7 @@ for name in "${stages[@]}"; do
 done
 echo "the whole took $SECONDS s"
 [ -z "${LEFT_OUT+set}" ] || cat build/selection/table
+left_out "${stages[@]/#/$logs/}"
 for name in "${stages[@]}"; do
 	[ -n "${told[$name]:-}" ] || continue
 	echo

@@ -20,7 +20,7 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 		}
 	}
 	write("make", "#!/bin/sh\ncat \"$1.log\"\ncase $1 in good|twice|vm) ;; *) exit 1 ;; esac\n", 0o755)
-	write("good.log", "DONE 3 tests in 1.0s\n", 0o644)
+	write("good.log", "DONE 3 tests in 1.0s\nleft out without published measurements: a/b TestPublished\n", 0o644)
 	write("go.log", "✖  a/b (14ms)\n\n=== Failed\n"+
 		"=== FAIL: a/b TestWaits/long (3.00s)\n"+strings.Repeat("    noise\n", 50)+"    b_test.go:7: it did not come\n\n"+
 		"=== FAIL: a/b TestWaits (3.00s)\n\n"+
@@ -53,6 +53,7 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 		t.Fatalf("no table in %s", out)
 	}
 	for _, want := range []string{
+		"left out without published measurements: a/b TestPublished",
 		"failed in go", "a/b TestWaits/long (3.00s)", "b_test.go:7: it did not come", "a/b TestPanics", "panic: index out of range",
 		"failed in many", "a/b TestTheLastOfMany",
 		"failed in c", "histogram_counts", "lint: FAIL errcheck", "✖ draws a chart", "not ok 3 - reads a log",

@@ -37,6 +37,11 @@ count() {
 		END { print passed + 0, failed + 0, again + 0, skipped + 0 }'
 }
 
+# left_out prints which tests the stages left out, and without what (test/passes). Their logs are named without .log.
+left_out() {
+	cat "${@/%/.log}" 2>/dev/null | sed 's/\x1b\[[0-9;]*m//g' | grep '^left out without ' | sort -u
+}
+
 # failures prints what failed in a log, each with some of its last lines: gotestsum's
 # summary (of a panic, its first lines), the lines of failure of cmocka, node and our own
 # scripts; of a stage that ended otherwise, the end of its log.

@@ -51,6 +51,12 @@ func IsSlow(output string) bool {
 	return strings.Contains(output, forWantOf+WholeExperiment) || strings.Contains(output, forWantOf+VirtualMachine)
 }
 
+// Missing is what a skipped test lacked, as it told by Require; empty if it was skipped for another reason.
+func Missing(output string) string {
+	_, what, _ := strings.Cut(output, forWantOf)
+	return strings.TrimSpace(what)
+}
+
 // Need is why a test was skipped.
 type Need int
 

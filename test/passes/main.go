@@ -13,6 +13,7 @@
 //	passes [-p N] [-exec COMMAND] [-run REGEXP] [-only FILE] compile|PASS
 //	passes failed PASS       names what failed in the pass, if it is little
 //	passes again PASS        that once more, alone
+//	passes left-out PASS     names what it did not run, as this host lacks what that needs
 //	passes binary FOLDER     names the compiled tests of a package
 //
 // PASS is one of these, or "pure root": then root's tests of a package begin when its pure ones have ended, beside
@@ -83,7 +84,7 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 		packages = slices.DeleteFunc(packages, func(in *testPackage) bool { return !slices.Contains(names, in.ImportPath) })
 	}
 	verb, words := "", flags.Args()
-	if len(words) > 1 && slices.Contains([]string{"failed", "again", "binary"}, words[0]) {
+	if len(words) > 1 && slices.Contains([]string{"failed", "again", "left-out", "binary"}, words[0]) {
 		verb, words = words[0], words[1:]
 	}
 	if verb == "binary" && len(words) == 1 {
@@ -93,8 +94,11 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 		return fmt.Errorf("what is to be done? %q", flags.Args())
 	}
 	p.names, p.again = words, verb == "again"
-	if verb == "failed" {
+	switch verb {
+	case "failed":
 		return p.toRepeat(packages)
+	case "left-out":
+		return p.tellLeftOut(packages)
 	}
 	if err := compile(ctx, packages); err != nil || words[0] == "compile" {
 		return err

@@ -244,6 +244,7 @@ func (p *pass) one(ctx context.Context, w work) error {
 			failures = append(failures, r.Name)
 		}
 		w.record.skipped(r.Name, reasons)
+		w.record.leftOut(w.pass, r.Name, reasons)
 	}}
 	failed, err := p.relay(from, &reader)
 	exit := <-ended

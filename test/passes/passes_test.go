@@ -397,6 +397,15 @@ func TestHearsCtrlC(t *testing.T) {
 			t.Errorf("%s passed %s, want %s", step.words, got, step.want)
 		}
 	}
+	s.write("b/x/z_test.go", "package x\n\nimport \"testing\"\n\nfunc TestData(t *testing.T) { t.Skip(\"missing: data\") }\n")
+	ran(false, "root")
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, []string{"left-out", "pure", "root"}); err != nil || out.String() != "left out without data: b-x TestData\n" {
+		t.Errorf("left out are %q, %v", &out, err)
+	}
+	if err := os.Remove("b/x/z_test.go"); err != nil {
+		t.Fatal(err)
+	}
 	// Some of the tests, after a change, are not taken for all of them.
 	write("b/x/y_test.go", "package x\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) {}\n")
 	ran(false, "-run", "Once", "pure")

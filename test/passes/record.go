@@ -28,6 +28,8 @@ type record struct {
 	Failed map[string][]string
 	// Guarantees are the tests of a guarantee among those that have run (labtest.Guarantee).
 	Guarantees []string
+	// LeftOut has what a test lacked that no later pass runs, by pass and test.
+	LeftOut map[string]map[string]string
 
 	mu sync.Mutex // parts of a package may run at a time
 }
@@ -87,11 +89,11 @@ func (p *testPackage) readRecord() (*record, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	r := &record{Seconds: map[string]float64{}, CPU: map[string]float64{}}
+	r := &record{Seconds: map[string]float64{}, CPU: map[string]float64{}, LeftOut: map[string]map[string]string{}}
 	if text, err := os.ReadFile(p.recordFile()); err == nil && json.Unmarshal(text, r) == nil && r.Binary == binary {
 		return r, true, nil
 	}
-	return &record{Binary: binary, Skipped: map[string][]string{}, Seconds: r.Seconds, CPU: r.CPU, Failed: map[string][]string{}}, false, nil
+	return &record{Binary: binary, Skipped: map[string][]string{}, Seconds: r.Seconds, CPU: r.CPU, Failed: map[string][]string{}, LeftOut: map[string]map[string]string{}}, false, nil
 }
 
 func (p *testPackage) writeRecord(r *record) error {
