@@ -24,6 +24,7 @@ func TestClusterTestsThatFailRunAgain(t *testing.T) {
 	}
 	// What a test prints is no event, whatever it looks like.
 	output := `{"Time":"2026-11-23T20:00:00.5Z","Action":"output","Package":"c/a","Test":"TestGood","Output":"{\"Action\":\"fail\",\"Package\":\"c/x\",\"Test\":\"TestX\"}\n"}` + "\n"
+	output += `{"Time":"2026-11-23T20:00:00.5Z","Action":"output","Package":"nines.dev/nines/c/a","Test":"TestData/sub","Output":"    a_test.go:7: missing: data (of others)\n"}` + "\n"
 	failed := output + event("pass", "c/a", "TestGood") + event("fail", "c/a", "TestOne/sub") + event("fail", "c/a", "TestOne") + event("fail", "c/a", "") + event("pass", "c/b", "")
 	guarantee := strings.TrimSuffix(event("output", "c/a", "TestKilled"), `"Elapsed":1.5}`+"\n") + `"Output":"    x_test.go:7: tests a guarantee: a failure is not repeated\n"}` + "\n" +
 		event("fail", "c/a", "TestKilled")
@@ -64,10 +65,13 @@ func TestClusterTestsThatFailRunAgain(t *testing.T) {
 			write("gotestsum", "#!/bin/bash\nwhile [ \"$1\" != --jsonfile ]; do shift; done\n"+
 				"case $2 in *-again.events) echo \"${@:4}\" >"+root+"/again; exit "+one.then+" ;; esac\ncp "+root+"/events \"$2\"; exit "+one.first+"\n")
 			cmd := exec.Command(run)
-			cmd.Env = append(os.Environ(), "NINES_LONG=") // whose time limit is longer
+			cmd.Env = append(os.Environ(), "NINES_LONG=", "NINES_REQUIRE=") // the long form's time limit is longer
 			out, err := cmd.CombinedOutput()
 			if (err == nil) != one.passes {
 				t.Errorf("%v: %s", err, out)
+			}
+			if told := strings.Contains(string(out), "left out without data (of others): c/a TestData\n"); told != strings.Contains(one.events, "missing: data") {
+				t.Errorf("that a test lacks data is told: %v: %s", told, out)
 			}
 			text, _ := os.ReadFile(filepath.Join(root, "again")) // without it nothing was run again
 			_, called, _ := strings.Cut(strings.TrimSpace(string(text)), "-timeout 60m ")
