@@ -93,7 +93,7 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 					known = append(known, w)
 				}
 				for _, test := range never {
-					p.tell(in.ImportPath, test, []string{"it failed before, and a test of a guarantee is not repeated"})
+					p.tell(in.ImportPath, test, []string{"it has failed, and is not repeated"})
 					p.failed = true
 				}
 			}

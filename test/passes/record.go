@@ -67,8 +67,9 @@ func (r *record) guarantee(test string) {
 	}
 }
 
-// repeatable parts the tests that failed in a pass: those to run once more, and those that have failed for good: those
-// of a guarantee, and what is found of the files that the package's tests open. If the package ended without a failed test, that may have been one of these.
+// repeatable parts the tests that failed in a pass: those to run once more, and those that have failed for good. These
+// test a guarantee, or are what is found of the files that the package's tests open. A package that ended without a
+// failed test may have done so in one of them.
 func (r *record) repeatable(pass string) (again, never []string) {
 	for _, test := range r.Failed[pass] {
 		if test == surpriseTest || slices.Contains(r.Guarantees, test) || test == wholePackage && len(r.Guarantees) > 0 {
