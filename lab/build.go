@@ -7,30 +7,10 @@ import (
 
 	"nines.dev/nines/lab/scripts"
 
-	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/isolate"
-	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/state"
-	"nines.dev/nines/plan"
 )
-
-// builder makes what is new in a lab.
-type builder struct {
-	*Lab
-	journal  *journal.Journal
-	programs programs
-	progress func(string)
-	site     *link.Site
-	// measured is true for a lab that this process measures.
-	measured bool
-	// taps are of machines that are restarted.
-	taps keptTaps
-	// again is true where nodes are started again, as the lab is.
-	again bool
-	// before is the lab's previous plan; nil for a new lab.
-	before *plan.Plan
-}
 
 // buildAll makes a whole lab.
 func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
@@ -67,30 +47,6 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 		whole.links = append(whole.links, linkWork{l, l.Endpoints})
 	}
 	return b.build(ctx, whole)
-}
-
-// work is what has to be made.
-type work struct {
-	nodes []plan.Node
-	// again are nodes, among those, whose network is there, with their links; and with their files, but for
-	// those that are started afresh.
-	again, fresh map[string]bool
-	links        []linkWork
-	// interfaces are the interfaces to set up, besides those of new nodes.
-	interfaces map[string]bool
-	// apps are nodes that stay and get another app.
-	apps []plan.Node
-	// adjusted are nodes that stay and get other routes or sysctls.
-	adjusted map[string]bool
-	// received are nodes whose receive modes have to be set up.
-	received map[string]bool
-	// logins are nodes that stay and whose SSH server is started.
-	logins map[string]bool
-}
-
-type linkWork struct {
-	plan.Link
-	endpoints []plan.Endpoint
 }
 
 // build makes nodes, then links, then what runs in them, and keeps what was set on the devices.

@@ -14,14 +14,6 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// place is where nodes are made.
-func (b *builder) place() node.Place {
-	p := b.Lab.Place(b.programs.init)
-	p.Journal, p.Groups, p.Progress, p.Sockets = b.journal, b.groups(), b.progress, b.socketFolders()
-	p.Files.Engine, p.Files.ScriptCommand = b.programs.engine, b.programs.script
-	return p
-}
-
 func (b *builder) startFabric() error {
 	if err := b.directory(netns.Dir); err != nil {
 		return err

@@ -3,14 +3,10 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"slices"
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
-	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/state"
 )
 
@@ -44,15 +40,6 @@ func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	}
 	err = h.undoAll(ctx, collect(&notes))
 	return notes, errors.Join(err, h.free())
-}
-
-// collect receives notes, and keeps each once.
-func collect(notes *[]string) func(string) {
-	return func(note string) {
-		if !slices.Contains(*notes, note) {
-			*notes = append(*notes, note)
-		}
-	}
 }
 
 // DownAll removes every lab of this host by down, as Each calls it.
@@ -99,66 +86,4 @@ func Undoing(name string) ([]journal.Step, error) {
 		steps = append(steps, entry.Step)
 	}
 	return steps, nil
-}
-
-// hold locks an existing lab and opens its journal.
-func hold(name string) (*holding, error) {
-	if err := state.CheckName(name); err != nil {
-		return nil, err
-	}
-	h := &holding{state: state.Of(name)}
-	if err := h.open(name); err != nil {
-		return nil, state.ExplainUnseen(err, name)
-	}
-	return h, nil
-}
-
-// open locks the lab's folder and opens its journal; on an error it leaves neither.
-func (h *holding) open(name string) (err error) {
-	// Before the lock, which makes a file.
-	if err := folder.Check(h.state.Place()); err != nil {
-		return err
-	}
-	if h.lock, err = lockLab(h.state, name); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.free())
-		}
-	}()
-	if h.folder, err = folder.Open(h.state.Place()); err != nil {
-		return err
-	}
-	h.journal, err = journal.Open(h.state.Journal())
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
-		h.journal = nil // killed before it made anything, or after it removed everything
-		return nil
-	}
-	return err
-}
-
-// undoAll undoes the journal and, if that went well, removes the lab's folder.
-func (h *holding) undoAll(ctx context.Context, note func(string)) error {
-	// Without its settings a lab counts as unfinished, should we be killed.
-	if err := state.AbsentIsFine(os.Remove(h.state.Settings())); err != nil {
-		return err
-	}
-	if err := h.undoSteps(ctx, note); err != nil {
-		return fmt.Errorf("take the lab down: %w", err)
-	}
-	return h.folder.Remove(note)
-}
-
-// undoSteps undoes the journal. If a step needs room on a full disk, it makes room first: it may be
-// the lab's nodes that have filled it.
-func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
-	if h.journal == nil {
-		return nil
-	}
-	err := h.journal.Undo(ctx, note, nil)
-	if replace.IsFull(err) && h.folder.Delete(h.state.Folders()) == nil {
-		err = h.journal.Undo(ctx, note, nil)
-	}
-	return err
 }

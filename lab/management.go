@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/login"
@@ -24,47 +23,6 @@ func checkManagement(p *plan.Plan) error {
 		}
 	}
 	return errors.Join(login.Check(p), link.CheckManagement(m))
-}
-
-// managedAlike says what of a plan's management network another lab has in its own; empty for nothing. That
-// lab may not have got as far as a route.
-func managedAlike(theirs, p *plan.Plan) string {
-	if theirs.Management == nil || p.Management == nil {
-		return ""
-	}
-	if theirs.Management.Shared() && p.Management.Shared() {
-		for _, n := range p.Nodes {
-			for _, other := range theirs.Nodes {
-				a, b := managed(p, n), managed(theirs, other)
-				if a == nil || b == nil || theirs.Management.Uplink.Name != p.Management.Uplink.Name {
-					continue
-				}
-				if a.MAC == b.MAC {
-					return "the MAC address " + a.MAC
-				}
-				if plan.Same(a.Addresses, b.Addresses) {
-					return "the address " + strings.Join(a.Addresses, " ")
-				}
-			}
-		}
-		return ""
-	}
-	a, errA := netip.ParsePrefix(theirs.Management.Subnet)
-	b, errB := netip.ParsePrefix(p.Management.Subnet)
-	if errA == nil && errB == nil && a.Overlaps(b) {
-		return "the subnet " + p.Management.Subnet
-	}
-	return ""
-}
-
-// managed is a node's interface on the management network; nil where it has none.
-func managed(p *plan.Plan, n plan.Node) *plan.Interface {
-	for i := range n.Interfaces {
-		if n.Interfaces[i].Link == p.Management.Link {
-			return &n.Interfaces[i]
-		}
-	}
-	return nil
 }
 
 // probeAddresses asks the network that the nodes will share with others whether their addresses are free.

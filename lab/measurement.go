@@ -151,18 +151,3 @@ func (m *Measurement) reserved(p *plan.Plan) error {
 	}
 	return &state.BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
 }
-
-// lockLab takes a lab's lock; its error says if the lab is being measured.
-func lockLab(s state.Folder, name string) (*flock.Lock, error) {
-	held, err := state.TakeLock(s.Lock(), name, 0)
-	var busy *state.BusyError
-	if errors.As(err, &busy) && attends(s, busy.PID) {
-		held, err = state.TakeLock(s.Lock(), name, attendantPatience) // it starts a node again
-	}
-	if errors.As(err, &busy) {
-		if o := state.ReadOwner(s.Measured()); o.PID == busy.PID && o.Alive() {
-			busy.Measuring, busy.Since = o.Experiment, o.Since
-		}
-	}
-	return held, err
-}

@@ -1,14 +1,11 @@
 package lab
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/health"
 	"nines.dev/nines/plan"
 )
@@ -107,37 +104,4 @@ func (l *restartLog) well(nodeName string, since time.Time, why string) {
 		return
 	}
 	l.made = append(l.made, Restarted{Node: nodeName, How: wasUnhealthy, At: since, Took: took, Why: why})
-}
-
-// AwaitChanges returns when this process changes no node, or when ctx ends. A node that is half switched
-// off looks like one that has died.
-func (l *Lab) AwaitChanges(ctx context.Context) {
-	free := await.Condition{What: "no node is changed", Every: changesEvery, Holds: func(context.Context) error {
-		return await.Answer(l.restarts.changing.TryLock(), nil)
-	}}
-	if await.Until(ctx, free) == nil {
-		l.restarts.changing.Unlock()
-	}
-}
-
-// changesEvery is how often AwaitChanges looks.
-const changesEvery = 10 * time.Millisecond
-
-// TakeRestarts returns the nodes that this process has restarted, stopped or started, or has seen
-// unhealthy, since the last call, and those that are stopped still: a trial beside which that happened
-// did not measure what the file describes.
-func (l *Lab) TakeRestarts() []Restarted {
-	if l.restarts == nil {
-		return nil
-	}
-	l.restarts.mu.Lock()
-	defer l.restarts.mu.Unlock()
-	made := slices.Clone(l.restarts.made)
-	l.restarts.made = nil
-	for _, name := range slices.Sorted(maps.Keys(l.restarts.off)) {
-		if !slices.ContainsFunc(made, func(r Restarted) bool { return r.Node == name }) {
-			made = append(made, l.restarts.off[name])
-		}
-	}
-	return made
 }

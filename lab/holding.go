@@ -1,0 +1,140 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/folder"
+	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/lab/state"
+)
+
+// holding is a lab that this process changes.
+type holding struct {
+	state   state.Folder
+	folder  *folder.Folder
+	lock    *flock.Lock
+	journal *journal.Journal
+	// note receives what Lab.Down leaves, and why.
+	note func(string)
+}
+
+// hold locks an existing lab and opens its journal.
+func hold(name string) (*holding, error) {
+	if err := state.CheckName(name); err != nil {
+		return nil, err
+	}
+	h := &holding{state: state.Of(name)}
+	if err := h.open(name); err != nil {
+		return nil, state.ExplainUnseen(err, name)
+	}
+	return h, nil
+}
+
+// open locks the lab's folder and opens its journal; on an error it leaves neither.
+func (h *holding) open(name string) (err error) {
+	// Before the lock, which makes a file.
+	if err := folder.Check(h.state.Place()); err != nil {
+		return err
+	}
+	if h.lock, err = lockLab(h.state, name); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.free())
+		}
+	}()
+	if h.folder, err = folder.Open(h.state.Place()); err != nil {
+		return err
+	}
+	h.journal, err = journal.Open(h.state.Journal())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
+		h.journal = nil // killed before it made anything, or after it removed everything
+		return nil
+	}
+	return err
+}
+
+// lockLab takes a lab's lock; its error says if the lab is being measured.
+func lockLab(s state.Folder, name string) (*flock.Lock, error) {
+	held, err := state.TakeLock(s.Lock(), name, 0)
+	var busy *state.BusyError
+	if errors.As(err, &busy) && attends(s, busy.PID) {
+		held, err = state.TakeLock(s.Lock(), name, attendantPatience) // it starts a node again
+	}
+	if errors.As(err, &busy) {
+		if o := state.ReadOwner(s.Measured()); o.PID == busy.PID && o.Alive() {
+			busy.Measuring, busy.Since = o.Experiment, o.Since
+		}
+	}
+	return held, err
+}
+
+func (h *holding) free() error {
+	err := h.lock.Free()
+	if h.folder != nil {
+		err = errors.Join(err, h.folder.Close())
+	}
+	if h.journal != nil {
+		err = errors.Join(err, h.journal.Close())
+	}
+	return err
+}
+
+// takeBack undoes a lab that could not be made, and returns the cause, with what the undo left and its
+// error if it failed.
+func (h *holding) takeBack(ctx context.Context, name string, cause error) error {
+	// Undo must also run after ctx is cancelled.
+	var notes []string
+	back := h.undoAll(context.WithoutCancel(ctx), collect(&notes))
+	if back != nil {
+		back = fmt.Errorf("and while removing it: %w; nines down %s tries again", back, name)
+	}
+	var left error
+	if len(notes) > 0 {
+		left = fmt.Errorf("and while removing it: %s", strings.Join(notes, "; "))
+	}
+	return errors.Join(state.Explain(cause), left, back, h.free())
+}
+
+// undoAll undoes the journal and, if that went well, removes the lab's folder.
+func (h *holding) undoAll(ctx context.Context, note func(string)) error {
+	// Without its settings a lab counts as unfinished, should we be killed.
+	if err := state.AbsentIsFine(os.Remove(h.state.Settings())); err != nil {
+		return err
+	}
+	if err := h.undoSteps(ctx, note); err != nil {
+		return fmt.Errorf("take the lab down: %w", err)
+	}
+	return h.folder.Remove(note)
+}
+
+// undoSteps undoes the journal. If a step needs room on a full disk, it makes room first: it may be
+// the lab's nodes that have filled it.
+func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
+	if h.journal == nil {
+		return nil
+	}
+	err := h.journal.Undo(ctx, note, nil)
+	if replace.IsFull(err) && h.folder.Delete(h.state.Folders()) == nil {
+		err = h.journal.Undo(ctx, note, nil)
+	}
+	return err
+}
+
+// collect receives notes, and keeps each once.
+func collect(notes *[]string) func(string) {
+	return func(note string) {
+		if !slices.Contains(*notes, note) {
+			*notes = append(*notes, note)
+		}
+	}
+}
