@@ -80,3 +80,40 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 		t.Errorf("the end of the output has %d lines", lines)
 	}
 }
+
+// TestStagesThatAreLeftOutDoNotRun: what has nothing to do has a row, and what says why is shown.
+func TestStagesThatAreLeftOutDoNotRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"make":                  "#!/bin/sh\necho \"made $1\"\n",
+		"build/selection/table": "left out, as it has passed: lab\n",
+	} {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	script, err := filepath.Abs("../hack/stages.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(script, "build", "[", "test-web", ",", "test-vm", "]")
+	run.Dir = dir
+	run.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LEFT_OUT=images test-vm")
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for want, there := range map[string]bool{"made build": true, "made test-web": true, "made test-vm": false, "left out, as it has passed: lab": true} {
+		if strings.Contains(string(out), want) != there {
+			t.Errorf("%q is among the output: %v\n%s", want, !there, out)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^test-vm +left-out `).Match(out) {
+		t.Errorf("the table does not say that a stage is left out:\n%s", out)
+	}
+}
