@@ -33,7 +33,7 @@ func Down(ctx context.Context, name string) (notes []string, err error) {
 
 // takeDown removes a lab; the caller may hold the registry.
 func takeDown(ctx context.Context, name string) (notes []string, err error) {
-	endAttendantAtWork(name)
+	endOwnAtWork(name)
 	h, err := hold(name)
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (l *Lab) Check() ([]Checked, error) {
 	return list, err
 }
 
-// allFaults are Faults, and Untuned.
+// allFaults are Faults, and what others have changed of the host's tuning.
 func (l *Lab) allFaults() ([]check.Fault, error) {
 	faults, err := l.Faults()
 	untuned, unread := check.Untuned(l.Lab)

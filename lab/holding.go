@@ -67,8 +67,8 @@ func (h *holding) open(name string) (err error) {
 func lockLab(s state.Folder, name string) (*flock.Lock, error) {
 	held, err := state.TakeLock(s.Lock(), name, 0)
 	var busy *state.BusyError
-	if errors.As(err, &busy) && attends(s, busy.PID) {
-		held, err = state.TakeLock(s.Lock(), name, attendantPatience) // it starts a node again
+	if errors.As(err, &busy) && isOwn(s, busy.PID) {
+		held, err = state.TakeLock(s.Lock(), name, ownPatience) // it starts a node again
 	}
 	if errors.As(err, &busy) {
 		if o := state.ReadOwner(s.Measured()); o.PID == busy.PID && o.Alive() {

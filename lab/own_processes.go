@@ -17,15 +17,15 @@ import (
 	"nines.dev/nines/lab/watch"
 )
 
-// A lab's attendants are the processes of the lab itself that change its nodes: the watcher, and the
-// one that switches nodes for clients of the network. They take the lab's lock as anyone else.
+// A lab has processes of its own that change its nodes: the watcher, and the one that switches nodes for clients
+// of the network. They take the lab's lock as anyone else.
 
-// attendantPatience is how long changes of a lab wait for an attendant, which has the lock while it
+// ownPatience is how long changes of a lab wait for one of its own processes, which has the lock while it
 // starts a node again; a container with systemd takes long.
-const attendantPatience = 30 * time.Second
+const ownPatience = 30 * time.Second
 
-// attendants are the processes that attend to the lab.
-func attendants(s state.Folder) []proc.Identity {
+// ownProcesses are the lab's own processes; zero for one that it does not have.
+func ownProcesses(s state.Folder) []proc.Identity {
 	j, err := journal.Read(s.Journal())
 	if err != nil {
 		return nil
@@ -33,14 +33,14 @@ func attendants(s state.Folder) []proc.Identity {
 	return []proc.Identity{process.OfStep(j, watch.IsWatcher), process.OfStep(j, bmc.IsProcess)}
 }
 
-// attends is true for the process of an attendant.
-func attends(s state.Folder, pid int) bool {
-	return pid != 0 && slices.ContainsFunc(attendants(s), func(id proc.Identity) bool { return id.PID == pid })
+// isOwn is true for one of the lab's own processes.
+func isOwn(s state.Folder, pid int) bool {
+	return pid != 0 && slices.ContainsFunc(ownProcesses(s), func(id proc.Identity) bool { return id.PID == pid })
 }
 
-// endAttendantAtWork ends an attendant that has the lab's lock: nobody waits for a node to start when
+// endOwnAtWork ends the lab's own process that has its lock: nobody waits for a node to start when
 // the lab is taken down.
-func endAttendantAtWork(name string) {
+func endOwnAtWork(name string) {
 	s := state.Of(name)
 	if state.CheckName(name) != nil || folder.Check(s.Place()) != nil {
 		return // the caller says why
@@ -54,7 +54,7 @@ func endAttendantAtWork(name string) {
 	if !errors.As(err, &held) || held.PID == 0 {
 		return
 	}
-	for _, id := range attendants(s) {
+	for _, id := range ownProcesses(s) {
 		if id.PID == held.PID {
 			// Its lock ends with it, and the undo finds what it left.
 			_ = id.Signal(unix.SIGKILL)

@@ -225,7 +225,7 @@ func TestPowerSteps(t *testing.T) {
 // secretNowhere looks for the password where it must not be.
 func secretNowhere(t *testing.T, lab *Lab) {
 	t.Helper()
-	id := attendants(lab.State())[1]
+	id := ownProcesses(lab.State())[1]
 	for _, path := range []string{fmt.Sprintf("/proc/%d/cmdline", id.PID), fmt.Sprintf("/proc/%d/environ", id.PID)} {
 		text, err := os.ReadFile(path)
 		if err != nil || len(text) == 0 || bytes.Contains(text, []byte(powerPassword)) {
@@ -310,7 +310,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	if process() == 0 {
 		t.Fatal("nothing answers for the nodes")
 	}
-	killProcess(t, attendants(lab.State())[1])
+	killProcess(t, ownProcesses(lab.State())[1])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != bmc.Part || !strings.Contains(bad[0].Problem, "has ended") {
 		t.Errorf("a dead program is told as %v", bad)
 	}

@@ -294,7 +294,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	if first == 0 {
 		t.Fatal("nothing watches the lab")
 	}
-	killProcess(t, attendants(lab.State())[0])
+	killProcess(t, ownProcesses(lab.State())[0])
 	if bad := problems(t, lab); len(bad) != 1 || bad[0].Part != watch.Part || !strings.Contains(bad[0].Problem, "has exited") {
 		t.Errorf("a dead watcher is told as %v", bad)
 	}

@@ -5,7 +5,7 @@ package check
 type Fault struct {
 	// Of names what is at fault: a node, "disturb.others", or an interface ("dut:in").
 	Of string
-	// Part is the part of the plan that it belongs to, as Checked names it.
+	// Part is the part of the plan that it belongs to, as nines check names it.
 	Part string
 	// Problem is the full description.
 	Problem string

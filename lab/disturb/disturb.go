@@ -180,6 +180,7 @@ func processes(l *running.Lab) (map[string]proc.Identity, error) {
 	return found, nil
 }
 
+// IsStep is true for the step of a disturbance.
 func IsStep(e journal.Entry) bool {
 	return e.Kind == process.Kind && strings.HasPrefix(e.Name, mark)
 }
