@@ -14,8 +14,6 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/lab/change"
-	"nines.dev/nines/lab/running"
-	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -157,11 +155,10 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 // The interrupts of a link's devices that were moved near a node are restored when that link is
 // removed, and no earlier.
 func TestSettingsOfALinkGoWithIt(t *testing.T) {
-	l := &Lab{Lab: running.New(state.Folder{}, &plan.Plan{})}
-	toUndo := l.toUndo(change.Changes{RemovedLinks: []string{"wire"}}, l.Plan())
+	undoes := toUndo(change.Changes{RemovedLinks: []string{"wire"}}, &plan.Plan{}, &plan.Plan{})
 	for link, want := range map[string]bool{"wire": true, "other": false, "": false} {
 		e := journal.Entry{Step: journal.Step{Kind: setting.Kind, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
-		if toUndo(e) != want {
+		if undoes(e) != want {
 			t.Errorf("link %q: toUndo is not %t", link, want)
 		}
 	}
