@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab/running"
-
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -45,7 +45,7 @@ func tryPlan(t testing.TB, text string, change func(*host.Inventory)) (*plan.Pla
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inventory, err = WithUplinks(inventory, experiment); err != nil {
+	if inventory, err = link.WithUplinks(inventory, experiment); err != nil {
 		t.Fatal(err)
 	}
 	change(inventory)

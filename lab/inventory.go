@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/lab/link"
-	"nines.dev/nines/spec"
 )
 
 // WithOwnCPUs returns an inventory that includes the CPUs which the named lab, if it is up,
@@ -27,23 +25,4 @@ func WithOwnCPUs(inv *host.Inventory, name string) *host.Inventory {
 		}
 	}
 	return &given
-}
-
-// WithUplinks returns an inventory that includes the interfaces of this host which experiments put their
-// management networks on, as far as they are there.
-func WithUplinks(inv *host.Inventory, experiments ...*spec.Experiment) (*host.Inventory, error) {
-	given := *inv
-	for _, e := range experiments {
-		if e.Management == nil || e.Management.Uplink == "" || given.Uplink(e.Management.Uplink) != nil {
-			continue
-		}
-		found, err := link.ReadUplink(e.Management.Uplink)
-		if err != nil {
-			return nil, err
-		}
-		if found != nil {
-			given.Uplinks = append(slices.Clone(given.Uplinks), *found)
-		}
-	}
-	return &given, nil
 }

@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/terminal/command"
@@ -156,5 +157,5 @@ func withUplinks(inv *host.Inventory, runs []spec.Run) (*host.Inventory, error) 
 	for _, run := range runs {
 		experiments = append(experiments, run.Experiment)
 	}
-	return lab.WithUplinks(inv, experiments...)
+	return link.WithUplinks(inv, experiments...)
 }

@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/host"
 	tool "nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // ReadUplink reads an interface of the host that a management network may be put on; nil where there is
@@ -37,6 +38,25 @@ func ReadUplink(name string) (*host.Uplink, error) {
 		return nil, fmt.Errorf("look at the interface %s of this host: %w", name, err)
 	}
 	return found, nil
+}
+
+// WithUplinks returns an inventory that includes the interfaces of this host which experiments put their
+// management networks on, as far as they are there.
+func WithUplinks(inv *host.Inventory, experiments ...*spec.Experiment) (*host.Inventory, error) {
+	given := *inv
+	for _, e := range experiments {
+		if e.Management == nil || e.Management.Uplink == "" || given.Uplink(e.Management.Uplink) != nil {
+			continue
+		}
+		found, err := ReadUplink(e.Management.Uplink)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			given.Uplinks = append(slices.Clone(given.Uplinks), *found)
+		}
+	}
+	return &given, nil
 }
 
 func readUplink(handle *netlink.Handle, device netlink.Link) (*host.Uplink, error) {
