@@ -19,7 +19,9 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // A link kind that only this file has: a hub, which sends each frame to all other ends. It is a
@@ -83,10 +85,10 @@ func makeHub(_ context.Context, s *link.Site, l plan.Link, endpoints []plan.Endp
 // TestAnAddedLinkKind: a descriptor and a make function are enough for a kind to work in the file's
 // rules, the schema, plans, drawings, dry runs and labs.
 func TestAnAddedLinkKind(t *testing.T) {
-	text := star("hub", 3, 1500)
+	text := labs.Star("hub", 3, 1500)
 	for _, wrong := range []struct{ file, want string }{
-		{star("hub", 4, 1500), "4 endpoints on one hub link"},
-		{star("hub", 3, 4001), "more than a hub link carries"},
+		{labs.Star("hub", 4, 1500), "4 endpoints on one hub link"},
+		{labs.Star("hub", 3, 4001), "more than a hub link carries"},
 		{strings.Replace(text, "kind: hub", "kind: hub, parent: eth0", 1), "a hub link has no parent"},
 		{strings.Replace(text, "kind: hub", "kind: hub, switch: {cpus: 1}", 1), "a hub link has no program"},
 		{strings.Replace(text, "n1: {runtime: netns}", "n1: {runtime: vm}", 1), "which cannot join a hub link"},
@@ -104,7 +106,7 @@ func TestAnAddedLinkKind(t *testing.T) {
 		t.Errorf("the schema does not know it: %v", err)
 	}
 
-	p := planOf(t, text)
+	p := labs.Plan(t, text)
 	lan := p.Links[0]
 	if lan.Device == "" || lan.Endpoints[0].FabricDevice == "" {
 		t.Errorf("the plan names no devices of the fabric: %+v", lan)
@@ -136,7 +138,7 @@ func TestAnAddedLinkKind(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // cell is a runtime that nines does not have: a netns node whose commands see another root file
@@ -89,7 +91,7 @@ func TestARuntimeIsAddedInOneFile(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cell nodes have no mounts") || !strings.Contains(err.Error(), "runtime: netns, lxc") {
 		t.Errorf("a key that it does not take: %v", err)
 	}
-	p := planOf(t, cellLab)
+	p := labs.Plan(t, cellLab)
 	if dut := p.Node("dut"); dut.Runtime != cell || dut.MemoryBytes != 64<<20 {
 		t.Errorf("its plan: %+v", dut)
 	}
@@ -112,7 +114,7 @@ func TestALabOfAnAddedRuntimeComesAndGoes(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, state.Root()); len(left) != 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, state.Root()); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
 }

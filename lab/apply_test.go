@@ -15,7 +15,9 @@ import (
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // three nodes on a bridge, a and b with a veth pair too
@@ -59,7 +61,7 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 				before[n.Name] = lab.PID(n.Name)
 			}
 			text := strings.NewReplacer(test.edit...).Replace(appliedLab)
-			got, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+			got, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +89,7 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 			if err := lab.Down(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 		})
@@ -123,14 +125,14 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, appliedLab)
 	bad := strings.Replace(appliedLab, "c: {runtime: netns}", "c: {runtime: netns, sysctls: {net.ipv4.ip_default_ttl: \"none\"}}", 1)
-	_, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, bad), Experiment: []byte(bad)})
+	_, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, bad), Experiment: []byte(bad)})
 	if err == nil || !strings.Contains(err.Error(), "nines apply rebuilds it") {
 		t.Fatalf("a sysctl that the kernel refuses was applied: %v", err)
 	}
 	if lab, err = Open("tbapply"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, appliedLab), Experiment: []byte(appliedLab)})
+	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, appliedLab), Experiment: []byte(appliedLab)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

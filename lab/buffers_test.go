@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -30,7 +31,7 @@ traffic: {from: "gen:tx", to: "gen:rx", backend: dpdk, rate_pps: 500, frame_byte
 // conflict is why a lab cannot be planned; empty if it can.
 func conflict(t *testing.T, text string) string {
 	t.Helper()
-	_, err := tryPlan(t, text, func(*host.Inventory) {})
+	_, err := labs.TryPlan(t, text, func(*host.Inventory) {})
 	if err != nil && !errors.As(err, new(*plan.Conflict)) {
 		t.Fatal(err)
 	}

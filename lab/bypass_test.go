@@ -11,56 +11,21 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/capture"
-	"nines.dev/nines/lab/engine"
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/lab/engine"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
-
-// echoLab is a generator and a reflector on one link of a kind; the backends decide which ends DPDK
-// opens:
-//
-//	a:x (generator, from) ──kind── b:y (reflector, app)
-//
-// It uses ordinary memory, so that it runs without free hugepages.
-func echoLab(kind, runtime, from, app string) string {
-	wait := func(backend string) string {
-		if backend == "dpdk" {
-			return "dpdk, wait: spin, io: batch"
-		}
-		return backend
-	}
-	return fmt.Sprintf(`name: tbbypass
-dpdk: {hugepages: none}
-topology:
-  nodes:
-    a: {runtime: netns}
-    b: {runtime: %s, app: {kind: reflect, backend: %s}}
-  links: [{name: l1, kind: %s, endpoints: ["a:x", "b:y"]}]
-traffic: {from: "a:x", to: "a:x", backend: %s, rate_pps: 500, frame_bytes: 64}
-`, runtime, wait(app), kind, wait(from))
-}
-
-// needLinks skips a test if the host lacks what the plan's links need.
-func needLinks(t testing.TB, p *plan.Plan) {
-	t.Helper()
-	err := link.Check(p)
-	if err != nil && !errors.As(err, new(*exit.MissingError)) {
-		t.Fatal(err)
-	}
-	labtest.Require(t, fmt.Sprint(err), err == nil)
-}
 
 // drive runs f with an engine in the lab's generator node, with its port open.
 func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
@@ -150,10 +115,10 @@ func TestLabsPastTheKernelCarryPackets(t *testing.T) {
 		t.Run(strings.Join([]string{test.kind, test.runtime, test.from, test.app}, "/"), func(t *testing.T) {
 			labtest.Root(t)
 			if test.runtime == "lxc" {
-				lxc(t)
+				labs.NeedLXC(t)
 			}
-			text := echoLab(test.kind, test.runtime, test.from, test.app)
-			needLinks(t, planOf(t, text))
+			text := labs.Echo(test.kind, test.runtime, test.from, test.app)
+			labs.NeedLinks(t, labs.Plan(t, text))
 			lab := up(t, text)
 			echo(t, lab)
 			if test.runtime == "lxc" && test.kind == "switch" && test.app == "dpdk" {
@@ -170,7 +135,7 @@ func TestLabsPastTheKernelCarryPackets(t *testing.T) {
 			if err := lab.Down(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 		})
@@ -180,7 +145,7 @@ func TestLabsPastTheKernelCarryPackets(t *testing.T) {
 func TestTheSwitchJoinsTheKernel(t *testing.T) {
 	for _, nodes := range []int{2, 3} {
 		labtest.Root(t)
-		lab := up(t, star("switch", nodes, 1500))
+		lab := up(t, labs.Star("switch", nodes, 1500))
 		for _, n := range lab.Plan().Nodes {
 			for _, neighbour := range n.Interfaces[0].Neighbours {
 				in(t, lab, n.Name, "ping", "-c1", "-W5", "-M", "do", "-s", "1472", neighbour.IP)
@@ -205,7 +170,7 @@ func TestTheSwitchJoinsTheKernel(t *testing.T) {
 // it asked, and on a busy host the switch has no CPU for as long.
 func counted(t *testing.T, lab *Lab) (l LinkState) {
 	t.Helper()
-	eventually(t, "the switch tells its counters", func() bool {
+	labtest.Eventually(t, "the switch tells its counters", func() bool {
 		seen, err := lab.Inspect(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -237,12 +202,12 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 	for _, kind := range []string{"switch", "testpmd", "snabb", "vpp"} {
 		t.Run(kind, func(t *testing.T) {
 			labtest.Root(t)
-			text := echoLab(kind, "netns", "dpdk", "dpdk")
-			if realPrograms[kind] != nil {
-				needSwitch(t, kind)
-				text = switchLab(kind, "netns", "dpdk", "dpdk", 64)
+			text := labs.Echo(kind, "netns", "dpdk", "dpdk")
+			if labs.RealPrograms[kind] != nil {
+				labs.NeedRealSwitch(t, kind)
+				text = labs.RealSwitch(kind, "netns", "dpdk", "dpdk", 64)
 			}
-			needLinks(t, planOf(t, text))
+			labs.NeedLinks(t, labs.Plan(t, text))
 			lab := up(t, text)
 			programs, err := lab.Programs()
 			if err != nil || len(programs) != 1 {
@@ -259,7 +224,7 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].Faults) != 1 {
 				t.Errorf("the list is %+v, %v", labs, err)
 			}
-			changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+			changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 			if err != nil || len(changes.ReplacedLinks) != 1 || len(changes.ReplacedNodes) != 0 {
 				t.Fatalf("apply changed %+v, %v", changes, err)
 			}
@@ -271,7 +236,7 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 // TestASwitchThatIsEndedSaysBy: a switch that is terminated says so in its log.
 func TestASwitchThatIsEndedSaysBy(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, echoLab("switch", "netns", "raw", "raw"))
+	lab := up(t, labs.Echo("switch", "netns", "raw", "raw"))
 	programs, err := lab.Programs()
 	if err != nil || len(programs) != 1 {
 		t.Fatalf("programs: %+v, %v", programs, err)
@@ -298,7 +263,7 @@ func TestASwitchThatIsEndedSaysBy(t *testing.T) {
 func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
-	text := echoLab("switch", "netns", "dpdk", "dpdk")
+	text := labs.Echo("switch", "netns", "dpdk", "dpdk")
 	lab := up(t, text)
 	c, err := client.Dial(context.Background(), lab.EngineSocket("b"))
 	if err != nil {
@@ -335,7 +300,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -344,7 +309,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 // the switch keeps running.
 func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 	labtest.Root(t)
-	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), `endpoints: ["a:x"`, `endpoints: ["first:z", "a:x"`, 1)
+	text := strings.Replace(labs.Echo("switch", "netns", "dpdk", "dpdk"), `endpoints: ["a:x"`, `endpoints: ["first:z", "a:x"`, 1)
 	text = strings.Replace(text, "  nodes:\n", "  nodes:\n    first: {runtime: netns}\n", 1)
 	lab := up(t, text)
 	programs, err := lab.Programs()
@@ -353,7 +318,7 @@ func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 	}
 	before := map[string]int{"switch": programs[0].PID, "a": lab.PID("a"), "b": lab.PID("b")}
 	text = strings.NewReplacer(`["first:z", "a:x", "b:y"]`, `["a:x", "b:y", "last:z"]`, "first: {", "last: {").Replace(text)
-	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +341,7 @@ func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 		t.Errorf("the switch has the ports %s", got)
 	}
 	// Applying the same file again changes nothing, though the sockets have other numbers.
-	again, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	again, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err != nil || !again.Empty() {
 		t.Errorf("once more: %+v, %v", again, err)
 	}
@@ -384,8 +349,8 @@ func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 
 func TestALabPastTheKernelIsRefusedBesideItsTwin(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
-	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), "name: tbbypass", "name: tbtwin\nprefix: "+lab.Plan().Prefix, 1)
+	lab := up(t, labs.Echo("switch", "netns", "dpdk", "dpdk"))
+	text := strings.Replace(labs.Echo("switch", "netns", "dpdk", "dpdk"), "name: tbbypass", "name: tbtwin\nprefix: "+lab.Plan().Prefix, 1)
 	if err := upError(t, text); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `so does lab "tbbypass"`) {
 		t.Errorf("got %v", err)
 	}
@@ -395,14 +360,14 @@ func TestALabPastTheKernelIsRefusedBesideItsTwin(t *testing.T) {
 func TestASocketWithTooLongAPathIsRefusedAtOnce(t *testing.T) {
 	labtest.Root(t)
 	t.Setenv("NINES_STATE_DIR", os.Getenv("NINES_STATE_DIR")+"/"+strings.Repeat("d", 80))
-	if err := upError(t, echoLab("switch", "netns", "dpdk", "dpdk")); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "NINES_STATE_DIR") {
+	if err := upError(t, labs.Echo("switch", "netns", "dpdk", "dpdk")); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "NINES_STATE_DIR") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
+	lab := up(t, labs.Echo("switch", "netns", "dpdk", "dpdk"))
 	_, err := capture.Open(lab.Lab, "a", "x")
 	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "nines switch mirror") {
 		t.Errorf("got %v", err)
@@ -419,12 +384,12 @@ dpdk: {hugepages: reserve}
 topology: {nodes: {a: {runtime: netns}}, links: [{name: m, kind: memif, endpoints: ["a:x", "a:y"]}]}
 traffic: {from: "a:x", to: "a:y", backend: dpdk, wait: spin, rate_pps: 1}
 `, name)
-	p := planOf(t, text)
+	p := labs.Plan(t, text)
 	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve || len(p.Hugepages.Demands) != 1 {
 		t.Fatalf("hugepages: %+v", p.Hugepages)
 	}
 	demand := &p.Hugepages.Demands[0]
-	counts, err := poolOf(p).Read()
+	counts, err := traces.PoolOf(p).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -432,33 +397,12 @@ traffic: {from: "a:x", to: "a:y", backend: dpdk, wait: spin, rate_pps: 1}
 	return p
 }
 
-// poolOf is where a plan's hugepages are reserved.
-func poolOf(p *plan.Plan) hugepages.Pool {
-	return hugepages.Of(p.Hugepages.Demands[0].MemoryNode, p.Hugepages.PageBytes)
-}
-
-// foreignPages are the pages of a plan's pool that no lab of this host has added.
-func foreignPages(t testing.TB, p *plan.Plan) int {
-	t.Helper()
-	counts, err := poolOf(p).Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages := counts.Reserved
-	for _, c := range hugepageClaims(t) {
-		if c.Pool == poolOf(p) {
-			pages -= c.Added
-		}
-	}
-	return pages
-}
-
 // addedPages is how many pages were added for labs whose state is in one of the folders.
 func addedPages(t testing.TB, folders ...string) int {
 	t.Helper()
 	sum := 0
-	for _, c := range hugepageClaims(t) {
-		if slices.ContainsFunc(folders, c.isBelow) {
+	for _, c := range traces.HugepageClaims(t) {
+		if slices.ContainsFunc(folders, c.IsBelow) {
 			sum += c.Added
 		}
 	}
@@ -477,10 +421,10 @@ func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
 // reserveTwice has the second lab's state.Folder in a folder.
 func reserveTwice(t *testing.T, secondFolder string) {
 	one, two := reserving(t, "tbhugea", 10), reserving(t, "tbhugeb", 30)
-	firstFolder, before := os.Getenv("NINES_STATE_DIR"), foreignPages(t, one)
+	firstFolder, before := os.Getenv("NINES_STATE_DIR"), traces.ForeignPages(t, one)
 	check := func(when string, least int) {
 		t.Helper()
-		if got, added := foreignPages(t, one), addedPages(t, firstFolder, secondFolder); got != before || added < least {
+		if got, added := traces.ForeignPages(t, one), addedPages(t, firstFolder, secondFolder); got != before || added < least {
 			t.Errorf("%s %d pages are reserved besides those that labs added; %d were before, and %d were added for these labs, where at least %d are missing", when, got, before, added, least)
 		}
 	}
@@ -525,12 +469,12 @@ func TestHugepagesBesideAnotherLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := state.Root()
-	if left := leaks(t, other.Plan().Prefix, theirs); !strings.Contains(strings.Join(left, " "), "claim of hugepages") {
+	if left := traces.Left(t, other.Plan().Prefix, theirs); !strings.Contains(strings.Join(left, " "), "claim of hugepages") {
 		t.Errorf("no claim is seen in %v", left)
 	}
 	t.Setenv("NINES_STATE_DIR", ours)
 	t.Run("reserve beside it", func(t *testing.T) { reserveTwice(t, ours) })
-	if left := leaks(t, planOf(t, pairLab("tbhugea", "")).Prefix, ours); len(left) > 0 {
+	if left := traces.Left(t, labs.Plan(t, labs.Pair("tbhugea", "")).Prefix, ours); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	if added := addedPages(t, theirs); added < 5 {
@@ -545,15 +489,15 @@ func TestHugepagesBesideAnotherLab(t *testing.T) {
 func TestMoreHugepagesThanThereIsMemory(t *testing.T) {
 	labtest.Root(t)
 	p := reserving(t, "tbhuge", 1<<30)
-	before := foreignPages(t, p)
+	before := traces.ForeignPages(t, p)
 	_, err := Up(context.Background(), UpOptions{Plan: p})
 	if !errors.As(err, new(*exit.MissingError)) || !strings.Contains(err.Error(), "hugepages") {
 		t.Errorf("got %v", err)
 	}
-	if got := foreignPages(t, p); got != before {
+	if got := traces.ForeignPages(t, p); got != before {
 		t.Errorf("%d pages are reserved besides those that labs added, and were %d", got, before)
 	}
-	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -109,9 +110,9 @@ func foundAndMended(t *testing.T, lab *Lab, text string, d damage) {
 	t.Helper()
 	untouched(t, lab)
 	if d.fabric {
-		sh(t, append([]string{"ip", "netns", "exec", lab.Plan().FabricName()}, d.do...)...)
+		labtest.Sh(t, append([]string{"ip", "netns", "exec", lab.Plan().FabricName()}, d.do...)...)
 	} else {
-		sh(t, append([]string{"ip", "netns", "exec", lab.Plan().Nodes[0].HostName}, d.do...)...)
+		labtest.Sh(t, append([]string{"ip", "netns", "exec", lab.Plan().Nodes[0].HostName}, d.do...)...)
 	}
 	mended(t, lab, text, d)
 }
@@ -123,7 +124,7 @@ func mended(t *testing.T, lab *Lab, text string, d damage) {
 	if len(bad) != 1 || bad[0].Part != d.part || !strings.Contains(bad[0].Problem, d.problem) {
 		t.Errorf("found %+v, want %s: %q", bad, d.part, d.problem)
 	}
-	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err != nil || changes.Empty() {
 		t.Fatalf("apply changed %+v, %v", changes, err)
 	}
@@ -146,12 +147,12 @@ func TestALabOfAnyKindThatNobodyTouchedIsAsPlanned(t *testing.T) {
 			labtest.Root(t)
 			switch kind {
 			case "ovs", "ovs-dpdk", "ovn":
-				needOVS(t, kind)
+				labs.NeedOVS(t, kind)
 			case "vpp", "snabb":
 				labtest.Built(t, kind)
 			}
-			text := ovsStar(kind, 2, 1500) // without hugepages
-			if kind == "snabb" {           // which cannot do without
+			text := labs.OVSStar(kind, 2, 1500) // without hugepages
+			if kind == "snabb" {                // which cannot do without
 				labtest.Hugepages(t)
 				text = strings.Replace(text, "hugepages: none", "hugepages: reserve", 1)
 			}
@@ -197,9 +198,9 @@ func TestPortsThatSwitchesLoseAreFound(t *testing.T) {
 	} {
 		t.Run(c.kind+" "+c.problem, func(t *testing.T) {
 			if c.kind == "ovs" {
-				needOVS(t, c.kind)
+				labs.NeedOVS(t, c.kind)
 			}
-			text := star(c.kind, 2, 1500)
+			text := labs.Star(c.kind, 2, 1500)
 			lab := up(t, text)
 			asPlanned(t, lab)
 			c.take(t, lab)
@@ -207,7 +208,7 @@ func TestPortsThatSwitchesLoseAreFound(t *testing.T) {
 			if err != nil || len(faults) != 1 || faults[0].Part != "link lan" || !strings.Contains(faults[0].Problem, c.problem) {
 				t.Errorf("found %+v, %v, want %q", faults, err, c.problem)
 			}
-			if changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil || changes.Empty() {
+			if changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err != nil || changes.Empty() {
 				t.Fatalf("apply changed %+v, %v", changes, err)
 			}
 			asPlanned(t, lab)

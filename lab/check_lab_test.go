@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -14,7 +15,7 @@ import (
 //	a:v ──veth, a impaired── b:v     a:x ── VF ── eth0 ══ eth1 ── VF ── b:x
 func TestLabWhatOthersChangeOnCardsAndImpairmentsIsFound(t *testing.T) {
 	labtest.LongForm(t)
-	laboratory(t)
+	labs.Laboratory(t)
 	const text = `
 name: tbcomparedlab
 topology:
@@ -41,7 +42,7 @@ topology:
 	} {
 		t.Run(d.what, func(t *testing.T) {
 			asPlanned(t, lab)
-			sh(t, d.do...)
+			labtest.Sh(t, d.do...)
 			d.part = "link x"
 			mended(t, lab, text, d)
 		})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -93,7 +94,7 @@ func TestWhatIsNotAsPlannedIsFoundAndMended(t *testing.T) {
 		if status := statusOf(lab.Name()); len(status.Faults) != len(c.parts) {
 			t.Errorf("%s: the list of labs has the faults %q", c.what, status.Faults)
 		}
-		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, string(text)), Experiment: text})
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, string(text)), Experiment: text})
 		if err != nil || changes.Empty() {
 			t.Fatalf("%s: apply changed %+v, %v", c.what, changes, err)
 		}
@@ -119,7 +120,7 @@ func problems(t *testing.T, l *Lab) []Checked {
 // TestTheListSaysWhatItCannotRead: what cannot be read may be a fault, and is none that is counted as absent.
 func TestTheListSaysWhatItCannotRead(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, pairLab("tblsunread", ""))
+	lab := up(t, labs.Pair("tblsunread", ""))
 	if status := statusOf(lab.Name()); len(status.Faults) > 0 {
 		t.Fatalf("faults of a whole lab: %q", status.Faults)
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // a:x ──veth── b:x    a is a process in namespaces, b a container with a whole Debian
@@ -26,13 +28,13 @@ topology:
 // and brings the container up twice: the second time from the cache.
 func TestContainerOfDebian(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	_, err := exec.LookPath("mmdebstrap")
 	labtest.Require(t, "mmdebstrap", err == nil)
 	cache, temporary := t.TempDir(), t.TempDir()
 	t.Setenv("NINES_CACHE_DIR", cache)
 	t.Setenv("TMPDIR", temporary)
-	options := UpOptions{Plan: planOf(t, debianLab), Experiment: []byte(debianLab)}
+	options := UpOptions{Plan: labs.Plan(t, debianLab), Experiment: []byte(debianLab)}
 
 	ctx, stop := context.WithCancel(context.Background())
 	options.Progress = func(what string) {
@@ -50,7 +52,7 @@ func TestContainerOfDebian(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(temporary, "mmdebstrap*")); err != nil || len(left) > 0 {
 		t.Errorf("a build that was broken off left %v, %v", left, err)
 	}
-	if left := leaks(t, options.Plan.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, options.Plan.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 
@@ -73,7 +75,7 @@ func TestContainerOfDebian(t *testing.T) {
 		if err := lab.Down(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if left := leaks(t, options.Plan.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		if left := traces.Left(t, options.Plan.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	}

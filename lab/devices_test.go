@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -27,10 +27,10 @@ func TestNodesOpenOnlyTheDevicesOfTheirPlan(t *testing.T) {
 		for _, allowed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", runtime, allowed), func(t *testing.T) {
 				if runtime == "lxc" {
-					lxc(t)
+					labs.NeedLXC(t)
 				}
 				text := fmt.Sprintf("name: tbdevices\ntopology: {nodes: {a: {runtime: %s}}}\n", runtime)
-				p := planOf(t, text)
+				p := labs.Plan(t, text)
 				if allowed {
 					p.Nodes[0].Devices = []string{device}
 				}

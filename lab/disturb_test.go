@@ -15,7 +15,9 @@ import (
 	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // a ──veth── b, which reflects and is disturbed in two ways.
@@ -58,7 +60,7 @@ func TestDisturbancesComeAndGoWithTheLab(t *testing.T) {
 		t.Errorf("the lab is opened without them: %v", err)
 	}
 	text := strings.Replace(disturbedLab, "length: 100us", "length: 200us", 1)
-	changes, err := lab.Apply(t.Context(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	changes, err := lab.Apply(t.Context(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	second := disturbances(t, lab)
 	if err != nil || !changes.Disturbances || len(changes.ReplacedNodes) > 0 || second["others"].PID == first["others"].PID || !second["others"].Alive {
 		t.Errorf("another length: %+v, %v, %+v", changes, err, second)
@@ -68,7 +70,7 @@ func TestDisturbancesComeAndGoWithTheLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _, _ = strings.Cut(disturbedLab, "disturb:")
-	changes, err = lab.Apply(t.Context(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	changes, err = lab.Apply(t.Context(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err != nil || !changes.Disturbances || len(disturbances(t, lab)) != 0 || id.Alive() {
 		t.Errorf("none: %+v, %v, alive %v", changes, err, id.Alive())
 	}
@@ -101,7 +103,7 @@ func TestEndedDisturbanceIsAFault(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(faults, func(fault check.Fault) bool { return fault.Of == "disturb.others" }) {
 		t.Errorf("faults: %v, %v", faults, err)
 	}
-	changes, err := lab.Apply(t.Context(), ApplyOptions{Plan: planOf(t, disturbedLab), Experiment: []byte(disturbedLab)})
+	changes, err := lab.Apply(t.Context(), ApplyOptions{Plan: labs.Plan(t, disturbedLab), Experiment: []byte(disturbedLab)})
 	if err != nil || !changes.Disturbances || !disturbances(t, lab)["others"].Alive {
 		t.Errorf("it is not there again: %+v, %v", changes, err)
 	}
@@ -110,7 +112,7 @@ func TestEndedDisturbanceIsAFault(t *testing.T) {
 // A lab that is measured returns each injection once; other labs do not record them.
 func TestInjectionsOfAMeasuredLab(t *testing.T) {
 	labtest.Root(t)
-	p := planOf(t, disturbedLab)
+	p := labs.Plan(t, disturbedLab)
 	right, err := BeginMeasurement(t.Context(), "tbdisturb", []*plan.Plan{p})
 	if err != nil {
 		t.Fatal(err)
@@ -154,14 +156,14 @@ func TestInjectionsOfAMeasuredLab(t *testing.T) {
 
 func TestDisturberThatTheHostRefuses(t *testing.T) {
 	labtest.Root(t)
-	p := planOf(t, disturbedLab)
+	p := labs.Plan(t, disturbedLab)
 	p.Disturbances[0].CPU, p.Disturbances[0].Node, p.Disturbances[0].Kind = 4000, "", "spin"
 	_, err := Up(t.Context(), UpOptions{Plan: p})
 	var coded interface{ ExitCode() int }
 	if !errors.As(err, &coded) || coded.ExitCode() != 3 || !strings.Contains(err.Error(), "disturb.halt") || !strings.Contains(err.Error(), "CPU 4000") {
 		t.Errorf("%v", err)
 	}
-	if left := leaks(t, p.Prefix, state.Root()); len(left) > 0 {
+	if left := traces.Left(t, p.Prefix, state.Root()); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -80,7 +81,7 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 			"Undoing": func() error { _, err := Undoing(name); return err },
 			"Open":    func() error { _, err := Open(name); return err },
 			"reserved": func() error {
-				_, err := reserve(ctx, UpOptions{Plan: planOf(t, pairLab(name, "")), Progress: func(string) {}})
+				_, err := reserve(ctx, UpOptions{Plan: labs.Plan(t, labs.Pair(name, "")), Progress: func(string) {}})
 				return err
 			},
 		} {

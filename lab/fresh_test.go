@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -38,10 +39,10 @@ topology:
 // the other, and nobody around it notices; a container begins with the files of its image.
 func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
-	ociDriver(t, "runc")
+	labs.NeedLXC(t)
+	labs.NeedOCIDriver(t, "runc")
 	ctx := context.Background()
-	first, second := ociImage(t, v1.Config{}), ociImage(t, v1.Config{Env: []string{"SHAPE=round"}})
+	first, second := labs.OCIImage(t, v1.Config{}), labs.OCIImage(t, v1.Config{Env: []string{"SHAPE=round"}})
 	payloads := []string{
 		"runtime: netns, memory: 256MiB",
 		"runtime: netns, memory: 128MiB",
@@ -54,8 +55,8 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 		"runtime: netns, memory: 256MiB",
 	}
 	if labtest.Long() {
-		for _, driver := range ociManagers {
-			ociDriver(t, driver)
+		for _, driver := range labs.OCIManagers {
+			labs.NeedOCIDriver(t, driver)
 			payloads = append(payloads, "runtime: oci, memory: 256MiB, init: nines, driver: "+driver+", image: \""+first+"\"")
 		}
 	}
@@ -77,7 +78,7 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 		}
 		pid := lab.PID("dut")
 		text := strings.Replace(freshLab, "NODE", payload, 1)
-		got, err := lab.Apply(ctx, ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		got, err := lab.Apply(ctx, ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 		if err != nil {
 			t.Fatalf("%s: %v", payload, err)
 		}
@@ -118,7 +119,7 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 		if frames, err := captured(capture); err != nil || frames == 0 {
 			t.Errorf("%s: a capture that goes on has %d frames of it, %v", payload, frames, err)
 		}
-		if changes, err := again.Changes(planOf(t, text), nil); err != nil || !changes.Empty() {
+		if changes, err := again.Changes(labs.Plan(t, text), nil); err != nil || !changes.Empty() {
 			t.Errorf("%s: to apply it again would change %+v, %v", payload, changes, err)
 		}
 	}
@@ -135,7 +136,7 @@ func TestAnotherPayloadStartsAStoppedNode(t *testing.T) {
 	}
 	before := network(t, lab, "b")
 	other := strings.Replace(text, "b: {}", "b: {memory: 64MiB}", 1)
-	got, err := lab.Apply(ctx, ApplyOptions{Plan: planOf(t, other), Experiment: []byte(other)})
+	got, err := lab.Apply(ctx, ApplyOptions{Plan: labs.Plan(t, other), Experiment: []byte(other)})
 	if err != nil || !slices.Equal(got.FreshNodes, []string{"b"}) {
 		t.Fatalf("apply changed %+v, %v", got, err)
 	}
@@ -155,10 +156,10 @@ func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 	for runtime, keys := range map[string]string{"lxc": "runtime: lxc", "oci": "runtime: oci, driver: runc, init: nines"} {
 		t.Run(runtime, func(t *testing.T) {
 			labtest.Root(t)
-			lxc(t)
-			ociDriver(t, "runc")
+			labs.NeedLXC(t)
+			labs.NeedOCIDriver(t, "runc")
 			ctx := context.Background()
-			name, next := ociImage(t, v1.Config{}), ociImage(t, v1.Config{Env: []string{"SHAPE=round"}})
+			name, next := labs.OCIImage(t, v1.Config{}), labs.OCIImage(t, v1.Config{Env: []string{"SHAPE=round"}})
 			layout := strings.TrimPrefix(name, "oci:")
 			text := "name: tbafresh" + runtime + "\ntopology: {nodes: {a: {}, b: {" + keys + ", image: \"" + name + "\"}}, links: [{endpoints: [\"a:x\", \"b:x\"]}]}\n"
 			lab := up(t, text)

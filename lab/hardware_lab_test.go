@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,53 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/running"
-
-	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
-
-// The laboratory's two ports, joined by a cable:
-//
-//	eth0 (igb, 7 VFs) ──cable── eth1 (igb, 7 VFs)
-const (
-	leftPort  = "eth0"
-	rightPort = "eth1"
-)
-
-// laboratory is for tests in the virtual laboratory: it gives the test root and a state folder, and
-// checks at the end that the cards are unchanged.
-func laboratory(t *testing.T) {
-	t.Helper()
-	laboratoryOn(t)
-}
-
-// laboratoryOn is laboratory for other boots than the main one.
-func laboratoryOn(t *testing.T, boots ...string) {
-	t.Helper()
-	labtest.VirtualLab(t, boots...)
-	labtest.Root(t)
-	before := cards(t)
-	t.Cleanup(func() {
-		if changes := before.changes(t); changes != "" {
-			t.Errorf("the cards have changed:\n%s", changes)
-		}
-		if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
-			t.Errorf("claims are left: %v", left)
-		}
-	})
-}
-
-// sh runs a command on the host that must succeed.
-func sh(t testing.TB, argv ...string) string {
-	t.Helper()
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %v: %s", argv, err, out)
-	}
-	return string(out)
-}
 
 // down takes a lab down before the test ends.
 func down(t testing.TB, lab *Lab) {
@@ -68,7 +26,7 @@ func down(t testing.TB, lab *Lab) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -76,7 +34,7 @@ func down(t testing.TB, lab *Lab) {
 // TestLabSRIOVInOneCard: with one port, its internal switch joins the two functions.
 func TestLabSRIOVInOneCard(t *testing.T) {
 	labtest.LongForm(t) // TestLabFunctionsAreSetUpAgain pings in one card, too
-	laboratory(t)
+	labs.Laboratory(t)
 	lab := up(t, `name: tbinside
 topology:
   nodes: {a: {}, b: {}}
@@ -91,8 +49,8 @@ topology:
 // containers, with the plan's names, addresses and settings, and frames of one hop are not seen on
 // the other.
 func TestLabSRIOVChain(t *testing.T) {
-	laboratory(t)
-	lxc(t)
+	labs.Laboratory(t)
+	labs.NeedLXC(t)
 	lab := up(t, `name: tbchain
 topology:
   nodes:
@@ -105,7 +63,7 @@ topology:
 `)
 	in(t, lab, "a", "ping", "-c", "2", "-W", "5", "-s", "1472", "10.2.0.3")
 	a := lab.Plan().Nodes[0].Interfaces[0]
-	left := sh(t, "ip", "link", "show", leftPort)
+	left := labtest.Sh(t, "ip", "link", "show", labtest.LeftPort)
 	if !regexp.MustCompile(`vf \d .*` + a.MAC + `.*vlan 401.*500Mbps.*spoof checking on.*trust on`).MatchString(left) {
 		t.Errorf("the port says\n%s", left)
 	}
@@ -117,7 +75,7 @@ topology:
 	}
 	links := lab.Plan().Links
 	first, second := links[0].Endpoints[0].Function.VLAN, links[1].Endpoints[0].Function.VLAN
-	port := sh(t, "ip", "link", "show", rightPort)
+	port := labtest.Sh(t, "ip", "link", "show", labtest.RightPort)
 	if first == second || !strings.Contains(port, fmt.Sprintf("vlan %d,", first)) || !strings.Contains(port, fmt.Sprintf("vlan %d,", second)) {
 		t.Errorf("VLANs %d and %d; the port says\n%s", first, second, port)
 	}
@@ -151,9 +109,9 @@ func TestLabSRIOVWithDPDK(t *testing.T) {
 	// TestLabVFsOfOthers has the second, too.
 	for _, c := range labtest.Cases(1, []ends{{"lxc", "dpdk", "dpdk"}, {"netns", "raw", "dpdk"}}) {
 		t.Run(c.runtime+"/"+c.from, func(t *testing.T) {
-			laboratory(t)
-			lxc(t)
-			text := strings.Replace(echoLab("sriov", c.runtime, c.from, c.app), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1]}`, 1)
+			labs.Laboratory(t)
+			labs.NeedLXC(t)
+			text := strings.Replace(labs.Echo("sriov", c.runtime, c.from, c.app), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1]}`, 1)
 			lab := up(t, text)
 			f := lab.Plan().Links[0].Endpoints[1].Function
 			if driver, err := os.Readlink("/sys/bus/pci/devices/" + f.Address + "/driver"); err != nil || filepath.Base(driver) != "vfio-pci" {
@@ -171,9 +129,9 @@ func TestLabSRIOVWithDPDK(t *testing.T) {
 func TestLabSRIOVWithUIO(t *testing.T) {
 	for _, runtime := range []string{"netns", "lxc"} {
 		t.Run(runtime, func(t *testing.T) {
-			laboratoryOn(t, labtest.BootV1)
-			lxc(t)
-			text := strings.Replace(echoLab("sriov", runtime, "dpdk", "dpdk"), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1], driver: uio_pci_generic}`, 1)
+			labs.LaboratoryOn(t, labtest.BootV1)
+			labs.NeedLXC(t)
+			text := strings.Replace(labs.Echo("sriov", runtime, "dpdk", "dpdk"), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1], driver: uio_pci_generic}`, 1)
 			lab := up(t, strings.Replace(text, "hugepages: none", "hugepages: reserve, memory: 32MiB", 1))
 			f := lab.Plan().Links[0].Endpoints[1].Function
 			if driver, err := os.Readlink("/sys/bus/pci/devices/" + f.Address + "/driver"); err != nil || filepath.Base(driver) != "uio_pci_generic" {
@@ -189,7 +147,7 @@ func TestLabSRIOVWithUIO(t *testing.T) {
 func TestLabPassthrough(t *testing.T) {
 	labtest.VirtualLab(t)
 	// Settings of the ports that the kernel forgets when the ports move.
-	for file, value := range map[string]string{"ipv4/conf/" + leftPort + "/arp_ignore": "1", "ipv6/neigh/" + rightPort + "/gc_stale_time": "77"} {
+	for file, value := range map[string]string{"ipv4/conf/" + labtest.LeftPort + "/arp_ignore": "1", "ipv6/neigh/" + labtest.RightPort + "/gc_stale_time": "77"} {
 		path := "/proc/sys/net/" + file
 		old, err := os.ReadFile(path)
 		if err == nil {
@@ -201,8 +159,8 @@ func TestLabPassthrough(t *testing.T) {
 		t.Cleanup(func() { _ = os.WriteFile(path, old, 0o644) })
 	}
 	t.Run("kernel", func(t *testing.T) {
-		laboratory(t)
-		lxc(t)
+		labs.Laboratory(t)
+		labs.NeedLXC(t)
 		lab := up(t, `name: tbwhole
 topology:
   nodes: {a: {}, b: {runtime: lxc}}
@@ -212,71 +170,26 @@ topology:
 		down(t, lab)
 	})
 	t.Run("dpdk", func(t *testing.T) {
-		laboratory(t)
-		lxc(t)
-		lab := up(t, strings.Replace(echoLab("passthrough", "lxc", "dpdk", "dpdk"), `"b:y"]`, `"b:y"], passthrough: {devices: [eth0, eth1]}`, 1))
+		labs.Laboratory(t)
+		labs.NeedLXC(t)
+		lab := up(t, strings.Replace(labs.Echo("passthrough", "lxc", "dpdk", "dpdk"), `"b:y"]`, `"b:y"], passthrough: {devices: [eth0, eth1]}`, 1))
 		echo(t, lab)
 		down(t, lab)
 	})
 }
 
-// withOthers makes VFs of the left port for someone else: VF 0 is in use; VF 1 has its own name
-// and settings, and is free.
-func withOthers(t *testing.T) {
-	t.Helper()
-	file := "/sys/class/net/" + leftPort + "/device/sriov_numvfs"
-	sh(t, "sh", "-c", "echo 3 > "+file)
-	t.Cleanup(func() { sh(t, "sh", "-c", "echo 0 > "+file) })
-	sh(t, "ip", "link", "set", leftPort, "vf", "1", "mac", "02:11:22:33:44:55", "vlan", "77", "spoofchk", "off")
-	name := func(index int) string {
-		names, err := filepath.Glob(fmt.Sprintf("/sys/class/net/%s/device/virtfn%d/net/*", leftPort, index))
-		if err != nil || len(names) != 1 {
-			t.Fatalf("VF %d has the interfaces %v, %v", index, names, err)
-		}
-		return filepath.Base(names[0])
-	}
-	sh(t, "ip", "link", "set", name(0), "up")
-	sh(t, "ip", "link", "set", name(1), "name", "keepme")
-	sh(t, "ip", "link", "set", "keepme", "mtu", "1400")
-	sh(t, "ip", "link", "set", leftPort, "up")
-	t.Cleanup(func() { sh(t, "ip", "link", "set", leftPort, "down") })
-	awaitCarrier(t, name(0))
-}
-
-// awaitCarrier waits until an interface has a carrier, so that later comparisons have one too.
-func awaitCarrier(t *testing.T, name string) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		text, _ := os.ReadFile("/sys/class/net/" + name + "/operstate")
-		if string(text) == "up\n" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is %q", name, text)
-		}
-	}
-}
-
-const aroundOthers = `name: tbothers
-topology:
-  nodes: {a: {}, b: {app: {kind: reflect, backend: dpdk}}}
-  links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:y"], sriov: {ports: [eth0]}}]
-dpdk: {hugepages: none}
-traffic: {from: "a:x", to: "a:x", backend: raw, rate_pps: 500, frame_bytes: 64}
-`
-
 // TestLabFunctionsAreSetUpAgain: a port that is reset has forgotten its functions. Their driver
 // notices it late and waits for ever; each gets its carrier and its settings back.
 func TestLabFunctionsAreSetUpAgain(t *testing.T) {
-	laboratory(t)
+	labs.Laboratory(t)
 	lab := up(t, `name: tbreset
 topology:
   nodes: {a: {routes: [{to: 10.9.0.0/24, via: 10.1.0.2}], addresses: {x: [10.1.0.1/24]}}, b: {addresses: {x: [10.1.0.2/24]}}}
   links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0]}}]
 `)
 	carrier := func(node string) string { return in(t, lab, node, "cat", "/sys/class/net/x/carrier") }
-	sh(t, "ip", "link", "set", leftPort, "down")
-	sh(t, "ip", "link", "set", leftPort, "up")
+	labtest.Sh(t, "ip", "link", "set", labtest.LeftPort, "down")
+	labtest.Sh(t, "ip", "link", "set", labtest.LeftPort, "up")
 	for end := time.Now().Add(20 * time.Second); carrier("a") == "1"; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("a function has not lost its port that was reset")
@@ -305,14 +218,14 @@ topology:
 // MTUs and settings; a VF in use is not touched.
 func TestLabVFsOfOthers(t *testing.T) {
 	labtest.VirtualLab(t)
-	withOthers(t)
-	laboratory(t)
-	lab := up(t, aroundOthers)
+	labs.WithOthers(t)
+	labs.Laboratory(t)
+	lab := up(t, labs.AroundOthers)
 	ends := lab.Plan().Links[0].Endpoints
 	if ends[0].Function.Index != 1 || ends[1].Function.Index != 2 {
 		t.Fatalf("the plan took %+v", ends)
 	}
-	if sh(t, "cat", "/sys/class/net/"+leftPort+"/device/sriov_numvfs") != "3\n" {
+	if labtest.Sh(t, "cat", "/sys/class/net/"+labtest.LeftPort+"/device/sriov_numvfs") != "3\n" {
 		t.Error("the number of VFs has changed")
 	}
 	echo(t, lab)
@@ -322,7 +235,7 @@ func TestLabVFsOfOthers(t *testing.T) {
 // TestLabTwoLabsShareAPort: two labs of two state folders have VFs of the same ports, and the last
 // one to end restores the port.
 func TestLabTwoLabsShareAPort(t *testing.T) {
-	laboratory(t)
+	labs.Laboratory(t)
 	text := func(name string) string {
 		return `name: ` + name + `
 topology:
@@ -340,7 +253,7 @@ topology:
 		}
 	}
 	// A plan from when the function was free is refused when it no longer is.
-	stolen := planOf(t, text("tbthree"))
+	stolen := labs.Plan(t, text("tbthree"))
 	stolen.Links[0].Endpoints = one.Plan().Links[0].Endpoints
 	if lab, err := Up(context.Background(), UpOptions{Plan: stolen}); err == nil || !strings.Contains(err.Error(), "the lab tbone") {
 		t.Errorf("another's function: %v, %v", lab, err)
@@ -351,74 +264,10 @@ topology:
 	down(t, one)
 }
 
-// TestLabHardwareAfterKill: nines up is killed at moments spread over its run time, and nines down
-// restores the cards each time, with VFs that nines made and with VFs of others.
-// (TestLabAKilledUpLeavesTheHostAsItWas has two ports at once.) NINES_KILL_CYCLES is the number of
-// moments.
-func TestLabHardwareAfterKill(t *testing.T) {
-	labtest.Guarantee(t)
-	cycles := 1
-	if labtest.Long() {
-		cycles = 2
-	}
-	if n, err := strconv.Atoi(os.Getenv("NINES_KILL_CYCLES")); err == nil {
-		cycles = n
-	}
-	// TestLabAKilledUpLeavesTheHostAsItWas kills while it makes functions, too.
-	for _, whose := range labtest.Cases(1, []string{"others", "made"}) {
-		t.Run(whose, func(t *testing.T) {
-			labtest.VirtualLab(t)
-			if whose == "others" {
-				withOthers(t)
-			}
-			laboratory(t)
-			file := filepath.Join(t.TempDir(), "lab.yaml")
-			if err := os.WriteFile(file, []byte(aroundOthers), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			nines := func(arguments ...string) *exec.Cmd {
-				return exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), arguments...)
-			}
-			before := cards(t)
-			start := time.Now()
-			if out, err := nines("up", file).CombinedOutput(); err != nil {
-				t.Fatalf("up: %v: %s", err, out)
-			}
-			took := time.Since(start)
-			killed, missed := 0, 0
-			for i := 0; i <= cycles; i++ {
-				if i > 0 {
-					was, ran := killAfter(t, nines("up", file), took*time.Duration(i)/time.Duration(cycles+1))
-					if was {
-						killed++
-					} else if missed++; missed < 10*cycles {
-						// It was up before: an up of a busy host says little of the next.
-						took = ran
-						i--
-					}
-				}
-				if out, err := nines("down", "tbothers").CombinedOutput(); err != nil && !strings.Contains(string(out), "does not exist") {
-					t.Fatalf("down after cycle %d: %v: %s", i, err, out)
-				}
-				if changes := before.changes(t); changes != "" {
-					t.Fatalf("after cycle %d of %d (an up takes %v) the cards have changed:\n%s", i, cycles, took, changes)
-				}
-				if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
-					t.Fatalf("after cycle %d claims are left: %v", i, left)
-				}
-			}
-			if killed < cycles {
-				t.Errorf("only %d of %d were killed", killed, cycles)
-			}
-			t.Logf("%d of %d killed in an up of %v", killed, cycles, took)
-		})
-	}
-}
-
 // TestLabApplyHardware: an apply gives a function back, moves another link's function to programs,
 // and takes more functions.
 func TestLabApplyHardware(t *testing.T) {
-	laboratory(t)
+	labs.Laboratory(t)
 	lab := up(t, `name: tbapply
 topology:
   nodes: {a: {}, b: {}, c: {}}
@@ -433,11 +282,11 @@ topology:
     - {name: stays, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0, eth1]}}
     - {name: comes, kind: sriov, endpoints: ["b:z", "c:z"], sriov: {ports: [eth1]}}
 `
-	again := planOf(t, strings.Replace(changed, "comes, kind: sriov, endpoints: [\"b:z\", \"c:z\"], sriov: {ports: [eth1]}", "goes, kind: sriov, endpoints: [\"a:y\", \"c:y\"], sriov: {ports: [eth0, eth1]}", 1))
+	again := labs.Plan(t, strings.Replace(changed, "comes, kind: sriov, endpoints: [\"b:z\", \"c:z\"], sriov: {ports: [eth1]}", "goes, kind: sriov, endpoints: [\"a:y\", \"c:y\"], sriov: {ports: [eth0, eth1]}", 1))
 	if changes, err := lab.Changes(again, nil); err != nil || !changes.Empty() {
 		t.Errorf("a lab that is up is planned otherwise: %+v, %v", changes, err)
 	}
-	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, changed), Experiment: []byte(changed)})
 	if err != nil {
 		t.Fatal(err)
 	}

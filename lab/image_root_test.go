@@ -11,6 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -20,8 +21,8 @@ import (
 //	a:x ──veth── b:x    a is a process in namespaces, b a container of LXC
 func TestAnImageIsTheRootOfAContainerOfLXC(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
-	ociDriver(t, "runc")
+	labs.NeedLXC(t)
+	labs.NeedOCIDriver(t, "runc")
 	lab := up(t, fmt.Sprintf(`
 name: tblxcimage
 topology:
@@ -30,7 +31,7 @@ topology:
     b: {runtime: lxc, image: %q, cpus: 1, app: {kind: reflect, backend: raw}}
   links:
     - {name: pair, endpoints: ["a:x", "b:x"]}
-`, ociImage(t, v1.Config{Cmd: []string{"false"}, Env: []string{"SHAPE=round"}})))
+`, labs.OCIImage(t, v1.Config{Cmd: []string{"false"}, Env: []string{"SHAPE=round"}})))
 	is := func(what string) {
 		t.Helper()
 		if out := in(t, lab, "b", "sh", "-c", "grep -c ^web: /etc/passwd; readlink /bin/sh; cat /kept"); out != "1\nbusybox\nkept" {
@@ -58,10 +59,10 @@ topology:
 
 func TestAnImageWithoutSystemdIsRefusedForIt(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
-	ociDriver(t, "runc")
-	text := fmt.Sprintf("name: tbnosystemd\ntopology: {nodes: {b: {runtime: lxc, image: %q, rootfs: {init: systemd}}}}\n", ociImage(t, v1.Config{}))
-	p := planOf(t, text)
+	labs.NeedLXC(t)
+	labs.NeedOCIDriver(t, "runc")
+	text := fmt.Sprintf("name: tbnosystemd\ntopology: {nodes: {b: {runtime: lxc, image: %q, rootfs: {init: systemd}}}}\n", labs.OCIImage(t, v1.Config{}))
+	p := labs.Plan(t, text)
 	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
 	if err == nil {
 		downWithoutTrace(t, lab)
@@ -76,8 +77,8 @@ func TestAnImageWithoutSystemdIsRefusedForIt(t *testing.T) {
 //
 //	a:x ──a tap── b:x    b is a virtual machine
 func TestAnImageIsTheRootOfAVirtualMachine(t *testing.T) {
-	requireQEMU(t)
-	ociDriver(t, "runc")
+	labs.NeedQEMU(t)
+	labs.NeedOCIDriver(t, "runc")
 	lab := up(t, fmt.Sprintf(`
 name: tbvmimage
 topology:
@@ -86,7 +87,7 @@ topology:
     b: {runtime: vm, image: %q, app: {kind: reflect, backend: raw}, vm: {acceleration: tcg}}
   links:
     - {name: pair, endpoints: ["a:x", "b:x"]}
-`, ociImage(t, v1.Config{})))
+`, labs.OCIImage(t, v1.Config{})))
 	is := func(what string) {
 		t.Helper()
 		if out := in(t, lab, "b", "sh", "-c", "grep -c ^web: /etc/passwd; readlink /bin/sh; test -e /kept || echo new"); out != "1\nbusybox\nnew" {

@@ -3,43 +3,23 @@ package lab
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
-
-// Each test here changes the whole host, so all of them are for the virtual laboratory:
-//
-//	CPU 0 and 1: the host, its spinners, idle (a container that needs no CPU)
-//	CPU 2 and 3: gen (a process in namespaces) and dut (a container), by themselves
-const isolatedLab = `
-name: tbisolated
-isolation: isolated
-topology:
-  nodes:
-    gen: {runtime: netns, cpus: 1}
-    dut: {runtime: lxc, cpus: 1, memory: 256MiB, app: {kind: reflect, backend: raw}}
-    idle: {runtime: lxc}
-  links:
-    - {name: in, endpoints: ["gen:tx", "dut:in"]}
-    - {name: side, kind: bridge, endpoints: ["gen:side", "idle:eth0"]}
-`
 
 // isolationBoots are the boots of the laboratory that differ in how CPUs are isolated: a partition
 // of the lab (Linux 6.1), remote partitions (6.12), cgroup v1 cpusets, both versions with
@@ -94,7 +74,7 @@ func threadsOf(t *testing.T) []tasks.Thread {
 func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 	labtest.VirtualLab(t, isolationBoots...)
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	h, err := isolate.Find(isolate.CPUSet)
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +116,8 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 	}
 	for _, degree := range []spec.Isolation{spec.IsolationPartition, spec.IsolationIsolated} {
 		t.Run(string(degree), func(t *testing.T) {
-			before := takeSnapshot(t)
-			text := strings.Replace(isolatedLab, "isolation: isolated", "isolation: "+string(degree), 1)
+			before := traces.TakeSnapshot(t)
+			text := strings.Replace(labs.Isolated, "isolation: isolated", "isolation: "+string(degree), 1)
 			lab := up(t, text)
 			taken := tasks.Set(lab.Plan().IsolatedCPUs)
 			if len(taken) != 2 {
@@ -157,12 +137,12 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 				}
 			}
 			if degree == spec.IsolationIsolated {
-				checkInterrupts(t, taken)
+				labs.CheckInterrupts(t, taken)
 			}
 			if err := lab.Down(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			for _, change := range before.changes(takeSnapshot(t)) {
+			for _, change := range before.Changes(traces.TakeSnapshot(t)) {
 				t.Error(change)
 			}
 		})
@@ -241,109 +221,4 @@ func checkOthers(t *testing.T, lab *Lab, bystander string, version int) {
 	if err != nil || len(cpus) == 0 || cpus.Meets(lab.Plan().IsolatedCPUs) {
 		t.Errorf("others have %q, %v", text, err)
 	}
-}
-
-// checkInterrupts checks where interrupts may go. It skips interrupts that cannot be moved: for
-// those the kernel refuses even the affinity they have.
-func checkInterrupts(t *testing.T, taken tasks.Set) {
-	t.Helper()
-	paths, err := filepath.Glob("/proc/irq/*/smp_affinity_list")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no interrupts: %v", err)
-	}
-	movable := 0
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		cpus, err := tasks.ParseSet(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		// EIO, and EPERM since Linux 6.8.
-		if err := os.WriteFile(path, text, 0o644); errors.Is(err, unix.EIO) || errors.Is(err, unix.EPERM) {
-			continue
-		}
-		movable++
-		if cpus.Meets(taken) {
-			t.Errorf("%s is %s", path, cpus)
-		}
-	}
-	if movable == 0 {
-		t.Error("no interrupt can be moved: nothing is proven")
-	}
-}
-
-// cyclesVariable names how often the test below kills nines; a few times if unset.
-const cyclesVariable = "NINES_CYCLES"
-
-func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
-	labtest.Guarantee(t)
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1)
-	labtest.Root(t)
-	lxc(t)
-	cycles := 1
-	if labtest.Long() {
-		cycles = 3
-	}
-	if count := os.Getenv(cyclesVariable); count != "" {
-		var err error
-		if cycles, err = strconv.Atoi(count); err != nil {
-			t.Fatal(err)
-		}
-	}
-	binary := filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines")
-	file := filepath.Join(t.TempDir(), "lab.yaml")
-	// Virtual functions too: their steps and undo steps alternate with those of isolation.
-	text := isolatedLab + `    - {name: wire, kind: sriov, endpoints: ["gen:wire", "idle:wire"], sriov: {ports: [` + leftPort + ", " + rightPort + `]}}
-`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(arguments ...string) {
-		t.Helper()
-		if out, err := exec.Command(binary, arguments...).CombinedOutput(); err != nil && !bytes.Contains(out, []byte("does not exist")) {
-			t.Fatalf("nines %v: %v: %s", arguments, err, out)
-		}
-	}
-	bound := exec.Command("taskset", "-c", "3", "sleep", "100000")
-	if err := bound.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = bound.Process.Kill()
-		_ = bound.Wait()
-	})
-	// A card's driver creates queues and interrupts when the card is first set up.
-	for _, port := range []string{leftPort, rightPort} {
-		sh(t, "ip", "link", "set", port, "up")
-		sh(t, "ip", "link", "set", port, "down")
-	}
-	before, functions := takeSnapshot(t), cards(t)
-	begun := time.Now()
-	run("up", file)
-	moments := moments{to: time.Since(begun)}
-	if len(before.changes(takeSnapshot(t))) < 4 {
-		t.Fatal("the lab is up, and the snapshot sees little of it")
-	}
-	run("down", "tbisolated")
-	cycle := 0
-	for ; !moments.enough(cycle, cycles); cycle++ {
-		after := moments.kill(t, exec.Command(binary, "up", file), func() bool { return len(before.changes(takeSnapshot(t))) > 0 })
-		run("down", "tbisolated")
-		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
-			t.Fatalf("cycle %d, killed after %v:\n%s", cycle, after, strings.Join(changes, "\n"))
-		}
-		if changes := functions.changes(t); changes != "" {
-			t.Fatalf("cycle %d, killed after %v: the cards have changed:\n%s", cycle, after, changes)
-		}
-		if left, _ := os.ReadDir(pci.ClaimsDir); len(left) > 0 {
-			t.Fatalf("cycle %d, killed after %v: claims are left: %v", cycle, after, left)
-		}
-		if cycle%5 == 4 {
-			t.Logf("%d cycles in %v, %d killed", cycle+1, time.Since(begun).Round(time.Second), moments.killed)
-		}
-	}
-	moments.report(t, cycle)
 }

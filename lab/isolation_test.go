@@ -11,17 +11,17 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -29,17 +29,17 @@ import (
 // checks the groups and the affinity of its engine.
 func TestWithoutIsolationNothingIsPinned(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	h, err := isolate.Find(isolate.CPUSet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for degree, own := range map[spec.Isolation]bool{spec.IsolationAffinity: true, spec.IsolationNone: false} {
 		t.Run(string(degree), func(t *testing.T) {
-			text := "isolation: " + string(degree) + "\n" + strings.Replace(pairLab("tbpinned", ""),
+			text := "isolation: " + string(degree) + "\n" + strings.Replace(labs.Pair("tbpinned", ""),
 				"b: {runtime: netns}", "b: {runtime: lxc, cpus: 1, app: {kind: reflect, backend: raw}}", 1)
 			lab := up(t, text)
-			all := tasks.Set(planOf(t, text).HousekeepingCPUs)
+			all := tasks.Set(labs.Plan(t, text).HousekeepingCPUs)
 			if own {
 				all = tasks.Set(lab.Plan().Node("b").CPUs)
 			}
@@ -115,7 +115,7 @@ func TestANodeTakesNoMoreHugepagesThanItsLimit(t *testing.T) {
 	if err := os.WriteFile(numbers, []byte(strconv.Itoa(was+8)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(pairLab("tbisohuge", ""), "b: {runtime: netns}", "b: {runtime: netns, hugepage_limit: 6MiB}", 1)
+	text := strings.Replace(labs.Pair("tbisohuge", ""), "b: {runtime: netns}", "b: {runtime: netns, hugepage_limit: 6MiB}", 1)
 	lab := up(t, text)
 	self, err := os.Executable()
 	if err != nil {
@@ -135,7 +135,7 @@ func TestANodeTakesNoMoreHugepagesThanItsLimit(t *testing.T) {
 // planWith plans for this host as if it had that many CPUs, each with its own core.
 func planWith(t *testing.T, text string, cpus int) *plan.Plan {
 	t.Helper()
-	return planOn(t, text, func(inventory *host.Inventory) {
+	return labs.PlanOn(t, text, func(inventory *host.Inventory) {
 		inventory.CPUs, inventory.AllowedCPUs = nil, nil
 		inventory.Hugepages = []host.Hugepages{{SizeBytes: 2 << 20}}
 		for id := range cpus {
@@ -148,7 +148,7 @@ func planWith(t *testing.T, text string, cpus int) *plan.Plan {
 // TestALabIsolatesFromItsNameOn: a lab that has reserved its name, but made nothing yet, already
 // keeps others from isolating.
 func TestALabIsolatesFromItsNameOn(t *testing.T) {
-	p := planWith(t, isolatedLab, 4)
+	p := planWith(t, labs.Isolated, 4)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	p.Prefix = "nines-enrolled" // no lab on this machine has it
 	for i := range p.Nodes {
@@ -174,7 +174,7 @@ func TestALabIsolatesFromItsNameOn(t *testing.T) {
 // TestALabsOwnCPUsAreItsPlans: other plans may not use the CPUs that a lab isolates, but a plan for
 // that lab may.
 func TestALabsOwnCPUsAreItsPlans(t *testing.T) {
-	p := planWith(t, isolatedLab, 4)
+	p := planWith(t, labs.Isolated, 4)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	made := state.Of(p.Name)
 	if err := os.MkdirAll(made.Dir, 0o755); err != nil {

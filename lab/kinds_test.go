@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab/running"
-
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -31,22 +31,11 @@ func TestEveryKindCarriesPackets(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/%d/%d", kind, nodes, mtu), func(t *testing.T) {
 					labtest.Root(t)
-					everyPing(t, up(t, star(string(kind), nodes, mtu)), mtu)
+					everyPing(t, up(t, labs.Star(string(kind), nodes, mtu)), mtu)
 				})
 			}
 		}
 	}
-}
-
-// star is a lab of nodes n1, n2, … with one interface each on one link.
-func star(kind string, nodes, mtu int) string {
-	var names, endpoints []string
-	for i := 1; i <= nodes; i++ {
-		names = append(names, fmt.Sprintf("    n%d: {runtime: netns}\n", i))
-		endpoints = append(endpoints, fmt.Sprintf(`"n%d:eth"`, i))
-	}
-	return fmt.Sprintf("name: tbstar\ntopology:\n  nodes:\n%s  links:\n    - {name: lan, kind: %s, mtu: %d, endpoints: [%s]}\n",
-		strings.Join(names, ""), kind, mtu, strings.Join(endpoints, ", "))
 }
 
 func everyPing(t *testing.T, lab *Lab, mtu int) {
@@ -75,7 +64,7 @@ func everyPing(t *testing.T, lab *Lab, mtu int) {
 
 func TestTheSwitchLearnsAndFloods(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, star("xdp", 3, 1500))
+	lab := up(t, labs.Star("xdp", 3, 1500))
 	counters := func() link.SwitchCounters {
 		seen, err := lab.Inspect(context.Background())
 		if err != nil {

@@ -12,29 +12,22 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/capture"
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
-
-// pairLab is two nodes and a veth pair.
-func pairLab(name, more string) string {
-	return "name: " + name + "\n" + more + `topology:
-  nodes: {a: {runtime: netns}, b: {runtime: netns}}
-  links: [{name: v, kind: veth, endpoints: ["a:x", "b:x"]}]
-`
-}
 
 func upError(t *testing.T, text string) error {
 	t.Helper()
-	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	lab, err := Up(context.Background(), UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err == nil {
 		t.Error("it came up")
 		_ = lab.Down(context.Background())
@@ -44,11 +37,11 @@ func upError(t *testing.T, text string) error {
 
 func TestTwoLabsSideBySide(t *testing.T) {
 	labtest.Root(t)
-	one, two := up(t, pairLab("tbone", "")), up(t, pairLab("tbtwo", ""))
+	one, two := up(t, labs.Pair("tbone", "")), up(t, labs.Pair("tbtwo", ""))
 	if err := one.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, one.Plan().Prefix, os.Getenv("NINES_STATE_DIR")+"/labs/tbone"); len(left) > 0 {
+	if left := traces.Left(t, one.Plan().Prefix, os.Getenv("NINES_STATE_DIR")+"/labs/tbone"); len(left) > 0 {
 		t.Errorf("left of the first: %v", left)
 	}
 	in(t, two, "a", "ping", "-c1", "-W2", two.Plan().Nodes[0].Interfaces[0].Neighbours[0].IP)
@@ -60,11 +53,11 @@ func TestTwoLabsSideBySide(t *testing.T) {
 
 func TestUpTwiceIsRefusedAndHarmless(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, pairLab("tbtwice", ""))
-	if err := upError(t, pairLab("tbtwice", "")); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
+	lab := up(t, labs.Pair("tbtwice", ""))
+	if err := upError(t, labs.Pair("tbtwice", "")); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("got %v", err)
 	}
-	if err := upError(t, pairLab("tbother", "prefix: "+lab.Plan().Prefix+"\n")); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `so does lab "tbtwice"`) {
+	if err := upError(t, labs.Pair("tbother", "prefix: "+lab.Plan().Prefix+"\n")); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `so does lab "tbtwice"`) {
 		t.Errorf("a second lab with the same prefix: got %v", err)
 	}
 	in(t, lab, "a", "ping", "-c1", "-W2", lab.Plan().Nodes[0].Interfaces[0].Neighbours[0].IP)
@@ -72,7 +65,7 @@ func TestUpTwiceIsRefusedAndHarmless(t *testing.T) {
 
 func TestALabThatIsBeingChangedIsBusy(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, pairLab("tbbusy", ""))
+	lab := up(t, labs.Pair("tbbusy", ""))
 	h, err := hold("tbbusy")
 	if err != nil {
 		t.Fatal(err)
@@ -95,37 +88,37 @@ func TestALabThatIsBeingChangedIsBusy(t *testing.T) {
 func TestAFailedUpLeavesNothing(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
-	before := settings(t)
+	before := traces.Sysctls(t)
 	for what, text := range map[string]string{
-		"a command that fails": strings.Replace(pairLab("tbfails", ""), "b: {runtime: netns}", `b: {runtime: netns, exec: [["false"]]}`, 1),
-		"no such sysctl":       strings.Replace(pairLab("tbfails", ""), "b: {runtime: netns}", `b: {runtime: netns, sysctls: {net.nonsense: "1"}}`, 1),
-		"a mount of nothing":   strings.Replace(pairLab("tbfails", ""), "b: {runtime: netns}", `b: {runtime: netns, mounts: [{source: /nowhere, target: /mnt}]}`, 1),
+		"a command that fails": strings.Replace(labs.Pair("tbfails", ""), "b: {runtime: netns}", `b: {runtime: netns, exec: [["false"]]}`, 1),
+		"no such sysctl":       strings.Replace(labs.Pair("tbfails", ""), "b: {runtime: netns}", `b: {runtime: netns, sysctls: {net.nonsense: "1"}}`, 1),
+		"a mount of nothing":   strings.Replace(labs.Pair("tbfails", ""), "b: {runtime: netns}", `b: {runtime: netns, mounts: [{source: /nowhere, target: /mnt}]}`, 1),
 	} {
 		err := upError(t, text)
 		if err == nil || !strings.Contains(err.Error(), `node "b"`) {
 			t.Errorf("%s: got %v", what, err)
 		}
-		if left := leaks(t, planOf(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		if left := traces.Left(t, labs.Plan(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 			t.Errorf("%s: left behind: %v", what, left)
 		}
 	}
-	unchanged(t, before)
+	traces.SameSysctls(t, before)
 }
 
 func TestACancelledUpLeavesNothing(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
-	text := strings.Replace(pairLab("tbstop", ""), "b: {runtime: netns}", `b: {runtime: netns, exec: [["sleep", "60"]]}`, 1)
+	text := strings.Replace(labs.Pair("tbstop", ""), "b: {runtime: netns}", `b: {runtime: netns, exec: [["sleep", "60"]]}`, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(300*time.Millisecond, cancel)
 	start := time.Now()
-	if _, err := Up(ctx, UpOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err == nil {
+	if _, err := Up(ctx, UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err == nil {
 		t.Fatal("it came up")
 	}
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("it took %s to give up", took)
 	}
-	if left := leaks(t, planOf(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, labs.Plan(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -136,9 +129,9 @@ func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
 	outer := os.Getenv("NINES_STATE_DIR")
-	text := star("bridge", 12, 1500)
+	text := labs.Star("bridge", 12, 1500)
 	text = strings.Replace(text, "name: tbstar", "name: tbfull", 1)
-	prefix := planOf(t, text).Prefix
+	prefix := labs.Plan(t, text).Prefix
 	refused := 0
 	for pages := 4; ; pages++ {
 		disk := filepath.Join(outer, "disk")
@@ -149,7 +142,7 @@ func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("NINES_STATE_DIR", disk)
-		lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		lab, err := Up(context.Background(), UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 		if err == nil {
 			err = lab.Down(context.Background())
 			if err != nil {
@@ -161,7 +154,7 @@ func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 		} else {
 			refused++
 		}
-		if left := leaks(t, prefix, disk+"/labs/tbfull"); len(left) > 0 {
+		if left := traces.Left(t, prefix, disk+"/labs/tbfull"); len(left) > 0 {
 			t.Fatalf("%d pages: left behind: %v", pages, left)
 		}
 		if err := unix.Unmount(disk, 0); err != nil {
@@ -178,7 +171,7 @@ func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 
 func TestADeadNodeIsShownDead(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, pairLab("tbdead", ""))
+	lab := up(t, labs.Pair("tbdead", ""))
 	id := proc.Identity{PID: lab.Running("a").PID, StartTicks: lab.Running("a").StartTicks}
 	if err := id.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -202,14 +195,14 @@ func TestADeadNodeIsShownDead(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
 func TestAContainerEndedFromOutsideIsTakenDown(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	for _, how := range []string{"lxc-stop", "monitor"} {
 		t.Run(how, func(t *testing.T) {
 			labtest.Root(t)
@@ -225,7 +218,7 @@ func TestAContainerEndedFromOutsideIsTakenDown(t *testing.T) {
 			if err := lab.Down(context.Background()); err != nil {
 				t.Error(err)
 			}
-			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
 		})
@@ -250,7 +243,7 @@ func killMonitor(t *testing.T, path string) {
 
 func TestWithoutLXCNothingIsMade(t *testing.T) {
 	labtest.Root(t)
-	p := planOf(t, mixedLab)
+	p := labs.Plan(t, mixedLab)
 	t.Setenv("PATH", t.TempDir())
 	var missing *exit.MissingError
 	_, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(mixedLab)})
@@ -264,7 +257,7 @@ func TestWithoutLXCNothingIsMade(t *testing.T) {
 
 func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 	labtest.Root(t)
-	text := strings.Replace(pairLab("tbexec", ""), "a: {runtime: netns}", `a: {runtime: netns, cpu_list: "0", env: {COLOUR: green}}`, 1)
+	text := strings.Replace(labs.Pair("tbexec", ""), "a: {runtime: netns}", `a: {runtime: netns, cpu_list: "0", env: {COLOUR: green}}`, 1)
 	lab := up(t, text)
 	if out := in(t, lab, "a", "sh", "-c", "echo $COLOUR; grep Cpus_allowed_list /proc/self/status; echo $$"); !strings.HasPrefix(out, "green\nCpus_allowed_list:\t0\n") {
 		t.Errorf("it says %q", out)
@@ -306,7 +299,7 @@ func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 
 func TestCaptureSeesWhatIsSentAndReceived(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, pairLab("tbcap", ""))
+	lab := up(t, labs.Pair("tbcap", ""))
 	c, err := capture.Open(lab.Lab, "a", "x")
 	if err != nil {
 		t.Fatal(err)
@@ -342,7 +335,7 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 	if _, err := Down(context.Background(), "../x"); err == nil {
 		t.Error("a name that is a path was taken")
 	}
-	lab := up(t, pairLab("tbnames", ""))
+	lab := up(t, labs.Pair("tbnames", ""))
 	if _, err := lab.Command(context.Background(), "c", []string{"true"}, running.ExecOptions{}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `no node "c"`) {
 		t.Errorf("exec: %v", err)
 	}

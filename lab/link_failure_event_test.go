@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab/running"
-	"nines.dev/nines/lab/state"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/vishvananda/netlink"
@@ -17,9 +14,13 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // reaches is true if an answer to one of a node's pings comes.
@@ -68,7 +69,7 @@ func TestACutLinkPassesNothing(t *testing.T) {
 	}{{"bridge", 3}, {"xdp", 3}, {"switch", 3}, {"veth", 2}, {"macvlan", 3}} {
 		t.Run(c.kind, func(t *testing.T) {
 			labtest.Root(t)
-			lab := up(t, star(c.kind, c.nodes, 1500))
+			lab := up(t, labs.Star(c.kind, c.nodes, 1500))
 			everyPingSoon(t, lab)
 			before := map[string]string{}
 			for _, n := range lab.Plan().Nodes {
@@ -152,7 +153,7 @@ func TestALinkThatCannotBeCutSaysSo(t *testing.T) {
 // cannot be taken down.
 func TestAnotherXDPProgramAtAnEndStays(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, star("veth", 2, 1500))
+	lab := up(t, labs.Star("veth", 2, 1500))
 	n := lab.Plan().Nodes[0]
 	cut, err := lab.PrepareCut(context.Background(), "lan")
 	if err != nil {
@@ -216,7 +217,7 @@ func TestImpairedLinksCarryPackets(t *testing.T) {
 	}{{"switch", 2, 1500}, {"xdp", 2, 1500}, {"xdp", 3, 1500}, {"xdp", 2, 9000}} {
 		t.Run(fmt.Sprintf("%s/%d/%d", c.kind, c.nodes, c.mtu), func(t *testing.T) {
 			labtest.Root(t)
-			text := strings.Replace(star(c.kind, c.nodes, c.mtu), "endpoints:", "impair: {delay: 20ms, duplicate: 1}, endpoints:", 1)
+			text := strings.Replace(labs.Star(c.kind, c.nodes, c.mtu), "endpoints:", "impair: {delay: 20ms, duplicate: 1}, endpoints:", 1)
 			lab := up(t, text)
 			if !lab.Plan().Links[0].Impaired() {
 				t.Fatal("the plan does not say that the link is impaired")
@@ -254,8 +255,8 @@ func TestImpairedLinksCarryPackets(t *testing.T) {
 // the remedy, and leaves nothing behind.
 func TestANetemThatIsMissingIsNamed(t *testing.T) {
 	labtest.Root(t)
-	text := strings.Replace(star("veth", 2, 1500), "endpoints:", "impair: {delay: 1ms}, endpoints:", 1)
-	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	text := strings.Replace(labs.Star("veth", 2, 1500), "endpoints:", "impair: {delay: 1ms}, endpoints:", 1)
+	lab, err := Up(context.Background(), UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err == nil {
 		t.Cleanup(func() { _ = lab.Down(context.Background()) })
 		for _, n := range lab.Plan().Nodes {
@@ -268,7 +269,7 @@ func TestANetemThatIsMissingIsNamed(t *testing.T) {
 	if !strings.Contains(err.Error(), "netem") || !strings.Contains(err.Error(), "kind: xdp or switch") {
 		t.Errorf("the error does not name netem and a remedy: %v", err)
 	}
-	if left := leaks(t, planOf(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, labs.Plan(t, text).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }

@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -26,17 +26,11 @@ topology:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
 `
 
-func lxc(t testing.TB) {
-	t.Helper()
-	_, err := exec.LookPath("lxc-start")
-	labtest.Require(t, "lxc", err == nil)
-}
-
 // TestNothingOfLXCsOwnStays: the control groups that LXC makes once and keeps, and the folders of its locks.
 func TestNothingOfLXCsOwnStays(t *testing.T) {
 	labtest.Root(t)
 	labtest.WholeHost(t) // no other lab's monitor ends meanwhile
-	lxc(t)
+	labs.NeedLXC(t)
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +62,7 @@ func TestNothingOfLXCsOwnStays(t *testing.T) {
 
 func TestContainerIsAMachineOfItsOwn(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	lab := up(t, mixedLab)
 	a := lab.Plan().Nodes[0].Interfaces[0]
 	if out := in(t, lab, "b", "ping", "-c1", "-W2", strings.SplitN(a.Addresses[0], "/", 2)[0]); !strings.Contains(out, " 0% packet loss") {

@@ -16,9 +16,10 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab/change"
-	"nines.dev/nines/lab/login"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // managedLab has a management network beside two links in a row:
@@ -38,18 +39,12 @@ management: %s
 `, name, management)
 }
 
-func dnsmasq(t testing.TB) {
-	t.Helper()
-	_, err := exec.LookPath("dnsmasq")
-	labtest.Require(t, "dnsmasq-base", err == nil)
-}
-
 // TestNodesKnowEachOthersNames: every node in every node, over the measured links and, with NODE.mgmt,
 // over the management network; also by the server of names, and for DHCP.
 func TestNodesKnowEachOthersNames(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
-	dnsmasq(t)
+	labs.NeedLXC(t)
+	labs.NeedDnsmasq(t)
 	lab := up(t, managedLab("tbmgmtnames", "{mac: pos}"))
 	p := lab.Plan()
 	for _, n := range p.Nodes {
@@ -104,7 +99,7 @@ func TestTheHostReachesTheNodes(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -113,16 +108,16 @@ func TestTheHostReachesTheNodes(t *testing.T) {
 // first's: then it is refused, and the first goes on.
 func TestTwoLabsHaveManagementNetworksSideBySide(t *testing.T) {
 	labtest.Root(t)
-	text := func(name, management string) string { return pairLab(name, "management: "+management+"\n") }
+	text := func(name, management string) string { return labs.Pair(name, "management: "+management+"\n") }
 	one := up(t, text("tbmone", "{dns: false}"))
 	subnet := one.Plan().Management.Subnet
 	// The plan is for the host as it was before the first lab, and so are those of two calls at once.
 	blind := func(inv *host.Inventory) { inv.Networks = nil }
-	same := planOn(t, text("tbmtwo", "{dns: false, subnet: "+subnet+"}"), blind)
+	same := labs.PlanOn(t, text("tbmtwo", "{dns: false, subnet: "+subnet+"}"), blind)
 	if _, err := Up(context.Background(), UpOptions{Plan: same}); exit.Code(err) != exit.Wrong || !strings.Contains(fmt.Sprint(err), subnet) {
 		t.Errorf("the same subnet: %v", err)
 	}
-	if _, err := tryPlan(t, text("tbmtwo", "{dns: false, subnet: "+subnet+"}"), func(*host.Inventory) {}); err == nil || !strings.Contains(err.Error(), "this host has a route to "+subnet) {
+	if _, err := labs.TryPlan(t, text("tbmtwo", "{dns: false, subnet: "+subnet+"}"), func(*host.Inventory) {}); err == nil || !strings.Contains(err.Error(), "this host has a route to "+subnet) {
 		t.Errorf("the plan with the same subnet: %v", err)
 	}
 	two := up(t, text("tbmtwo", "{dns: false}"))
@@ -130,7 +125,7 @@ func TestTwoLabsHaveManagementNetworksSideBySide(t *testing.T) {
 		t.Errorf("both have %s", subnet)
 	}
 	for _, lab := range []*Lab{one, two} {
-		if again := planOf(t, text(lab.Name(), "{dns: false}")); again.Management.Subnet != lab.Plan().Management.Subnet {
+		if again := labs.Plan(t, text(lab.Name(), "{dns: false}")); again.Management.Subnet != lab.Plan().Management.Subnet {
 			t.Errorf("%s has %s, and would get %s now", lab.Name(), lab.Plan().Management.Subnet, again.Management.Subnet)
 		}
 		in(t, lab, "a", "ping", "-c1", "-W5", "b.mgmt")
@@ -140,7 +135,7 @@ func TestTwoLabsHaveManagementNetworksSideBySide(t *testing.T) {
 // TestTwoPlansOfOneSubnet: two labs that were planned before either was up.
 func TestTwoPlansOfOneSubnet(t *testing.T) {
 	labtest.Root(t)
-	one := up(t, pairLab("tbmearly", "management: {dns: false}\n"))
+	one := up(t, labs.Pair("tbmearly", "management: {dns: false}\n"))
 	p := &plan.Plan{Name: "tbmlate", Prefix: "tbmlate", Management: &plan.Management{Subnet: one.Plan().Management.Subnet}}
 	if err := vacant(p); exit.Code(err) != exit.Wrong || !strings.Contains(fmt.Sprint(err), one.Name()) {
 		t.Errorf("got %v", err)
@@ -150,8 +145,8 @@ func TestTwoPlansOfOneSubnet(t *testing.T) {
 // TestAForeignInterfaceIsNotTouched: one that has the name of the lab's is refused, and stays.
 func TestAForeignInterfaceIsNotTouched(t *testing.T) {
 	labtest.Root(t)
-	text := pairLab("tbmforeign", "management: {dns: false}\n")
-	name := planOf(t, text).Management.Device
+	text := labs.Pair("tbmforeign", "management: {dns: false}\n")
+	name := labs.Plan(t, text).Management.Device
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = name
 	foreign := &netlink.Veth{LinkAttrs: attributes, PeerName: "tbmforeign0"}
@@ -172,13 +167,13 @@ func TestAForeignInterfaceIsNotTouched(t *testing.T) {
 // subnet, and a network that comes or goes.
 func TestApplyChangesTheManagementNetwork(t *testing.T) {
 	labtest.Root(t)
-	dnsmasq(t)
-	text := pairLab("tbmapply", "management: {}\n")
+	labs.NeedDnsmasq(t)
+	text := labs.Pair("tbmapply", "management: {}\n")
 	lab := up(t, text)
 	pid := lab.PID("a")
 	apply := func(text string) change.Changes {
 		t.Helper()
-		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +192,7 @@ func TestApplyChangesTheManagementNetwork(t *testing.T) {
 	if programs, err := lab.Programs(); err != nil || len(programs) != 1 || !programs[0].Alive {
 		t.Errorf("the server of names: %+v, %v", programs, err)
 	}
-	free := planOf(t, pairLab("tbmother", "management: {}\n")).Management.Subnet
+	free := labs.Plan(t, labs.Pair("tbmother", "management: {}\n")).Management.Subnet
 	apply(strings.Replace(more, "management: {}", "management: {subnet: "+free+"}", 1))
 	got, err := netip.ParseAddr(lab.Plan().ManagementAddress("z"))
 	if err != nil || !netip.MustParsePrefix(free).Contains(got) || lab.PID("a") != pid {
@@ -225,8 +220,8 @@ func TestApplyChangesTheManagementNetwork(t *testing.T) {
 // someone has removed, are reported, and apply restores them.
 func TestAManagementNetworkIsMended(t *testing.T) {
 	labtest.Root(t)
-	dnsmasq(t)
-	text := pairLab("tbmmend", "management: {}\n")
+	labs.NeedDnsmasq(t)
+	text := labs.Pair("tbmmend", "management: {}\n")
 	lab := up(t, text)
 	for what, c := range map[string]struct {
 		harm func() error
@@ -261,11 +256,11 @@ func TestAManagementNetworkIsMended(t *testing.T) {
 		if err := c.harm(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		eventually(t, what, func() bool {
+		labtest.Eventually(t, what, func() bool {
 			faults, err := lab.Faults()
 			return err == nil && len(faults) == 1 && strings.Contains(faults[0].Problem, c.want)
 		})
-		if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil {
+		if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
@@ -275,44 +270,4 @@ func TestAManagementNetworkIsMended(t *testing.T) {
 			t.Errorf("%s, mended: %v: %s", what, err, out)
 		}
 	}
-}
-
-// TestDownAfterALabWithManagementWasKilled: at each kind of step, when it comes up and when it goes.
-func TestDownAfterALabWithManagementWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	labtest.Root(t)
-	dnsmasq(t)
-	sshServer(t)
-	text := pairLab("tbmcrash", "management: {}\n")
-	c := newCrasherOf(t, text, strings.Replace(text, "management: {}\n", "", 1))
-	c.furtherKinds = true
-	before := settings(t)
-	_, was := os.Stat(login.SSHDFolder)
-	gone := func(what string) {
-		t.Helper()
-		c.gone(what)
-		if _, is := os.Stat(login.SSHDFolder); (is == nil) != (was == nil) {
-			t.Fatalf("%s: %s: %v, and before %v", what, login.SSHDFolder, is, was)
-		}
-	}
-	c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
-		if !killed && len(leaks(t, c.prefix, c.stateDir)) < 8 {
-			t.Fatal("the lab is up, and the check for what is left sees little of it")
-		}
-		c.run(0, "down", "tbmcrash")
-		gone("up killed at " + said)
-	})
-	c.killed(1, []string{"up", c.whole}, []string{"down", "tbmcrash"}, func(_ int, killed bool, said string) {
-		if killed {
-			c.run(0, "down", "tbmcrash")
-		}
-		gone("down killed at " + said)
-	})
-	if labtest.Long() {
-		c.killed(1, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
-			c.run(0, "down", "tbmcrash")
-			gone("apply killed at " + said)
-		})
-	}
-	unchanged(t, before)
 }

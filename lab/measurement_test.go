@@ -18,7 +18,9 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // begin begins a measurement of the plans and ends it with the test.
@@ -39,7 +41,7 @@ func begin(t *testing.T, plans ...*plan.Plan) *Measurement {
 // upMeasured brings up the lab of a measurement, and takes it down with the test.
 func upMeasured(t *testing.T, text string) *Lab {
 	t.Helper()
-	p := planOf(t, text)
+	p := labs.Plan(t, text)
 	m := begin(t, p)
 	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
 	if err != nil {
@@ -49,7 +51,7 @@ func upMeasured(t *testing.T, text string) *Lab {
 		if err := lab.Down(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})
@@ -60,13 +62,13 @@ func upMeasured(t *testing.T, text string) *Lab {
 func TestTheFirstMeasurementOfAHostBegins(t *testing.T) {
 	labtest.Root(t)
 	t.Setenv("NINES_STATE_DIR", filepath.Join(t.TempDir(), "nines"))
-	begin(t, planOf(t, pairLab("tbfirst", "")))
+	begin(t, labs.Plan(t, labs.Pair("tbfirst", "")))
 }
 
 func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
 	labtest.Root(t)
-	ctx, text := context.Background(), pairLab("tbheld", "")
-	p := planOf(t, text)
+	ctx, text := context.Background(), labs.Pair("tbheld", "")
+	p := labs.Plan(t, text)
 	m := begin(t, p)
 	lab, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
 	if err != nil {
@@ -85,7 +87,7 @@ func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
 	}
 	_, err = Down(ctx, "tbheld")
 	refused("Down", err)
-	_, err = other.Apply(ctx, ApplyOptions{Plan: planOf(t, pairLab("tbheld", "")), Experiment: []byte(text)})
+	_, err = other.Apply(ctx, ApplyOptions{Plan: labs.Plan(t, labs.Pair("tbheld", "")), Experiment: []byte(text)})
 	refused("Apply", err)
 	refused("Up", upError(t, text))
 
@@ -100,40 +102,40 @@ func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
 	if err := lab.Down(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
 func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	labtest.Root(t)
-	p := planOf(t, pairLab("tbkept", ""))
+	p := labs.Plan(t, labs.Pair("tbkept", ""))
 	m, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var busy *state.BusyError
 	for what, text := range map[string]string{
-		"name":   pairLab("tbkept", "prefix: other\n"),
-		"prefix": pairLab("tbmeasother", "prefix: "+p.Prefix+"\n"),
+		"name":   labs.Pair("tbkept", "prefix: other\n"),
+		"prefix": labs.Pair("tbmeasother", "prefix: "+p.Prefix+"\n"),
 	} {
 		if err := upError(t, text); !errors.As(err, &busy) || busy.PID != os.Getpid() || !strings.Contains(err.Error(), "--set name=") {
 			t.Errorf("Up of another lab with its %s = %v", what, err)
 		}
 	}
-	up(t, pairLab("tbbeside", "")) // others may come up
-	_, err = BeginMeasurement(context.Background(), "tbsecond", []*plan.Plan{planOf(t, pairLab("tbsecond", ""))})
+	up(t, labs.Pair("tbbeside", "")) // others may come up
+	_, err = BeginMeasurement(context.Background(), "tbsecond", []*plan.Plan{labs.Plan(t, labs.Pair("tbsecond", ""))})
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`process %d is measuring experiment "tbkept"`, os.Getpid())) {
 		t.Errorf("a second measurement = %v, want who measures what", err)
 	}
 	if err := m.End(); err != nil {
 		t.Fatal(err)
 	}
-	up(t, pairLab("tbkept", ""))
+	up(t, labs.Pair("tbkept", ""))
 	if _, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("a measurement in a lab that is up = %v, want exit code 2", err)
 	}
-	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds no lock
+	begin(t, labs.Plan(t, labs.Pair("tbsecond", ""))) // the refused one holds no lock
 }
 
 // TestARefusedMeasurementNamesTheProcess: also in the moment before the other has written what it measures,
@@ -149,7 +151,7 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 	}
 	refused := func() string {
 		t.Helper()
-		_, err := BeginMeasurement(context.Background(), "tbrefused", []*plan.Plan{planOf(t, pairLab("tbrefused", ""))})
+		_, err := BeginMeasurement(context.Background(), "tbrefused", []*plan.Plan{labs.Plan(t, labs.Pair("tbrefused", ""))})
 		if err == nil || !strings.HasSuffix(err.Error(), "and two measurements at once would disturb each other; wait for it, or end it") {
 			t.Errorf("begun beside another: %v", err)
 		}
@@ -194,7 +196,7 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 // share with the host, at a path where the host could write.
 func TestAContainerCannotMakeUsWriteElsewhere(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	text := `
 name: tbplant
 topology:
@@ -207,7 +209,7 @@ topology:
 	victim := filepath.Join(t.TempDir(), "victim")
 	in(t, lab, "c", "ln", "-sf", victim, "/nines/engines/"+filepath.Base(lab.EngineLog("c")))
 	changed := strings.Replace(text, "kind: reflect, backend: raw", "kind: reflect, backend: ring", 1)
-	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, changed), Experiment: []byte(changed)})
 	if err != nil || len(changes.RestartedApps) != 1 {
 		t.Fatalf("Apply = %+v, %v, want that the engine is restarted", changes, err)
 	}
@@ -218,7 +220,7 @@ topology:
 
 func TestAMountOfNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
 	labtest.Root(t)
-	p := planOf(t, strings.Replace(pairLab("tbmount", ""), "b: {runtime: netns}",
+	p := labs.Plan(t, strings.Replace(labs.Pair("tbmount", ""), "b: {runtime: netns}",
 		`b: {runtime: netns, mounts: [{source: /nowhere, target: /mnt}]}`, 1))
 	noSource := func(err error) bool {
 		return exit.Code(err) == exit.Wrong && strings.Contains(err.Error(), `node "b": the source of a mount, /nowhere,`)
@@ -241,7 +243,7 @@ func TestAMountOnNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	mounts := func(list string) *plan.Plan {
-		return planOf(t, strings.Replace(pairLab("tbmount", ""), "b: {runtime: netns}", "b: {runtime: netns, mounts: ["+list+"]}", 1))
+		return labs.Plan(t, strings.Replace(labs.Pair("tbmount", ""), "b: {runtime: netns}", "b: {runtime: netns, mounts: ["+list+"]}", 1))
 	}
 	for what, test := range map[string]struct{ list, target string }{
 		"a target that is not there":   {"{source: " + source + ", target: /nowhere/at/all}", "/nowhere/at/all"},
@@ -272,8 +274,8 @@ func TestAMountOnNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
 // its state, as after kill -9.
 func TestUpRemovesAnOrphan(t *testing.T) {
 	labtest.Root(t)
-	ctx, text := context.Background(), pairLab("tborphan", "")
-	p := planOf(t, text)
+	ctx, text := context.Background(), labs.Pair("tborphan", "")
+	p := labs.Plan(t, text)
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
@@ -308,8 +310,8 @@ func TestUpRemovesAnOrphan(t *testing.T) {
 // removes, and then that of a living one, which Down keeps.
 func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 	labtest.Root(t)
-	text := pairLab("tbmeasdead", "")
-	p := planOf(t, text)
+	text := labs.Pair("tbmeasdead", "")
+	p := labs.Plan(t, text)
 	dead := exec.Command("true")
 	if err := dead.Run(); err != nil {
 		t.Fatal(err)
@@ -354,7 +356,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 
 func TestAnUnknownSysctlIsFoundBeforeAnythingIsMade(t *testing.T) {
 	with := func(sysctls string) error {
-		return Check(planOf(t, strings.Replace(pairLab("tbsysctl", ""), "b: {runtime: netns}", "b: {runtime: netns, sysctls: {"+sysctls+"}}", 1)))
+		return Check(labs.Plan(t, strings.Replace(labs.Pair("tbsysctl", ""), "b: {runtime: netns}", "b: {runtime: netns, sysctls: {"+sysctls+"}}", 1)))
 	}
 	labtest.Root(t)
 	if err := with(`net.ipv4.no_such: "1"`); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `node "b"`) || !strings.Contains(err.Error(), "/proc/sys/net/ipv4/no_such") {
@@ -379,7 +381,7 @@ func TestAFullStateFolder(t *testing.T) {
 		}
 	})
 	t.Setenv("NINES_STATE_DIR", dir)
-	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, pairLab("tbfull", ""))})
+	lab, err := Up(context.Background(), UpOptions{Plan: labs.Plan(t, labs.Pair("tbfull", ""))})
 	if err == nil {
 		t.Error(lab.Down(context.Background()))
 	}

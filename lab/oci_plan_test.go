@@ -16,13 +16,15 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // TestDriversHaveTheSamePlan: nothing of a plan but the driver's name depends on the driver.
 func TestDriversHaveTheSamePlan(t *testing.T) {
 	planned := func(driver string) string {
-		text, err := json.MarshalIndent(planOf(t, `
+		text, err := json.MarshalIndent(labs.Plan(t, `
 name: tbsameplan
 topology:
   nodes:
@@ -52,14 +54,14 @@ traffic: {from: "a:tx", to: "a:rx", rate_pps: 1000, duration: 1s}
 // TestAnOCINodesHugepagesAreLimited: its first process is in a group with the plan's limit, whatever
 // version the controller is of.
 func TestAnOCINodesHugepagesAreLimited(t *testing.T) {
-	for _, driver := range ociDrivers {
+	for _, driver := range labs.OCIDrivers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
-			ociDriver(t, driver)
+			labs.NeedOCIDriver(t, driver)
 			h, err := isolate.Find(isolate.HugeTLB)
 			labtest.Require(t, "the hugetlb controller", err == nil)
 			lab := up(t, fmt.Sprintf("name: tbocihuge-%s\ntopology: {nodes: {b: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines, hugepage_limit: 6MiB}}}\n",
-				driver, ociImage(t, v1.Config{})))
+				driver, labs.OCIImage(t, v1.Config{})))
 			dirs, err := cgroup.DirsOf(lab.PID("b"))
 			if err != nil {
 				t.Fatal(err)
@@ -80,10 +82,10 @@ func TestLabIsolatedOCINodes(t *testing.T) {
 	// docker has daemons beside the container, and podman a process for each.
 	for _, driver := range labtest.Cases(2, []string{"docker", "podman", "containerd", "runc", "crun"}) {
 		t.Run(driver, func(t *testing.T) {
-			ociDriver(t, driver)
-			before := takeSnapshot(t)
-			dut := fmt.Sprintf("dut: {runtime: oci, driver: %s, init: nines, image: %q,", driver, ociImage(t, v1.Config{}))
-			lab := up(t, strings.NewReplacer("dut: {runtime: lxc,", dut, "idle: {runtime: lxc}", "idle: {}").Replace(isolatedLab))
+			labs.NeedOCIDriver(t, driver)
+			before := traces.TakeSnapshot(t)
+			dut := fmt.Sprintf("dut: {runtime: oci, driver: %s, init: nines, image: %q,", driver, labs.OCIImage(t, v1.Config{}))
+			lab := up(t, strings.NewReplacer("dut: {runtime: lxc,", dut, "idle: {runtime: lxc}", "idle: {}").Replace(labs.Isolated))
 			taken := tasks.Set(lab.Plan().IsolatedCPUs)
 			own := lab.Plan().Node("dut")
 			if allowed := in(t, lab, "dut", "grep", "Cpus_allowed_list", "/proc/self/status"); !strings.HasSuffix(allowed, "\t"+tasks.Set(own.CPUs).String()) {
@@ -105,7 +107,7 @@ func TestLabIsolatedOCINodes(t *testing.T) {
 			if err := lab.Down(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			for _, change := range before.changes(takeSnapshot(t)) {
+			for _, change := range before.Changes(traces.TakeSnapshot(t)) {
 				t.Error(change)
 			}
 		})

@@ -1,129 +1,34 @@
 package lab
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
-
-// ociDrivers are the drivers that run on hosts with control groups of any version; crun is tested in
-// the laboratory (TestLabOCIDrivers).
-var ociDrivers = []string{"runc", "podman", "containerd", "docker"}
-
-// ociManagers are the drivers that are managers of containers.
-var ociManagers = []string{"podman", "containerd", "docker"}
-
-func ociDriver(t testing.TB, name string) {
-	t.Helper()
-	program := name
-	if name == "docker" {
-		program = "dockerd"
-	}
-	_, err := exec.LookPath(program)
-	labtest.Require(t, name, err == nil)
-	if name == "docker" {
-		_, err = exec.LookPath("docker")
-		labtest.Require(t, "docker's command line", err == nil)
-	}
-	_, err = exec.LookPath("busybox")
-	labtest.Require(t, "busybox-static", err == nil)
-}
-
-// ociImage writes an image with busybox as a layout, and returns the text that names it. What
-// images are unpacked is the test's own.
-func ociImage(t testing.TB, config v1.Config) string {
-	t.Helper()
-	t.Setenv("NINES_CACHE_DIR", t.TempDir())
-	busybox, err := exec.LookPath("busybox")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(busybox)
-	if err != nil {
-		t.Fatal(err)
-	}
-	applets, err := exec.Command(busybox, "--list").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	archive := tar.NewWriter(&text)
-	add := func(kind byte, name, link string, mode int64, content []byte) {
-		t.Helper()
-		err := archive.WriteHeader(&tar.Header{Typeflag: kind, Name: name, Linkname: link, Mode: mode, Size: int64(len(content))})
-		if err == nil {
-			_, err = archive.Write(content)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, folder := range []string{"bin", "etc", "root", "srv"} {
-		add(tar.TypeDir, folder, "", 0o755, nil)
-	}
-	add(tar.TypeDir, "tmp", "", 0o1777, nil)
-	add(tar.TypeReg, "bin/busybox", "", 0o755, program)
-	for _, applet := range strings.Fields(string(applets)) {
-		if applet != "busybox" {
-			add(tar.TypeSymlink, "bin/"+applet, "busybox", 0o777, nil)
-		}
-	}
-	add(tar.TypeReg, "etc/passwd", "", 0o644, []byte("root:x:0:0::/root:/bin/sh\nweb:x:33:44::/srv:/bin/sh\n"))
-	add(tar.TypeReg, "etc/group", "", 0o644, []byte("root:x:0:\nweb:x:44:\n"))
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, Config: config})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if image, err = mutate.AppendLayers(image, layer); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	path, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := path.AppendImage(image); err != nil {
-		t.Fatal(err)
-	}
-	return "oci:" + dir
-}
 
 // TestAnOCINodeIsItsImage: its command, user, folder, environment and files are the image's; its
 // network, CPUs and limits are the plan's; and nothing of it is left.
 //
 //	a:x ──veth── b:x    a is a process in namespaces, b a container of an image
 func TestAnOCINodeIsItsImage(t *testing.T) {
-	for _, driver := range ociDrivers {
+	for _, driver := range labs.OCIDrivers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
 			isItsImage(t, driver)
@@ -133,9 +38,9 @@ func TestAnOCINodeIsItsImage(t *testing.T) {
 
 // isItsImage is the test of one driver.
 func isItsImage(t *testing.T, driver string) {
-	ociDriver(t, driver)
-	before := managersFiles(t)
-	image := ociImage(t, v1.Config{
+	labs.NeedOCIDriver(t, driver)
+	before := traces.ManagersFiles(t)
+	image := labs.OCIImage(t, v1.Config{
 		Entrypoint: []string{"sleep"}, Cmd: []string{"1000"}, User: "web", WorkingDir: "/srv",
 		Env: []string{"COLOUR=red", "SHAPE=round"},
 	})
@@ -211,10 +116,10 @@ topology:
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, state.Root()); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, state.Root()); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
-	if after := managersFiles(t); !slices.Equal(before, after) {
+	if after := traces.ManagersFiles(t); !slices.Equal(before, after) {
 		t.Errorf("before, the host had %q, and now %q", before, after)
 	}
 	changed, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_CACHE_DIR"), "images/unpacked/*/rootfs/bin/changed"))
@@ -224,31 +129,12 @@ topology:
 	}
 }
 
-// managersFiles are the files of the host that managers of containers share.
-func managersFiles(t *testing.T) []string {
-	t.Helper()
-	var found []string
-	for _, pattern := range []string{
-		"/run/containerd/*", "/run/containerd", "/run/docker*", "/run/docker/*", "/run/libpod", "/run/containers", "/run/runc", "/run/runc/*",
-		"/run/crun", "/run/crun/*", "/etc/docker/*", "/etc/docker", "/etc/containers/*", "/etc/cni/*", "/opt/*", "/var/lib/docker",
-		"/var/lib/containerd", "/var/lib/containers", "/dev/shm/libpod*", "/sys/fs/cgroup/*/libpod*", "/sys/fs/cgroup/*/docker*",
-		"/sys/fs/cgroup/libpod*", "/sys/fs/cgroup/docker*", "/sys/fs/cgroup/*/machine*",
-	} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found = append(found, paths...)
-	}
-	return found
-}
-
 // TestLabOCIDrivers runs each driver on control groups of version 2, and crun also on those of
 // version 1.
 func TestLabOCIDrivers(t *testing.T) {
 	labtest.LongForm(t) // TestLabIsolatedOCINodes has one of them
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
-	for _, driver := range append(ociDrivers, "crun") {
+	for _, driver := range append(labs.OCIDrivers, "crun") {
 		t.Run(driver, func(t *testing.T) { isItsImage(t, driver) })
 	}
 }
@@ -257,12 +143,12 @@ func TestLabOCIDrivers(t *testing.T) {
 // distributions.
 func TestAnOCINodeWhoseCommandEndsIsExplained(t *testing.T) {
 	labtest.Root(t)
-	ociDriver(t, "runc")
+	labs.NeedOCIDriver(t, "runc")
 	real, err := exec.LookPath("runc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := ociImage(t, v1.Config{Cmd: []string{"sh", "-c", "echo I have ended; exit 0"}})
+	image := labs.OCIImage(t, v1.Config{Cmd: []string{"sh", "-c", "echo I have ended; exit 0"}})
 	// The driver starts it and comes back when it has ended: on a busy host nines may look before that.
 	bin := t.TempDir()
 	slow := fmt.Sprintf("#!/bin/sh\n# --root STATE --log FILE VERB …\n%q \"$@\" || exit\n[ \"$5\" = start ] || exit 0\n"+
@@ -272,7 +158,7 @@ func TestAnOCINodeWhoseCommandEndsIsExplained(t *testing.T) {
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	text := fmt.Sprintf("name: tbociends\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q}}}\n", image)
-	p := planOf(t, text)
+	p := labs.Plan(t, text)
 	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
 	if err == nil {
 		downWithoutTrace(t, lab)
@@ -281,21 +167,21 @@ func TestAnOCINodeWhoseCommandEndsIsExplained(t *testing.T) {
 	if !strings.Contains(err.Error(), "init: nines") || !strings.Contains(err.Error(), "I have ended") {
 		t.Errorf("it says %v", err)
 	}
-	if left := leaks(t, p.Prefix, state.Root()); len(left) > 0 {
+	if left := traces.Left(t, p.Prefix, state.Root()); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }
 
 func TestAnOCINodeNeedsItsImageAndDriver(t *testing.T) {
 	labtest.Root(t)
-	ociDriver(t, "runc")
+	labs.NeedOCIDriver(t, "runc")
 	try := func(image string) error {
-		return Check(planOf(t, fmt.Sprintf("name: tbocineeds\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q}}}\n", image)))
+		return Check(labs.Plan(t, fmt.Sprintf("name: tbocineeds\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q}}}\n", image)))
 	}
 	if err := try("oci:/nowhere"); err == nil || !strings.Contains(err.Error(), `node "b"`) || !strings.Contains(err.Error(), "/nowhere") {
 		t.Errorf("no image: %v", err)
 	}
-	image := ociImage(t, v1.Config{})
+	image := labs.OCIImage(t, v1.Config{})
 	if err := try(image); err != nil {
 		t.Error(err)
 	}
@@ -309,10 +195,10 @@ func TestAnOCINodeNeedsItsImageAndDriver(t *testing.T) {
 // and with the changes to it; also when the image had to be unpacked again.
 func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	labtest.Root(t)
-	ociDriver(t, "runc")
+	labs.NeedOCIDriver(t, "runc")
 	says := []string{"sh", "-c", "echo I am $SHAPE, $(cat /kept); exec sleep 1000"}
-	other := strings.TrimPrefix(ociImage(t, v1.Config{Cmd: says, Env: []string{"SHAPE=square"}}), "oci:")
-	first := strings.TrimPrefix(ociImage(t, v1.Config{Cmd: says, Env: []string{"SHAPE=round"}}), "oci:") // and its folder of unpacked images
+	other := strings.TrimPrefix(labs.OCIImage(t, v1.Config{Cmd: says, Env: []string{"SHAPE=square"}}), "oci:")
+	first := strings.TrimPrefix(labs.OCIImage(t, v1.Config{Cmd: says, Env: []string{"SHAPE=round"}}), "oci:") // and its folder of unpacked images
 	dir := filepath.Join(t.TempDir(), "image")
 	means := func(layout string) {
 		t.Helper()
@@ -342,7 +228,7 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	is()
-	eventually(t, "its first process says what it is", func() bool { return printed("b.container.log") })
+	labtest.Eventually(t, "its first process says what it is", func() bool { return printed("b.container.log") })
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -384,106 +270,11 @@ func TestAnOCINodeIsRestartedWithItsImage(t *testing.T) {
 	downWithoutTrace(t, lab)
 }
 
-// TestDownAfterALabOfOCINodesWasKilled: at each kind of step, and in the driver's work in between.
-func TestDownAfterALabOfOCINodesWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	for _, driver := range ociDrivers {
-		t.Run(driver, func(t *testing.T) {
-			labtest.Root(t)
-			if driver != "runc" {
-				labtest.LongForm(t) // TestDownAfterAManagerWasCutOff has what differs
-			}
-			ociDriver(t, driver)
-			whole := fmt.Sprintf(`
-name: tbocikill-%s
-topology:
-  nodes:
-    a: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines, cpu_list: "0", memory: 256MiB}
-    b: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines, app: {kind: reflect, backend: raw}}
-  links:
-    - {name: v, endpoints: ["a:v", "b:v"]}
-`, driver, ociImage(t, v1.Config{}))
-			c := newCrasherOf(t, whole, strings.Replace(whole, "256MiB", "128MiB", 1))
-			name := "tbocikill-" + driver
-			c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
-				if !killed && len(leaks(t, c.prefix, c.stateDir)) < 10 {
-					t.Fatal("the lab is up, and the check for what is left sees little of it")
-				}
-				c.run(0, "down", name)
-				c.gone("up killed at " + said)
-			})
-			c.killed(3, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
-				c.run(0, "down", name)
-				c.gone("apply killed at " + said)
-			})
-			c.killed(1, []string{"up", c.whole}, []string{"restart", "a", "b"}, func(_ int, _ bool, said string) {
-				c.run(0, "down", name)
-				c.gone("restart killed at " + said)
-			})
-			c.killed(3, []string{"up", c.whole}, []string{"restart", "a", "b"}, func(_ int, _ bool, said string) {
-				c.run(0, "restart", "a", "b")
-				c.run(0, "check", name) // its exit code says if something is not as planned
-				c.run(0, "down", name)
-				c.gone("restart killed and done again, " + said)
-			})
-			c.killed(1, []string{"up", c.whole}, []string{"down", name}, func(_ int, killed bool, said string) {
-				if killed {
-					c.run(0, "down", name)
-				}
-				c.gone("down killed at " + said)
-			})
-		})
-	}
-}
-
-// TestDownAfterAManagerWasCutOff: nines is killed while a manager of containers makes one: before and
-// after its daemons are there, and when the container runs that nines has not learnt of.
-func TestDownAfterAManagerWasCutOff(t *testing.T) {
-	for _, driver := range ociManagers {
-		t.Run(driver, func(t *testing.T) {
-			labtest.Root(t)
-			ociDriver(t, driver)
-			before := managersFiles(t)
-			text := fmt.Sprintf("name: tbcut-%s\ntopology: {nodes: {a: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines}}}\n", driver, ociImage(t, v1.Config{}))
-			c := newCrasherOf(t, text, text)
-			list, name := filepath.Join(t.TempDir(), "points"), "tbcut-"+driver
-			t.Setenv("NINES_FAULT_LIST", list)
-			c.run(0, "up", c.whole)
-			_ = os.Unsetenv("NINES_FAULT_LIST")
-			c.run(0, "down", name)
-			c.gone("up and down")
-			points, err := os.ReadFile(list)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cut := 0
-			for i, line := range strings.Split(strings.TrimSpace(string(points)), "\n") {
-				if !strings.Contains(line, "manager") && !strings.Contains(line, "oci container") {
-					continue
-				}
-				killed, said := c.run(i+1, "up", c.whole)
-				if !killed {
-					t.Fatalf("not killed at %s: %s", line, said)
-				}
-				cut++
-				c.run(0, "down", name)
-				c.gone("up killed at " + line)
-			}
-			if cut < 5 {
-				t.Errorf("killed %d times, at the points of\n%s", cut, points)
-			}
-			if after := managersFiles(t); !slices.Equal(before, after) {
-				t.Errorf("before, the host had %q, and now %q", before, after)
-			}
-		})
-	}
-}
-
 // TestAnOCINodeWithAStopSignal: the signal that an image names ends its first process.
 func TestAnOCINodeWithAStopSignal(t *testing.T) {
 	labtest.Root(t)
-	ociDriver(t, "runc")
-	lab := up(t, fmt.Sprintf("name: tbocistop\ntopology: {nodes: {b: {runtime: oci, image: %q}}}\n", ociImage(t, v1.Config{
+	labs.NeedOCIDriver(t, "runc")
+	lab := up(t, fmt.Sprintf("name: tbocistop\ntopology: {nodes: {b: {runtime: oci, image: %q}}}\n", labs.OCIImage(t, v1.Config{
 		Cmd:        []string{"sh", "-c", "trap 'echo asked to end > /srv/said; exit 0' USR1; touch /srv/ready; while :; do sleep 0.05; done"},
 		StopSignal: "SIGUSR1",
 	})))

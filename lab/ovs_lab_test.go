@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -14,11 +15,11 @@ import (
 //	n3:eth ── veth ─┘
 func TestLabKernelOVS(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain)
-	needOVS(t, "ovs")
+	labs.NeedOVS(t, "ovs")
 	if out, err := exec.Command("modprobe", "openvswitch").CombinedOutput(); err != nil {
 		t.Fatalf("modprobe openvswitch: %v: %s", err, out)
 	}
-	lab := up(t, ovsStar("ovs", 3, 1500))
+	lab := up(t, labs.OVSStar("ovs", 3, 1500))
 	everyPingOnce(t, lab)
 	datapath := ""
 	for _, s := range lab.Settings() {

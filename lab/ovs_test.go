@@ -17,24 +17,10 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
-
-// needOVS skips a test if the host cannot make a link of the kind.
-func needOVS(t testing.TB, kind string) {
-	t.Helper()
-	labtest.Root(t)
-	// Without hugepages: the test is about Open vSwitch, and others may have them.
-	err := link.Check(planOf(t, ovsStar(kind, 2, 1500)))
-	if err != nil && !errors.As(err, new(*exit.MissingError)) {
-		t.Fatal(err)
-	}
-	labtest.Require(t, fmt.Sprintf("%s (%v)", kind, err), err == nil)
-}
-
-func ovsStar(kind string, nodes, mtu int) string {
-	return star(kind, nodes, mtu) + "dpdk: {hugepages: none}\n"
-}
 
 // systemOVS lists what belongs to the system's own Open vSwitch and DPDK.
 func systemOVS(t testing.TB) []string {
@@ -80,8 +66,8 @@ func TestOVSCarriesPackets(t *testing.T) {
 	for _, kind := range []string{"ovs", "ovs-dpdk"} {
 		for _, c := range []struct{ nodes, mtu int }{{2, 1500}, {3, 1500}, {2, 9000}} {
 			t.Run(fmt.Sprintf("%s/%d/%d", kind, c.nodes, c.mtu), func(t *testing.T) {
-				needOVS(t, kind)
-				everyPingOnce(t, up(t, ovsStar(kind, c.nodes, c.mtu)))
+				labs.NeedOVS(t, kind)
+				everyPingOnce(t, up(t, labs.OVSStar(kind, c.nodes, c.mtu)))
 			})
 		}
 	}
@@ -104,8 +90,8 @@ func ovsCommand(t testing.TB, lab *Lab, linkName, program string, arguments ...s
 }
 
 func TestOVSLearns(t *testing.T) {
-	needOVS(t, "ovs")
-	lab := up(t, ovsStar("ovs", 3, 1500))
+	labs.NeedOVS(t, "ovs")
+	lab := up(t, labs.OVSStar("ovs", 3, 1500))
 	everyPingOnce(t, lab)
 	table := ovsCommand(t, lab, "lan", "ovs-appctl", "--target=DIR/vswitchd.ctl", "fdb/show", "br0")
 	for _, n := range lab.Plan().Nodes {
@@ -132,8 +118,8 @@ func TestOVSLearns(t *testing.T) {
 }
 
 func TestOVSForwardsByFlows(t *testing.T) {
-	needOVS(t, "ovs")
-	lab := up(t, strings.Replace(ovsStar("ovs", 2, 1500), "kind: ovs,", "kind: ovs, switch: {forwarding: flows},", 1))
+	labs.NeedOVS(t, "ovs")
+	lab := up(t, strings.Replace(labs.OVSStar("ovs", 2, 1500), "kind: ovs,", "kind: ovs, switch: {forwarding: flows},", 1))
 	everyPingOnce(t, lab)
 	flows := ovsCommand(t, lab, "lan", "ovs-ofctl", "dump-flows", "unix:DIR/br0.mgmt")
 	if strings.Contains(flows, "NORMAL") || strings.Count(flows, "actions=output:") != 2 {
@@ -144,8 +130,8 @@ func TestOVSForwardsByFlows(t *testing.T) {
 // TestTwoInstancesOfOVS has both kinds in one lab, and a second lab at the same time. All userspace
 // datapaths have a device named ovs-netdev.
 func TestTwoInstancesOfOVS(t *testing.T) {
-	needOVS(t, "ovs")
-	needOVS(t, "ovs-dpdk")
+	labs.NeedOVS(t, "ovs")
+	labs.NeedOVS(t, "ovs-dpdk")
 	before := systemOVS(t)
 	both := `
 name: tbovstwo
@@ -157,7 +143,7 @@ topology:
 dpdk: {hugepages: none}
 `
 	lab := up(t, both)
-	everyPingOnce(t, up(t, ovsStar("ovs", 2, 1500)))
+	everyPingOnce(t, up(t, labs.OVSStar("ovs", 2, 1500)))
 	everyPingOnce(t, lab)
 	if after := systemOVS(t); !slices.Equal(before, after) {
 		t.Errorf("the system's Open vSwitch was touched:\n%v\n%v", before, after)
@@ -170,8 +156,8 @@ dpdk: {hugepages: none}
 func TestADeadOVSIsTold(t *testing.T) {
 	for _, kind := range []string{"ovs", "ovs-dpdk"} {
 		t.Run(kind, func(t *testing.T) {
-			needOVS(t, kind)
-			lab := up(t, ovsStar(kind, 2, 1500))
+			labs.NeedOVS(t, kind)
+			lab := up(t, labs.OVSStar(kind, 2, 1500))
 			everyPingOnce(t, lab)
 			programs, err := lab.Programs()
 			if err != nil {
@@ -199,35 +185,11 @@ func TestADeadOVSIsTold(t *testing.T) {
 			if err := lab.Down(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			if left := leaks(t, prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			if left := traces.Left(t, prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 			}
 		})
 	}
-}
-
-// TestDownAfterUpWithOVSWasKilled kills nines at every step of making a lab with both
-// kinds.
-func TestDownAfterUpWithOVSWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	needOVS(t, "ovs")
-	needOVS(t, "ovs-dpdk")
-	text := `
-name: tbcrashovs
-topology:
-  nodes: {a: {runtime: netns}, b: {runtime: netns}}
-  links:
-    - {name: user, kind: ovs, endpoints: ["a:u", "b:u"]}
-    - {name: dpdk, kind: ovs-dpdk, endpoints: ["a:d", "b:d"]}
-dpdk: {hugepages: none}
-`
-	labtest.Root(t)
-	c := newCrasherOf(t, text, text)
-	// Each seventh point: the tests of the whole lab go through every point of the same code.
-	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrashovs")
-		c.gone("up killed at " + said)
-	})
 }
 
 // TestAMissingProgramIsToldBeforeAnythingIsMade hides from nines the programs that Debian lacks.
@@ -240,7 +202,7 @@ func TestAMissingProgramIsToldBeforeAnythingIsMade(t *testing.T) {
 			labtest.Require(t, "a host without "+program, err != nil)
 		}
 		// Snabb does not do without hugepages; the program is looked for first.
-		p := planOf(t, star(string(kind), 2, 1500)+"dpdk: {hugepages: reserve}\n")
+		p := labs.Plan(t, labs.Star(string(kind), 2, 1500)+"dpdk: {hugepages: reserve}\n")
 		if link.Check(p) == nil {
 			continue // it is where nines looks outside PATH, too
 		}

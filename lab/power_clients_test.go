@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -68,7 +69,7 @@ func (c console) script() string {
 
 func (c console) redfishtool(arguments ...string) (string, int) {
 	c.t.Helper()
-	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Session", "-T", "60"}, arguments...)...)
+	return c.call("redfishtool", append([]string{"-r", c.address + ":8443", "-u", "admin", "-p", labs.PowerPassword, "-S", "Always", "-A", "Session", "-T", "60"}, arguments...)...)
 }
 
 // sushy is the client of OpenStack's Ironic, a library of Python's.
@@ -85,7 +86,7 @@ system = root.get_system("/redfish/v1/Systems/dut")
 
 func (c console) ipmipower(what string) (string, int) {
 	c.t.Helper()
-	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", powerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--session-timeout=60000", "--retransmission-timeout=10000", "--"+what)
+	return c.call("ipmipower", "-h", fmt.Sprintf("%s:%d", c.address, c.port), "-u", "admin", "-p", labs.PowerPassword, "-D", "LAN_2_0", "-I", "17", "-l", "ADMIN", "--session-timeout=60000", "--retransmission-timeout=10000", "--"+what)
 }
 
 // needClient skips a test without one of the programs that operators use.

@@ -10,6 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -33,7 +34,7 @@ func TestPowerOnTheManagementNetwork(t *testing.T) {
 			t.Fatalf("%s: exit code %d: %s", who, code, said)
 		}
 		before := pid
-		eventually(t, "reset by "+who, func() bool {
+		labtest.Eventually(t, "reset by "+who, func() bool {
 			pid = settled(t, lab, "dut", true)
 			return pid != before
 		})
@@ -42,7 +43,7 @@ func TestPowerOnTheManagementNetwork(t *testing.T) {
 	reset("the host", said, code)
 	ipmitool := []string{"ipmitool", "-I", "lanplus", "-N", "10", "-C", "17", "-H", m.Address, "-p", "6001", "-U", "admin", "-f", password, "power"}
 	reset("a node", in(t, lab, "load", append(ipmitool, "reset")...), 0)
-	if said := in(t, lab, "far", "redfishtool", "-r", m.Address+":8443", "-u", "admin", "-p", powerPassword, "-S", "Always", "-A", "Basic", "-T", "60", "Systems", "-I", "dut"); !strings.Contains(said, `"On"`) {
+	if said := in(t, lab, "far", "redfishtool", "-r", m.Address+":8443", "-u", "admin", "-p", labs.PowerPassword, "-S", "Always", "-A", "Basic", "-T", "60", "Systems", "-I", "dut"); !strings.Contains(said, `"On"`) {
 		t.Errorf("Redfish says to a node: %s", said)
 	}
 	redfish := func() error {

@@ -25,7 +25,7 @@ func TestPowerOfAMeasuredLab(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
 	var told []Restarted
-	eventually(t, "the node is reset by the measuring process", func() bool {
+	labtest.Eventually(t, "the node is reset by the measuring process", func() bool {
 		told = append(told, lab.TakeRestarts()...)
 		return lab.Alive("dut") && lab.PID("dut") != pid && len(told) > 0
 	})

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/power"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -18,7 +19,7 @@ import (
 // HaltPatience.
 func TestSoftLetsProcessesEnd(t *testing.T) {
 	forRuntimes(t, func(t *testing.T, runtime string) {
-		text, _, _ := strings.Cut(strings.Replace(powerLab, "name: tbpower", "name: tbsoft"+runtime, 1), "power:")
+		text, _, _ := strings.Cut(strings.Replace(labs.Power, "name: tbpower", "name: tbsoft"+runtime, 1), "power:")
 		text = strings.Replace(text, "RUNTIME", keysOf(t, runtime), 1)
 		lab := up(t, text)
 		in(t, lab, "dut", "sh", "-c", `sh -c 'trap "sleep 0.2; echo ended > /tmp/said; exit 0" TERM; touch /tmp/ready; while :; do sleep 0.1; done' >/dev/null 2>&1 &
@@ -57,8 +58,8 @@ func TestSoftLetsProcessesEnd(t *testing.T) {
 // nobody waits for one that does not.
 func TestSoftLetsAnImagesProcessEnd(t *testing.T) {
 	labtest.Root(t)
-	ociDriver(t, "runc")
-	image := ociImage(t, v1.Config{})
+	labs.NeedOCIDriver(t, "runc")
+	image := labs.OCIImage(t, v1.Config{})
 	lab := up(t, fmt.Sprintf(`
 name: tbsoftimage
 topology:

@@ -17,50 +17,27 @@ import (
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
-// The node that is switched, between two others:
-//
-//	load:tx ──in, veth── dut:in ▸ forward ▸ dut:out ──out, bridge── far:rx
-//
-// ADDRESS is a loopback address of the test's own, so that its ports are free.
-const powerLab = `
-name: tbpower
-topology:
-  nodes:
-    load: {}
-    dut: {RUNTIME, memory: 256MiB, app: {kind: forward, backend: raw}}
-    far: {}
-  links:
-    - {name: in, kind: veth, endpoints: ["load:tx", "dut:in"]}
-    - {name: out, kind: bridge, endpoints: ["dut:out", "far:rx"]}
-power: {protocols: [ipmi, redfish], address: ADDRESS, user: admin, password_file: PASSWORD}
-`
+// A process beside the lab answers IPMI and Redfish, nines bmc: what it is made of counts for these tests, though no code here
+// imports it (test/selection).
+var _ = []string{"cmd/nines/bmc.go", "power/ipmi", "power/redfish"}
 
-const powerPassword = "correct-horse"
-
-// powerText is powerLab with a password file; it returns that, too.
+// powerText is labs.Power with a password file; it returns that, too.
 func powerText(t testing.TB, runtime, address string) (text, path string) {
 	t.Helper()
-	path = passwordFile(t)
-	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbpower", "name: tbpow"+runtime, "ADDRESS", address, "PASSWORD", path).Replace(powerLab), path
-}
-
-func passwordFile(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(path, []byte(powerPassword+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	path = labs.PasswordFile(t)
+	return strings.NewReplacer("RUNTIME", keysOf(t, runtime), "name: tbpower", "name: tbpow"+runtime, "ADDRESS", address, "PASSWORD", path).Replace(labs.Power), path
 }
 
 // settled waits until a node is on or off and no action runs on it, and returns its pid 1.
 func settled(t *testing.T, lab *Lab, nodeName string, on bool) int {
 	t.Helper()
 	pid := 0
-	eventually(t, fmt.Sprintf("%s is on: %v", nodeName, on), func() bool {
+	labtest.Eventually(t, fmt.Sprintf("%s is on: %v", nodeName, on), func() bool {
 		now, err := Open(lab.Name())
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +86,7 @@ func TestClientsSwitchANode(t *testing.T) {
 					t.Errorf("%s: the carriers of the other ends had changed %s and now %s", what, carried, is)
 				}
 				// Its engine answers again, too.
-				eventually(t, what+": all is as planned", func() bool { return len(problems(t, now)) == 0 })
+				labtest.Eventually(t, what+": all is as planned", func() bool { return len(problems(t, now)) == 0 })
 			}
 			steps := []struct {
 				name    string
@@ -177,7 +154,7 @@ system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
 					t.Fatalf("%s: exit code %d: %s\nthe program says:\n%s", step.name, code, said, log)
 				}
 				var now int
-				eventually(t, step.name+" has happened", func() bool {
+				labtest.Eventually(t, step.name+" has happened", func() bool {
 					now = settled(t, lab, "dut", step.on)
 					return !step.new || now != pid
 				})
@@ -204,7 +181,7 @@ system.reset_system(sushy.RESET_GRACEFUL_RESTART)`)
 // TestPowerSteps: the dry run lists the ports, in the order of the nodes' names.
 func TestPowerSteps(t *testing.T) {
 	text, password := powerText(t, "netns", "127.77.8.1")
-	steps := strings.Join(dryrun.Steps(planOf(t, text)), "\n")
+	steps := strings.Join(dryrun.Steps(labs.Plan(t, text)), "\n")
 	for _, want := range []string{
 		"tcp 127.77.8.1:8443 for Redfish, for 3 nodes", "udp 127.77.8.1:6001 for IPMI, for node dut", "udp 127.77.8.1:6002 for IPMI, for node far",
 		"udp 127.77.8.1:6003 for IPMI, for node load", password,
@@ -214,10 +191,10 @@ func TestPowerSteps(t *testing.T) {
 		}
 	}
 	other := strings.Replace(text, "ipmi, redfish", "redfish", 1)
-	if changes := change.Compare(planOf(t, text), planOf(t, other)); !changes.Power || changes.Empty() {
+	if changes := change.Compare(labs.Plan(t, text), labs.Plan(t, other)); !changes.Power || changes.Empty() {
 		t.Errorf("another protocol changes %+v", changes)
 	}
-	if steps := strings.Join(dryrun.Steps(planOf(t, other)), "\n"); strings.Contains(steps, "IPMI") {
+	if steps := strings.Join(dryrun.Steps(labs.Plan(t, other)), "\n"); strings.Contains(steps, "IPMI") {
 		t.Error("IPMI is listened for without being asked for")
 	}
 }
@@ -228,7 +205,7 @@ func secretNowhere(t *testing.T, lab *Lab) {
 	id := ownProcesses(lab.State())[1]
 	for _, path := range []string{fmt.Sprintf("/proc/%d/cmdline", id.PID), fmt.Sprintf("/proc/%d/environ", id.PID)} {
 		text, err := os.ReadFile(path)
-		if err != nil || len(text) == 0 || bytes.Contains(text, []byte(powerPassword)) {
+		if err != nil || len(text) == 0 || bytes.Contains(text, []byte(labs.PowerPassword)) {
 			t.Errorf("%s has the password, or cannot be read: %v", path, err)
 		}
 	}
@@ -238,7 +215,7 @@ func secretNowhere(t *testing.T, lab *Lab) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		if bytes.Contains(text, []byte(powerPassword)) {
+		if bytes.Contains(text, []byte(labs.PowerPassword)) {
 			t.Errorf("%s has the password", path)
 		}
 		seen++
@@ -295,7 +272,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	}
 	apply := func(text string) change.Changes {
 		t.Helper()
-		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +310,7 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	}
 	// A second lab at the same address is refused, before its process is there, and leaves nothing.
 	second := strings.Replace(text, "name: tbpownetns", "name: tbpowother", 1)
-	if _, err := Up(context.Background(), UpOptions{Plan: planOf(t, second), Experiment: []byte(second)}); err == nil || !strings.Contains(err.Error(), "8443") || !strings.Contains(err.Error(), "redfish_port") {
+	if _, err := Up(context.Background(), UpOptions{Plan: labs.Plan(t, second), Experiment: []byte(second)}); err == nil || !strings.Contains(err.Error(), "8443") || !strings.Contains(err.Error(), "redfish_port") {
 		t.Errorf("a second lab at the same address: %v", err)
 	}
 	if _, err := os.Stat(state.Of("tbpowother").Dir); !errors.Is(err, os.ErrNotExist) {
@@ -342,70 +319,13 @@ func TestPowerComesAndGoesWithTheFile(t *testing.T) {
 	if err := os.Chmod(password, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(planOf(t, text)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if err := Check(labs.Plan(t, text)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a password that others may read: %v", err)
 	}
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-// A lab with the section power, killed while it is made, and while nodes are switched.
-func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	labtest.Root(t)
-	lxc(t)
-	password := passwordFile(t)
-	text := named(wholeLab, "tbcrashpow") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
-	c := newCrasherOf(t, text, text)
-	c.furtherKinds = true
-	c.killed(10, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrashpow")
-		c.gone("up of a lab with power killed at " + said)
-	})
-}
-
-// A lab whose nodes are switched, killed meanwhile: doing it again finishes it, and nothing is left.
-func TestDownAfterASwitchOfNodesWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	labtest.Root(t)
-	lxc(t)
-	text := named(wholeLab, "tbcrashswi") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.10.1, user: admin, password_file: %s}\n", passwordFile(t))
-	for _, one := range []struct {
-		action string
-		before []string // is done to the nodes first
-		off    bool     // how it leaves them
-		every  int      // in the long form
-	}{
-		{"off", nil, true, 1},
-		{"on", []string{"power", "tbcrashswi", "b", "c", "off"}, false, 1},
-		{"soft", nil, true, 1},
-		{"reset", nil, false, 5}, // it is a restart, whose points others kill
-	} {
-		if one.action == "reset" && !labtest.Long() {
-			continue
-		}
-		t.Run(one.action, func(t *testing.T) {
-			c := newCrasherOf(t, text, text)
-			first, command := []string{"up", c.whole}, []string{"power", "tbcrashswi", "b", "c", one.action}
-			c.before, c.furtherKinds = one.before, true
-			c.killed(one.every, first, command, func(_ int, _ bool, said string) {
-				c.run(0, command...)
-				for _, name := range []string{"b", "c"} {
-					if _, said := c.run(0, "power", "tbcrashswi", name, "status", "--format", "json"); strings.Contains(said, `"on": true`) == one.off {
-						t.Errorf("power %s killed, and done again: node %s is %s", one.action, name, said)
-					}
-				}
-				if one.off {
-					c.run(0, "power", "tbcrashswi", "b", "c", "on")
-				}
-				c.run(0, "check", "tbcrashswi")
-				c.run(0, "down", "tbcrashswi")
-				c.gone("power " + one.action + " killed, and done again, " + said)
-			})
-		})
 	}
 }

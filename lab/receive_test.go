@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +18,9 @@ import (
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // load:tx ──in── dut:in, which is received by %s; its threads have the last of two CPUs
@@ -104,7 +105,7 @@ func TestBusyPollTakesEffect(t *testing.T) {
 	for _, runtime := range []string{"netns", "lxc", "host", "oci-docker"} {
 		t.Run(runtime, func(t *testing.T) {
 			needRuntime(t, runtime)
-			canReceive(t, spec.ReceiveBusyPoll)
+			labs.NeedReceive(t, spec.ReceiveBusyPoll)
 			lab := up(t, strings.Replace(fmt.Sprintf(receiveLab, "RUNTIME", spec.ReceiveBusyPoll), "runtime: RUNTIME", keysOf(t, runtime), 1))
 			now := receivedOf(t, lab)
 			wanted := lab.Plan().Node("dut").Receive.CPUs
@@ -120,7 +121,7 @@ func TestBusyPollTakesEffect(t *testing.T) {
 		})
 	}
 	t.Run("softirqs are seen", func(t *testing.T) {
-		canReceive(t, spec.ReceiveSuspend) // uses NAPI, and nothing polls here
+		labs.NeedReceive(t, spec.ReceiveSuspend) // uses NAPI, and nothing polls here
 		own, others := polled(t, up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveSuspend)), pings)
 		t.Logf("%d polls by threads and %d by softirqs, for %d packets", own, others, pings)
 		if own > 0 || others < pings/10 {
@@ -129,23 +130,10 @@ func TestBusyPollTakesEffect(t *testing.T) {
 	})
 }
 
-// canReceive skips the test on a kernel without the receive mode.
-func canReceive(t *testing.T, way spec.Receive) {
-	t.Helper()
-	features := busypoll.Probe()
-	lack := map[spec.Receive]busypoll.Lack{spec.ReceiveThreaded: features.Threaded, spec.ReceiveSuspend: features.Suspend}[way]
-	if way == spec.ReceiveBusyPoll {
-		if _, _, err := busypoll.Choose(features, spec.PollAuto); err != nil {
-			lack = busypoll.Lack(err.Error())
-		}
-	}
-	labtest.Require(t, fmt.Sprintf("a kernel for rx: %s (%s)", way, lack), lack.None())
-}
-
 // Kernel threads receive in place of softirqs, with the planned CPUs and policy.
 func TestThreadedTakesEffect(t *testing.T) {
 	labtest.Root(t)
-	canReceive(t, spec.ReceiveThreaded)
+	labs.NeedReceive(t, spec.ReceiveThreaded)
 	lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveThreaded))
 	now := receivedOf(t, lab)
 	wanted := lab.Plan().Node("dut").Receive.CPUs
@@ -160,7 +148,7 @@ func TestThreadedTakesEffect(t *testing.T) {
 // A CPU that is kept awake never halts.
 func TestAwakeTakesEffect(t *testing.T) {
 	labtest.Root(t)
-	before := wakeLatencies(t)
+	before := traces.WakeLatencies(t)
 	lab := up(t, `
 name: tbawake
 topology:
@@ -210,7 +198,7 @@ topology:
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	asleepAgain(t, before, "down")
+	traces.AsleepAgain(t, before, "down")
 }
 
 // idleTicks is the idle time of a CPU, from /proc/stat.
@@ -229,45 +217,11 @@ func idleTicks(t *testing.T, cpu int) string {
 	return ""
 }
 
-// wakeLatencies are the CPUs' limits on wake-up latency, by PM QoS, without CPUs that someone else
-// keeps awake.
-func wakeLatencies(t testing.TB) map[string]string {
-	t.Helper()
-	paths, _ := filepath.Glob("/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us")
-	all := map[string]string{}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if value := strings.TrimSpace(string(text)); value != "n/a" {
-			all[path] = value
-		}
-	}
-	return all
-}
-
-// asleepAgain fails the test if CPUs that were not kept awake before still are. It waits, as
-// another lab of this host may keep them awake for a while.
-func asleepAgain(t testing.TB, before map[string]string, what string) {
-	t.Helper()
-	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		now := wakeLatencies(t)
-		left := slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(path string) bool { return now[path] == before[path] })
-		if len(left) == 0 {
-			return
-		}
-		if time.Since(begun) > 30*time.Second {
-			t.Fatalf("%s: %s were %v and are %v", what, left, before, now)
-		}
-	}
-}
-
 // Another receive mode needs no new lab: everything in it keeps running, and the settings of the
 // old mode are restored.
 func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	labtest.Root(t)
-	canReceive(t, spec.ReceiveBusyPoll)
+	labs.NeedReceive(t, spec.ReceiveBusyPoll)
 	// On the dut's own CPU, as separate CPUs for threads would move the nodes to other CPUs.
 	text := func(rx spec.Receive) string {
 		return strings.Replace(fmt.Sprintf(receiveLab, spec.RuntimeNetns, rx), "polling: {cpus: 1, scheduling: {policy: fifo, priority: 1}}", "cpus: 1", 1)
@@ -281,7 +235,7 @@ func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	before := device()
 	var last receive.State
 	for _, rx := range []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveAwake, spec.ReceiveBusyPoll} {
-		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text(rx)), Experiment: []byte(text(rx))})
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text(rx)), Experiment: []byte(text(rx))})
 		if err != nil {
 			t.Fatalf("%s: %v", rx, err)
 		}
@@ -300,7 +254,7 @@ func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	}
 	poller := last.Threads[0].TID
 	back := text(spec.ReceiveInterrupt)
-	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, back), Experiment: []byte(back)}); err != nil {
+	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, back), Experiment: []byte(back)}); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := receive.States(lab.Lab); err != nil || len(list) != 0 {
@@ -320,7 +274,7 @@ func TestALaterCommandFindsTheNodesOfAPolledLab(t *testing.T) {
 	labtest.Root(t)
 	for _, rx := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveAwake} {
 		t.Run(string(rx), func(t *testing.T) {
-			canReceive(t, rx)
+			labs.NeedReceive(t, rx)
 			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, rx))
 			later, err := Open(lab.Name())
 			if err != nil {
@@ -360,7 +314,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: busy_poll of dut:in: receive mode changed since setup: nines-poller has ended") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
-	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 	if err != nil || !slices.Equal(changes.Received, []string{"dut"}) {
 		t.Fatalf("apply: %+v, %v", changes, err)
 	}
@@ -375,7 +329,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 // A guard that dies is a fault too: a thread that it had stopped would stay stopped.
 func TestAGuardThatDiesIsAFault(t *testing.T) {
 	labtest.Root(t)
-	canReceive(t, spec.ReceiveThreaded)
+	labs.NeedReceive(t, spec.ReceiveThreaded)
 	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveThreaded)).Name())
 	if err != nil {
 		t.Fatal(err)
@@ -401,7 +355,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 	labtest.Root(t)
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
 		t.Run(string(way), func(t *testing.T) {
-			canReceive(t, way)
+			labs.NeedReceive(t, way)
 			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, way))
 			now := receivedOf(t, lab)
 			labtest.Require(t, "NAPI instances that are not followed, as by "+now.Mechanism, len(now.NAPIs) > 0 && now.Mechanism != string(spec.PollLivepatch))
@@ -440,7 +394,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 // A receive mode that the kernel lacks is refused by name before anything is made.
 func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 	labtest.Root(t)
-	p := planOf(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll))
+	p := labs.Plan(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll))
 	features := busypoll.Probe()
 	for mechanism, lack := range map[spec.PollMechanism]busypoll.Lack{
 		spec.PollNetlink: features.Netlink, spec.PollLivepatch: features.Livepatch, spec.PollIOUring: features.IOUring,

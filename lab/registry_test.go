@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -29,10 +30,10 @@ func TestALabThatCannotBeReadIsUp(t *testing.T) {
 	if status.Condition != ConditionUp || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "nines down tbforeign") {
 		t.Errorf("it is listed as %+v", status)
 	}
-	if _, err := Up(context.Background(), UpOptions{Plan: planOf(t, text)}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
+	if _, err := Up(context.Background(), UpOptions{Plan: labs.Plan(t, text)}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("another of that name: %v", err)
 	}
-	other := planOf(t, "name: tbunheard\ntopology: {nodes: {a: {}}}\n")
+	other := labs.Plan(t, "name: tbunheard\ntopology: {nodes: {a: {}}}\n")
 	other.Isolation = spec.IsolationPartition
 	if err := vacant(other); err == nil || !strings.Contains(err.Error(), lab.State().Plan()) {
 		t.Errorf("another that isolates: %v", err)
@@ -62,7 +63,7 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 			if err := state.WriteJSON(old.State().Measured(), state.Owner{PID: 1, BootID: "another"}); err != nil {
 				return err
 			}
-			m, err := BeginMeasurement(context.Background(), "other.yaml", []*plan.Plan{planOf(t, star("veth", 2, 1500))})
+			m, err := BeginMeasurement(context.Background(), "other.yaml", []*plan.Plan{labs.Plan(t, labs.Star("veth", 2, 1500))})
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 			labtest.Root(t)
 			dir := t.TempDir()
 			begun, end := filepath.Join(dir, "begun"), filepath.Join(dir, "end")
-			options := UpOptions{Plan: planOf(t, text), Experiment: []byte(text), Scripts: spec.ScriptTexts{
+			options := UpOptions{Plan: labs.Plan(t, text), Experiment: []byte(text), Scripts: spec.ScriptTexts{
 				"down.sh": fmt.Sprintf("touch %s\nwhile ! test -e %s; do sleep 0.05; done\n", begun, end),
 			}}
 			old, err := Up(context.Background(), options)
@@ -91,7 +92,7 @@ func TestOthersDoNotWaitForAHostTeardown(t *testing.T) {
 			})
 			done := make(chan error, 1)
 			go func() { done <- clean(old, options) }()
-			eventually(t, "the host_teardown of the old lab runs", func() bool {
+			labtest.Eventually(t, "the host_teardown of the old lab runs", func() bool {
 				_, err := os.Stat(begun)
 				return err == nil
 			})

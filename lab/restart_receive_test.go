@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -16,7 +17,7 @@ func TestARestartedNodeIsReceivedAsBefore(t *testing.T) {
 	labtest.Root(t)
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend, spec.ReceiveAwake} {
 		t.Run(string(way), func(t *testing.T) {
-			canReceive(t, way)
+			labs.NeedReceive(t, way)
 			lab := up(t, fmt.Sprintf(`
 name: tbrerx
 topology:

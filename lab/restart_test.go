@@ -11,19 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/capture"
-	"nines.dev/nines/lab/change"
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/power"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // The node that is restarted, on every kind of link that a kernel without modules has:
@@ -163,7 +164,7 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 		if err := lab.Down(ctx); err != nil {
 			t.Error(err)
 		}
-		if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})
@@ -268,12 +269,12 @@ func TestARestartedEngineReflects(t *testing.T) {
 				labtest.LongForm(t)
 			}
 			needRuntime(t, c.runtime)
-			text := echoLab(c.kind, "RUNTIME", c.from, c.app) + "disturb:\n  it: {kind: stop, node: b, period: 10s, length: 1ms}\n"
+			text := labs.Echo(c.kind, "RUNTIME", c.from, c.app) + "disturb:\n  it: {kind: stop, node: b, period: 10s, length: 1ms}\n"
 			if c.from != "dpdk" && c.app != "dpdk" {
 				text = strings.Replace(text, "dpdk: {hugepages: none}\n", "", 1)
 			}
 			text = strings.Replace(text, "runtime: RUNTIME", keysOf(t, c.runtime), 1)
-			needLinks(t, planOf(t, text))
+			labs.NeedLinks(t, labs.Plan(t, text))
 			lab := up(t, text)
 			echo(t, lab)
 			for _, again := range []func() error{

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/running"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -103,7 +103,7 @@ func testScheduling(t *testing.T) {
 	} {
 		t.Run(string(test.runtime)+" "+test.policy, func(t *testing.T) {
 			if test.runtime == spec.RuntimeLXC {
-				lxc(t)
+				labs.NeedLXC(t)
 			}
 			said := filepath.Join(t.TempDir(), "said")
 			lab := up(t, fmt.Sprintf(scheduledLab, said, test.runtime, test.policy))
@@ -136,7 +136,7 @@ func testScheduling(t *testing.T) {
 // it: so the engine above is in another group.
 func TestGroupsHaveNoRealTime(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	inventory, err := host.Read()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/scripts"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -67,8 +68,8 @@ func TestSignalsToAGroupAreNotForwarded(t *testing.T) {
 // where the image has a user of its own.
 func TestScriptsInAContainerOfAnImage(t *testing.T) {
 	labtest.Root(t)
-	ociDriver(t, "runc")
-	image := ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}, User: "web", WorkingDir: "/srv"})
+	labs.NeedOCIDriver(t, "runc")
+	image := labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}, User: "web", WorkingDir: "/srv"})
 	lab := up(t, fmt.Sprintf("name: tbociscripts\ntopology: {nodes: {b: {runtime: oci, driver: runc, image: %q, scripts: {setup: \"true\\n\\n\"}}}}\n", image))
 	script, err := scripts.In(lab.Lab, "b").Script(context.Background(), "setup", "#!/bin/sh -e\npos_sync --help\nnines-node sync --help >/dev/null\ncommand -v nines-script\n")
 	if err != nil {

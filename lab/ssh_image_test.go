@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -17,9 +18,9 @@ import (
 func TestLogInToABuiltImage(t *testing.T) {
 	labtest.LongForm(t)
 	labtest.Root(t)
-	lxc(t)
-	ociDriver(t, "runc")
-	sshServer(t)
+	labs.NeedLXC(t)
+	labs.NeedOCIDriver(t, "runc")
+	labs.NeedSSHServer(t)
 	_, err := exec.LookPath("mmdebstrap")
 	labtest.Require(t, "mmdebstrap", err == nil)
 	if os.Getenv("NINES_CACHE_DIR") == "" { // else of a cache that someone has filled

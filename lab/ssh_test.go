@@ -11,23 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab/login"
-	"nines.dev/nines/lab/running"
-
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/login"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
-
-func sshServer(t testing.TB) {
-	t.Helper()
-	_, client := exec.LookPath("ssh")
-	labtest.Require(t, "openssh-client", client == nil)
-	_, server := os.Stat(login.SSHDProgram)
-	labtest.Require(t, "openssh-server", server == nil)
-}
 
 // newKey makes a pair of keys as a user has one, and returns the private half's file.
 func newKey(t testing.TB, name string) string {
@@ -69,10 +61,10 @@ func byNines(lab *Lab, nodeName string, argv ...string) (string, error) {
 // with none, and not by the measured link.
 func TestLogIn(t *testing.T) {
 	labtest.Root(t)
-	sshServer(t)
+	labs.NeedSSHServer(t)
 	mine, others := newKey(t, "mine"), newKey(t, "others")
-	text := pairLab("tbssh", "management: {dns: false, mac: pos, subnet: 172.16.142.0/24, ssh_keys: ["+mine+".pub]}\n")
-	_, err := tryPlan(t, text, func(*host.Inventory) {})
+	text := labs.Pair("tbssh", "management: {dns: false, mac: pos, subnet: 172.16.142.0/24, ssh_keys: ["+mine+".pub]}\n")
+	_, err := labs.TryPlan(t, text, func(*host.Inventory) {})
 	labtest.Require(t, "the subnet 172.16.142.0/24, which the host has no route to", err == nil)
 	lab := up(t, text)
 	known := lab.State().KnownHosts()
@@ -144,9 +136,9 @@ func exitCode(err error) int {
 // gives access to other users, and takes it from the previous ones.
 func TestLoginsOverRestarts(t *testing.T) {
 	labtest.Root(t)
-	sshServer(t)
+	labs.NeedSSHServer(t)
 	one, two := newKey(t, "one"), newKey(t, "two")
-	text := pairLab("tbsshre", "management: {dns: false, ssh_keys: ["+one+".pub]}\n")
+	text := labs.Pair("tbsshre", "management: {dns: false, ssh_keys: ["+one+".pub]}\n")
 	lab := up(t, text)
 	known, err := os.ReadFile(lab.State().KnownHosts())
 	if err != nil {
@@ -172,13 +164,13 @@ func TestLoginsOverRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server's end", func() bool {
+	labtest.Eventually(t, "the server's end", func() bool {
 		faults, err := lab.Faults()
 		return err == nil && len(faults) == 1 && strings.HasPrefix(faults[0].Problem, "the SSH server of node b has ended")
 	})
 	apply := func(text string) {
 		t.Helper()
-		if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil {
+		if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,14 +192,14 @@ func TestLoginsOverRestarts(t *testing.T) {
 // image has no Debian in it, so it is shown the host's programs.
 func TestLogInToAContainer(t *testing.T) {
 	labtest.Root(t)
-	sshServer(t)
-	ociDriver(t, "runc")
+	labs.NeedSSHServer(t)
+	labs.NeedOCIDriver(t, "runc")
 	users := filepath.Join(t.TempDir(), "passwd")
 	text := "root:x:0:0:root:/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/bin/false\nnobody:x:65534:65534:nobody:/:/bin/false\n"
 	if err := os.WriteFile(users, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	image := ociImage(t, v1.Config{Cmd: []string{"/bin/sh"}})
+	image := labs.OCIImage(t, v1.Config{Cmd: []string{"/bin/sh"}})
 	lab := up(t, fmt.Sprintf(`name: tbsshoci
 topology:
   nodes:
@@ -237,9 +229,9 @@ management: {dns: false}
 // TestWhereNobodyLogsIn: each node without a server says why, and what else there is.
 func TestWhereNobodyLogsIn(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
-	ociDriver(t, "runc")
-	image := ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}})
+	labs.NeedLXC(t)
+	labs.NeedOCIDriver(t, "runc")
+	image := labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}})
 	lab := up(t, fmt.Sprintf(`name: tbnossh
 topology:
   nodes:
@@ -263,7 +255,7 @@ management: {dns: false}
 	if !strings.HasPrefix(out, "ssh-ed25519 ") || !strings.Contains(out, "\n600\n1\n") || !strings.HasSuffix(out, "refused") {
 		t.Errorf("the container's keys: %s", out)
 	}
-	plain := up(t, pairLab("tbnomgmt", ""))
+	plain := up(t, labs.Pair("tbnomgmt", ""))
 	if _, err := login.Command(plain.Lab, "a", nil); exit.Code(err) != exit.Wrong || !strings.Contains(fmt.Sprint(err), "no management network") {
 		t.Errorf("a lab without: %v", err)
 	}

@@ -13,7 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // The programs of these tests are stand-ins, as Debian does not have the real ones: they take the
@@ -90,7 +92,7 @@ func downWithoutTrace(t *testing.T, lab *Lab) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }
@@ -98,7 +100,7 @@ func downWithoutTrace(t *testing.T, lab *Lab) {
 func TestVPPIsStartedAndTold(t *testing.T) {
 	labtest.Root(t)
 	standIn(t, map[string]string{"vpp": standInVPP, "vppctl": standInVPPCtl})
-	lab := up(t, ovsStar("vpp", 3, 1500))
+	lab := up(t, labs.OVSStar("vpp", 3, 1500))
 	onlyProgram(t, lab, "vpp")
 	var want []string
 	for _, verb := range []string{"create host-interface name % cksum-gso-disable", "set interface state host-% up", "set interface l2 bridge host-% 1"} {
@@ -121,12 +123,12 @@ func TestVPPIsStartedAndTold(t *testing.T) {
 func TestVPPThatRefusesIsAnError(t *testing.T) {
 	labtest.Root(t)
 	standIn(t, map[string]string{"vpp": standInVPP, "vppctl": strings.Replace(standInVPPCtl, "*refused*", `"create host-interface"*`, 1)})
-	p := planOf(t, ovsStar("vpp", 2, 1500))
+	p := labs.Plan(t, labs.OVSStar("vpp", 2, 1500))
 	_, err := Up(context.Background(), UpOptions{Plan: p})
 	if err == nil || !strings.Contains(err.Error(), `vpp refused "create host-interface name `) {
 		t.Errorf("got %v", err)
 	}
-	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }
@@ -164,19 +166,19 @@ func TestSnabbIsStartedAndTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labtest.Require(t, "luajit", available("luajit"))
+	labtest.Require(t, "luajit", labtest.Installed("luajit"))
 	lua, err := filepath.Abs("link/testdata/snabb.lua")
 	if err != nil {
 		t.Fatal(err)
 	}
 	standIn(t, map[string]string{"snabb": strings.NewReplacer("TEST", self, "LUA", lua).Replace(standInSnabb)})
 	labtest.Hugepages(t)
-	guests := up(t, strings.NewReplacer("name: tbreal", "name: tbstandin", "name: l1", "name: lan").Replace(switchLab("snabb", "netns", "dpdk", "raw", 64)))
+	guests := up(t, strings.NewReplacer("name: tbreal", "name: tbstandin", "name: l1", "name: lan").Replace(labs.RealSwitch("snabb", "netns", "dpdk", "raw", 64)))
 	if script := readStandIn(t, guests, "switch.lua"); !strings.Contains(script, "VhostUser, {socket_path=") {
 		t.Errorf("no endpoint with DPDK in\n%s", script)
 	}
 	downWithoutTrace(t, guests)
-	lab := up(t, star("snabb", 2, 1500)+"dpdk: {hugepages: reserve}\n")
+	lab := up(t, labs.Star("snabb", 2, 1500)+"dpdk: {hugepages: reserve}\n")
 	onlyProgram(t, lab, "snabb")
 	script := readStandIn(t, lab, "switch.lua")
 	for i, e := range lab.Plan().Links[0].Endpoints {

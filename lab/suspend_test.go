@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -29,7 +30,7 @@ topology:
 func TestSuspendTakesEffect(t *testing.T) {
 	labtest.QuietCore(t)
 	labtest.Root(t)
-	canReceive(t, spec.ReceiveSuspend)
+	labs.NeedReceive(t, spec.ReceiveSuspend)
 	for _, wait := range []spec.Wait{spec.WaitBusyPoll, spec.WaitBlock} {
 		t.Run(string(wait), func(t *testing.T) {
 			lab := up(t, fmt.Sprintf(suspendLab, wait))

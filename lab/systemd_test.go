@@ -15,7 +15,9 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // a:x ──veth── b:x    b is a container whose systemd has its first CPU, its engine the second
@@ -35,7 +37,7 @@ topology:
 // does not change. NINES_CACHE_DIR may name a folder that already has the file system.
 func TestSystemd(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	if os.Getenv("NINES_CACHE_DIR") == "" {
 		_, err := exec.LookPath("mmdebstrap")
 		labtest.Require(t, "mmdebstrap", err == nil)
@@ -82,7 +84,7 @@ func TestLabSystemd(t *testing.T) {
 func TestLabSystemdWantsVersion2(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootV1)
 	labtest.Root(t)
-	err := Check(planOf(t, fmt.Sprintf(systemdLab, spec.IsolationAffinity, 2, 3)))
+	err := Check(labs.Plan(t, fmt.Sprintf(systemdLab, spec.IsolationAffinity, 2, 3)))
 	var missing *exit.MissingError
 	if !errors.As(err, &missing) || missing.Capability != "cgroup version 2" {
 		t.Errorf("Check says %v", err)
@@ -93,7 +95,7 @@ func TestLabSystemdWantsVersion2(t *testing.T) {
 func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 	text := fmt.Sprintf(systemdLab, isolation, first, first+1)
 	services, engine := strconv.Itoa(first), strconv.Itoa(first+1)
-	p := planOf(t, text)
+	p := labs.Plan(t, text)
 	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +104,7 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 		if err := lab.Down(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	}()

@@ -11,7 +11,9 @@ import (
 
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // needTunnel skips a test if the host cannot make a link of the kind.
@@ -19,7 +21,7 @@ func needTunnel(t testing.TB, kind spec.LinkKind) {
 	t.Helper()
 	labtest.Root(t)
 	if kind == spec.LinkOVN {
-		needOVS(t, string(kind))
+		labs.NeedOVS(t, string(kind))
 	}
 }
 
@@ -32,7 +34,7 @@ func TestATunnelCarriesPackets(t *testing.T) {
 		for _, mtu := range []int{1500, most} {
 			t.Run(fmt.Sprintf("%s/%d", kind, mtu), func(t *testing.T) {
 				needTunnel(t, kind)
-				lab := up(t, ovsStar(string(kind), 2, mtu))
+				lab := up(t, labs.OVSStar(string(kind), 2, mtu))
 				everyPingOnce(t, lab)
 				seen, err := lab.Inspect(context.Background())
 				if err != nil {
@@ -52,7 +54,7 @@ func TestATunnelCarriesPackets(t *testing.T) {
 				if err := lab.Down(context.Background()); err != nil {
 					t.Fatal(err)
 				}
-				if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+				if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 					t.Errorf("left behind: %v", left)
 				}
 			})
@@ -87,7 +89,7 @@ func overTheCable(t *testing.T, lab *Lab, kind spec.LinkKind) {
 // TestACutTunnelPassesNothing takes down both ends, which are in a namespace each.
 func TestACutTunnelPassesNothing(t *testing.T) {
 	needTunnel(t, spec.LinkVXLAN)
-	lab := up(t, star("vxlan", 2, 1500))
+	lab := up(t, labs.Star("vxlan", 2, 1500))
 	everyPingSoon(t, lab)
 	cut, err := lab.PrepareCut(context.Background(), "lan")
 	if err != nil {
@@ -113,7 +115,7 @@ func TestACutTunnelPassesNothing(t *testing.T) {
 // TestATunnelWithoutAHostIsTold ends the namespace of one of its hosts.
 func TestATunnelWithoutAHostIsTold(t *testing.T) {
 	needTunnel(t, spec.LinkVXLAN)
-	lab := up(t, star("vxlan", 2, 1500))
+	lab := up(t, labs.Star("vxlan", 2, 1500))
 	holders, err := lab.OwnHolders(lab.Plan().Links[0], nil)
 	if err != nil || len(holders) != 2 {
 		t.Fatalf("its hosts are %v, %v", holders, err)
@@ -121,14 +123,14 @@ func TestATunnelWithoutAHostIsTold(t *testing.T) {
 	if err := syscall.Kill(holders[1], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "that it is gone is told", func() bool { return len(statusOf(lab.Name()).Faults) > 0 })
+	labtest.Eventually(t, "that it is gone is told", func() bool { return len(statusOf(lab.Name()).Faults) > 0 })
 }
 
 // TestAnOVNSwitchThatDiesIsTold ends the switch of one host.
 func TestAnOVNSwitchThatDiesIsTold(t *testing.T) {
 	needTunnel(t, spec.LinkOVN)
 	before := systemOVS(t)
-	lab := up(t, ovsStar("ovn", 2, 1500))
+	lab := up(t, labs.OVSStar("ovn", 2, 1500))
 	programs, err := lab.Programs()
 	if err != nil {
 		t.Fatal(err)
@@ -144,32 +146,11 @@ func TestAnOVNSwitchThatDiesIsTold(t *testing.T) {
 	if err := syscall.Kill(programs[5].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "that it has died is told", func() bool {
+	labtest.Eventually(t, "that it has died is told", func() bool {
 		faults := statusOf(lab.Name()).Faults
 		return len(faults) == 1 && strings.Contains(faults[0], "ovs-vswitchd-1 of link lan has died")
 	})
 	if after := systemOVS(t); !slices.Equal(before, after) {
 		t.Errorf("the system's OVN was touched:\n%v\n%v", before, after)
 	}
-}
-
-// TestDownAfterUpWithTunnelsWasKilled kills nines at steps of making a lab with both kinds.
-func TestDownAfterUpWithTunnelsWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	needTunnel(t, spec.LinkOVN)
-	text := `
-name: tbcrashtun
-topology:
-  nodes: {a: {runtime: netns}, b: {runtime: netns}}
-  links:
-    - {name: kernel, kind: vxlan, endpoints: ["a:k", "b:k"]}
-    - {name: user, kind: ovn, endpoints: ["a:u", "b:u"]}
-`
-	c := newCrasherOf(t, text, text)
-	c.furtherKinds = true
-	// Each seventh point: the tests of the whole lab go through every point of the same code.
-	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbcrashtun")
-		c.gone("up killed at " + said)
-	})
 }

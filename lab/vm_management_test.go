@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/lab/login"
+	"nines.dev/nines/test/labs"
 )
 
 // TestAVirtualMachineOnTheManagementNetwork: its last network card is on it, also after a restart, and
@@ -15,8 +16,8 @@ import (
 //
 //	load:tx ──in, a tap── dut:in      load:mgmt, dut:mgmt (a tap) ──bridge── host
 func TestAVirtualMachineOnTheManagementNetwork(t *testing.T) {
-	requireQEMU(t)
-	dnsmasq(t)
+	labs.NeedQEMU(t)
+	labs.NeedDnsmasq(t)
 	text := `
 name: tbvmmgmt
 topology:
@@ -45,7 +46,7 @@ management: {}
 			t.Errorf("%s: %v, %v", when, faults, err)
 		}
 	}
-	sshServer(t)
+	labs.NeedSSHServer(t)
 	other := newKey(t, "other")
 	logIn := func(when string) {
 		t.Helper()
@@ -85,7 +86,7 @@ management: {}
 	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
 	before := booted()
 	text = strings.Replace(text, "management: {}", "management: {ssh_keys: ["+other+".pub]}", 1)
-	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)}); err != nil {
+	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {

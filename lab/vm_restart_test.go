@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/power"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -19,7 +20,7 @@ func carriers(t *testing.T, lab *Lab, nodeName string) string {
 // TestARestartedMachineKeepsCarriers: QEMU is another and the guest has booted again, and the other
 // ends of its links have not noticed; a machine that is stopped takes the carrier.
 func TestARestartedMachineKeepsCarriers(t *testing.T) {
-	requireQEMU(t)
+	labs.NeedQEMU(t)
 	text := vmLabOnBridge
 	if labtest.Long() {
 		text = vmLab
@@ -53,7 +54,7 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 	if err := lab.Stop(ctx, []string{"dut"}, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the tap of a stopped machine has no carrier", func() bool {
+	labtest.Eventually(t, "the tap of a stopped machine has no carrier", func() bool {
 		return strings.Contains(network(t, lab, "load"), "NO-CARRIER")
 	})
 	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
@@ -62,19 +63,19 @@ func TestARestartedMachineKeepsCarriers(t *testing.T) {
 	if err := lab.Start(ctx, []string{"dut"}, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the tap of a started machine is as before", func() bool { return network(t, lab, "load") == before })
+	labtest.Eventually(t, "the tap of a started machine is as before", func() bool { return network(t, lab, "load") == before })
 }
 
 // TestAnotherMachineKeepsCarriers: apply boots a machine with another memory, and the other ends of its links
 // have not noticed.
 func TestAnotherMachineKeepsCarriers(t *testing.T) {
-	requireQEMU(t)
+	labs.NeedQEMU(t)
 	lab := up(t, vmLabOnBridge)
 	qemu, before, changes := lab.Running("dut").QEMU, network(t, lab, "load"), carriers(t, lab, "load")
 	memory := func() string { return in(t, lab, "dut", "grep", "MemTotal", "/proc/meminfo") }
 	small := memory()
 	other := strings.Replace(vmLabOnBridge, "runtime: vm,", "runtime: vm, memory: 1GiB,", 1)
-	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, other), Experiment: []byte(other)})
+	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, other), Experiment: []byte(other)})
 	if err != nil || !slices.Equal(got.FreshNodes, []string{"dut"}) || len(got.ReplacedNodes)+len(got.ReplacedLinks)+len(got.AddedEndpoints) > 0 {
 		t.Fatalf("apply changed %+v, %v", got, err)
 	}
@@ -101,9 +102,9 @@ func TestAnotherMachineKeepsCarriers(t *testing.T) {
 // TestPowerOfAMachine: a diagnostic interrupt reaches the guest's kernel, a soft shutdown its processes,
 // and a reset by IPMI boots it again, in its network.
 func TestPowerOfAMachine(t *testing.T) {
-	requireQEMU(t)
+	labs.NeedQEMU(t)
 	needClient(t, "ipmitool")
-	password := passwordFile(t)
+	password := labs.PasswordFile(t)
 	lab := up(t, vmLabOnBridge+"power: {protocols: [ipmi], address: 127.77.9.1, user: admin, password_file: "+password+"}\n")
 	var lines []string
 	do := func(action power.Action) {
@@ -123,7 +124,7 @@ func TestPowerOfAMachine(t *testing.T) {
 	booted := func() string { return in(t, lab, "dut", "cat", "/proc/sys/kernel/random/boot_id") }
 	first := booted()
 	do(power.Diag)
-	eventually(t, "the guest's kernel has got an NMI", func() bool {
+	labtest.Eventually(t, "the guest's kernel has got an NMI", func() bool {
 		return strings.Contains(in(t, lab, "dut", "dmesg"), "NMI received")
 	})
 	if booted() != first {
@@ -139,7 +140,7 @@ func TestPowerOfAMachine(t *testing.T) {
 		if said, code := c.ipmitool(17, "power", action); code != 0 {
 			t.Fatalf("ipmitool power %s: exit code %d: %s", action, code, said)
 		}
-		within(t, powerPatience, "the guest has got "+action, func() bool {
+		labtest.Within(t, powerPatience, "the guest has got "+action, func() bool {
 			now, err := Open(lab.Name())
 			if err != nil {
 				t.Fatal(err)

@@ -4,22 +4,19 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"nines.dev/nines/lab/capture"
-	"nines.dev/nines/lab/check"
-	"nines.dev/nines/lab/running"
-
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/link"
-	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/vm"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/test/labs"
 )
 
 // load:tx ──in, a tap── dut:in ▸ forward, in a virtual machine ▸ dut:out ──out, vhost-user── load:rx
@@ -37,19 +34,9 @@ topology:
 // vmLabOnBridge is without a switch that polls while the machine boots.
 var vmLabOnBridge = strings.Replace(vmLab, "kind: switch", "kind: bridge", 1)
 
-// requireQEMU is for tests that boot guests.
-func requireQEMU(t testing.TB) {
-	t.Helper()
-	labtest.Machine(t)
-	_, err := exec.LookPath(vm.Program)
-	labtest.Require(t, vm.Program+" (make setup-vm)", err == nil)
-	_, err = os.Stat("/dev/net/tun")
-	labtest.Require(t, "/dev/net/tun", err == nil)
-}
-
 // TestAVirtualMachineIsANode: all features of a node work in a machine with Debian's kernel.
 func TestAVirtualMachineIsANode(t *testing.T) {
-	requireQEMU(t)
+	labs.NeedQEMU(t)
 	lab := up(t, vmLab)
 	dut := lab.Plan().Nodes[0]
 
@@ -166,43 +153,4 @@ func dies(t *testing.T, lab *Lab) {
 	if _, err := lab.Command(context.Background(), "dut", []string{"true"}, running.ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
 		t.Errorf("a command in a dead machine: %v", err)
 	}
-}
-
-// TestDownAfterUpOfAMachineWasKilled: up is killed before and while QEMU starts, and while the
-// guest boots.
-func TestDownAfterUpOfAMachineWasKilled(t *testing.T) {
-	labtest.Guarantee(t)
-	requireQEMU(t)
-	const text = `
-name: tbvmkill
-topology:
-  nodes:
-    a: {}
-    g: {runtime: vm, vm: {acceleration: tcg}}
-  links:
-    - {name: v, endpoints: ["a:v", "g:v"]}
-    - {name: br, kind: bridge, endpoints: ["a:br", "g:br"]}
-`
-	c := newCrasherOf(t, text, text)
-	c.furtherKinds = true
-	// Each second point: the others leave the same things behind.
-	c.killed(2, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbvmkill")
-		c.gone("up killed at " + said)
-	})
-
-	// While the guest boots, no fault point is reached.
-	cmd := exec.Command(c.binary, "up", c.whole)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if lab, err := Open("tbvmkill"); err == nil && lab.Running("g") != nil && lab.Running("g").QEMU.Alive() {
-			break
-		}
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	c.run(0, "down", "tbvmkill")
-	c.gone("up killed while the guest boots")
 }

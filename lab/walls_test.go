@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/lab/change"
-	"nines.dev/nines/lab/dryrun"
-	"nines.dev/nines/lab/running"
-
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/dryrun"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -44,7 +44,7 @@ func keysOf(t testing.TB, runtime string) string {
 	if !found {
 		return "runtime: " + runtime
 	}
-	return fmt.Sprintf("runtime: oci, driver: %s, init: nines, image: %q", driver, ociImage(t, v1.Config{}))
+	return fmt.Sprintf("runtime: oci, driver: %s, init: nines, image: %q", driver, labs.OCIImage(t, v1.Config{}))
 }
 
 // needRuntime skips a test without what a runtime takes.
@@ -53,9 +53,9 @@ func needRuntime(t *testing.T, runtime string) {
 	driver, isOCI := strings.CutPrefix(runtime, "oci-")
 	switch {
 	case isOCI:
-		ociDriver(t, driver)
+		labs.NeedOCIDriver(t, driver)
 	case runtime == "lxc":
-		lxc(t)
+		labs.NeedLXC(t)
 	}
 }
 
@@ -63,7 +63,7 @@ func needRuntime(t *testing.T, runtime string) {
 func forRuntimes(t *testing.T, test func(t *testing.T, runtime string)) {
 	runtimes := []string{"netns", "lxc", "oci-runc"}
 	if labtest.Long() {
-		for _, driver := range ociManagers {
+		for _, driver := range labs.OCIManagers {
 			runtimes = append(runtimes, "oci-"+driver)
 		}
 	}
@@ -199,7 +199,7 @@ func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 // been missed first.
 func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	lab := up(t, walledLab(t, "tbwallrefused", "lxc"))
 	force := []string{"umount", "-f", "/tmp"}
 	attach := append([]string{"-P", filepath.Join(lab.State().Dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
@@ -235,7 +235,7 @@ func TestSysctlsOfNamespacesAreSetBehindWalls(t *testing.T) {
 
 func TestAContainersProcessesAreLimited(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	h, err := isolate.Find(isolate.PIDs)
 	labtest.Require(t, "the pids controller", err == nil)
 	lab := up(t, walledLab(t, "tbpids", "lxc"))
@@ -296,7 +296,7 @@ topology:
 // A node whose rights change starts afresh.
 func TestANodeIsMadeAnewForOtherRights(t *testing.T) {
 	text := walledLab(t, "tbrenew", "netns")
-	from, to := planOf(t, text), planOf(t, strings.Replace(text, ", privileged: true", "", 1))
+	from, to := labs.Plan(t, text), labs.Plan(t, strings.Replace(text, ", privileged: true", "", 1))
 	if changes := change.Compare(from, to); len(changes.FreshNodes) != 1 || changes.FreshNodes[0] != "b" {
 		t.Errorf("the changes are %+v", changes)
 	}

@@ -10,36 +10,24 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/journal/process"
-	"nines.dev/nines/lab/change"
-	"nines.dev/nines/lab/check"
-	"nines.dev/nines/lab/running"
-	"nines.dev/nines/lab/watch"
-
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/lab/change"
+	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/watch"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
-// eventually waits until something is so. A busy host may take long, so it waits long.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	within(t, 60*time.Second, what, is)
-}
-
-// within is eventually for what takes longer, such as a boot.
-func within(t *testing.T, patience time.Duration, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("this never came: %s", what)
-		}
-	}
-}
+// The watcher is nines watch, which counts for these tests, though no code here imports it (test/selection).
+var _ = "cmd/nines/watch.go"
 
 // said is what the watcher says of a node now.
 func said(t *testing.T, name, nodeName string) watch.NodeHealth {
@@ -76,8 +64,8 @@ topology:
 
 func TestPoliciesStartNodesAgain(t *testing.T) {
 	labtest.Root(t)
-	lxc(t)
-	ociDriver(t, "runc")
+	labs.NeedLXC(t)
+	labs.NeedOCIDriver(t, "runc")
 	// e is a container of an image, whose check sees the image's environment.
 	text := strings.NewReplacer("  links:", fmt.Sprintf(`    e:
       runtime: oci
@@ -86,7 +74,7 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
       init: nines
       restart: on-failure
       healthcheck: {exec: [sh, -c, 'test "$SHAPE" = round'], interval: 100ms}
-  links:`, ociImage(t, v1.Config{Env: []string{"SHAPE=round"}})), `"d:v"]`, `"d:v", "e:v"]`).Replace(policyLab)
+  links:`, labs.OCIImage(t, v1.Config{Env: []string{"SHAPE=round"}})), `"d:v"]`, `"d:v", "e:v"]`).Replace(policyLab)
 	lab := up(t, text)
 	ctx := context.Background()
 	before := map[string]string{}
@@ -109,12 +97,12 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 	for _, nodeName := range []string{"b", "d", "e"} {
 		pid := lab.PID(nodeName)
 		killProcess(t, lab.Running(nodeName).Identity)
-		eventually(t, nodeName+" is killed, and started again", started(nodeName, pid))
+		labtest.Eventually(t, nodeName+" is killed, and started again", started(nodeName, pid))
 		if h := said(t, lab.Name(), nodeName); h.Why != "it had died" || h.Restarts != 1 {
 			t.Errorf("%s was started again: %+v", nodeName, h)
 		}
 	}
-	eventually(t, "e is healthy after its start", func() bool { return said(t, lab.Name(), "e").Status == health.Healthy })
+	labtest.Eventually(t, "e is healthy after its start", func() bool { return said(t, lab.Name(), "e").Status == health.Healthy })
 	killProcess(t, lab.Running("a").Identity)
 
 	// One that ends by itself is started again by "always" only. The watcher sees both in one look.
@@ -124,7 +112,7 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 		endItself(t, l, "b")
 	}
 	endItself(t, l, "c")
-	eventually(t, "c ends, and is started again", started("c", c))
+	labtest.Eventually(t, "c ends, and is started again", started("c", c))
 	if known(t) {
 		if now().Alive("b") || said(t, lab.Name(), "b").Restarts != 1 {
 			t.Errorf("b ended by itself, and was started again: %+v, first process %d and now %d", said(t, lab.Name(), "b"), b, now().PID("b"))
@@ -144,10 +132,10 @@ func TestPoliciesStartNodesAgain(t *testing.T) {
 	if err := now().Stop(ctx, []string{"c"}, RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the watcher sees that c is stopped", func() bool { return said(t, lab.Name(), "c").PID == 0 })
+	labtest.Eventually(t, "the watcher sees that c is stopped", func() bool { return said(t, lab.Name(), "c").PID == 0 })
 	pid := now().PID("b")
 	killProcess(t, now().Running("b").Identity)
-	eventually(t, "b is started again, after c was stopped", started("b", pid))
+	labtest.Eventually(t, "b is started again, after c was stopped", started("b", pid))
 	stopped(t, lab, "c")
 	if err := now().Start(ctx, []string{"c"}, RestartOptions{}); err != nil {
 		t.Fatal(err)
@@ -216,11 +204,11 @@ topology:
 `, fine))
 	ctx := context.Background()
 	// While the file is not there, a is in its start period and b is started again and again.
-	eventually(t, "a check of a fails", func() bool { return strings.Contains(said(t, "tbhealth", "a").Said, "exit status 3: no file") })
+	labtest.Eventually(t, "a check of a fails", func() bool { return strings.Contains(said(t, "tbhealth", "a").Said, "exit status 3: no file") })
 	if h := said(t, "tbhealth", "a"); h.Status != health.Starting || h.Failures > 0 {
 		t.Errorf("in its start period a is %+v", h)
 	}
-	eventually(t, "b is started again as it is unhealthy", func() bool {
+	labtest.Eventually(t, "b is started again as it is unhealthy", func() bool {
 		h := said(t, "tbhealth", "b")
 		return h.Restarts > 1 && strings.HasPrefix(h.Why, "it was unhealthy")
 	})
@@ -242,7 +230,7 @@ topology:
 	if err := os.Remove(fine); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a is unhealthy", func() bool { return said(t, "tbhealth", "a").Status == health.Unhealthy })
+	labtest.Eventually(t, "a is unhealthy", func() bool { return said(t, "tbhealth", "a").Status == health.Unhealthy })
 	now, err := Open("tbhealth")
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +266,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 		return 0
 	}
 	apply := func(text string) change.Changes {
-		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +302,7 @@ func TestADeadWatcherIsAFault(t *testing.T) {
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -340,7 +328,7 @@ topology:
 		t.Fatal(err)
 	}
 	killProcess(t, lab.Running("a").Identity)
-	eventually(t, "the policy fails to start a", func() bool { return said(t, lab.Name(), "a").Failed != "" })
+	labtest.Eventually(t, "the policy fails to start a", func() bool { return said(t, lab.Name(), "a").Failed != "" })
 	now, err := Open(lab.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -352,7 +340,7 @@ topology:
 	if err := os.Mkdir(source, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the policy starts a", func() bool { h := said(t, lab.Name(), "a"); return h.Failed == "" && h.Restarts == 1 })
+	labtest.Eventually(t, "the policy starts a", func() bool { h := said(t, lab.Name(), "a"); return h.Failed == "" && h.Restarts == 1 })
 	if now, err = Open(lab.Name()); err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +369,7 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	pid := lab.PID("b")
 	killProcess(t, lab.Running("b").Identity)
 	var told []Restarted
-	eventually(t, "b is started again by the measuring process", func() bool {
+	labtest.Eventually(t, "b is started again by the measuring process", func() bool {
 		told = append(told, lab.TakeRestarts()...)
 		return lab.Alive("b") && lab.PID("b") != pid && len(told) > 0
 	})
@@ -397,11 +385,11 @@ func TestAMeasuredLabIsWatchedByItsProcess(t *testing.T) {
 	if err := os.Remove(fine); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "d is unhealthy", func() bool { return said(t, lab.Name(), "d").Status == health.Unhealthy })
+	labtest.Eventually(t, "d is unhealthy", func() bool { return said(t, lab.Name(), "d").Status == health.Unhealthy })
 	if err := os.WriteFile(fine, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "d is healthy again", func() bool { return said(t, lab.Name(), "d").Status == health.Healthy })
+	labtest.Eventually(t, "d is healthy again", func() bool { return said(t, lab.Name(), "d").Status == health.Healthy })
 	if told := lab.TakeRestarts(); len(told) != 1 || told[0].Node != "d" || told[0].How != "unhealthy" || told[0].Took <= 0 || !strings.Contains(told[0].Why, "no file") {
 		t.Errorf("a node that was unhealthy is told as %+v", told)
 	}
@@ -430,7 +418,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	if !watcher.Alive() {
 		t.Fatal("there is no watcher")
 	}
-	eventually(t, "the watcher is at work", func() bool {
+	labtest.Eventually(t, "the watcher is at work", func() bool {
 		_, err := os.Stat(lab.State().Health())
 		return err == nil
 	})
@@ -444,7 +432,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	if err := lab.Restart(context.Background(), []string{"b"}, RestartOptions{}); err != nil { // the journal changes
 		t.Fatal(err)
 	}
-	eventually(t, "the watcher says that it cannot read", func() bool {
+	labtest.Eventually(t, "the watcher says that it cannot read", func() bool {
 		text, err := os.ReadFile(lab.State().WatcherLog())
 		return err == nil && strings.Contains(string(text), "tries again") && strings.Contains(string(text), "too many open files")
 	})
@@ -456,7 +444,7 @@ func TestAWatcherGoesOnAfterAFailedRead(t *testing.T) {
 	}
 	pid := lab.PID("a")
 	killProcess(t, lab.Running("a").Identity)
-	eventually(t, "a is started again", func() bool {
+	labtest.Eventually(t, "a is started again", func() bool {
 		now, err := Open(lab.Name())
 		return err == nil && now.Alive("a") && now.PID("a") != pid
 	})
@@ -479,7 +467,7 @@ topology:
 		t.Fatal(err)
 	}
 	killProcess(t, lab.Running("a").Identity)
-	eventually(t, "the watcher starts a again, which takes long", func() bool {
+	labtest.Eventually(t, "the watcher starts a again, which takes long", func() bool {
 		l, err := Open(lab.Name())
 		held, unread := flock.IsHeld(lab.State().Lock())
 		return err == nil && unread == nil && held && l.Alive("a")
@@ -490,7 +478,7 @@ topology:
 	if err := lab.Down(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -140,14 +140,22 @@ var mayImport = map[string][]string{
 	"report/explain": {"result", "analysis/attribution", "terminal"},
 	"report/figure":  {"result", "report", "terminal"},
 
-	"cmd/nines":      {everything},
-	"test":           {},
-	"test/golden":    {},
-	"test/postgres":  {},
-	"test/causes":    {everything},
-	"test/disturb":   {},
-	"test/plans":     {"test/labtest", "host", "plan", "spec"},
-	"test/labtest":   {"test/postgres", "engine/client", "kernel/flock"},
+	"cmd/nines":     {everything},
+	"test":          {},
+	"test/golden":   {},
+	"test/postgres": {},
+	"test/causes":   {everything},
+	"test/disturb":  {},
+	"test/plans":    {"test/labtest", "host", "plan", "spec"},
+	"test/labtest":  {"test/postgres", "engine/client", "kernel/flock"},
+	"test/labs":     {"busypoll", "host", "kernel/pci", "kernel/tasks", "lab/link", "lab/login", "plan", "spec", "test/labtest", "test/traces", "vm"},
+	"test/traces": {"host", "host/tune", "kernel/cgroup", "kernel/hugepages", "kernel/ledger", "kernel/netns", "kernel/proc", "kernel/tasks", "lab/login", "lab/state", "plan",
+		"test/labtest"},
+	// They run the command nines, and look at its labs.
+	"test/killed":    {"busypoll", "host", "kernel/ethtool", "kernel/hugepages", "kernel/napi", "kernel/netns", "kernel/proc", "lab", "lab/isolate", "lab/login", "spec", "test/labs", "test/labtest", "test/traces"},
+	"test/wholehost": {"host/tune", "journal/setting", "kernel/pci", "kernel/tasks", "lab", "lab/isolate", "lab/state", "spec", "test/labs", "test/labtest", "test/traces"},
+	"test/site":      {"kernel/ledger", "kernel/netns", "lab", "lab/link", "test/killed", "test/labs", "test/labtest", "test/traces"},
+	"test/fetch":     {"lab", "test/labs", "test/labtest", "test/traces"},
 	"test/bench":     {everything},
 	"test/vm":        {everything},
 	"test/vm/boots":  {"test/labtest", "busypoll/kbp", "vm/boot", "vm/guestimage", "vm/vlab"},
@@ -172,7 +180,7 @@ var measurers = []string{"spec", "result", "lab", "lab/check", "lab/disturb", "l
 var words = []string{"exit", "kernel/await", "kernel/cpulist"}
 
 // forTests are what any package's tests may see, but the package itself may not.
-var forTests = []string{"test/labtest", "test/golden", "test/plans"}
+var forTests = []string{"test/labtest", "test/labs", "test/traces", "test/golden", "test/plans"}
 
 // everything is for those who wire the parts together.
 const everything = "*"

@@ -147,3 +147,9 @@ func OtherTest(t testing.TB, asked bool) {
 		t.Skip(forOthers)
 	}
 }
+
+// Installed reports whether a program is in PATH.
+func Installed(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}

@@ -35,3 +35,13 @@ func Nines(t testing.TB, tags ...string) string {
 	}
 	return path
 }
+
+// Sh runs a command on the host that must succeed.
+func Sh(t testing.TB, argv ...string) string {
+	t.Helper()
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", argv, err, out)
+	}
+	return string(out)
+}

@@ -74,3 +74,11 @@ func BootsOf(output string) (boots []string, each bool) {
 	line, each = strings.CutPrefix(line, inEach)
 	return strings.Fields(line), each
 }
+
+// LeftPort and RightPort are the laboratory's two ports, joined by a cable:
+//
+//	eth0 (igb, 7 VFs) ──cable── eth1 (igb, 7 VFs)
+const (
+	LeftPort  = "eth0"
+	RightPort = "eth1"
+)

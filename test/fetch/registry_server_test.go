@@ -1,4 +1,4 @@
-package lab
+package fetch
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ func newImageServer(t testing.TB) *imageServer {
 	return s
 }
 
-// push puts an image of ociImage into the registry, in an index that also has one for another machine,
+// push puts an image of labs.OCIImage into the registry, in an index that also has one for another machine,
 // and returns the index's digest.
 func (s *imageServer) push(t testing.TB, image, repository, tag string) string {
 	t.Helper()

@@ -1,4 +1,4 @@
-package lab
+package site
 
 import (
 	"errors"
@@ -19,6 +19,7 @@ import (
 	"nines.dev/nines/kernel/ledger"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -57,7 +58,7 @@ func newSite(t *testing.T, name string) *site {
 	s.ip("-n", s.host, "route", "add", "default", "via", "10.77.0.254", "dev", s.uplink, "proto", "static", "metric", "77")
 	s.ip("-n", s.host, "route", "add", "10.88.0.0/16", "via", "10.77.0.254", "table", "77")
 	s.ip("-n", s.host, "-6", "route", "add", "default", "via", "fd77::fe", "dev", s.uplink, "metric", "78")
-	eventually(t, "the host's addresses are settled", func() bool { return !strings.Contains(s.in(s.host, "ip", "addr"), "tentative") })
+	labtest.Eventually(t, "the host's addresses are settled", func() bool { return !strings.Contains(s.in(s.host, "ip", "addr"), "tentative") })
 	return s
 }
 
@@ -223,7 +224,7 @@ func (s *site) steady(network string) (stop func()) {
 		s.t.Helper()
 		close(done)
 		<-ended
-		eventually(s.t, "all of the host's packets are back", func() bool {
+		labtest.Eventually(s.t, "all of the host's packets are back", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(waiting) == 0
@@ -289,7 +290,7 @@ func (s *site) listen(ns, address string) net.Listener {
 // dhcp starts the site's server of addresses, which knows machines by their MAC addresses.
 func (s *site) dhcp(known map[string]string) {
 	s.t.Helper()
-	dnsmasq(s.t)
+	labs.NeedDnsmasq(s.t)
 	argv := []string{
 		"dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=net0", "--bind-interfaces", "--user=root",
 		"--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(s.dir, "leases"), "--pid-file=" + filepath.Join(s.dir, "dnsmasq.pid"), "--dhcp-range=10.77.0.100,10.77.0.120,255.255.255.0,1h",

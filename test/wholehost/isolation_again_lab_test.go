@@ -1,18 +1,21 @@
-package lab
+package wholehost
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // TestLabAnIsolatedLabComesAgain: what a lab has taken of the host for itself does not keep it from
@@ -21,20 +24,20 @@ import (
 func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootV1, labtest.BootMain)
 	labtest.Root(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	dir := t.TempDir()
 	nines := func(wantCode int, words string, arguments ...string) {
 		t.Helper()
-		cmd := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), arguments...)
+		cmd := command(arguments...)
 		cmd.Dir = dir
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != wantCode || !strings.Contains(string(out), words) {
 			t.Errorf("nines %v: %v, want %d and %q: %s", arguments, cmd.ProcessState, wantCode, words, out)
 		}
 	}
-	before := takeSnapshot(t)
+	before := traces.TakeSnapshot(t)
 	for _, degree := range labtest.Cases(1, []spec.Isolation{spec.IsolationIsolated, spec.IsolationPartition}) {
-		text := strings.Replace(isolatedLab, "isolation: isolated", "isolation: "+string(degree), 1) +
+		text := strings.NewReplacer("name: tbisolated", "name: tbagain", "isolation: isolated", "isolation: "+string(degree)).Replace(labs.Isolated) +
 			"traffic: {from: \"gen:tx\", to: \"gen:tx\", rate_pps: 100, duration: 1s, backend: raw}\n"
 		file := filepath.Join(dir, string(degree)+".yaml")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -44,29 +47,29 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 		nines(exit.Wrong, "is up already", "up", file)
 		nines(exit.Done, "", "apply", file)
 		breakIsolation(t)
-		nines(exit.Failed, "control group", "check", "tbisolated")
+		nines(exit.Failed, "control group", "check", "tbagain")
 		nines(exit.Done, "", "apply", file)
-		nines(exit.Done, "", "check", "tbisolated")
+		nines(exit.Done, "", "check", "tbagain")
 		// A start that is killed before its last step leaves no settings.
-		if err := os.Remove(state.Of("tbisolated").Settings()); err != nil {
+		if err := os.Remove(state.Of("tbagain").Settings()); err != nil {
 			t.Fatal(err)
 		}
 		nines(exit.Done, "", "up", file)
-		nines(exit.Done, "", "down", "tbisolated")
+		nines(exit.Done, "", "down", "tbagain")
 
-		run := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), "run", file)
+		run := command("run", file)
 		run.Dir = dir
 		if err := run.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for statusOf("tbisolated").Condition != ConditionMeasuring || journalled("tbisolated") < 20 {
+		for !beingMeasured(t, "tbagain") || journalled("tbagain") < 20 {
 			time.Sleep(50 * time.Millisecond)
 		}
 		_ = run.Process.Kill()
 		_ = run.Wait()
 		nines(exit.Done, "", "run", file)
-		nines(exit.Wrong, "does not exist", "down", "tbisolated")
-		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+		nines(exit.Wrong, "does not exist", "down", "tbagain")
+		if changes := before.Changes(traces.TakeSnapshot(t)); len(changes) > 0 {
 			t.Errorf("%s: the host has changed:\n%s", degree, strings.Join(changes, "\n"))
 		}
 	}
@@ -75,11 +78,11 @@ func TestLabAnIsolatedLabComesAgain(t *testing.T) {
 // breakIsolation has someone else take the CPUs of the lab's groups for all.
 func breakIsolation(t *testing.T) {
 	t.Helper()
-	lab, err := Open("tbisolated")
+	made, err := lab.Open("tbagain")
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := isolate.Look(lab.Plan())
+	now, err := isolate.Look(made.Plan())
 	if err != nil || len(now.Groups) == 0 {
 		t.Fatalf("%+v, %v", now, err)
 	}
@@ -92,8 +95,18 @@ func breakIsolation(t *testing.T) {
 	}
 }
 
+// beingMeasured reports whether a measurement has a lab.
+func beingMeasured(t *testing.T, name string) bool {
+	t.Helper()
+	all, err := lab.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(all, func(s lab.Status) bool { return s.Name == name && s.Condition == lab.ConditionMeasuring })
+}
+
 // journalled is the number of steps in a lab's journal.
 func journalled(name string) int {
-	steps, _ := Undoing(name)
+	steps, _ := lab.Undoing(name)
 	return len(steps)
 }

@@ -1,4 +1,4 @@
-package lab
+package fetch
 
 import (
 	"bytes"
@@ -15,7 +15,10 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // fetchingHost is a host with drivers that fetch images, each set up as its users do it.
@@ -40,7 +43,7 @@ const (
 // newFetchingHost also starts the daemon of a driver that has one.
 func newFetchingHost(t *testing.T, driver, registry string) *fetchingHost {
 	t.Helper()
-	ociDriver(t, driver)
+	labs.NeedOCIDriver(t, driver)
 	h := &fetchingHost{apart: newApart(t), nines: labtest.Nines(t), has: map[string][]string{
 		"podman": {"podman", "image", "exists"}, "docker": {"docker", "image", "inspect"},
 		"containerd": {"sh", "-c", `ctr images ls -q | grep -qxF "$0"`},
@@ -98,20 +101,20 @@ traffic: {from: "a:tx", to: "a:rx", rate_pps: 1000, backend: raw, warmup: 20ms, 
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
-	planOf(h.t, text) // which takes the lab's name from tests of other processes
+	labs.Plan(h.t, text) // which takes the lab's name from tests of other processes
 	return path
 }
 
 // digestOf is the digest that nines inspect tells of node b's image.
-func (h *fetchingHost) digestOf(lab string) string {
+func (h *fetchingHost) digestOf(name string) string {
 	h.t.Helper()
 	var in struct {
 		NodeList []struct {
-			Name  string     `json:"name"`
-			Image *NodeImage `json:"image"`
+			Name  string         `json:"name"`
+			Image *lab.NodeImage `json:"image"`
 		} `json:"node_list"`
 	}
-	if err := json.Unmarshal([]byte(h.does("inspect", lab, "--format", "json")), &in); err != nil {
+	if err := json.Unmarshal([]byte(h.does("inspect", name, "--format", "json")), &in); err != nil {
 		h.t.Fatal(err)
 	}
 	for _, n := range in.NodeList {
@@ -125,16 +128,16 @@ func (h *fetchingHost) digestOf(lab string) string {
 // TestADriverFetchesAnImage: by its own settings, into its own store, where it stays; the container is the
 // image, its digest is reported, and without the registry the next one is made from the driver's store.
 func TestADriverFetchesAnImage(t *testing.T) {
-	for _, driver := range ociManagers {
+	for _, driver := range labs.OCIManagers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
 			server := newImageServer(t)
-			image := ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}, Env: []string{"COLOUR=red"}})
+			image := labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}, Env: []string{"COLOUR=red"}})
 			digest := server.push(t, image, "tools/box", "1")
 			h := newFetchingHost(t, driver, server.host)
 			reference, name := server.host+"/tools/box:1", "tbfetch-"+driver
 			file := h.file(name, driver, reference)
-			p := planOf(t, readText(t, file))
+			p := labs.Plan(t, readText(t, file))
 			if said := h.does("up", "--dry-run", file); !strings.Contains(said, "fetch the image "+reference+" with "+driver) {
 				t.Errorf("the dry run says %q", said)
 			}
@@ -155,7 +158,7 @@ func TestADriverFetchesAnImage(t *testing.T) {
 				}
 				h.does("restart", "b")
 				h.does("down", name)
-				if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+				if left := traces.Left(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 					t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 				}
 				h.must(append(h.has[driver], reference)...)
@@ -181,7 +184,7 @@ func readText(t *testing.T, path string) string {
 	return string(text)
 }
 
-// manifestDigest is the digest of an image of ociImage.
+// manifestDigest is the digest of an image of labs.OCIImage.
 func manifestDigest(t *testing.T, image string) string {
 	t.Helper()
 	var index struct{ Manifests []v1.Descriptor }
@@ -192,13 +195,13 @@ func manifestDigest(t *testing.T, image string) string {
 }
 
 // imagesIn are the images of the nodes in the only trial of a result below a folder.
-func imagesIn(t *testing.T, out string) []NodeImage {
+func imagesIn(t *testing.T, out string) []lab.NodeImage {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(out, "*", "*", "trials", "0001", "details.json"))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no trial in %s: %v", out, err)
 	}
-	var details struct{ Images []NodeImage }
+	var details struct{ Images []lab.NodeImage }
 	if err := json.Unmarshal([]byte(readText(t, found[0])), &details); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +212,7 @@ func imagesIn(t *testing.T, out string) []NodeImage {
 func TestPodmanResolvesAShortName(t *testing.T) {
 	labtest.Root(t)
 	server := newImageServer(t)
-	server.push(t, ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}}), "tools/box", "2")
+	server.push(t, labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}}), "tools/box", "2")
 	h := newFetchingHost(t, "podman", server.host)
 	h.does("up", h.file("tbshort", "podman", "tools/box:2"))
 	if h.digestOf("tbshort") == "" {
@@ -220,11 +223,11 @@ func TestPodmanResolvesAShortName(t *testing.T) {
 
 // TestAnImageIsNamedByItsDigest: it is that one, and two nodes of it are fetched once.
 func TestAnImageIsNamedByItsDigest(t *testing.T) {
-	for _, driver := range ociManagers {
+	for _, driver := range labs.OCIManagers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
 			server := newImageServer(t)
-			digest := server.push(t, ociImage(t, v1.Config{Cmd: []string{"sleep", "1000"}}), "tools/box", "1")
+			digest := server.push(t, labs.OCIImage(t, v1.Config{Cmd: []string{"sleep", "1000"}}), "tools/box", "1")
 			h := newFetchingHost(t, driver, server.host)
 			name, reference := "tbdigest-"+driver, server.host+"/tools/box@"+digest
 			file := h.file(name, driver, reference)
@@ -245,7 +248,7 @@ func TestAnImageIsNamedByItsDigest(t *testing.T) {
 
 // TestAnImageThatCannotBeFetched: what the driver said, and what to do; and nothing of the lab is left.
 func TestAnImageThatCannotBeFetched(t *testing.T) {
-	for _, driver := range ociManagers {
+	for _, driver := range labs.OCIManagers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
 			server := newImageServer(t)
@@ -258,7 +261,7 @@ func TestAnImageThatCannotBeFetched(t *testing.T) {
 			if code != exit.Failed || !unknown || !strings.Contains(said, "nines uses the fetched image") {
 				t.Errorf("exit code %d: %s", code, said)
 			}
-			if left := leaks(t, planOf(t, readText(t, file)).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			if left := traces.Left(t, labs.Plan(t, readText(t, file)).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 			}
 		})
@@ -270,7 +273,7 @@ func TestADriverThatDoesNotRun(t *testing.T) {
 	for _, driver := range []string{"docker", "containerd"} {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
-			ociDriver(t, driver)
+			labs.NeedOCIDriver(t, driver)
 			h := &fetchingHost{apart: newApart(t), nines: labtest.Nines(t)}
 			code, said := h.run("up", h.file("tbnodaemon", driver, "registry.example/frr:10"))
 			if code != exit.Lacks || !strings.Contains(said, "systemctl start "+driver) {
@@ -283,11 +286,11 @@ func TestADriverThatDoesNotRun(t *testing.T) {
 // TestAFetchThatTakesLong: it says so; and a nines that is killed meanwhile leaves no driver at work, and
 // nothing that down does not remove.
 func TestAFetchThatTakesLong(t *testing.T) {
-	for _, driver := range ociManagers {
+	for _, driver := range labs.OCIManagers {
 		t.Run(driver, func(t *testing.T) {
 			labtest.Root(t)
 			server := newImageServer(t)
-			server.push(t, ociImage(t, v1.Config{}), "tools/box", "1")
+			server.push(t, labs.OCIImage(t, v1.Config{}), "tools/box", "1")
 			server.holding = make(chan struct{})
 			defer close(server.holding)
 			h := newFetchingHost(t, driver, server.host)
@@ -303,7 +306,7 @@ func TestAFetchThatTakesLong(t *testing.T) {
 			if err := up.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "it says that it takes long", func() bool {
+			labtest.Eventually(t, "it says that it takes long", func() bool {
 				return strings.Contains(readText(t, said.Name()), driver+" is fetching the image "+reference)
 			})
 			if fetchersOf(t, reference) == 0 {
@@ -313,9 +316,9 @@ func TestAFetchThatTakesLong(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = up.Wait()
-			eventually(t, "the driver's command ends", func() bool { return fetchersOf(t, reference) == 0 })
+			labtest.Eventually(t, "the driver's command ends", func() bool { return fetchersOf(t, reference) == 0 })
 			h.does("down", name)
-			if left := leaks(t, planOf(t, readText(t, file)).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			if left := traces.Left(t, labs.Plan(t, readText(t, file)).Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 			}
 		})

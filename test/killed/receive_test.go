@@ -1,11 +1,13 @@
-package lab
+package killed
 
 import (
 	"strings"
 	"testing"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // Every way to receive in one lab:
@@ -30,14 +32,14 @@ topology:
 var otherReceive = strings.NewReplacer("one: {rx: busy_poll}", "one: {rx: threaded}", "rx: threaded}", "rx: busy_poll}",
 	`"two:out": awake`, `"two:out": interrupt`).Replace(everyReceive)
 
-func newReceiveCrasher(t *testing.T) *crasher {
+func newReceiveCrasher(t *testing.T) *Crasher {
 	t.Helper()
 	labtest.Root(t)
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
-		canReceive(t, way)
+		labs.NeedReceive(t, way)
 	}
-	c := newCrasherOf(t, everyReceive, otherReceive)
-	c.furtherKinds = true
+	c := New(t, everyReceive, otherReceive)
+	c.FurtherKinds = true
 	return c
 }
 
@@ -46,24 +48,24 @@ func newReceiveCrasher(t *testing.T) *crasher {
 func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 	labtest.Guarantee(t)
 	c := newReceiveCrasher(t)
-	before, latencies := settings(t), wakeLatencies(t)
-	c.killed(1, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbrxcrash")
-		c.gone("up killed at " + said)
-		asleepAgain(t, latencies, "up killed at "+said)
+	before, latencies := traces.Sysctls(t), traces.WakeLatencies(t)
+	c.Killed(1, nil, []string{"up", c.Whole}, func(_ int, _ bool, said string) {
+		c.Run(0, "down", "tbrxcrash")
+		c.Gone("up killed at " + said)
+		traces.AsleepAgain(t, latencies, "up killed at "+said)
 	})
-	unchanged(t, before)
+	traces.SameSysctls(t, before)
 }
 
 // The same for a change of receive modes: every fifth point, as each needs a new lab.
 func TestReceiveDownAfterApplyWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
 	c := newReceiveCrasher(t)
-	before, latencies := settings(t), wakeLatencies(t)
-	c.killed(5, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
-		c.run(0, "down", "tbrxcrash")
-		c.gone("apply killed at " + said)
-		asleepAgain(t, latencies, "apply killed at "+said)
+	before, latencies := traces.Sysctls(t), traces.WakeLatencies(t)
+	c.Killed(5, []string{"up", c.Whole}, []string{"apply", c.Changed}, func(_ int, _ bool, said string) {
+		c.Run(0, "down", "tbrxcrash")
+		c.Gone("apply killed at " + said)
+		traces.AsleepAgain(t, latencies, "apply killed at "+said)
 	})
-	unchanged(t, before)
+	traces.SameSysctls(t, before)
 }

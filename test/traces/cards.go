@@ -1,4 +1,4 @@
-package lab
+package traces
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // volatile are words of ip link that change with use and cannot be restored: the qdisc that a
@@ -24,8 +26,8 @@ var (
 	linkState = regexp.MustCompile(`state \w+ `)
 )
 
-// cardLines is everything that a lab may change on network cards, as text.
-type cardLines []string
+// CardLines is everything that a lab may change on network cards, as text.
+type CardLines []string
 
 // settling is how long a driver may still change things afterwards. The kernel checks links once a
 // second (net/core/link_watch.c), and a virtual function that has missed a message of its port
@@ -33,17 +35,18 @@ type cardLines []string
 // drivers/net/ethernet/intel/igbvf/netdev.c).
 const settling = 30 * time.Second
 
-// changes are the lines that differ now; "" if none do.
-func (c cardLines) changes(t testing.TB) string {
+// Changes are the lines that differ now; "" if none do.
+func (c CardLines) Changes(t testing.TB) string {
 	t.Helper()
 	for deadline := time.Now().Add(settling); ; time.Sleep(100 * time.Millisecond) {
-		if diff := cmp.Diff(c, cards(t)); diff == "" || time.Now().After(deadline) {
+		if diff := cmp.Diff(c, Cards(t)); diff == "" || time.Now().After(deadline) {
 			return diff
 		}
 	}
 }
 
-func cards(t testing.TB) cardLines {
+// Cards are the cards as they are now, with the settings of the laboratory's ports.
+func Cards(t testing.TB) CardLines {
 	t.Helper()
 	var b strings.Builder
 	names, err := os.ReadDir("/sys/class/net")
@@ -51,7 +54,7 @@ func cards(t testing.TB) cardLines {
 		t.Fatal(err)
 	}
 	for _, name := range names { // by name, as the kernel orders them by when they were made
-		text := volatile.ReplaceAllString(sh(t, "ip", "-details", "link", "show", "dev", name.Name()), "")
+		text := volatile.ReplaceAllString(labtest.Sh(t, "ip", "-details", "link", "show", "dev", name.Name()), "")
 		if !linkUp.MatchString(text) {
 			text = linkState.ReplaceAllString(text, "")
 		}
@@ -71,7 +74,7 @@ func cards(t testing.TB) cardLines {
 		vfs, _ := os.ReadFile(dir + "/sriov_numvfs")
 		fmt.Fprintf(&b, "%s driver %s override %s VFs %s\n", filepath.Base(dir), filepath.Base(driver), strings.TrimSpace(string(override)), strings.TrimSpace(string(vfs)))
 	}
-	for _, port := range []string{leftPort, rightPort} {
+	for _, port := range []string{labtest.LeftPort, labtest.RightPort} {
 		files, err := filepath.Glob("/proc/sys/net/ipv[46]/*/" + port + "/*")
 		if err != nil || len(files) < 50 {
 			t.Fatalf("%s has only the settings %v, %v", port, files, err)

@@ -1,4 +1,4 @@
-package lab
+package fetch
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // apart is a mount namespace in which programs find a host of their own: what they write below /etc, /run,
@@ -100,5 +102,5 @@ func (a *apart) serve(ready []string, argv ...string) {
 			a.t.Logf("%s said: %s", argv[0], said.String()[max(0, said.Len()-2000):])
 		}
 	})
-	eventually(a.t, argv[0]+" answers", func() bool { return a.command(ready...).Run() == nil })
+	labtest.Eventually(a.t, argv[0]+" answers", func() bool { return a.command(ready...).Run() == nil })
 }

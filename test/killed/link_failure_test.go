@@ -1,4 +1,4 @@
-package lab
+package killed
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // Links that fail in the middle of a trial, as devices of the kernel, in the switch and at the ends in
@@ -33,11 +34,11 @@ events:
 func TestNothingIsLeftOfARunThatWasKilledWhileALinkWasDown(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
-	c := newCrasherOf(t, failingLab, failingLab)
-	before := settings(t)
-	run := []string{"run", c.whole, "--out", t.TempDir()}
+	c := New(t, failingLab, failingLab)
+	before := traces.Sysctls(t)
+	run := []string{"run", c.Whole, "--out", t.TempDir()}
 	points, said := c.points(run)
-	c.gone("run that nobody killed, " + said)
+	c.Gone("run that nobody killed, " + said)
 	const whileDown = "link down"
 	tried := map[string]int{}
 	for i, point := range points {
@@ -46,17 +47,17 @@ func TestNothingIsLeftOfARunThatWasKilledWhileALinkWasDown(t *testing.T) {
 			continue
 		}
 		tried[moment]++
-		killed, said := c.run(i+1, run...)
+		killed, said := c.Run(i+1, run...)
 		if !killed {
 			t.Errorf("the run was not killed %s: %s", moment, said)
 		}
-		c.run(0, "down", "tbcrashcut")
-		c.gone("run killed " + moment + ", " + said)
+		c.Run(0, "down", "tbcrashcut")
+		c.Gone("run killed " + moment + ", " + said)
 	}
 	if tried[whileDown] != 3 {
 		t.Errorf("three links fail, and the runs were killed %v times", tried)
 	}
-	unchanged(t, before)
+	traces.SameSysctls(t, before)
 }
 
 // A node that is restarted in the middle of a trial:
@@ -78,11 +79,11 @@ events: [{at: 50ms, node: b, restart: true}]
 func TestNothingIsLeftOfARunThatWasKilledInARestartOfItsEvents(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
-	c := newCrasherOf(t, restartingLab, restartingLab)
-	before := settings(t)
-	run := []string{"run", c.whole, "--out", t.TempDir()}
+	c := New(t, restartingLab, restartingLab)
+	before := traces.Sysctls(t)
+	run := []string{"run", c.Whole, "--out", t.TempDir()}
 	points, said := c.points(run)
-	c.gone("run that nobody killed, " + said)
+	c.Gone("run that nobody killed, " + said)
 	from, to := slices.Index(points, "event begins\trestart"), slices.Index(points, "event ends\trestart")
 	if from < 0 || to < from {
 		t.Fatalf("the run has no restart of its events among its points:\n%s", strings.Join(points, "\n"))
@@ -97,12 +98,12 @@ func TestNothingIsLeftOfARunThatWasKilledInARestartOfItsEvents(t *testing.T) {
 	}
 	t.Logf("%d of %d points", len(at), len(of))
 	for _, n := range at {
-		killed, said := c.run(from+n, run...)
+		killed, said := c.Run(from+n, run...)
 		if !killed {
 			t.Errorf("the run was not killed at %q: %s", of[n-1], said)
 		}
-		c.run(0, "down", "tbcrashevent")
-		c.gone(fmt.Sprintf("run killed at %q, %s", of[n-1], said))
+		c.Run(0, "down", "tbcrashevent")
+		c.Gone(fmt.Sprintf("run killed at %q, %s", of[n-1], said))
 	}
-	unchanged(t, before)
+	traces.SameSysctls(t, before)
 }

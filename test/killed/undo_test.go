@@ -1,4 +1,4 @@
-package lab
+package killed
 
 import (
 	"bytes"
@@ -18,7 +18,9 @@ import (
 	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // These tests let the taking down of a lab fail, where the crash tests kill it. Each time the same
@@ -26,28 +28,28 @@ import (
 // faults, leaves nothing.
 
 // try runs a command of nines, and returns its exit code and what it said.
-func (c *crasher) try(environment []string, command ...string) (code int, said string) {
-	c.t.Helper()
+func (c *Crasher) try(environment []string, command ...string) (code int, said string) {
+	c.T.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), environment...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
 // finish takes down what a failed down has left.
-func (c *crasher) finish(lab, what string, code int, said string) {
-	c.t.Helper()
+func (c *Crasher) finish(lab, what string, code int, said string) {
+	c.T.Helper()
 	if code == 0 {
-		c.gone(what + ", which said that all went well")
+		c.Gone(what + ", which said that all went well")
 		return
 	}
-	c.run(0, "down", lab)
-	c.gone(fmt.Sprintf("%s, which exited with %d: %s; and down again", what, code, said))
+	c.Run(0, "down", lab)
+	c.Gone(fmt.Sprintf("%s, which exited with %d: %s; and down again", what, code, said))
 }
 
 // TestDownWithoutDescriptorsForgetsNothing takes a lab down with ever more file descriptors, so
@@ -55,22 +57,22 @@ func (c *crasher) finish(lab, what string, code int, said string) {
 func TestDownWithoutDescriptorsForgetsNothing(t *testing.T) {
 	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashun")
-	labtest.Require(t, "prlimit", available("prlimit"))
-	c.run(0, "up", c.whole)
+	labtest.Require(t, "prlimit", labtest.Installed("prlimit"))
+	c.Run(0, "up", c.Whole)
 	failed := 0
 	for limit := 4; ; limit++ {
 		if limit == 200 {
 			t.Fatal("200 file descriptors are too few for down")
 		}
-		code, said := c.try(nil, "prlimit", "--nofile="+strconv.Itoa(limit), c.binary, "down", "tbcrashun")
+		code, said := c.try(nil, "prlimit", "--nofile="+strconv.Itoa(limit), c.Nines, "down", "tbcrashun")
 		if code == 0 {
-			c.gone(fmt.Sprintf("down with at most %d files", limit))
+			c.Gone(fmt.Sprintf("down with at most %d files", limit))
 			break
 		}
 		failed++
 		if labtest.Long() {
 			c.finish("tbcrashun", fmt.Sprintf("down with at most %d files", limit), code, said)
-			c.run(0, "up", c.whole)
+			c.Run(0, "up", c.Whole)
 		}
 	}
 	if failed < 3 {
@@ -95,7 +97,7 @@ func TestDownOfOtherLabsGoesOnAfterErrors(t *testing.T) {
 		steps int
 	}{
 		{"oci", func(t *testing.T) string {
-			ociDriver(t, "runc")
+			labs.NeedOCIDriver(t, "runc")
 			return fmt.Sprintf(`
 name: tbundooci
 topology:
@@ -103,7 +105,7 @@ topology:
     a: {runtime: oci, driver: runc, image: %[1]q, init: nines, memory: 256MiB}
     b: {runtime: oci, driver: runc, image: %[1]q, command: [/bin/sleep, "100000"]}
   links: [{name: v, kind: xdp, endpoints: ["a:v", "b:v"]}]
-`, ociImage(t, v1.Config{}))
+`, labs.OCIImage(t, v1.Config{}))
 		}, 5},
 		{"switch", func(t *testing.T) string {
 			return `
@@ -117,32 +119,32 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 		}, 5},
 		{"hugepages", func(t *testing.T) string {
 			labtest.Hugepages(t)
-			lxc(t)
+			labs.NeedLXC(t)
 			counts, err := hugepages.Of(0, 2<<20).Read()
 			labtest.Require(t, fmt.Sprintf("hugepages (%v)", err), err == nil)
 			return strings.Replace(bypassLab(2*(counts.Reserved+32)), "name: tbcrashby", "name: tbundohuge", 1)
 		}, 5},
 		{"ovs", func(t *testing.T) string {
-			needOVS(t, "ovs")
-			return strings.Replace(ovsStar("ovs", 2, 1500), "name: tbstar", "name: tbundoovs", 1)
+			labs.NeedOVS(t, "ovs")
+			return strings.Replace(labs.OVSStar("ovs", 2, 1500), "name: tbstar", "name: tbundoovs", 1)
 		}, 5},
 		{"receive", func(t *testing.T) string {
 			for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
-				canReceive(t, way)
+				labs.NeedReceive(t, way)
 			}
 			return strings.Replace(everyReceive, "name: tbrxcrash", "name: tbundorx", 1)
 		}, 5},
 		{"management", func(t *testing.T) string {
 			password := filepath.Join(t.TempDir(), "password")
-			if err := os.WriteFile(password, []byte(powerPassword+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(password, []byte(labs.PowerPassword+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			text := strings.NewReplacer("RUNTIME", "runtime: netns, restart: always", "ADDRESS", "127.0.13.7", "PASSWORD", password).Replace(powerLab)
+			text := strings.NewReplacer("RUNTIME", "runtime: netns, restart: always", "ADDRESS", "127.0.13.7", "PASSWORD", password).Replace(labs.Power)
 			return strings.Replace(text, "name: tbpower", "name: tbundomgmt", 1) + "management: {}\n"
 		}, 5},
 		{"vm", func(t *testing.T) string {
 			labtest.LongForm(t) // its guest boots again and again
-			requireQEMU(t)
+			labs.NeedQEMU(t)
 			return `
 name: tbundovm
 topology:
@@ -156,27 +158,27 @@ topology:
 		t.Run(c.what, func(t *testing.T) {
 			labtest.Root(t)
 			text := c.text(t)
-			before := settings(t)
-			newCrasherOf(t, text, text).undoneAfterErrors(planOf(t, text).Name, c.steps)
-			unchanged(t, before)
+			before := traces.Sysctls(t)
+			New(t, text, text).undoneAfterErrors(labs.Plan(t, text).Name, c.steps)
+			traces.SameSysctls(t, before)
 		})
 	}
 }
 
 // undoneAfterErrors lets every step of the undo of a lab fail, of which there are steps at least, then in
 // the long form each alone.
-func (c *crasher) undoneAfterErrors(lab string, steps int) {
-	c.t.Helper()
-	text, err := os.ReadFile(c.whole)
+func (c *Crasher) undoneAfterErrors(lab string, steps int) {
+	c.T.Helper()
+	text, err := os.ReadFile(c.Whole)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
-	labtest.UndoErrors(c.t, labtest.Undone{
-		Make: func() { c.run(0, "up", c.whole) },
+	labtest.UndoErrors(c.T, labtest.Undone{
+		Make: func() { c.Run(0, "up", c.Whole) },
 		Undo: func(environment, under []string) (int, string) {
-			return c.try(environment, append(under, c.binary, "down", lab)...)
+			return c.try(environment, append(under, c.Nines, "down", lab)...)
 		},
-		Gone: c.gone, Steps: steps, Slow: bytes.Contains(text, []byte("runtime: vm")), // whose guest boots
+		Gone: c.Gone, Steps: steps, Slow: bytes.Contains(text, []byte("runtime: vm")), // whose guest boots
 	})
 }
 
@@ -202,10 +204,10 @@ topology:
   nodes: {a: {runtime: netns, cpus: 1}, b: {runtime: netns}}
   links: [{name: v, endpoints: ["a:v", "b:v"]}]
 `
-	before := takeSnapshot(t)
-	c := newCrasherOf(t, text, text)
+	before := traces.TakeSnapshot(t)
+	c := New(t, text, text)
 	c.undoneAfterErrors("tbundoiso", 5)
-	if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+	if changes := before.Changes(traces.TakeSnapshot(t)); len(changes) > 0 {
 		t.Errorf("the host has changed:\n%s", strings.Join(changes, "\n"))
 	}
 }
@@ -216,7 +218,7 @@ func TestDownNeedsNoRoom(t *testing.T) {
 	labtest.Guarantee(t)
 	c := newCrasherNamed(t, "tbcrashun")
 	made := filepath.Join(t.TempDir(), "made")
-	text, err := os.ReadFile(c.whole)
+	text, err := os.ReadFile(c.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +232,7 @@ scripts:
     echo removing
     rmdir %[1]s
 `, made)
-	if err := os.WriteFile(c.whole, text, 0o600); err != nil {
+	if err := os.WriteFile(c.Whole, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	disk := filepath.Join(t.TempDir(), "small")
@@ -245,23 +247,18 @@ scripts:
 			t.Error(err)
 		}
 	})
-	c.stateDir = filepath.Join(disk, "state")
-	t.Setenv("NINES_STATE_DIR", c.stateDir)
-	c.run(0, "up", c.whole)
-	if code, said := c.try(nil, c.binary, "exec", "c", "--", "dd", "if=/dev/zero", "of=/fill", "bs=1M"); code == 0 || !strings.Contains(said, "No space left") {
+	c.StateDir = filepath.Join(disk, "state")
+	t.Setenv("NINES_STATE_DIR", c.StateDir)
+	c.Run(0, "up", c.Whole)
+	if code, said := c.try(nil, c.Nines, "exec", "c", "--", "dd", "if=/dev/zero", "of=/fill", "bs=1M"); code == 0 || !strings.Contains(said, "No space left") {
 		t.Fatalf("the container did not fill the disk: exit code %d, %s", code, said)
 	}
-	if code, said := c.try(nil, c.binary, "down", "tbcrashun"); code != 0 {
+	if code, said := c.try(nil, c.Nines, "down", "tbcrashun"); code != 0 {
 		t.Errorf("down on a full disk: exit code %d, %s", code, said)
-		c.run(0, "down", "tbcrashun")
+		c.Run(0, "down", "tbcrashun")
 	}
-	c.gone("down on a full disk")
+	c.Gone("down on a full disk")
 	if _, err := os.Stat(made); err == nil {
 		t.Error("host_teardown has not removed what host_setup made")
 	}
-}
-
-func available(program string) bool {
-	_, err := exec.LookPath(program)
-	return err == nil
 }

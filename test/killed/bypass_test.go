@@ -1,4 +1,4 @@
-package lab
+package killed
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // A switch with DPDK and kernel ports, and hugepages reserved for an engine that only a measurement
@@ -35,7 +37,7 @@ func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.Root(t)
 	labtest.Hugepages(t)
-	lxc(t)
+	labs.NeedLXC(t)
 	pool := hugepages.Of(0, 2<<20)
 	counts, err := pool.Read()
 	labtest.Require(t, fmt.Sprintf("hugepages (%v)", err), err == nil)
@@ -43,26 +45,26 @@ func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	// Another node, and one port more and one less on the switch that stays.
 	changed := strings.NewReplacer(`"b:z"]`, `"c:z"]`, "    b: {runtime: lxc}", "    c: {runtime: netns}",
 		fmt.Sprint(2*(counts.Reserved+32), "MiB"), fmt.Sprint(2*(counts.Reserved+40), "MiB")).Replace(whole)
-	c := newCrasherOf(t, whole, changed)
-	before := settings(t)
+	c := New(t, whole, changed)
+	before := traces.Sysctls(t)
 	for what, step := range map[string]struct{ first, killed []string }{
-		"up":    {nil, []string{"up", c.whole}},
-		"apply": {[]string{"up", c.whole}, []string{"apply", c.changed}},
-		"down":  {[]string{"up", c.whole}, []string{"down", "tbcrashby"}},
+		"up":    {nil, []string{"up", c.Whole}},
+		"apply": {[]string{"up", c.Whole}, []string{"apply", c.Changed}},
+		"down":  {[]string{"up", c.Whole}, []string{"down", "tbcrashby"}},
 	} {
 		if what != "apply" && !labtest.Long() {
 			continue // apply makes and removes all that these do
 		}
-		c.killed(1, step.first, step.killed, func(_ int, killed bool, said string) {
+		c.Killed(1, step.first, step.killed, func(_ int, killed bool, said string) {
 			if killed || what != "down" {
-				c.run(0, "down", "tbcrashby")
+				c.Run(0, "down", "tbcrashby")
 			}
-			c.gone(what + " killed at " + said)
+			c.Gone(what + " killed at " + said)
 			now, err := pool.Read()
 			if err != nil || now.Reserved != counts.Reserved {
 				t.Fatalf("%s killed at %s: %d hugepages are reserved, not %d: %v", what, said, now.Reserved, counts.Reserved, err)
 			}
 		})
 	}
-	unchanged(t, before)
+	traces.SameSysctls(t, before)
 }

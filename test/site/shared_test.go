@@ -1,4 +1,4 @@
-package lab
+package site
 
 import (
 	"bytes"
@@ -13,7 +13,11 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/test/killed"
+	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/test/traces"
 )
 
 // sharedLab has two nodes on the site's network beside a measured link.
@@ -26,19 +30,11 @@ management: %s
 `, name, management)
 }
 
-// pinged fails the test unless each packet of a ping came back, once.
-func pinged(t *testing.T, what, out string) {
-	t.Helper()
-	if !strings.Contains(out, " 0% packet loss") || strings.Contains(out, "DUP") || strings.Contains(out, "duplicates") {
-		t.Errorf("%s: %s", what, out)
-	}
-}
-
 // TestASharedNetworkIsTheSites: nodes, host and others reach each other as if the nodes were at the same
 // switch, nodes get what the site's own server of addresses has for them, and no other answers there.
 func TestASharedNetworkIsTheSites(t *testing.T) {
-	lxc(t)
-	sshServer(t)
+	labs.NeedLXC(t)
+	labs.NeedSSHServer(t)
 	s := newSite(t, "whole").withNines()
 	s.dhcp(map[string]string{"52:54:00:00:00:03": "10.77.0.3"})
 	before, stop := s.state(), s.steady("tcp")
@@ -50,12 +46,12 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	}
 	for node, others := range map[string][]string{"a": {"10.77.0.1", "10.77.0.254", "b.mgmt"}, "b": {"10.77.0.1", "10.77.0.254", "a.mgmt"}} {
 		for _, other := range others {
-			pinged(t, node+" to "+other, s.nines("exec", "--lab", "tbshared", node, "--", "ping", "-c3", "-W5", other))
+			labs.Pinged(t, node+" to "+other, s.nines("exec", "--lab", "tbshared", node, "--", "ping", "-c3", "-W5", other))
 		}
 	}
 	for _, node := range []string{"10.77.0.2", "10.77.0.3"} {
-		pinged(t, "far to "+node, s.in(s.far, "ping", "-c3", "-W5", node))
-		pinged(t, "the host to "+node, s.in(s.host, "ping", "-c3", "-W5", node))
+		labs.Pinged(t, "far to "+node, s.in(s.far, "ping", "-c3", "-W5", node))
+		labs.Pinged(t, "the host to "+node, s.in(s.host, "ping", "-c3", "-W5", node))
 	}
 	if out := s.in(s.far, "ip", "neigh", "show", "10.77.0.2"); !strings.Contains(out, "52:54:00:00:00:02") {
 		t.Errorf("far knows node a as %s", out)
@@ -85,7 +81,7 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 		t.Errorf("power control says to another machine: %s", out)
 	}
 	var inspected struct {
-		LinkList []LinkState `json:"link_list"`
+		LinkList []lab.LinkState `json:"link_list"`
 	}
 	if err := json.Unmarshal([]byte(s.nines("inspect", "tbshared", "--format", "json")), &inspected); err != nil {
 		t.Fatal(err)
@@ -100,7 +96,7 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 	}
 	// A second lab beside it, whose groups reach the first's nodes exactly once.
 	s.up("tbshared2", sharedLab("tbshared2", "{mode: shared, uplink: up0, addresses: 10.77.0.50-10.77.0.51}"))
-	pinged(t, "a of the second to a of the first", s.nines("exec", "--lab", "tbshared2", "a", "--", "ping", "-c3", "-W5", "10.77.0.2"))
+	labs.Pinged(t, "a of the second to a of the first", s.nines("exec", "--lab", "tbshared2", "a", "--", "ping", "-c3", "-W5", "10.77.0.2"))
 	for _, address := range []string{"10.77.0.2", "10.77.0.50", "10.77.0.1", "10.77.0.254"} {
 		for _, lab := range []string{"tbshared", "tbshared2"} {
 			if lab == "tbshared2" && address == "10.77.0.50" {
@@ -115,7 +111,7 @@ func TestASharedNetworkIsTheSites(t *testing.T) {
 		t.Errorf("a third lab with an address of the second: %s", out)
 	}
 	s.nines("down", "tbshared")
-	pinged(t, "the second, without the first", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.50"))
+	labs.Pinged(t, "the second, without the first", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.50"))
 	s.nines("down", "tbshared2")
 	stop()
 	s.asBefore("down", before)
@@ -128,12 +124,12 @@ func TestASharedNetworkIsMended(t *testing.T) {
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "clsact")
 	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
 	before, stop := s.state(), s.steady("udp")
-	text := pairLab("tbsmend", "prefix: tbsmend\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	text := labs.Pair("tbsmend", "prefix: tbsmend\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
 	file := s.up("tbsmend", text)
 	reaches := func(what string) {
 		t.Helper()
-		pinged(t, what, s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
-		pinged(t, what, s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
+		labs.Pinged(t, what, s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
+		labs.Pinged(t, what, s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
 	}
 	reaches("up")
 	if out := s.nines("check", "tbsmend"); strings.Contains(out, "up0") {
@@ -159,7 +155,7 @@ func TestASharedNetworkIsMended(t *testing.T) {
 	// Nodes come and go.
 	more := s.file("more", strings.Replace(text, "b: {runtime: netns}", "b: {runtime: netns}, c: {runtime: netns}", 1))
 	s.nines("apply", more)
-	pinged(t, "a node that came", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.22"))
+	labs.Pinged(t, "a node that came", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.22"))
 	gone := strings.Fields(s.in(s.far, "ip", "neigh", "show", "10.77.0.22"))[4]
 	s.nines("apply", file)
 	// Another machine gets the address of the node that went, and its MAC address.
@@ -167,7 +163,7 @@ func TestASharedNetworkIsMended(t *testing.T) {
 	s.ip("-n", s.far, "link", "add", "link", "net0", "name", "other0", "address", gone, "type", "macvlan", "mode", "bridge")
 	s.ip("-n", s.far, "addr", "add", "10.77.0.22/24", "dev", "other0")
 	s.ip("-n", s.far, "link", "set", "other0", "up")
-	pinged(t, "another machine with the addresses of a node that went", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.22"))
+	labs.Pinged(t, "another machine with the addresses of a node that went", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.22"))
 	s.ip("-n", s.far, "link", "del", "other0")
 	reaches("after nodes came and went")
 	s.nines("restart", "--lab", "tbsmend", "a")
@@ -180,7 +176,7 @@ func TestASharedNetworkIsMended(t *testing.T) {
 // TestForeignProgramsAtTheUplinkStay: also those that came after nines' own.
 func TestForeignProgramsAtTheUplinkStay(t *testing.T) {
 	s := newSite(t, "foreign").withNines()
-	s.up("tbsforeign", pairLab("tbsforeign", "prefix: tbsfor\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s.up("tbsforeign", labs.Pair("tbsforeign", "prefix: tbsfor\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	s.in(s.host, "tc", "filter", "add", "dev", s.uplink, "egress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")
 	if out := s.nines("down", "tbsforeign"); !strings.Contains(out, "clsact of up0 is kept") {
 		t.Errorf("down says: %s", out)
@@ -195,13 +191,13 @@ func TestAnAddressThatIsTakenIsRefused(t *testing.T) {
 	s := newSite(t, "taken").withNines()
 	s.ip("-n", s.far, "addr", "add", "10.77.0.21/24", "dev", "net0")
 	before := s.state()
-	file := s.file("tbstaken", pairLab("tbstaken", "prefix: tbstaken\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	file := s.file("tbstaken", labs.Pair("tbstaken", "prefix: tbstaken\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	out := s.refused(exit.Wrong, "up", file)
 	if !strings.Contains(out, "10.77.0.21, of node b, is in use by the machine with the MAC address") || strings.Contains(out, "of node a") {
 		t.Errorf("up says: %s", out)
 	}
 	s.asBefore("an address that is taken", before)
-	if left := leaks(t, "tbstaken", os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, "tbstaken", os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
@@ -215,20 +211,20 @@ func TestASharedNetworkOnABridge(t *testing.T) {
 	s.ip("-n", s.host, "link", "set", s.uplink, "master", "br0")
 	s.ip("-n", s.host, "addr", "add", "10.77.0.1/24", "dev", "br0")
 	s.ip("-n", s.host, "link", "set", "br0", "up")
-	eventually(t, "the bridge forwards", func() bool {
+	labtest.Eventually(t, "the bridge forwards", func() bool {
 		return s.within(s.host, "ping", "-c1", "-W1", "10.77.0.254").Run() == nil
 	})
 	file := func(uplink string) string {
-		return s.file("tbsbr", pairLab("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: "+uplink+", addresses: 10.77.0.20-10.77.0.29}\n"))
+		return s.file("tbsbr", labs.Pair("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: "+uplink+", addresses: 10.77.0.20-10.77.0.29}\n"))
 	}
 	if out := s.refused(exit.Lacks, "plan", file(s.uplink)); !strings.Contains(out, "it is a port of the bridge br0") || !strings.Contains(out, "write uplink: br0") {
 		t.Errorf("a port of a bridge: %s", out)
 	}
 	ofBridge := func() string { return s.in(s.host, "ip", "-br", "link", "show", "br0") }
 	before, was, stop := s.in(s.host, "bridge", "link"), ofBridge(), s.steady("udp")
-	s.up("tbsbr", pairLab("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: br0, addresses: 10.77.0.20-10.77.0.29}\n"))
-	pinged(t, "far to node a", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
-	pinged(t, "the host to node b", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
+	s.up("tbsbr", labs.Pair("tbsbr", "prefix: tbsbr\nmanagement: {mode: shared, uplink: br0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	labs.Pinged(t, "far to node a", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
+	labs.Pinged(t, "the host to node b", s.in(s.host, "ping", "-c3", "-W5", "10.77.0.21"))
 	if now := ofBridge(); now != was {
 		t.Errorf("the bridge was %s and is %s", was, now)
 	}
@@ -237,7 +233,7 @@ func TestASharedNetworkOnABridge(t *testing.T) {
 		t.Errorf("check: %s", out)
 	}
 	s.nines("apply", file("br0"))
-	pinged(t, "far to node a, mended", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
+	labs.Pinged(t, "far to node a, mended", s.in(s.far, "ping", "-c3", "-W5", "10.77.0.20"))
 	s.nines("down", "tbsbr")
 	stop()
 	if now := s.in(s.host, "bridge", "link"); now != before || ofBridge() != was {
@@ -265,14 +261,14 @@ func TestWhatCannotBeShared(t *testing.T) {
 		if c.before != nil {
 			s.in(s.host, c.before...)
 		}
-		out := s.refused(exit.Lacks, "up", s.file("tbsno", pairLab("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: "+c.uplink+", mac: pos}\n")))
+		out := s.refused(exit.Lacks, "up", s.file("tbsno", labs.Pair("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: "+c.uplink+", mac: pos}\n")))
 		if !strings.Contains(out, c.want) {
 			t.Errorf("uplink %s: %s", c.uplink, out)
 		}
 	}
 	s.in(s.host, "tc", "qdisc", "add", "dev", s.uplink, "ingress")
 	before := s.state()
-	out := s.refused(exit.Wrong, "up", s.file("tbsno", pairLab("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: up0, mac: pos}\n")))
+	out := s.refused(exit.Wrong, "up", s.file("tbsno", labs.Pair("tbsno", "prefix: tbsno\nmanagement: {mode: shared, uplink: up0, mac: pos}\n")))
 	if !strings.Contains(out, "up0 has the queueing discipline ingress") {
 		t.Errorf("an uplink with ingress: %s", out)
 	}
@@ -283,7 +279,7 @@ func TestWhatCannotBeShared(t *testing.T) {
 // bridges do not leave a node.
 func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
 	s := newSite(t, "harm").withNines()
-	s.up("tbsharm", pairLab("tbsharm", "prefix: tbsharm\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
+	s.up("tbsharm", labs.Pair("tbsharm", "prefix: tbsharm\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n"))
 	far, err := netns.Open("/run/netns/" + s.far)
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +305,7 @@ func TestNodesCannotHarmTheSitesNetwork(t *testing.T) {
 	if err := capture.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "tcpdump listens", func() bool { return strings.Contains(seen.String(), "listening on") })
+	labtest.Eventually(t, "tcpdump listens", func() bool { return strings.Contains(seen.String(), "listening on") })
 	send(frame(broadcast, own[0], "88b5", "FIRST"),
 		frame(broadcast, "02:00:00:00:00:99", "88b5", "STRANGER"),
 		frame(broadcast, own[0], "8100000588b5", "TAGGED"),
@@ -336,35 +332,35 @@ func TestDownAfterASharedLabWasKilled(t *testing.T) {
 	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nexec nsenter --net=/run/netns/"+s.host+" -- "+s.binary+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := &crasher{
-		t: t, binary: wrapper, whole: s.file("tbscrash", text), changed: s.file("changed", changed),
-		stateDir: os.Getenv("NINES_STATE_DIR"), prefix: "tbscrash", furtherKinds: true,
+	c := &killed.Crasher{
+		T: t, Nines: wrapper, Whole: s.file("tbscrash", text), Changed: s.file("changed", changed),
+		StateDir: os.Getenv("NINES_STATE_DIR"), Prefix: "tbscrash", FurtherKinds: true,
 	}
 	before, stop := s.state(), s.steady("tcp")
 	gone := func(what string) {
 		t.Helper()
-		c.gone(what)
+		c.Gone(what)
 		s.asBefore(what, before)
 		if t.Failed() {
 			t.FailNow()
 		}
 	}
-	c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
+	c.Killed(1, nil, []string{"up", c.Whole}, func(_ int, killed bool, said string) {
 		if !killed && s.state() == before {
 			t.Fatal("the lab is up, and the host is as before")
 		}
-		c.run(0, "down", "tbscrash")
+		c.Run(0, "down", "tbscrash")
 		gone("up killed at " + said)
 	})
-	c.killed(1, []string{"up", c.whole}, []string{"down", "tbscrash"}, func(_ int, killed bool, said string) {
+	c.Killed(1, []string{"up", c.Whole}, []string{"down", "tbscrash"}, func(_ int, killed bool, said string) {
 		if killed {
-			c.run(0, "down", "tbscrash")
+			c.Run(0, "down", "tbscrash")
 		}
 		gone("down killed at " + said)
 	})
 	if labtest.Long() {
-		c.killed(1, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
-			c.run(0, "down", "tbscrash")
+		c.Killed(1, []string{"up", c.Whole}, []string{"apply", c.Changed}, func(_ int, _ bool, said string) {
+			c.Run(0, "down", "tbscrash")
 			gone("apply killed at " + said)
 		})
 	}
@@ -376,12 +372,12 @@ func TestDownAfterASharedLabWasKilled(t *testing.T) {
 func TestASharedLabIsTakenDownFromElsewhere(t *testing.T) {
 	s := newSite(t, "else").withNines()
 	before := s.atUplink()
-	text := pairLab("tbselse", "prefix: tbselse\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
+	text := labs.Pair("tbselse", "prefix: tbselse\nmanagement: {mode: shared, uplink: up0, addresses: 10.77.0.20-10.77.0.29}\n")
 	s.up("tbselse", text)
 	s.ip("-n", s.host, "link", "set", s.uplink, "down")
 	s.ip("-n", s.host, "link", "set", s.uplink, "name", "renamed0")
 	s.ip("-n", s.host, "link", "set", "renamed0", "up")
-	if _, err := Down(context.Background(), "tbselse"); err != nil {
+	if _, err := lab.Down(context.Background(), "tbselse"); err != nil {
 		t.Error(err)
 	}
 	s.ip("-n", s.host, "link", "set", "renamed0", "down")
@@ -390,7 +386,7 @@ func TestASharedLabIsTakenDownFromElsewhere(t *testing.T) {
 	if now := s.atUplink(); now != before {
 		t.Errorf("at the uplink was\n%s\nand is\n%s", before, now)
 	}
-	eventually(t, "the uplink has a carrier", func() bool {
+	labtest.Eventually(t, "the uplink has a carrier", func() bool {
 		return s.within(s.host, "ping", "-c1", "-W1", "10.77.0.254").Run() == nil
 	})
 	s.up("tbselse", text)
@@ -399,7 +395,7 @@ func TestASharedLabIsTakenDownFromElsewhere(t *testing.T) {
 		t.Errorf("check without the uplink: %s", out)
 	}
 	s.nines("down", "tbselse")
-	if left := leaks(t, "tbselse", os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+	if left := traces.Left(t, "tbselse", os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }

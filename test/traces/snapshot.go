@@ -1,4 +1,4 @@
-package lab
+package traces
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 	"nines.dev/nines/kernel/tasks"
 )
 
-// snapshot has every setting of a host that isolation may change, byte for byte, by file name, and
+// Snapshot has every setting of a host that isolation may change, byte for byte, by file name, and
 // the CPUs and the cpuset of each thread.
-type snapshot struct {
+type Snapshot struct {
 	files   map[string]string
 	threads map[string]string
 }
@@ -39,9 +39,10 @@ var cpusetFiles = []string{
 	"cpuset.mems", "cpuset.effective_cpus", "cpuset.cpu_exclusive", "cpuset.sched_load_balance",
 }
 
-func takeSnapshot(t *testing.T) snapshot {
+// TakeSnapshot reads the host as it is now.
+func TakeSnapshot(t *testing.T) Snapshot {
 	t.Helper()
-	s := snapshot{files: map[string]string{}, threads: map[string]string{}}
+	s := Snapshot{files: map[string]string{}, threads: map[string]string{}}
 	for _, pattern := range snapshotFiles {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
@@ -103,7 +104,7 @@ func takeSnapshot(t *testing.T) snapshot {
 // nameInterrupts names the interrupts of PCI devices by the device: a driver that gets or loses
 // virtual functions requests its interrupts again, and they get other numbers. Interrupts without a
 // handler, as of a card that is down, are left out: their files come and go.
-func (s snapshot) nameInterrupts(t *testing.T) {
+func (s Snapshot) nameInterrupts(t *testing.T) {
 	t.Helper()
 	paths, err := filepath.Glob("/sys/bus/pci/devices/*/msi_irqs")
 	if err != nil {
@@ -134,8 +135,8 @@ func (s snapshot) nameInterrupts(t *testing.T) {
 	}
 }
 
-// changes lists the differences, except threads that ended or began meanwhile.
-func (s snapshot) changes(after snapshot) []string {
+// Changes lists the differences, except threads that ended or began meanwhile.
+func (s Snapshot) Changes(after Snapshot) []string {
 	var list []string
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
 		if now, there := after.files[path]; !there || now != s.files[path] {
