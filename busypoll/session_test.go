@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/test/labtest"
 )
 
 // newSession is a session in a temporary state folder, for the fixture's server.
@@ -204,109 +200,6 @@ func TestASessionWhoseContainerIsGoneIsCleaned(t *testing.T) {
 	if status, err := s.Status(context.Background(), time.Millisecond); err != nil || status.State != StateRunning {
 		t.Errorf("%+v, %v", status, err)
 	}
-}
-
-// command is nines kbp, with fault points, on the fixture's server.
-type command struct {
-	f            *fixture
-	binary, root string
-	start, stop  []string
-	before       map[string]string
-}
-
-func (f *fixture) newCommand() command {
-	return command{
-		f: f, binary: labtest.Nines(f, "faultpoint"), root: filepath.Join(f.TempDir(), "state"),
-		start:  []string{"start", "--netns", f.far.Path(), "--cpu", "0", "--name", "web", "--mechanism", "io_uring"},
-		stop:   []string{"stop", "web"},
-		before: f.settings(),
-	}
-}
-
-// try runs it, and returns its exit code, -1 if it was killed, and what it said.
-func (k command) try(environment []string, arguments ...string) (code int, said string) {
-	return k.tryUnder(environment, nil, arguments...)
-}
-
-// tryUnder is try under another program.
-func (k command) tryUnder(environment, under []string, arguments ...string) (code int, said string) {
-	line := slices.Concat(under, []string{k.binary, "kbp"}, arguments)
-	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Env = append(os.Environ(), "NINES_STATE_DIR="+k.root, "NINES_LIBEXEC="+filepath.Dir(k.f.site.Program))
-	cmd.Env = append(cmd.Env, environment...)
-	out, err := cmd.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-		k.f.Fatal(err)
-	}
-	return cmd.ProcessState.ExitCode(), string(out)
-}
-
-// run runs it with a fault at the point, or none if that is 0.
-func (k command) run(at int, arguments ...string) {
-	code, said := k.try([]string{fmt.Sprintf("NINES_FAULT_AT=%d", at)}, arguments...)
-	if code > 0 && !strings.Contains(said, ErrNoSession.Error()) {
-		k.f.Fatalf("kbp %q, fault %d: %d: %s", arguments, at, code, said)
-	}
-}
-
-// clean fails the test if anything of the session is left.
-func (k command) clean(what string) {
-	k.f.sameAs(k.before)
-	if err := proc.Each(func(id proc.Identity) error {
-		left, err := id.HasArguments("--netns", k.f.far.Path())
-		if left {
-			k.f.Errorf("%s: process %d (%s) is left", what, id.PID, id.Command())
-		}
-		return err
-	}); err != nil {
-		k.f.Fatal(err)
-	}
-	if left, err := os.ReadDir(filepath.Join(k.root, "kbp", "web")); err == nil {
-		k.f.Errorf("%s: left %v", what, left)
-	}
-	if k.f.Failed() {
-		k.f.FailNow()
-	}
-}
-
-// TestKilledAtAnyPoint kills nines at each of its fault points, first during start, then
-// during stop; a stop must restore everything.
-func TestKilledAtAnyPoint(t *testing.T) {
-	labtest.Guarantee(t)
-	f := newFixture(t)
-	f.requireIOUring()
-	k := f.newCommand()
-	// Each point in the long form, otherwise one for each kind of step.
-	points := func(arguments []string) []int {
-		return labtest.Kills(labtest.PassedPoints(t, func() { k.run(0, arguments...) }), map[string]bool{})
-	}
-	atStart := points(k.start)
-	atStop := points(k.stop)
-	k.clean("a stop")
-	for _, at := range atStart {
-		k.run(at, k.start...)
-		k.run(0, k.stop...)
-		k.clean(fmt.Sprintf("killed at %d of start", at))
-	}
-	for _, at := range atStop {
-		k.run(0, k.start...)
-		k.run(at, k.stop...)
-		k.run(0, k.stop...)
-		k.clean(fmt.Sprintf("killed at %d of stop", at))
-	}
-}
-
-// TestStopGoesOnAfterErrors: what start has changed comes back, though steps of stop fail.
-func TestStopGoesOnAfterErrors(t *testing.T) {
-	labtest.Guarantee(t)
-	f := newFixture(t)
-	f.requireIOUring()
-	k := f.newCommand()
-	labtest.UndoErrors(t, labtest.Undone{
-		Make: func() { k.run(0, k.start...) },
-		Undo: func(environment, under []string) (int, string) { return k.tryUnder(environment, under, k.stop...) },
-		Gone: k.clean, Steps: 2,
-	})
 }
 
 func TestASessionWithoutARecordIsInterrupted(t *testing.T) {
