@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"engine/client":    {},
 	"fault":            {},
 	"terminal":         {}, // what prints may import it
-	"terminal/command": {"terminal"},
+	"terminal/command": {"terminal", "kernel/signals"},
 
 	"kernel/await":     {},
 	"kernel/boot":      {},
@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"kernel/netns":     {"kernel/proc"},
 	"kernel/openat":    {},
 	"kernel/proc":      {},
+	"kernel/signals":   {},
 	"kernel/thread":    {},
 	"kernel/cgroup":    {},
 	"kernel/cpulist":   {},
@@ -103,7 +104,7 @@ var mayImport = map[string][]string{
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "kernel/tasks", "fault"}),
 
 	"programs/nines-guest": {"vm/guestagent", "vm/boot"},
-	"programs/nines-node":  {"lab/link", "vm", "vm/guestagent", "kernel/netns", "lab/node", "plan", "script/relay"},
+	"programs/nines-node":  {"lab/link", "vm", "vm/guestagent", "kernel/netns", "kernel/signals", "lab/node", "plan", "script/relay"},
 
 	"programs/nines-script": {"script/wire", "terminal", "terminal/command"},
 

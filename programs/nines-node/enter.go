@@ -7,13 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"nines.dev/nines/kernel/signals"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/guestagent"
 )
@@ -68,7 +67,7 @@ func run(file string, request guestagent.Request) (int, error) {
 	if err := json.Unmarshal(text, &config); err != nil {
 		return 0, fmt.Errorf("read %s: %w", file, err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	ctx, stop := signals.Context(context.Background())
 	defer stop()
 	patient, cancel := context.WithTimeoutCause(ctx, sessionPatience, errors.New("the guest gave no session in time"))
 	defer cancel()

@@ -3,30 +3,30 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/signals"
 	"nines.dev/nines/terminal"
 )
 
-// Run runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or SIGHUP (the
-// terminal is gone) cancels the context, so that a verb can clean up; a second one ends the process
-// at once.
+// Run runs one command line and returns its exit code. A signal that ends the program cancels the context, so that a
+// verb can clean up; a second one ends the process at once.
+//
+// A closed pipe ends no verb: what tells of progress does not look at the error of writing, and goes on in silence;
+// a verb whose answer nobody reads fails, and says nothing of it, as a program does that SIGPIPE ends.
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := signals.Context(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	signals.SurviveClosedPipes()
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit.Wrongf("%w; see '%s --help'", err, c.CommandPath())
@@ -41,6 +41,26 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exit.Done
 	}
-	fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote someone else's file
+	if !isUnread(err) {
+		fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote someone else's file
+	}
 	return exit.Code(err)
+}
+
+// isUnread is true if an error says only that nobody reads standard output.
+func isUnread(err error) bool {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Path == os.Stdout.Name() && errors.Is(e.Err, unix.EPIPE)
+	case interface{ Unwrap() error }:
+		return isUnread(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if !isUnread(one) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }

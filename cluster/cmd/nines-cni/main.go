@@ -6,18 +6,18 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/containernetworking/cni/pkg/skel"
 	"github.com/containernetworking/cni/pkg/version"
 
 	"nines.dev/nines/cluster/cni"
+	"nines.dev/nines/kernel/signals"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signals.Context(context.Background())
 	defer stop()
+	signals.SurviveClosedPipes() // the runtime may end before the plugin, which then still undoes
 	// Standard output is for results, and standard error goes to the runtime's log.
 	plugin := cni.Plugin{Context: ctx, Note: func(text string) { fmt.Fprintln(os.Stderr, "nines:", text) }}
 	if err := skel.PluginMainFuncsWithError(plugin.Functions(), version.All, "CNI plugin nines: gives pods ports of their node"); err != nil {
