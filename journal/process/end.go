@@ -76,7 +76,11 @@ func findTargets(entries []journal.Entry) (targets, error) {
 	found := targets{inodes: map[uint64]string{}}
 	tokens := map[string]journal.Entry{}
 	for _, entry := range entries {
-		if id := Of(entry); id.PID > 0 && id.Alive() {
+		id, err := find(entry)
+		if err != nil {
+			return found, err
+		}
+		if id.PID > 0 && id.Alive() {
 			found.processes = append(found.processes, id)
 			found.inodes[entry.Learnt.NetInode] = entry.Node
 		}

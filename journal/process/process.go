@@ -54,10 +54,31 @@ func Learnt(id proc.Identity) journal.Learnt {
 
 // Of returns the process that a step started; zero if the journal did not learn one.
 func Of(entry journal.Entry) proc.Identity {
+	id, _ := find(entry) // the learnt one on an error
+	return id
+}
+
+// find is Of. Another start than the learnt one does not mean that the process has ended, if the process of this ID
+// holds the step's token: earlier versions wrote the start as their time namespace shows it.
+func find(entry journal.Entry) (proc.Identity, error) {
 	if entry.Learnt == nil {
-		return proc.Identity{}
+		return proc.Identity{}, nil
 	}
-	return proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+	id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+	if entry.Token == "" || id.PID == 0 || id.Alive() {
+		return id, nil
+	}
+	now, err := proc.Of(id.PID)
+	if proc.IsGone(err) {
+		return id, nil
+	}
+	if err != nil {
+		return id, err
+	}
+	if ours, err := now.Holds(entry.Token); !ours || err != nil {
+		return id, err
+	}
+	return now, nil
 }
 
 // OfStep is the process of a step that of selects; zero without one.

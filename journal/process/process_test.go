@@ -76,6 +76,38 @@ func TestAnUndoThatCanOpenNoFileForgetsNothing(t *testing.T) {
 	}
 }
 
+// TestAnotherStartIsNotTheEndOfAProcess that holds the step's token: earlier versions wrote it as the clock of their time
+// namespace shows it. Without a token it is another process.
+func TestAnotherStartIsNotTheEndOfAProcess(t *testing.T) {
+	labtest.Guarantee(t)
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	ours, other := sleeper(t, "t:shifted"), sleeper(t, "t:of another")
+	for _, step := range []struct {
+		token string
+		id    proc.Identity
+	}{{"t:shifted", ours}, {"t:gone", other}, {"", other}} {
+		shifted := step.id
+		shifted.StartTicks -= 10_000
+		if err := Make(j, journal.Step{Name: step.token, Token: step.token}, func() (proc.Identity, error) { return shifted, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := Of(j.Entries()[0]); got != ours {
+		t.Errorf("the process is %v, not %v", got, ours)
+	}
+	if err := j.Undo(context.Background(), nil, nil); err != nil || len(j.Entries()) > 0 {
+		t.Errorf("%v, left %v", err, j.Entries())
+	}
+	if ours.Alive() || !other.Alive() {
+		t.Errorf("alive: ours %v, another %v", ours.Alive(), other.Alive())
+	}
+}
+
 func sleeper(t *testing.T, token string) proc.Identity {
 	t.Helper()
 	cmd := exec.Command("sleep", "60")

@@ -16,7 +16,7 @@ import (
 type Identity struct {
 	PID int
 	// StartTicks is its start in clock ticks since boot, field 22 of
-	// /proc/PID/stat, proc(5).
+	// /proc/PID/stat, proc(5), as the host's time namespace sees it.
 	StartTicks uint64
 }
 
@@ -30,6 +30,7 @@ func Of(pid int) (Identity, error) {
 }
 
 type stat struct {
+	clock   clock // by which the start was read
 	state   byte
 	start   uint64
 	used    uint64 // fields 14 to 17
@@ -48,9 +49,14 @@ func readStat(pid int) (stat, error) {
 		return stat{}, errors.New("cannot read its stat")
 	}
 	s := stat{state: fields[0][0]}
-	if s.start, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+	if s.clock, err = ourClock(); err != nil {
 		return stat{}, err
 	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return stat{}, err
+	}
+	s.start = s.clock.sinceBoot(start)
 	if s.threads, err = strconv.Atoi(fields[17]); err != nil {
 		return stat{}, err
 	}
@@ -68,7 +74,7 @@ func readStat(pid int) (stat, error) {
 // it is gone.
 func (id Identity) CPUTicks() uint64 {
 	s, err := readStat(id.PID)
-	if err != nil || s.start != id.StartTicks {
+	if err != nil || !s.isOf(id) {
 		return 0
 	}
 	return s.used
@@ -82,8 +88,10 @@ func (id Identity) Alive() bool {
 	if err != nil {
 		return !IsGone(err)
 	}
-	return s.start == id.StartTicks && !s.ended()
+	return s.isOf(id) && !s.ended()
 }
+
+func (s stat) isOf(id Identity) bool { return s.clock.isSame(s.start, id.StartTicks) }
 
 // ended is true once all threads have ended. A process is a zombie as soon as its first thread has, and its
 // files are open, its sockets take connections, until the last one has (do_exit, kernel/exit.c): after a

@@ -19,7 +19,7 @@ type Thread struct {
 	// ID is the thread's ID, Process its thread group's, Parent that of the process
 	// that started the group.
 	ID, Process, Parent int
-	// StartTicks is its start in clock ticks since boot.
+	// StartTicks is its start in clock ticks since boot, as proc.Identity has it.
 	StartTicks uint64
 	Name       string
 	// Kernel is true for a kernel thread; Fixed is true if the kernel does not allow
@@ -108,11 +108,12 @@ func parseThread(dir string, stat, status []byte) (*Thread, error) {
 	}
 	field := func(n int) uint64 { return number(fields[n-3]) }
 	flags := field(9)
+	start, err := proc.SinceBoot(field(22))
+	failures = append(failures, err)
 	t := Thread{
-		ID: int(number(filepath.Base(dir))), Name: string(stat[open+1 : end]), Parent: int(field(4)), StartTicks: field(22), LastCPU: int(field(39)),
+		ID: int(number(filepath.Base(dir))), Name: string(stat[open+1 : end]), Parent: int(field(4)), StartTicks: start, LastCPU: int(field(39)),
 		Kernel: flags&flagKernel != 0, Fixed: flags&flagFixed != 0,
 	}
-	var err error
 	t.CPUs, err = parseMask(status)
 	if err = errors.Join(append(failures, err)...); err != nil {
 		return nil, fmt.Errorf("read %s: %w", dir, err)
