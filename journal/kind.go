@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Kind is a kind of thing that a step makes: a process, a device, a control group. The file
@@ -39,6 +40,8 @@ type Undoing struct {
 	Unended bool
 	// Note receives what stays unchanged, and why.
 	Note func(string)
+
+	left *time.Duration // of the patience
 }
 
 // Notef is Note with a format.

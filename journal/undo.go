@@ -47,10 +47,10 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 		}
 		j.Forget(ids...)
 	}
-	unended := len(failures) > 0
+	unended, left := len(failures) > 0, patience
 	var ids []int
 	for i := len(removing) - 1; i >= 0; i-- {
-		u := Undoing{Entry: removing[i], Unended: unended, Note: note}
+		u := Undoing{Entry: removing[i], Unended: unended, Note: note, left: &left}
 		if starter, ok := byID[u.Holder]; ok {
 			u.Starter = &starter
 		}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 
-	"nines.dev/nines/lab/scripts"
-
+	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/change"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/scripts"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -48,6 +48,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (change.Changes, 
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
+	ctx = journal.WithProgress(ctx, options.Progress)
 	to := options.Plan
 	if to.Name != l.Name() {
 		return change.Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.Name())

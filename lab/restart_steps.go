@@ -67,7 +67,7 @@ func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool
 	}
 	// Undo must also run after ctx is cancelled: half of a node is no use to anyone.
 	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
-		return b.journal.Undo(context.WithoutCancel(ctx), b.progress, func(e journal.Entry) bool {
+		return b.journal.Undo(journal.WithProgress(context.WithoutCancel(ctx), b.progress), b.progress, func(e journal.Entry) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return node.OfPayload(e, name) }) ||
 				disturb.IsStep(e) && b.disturbed(names)
 		})

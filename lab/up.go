@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"nines.dev/nines/journal"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
@@ -36,6 +37,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if options.Note == nil {
 		options.Note = options.Progress
 	}
+	ctx = journal.WithProgress(ctx, options.Progress)
 	programs, err := checkNeeds(options.Plan)
 	if err != nil {
 		return nil, err

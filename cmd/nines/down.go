@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/journal"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/terminal"
 )
@@ -73,7 +74,7 @@ func (d downCall) down(ctx context.Context, out, problems io.Writer) error {
 func takeDown(ctx context.Context, out, problems io.Writer, name string) error {
 	start := time.Now()
 	slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(problems, "taking lab %s down …\n", name) })
-	notes, err := lab.Down(ctx, name)
+	notes, err := lab.Down(journal.WithProgress(ctx, progressTo(problems)), name)
 	slow.Stop()
 	writeNotes(problems, notes)
 	if err != nil {

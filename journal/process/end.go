@@ -163,7 +163,7 @@ func killAll(ids []proc.Identity) error {
 }
 
 func awaitEnd(ctx context.Context, id proc.Identity) error {
-	return await.Until(ctx, await.Condition{
+	return journal.Await(ctx, await.Condition{
 		What: fmt.Sprintf("the killed process %d has ended", id.PID), Every: 200 * time.Microsecond, UpTo: 10 * time.Millisecond,
 		Holds: func(context.Context) error { return await.Answer(!id.Alive() && id.Reap(), nil) },
 	})

@@ -20,10 +20,15 @@ type Condition struct {
 	// Every is the pause between two questions. With UpTo it is the first pause, and each is twice the one
 	// before, up to UpTo.
 	Every, UpTo time.Duration
+	// Tell receives what is awaited, and what is the case instead, once the wait has taken two seconds; may be nil.
+	Tell func(string)
 	// Holds is asked at least once, with a context that ends with the wait. Its error says what is not yet so;
 	// that of Never ends the wait at once.
 	Holds func(context.Context) error
 }
+
+// quiet is how long a wait says nothing to Tell.
+const quiet = 2 * time.Second
 
 // errNotYet is what Answer says of a condition that does not hold.
 var errNotYet = errors.New("not yet")
@@ -57,11 +62,15 @@ type vainError struct {
 }
 
 func (e *vainError) Error() string {
-	text := fmt.Sprintf("wait until %s: %v", e.what, e.cause)
-	if !errors.Is(e.last, errNotYet) {
-		text += ": " + e.last.Error()
+	return fmt.Sprintf("wait until %s: %v", e.what, e.cause) + instead(e.last)
+}
+
+// instead is what is the case, for the end of a sentence.
+func instead(last error) string {
+	if errors.Is(last, errNotYet) {
+		return ""
 	}
-	return text
+	return ": " + last.Error()
 }
 
 func (e *vainError) Unwrap() []error { return []error{e.cause, e.ended, e.last} }
@@ -97,6 +106,7 @@ func wait(ctx context.Context, c Condition) (*vainError, error) {
 		defer cancel()
 	}
 	var last error
+	begun := time.Now()
 	for pause := c.Every; ; pause = min(2*pause, max(c.Every, c.UpTo)) {
 		err := c.Holds(ctx)
 		if err == nil {
@@ -108,6 +118,10 @@ func wait(ctx context.Context, c Condition) (*vainError, error) {
 		// What the end of the wait has cut short says less than the answer before it.
 		if last == nil || ctx.Err() == nil {
 			last = err
+		}
+		if c.Tell != nil && time.Since(begun) >= quiet {
+			c.Tell("waiting until " + c.What + instead(last))
+			c.Tell = nil
 		}
 		select {
 		case <-ctx.Done():

@@ -126,3 +126,29 @@ func TestInTime(t *testing.T) {
 		}
 	}
 }
+
+// TestASlowWaitIsTold once, with what was the case by then.
+func TestASlowWaitIsTold(t *testing.T) {
+	for lasts, want := range map[time.Duration][]string{
+		time.Second:     nil,
+		3 * time.Second: {"waiting until it is up: eth0 is down"},
+		time.Minute:     {"waiting until it is up: eth0 is down"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []string
+			begin := time.Now()
+			err := Until(t.Context(), Condition{
+				What: "it is up", Every: 100 * time.Millisecond, Tell: func(text string) { told = append(told, text) },
+				Holds: func(context.Context) error {
+					if time.Since(begin) < lasts {
+						return errors.New("eth0 is down")
+					}
+					return nil
+				},
+			})
+			if err != nil || !slices.Equal(told, want) {
+				t.Errorf("after %v: told %q, want %q; %v", lasts, told, want, err)
+			}
+		})
+	}
+}

@@ -54,31 +54,38 @@ func Reserve(j *journal.Journal, node string, names ...string) error {
 	return nil
 }
 
-// patience is how long a control group may stay busy after its last process has ended; the kernel
-// removes the process from the group a moment later.
-const patience = 5 * time.Second
-
-func removeGroup(_ context.Context, u journal.Undoing) error {
-	wait := patience
-	if u.Unended {
-		wait = 0
-	}
-	if u.Path != "" {
-		return removeTree(u.Path, wait)
-	}
-	hierarchies, err := cgroup.Mounted()
-	if err != nil {
-		return err
+func removeGroup(ctx context.Context, u journal.Undoing) error {
+	paths := []string{u.Path}
+	if u.Path == "" {
+		hierarchies, err := cgroup.Mounted()
+		if err != nil {
+			return err
+		}
+		paths = nil
+		for _, h := range hierarchies {
+			paths = append(paths, filepath.Join(h.Mount, u.Name))
+		}
 	}
 	var failures []error
-	for _, h := range hierarchies {
-		failures = append(failures, removeTree(filepath.Join(h.Mount, u.Name), wait))
-	}
-	return errors.Join(failures...)
+	err := u.Await(ctx, await.Condition{
+		What: "the control group is not busy", Every: 2 * time.Millisecond, UpTo: 50 * time.Millisecond,
+		Holds: func(context.Context) error {
+			var busy busyError
+			failures = nil
+			for _, path := range paths { // all, also if one is busy: they wait together
+				failures = append(failures, removeTree(path, &busy))
+			}
+			if len(busy) > 0 {
+				return busy
+			}
+			return nil
+		},
+	})
+	return errors.Join(append(failures, err)...)
 }
 
-// removeTree removes a group with all below it, and waits for a time until they are no longer busy.
-func removeTree(path string, wait time.Duration) error {
+// removeTree removes a group with all below it, except those that are busy, and those above them.
+func removeTree(path string, busy *busyError) error {
 	var dirs []string
 	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -92,22 +99,17 @@ func removeTree(path string, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
 	for _, dir := range slices.Backward(dirs) { // those below a group first
-		err := await.Until(ctx, await.Condition{What: "it is not busy", Every: 2 * time.Millisecond, Holds: func(context.Context) error {
-			if err := endPartition(dir); err != nil {
-				return await.Never(err)
-			}
-			switch err := unix.Rmdir(dir); {
-			case errors.Is(err, unix.EBUSY):
-				return err
-			case !errors.Is(err, unix.ENOENT):
-				return await.Never(err)
-			}
-			return nil
-		}})
-		if err != nil {
+		if busy.keeps(dir) {
+			continue
+		}
+		if err := endPartition(dir); err != nil {
+			return fmt.Errorf("remove %s: %w", dir, err)
+		}
+		switch err := unix.Rmdir(dir); {
+		case errors.Is(err, unix.EBUSY):
+			*busy = append(*busy, dir)
+		case err != nil && !errors.Is(err, unix.ENOENT):
 			return fmt.Errorf("remove %s: %w", dir, err)
 		}
 	}

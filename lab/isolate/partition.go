@@ -37,6 +37,9 @@ var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.
 	return tasks.Restore(u.Path, u.Note)
 }})
 
+// partitionPatience bounds the wait for CPUs that the kernel is giving back.
+const partitionPatience = 5 * time.Second
+
 // awaitReturned waits until no partition has the CPUs: the kernel gives those of a removed
 // group back some time after the removal, and LXC removes groups itself. What others keep from the
 // host, it does not wait for long. Where nobody can tell, threads must wait: those that cannot get their
@@ -50,7 +53,7 @@ func awaitReturned(taken tasks.Set) error {
 		return err
 	}
 	_, err = await.InTime(context.Background(), await.Condition{
-		What: "no partition has the CPUs", Within: patience, Every: 2 * time.Millisecond,
+		What: "no partition has the CPUs", Within: partitionPatience, Every: 2 * time.Millisecond,
 		Holds: func(context.Context) error {
 			text, err := readFile(filepath.Join(h.Mount, effectiveFile))
 			if errors.Is(err, fs.ErrNotExist) {
