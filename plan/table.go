@@ -23,7 +23,7 @@ var addressReasons = []string{
 // programs, the traffic's way, then why, then what to know.
 func (p *Plan) Write(out io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s%s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs), p.isolationText()+p.tuningText())
+	terminal.Printf(&b, "plan for %s: names begin with %s-, housekeeping on %s%s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs), p.isolationText()+p.tuningText())
 	t := &terminal.Table{}
 	t.Row("NODE", "RUNTIME", "CPUS", "ENGINE", "NUMA", "MEMORY", "APP", "NAME ON THE HOST")
 	for _, n := range p.Nodes {
@@ -58,14 +58,14 @@ func (p *Plan) Write(out io.Writer) error {
 		if m.Shared() {
 			device = m.Uplink.Name + ", which the nodes share"
 		}
-		fmt.Fprintf(&b, "\nmanagement: %s, this host is %s by its interface %s%s\n", m.Subnet, m.Address, device, prefixed(", names and DHCP at ", m.Server))
+		terminal.Printf(&b, "\nmanagement: %s, this host is %s by its interface %s%s\n", m.Subnet, m.Address, device, prefixed(", names and DHCP at ", m.Server))
 	}
 	if t := p.Traffic; t != nil {
-		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
-		fmt.Fprintf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
+		terminal.Printf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
+		terminal.Printf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
 			t.Stream.FrameBytes, t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
 	}
-	fmt.Fprintln(&b, "\nwhy:")
+	terminal.Printf(&b, "\nwhy:\n")
 	t = &terminal.Table{}
 	reasons := func(name string, list []string) {
 		for i, why := range list {
@@ -89,10 +89,10 @@ func (p *Plan) Write(out io.Writer) error {
 	reasons("addresses:", addressReasons)
 	_ = t.Write(&b, terminal.Style{})
 	if len(p.Notes) > 0 {
-		fmt.Fprintln(&b, "\nnotes:")
+		terminal.Printf(&b, "\nnotes:\n")
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintf(&b, "  - %s\n", note)
+		terminal.Printf(&b, "  - %s\n", note)
 	}
 	_, err := b.WriteTo(out)
 	return err

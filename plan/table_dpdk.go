@@ -45,16 +45,16 @@ func (p *Plan) writeHugepages(out io.Writer) {
 	case h == nil:
 		return
 	case len(h.Demands) == 0:
-		fmt.Fprintln(out, "\nhugepages: none; DPDK takes ordinary memory")
+		terminal.Printf(out, "\nhugepages: none; DPDK takes ordinary memory\n")
 		return
 	}
 	total := 0
 	for _, d := range h.Demands {
 		total += d.Pages
 	}
-	fmt.Fprintf(out, "\nhugepages: %d of %s, %s\n", total, terminal.MiB(h.PageBytes), modeText[h.Mode])
+	terminal.Printf(out, "\nhugepages: %d of %s, %s\n", total, terminal.MiB(h.PageBytes), modeText[h.Mode])
 	for _, d := range h.Demands {
-		fmt.Fprintf(out, "           %d for %s, on NUMA node %d\n", d.Pages, d.Who, d.MemoryNode)
+		terminal.Printf(out, "           %d for %s, on NUMA node %d\n", d.Pages, d.Who, d.MemoryNode)
 	}
 }
 

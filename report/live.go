@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
@@ -36,7 +35,7 @@ type Live struct {
 	ended   time.Time // end of the last trial, or begun
 	done    int
 	running string // the running trial; "" for none
-	drawn   bool   // the running line is on the terminal
+	line    terminal.Line
 	// searching is set during a search, whose length is unknown; said is when it last wrote a line.
 	searching bool
 	said      time.Time
@@ -59,7 +58,7 @@ func (l *Live) Say(format string, args ...any) {
 }
 
 func (l *Live) say(format string, args ...any) {
-	l.clear()
+	l.line.Clear(l.w)
 	fmt.Fprintln(l.w, terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
@@ -71,16 +70,9 @@ func (l *Live) Status(format string, args ...any) {
 }
 
 func (l *Live) status(format string, args ...any) {
-	if !l.style.Terminal {
-		return
+	if l.style.Terminal {
+		l.line.Draw(l.w, l.style, fmt.Sprintf(format, args...))
 	}
-	line := terminal.Plain(fmt.Sprintf(format, args...))
-	if limit := max(l.style.Columns-1, 10); utf8.RuneCountInString(line) > limit {
-		line = string([]rune(line)[:limit-1]) + "…"
-	}
-	l.clear()
-	fmt.Fprint(l.w, l.style.Paint(terminal.Dim, line))
-	l.drawn = true
 }
 
 // Begin says that a trial begins.
@@ -113,7 +105,7 @@ func (l *Live) progress(done, of time.Duration) {
 func (l *Live) Trial(t result.Trial) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clear()
+	l.line.Clear(l.w)
 	l.done++
 	l.ended = l.options.Now()
 	l.running = ""
@@ -124,7 +116,7 @@ func (l *Live) Trial(t result.Trial) {
 func (l *Live) Window(t result.Trial) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clear()
+	l.line.Clear(l.w)
 	head := strings.TrimPrefix(t.Purpose, "latency in ")
 	if len(t.Variables) > 0 {
 		head = Describe(t.Variables) + "  " + head
@@ -169,7 +161,7 @@ func (l *Live) Lost(variables map[string]any, repeat int, reason string) {
 func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clear()
+	l.line.Clear(l.w)
 }
 
 // left estimates the time left from the trials that have ended, including the time to build
@@ -189,13 +181,6 @@ func (l *Live) left() (time.Duration, bool) {
 func (l *Live) number(n int) string {
 	width := len(fmt.Sprint(l.options.Total))
 	return fmt.Sprintf("%*d/%d", width, n, l.options.Total)
-}
-
-func (l *Live) clear() {
-	if l.drawn {
-		fmt.Fprint(l.w, "\r\x1b[K") // ECMA-48 "erase in line"
-		l.drawn = false
-	}
 }
 
 // Describe names a trial by its variables: "kind=veth rate_pps=1000".

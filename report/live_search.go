@@ -101,7 +101,7 @@ func liveFindings(s result.Search) []result.Finding {
 func (l *Live) Found(s result.Search) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clear()
+	l.line.Clear(l.w)
 	l.done++
 	l.ended = l.options.Now()
 	l.running, l.searching = "", false

@@ -41,7 +41,7 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	live.Begin(one.Variables, 1)
 	now.forward(4 * time.Second)
 	live.Progress(4*time.Second, 10*time.Second)
-	if !strings.Contains(out.String(), "\r\x1b[K1/3  kind=veth rate_pps=1000, repeat 1  4 s of 10 s, about…") {
+	if !strings.Contains(out.String(), " \r1/3  kind=veth rate_pps=1000, repeat 1  4 s of 10 s, about…") {
 		t.Errorf("%q", out.String())
 	}
 	live.style.Columns = 100
@@ -61,7 +61,7 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	out.Reset()
 	live.Close()
 	live.Close()
-	if out.String() != "\r\x1b[K" {
+	if strings.ReplaceAll(out.String(), " ", "") != "\r\r" {
 		t.Errorf("Close writes %q", out.String())
 	}
 }
@@ -94,7 +94,7 @@ func TestLiveIsForSeveralGoroutines(t *testing.T) {
 	if live.done != 2*each {
 		t.Errorf("%d of %d trials and searches were counted", live.done, 2*each)
 	}
-	if erased := strings.Count(out.String(), "\r\x1b[K"); erased != 3*each { // by Status, Progress and Searching
+	if erased := strings.Count(out.String(), " \r"); erased != 3*each { // by Status, Progress and Searching
 		t.Errorf("the running line was drawn %d times and erased %d times", 3*each, erased)
 	}
 	if said := strings.Count(out.String(), "said\n"); said != each {

@@ -83,8 +83,9 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 
 // CSVText is a cell's text as a CSV file may have it. Names in a result may be someone else's, and
 // spreadsheets run a cell as a formula if it begins with one of these characters (OWASP, "CSV
-// Injection"): it gets a quote in front, which they do not show. Numbers stay as they are. Control
-// characters, which a terminal would act on, become question marks.
+// Injection"): it gets a quote in front, which they do not show. Numbers stay as they are. What a
+// terminal would act on becomes a question mark, but for line breaks, which RFC 4180 lets a quoted cell
+// have.
 func CSVText(text string) string {
 	if text == "" {
 		return text

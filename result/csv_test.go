@@ -11,7 +11,7 @@ import (
 func TestCSVHasNoFormulas(t *testing.T) {
 	for value, want := range map[any]string{
 		"=1+1": "'=1+1", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3+cmd": "'-2+3+cmd", "@SUM(1)": "'@SUM(1)", "\t=1": "'\t=1",
-		"-5": "-5", "+5": "+5", "-1.5e3": "-1.5e3", -5.0: "-5", "veth": "veth", "a=b": "a=b", "": "", true: "true", "a\x1b[2J": "a?[2J",
+		"-5": "-5", "+5": "+5", "-1.5e3": "-1.5e3", -5.0: "-5", "veth": "veth", "a=b": "a=b", "": "", true: "true", "a\x1b[2J\u009b": "a?[2J?",
 	} {
 		trials := []Trial{{ID: "0001", Variables: map[string]any{"=key": value}}}
 		var out strings.Builder

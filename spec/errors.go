@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // Error is one mistake in a file, with its place.
@@ -24,7 +25,8 @@ type Error struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// Error prints `file:line:column: path: problem; remedy; allowed: …`.
+// Error prints `file:line:column: path: problem; remedy; allowed: …` in one line, whatever is in the file's
+// name, its keys and its values.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -46,7 +48,7 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(separator + "allowed: " + e.Allowed)
 	}
-	return b.String()
+	return terminal.Plain(b.String())
 }
 
 // ExitCode is that of a wrong file.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"nines.dev/nines/terminal"
 )
 
 // wrongFile is a file that is refused, from an archive in testdata/invalid:
@@ -93,5 +96,32 @@ func TestWrongFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnErrorIsOneLine: a key, a value or the file's name may have line breaks and what a terminal acts on,
+// and then looks neither like another error nor like another file.
+func TestAnErrorIsOneLine(t *testing.T) {
+	const acts = "\nother.yaml:1:1: all is well\x1b[2J\u009b"
+	for where, text := range map[string]string{
+		"a key":       "name: a\n" + strconv.Quote("b"+acts) + ": 1\n",
+		"a name":      "name: a\ntopology: {nodes: {" + strconv.Quote("b"+acts) + ": {runtime: netns}}}\n",
+		"a value":     "name: " + strconv.Quote("b"+acts) + "\n",
+		"a quantity":  "name: a\ntraffic: {rate_pps: " + strconv.Quote(acts) + "}\n",
+		"the grammar": "name: 'a" + acts,
+	} {
+		f, err := Load("wrong"+acts+".yaml", []byte(text))
+		if err == nil {
+			_, err = f.Runs()
+		}
+		errs, ok := AsErrors(err)
+		if !ok {
+			t.Fatalf("%s: %v", where, err)
+		}
+		for _, e := range errs {
+			if said := e.Error(); said != terminal.Plain(said) {
+				t.Errorf("%s: %q", where, said)
+			}
+		}
 	}
 }

@@ -12,13 +12,14 @@ const Columns = 100
 
 // Style says how to write to an output. The zero value has no colour and lines of any length.
 type Style struct {
+	// Terminal is true for one on which a line can be drawn over.
 	Terminal bool
 	Colour   bool
 	Columns  int
 }
 
-// StyleOf returns the style for w. Colour is for terminals only, and off if NO_COLOR is set
-// (no-color.org) or TERM is dumb.
+// StyleOf returns the style for w. Colour is for terminals only, and off if NO_COLOR is set and not
+// empty (no-color.org). If TERM is dumb, the terminal only adds text, as a file does (terminfo(5)).
 func StyleOf(w io.Writer) Style {
 	plain := Style{Columns: Columns}
 	file, ok := w.(*os.File)
@@ -29,11 +30,11 @@ func StyleOf(w io.Writer) Style {
 	if err != nil {
 		return plain
 	}
-	s := Style{Terminal: true, Columns: columns}
+	s := Style{Terminal: os.Getenv("TERM") != "dumb", Columns: columns}
 	if s.Columns == 0 { // a terminal that does not report its size
 		s.Columns = Columns
 	}
-	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	s.Colour = s.Terminal && os.Getenv("NO_COLOR") == ""
 	return s
 }
 

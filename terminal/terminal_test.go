@@ -2,6 +2,8 @@ package terminal
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -138,5 +140,53 @@ a-long-kind  1500
 `
 	if diff := cmp.Diff(want, write(t, table, Style{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestWhatIsPrintedMovesNoCursor: only the format has line breaks, whatever an argument is and however it
+// is printed.
+func TestWhatIsPrintedMovesNoCursor(t *testing.T) {
+	const text = "a\x1b[2J\nb\u009b"
+	var out strings.Builder
+	Printf(&out, "%s|%v|%-12s|%q|%d|%*d|%.1f\n", text, errors.New(text), text, text, 7, 4, 7, 0.25)
+	Println(&out, []string{text}, json.RawMessage("1"), nil)
+	want := "a?[2J?b?|a?[2J?b?|a?[2J?b?    |\"a\\x1b[2J\\nb\\u009b\"|7|   7|0.2\n[a?[2J?b?] [49] <nil>\n"
+	if out.String() != want {
+		t.Errorf("\n%q, want\n%q", out.String(), want)
+	}
+}
+
+// TestALineIsDrawnInPlaceOfTheLast, without an escape sequence where there is no colour.
+func TestALineIsDrawnInPlaceOfTheLast(t *testing.T) {
+	var out strings.Builder
+	var line Line
+	for _, text := range []string{"a\x1b[2J long text", "short"} {
+		line.Draw(&out, Style{Terminal: true, Columns: 12}, text)
+	}
+	line.Clear(&out)
+	line.Clear(&out)
+	if want := "a?[2J long…\r           \rshort\r     \r"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+// TestStyleIsWhatTheUserWants: an empty NO_COLOR is as good as none (no-color.org).
+func TestStyleIsWhatTheUserWants(t *testing.T) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no pseudo-terminal: ", err)
+	}
+	defer master.Close()
+	for _, test := range []struct {
+		term, noColour   string
+		terminal, colour bool
+	}{
+		{"xterm", "", true, true}, {"xterm", "1", true, false}, {"dumb", "", false, false}, {"dumb", "1", false, false},
+	} {
+		t.Setenv("TERM", test.term)
+		t.Setenv("NO_COLOR", test.noColour)
+		if s := StyleOf(master); s.Terminal != test.terminal || s.Colour != test.colour || s.Columns != Columns {
+			t.Errorf("TERM=%s NO_COLOR=%s: %+v", test.term, test.noColour, s)
+		}
 	}
 }

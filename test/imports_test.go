@@ -130,7 +130,7 @@ var mayImport = map[string][]string{
 	"analyze/packetfile": {"terminal"},
 	"analyze/synthetic":  {"analyze/packetfile"},
 
-	"result/export": {"result"},
+	"result/export": {"result", "terminal"},
 	"result/index":  {"result"},
 
 	"analysis/attribution": {"result", "terminal"},

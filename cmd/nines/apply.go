@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/change"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -79,7 +79,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 
 func writeChanges(out io.Writer, c change.Changes) error {
 	if c.Empty() && len(c.Outdated) == 0 {
-		_, err := fmt.Fprintln(out, "nothing to change")
+		_, err := terminal.Printf(out, "nothing to change\n")
 		return err
 	}
 	for _, row := range []struct {
@@ -100,32 +100,32 @@ func writeChanges(out io.Writer, c change.Changes) error {
 		if len(row.names) == 0 {
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "%s: %s\n", row.what, strings.Join(row.names, ", ")); err != nil {
+		if _, err := terminal.Printf(out, "%s: %s\n", row.what, strings.Join(row.names, ", ")); err != nil {
 			return err
 		}
 	}
 	if c.Tuning {
-		if _, err := fmt.Fprintln(out, "host settings change"); err != nil {
+		if _, err := terminal.Printf(out, "host settings change\n"); err != nil {
 			return err
 		}
 	}
 	if c.Power {
-		if _, err := fmt.Fprintln(out, "power control is restarted or ended"); err != nil {
+		if _, err := terminal.Printf(out, "power control is restarted or ended\n"); err != nil {
 			return err
 		}
 	}
 	if c.Keys {
-		if _, err := fmt.Fprintln(out, "login keys change"); err != nil {
+		if _, err := terminal.Printf(out, "login keys change\n"); err != nil {
 			return err
 		}
 	}
 	if c.Disturbances {
-		if _, err := fmt.Fprintln(out, "disturbances are restarted"); err != nil {
+		if _, err := terminal.Printf(out, "disturbances are restarted\n"); err != nil {
 			return err
 		}
 	}
 	if c.Hugepages {
-		_, err := fmt.Fprintln(out, "hugepage reservations change")
+		_, err := terminal.Printf(out, "hugepage reservations change\n")
 		return err
 	}
 	return nil

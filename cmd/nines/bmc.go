@@ -22,6 +22,7 @@ import (
 	"nines.dev/nines/power"
 	"nines.dev/nines/power/ipmi"
 	"nines.dev/nines/power/redfish"
+	"nines.dev/nines/terminal"
 )
 
 // newBMCCommand is the process that nines up starts for a lab with the section power. It is not for
@@ -47,7 +48,7 @@ down ends it. It prints one line for each action.`,
 			say := func(line string) {
 				mu.Lock()
 				defer mu.Unlock()
-				fmt.Fprintln(c.OutOrStdout(), time.Now().Format(time.RFC3339), line)
+				terminal.Println(c.OutOrStdout(), time.Now().Format(time.RFC3339), line)
 			}
 			return serveBMC(c.Context(), args[0], say)
 		},

@@ -141,7 +141,7 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 	all.Wait()
 	for _, p := range points {
 		if dropped, counting := p.source.Dropped(); counting == nil {
-			fmt.Fprintf(progress, "%s captured at %s, %d lost\n", terminal.Count(p.frames, "frame"), p.endpoint, dropped)
+			terminal.Printf(progress, "%s captured at %s, %d lost\n", terminal.Count(p.frames, "frame"), p.endpoint, dropped)
 		}
 		if k.wait == 0 || !errors.Is(p.err, capture.ErrEnded) {
 			err = errors.Join(err, p.err)
@@ -235,7 +235,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 				if start.IsZero() {
 					start = f.Time
 				}
-				_, err := fmt.Fprintln(out, describeFrame(f, f.Time.Sub(start)))
+				_, err := terminal.Println(out, describeFrame(f, f.Time.Sub(start)))
 				return err
 			},
 			close: func() error { return nil },

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"nines.dev/nines/result"
@@ -11,7 +10,7 @@ import (
 // complain prints a line about something that does not stop the verb. It may quote a file that
 // someone else wrote.
 func complain(out io.Writer, format string, args ...any) {
-	fmt.Fprintf(out, "nines: %s\n", terminal.PlainLines(fmt.Sprintf(format, args...)))
+	terminal.Printf(out, "nines: "+format+"\n", args...)
 }
 
 // mostProblems is how many problems of a result are printed: those of a result without its trials'

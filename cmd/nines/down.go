@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -73,21 +72,21 @@ func (d downCall) down(ctx context.Context, out, problems io.Writer) error {
 
 func takeDown(ctx context.Context, out, problems io.Writer, name string) error {
 	start := time.Now()
-	slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(problems, "taking lab %s down …\n", name) })
+	slow := time.AfterFunc(2*time.Second, func() { terminal.Printf(problems, "taking lab %s down …\n", name) })
 	notes, err := lab.Down(journal.WithProgress(ctx, progressTo(problems)), name)
 	slow.Stop()
 	writeNotes(problems, notes)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "lab %s is down, in %s\n", name, time.Since(start).Round(time.Millisecond))
+	_, err = terminal.Printf(out, "lab %s is down, in %s\n", name, time.Since(start).Round(time.Millisecond))
 	return err
 }
 
 // writeNotes writes what undo has noted, which may quote scripts and the names of processes.
 func writeNotes(out io.Writer, notes []string) {
 	for _, note := range notes {
-		fmt.Fprintln(out, terminal.Plain(note))
+		terminal.Println(out, note)
 	}
 }
 
@@ -98,7 +97,7 @@ func listUndo(out io.Writer, name string) error {
 	}
 	// Lists steps in the order of undo: backwards.
 	for i := len(steps) - 1; i >= 0; i-- {
-		if _, err := fmt.Fprintf(out, "undo %s\n", steps[i]); err != nil {
+		if _, err := terminal.Printf(out, "undo %s\n", steps[i]); err != nil {
 			return err
 		}
 	}

@@ -117,9 +117,9 @@ func (call *figureCall) run(c *cobra.Command, args []string) error {
 	if err := writeWhole(call.out, func(out io.Writer) error { _, err := drawn.WriteTo(out); return err }); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.OutOrStdout(), call.out)
+	terminal.Println(c.OutOrStdout(), call.out)
 	for _, note := range f.Notes {
-		fmt.Fprintf(c.OutOrStdout(), "  %s\n", terminal.Plain(note))
+		terminal.Printf(c.OutOrStdout(), "  %s\n", note)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ nodes do, and keep their images themselves.`,
 
 // imageStore is the user's store of images, which says on out what takes long.
 func imageStore(out io.Writer) image.Store {
-	return image.Store{Dir: image.DefaultDir(), Progress: func(what string) { fmt.Fprintf(out, "%s …\n", what) }}
+	return image.Store{Dir: image.DefaultDir(), Progress: func(what string) { terminal.Printf(out, "%s …\n", what) }}
 }
 
 func newImageListCommand() *cobra.Command {
@@ -63,13 +62,13 @@ layers take, and its digest.`,
 
 func writeImages(out io.Writer, list []image.Entry) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "no images; add some with nines image build or nines image import")
+		_, err := terminal.Printf(out, "no images; add some with nines image build or nines image import\n")
 		return err
 	}
 	t := &terminal.Table{}
 	t.Row("IMAGE", "FROM", "SIZE", "DIGEST")
 	for _, e := range list {
-		t.Row(e.Name, terminal.Plain(e.From), terminal.Bytes(e.Bytes), "sha256:"+e.Digest)
+		t.Row(e.Name, e.From, terminal.Bytes(e.Bytes), "sha256:"+e.Digest)
 	}
 	return t.Write(out, terminal.Style{})
 }

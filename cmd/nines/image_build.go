@@ -55,7 +55,7 @@ func buildImages(ctx context.Context, out, words io.Writer, path string, names [
 		if err != nil {
 			return fmt.Errorf("image %q: %w", r.Name, err)
 		}
-		if _, err := fmt.Fprintf(out, "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes)); err != nil {
+		if _, err := terminal.Printf(out, "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes)); err != nil {
 			return err
 		}
 	}

@@ -1,20 +1,20 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/image"
+	"nines.dev/nines/terminal"
 )
 
 func newImageExportCommand() *cobra.Command {
 	var forms strings.Builder
 	var names []string
 	for _, f := range image.Formats {
-		fmt.Fprintf(&forms, "  %-15s %s\n", f.Format, f.Doc)
+		terminal.Printf(&forms, "  %-15s %s\n", f.Format, f.Doc)
 		names = append(names, string(f.Format))
 	}
 	return &cobra.Command{

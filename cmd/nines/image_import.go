@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,7 +45,7 @@ skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes))
+			_, err = terminal.Printf(c.OutOrStdout(), "%s sha256:%s, %s\n", entry.Name, entry.Digest, terminal.Bytes(entry.Bytes))
 			return err
 		},
 	}

@@ -73,7 +73,7 @@ var reachFormats = map[string]func(*running.Lab, io.Writer) error{
 }
 
 func writeInspection(out io.Writer, in *lab.Inspection) error {
-	fmt.Fprintf(out, "lab %s: %s, prefix %s, since %s, state in %s\n\n", in.Name, in.Condition, in.Prefix,
+	terminal.Printf(out, "lab %s: %s, prefix %s, since %s, state in %s\n\n", in.Name, in.Condition, in.Prefix,
 		in.Started.Format("2006-01-02 15:04:05"), in.StateDir)
 	t := &terminal.Table{}
 	t.Row("NODE", "RUNTIME", "PID", "CPUS", "INTERFACE", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
@@ -116,7 +116,7 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 func writeNodeImages(out io.Writer, nodes []lab.NodeState) {
 	for _, n := range nodes {
 		if n.Image != nil {
-			fmt.Fprintf(out, "\n%s: image %s, %s\n", n.Name, terminal.Plain(n.Image.Image), n.Image.Digest)
+			terminal.Printf(out, "\n%s: image %s, %s\n", n.Name, n.Image.Image, n.Image.Digest)
 		}
 	}
 }
@@ -124,9 +124,9 @@ func writeNodeImages(out io.Writer, nodes []lab.NodeState) {
 func writeDisturbances(out io.Writer, in *lab.Inspection) {
 	for _, d := range in.Disturbances {
 		if d.Alive {
-			fmt.Fprintf(out, "\ndisturb %s: %s on %s for %v in every %v, by process %d\n", d.Name, d.Kind, d.Where(), d.Length, d.Period, d.PID)
+			terminal.Printf(out, "\ndisturb %s: %s on %s for %v in every %v, by process %d\n", d.Name, d.Kind, d.Where(), d.Length, d.Period, d.PID)
 		} else {
-			fmt.Fprintf(out, "\ndisturb %s: %s has ended (process %d); its last output was: %s\n", d.Name, d.Kind, d.PID, terminal.Plain(d.LastLines))
+			terminal.Printf(out, "\ndisturb %s: %s has ended (process %d); its last output was: %s\n", d.Name, d.Kind, d.PID, d.LastLines)
 		}
 	}
 }
@@ -153,28 +153,28 @@ func writeApps(out io.Writer, in *lab.Inspection) {
 		if n.App == nil {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: %s", n.Name, n.App.Kind)
+		terminal.Printf(out, "\n%s: %s", n.Name, n.App.Kind)
 		if n.App.Engine != "" {
 			where := fmt.Sprintf("CPU %d", n.App.CPU)
 			if n.App.CPU < 0 {
 				where = "any CPU"
 			}
-			fmt.Fprintf(out, " by the engine on %s, which is %s", where, n.App.Engine)
+			terminal.Printf(out, " by the engine on %s, which is %s", where, n.App.Engine)
 		}
 		for _, p := range n.App.Ports {
-			fmt.Fprintf(out, "; %s received %d and sent %d", p.Port, p.RxPackets, p.TxPackets)
+			terminal.Printf(out, "; %s received %d and sent %d", p.Port, p.RxPackets, p.TxPackets)
 			for _, d := range p.Drops {
 				if d.Count > 0 {
-					fmt.Fprintf(out, ", %s %d", d.Name, d.Count)
+					terminal.Printf(out, ", %s %d", d.Name, d.Count)
 				}
 			}
 		}
-		fmt.Fprintln(out)
+		terminal.Println(out)
 	}
 	for _, l := range in.LinkList {
 		for _, d := range l.Devices {
 			if d.Switch != nil {
-				fmt.Fprintf(out, "\n%s: the switch forwarded %d frames, flooded %d, dropped %d\n", l.Name,
+				terminal.Printf(out, "\n%s: the switch forwarded %d frames, flooded %d, dropped %d\n", l.Name,
 					d.Switch.Forwarded, d.Switch.Flooded, d.Switch.Dropped)
 				break // its ports share the counters
 			}
@@ -191,23 +191,23 @@ func writePrograms(out io.Writer, l lab.LinkState) {
 			if l.Switch != nil {
 				where = ", on the CPUs " + cpulist.Format(l.Switch.CPUs)
 			}
-			fmt.Fprintf(out, "\n%s: %s runs as process %d%s; its log is %s\n", l.Name, p.Name, p.PID, where, p.Log)
+			terminal.Printf(out, "\n%s: %s runs as process %d%s; its log is %s\n", l.Name, p.Name, p.PID, where, p.Log)
 		} else {
-			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; its last output was, in %s: %s\n", l.Name, p.Name, p.PID,
-				p.Log, terminal.Plain(p.LastLines))
+			terminal.Printf(out, "\n%s: %s is dead (process %d), and the link with it; its last output was, in %s: %s\n", l.Name, p.Name, p.PID,
+				p.Log, p.LastLines)
 		}
 	}
 	if l.Counters == nil {
 		return
 	}
 	for _, p := range l.Counters.Ports {
-		fmt.Fprintf(out, "%s: port %s (%s, %s) received %d and sent %d", l.Name, p.Port, p.Backend, p.State, p.RxPackets, p.TxPackets)
+		terminal.Printf(out, "%s: port %s (%s, %s) received %d and sent %d", l.Name, p.Port, p.Backend, p.State, p.RxPackets, p.TxPackets)
 		for _, d := range p.Drops {
 			if d.Count > 0 {
-				fmt.Fprintf(out, ", %s %d", d.Name, d.Count)
+				terminal.Printf(out, ", %s %d", d.Name, d.Count)
 			}
 		}
-		fmt.Fprintln(out)
+		terminal.Println(out)
 	}
 }
 
@@ -237,13 +237,13 @@ func writeTuning(out io.Writer, t *running.TuningState) {
 	if t == nil {
 		return
 	}
-	fmt.Fprintf(out, "\nhost settings of the profile %s, until the lab goes:\n", t.Profile)
+	terminal.Printf(out, "\nhost settings of the profile %s, until the lab goes:\n", t.Profile)
 	for _, s := range t.Settings {
-		fmt.Fprintf(out, "  %s: %s, was %s; %s\n", s.Path, s.Set, orNotHeld(s.Old), s.Standing)
+		terminal.Printf(out, "  %s: %s, was %s; %s\n", s.Path, s.Set, orNotHeld(s.Old), s.Standing)
 	}
 	for _, r := range t.Results {
 		if r.Outcome == tune.Refused {
-			fmt.Fprintf(out, "  %s: the kernel refused %s: %s\n", r.Path, r.Value, r.Reason)
+			terminal.Printf(out, "  %s: the kernel refused %s: %s\n", r.Path, r.Value, r.Reason)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"nines.dev/nines/lab"
@@ -15,26 +14,26 @@ func writeHealth(out io.Writer, in *lab.Inspection) {
 		if h == nil {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s: ", n.Name)
+		terminal.Printf(out, "\n%s: ", n.Name)
 		switch {
 		case n.Stopped:
-			fmt.Fprint(out, "stopped")
+			terminal.Printf(out, "stopped")
 		case !n.Alive:
-			fmt.Fprint(out, "dead")
+			terminal.Printf(out, "dead")
 		case h.Health == nil:
-			fmt.Fprint(out, "its health is not checked")
+			terminal.Printf(out, "its health is not checked")
 		default:
-			fmt.Fprint(out, h.Status)
+			terminal.Printf(out, "%s", h.Status)
 			if h.Said != "" {
-				fmt.Fprintf(out, "; its last check failed: %s", terminal.Plain(h.Said))
+				terminal.Printf(out, "; its last check failed: %s", h.Said)
 			}
 		}
 		if h.Restarts > 0 {
-			fmt.Fprintf(out, "; started again %s, the last time at %s, as %s", terminal.Count(h.Restarts, "time"), h.Last.Format("15:04:05"), terminal.Plain(h.Why))
+			terminal.Printf(out, "; started again %s, the last time at %s, as %s", terminal.Count(h.Restarts, "time"), h.Last.Format("15:04:05"), h.Why)
 		}
 		if h.Failed != "" {
-			fmt.Fprintf(out, "; it could not be started again: %s", terminal.Plain(h.Failed))
+			terminal.Printf(out, "; it could not be started again: %s", h.Failed)
 		}
-		fmt.Fprintln(out)
+		terminal.Println(out)
 	}
 }

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"io"
 
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // writeIsolation writes what keeps other work off a lab's CPUs; nothing for the default degree.
@@ -15,25 +15,25 @@ func writeIsolation(out io.Writer, s isolate.State) {
 	case spec.IsolationAffinity, "":
 		return
 	case spec.IsolationNone:
-		fmt.Fprintln(out, "\nisolation: none; nothing is pinned")
+		terminal.Printf(out, "\nisolation: none; nothing is pinned\n")
 		return
 	case spec.IsolationPartition, spec.IsolationIsolated:
 	}
-	fmt.Fprintf(out, "\nisolation: %s, of the CPUs %s", s.Degree, cpulist.Format(s.CPUs))
+	terminal.Printf(out, "\nisolation: %s, of the CPUs %s", s.Degree, cpulist.Format(s.CPUs))
 	if len(s.HostCPUs) > 0 {
-		fmt.Fprintf(out, "; all else keeps to %s", cpulist.Format(s.HostCPUs))
+		terminal.Printf(out, "; all else keeps to %s", cpulist.Format(s.HostCPUs))
 	}
 	if s.Mechanism != "" {
-		fmt.Fprintf(out, "\n  %s", s.Mechanism)
+		terminal.Printf(out, "\n  %s", s.Mechanism)
 	}
-	fmt.Fprintln(out)
+	terminal.Println(out)
 	for _, g := range s.Groups {
-		fmt.Fprintf(out, "  %s is %s, with the CPUs %s\n", g.Path, g.Partition, g.CPUs)
+		terminal.Printf(out, "  %s is %s, with the CPUs %s\n", g.Path, g.Partition, g.CPUs)
 	}
 	if moved := s.Interrupts + s.KernelThreads + s.Tasks + s.Settings; moved > 0 {
-		fmt.Fprintf(out, "  moved away: %d interrupts, %d kernel threads, %d tasks; %d other settings\n", s.Interrupts, s.KernelThreads, s.Tasks, s.Settings)
+		terminal.Printf(out, "  moved away: %d interrupts, %d kernel threads, %d tasks; %d other settings\n", s.Interrupts, s.KernelThreads, s.Tasks, s.Settings)
 	}
 	for _, note := range s.Notes {
-		fmt.Fprintf(out, "  %s\n", note)
+		terminal.Printf(out, "  %s\n", note)
 	}
 }

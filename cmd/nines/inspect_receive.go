@@ -8,19 +8,20 @@ import (
 
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/receive"
+	"nines.dev/nines/terminal"
 )
 
 // writeReceived shows how interfaces receive that do not receive by interrupts alone.
 func writeReceived(out io.Writer, list []receive.State) {
 	for _, r := range list {
-		fmt.Fprintf(out, "\n%s:%s: rx: %s by %s", r.Node, r.Interface, r.RX, r.Mechanism)
+		terminal.Printf(out, "\n%s:%s: rx: %s by %s", r.Node, r.Interface, r.RX, r.Mechanism)
 		if r.Why != "" {
-			fmt.Fprintf(out, " (%s)", r.Why)
+			terminal.Printf(out, " (%s)", r.Why)
 		}
 		if r.Problem != "" {
-			fmt.Fprintf(out, "; %s; nines down and nines up set it up again", r.Problem)
+			terminal.Printf(out, "; %s; nines down and nines up set it up again", r.Problem)
 		}
-		fmt.Fprintln(out)
+		terminal.Println(out)
 		for _, t := range r.Threads {
 			words := []string{
 				fmt.Sprintf("thread %d %s on CPU %s as %s", t.TID, t.Name, cpulist.Format(t.CPUs), t.Scheduling),
@@ -36,7 +37,7 @@ func writeReceived(out io.Writer, list []receive.State) {
 			if t.BackOffs > 0 {
 				words = append(words, fmt.Sprintf("stopped %d times by the watchdog", t.BackOffs))
 			}
-			fmt.Fprintf(out, "  %s\n", strings.Join(words, ", "))
+			terminal.Printf(out, "  %s\n", strings.Join(words, ", "))
 		}
 	}
 }

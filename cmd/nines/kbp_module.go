@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/busypoll/kbp"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 	"nines.dev/nines/vm/vlab"
 )
@@ -66,7 +67,7 @@ then on.`,
 				return err
 			}
 			progress.clear()
-			fmt.Fprintln(c.OutOrStdout(), path)
+			terminal.Println(c.OutOrStdout(), path)
 			return nil
 		},
 	}

@@ -23,6 +23,7 @@ import (
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -303,7 +304,7 @@ func kbpNotes(run *busypoll.Running) []string {
 func writeKbpStarted(out io.Writer, r *busypoll.Record) error {
 	var b strings.Builder
 	run := r.Running
-	fmt.Fprintf(&b, "%s: %s by %s, %s\n", r.Target, run.Receive, run.Mechanism, run.Why)
+	terminal.Printf(&b, "%s: %s by %s, %s\n", r.Target, run.Receive, run.Mechanism, run.Why)
 	for _, i := range run.Interfaces {
 		if len(i.NAPIs) == 0 {
 			continue
@@ -312,15 +313,15 @@ func writeKbpStarted(out io.Writer, r *busypoll.Record) error {
 		for n, instance := range i.NAPIs {
 			ids[n] = fmt.Sprint(instance.ID)
 		}
-		fmt.Fprintf(&b, "  %s: NAPI %s\n", i.Name, strings.Join(ids, ", "))
+		terminal.Printf(&b, "  %s: NAPI %s\n", i.Name, strings.Join(ids, ", "))
 	}
 	for _, step := range run.Steps {
-		fmt.Fprintf(&b, "  %s\n", step)
+		terminal.Printf(&b, "  %s\n", step)
 	}
 	for _, note := range kbpNotes(run) {
-		fmt.Fprintln(&b, note)
+		terminal.Println(&b, note)
 	}
-	fmt.Fprintf(&b, "nines kbp status shows it; nines kbp stop %s restores everything.\n", r.Name)
+	terminal.Printf(&b, "nines kbp status shows it; nines kbp stop %s restores everything.\n", r.Name)
 	_, err := io.WriteString(out, b.String())
 	return err
 }

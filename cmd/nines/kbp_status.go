@@ -117,7 +117,7 @@ func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
 
 func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "all containers receive by interrupts; nines kbp start changes that")
+		_, err := terminal.Printf(out, "all containers receive by interrupts; nines kbp start changes that\n")
 		return err
 	}
 	t := &terminal.Table{}
@@ -180,7 +180,7 @@ func writeKbpRemarks(out io.Writer, s *busypoll.Status) error {
 		lines = append(lines, s.Uncounted)
 	}
 	for _, line := range lines {
-		if _, err := fmt.Fprintf(out, "%s: %s\n", s.Name, line); err != nil {
+		if _, err := terminal.Printf(out, "%s: %s\n", s.Name, line); err != nil {
 			return err
 		}
 	}

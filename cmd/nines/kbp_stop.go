@@ -2,13 +2,13 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/state"
+	"nines.dev/nines/terminal"
 )
 
 func newKbpStopCommand() *cobra.Command {
@@ -42,7 +42,7 @@ after a crash of nines or of the poller, and if the container is gone. Settings 
 			}
 			var failures []error
 			for _, s := range sessions {
-				err := s.Stop(c.Context(), func(text string) { fmt.Fprintln(c.ErrOrStderr(), "nines:", text) })
+				err := s.Stop(c.Context(), func(text string) { terminal.Println(c.ErrOrStderr(), "nines:", text) })
 				if errors.Is(err, busypoll.ErrNoSession) {
 					err = exit.With(exit.Wrong, err)
 				}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -179,6 +178,6 @@ func progressTo(w io.Writer) func(string) {
 	return func(what string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(w, "%s …\n", terminal.Plain(what))
+		terminal.Printf(w, "%s …\n", what)
 	}
 }

@@ -51,7 +51,7 @@ func healthy(l lab.Status) string {
 
 func writeLabs(out io.Writer, labs []lab.Status) error {
 	if len(labs) == 0 {
-		_, err := fmt.Fprintln(out, "no lab is up")
+		_, err := terminal.Printf(out, "no lab is up\n")
 		return err
 	}
 	t := &terminal.Table{}

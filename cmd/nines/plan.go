@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 
@@ -14,6 +13,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -125,11 +125,11 @@ func writeFindings(out io.Writer, findings []host.Finding) error {
 	if len(findings) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintln(out, "\nhost:"); err != nil {
+	if _, err := terminal.Printf(out, "\nhost:\n"); err != nil {
 		return err
 	}
 	for _, f := range findings {
-		if _, err := fmt.Fprintf(out, "  - %s\n", f); err != nil {
+		if _, err := terminal.Printf(out, "  - %s\n", f); err != nil {
 			return err
 		}
 	}

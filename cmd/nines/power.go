@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func (p *powerCall) run(ctx context.Context, out, progress io.Writer, names []st
 	if p.format == "json" || word == powerStatus {
 		err = command.PrintAs(out, p.format, list, writePowered)
 	} else if len(failures) == 0 {
-		_, err = fmt.Fprintf(out, "power %s of %s, in %s\n", word, strings.Join(nodes, ", "), time.Since(begun).Round(time.Millisecond))
+		_, err = terminal.Printf(out, "power %s of %s, in %s\n", word, strings.Join(nodes, ", "), time.Since(begun).Round(time.Millisecond))
 	}
 	return errors.Join(append(failures, err)...)
 }

@@ -3,27 +3,27 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
+
+	"nines.dev/nines/terminal"
 )
 
 // progressLine shows the progress of an operation once it has taken two seconds: on a terminal in
 // place, until it is cleared; otherwise with a new line from time to time. Any goroutine may call
 // it.
 type progressLine struct {
-	out      io.Writer
-	terminal bool
-	lock     sync.Mutex
-	started  time.Time
-	last     time.Time
-	stage    string
-	shown    bool
+	out     io.Writer
+	style   terminal.Style
+	line    terminal.Line
+	lock    sync.Mutex
+	started time.Time
+	last    time.Time
+	stage   string
 }
 
 func newProgressLine(out io.Writer) *progressLine {
-	file, ok := out.(*os.File)
-	return &progressLine{out: out, terminal: ok && isTerminal(file), started: time.Now()}
+	return &progressLine{out: out, style: terminal.StyleOf(out), started: time.Now()}
 }
 
 // at shows the stage and how much of it is done, if an update is due; the first of a stage always
@@ -33,27 +33,27 @@ func (p *progressLine) at(stage, done string) {
 	defer p.lock.Unlock()
 	now := time.Now()
 	wait := 10 * time.Second
-	if p.terminal {
+	if p.style.Terminal {
 		wait = 200 * time.Millisecond
 	}
 	if now.Sub(p.started) < 2*time.Second || stage == p.stage && now.Sub(p.last) < wait {
 		return
 	}
-	p.last, p.stage, p.shown = now, stage, true
+	p.last, p.stage = now, stage
 	text := stage
 	if done != "" {
 		text += ": " + done
 	}
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", text) // ECMA-48 "erase in line"
+	if p.style.Terminal {
+		p.line.Draw(p.out, p.style, text)
 	} else {
-		fmt.Fprintln(p.out, text)
+		terminal.Println(p.out, text)
 	}
 }
 
 // sayIfSlow prints a text if an operation takes two seconds or more; the caller ends it by stop.
 func sayIfSlow(out io.Writer, text string) (stop func()) {
-	timer := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(out, text) })
+	timer := time.AfterFunc(2*time.Second, func() { terminal.Println(out, text) })
 	return func() { timer.Stop() }
 }
 
@@ -75,8 +75,6 @@ func (p *progressLine) bytes(stage string, done, size int64) {
 func (p *progressLine) clear() {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	if p.shown && p.terminal {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
-	p.stage, p.shown = "", false
+	p.line.Clear(p.out)
+	p.stage = ""
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 func newRestartCommand() *cobra.Command {
@@ -91,6 +91,6 @@ func (n *nodesCall) run(ctx context.Context, out, progress io.Writer, names []st
 	if len(names) > 1 {
 		what = "nodes"
 	}
-	_, err = fmt.Fprintf(out, "%s %s %s, in %s\n", what, strings.Join(names, ", "), n.done, time.Since(begun).Round(time.Millisecond))
+	_, err = terminal.Printf(out, "%s %s %s, in %s\n", what, strings.Join(names, ", "), n.done, time.Since(begun).Round(time.Millisecond))
 	return err
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -64,7 +64,7 @@ func (r *resultsCall) open(ctx context.Context, words io.Writer) (*index.Index, 
 		return nil, err
 	}
 	if x.Note != "" {
-		fmt.Fprintf(words, "nines: %s\n", x.Note)
+		terminal.Printf(words, "nines: %s\n", x.Note)
 	}
 	if _, err := refresh(ctx, x, false, words); err != nil {
 		_ = x.Close() // the first error is the one to report
@@ -126,7 +126,7 @@ func (r *resultsCall) reindex(ctx context.Context, format string, stdout, stderr
 	}
 	defer x.Close()
 	if x.Note != "" {
-		fmt.Fprintf(stderr, "nines: %s\n", x.Note)
+		terminal.Printf(stderr, "nines: %s\n", x.Note)
 	}
 	done, err := refresh(ctx, x, true, stderr)
 	if err != nil {
@@ -135,6 +135,6 @@ func (r *resultsCall) reindex(ctx context.Context, format string, stdout, stderr
 	if format == "json" {
 		return command.WriteJSON(stdout, done)
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %d results read, %d forgotten, %d left out\n", location, done.Read, done.Removed, len(done.Skipped))
+	_, err = terminal.Printf(stdout, "%s: %d results read, %d forgotten, %d left out\n", location, done.Read, done.Removed, len(done.Skipped))
 	return err
 }

@@ -71,14 +71,14 @@ a key is enough ("kind" for "links.*.kind").`,
 
 func writeResults(out io.Writer, list []index.Listed) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "no result")
+		_, err := terminal.Printf(out, "no result\n")
 		return err
 	}
 	t := &terminal.Table{}
 	t.Row("STARTED (UTC)", "NAME", "TRIALS", "VERDICTS", "SEARCHES", "HOST", "FOLDER")
 	for _, l := range list {
-		t.Row(l.Started.Format("2006-01-02 15:04:05"), terminal.Plain(l.Name), l.Trials,
-			verdicts(l), l.Searches, terminal.Plain(l.Hostname), terminal.Plain(l.Folder))
+		t.Row(l.Started.Format("2006-01-02 15:04:05"), l.Name, l.Trials,
+			verdicts(l), l.Searches, l.Hostname, l.Folder)
 	}
 	return t.Write(out, terminal.Style{})
 }

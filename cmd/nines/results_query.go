@@ -89,7 +89,7 @@ type tableAnswer struct {
 
 func (a *tableAnswer) Columns(names []string) error {
 	for _, name := range names {
-		a.table.Words(terminal.Plain(name))
+		a.table.Words(name)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (a *tableAnswer) Columns(names []string) error {
 func (a *tableAnswer) Row(values []any) error {
 	cells := make([]any, len(values))
 	for i, text := range texts(values, terminal.None) {
-		cells[i] = terminal.Plain(text)
+		cells[i] = text
 	}
 	a.table.Row(cells...)
 	return nil
@@ -107,7 +107,7 @@ func (a *tableAnswer) Close() error {
 	if err := a.table.Write(a.out, terminal.Style{}); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.out, "(%s)\n", terminal.Count(a.table.Len(), "row"))
+	_, err := terminal.Printf(a.out, "(%s)\n", terminal.Count(a.table.Len(), "row"))
 	return err
 }
 

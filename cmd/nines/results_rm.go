@@ -59,7 +59,7 @@ nines asks before it removes. Without a terminal, --yes is required.`,
 				}
 			}
 			for _, r := range all {
-				fmt.Fprintf(c.ErrOrStderr(), "%s: %d files, %s\n", terminal.Plain(r.Folder), r.Files, terminal.Bytes(r.Bytes))
+				terminal.Printf(c.ErrOrStderr(), "%s: %d files, %s\n", r.Folder, r.Files, terminal.Bytes(r.Bytes))
 			}
 			if dryRun {
 				return nil
@@ -98,7 +98,7 @@ func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) erro
 	if count > 1 {
 		what = fmt.Sprintf("these %d results", count)
 	}
-	fmt.Fprintf(words, "Remove %s for good? [y/N] ", what)
+	terminal.Printf(words, "Remove %s for good? [y/N] ", what)
 	replies := make(chan string, 1)
 	go func() { // a terminal may block this until the program ends
 		reply, _ := bufio.NewReader(in).ReadString('\n') // at the input's end: the text typed so far
@@ -111,7 +111,7 @@ func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) erro
 			return ctx.Err()
 		}
 	case <-ctx.Done():
-		fmt.Fprintln(words) // ends the question's line
+		terminal.Println(words) // ends the question's line
 	}
 	return errNothingRemoved
 }

@@ -62,7 +62,7 @@ func writeShown(out io.Writer, shown *index.Shown) error {
 	t := &terminal.Table{}
 	line := func(name, value string) {
 		if value != "" {
-			t.Row(name, terminal.Plain(value))
+			t.Row(name, value)
 		}
 	}
 	line("name", shown.Name)
@@ -89,8 +89,8 @@ func writeShown(out io.Writer, shown *index.Shown) error {
 		if f.Conformant {
 			conforms = "yes"
 		}
-		t.Row(terminal.Plain(f.Search), terminal.Plain(f.Method), conforms, terminal.Plain(f.Variables),
-			terminal.Plain(f.Name), optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), terminal.Plain(f.Unit), terminal.Plain(under(f)))
+		t.Row(f.Search, f.Method, conforms, f.Variables,
+			f.Name, optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), f.Unit, under(f))
 	}
 	return t.Write(out, terminal.Style{})
 }

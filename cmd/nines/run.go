@@ -178,7 +178,7 @@ func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, l
 	if all := experiment.Trials() + experiment.Searches(); left < all {
 		what += fmt.Sprintf(" (%d of %d are left)", left, all)
 	}
-	fmt.Fprintf(w, "%s: %s, into %s\n", experiment.Name(), what, writer.Dir())
+	terminal.Printf(w, "%s: %s, into %s\n", experiment.Name(), what, writer.Dir())
 }
 
 func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
@@ -211,7 +211,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	for _, finding := range findings {
-		fmt.Fprintln(stderr, finding)
+		terminal.Println(stderr, finding)
 	}
 	session, err := experiment.Begin(ctx)
 	if err != nil {
@@ -285,9 +285,9 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	if err != nil || written != nil {
 		return errors.Join(err, written)
 	}
-	fmt.Fprintf(stderr, "\n%s\n", writer.Dir())
+	terminal.Printf(stderr, "\n%s\n", writer.Dir())
 	if hasPage {
-		fmt.Fprintln(stderr, filepath.Join(writer.Dir(), result.ReportFile))
+		terminal.Println(stderr, filepath.Join(writer.Dir(), result.ReportFile))
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 		defer cancel()
 	}
 	if m.outlived(ctx) {
-		fmt.Fprintf(progress, "the lab went down, and the mirror of %s ended with it\n", m.mirror.Port)
+		terminal.Printf(progress, "the lab went down, and the mirror of %s ended with it\n", m.mirror.Port)
 		return nil
 	}
 	return m.end(context.WithoutCancel(ctx), "", progress)
@@ -171,7 +171,7 @@ func (m *mirrorCall) end(ctx context.Context, name string, progress io.Writer) e
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "%s mirrored at %s, %d lost\n", terminal.Count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
+		terminal.Printf(progress, "%s mirrored at %s, %d lost\n", terminal.Count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
 		return nil
 	})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -108,7 +108,7 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 		return err
 	}
 	if r.Folder != "" {
-		_, err := fmt.Fprintf(out, "\nThe result: %s; 'nines explain %s' explains single stretches, and report.html there shows them.\n", r.Folder, r.Folder)
+		_, err := terminal.Printf(out, "\nThe result: %s; 'nines explain %s' explains single stretches, and report.html there shows them.\n", r.Folder, r.Folder)
 		return err
 	}
 	return nil

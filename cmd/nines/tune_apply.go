@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -97,7 +98,7 @@ func (t *tuneApplyCall) apply(ctx context.Context, out, progress io.Writer) erro
 				return err
 			}
 		}
-		fmt.Fprintln(progress, "writing boot parameters …")
+		terminal.Printf(progress, "writing boot parameters …\n")
 		if done.Boot, err = tree.Write(ctx, p.Boot, whoAmI()); err != nil {
 			if done.Applied != nil {
 				err = fmt.Errorf("%w; the settings are in force, nines tune revert restores them", err)
@@ -137,24 +138,24 @@ func writeApplied(out io.Writer, done applied, root string) error {
 			count[r.Outcome]++
 			switch r.Outcome {
 			case tune.Changed:
-				fmt.Fprintf(&b, "  %s: %s → %s\n", r.Path, orNotHeld(r.Old), orWanted(r))
+				terminal.Printf(&b, "  %s: %s → %s\n", r.Path, orNotHeld(r.Old), orWanted(r))
 			case tune.Refused:
-				fmt.Fprintf(&b, "  %s: the kernel refuses %s: %s\n", r.Path, r.Value, r.Reason)
+				terminal.Printf(&b, "  %s: the kernel refuses %s: %s\n", r.Path, r.Value, r.Reason)
 			}
 		}
-		fmt.Fprintf(&b, "Profile %s: %d settings changed, %d in force before, %d refused, %d not on this host. nines tune revert restores them.\n",
+		terminal.Printf(&b, "Profile %s: %d settings changed, %d in force before, %d refused, %d not on this host. nines tune revert restores them.\n",
 			a.Profile, count[tune.Changed], count[tune.Already], count[tune.Refused], count[tune.Absent])
 	}
 	if r := done.Boot; r != nil {
 		for _, f := range r.Files {
-			fmt.Fprintf(&b, "  %s\n", filepath.Join("/", root, f.Path))
+			terminal.Printf(&b, "  %s\n", filepath.Join("/", root, f.Path))
 		}
-		fmt.Fprintf(&b, "Boot parameters written for %s: %s\n", r.Loader, r.Line)
+		terminal.Printf(&b, "Boot parameters written for %s: %s\n", r.Loader, r.Line)
 		switch {
 		case root != "" && len(r.Regenerate) > 0:
-			fmt.Fprintf(&b, "%s was not run, because this is a copy.\n", strings.Join(r.Regenerate, " "))
+			terminal.Printf(&b, "%s was not run, because this is a copy.\n", strings.Join(r.Regenerate, " "))
 		case root == "":
-			fmt.Fprintf(&b, "They take effect at the next boot. nines tune revert removes them.\n")
+			terminal.Printf(&b, "They take effect at the next boot. nines tune revert removes them.\n")
 		}
 	}
 	_, err := io.WriteString(out, b.String())

@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/jitter"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -145,9 +146,9 @@ func (t *tuneCheckCall) report(out io.Writer, check jitter.Check, status tune.St
 	case done.Before != nil:
 		return jitter.WriteComparison(out, *before, check, done.Comparison)
 	case check.Profile != "":
-		_, err = fmt.Fprintln(out, "\nThere is no check from before the host was tuned, so nines cannot say whether it helped: nines tune revert, check, apply, check.")
+		_, err = terminal.Printf(out, "\nThere is no check from before the host was tuned, so nines cannot say whether it helped: nines tune revert, check, apply, check.\n")
 	default:
-		_, err = fmt.Fprintln(out, "\nStored as the state before tuning; a check after nines tune apply is compared with it.")
+		_, err = terminal.Printf(out, "\nStored as the state before tuning; a check after nines tune apply is compared with it.\n")
 	}
 	return err
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/terminal"
 )
 
 func newTuneRevertCommand() *cobra.Command {
@@ -35,7 +35,7 @@ func tuneRevert(ctx context.Context, root string, out io.Writer) error {
 	if err := needRoot("changing settings"); err != nil && root == "" {
 		return err
 	}
-	note := func(text string) { fmt.Fprintf(out, "  %s\n", text) }
+	note := func(text string) { terminal.Printf(out, "  %s\n", text) }
 	nothing := true
 	tree := tune.BootTree{Root: "/"}
 	if root != "" {
@@ -55,7 +55,7 @@ func tuneRevert(ctx context.Context, root string, out io.Writer) error {
 			return err
 		default:
 			nothing = false
-			fmt.Fprintf(out, "%d settings restored.\n", count)
+			terminal.Printf(out, "%d settings restored.\n", count)
 		}
 	}
 	written, err := tree.Read()
@@ -67,13 +67,13 @@ func tuneRevert(ctx context.Context, root string, out io.Writer) error {
 	}
 	if written != nil {
 		nothing = false
-		fmt.Fprintf(out, "Boot parameters removed: %s\n", written.Line)
+		terminal.Printf(out, "Boot parameters removed: %s\n", written.Line)
 		if root == "" {
-			fmt.Fprintln(out, "The running kernel keeps them until the next boot.")
+			terminal.Printf(out, "The running kernel keeps them until the next boot.\n")
 		}
 	}
 	if nothing {
-		fmt.Fprintln(out, "nines tune has nothing in force here.")
+		terminal.Printf(out, "nines tune has nothing in force here.\n")
 	}
 	return nil
 }

@@ -84,14 +84,14 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 			return fmt.Errorf("lab %s is up, but not healthy: %w; nines inspect %s shows its nodes, and nines down %s takes it down", l.Name(), err, l.Name(), l.Name())
 		}
 	}
-	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", l.Name(),
+	_, err = terminal.Printf(out, "lab %s is up: %s, %s, in %s\n", l.Name(),
 		terminal.Count(len(p.Nodes), "node"), terminal.Count(len(p.Links), "link"), time.Since(start).Round(time.Millisecond))
 	return err
 }
 
 func writeLines(out io.Writer, lines []string) error {
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(out, line); err != nil {
+		if _, err := terminal.Println(out, line); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/vm/boot"
 	"nines.dev/nines/vm/guestimage"
 	"nines.dev/nines/vm/vlab"
@@ -92,7 +93,7 @@ func laboratoryStore(stderr io.Writer) (guestimage.Store, error) {
 
 // tell returns a function that writes progress.
 func tell(stderr io.Writer) func(string) {
-	return func(what string) { fmt.Fprintf(stderr, "vlab: %s\n", what) }
+	return func(what string) { terminal.Printf(stderr, "vlab: %s\n", what) }
 }
 
 // inLaboratory starts a laboratory, calls do, and ends the laboratory.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -43,13 +42,17 @@ ahead of time, for example while there is a network. Without names it takes all 
 				group.Go(func() error {
 					kernel, root, err := vlab.Images(ctx, store, name)
 					if err == nil {
-						made[i] = fmt.Sprintf("%s: Linux %s in %s, with %s\n", kernel.Name, kernel.Version, kernel.Image, root.Disk)
+						made[i] = fmt.Sprintf("%s: Linux %s in %s, with %s", kernel.Name, kernel.Version, kernel.Image, root.Disk)
 					}
 					return err
 				})
 			}
 			err = group.Wait()
-			fmt.Fprint(c.OutOrStdout(), strings.Join(made, ""))
+			for _, line := range made {
+				if line != "" { // of those that are made
+					terminal.Println(c.OutOrStdout(), line)
+				}
+			}
 			return err
 		},
 	}

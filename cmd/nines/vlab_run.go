@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 	"nines.dev/nines/vm/guestagent"
 	"nines.dev/nines/vm/vlab"
@@ -96,7 +96,7 @@ func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr i
 	case err != nil:
 		return errors.Join(ran, err)
 	case copied != "":
-		fmt.Fprintf(stderr, "vlab: the result is in %s\n", copied)
+		terminal.Printf(stderr, "vlab: the result is in %s\n", copied)
 	}
 	if verdict := lab.Choice.Verdict(); verdict != "" {
 		tell(stderr)(verdict)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os/signal"
 	"syscall"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 // newWatchCommand is the process that nines up starts where nodes are watched. It is not for users:
@@ -33,7 +33,7 @@ it: call it yourself only to debug. It prints one line for each action.`,
 			// A lost terminal is no reason to end.
 			signal.Ignore(syscall.SIGHUP)
 			return lab.Watch(c.Context(), args[0], func(line string) {
-				fmt.Fprintln(c.OutOrStdout(), time.Now().Format(time.RFC3339), line)
+				terminal.Println(c.OutOrStdout(), time.Now().Format(time.RFC3339), line)
 			})
 		},
 	}

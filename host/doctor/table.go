@@ -39,13 +39,13 @@ func (r *Report) Write(out io.Writer) error {
 		f.write(&b, i+1)
 	}
 	if len(r.Handled) > 0 {
-		fmt.Fprintln(&b, "\nTaken care of while the experiment runs:")
+		terminal.Printf(&b, "\nTaken care of while the experiment runs:\n")
 		for _, h := range r.Handled {
-			fmt.Fprintf(&b, "  - %s, by %s\n", h.ID, h.By)
+			terminal.Printf(&b, "  - %s, by %s\n", h.ID, h.By)
 		}
 	}
 	if len(r.Unseen) > 0 {
-		fmt.Fprintln(&b, "\nNot visible from here:")
+		terminal.Printf(&b, "\nNot visible from here:\n")
 		for _, u := range r.Unseen {
 			paragraph(&b, "  - ", u)
 		}
@@ -84,7 +84,7 @@ func (f Finding) atTheTail() string {
 
 // write prints all that is known of one finding.
 func (f Finding) write(b *bytes.Buffer, number int) {
-	fmt.Fprintf(b, "\n%d. %s (%s, %s)\n", number, f.Title, f.ID, f.Severity)
+	terminal.Printf(b, "\n%d. %s (%s, %s)\n", number, f.Title, f.ID, f.Severity)
 	if len(f.Runs) > 0 {
 		paragraph(b, "   in      ", "runs "+list(f.Runs))
 	}
@@ -98,7 +98,7 @@ func (f Finding) write(b *bytes.Buffer, number int) {
 	for i, r := range f.Remedies {
 		paragraph(b, choose(i == 0, "   remedy  ", "           "), r.Text+choose(r.Reboot, "; takes a reboot", ""))
 		for _, c := range r.Commands {
-			fmt.Fprintf(b, "             # %s\n", c)
+			terminal.Printf(b, "             # %s\n", c)
 		}
 	}
 	paragraph(b, "   source  ", f.Source)
@@ -107,5 +107,5 @@ func (f Finding) write(b *bytes.Buffer, number int) {
 // paragraph wraps text behind a heading.
 func paragraph(b *bytes.Buffer, heading, text string) {
 	indent := utf8.RuneCountInString(heading)
-	fmt.Fprintln(b, heading+terminal.Wrap(text, indent, indent, terminal.Columns))
+	b.WriteString(heading + terminal.Wrap(text, indent, indent, terminal.Columns) + "\n")
 }

@@ -17,6 +17,7 @@ import (
 
 	"nines.dev/nines/fault"
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/terminal"
 )
 
 // BootTree is a file tree with a boot loader: the host's, or a copy for a trial.
@@ -342,22 +343,22 @@ func (s *BootStatus) write(b *strings.Builder) {
 	for _, f := range s.Files {
 		paths = append(paths, f.Path)
 	}
-	fmt.Fprintf(b, "Boot parameters written to %s by %s at %s (%s):\n", s.Loader, s.User,
+	terminal.Printf(b, "Boot parameters written to %s by %s at %s (%s):\n", s.Loader, s.User,
 		s.Written.Format("2006-01-02 15:04:05 UTC"), strings.Join(paths, ", "))
 	if len(s.Restored) == len(s.Files) {
-		fmt.Fprintf(b, "  and removed; %s must still succeed, run nines tune revert\n", strings.Join(s.Regenerate, " "))
+		terminal.Printf(b, "  and removed; %s must still succeed, run nines tune revert\n", strings.Join(s.Regenerate, " "))
 		return
 	}
 	if len(s.Booted) > 0 {
-		fmt.Fprintf(b, "  in force: %s\n", strings.Join(s.Booted, " "))
+		terminal.Printf(b, "  in force: %s\n", strings.Join(s.Booted, " "))
 	}
 	if len(s.Pending) > 0 {
-		fmt.Fprintf(b, "  after the next boot: %s\n", strings.Join(s.Pending, " "))
+		terminal.Printf(b, "  after the next boot: %s\n", strings.Join(s.Pending, " "))
 	}
 	for _, path := range s.Restored {
-		fmt.Fprintf(b, "  %s: is as it was before\n", path)
+		terminal.Printf(b, "  %s: is as it was before\n", path)
 	}
 	for _, path := range s.Changed {
-		fmt.Fprintf(b, "  %s: another program has changed it since, and revert leaves it\n", path)
+		terminal.Printf(b, "  %s: another program has changed it since, and revert leaves it\n", path)
 	}
 }

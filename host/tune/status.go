@@ -2,7 +2,6 @@ package tune
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cpulist"
+	"nines.dev/nines/terminal"
 )
 
 // Standing is the current state of a setting that was changed.
@@ -136,38 +136,38 @@ func (s Status) Write(out io.Writer) error {
 	var b strings.Builder
 	switch {
 	case s.Lab != "":
-		fmt.Fprintf(&b, "Lab %q holds this host's settings (its key tuning:); nines inspect %s shows them.\n", s.Lab, s.Lab)
+		terminal.Printf(&b, "Lab %q holds this host's settings (its key tuning:); nines inspect %s shows them.\n", s.Lab, s.Lab)
 	case s.CutOff:
-		fmt.Fprintf(&b, "A nines tune apply was interrupted; nines tune revert restores what it changed.\n")
+		terminal.Printf(&b, "A nines tune apply was interrupted; nines tune revert restores what it changed.\n")
 	case s.Applied == nil:
-		fmt.Fprintf(&b, "nines tune has changed no setting of this host.\n")
+		terminal.Printf(&b, "nines tune has changed no setting of this host.\n")
 	default:
 		a := s.Applied
-		fmt.Fprintf(&b, "Profile %s (%s)", a.Profile, a.Source)
+		terminal.Printf(&b, "Profile %s (%s)", a.Profile, a.Source)
 		if len(a.CPUs) > 0 {
-			fmt.Fprintf(&b, " for CPUs %s", cpulist.Format(a.CPUs))
+			terminal.Printf(&b, " for CPUs %s", cpulist.Format(a.CPUs))
 		}
-		fmt.Fprintf(&b, ", applied by %s at %s\n", a.User, a.Since.Format("2006-01-02 15:04:05 UTC"))
+		terminal.Printf(&b, ", applied by %s at %s\n", a.User, a.Since.Format("2006-01-02 15:04:05 UTC"))
 	}
 	for _, c := range s.Settings {
-		fmt.Fprintf(&b, "  %s: %s, was %s", c.Path, c.Set, orNothing(c.Old))
+		terminal.Printf(&b, "  %s: %s, was %s", c.Path, c.Set, orNothing(c.Old))
 		switch c.Standing {
 		case InForce:
-			fmt.Fprintf(&b, "; in force\n")
+			terminal.Printf(&b, "; in force\n")
 		case Covered:
-			fmt.Fprintf(&b, "; %s by %s meanwhile\n", c.Now, c.By)
+			terminal.Printf(&b, "; %s by %s meanwhile\n", c.Now, c.By)
 		case Back:
-			fmt.Fprintf(&b, "; another program has restored it since\n")
+			terminal.Printf(&b, "; another program has restored it since\n")
 		case ChangedSince:
-			fmt.Fprintf(&b, "; another program has set it to %s since, and revert leaves it\n", c.Now)
+			terminal.Printf(&b, "; another program has set it to %s since, and revert leaves it\n", c.Now)
 		default:
-			fmt.Fprintf(&b, "; lost: the process that held it has ended, or the file is gone\n")
+			terminal.Printf(&b, "; lost: the process that held it has ended, or the file is gone\n")
 		}
 	}
 	if s.Applied != nil {
 		for _, r := range s.Applied.Results {
 			if r.Outcome == Refused {
-				fmt.Fprintf(&b, "  %s: refused by the kernel: %s\n", r.Path, r.Reason)
+				terminal.Printf(&b, "  %s: refused by the kernel: %s\n", r.Path, r.Reason)
 			}
 		}
 	}

@@ -14,14 +14,14 @@ import (
 // the host lacks.
 func (p Plan) Write(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Profile %s (%s) on %s, Linux %s\n", p.Profile, p.Source, p.Hostname, p.Kernel)
+	terminal.Printf(&b, "Profile %s (%s) on %s, Linux %s\n", p.Profile, p.Source, p.Hostname, p.Kernel)
 	if len(p.CPUs) > 0 {
-		fmt.Fprintf(&b, "CPUs %s; housekeeping: %s\n", cpulist.Format(p.CPUs), cpulist.Format(p.Housekeeping))
+		terminal.Printf(&b, "CPUs %s; housekeeping: %s\n", cpulist.Format(p.CPUs), cpulist.Format(p.Housekeeping))
 	}
 	p.writeSettings(&b)
 	p.writeBoot(&b)
 	for _, note := range p.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", note)
+		terminal.Printf(&b, "\nNote: %s\n", note)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -40,7 +40,7 @@ func (p Plan) writeSettings(b *strings.Builder) {
 		}
 	}
 	if len(change) > 0 {
-		fmt.Fprintf(b, "\nSettings that nines tune apply would change\n")
+		terminal.Printf(b, "\nSettings that nines tune apply would change\n")
 	}
 	for _, g := range change {
 		now := g.Now
@@ -50,40 +50,40 @@ func (p Plan) writeSettings(b *strings.Builder) {
 		case now == "":
 			now = "not known"
 		}
-		fmt.Fprintf(b, "  %s: %s → %s\n", g.title(), now, g.Value)
+		terminal.Printf(b, "  %s: %s → %s\n", g.title(), now, g.Value)
 		writeAdvice(b, g.Advice)
 	}
 	if len(force) > 0 {
-		fmt.Fprintf(b, "\nIn force already\n")
+		terminal.Printf(b, "\nIn force already\n")
 	}
 	for _, g := range force {
-		fmt.Fprintf(b, "  %s: %s\n", g.title(), g.Now)
+		terminal.Printf(b, "  %s: %s\n", g.title(), g.Now)
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(b, "\nNot on this host\n")
+		terminal.Printf(b, "\nNot on this host\n")
 	}
 	for _, g := range missing {
-		fmt.Fprintf(b, "  %s: %s\n", g.title(), g.Absent)
+		terminal.Printf(b, "  %s: %s\n", g.title(), g.Absent)
 	}
 }
 
 func (p Plan) writeBoot(b *strings.Builder) {
 	if len(p.Boot) > 0 {
-		fmt.Fprintf(b, "\nBoot parameters (nines tune apply --write puts them into the boot loader's files)\n")
-		fmt.Fprintf(b, "  %s\n", p.BootLine)
+		terminal.Printf(b, "\nBoot parameters (nines tune apply --write puts them into the boot loader's files)\n")
+		terminal.Printf(b, "  %s\n", p.BootLine)
 	}
 	for _, q := range p.Boot {
 		switch {
 		case q.Absent != "":
-			fmt.Fprintf(b, "  %s: not on this host: %s\n", q.Text, q.Absent)
+			terminal.Printf(b, "  %s: not on this host: %s\n", q.Text, q.Absent)
 			continue
 		case q.InForce:
-			fmt.Fprintf(b, "  %s: in force\n", q.Text)
+			terminal.Printf(b, "  %s: in force\n", q.Text)
 			continue
 		case q.Now != "":
-			fmt.Fprintf(b, "  %s, instead of %s\n", q.Text, q.Now)
+			terminal.Printf(b, "  %s, instead of %s\n", q.Text, q.Now)
 		default:
-			fmt.Fprintf(b, "  %s\n", q.Text)
+			terminal.Printf(b, "  %s\n", q.Text)
 		}
 		writeAdvice(b, q.Advice)
 		for _, conflict := range q.Conflicts {
@@ -91,12 +91,12 @@ func (p Plan) writeBoot(b *strings.Builder) {
 		}
 	}
 	if len(p.Boot) > 0 {
-		fmt.Fprintf(b, "\nThe whole command line would be\n  %s\n", p.CommandLine)
+		terminal.Printf(b, "\nThe whole command line would be\n  %s\n", p.CommandLine)
 	}
 	if len(p.LeftOut) > 0 && len(p.Boot) > 0 {
-		fmt.Fprintf(b, "\nKnown, but not requested (request with --boot NAME=VALUE)\n")
+		terminal.Printf(b, "\nKnown, but not requested (request with --boot NAME=VALUE)\n")
 		for _, l := range p.LeftOut {
-			fmt.Fprintf(b, "  %s: %s\n", l.Name, l.Why)
+			terminal.Printf(b, "  %s: %s\n", l.Name, l.Why)
 		}
 	}
 }

@@ -17,7 +17,7 @@ const sharesMost = 6
 
 // WriteJitter prints a line for each CPU, followed by the causes of its gaps.
 func (r *Report) WriteJitter(out io.Writer) error {
-	fmt.Fprintf(out, "Gaps of %v and more in %s\n\n", terminal.Duration(r.ThresholdNs), terminal.Duration(int64(r.Elapsed)))
+	terminal.Printf(out, "Gaps of %v and more in %s\n\n", terminal.Duration(r.ThresholdNs), terminal.Duration(int64(r.Elapsed)))
 	table := &terminal.Table{}
 	table.Row("CPU", "cause", "gaps", "longest", "total", "share")
 	for _, s := range r.Subjects {
@@ -50,11 +50,11 @@ func writeShares(table *terminal.Table, s Subject) {
 
 // WriteProgram prints a line for each thread, and what had the CPU instead.
 func (r *Report) WriteProgram(out io.Writer) error {
-	fmt.Fprintf(out, "%d threads in %s", len(r.Subjects)+r.Others, terminal.Duration(int64(r.Elapsed)))
+	terminal.Printf(out, "%d threads in %s", len(r.Subjects)+r.Others, terminal.Duration(int64(r.Elapsed)))
 	if r.Others > 0 {
-		fmt.Fprintf(out, "; the %d that were kept from running most", len(r.Subjects))
+		terminal.Printf(out, "; the %d that were kept from running most", len(r.Subjects))
 	}
-	fmt.Fprint(out, "\n\n")
+	terminal.Printf(out, "\n\n")
 	table := &terminal.Table{}
 	table.Row("THREAD", "TID", "ran", "slept", "woken", "late p99", "longest", "preempted", "total", "longest", "interrupted", "total", "longest")
 	for _, s := range r.Subjects {
@@ -73,15 +73,15 @@ func (r *Report) WriteProgram(out io.Writer) error {
 	}
 	for _, s := range r.Subjects {
 		if stopped := s.Stalls[trace.Stopped]; stopped.Lengths.Count > 0 {
-			fmt.Fprintf(out, "%s (%d) was stopped by a signal or a debugger %d times, for %s in all.\n", terminal.Plain(s.Name), s.TID, stopped.Lengths.Count, terminal.Duration(stopped.TotalNs))
+			terminal.Printf(out, "%s (%d) was stopped by a signal or a debugger %d times, for %s in all.\n", s.Name, s.TID, stopped.Lengths.Count, terminal.Duration(stopped.TotalNs))
 		}
 	}
 	shares, explained, ns := r.together()
 	if explained == 0 {
-		_, err := fmt.Fprintf(out, "\nNothing kept them from running for %s or more.\n", terminal.Duration(r.ThresholdNs))
+		_, err := terminal.Printf(out, "\nNothing kept them from running for %s or more.\n", terminal.Duration(r.ThresholdNs))
 		return err
 	}
-	fmt.Fprintf(out, "\nWhat had the CPU instead, in %s of %s and longer\n\n", stretches(explained), terminal.Duration(r.ThresholdNs))
+	terminal.Printf(out, "\nWhat had the CPU instead, in %s of %s and longer\n\n", stretches(explained), terminal.Duration(r.ThresholdNs))
 	table = &terminal.Table{}
 	table.Row("cause", "stretches", "longest", "total", "share", "most of")
 	for i, share := range shares {
@@ -140,18 +140,18 @@ func (r *Report) WriteCauses(out io.Writer, ranking []result.RankedCause) error 
 		if i == sharesMost {
 			break
 		}
-		fmt.Fprintf(out, "\n%d. %s.\n", i+1, terminal.Plain(c.Sentence))
+		terminal.Printf(out, "\n%d. %s.\n", i+1, c.Sentence)
 		if c.Remedy != "" {
-			fmt.Fprintf(out, "   %s\n", c.Remedy)
+			terminal.Printf(out, "   %s\n", c.Remedy)
 		}
 	}
 	cost := ""
 	if r.CostNs != nil {
 		cost = fmt.Sprintf(", which cost %s of CPU time", terminal.Duration(*r.CostNs))
 	}
-	fmt.Fprintf(out, "\nThe recorder wrote %d records%s, and lost %d that should have been kept.\n", r.Events, cost, r.Lost)
+	terminal.Printf(out, "\nThe recorder wrote %d records%s, and lost %d that should have been kept.\n", r.Events, cost, r.Lost)
 	for _, note := range r.Notes {
-		fmt.Fprintf(out, "Note: %s.\n", note)
+		terminal.Printf(out, "Note: %s.\n", note)
 	}
 	return nil
 }

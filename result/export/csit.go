@@ -10,6 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // CSIT's latency strings: FD.io CSIT, "Packet Latency" in its methodology, and its test message
@@ -74,18 +75,8 @@ func WriteCSIT(w io.Writer, r *result.Result, trials []result.Trial, progress Pr
 		if !searched {
 			rate = t.OfferedPPS
 		}
-		fmt.Fprintf(out, "%s\t%s\t%.0f\t%s\t%s\t%s\n", t.ID, csitDirection, rate, cell(t.Purpose),
-			cell(strings.TrimPrefix(tagOf(t, result.VariableNames(trials)), ";")), latency)
+		fmt.Fprintf(out, "%s\t%s\t%.0f\t%s\t%s\t%s\n", t.ID, csitDirection, rate, terminal.Plain(t.Purpose),
+			terminal.Plain(strings.TrimPrefix(tagOf(t, result.VariableNames(trials)), ";")), latency)
 	}
 	return out.Flush()
-}
-
-// cell removes what would end a cell or a line.
-func cell(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, text)
 }

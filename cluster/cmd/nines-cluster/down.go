@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"nines.dev/nines/terminal"
 )
 
 func newDownCommand() *cobra.Command {
@@ -24,13 +25,13 @@ or of itself.`,
 				return err
 			}
 			start := time.Now()
-			slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(c.ErrOrStderr(), "taking cluster %s down …\n", name) })
+			slow := time.AfterFunc(2*time.Second, func() { terminal.Printf(c.ErrOrStderr(), "taking cluster %s down …\n", name) })
 			defer slow.Stop()
-			err = s.Down(c.Context(), func(note string) { fmt.Fprintln(c.ErrOrStderr(), note) })
+			err = s.Down(c.Context(), func(note string) { terminal.Println(c.ErrOrStderr(), note) })
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "cluster %s is down, in %s\n", name, time.Since(start).Round(time.Millisecond))
+			_, err = terminal.Printf(c.OutOrStdout(), "cluster %s is down, in %s\n", name, time.Since(start).Round(time.Millisecond))
 			return err
 		},
 	}

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/cluster/local"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 func newImageCommand() *cobra.Command {
@@ -37,7 +36,7 @@ file is an OCI archive: skopeo copies it to a registry, and nodes can import it 
 			if err := made.Write(args[1]); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "%s is in %s\n", made.Name, args[1])
+			_, err = terminal.Printf(c.OutOrStdout(), "%s is in %s\n", made.Name, args[1])
 			return err
 		},
 	}

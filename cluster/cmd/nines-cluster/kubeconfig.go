@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"nines.dev/nines/terminal"
 )
 
 func newKubeconfigCommand() *cobra.Command {
@@ -27,7 +29,7 @@ because the API server listens on 127.0.0.1. It is valid until the cluster is re
 				return err
 			}
 			if path {
-				_, err = fmt.Fprintln(c.OutOrStdout(), s.KubeconfigPath())
+				_, err = terminal.Println(c.OutOrStdout(), s.KubeconfigPath())
 				return err
 			}
 			text, err := os.ReadFile(s.KubeconfigPath())

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/terminal"
 )
 
 // newPodCommand has the verbs by which nines makes and uses the pods of experiments. Users have
@@ -77,7 +78,7 @@ func newPodCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return client.Delete(c.Context(), r, func(note string) { fmt.Fprintln(c.OutOrStdout(), note) })
+				return client.Delete(c.Context(), r, func(note string) { terminal.Println(c.OutOrStdout(), note) })
 			},
 		},
 	)
@@ -93,7 +94,7 @@ func startPod(ctx context.Context, from, to string, notes io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := client.Start(ctx, order, func(note string) { fmt.Fprintln(notes, note) })
+	p, err := client.Start(ctx, order, func(note string) { terminal.Println(notes, note) })
 	if err != nil {
 		return err
 	}

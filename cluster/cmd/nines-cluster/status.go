@@ -43,11 +43,11 @@ how often they were started, and where their logs are.`,
 
 // writeStatus writes the status for people.
 func writeStatus(out io.Writer, s local.Session, status *local.Status) error {
-	fmt.Fprintf(out, "cluster %s: %s, since %s\n", status.Name, status.Condition, status.Since.Local().Format(time.DateTime))
+	terminal.Printf(out, "cluster %s: %s, since %s\n", status.Name, status.Condition, status.Since.Local().Format(time.DateTime))
 	if status.API == "" {
-		fmt.Fprintf(out, "API server: %s\n\n", status.Server)
+		terminal.Printf(out, "API server: %s\n\n", status.Server)
 	} else {
-		fmt.Fprintf(out, "the API server does not answer: %s\n\n", terminal.Plain(status.API))
+		terminal.Printf(out, "the API server does not answer: %s\n\n", status.API)
 	}
 	var table terminal.Table
 	for _, head := range []string{"member", "state", "pods", "program", "runs"} {
@@ -78,7 +78,7 @@ func writeStatus(out io.Writer, s local.Session, status *local.Status) error {
 	if err := table.Write(out, terminal.StyleOf(out)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nlogs: %s\n", s.Logs())
+	_, err := terminal.Printf(out, "\nlogs: %s\n", s.Logs())
 	return err
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,12 +37,12 @@ killed, 'nines cluster down' removes it, and so does the next 'nines cluster up'
 				return err
 			}
 			start := time.Now()
-			options.Progress = func(what string) { fmt.Fprintf(c.ErrOrStderr(), "cluster: %s\n", what) }
+			options.Progress = func(what string) { terminal.Printf(c.ErrOrStderr(), "cluster: %s\n", what) }
 			record, err := s.Up(c.Context(), options)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "cluster %s is up: %s, API server at %s, in %s\n",
+			_, err = terminal.Printf(c.OutOrStdout(), "cluster %s is up: %s, API server at %s, in %s\n",
 				record.Name, terminal.Count(record.Nodes, "node"), record.Server, time.Since(start).Round(time.Millisecond))
 			return err
 		},
