@@ -17,7 +17,7 @@ endif
 # test/verified says what need not run: see test/selection. test-all leaves nothing out, and writes that file.
 .PHONY: choose choose-all why verified
 choose choose-all why: setup
-	@mkdir -p build && $(GO) build -o build/select ./test/select
+	@mkdir -p build && $(GO) build -o build/select ./test/selection/select
 	@build/select $(if $(filter why,$@),why $(WHY),$(subst -, ,$@))
 ## verified: write test/verified from what make test-all has run so far
 verified: choose-all

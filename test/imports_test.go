@@ -153,19 +153,19 @@ var mayImport = map[string][]string{
 	"test/traces": {"host", "host/tune", "kernel/cgroup", "kernel/hugepages", "kernel/ledger", "kernel/netns", "kernel/proc", "kernel/tasks", "lab/login", "lab/state", "plan",
 		"test/labtest"},
 	// They run the command nines, and look at its labs.
-	"test/killed":    {"busypoll", "host", "kernel/ethtool", "kernel/hugepages", "kernel/napi", "kernel/netns", "kernel/proc", "lab", "lab/isolate", "lab/login", "spec", "test/labs", "test/labtest", "test/traces"},
-	"test/wholehost": {"host/tune", "journal/setting", "kernel/pci", "kernel/tasks", "lab", "lab/isolate", "lab/state", "spec", "test/labs", "test/labtest", "test/traces"},
-	"test/site":      {"kernel/ledger", "kernel/netns", "lab", "lab/link", "test/killed", "test/labs", "test/labtest", "test/traces"},
-	"test/fetch":     {"lab", "test/labs", "test/labtest", "test/traces"},
-	"test/bench":     {everything},
-	"test/vm":        {everything},
-	"test/vm/boots":  {"test/labtest", "busypoll/kbp", "vm/boot", "vm/guestimage", "vm/vlab"},
-	"test/vm/images": {"test/vm/boots", "vm/guestimage"},
-	"test/events":    {},
-	"test/passes":    {"test/labtest", "test/events", "test/selection"},
-	"test/selection": {"test/labtest"}, // in its tests
-	"test/smoke":     {"spec", "result", "test/labtest"},
-	"test/select":    {"test/selection"},
+	"test/killed":           {"busypoll", "host", "kernel/ethtool", "kernel/hugepages", "kernel/napi", "kernel/netns", "kernel/proc", "lab", "lab/isolate", "lab/login", "spec", "test/labs", "test/labtest", "test/traces"},
+	"test/wholehost":        {"host/tune", "journal/setting", "kernel/pci", "kernel/tasks", "lab", "lab/isolate", "lab/state", "spec", "test/labs", "test/labtest", "test/traces"},
+	"test/site":             {"kernel/ledger", "kernel/netns", "lab", "lab/link", "test/killed", "test/labs", "test/labtest", "test/traces"},
+	"test/fetch":            {"lab", "test/labs", "test/labtest", "test/traces"},
+	"test/bench":            {everything},
+	"test/vm":               {everything},
+	"test/vm/boots":         {"test/labtest", "busypoll/kbp", "vm/boot", "vm/guestimage", "vm/vlab"},
+	"test/vm/images":        {"test/vm/boots", "vm/guestimage"},
+	"test/events":           {},
+	"test/passes":           {"test/labtest", "test/events", "test/selection"},
+	"test/selection":        {"test/labtest"}, // in its tests
+	"test/smoke":            {"spec", "result", "test/labtest"},
+	"test/selection/select": {"test/selection"},
 }
 
 // makers is what those see that make a plan real and write it into the journal.
