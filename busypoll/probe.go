@@ -2,13 +2,13 @@ package busypoll
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/napi"
 )
 
@@ -18,12 +18,12 @@ import (
 func Probe() Features {
 	var f Features
 	if _, err := napi.List(); err != nil {
-		f.NAPIGet = Lack(err.Error())
+		f.NAPIGet = lack("", err)
 	}
 	policy, err := napi.SetPolicy()
 	switch {
 	case err != nil:
-		f.Netlink, f.Suspend = Lack(err.Error()), Lack(err.Error())
+		f.Netlink, f.Suspend = lack("", err), lack("", err)
 	default:
 		if !policy.BusyThreads() {
 			f.Netlink = "the kernel's napi-set does not support threaded: busy-poll (Linux 6.19)"
@@ -37,10 +37,18 @@ func Probe() Features {
 	if _, err := napi.Attribute("threaded").Read("lo"); errors.Is(err, fs.ErrNotExist) {
 		f.Threaded = "devices have no attribute threaded (Linux 5.12)"
 	} else if err != nil {
-		f.Threaded = Lack(err.Error())
+		f.Threaded = lack("", err)
 	}
 	f.Livepatch = probeLivepatch()
 	return f
+}
+
+// lack says what is not there, and the kernel's error. What had run out in the try says nothing of the feature.
+func lack(what string, err error) Lack {
+	if exit.IsExhausted(err) {
+		what = "cannot find out: "
+	}
+	return Lack(what + err.Error())
 }
 
 // ioUringNAPI is struct io_uring_napi of include/uapi/linux/io_uring.h. Before 6.13 the
@@ -69,12 +77,12 @@ func probeIOUring() Lack {
 	case unix.EPERM:
 		return "io_uring is not allowed here (sysctl kernel.io_uring_disabled)"
 	default:
-		return Lack("the kernel has no io_uring: " + errno.Error())
+		return lack("the kernel has no io_uring: ", errno)
 	}
 	defer unix.Close(int(fd))
 	static := ioUringNAPI{BusyPollMicroseconds: 1, Parameter: ioUringTrackingStatic}
 	if _, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, fd, ioUringRegisterNAPI, uintptr(unsafe.Pointer(&static)), 1, 0, 0); errno != 0 {
-		return Lack(fmt.Sprintf("io_uring does not support static NAPI ids (Linux 6.13): %v", errno))
+		return lack("io_uring does not support static NAPI ids (Linux 6.13): ", errno)
 	}
 	return ""
 }
@@ -85,12 +93,12 @@ const epollGetParameters = 0x80088a02
 func probeEpoll() Lack {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
-		return Lack(os.NewSyscallError("epoll_create1", err).Error())
+		return lack("", os.NewSyscallError("epoll_create1", err))
 	}
 	defer unix.Close(fd)
 	var parameters [8]byte // struct epoll_params
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), epollGetParameters, uintptr(unsafe.Pointer(&parameters))); errno != 0 {
-		return Lack(fmt.Sprintf("epoll does not support busy poll parameters (Linux 6.9): %v", errno))
+		return lack("epoll does not support busy poll parameters (Linux 6.9): ", errno)
 	}
 	return ""
 }

@@ -15,8 +15,12 @@ type MissingError struct {
 	Err error
 }
 
-// Error formats capability, reason and remedy in one line.
+// Error formats capability, reason and remedy in one line. Where the kernel's error is that something has run out, nobody
+// knows what the host lacks.
 func (e *MissingError) Error() string {
+	if remedy := remedyOf(e.Err); remedy != "" {
+		return fmt.Sprintf("cannot find out whether this host has %s: %v; %s", e.Capability, e.Err, remedy)
+	}
 	s := fmt.Sprintf("this host lacks %s", e.Capability)
 	if e.Reason != "" {
 		s += ": " + e.Reason
@@ -34,4 +38,9 @@ func (e *MissingError) Error() string {
 func (e *MissingError) Unwrap() error { return e.Err }
 
 // ExitCode is the exit code of nines for this error.
-func (e *MissingError) ExitCode() int { return Lacks }
+func (e *MissingError) ExitCode() int {
+	if IsExhausted(e.Err) {
+		return Failed
+	}
+	return Lacks
+}

@@ -109,8 +109,12 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 	if len(lacking) == 0 {
 		return nil
 	}
+	remedy := "run it with sudo"
+	if inv.Privileges.Root {
+		remedy = "root in a container may have fewer capabilities: give it these, or run nines outside"
+	}
 	return []Finding{{Severity: SeverityError, Capability: "root", Problem: "namespaces and links cannot be made without " + strings.Join(lacking, " and "),
-		Remedy: "run it with sudo", Works: "validate, plan, host, schema, report and compare work"}}
+		Remedy: remedy, Works: "validate, plan, host, schema, report and compare work"}}
 }
 
 // remedies says how to get a feature, and what works without it.

@@ -63,7 +63,7 @@ func probeHere() ([]Feature, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		missing := &exit.MissingError{Capability: FeatureNetns, Reason: "cannot make a network namespace", Err: err}
 		if errors.Is(err, unix.EPERM) {
-			missing.Capability, missing.Remedy = "root", "run as root, or with sudo"
+			missing.Capability, missing.Remedy = "root", "run as root, or with sudo; in a container also with CAP_SYS_ADMIN"
 		}
 		return nil, missing
 	}
@@ -96,7 +96,10 @@ func probeHere() ([]Feature, error) {
 
 // tried makes a feature of the outcome of a try.
 func tried(name string, err error) Feature {
-	if err != nil {
+	switch {
+	case exit.IsExhausted(err): // which says nothing of the feature
+		return Feature{Name: name, State: StateUnknown, Detail: "tried: " + err.Error(), Probed: true}
+	case err != nil:
 		return Feature{Name: name, State: StateNo, Detail: "tried: " + err.Error(), Probed: true}
 	}
 	return Feature{Name: name, State: StateYes, Detail: "tried", Probed: true}

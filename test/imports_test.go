@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"engine/client":    {},
 	"fault":            {},
 	"terminal":         {}, // what prints may import it
-	"terminal/command": {"terminal", "kernel/signals"},
+	"terminal/command": {"terminal", "kernel/refusal", "kernel/signals"},
 
 	"kernel/await":     {},
 	"kernel/boot":      {},
@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"kernel/netns":     {"kernel/proc"},
 	"kernel/openat":    {},
 	"kernel/proc":      {},
+	"kernel/refusal":   {},
 	"kernel/signals":   {},
 	"kernel/thread":    {},
 	"kernel/cgroup":    {},

@@ -37,7 +37,7 @@ func (f *Folder) Delete(names []string) error {
 	}
 	for _, name := range names {
 		if err := f.root.RemoveAll(name); err != nil {
-			return fmt.Errorf("empty the folder of %s: %w", f.What, err)
+			return fmt.Errorf("empty the folder of %s: %w", f.What, f.located(err))
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func (f *Folder) Remove(note func(string)) error {
 		}
 		err := fault.Fail("before removing the folder")
 		if err == nil {
-			err = absentIsFine(f.root.Remove(name))
+			err = f.located(absentIsFine(f.root.Remove(name)))
 		}
 		if err != nil {
 			return fmt.Errorf("remove the folder of %s: %w", f.What, err)
@@ -88,6 +88,15 @@ func (f *Folder) Remove(note func(string)) error {
 		return fmt.Errorf("remove the folder of %s: %w", f.What, err)
 	}
 	return nil
+}
+
+// located gives an error about a name in the folder its whole path.
+func (f *Folder) located(err error) error {
+	var named *fs.PathError
+	if errors.As(err, &named) && !filepath.IsAbs(named.Path) {
+		named.Path = filepath.Join(f.Path(), named.Path)
+	}
+	return err
 }
 
 func absentIsFine(err error) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -104,8 +105,12 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("lab %q is being changed by process %d; wait for it, or end it", e.Name, e.PID)
 }
 
-// NeedRoot turns a permission error into an error that says that root is needed.
+// NeedRoot turns a permission error into an error that says that root is needed. For root it stays: something else
+// has refused it.
 func NeedRoot(err error) error {
+	if err != nil && os.Geteuid() == 0 {
+		return err
+	}
 	return &exit.MissingError{
 		Capability: "root", Reason: "network namespaces, devices and control groups need it", Err: err,
 		Remedy: "run it with sudo; nines plan and nines validate work without",

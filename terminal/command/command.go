@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/refusal"
 	"nines.dev/nines/kernel/signals"
 	"nines.dev/nines/terminal"
 )
@@ -42,9 +43,18 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 		return exit.Done
 	}
 	if !isUnread(err) {
-		fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(err.Error())) // it may quote someone else's file
+		fmt.Fprintf(stderr, "nines: %s\n", terminal.PlainLines(explained(err))) // it may quote someone else's file
 	}
 	return exit.Code(err)
+}
+
+// explained is an error's text, with why the kernel can have refused what failed: a MissingError says so itself.
+func explained(err error) string {
+	text := err.Error()
+	if why := refusal.Why(err); why != "" && !errors.As(err, new(*exit.MissingError)) {
+		text += "; " + why
+	}
+	return text
 }
 
 // isUnread is true if an error says only that nobody reads standard output.
