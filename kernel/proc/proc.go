@@ -33,8 +33,9 @@ type stat struct {
 	clock   clock // by which the start was read
 	state   byte
 	start   uint64
-	used    uint64 // fields 14 to 17
-	threads int    // field 20: those that have not ended, and the first one even if it has
+	used    uint64          // fields 14 to 17
+	threads int             // field 20: those that have not ended, and the first one even if it has
+	status  unix.WaitStatus // field 52 (Linux 3.5): how it ended, for a zombie
 }
 
 func readStat(pid int) (stat, error) {
@@ -59,6 +60,13 @@ func readStat(pid int) (stat, error) {
 	s.start = s.clock.sinceBoot(start)
 	if s.threads, err = strconv.Atoi(fields[17]); err != nil {
 		return stat{}, err
+	}
+	if len(fields) > 49 {
+		status, err := strconv.ParseUint(fields[49], 10, 32)
+		if err != nil {
+			return stat{}, err
+		}
+		s.status = unix.WaitStatus(status)
 	}
 	for _, field := range fields[11:15] {
 		ticks, err := strconv.ParseUint(field, 10, 64)

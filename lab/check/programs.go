@@ -17,12 +17,15 @@ func Programs(l *running.Lab) ([]Fault, error) {
 			continue
 		}
 		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
+		if p.Ending != "" {
+			fault += ": " + p.Ending
+		}
 		if p.LastLines != "" {
 			fault += "; its last output was: " + p.LastLines
 			if why := explain(l, p); why != "" {
 				fault += "; " + why
 			}
-		} else {
+		} else if p.Ending == "" {
 			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, segmentation fault)"
 		}
 		faults = append(faults, Fault{
@@ -53,7 +56,7 @@ func Engines(l *running.Lab) ([]Fault, error) {
 		if !has || id.Alive() || !l.Alive(n.Name) {
 			continue
 		}
-		fault := fmt.Sprintf("the engine of node %s has died (process %d)", n.Name, id.PID)
+		fault := fmt.Sprintf("the engine of node %s has died (%s)", n.Name, id.WithEnding())
 		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
 			fault += "; its last output was: " + said
 		}

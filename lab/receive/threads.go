@@ -51,7 +51,7 @@ func (r *Record) readGuard() {
 
 // ended says how a poller ended.
 func ended(p busypoll.Poller) string {
-	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
+	text := fmt.Sprintf("nines-poller has ended (%s)", p.WithEnding())
 	if said := lastLine(p.Log); said != "" {
 		return text + "; its last output was: " + said
 	}

@@ -22,6 +22,8 @@ type ProgramState struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
 	Alive bool   `json:"alive"`
+	// Ending is what the kernel tells about the end of a dead one.
+	Ending string `json:"ending,omitempty"`
 	// Log is the file with its output; LastLines are the last lines of a dead one.
 	Log       string `json:"log"`
 	LastLines string `json:"last_lines,omitempty"`
@@ -47,7 +49,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 			Log: link.LogPath(l.State().Dir, entry.Link, entry.Name),
 		}
 		if !p.Alive {
-			p.LastLines = node.LastLines(p.Log)
+			p.LastLines, p.Ending = node.LastLines(p.Log), id.Ending()
 		}
 		list = append(list, p)
 	}

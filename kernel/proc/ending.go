@@ -1,0 +1,99 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Ending says what ended a process, as far as the kernel still knows: its exit status until someone reaps it, and what
+// the kernel's log says of it, such as that memory had run out. It is empty for one that runs, or of which nothing is
+// known. It needs root.
+func (id Identity) Ending() string {
+	if id.Alive() {
+		return ""
+	}
+	var parts []string
+	if s, err := readStat(id.PID); err == nil && s.isOf(id) {
+		parts = append(parts, describe(s.status))
+	}
+	// The log has the IDs of the first PID namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h.
+	if self := (Identity{PID: os.Getpid()}); self.PIDInode() == 0xEFFFFFFC {
+		if said := said(kernelLog(), id); said != "" {
+			parts = append(parts, "the kernel's log says: "+said)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// WithEnding names a process that has ended, with what is known of that: "process 7: ended by SIGKILL".
+func (id Identity) WithEnding() string {
+	text := fmt.Sprintf("process %d", id.PID)
+	if ending := id.Ending(); ending != "" {
+		text += ": " + ending
+	}
+	return text
+}
+
+func describe(status unix.WaitStatus) string {
+	if status.Signaled() {
+		return "ended by " + unix.SignalName(status.Signal())
+	}
+	return fmt.Sprintf("ended with exit code %d", status.ExitStatus())
+}
+
+// kernelLog is the kernel's log, a record a line, in the form of Documentation/ABI/testing/dev-kmsg; as much of it as
+// can be read.
+func kernelLog() []byte {
+	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var log []byte
+	record := make([]byte, 8<<10) // CONSOLE_EXT_LOG_MAX in kernel/printk/printk.c
+	for {
+		n, err := unix.Read(fd, record)
+		switch {
+		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // the next record has been overwritten
+		case err != nil || n == 0:
+			return log
+		default:
+			log = append(log, record[:n]...)
+		}
+	}
+}
+
+// said is the last message of a log that tells of the end of a process. It is pure.
+//
+// Messages are "Out of memory: Killed process PID (NAME) …" (mm/oom_kill.c), "NAME[PID]: segfault at …"
+// (arch/x86/mm/fault.c), "traps: NAME[PID] …" (arch/x86/kernel/traps.c) and "NAME[PID]: unhandled exception: …"
+// (arch/arm64/kernel/traps.c).
+func said(log []byte, id Identity) (message string) {
+	killed, faulted := fmt.Sprintf("Killed process %d (", id.PID), fmt.Sprintf("[%d]", id.PID)
+	for line := range bytes.Lines(log) {
+		head, text, found := strings.Cut(strings.TrimSuffix(string(line), "\n"), ";")
+		fields := strings.Split(head, ",")
+		if !found || len(fields) < 4 {
+			continue // a continuation, with the record's device
+		}
+		// The log's clock stands still while the host sleeps, so that a message may count as too old, and is not told.
+		microseconds, err := strconv.ParseInt(fields[2], 10, 64)
+		if at := time.Duration(microseconds) * time.Microsecond; err != nil || at < time.Duration(id.StartTicks)*tick-time.Second {
+			continue
+		}
+		name, after, faults := strings.Cut(text, faulted)
+		faults = faults && !strings.Contains(strings.TrimPrefix(name, "traps: "), " ") &&
+			(strings.HasPrefix(name, "traps: ") || strings.HasPrefix(after, ": segfault") || strings.HasPrefix(after, ": unhandled"))
+		if faults || strings.Contains(text, killed) {
+			message = text
+		}
+	}
+	return message
+}
