@@ -37,7 +37,25 @@ func (s Store) Import(ctx context.Context, from spec.ImageName, name string, aga
 	if err != nil {
 		return Entry{}, err
 	}
+	if err := s.tryOut(ctx, img, from, size); err != nil {
+		return Entry{}, err
+	}
 	return s.keep(ctx, img, Entry{Name: name, From: from.String(), FromBytes: size})
+}
+
+// tryOut refuses an image that cannot be unpacked. The unpacked copy is kept for the first node that uses
+// it. Without root its files would have a wrong owner, so there it only happens at that use.
+func (s Store) tryOut(ctx context.Context, img v1.Image, from spec.ImageName, size int64) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	found, err := sourceOf(img)
+	if err != nil {
+		return exit.Wrongf("image %s: %w", from, err)
+	}
+	found.bytes = size
+	_, err = s.unpackSource(ctx, found, from.String())
+	return err
 }
 
 // free checks a name that gets an image.

@@ -55,8 +55,12 @@ func TestImagesComeAndGoByTheirNames(t *testing.T) {
 	if e, err := s.Import(context.Background(), spec.ImageName{Form: spec.ImageLayout, Path: s.layoutOf(first.Digest)}, "other", true); err != nil || e.Digest != first.Digest {
 		t.Errorf("replaced: %+v, %v", e, err)
 	}
-	if err := s.Remove(context.Background(), "frr", "absent"); err == nil || !strings.Contains(err.Error(), "absent") {
-		t.Errorf("an absent name: %v", err)
+	imported(t, s, "more", img)
+	if err := s.Remove(context.Background(), "absent", "more", "gone"); exit.Code(err) != exit.Failed || !strings.Contains(err.Error(), `"absent", "gone" do not exist`) {
+		t.Errorf("absent names: %v", err)
+	}
+	if _, err := s.Named("more"); err == nil {
+		t.Error("the known name among absent ones is there")
 	}
 	if err := s.Remove(context.Background(), "../names/frr"); err == nil {
 		t.Error("a path is no name")

@@ -13,6 +13,8 @@ import (
 
 	securejoin "github.com/cyphar/filepath-securejoin"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
 )
 
 // The names of whiteouts, which remove files of the layers below ("Whiteouts" in layer.md of the
@@ -47,7 +49,7 @@ func applyLayer(root string, text io.Reader, g *growth) error {
 			return l.setTimes()
 		}
 		if err != nil {
-			return fmt.Errorf("it is not a readable tar file: %w", err)
+			return exit.Wrongf("it is not a readable tar file: %w; get or make the image again", err)
 		}
 		if err := l.apply(header, archive); err != nil {
 			return fmt.Errorf("%s in it: %w", printable(header.Name), err)
@@ -62,7 +64,10 @@ func (l *layer) apply(h *tar.Header, content io.Reader) error {
 		return nil // its records are about the archive
 	}
 	if strings.ContainsRune(h.Name, 0) || strings.ContainsRune(h.Linkname, 0) {
-		return errors.New("a name has a NUL in it")
+		return exit.Wrongf("a name has a NUL in it; %s", packAnew)
+	}
+	if leadsOut(h.Name) {
+		return exit.Wrongf("the name leads out of the image; %s", packAnew)
 	}
 	name := path.Clean("/" + h.Name)
 	folder, base := path.Split(name)
@@ -70,7 +75,9 @@ func (l *layer) apply(h *tar.Header, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o755); errors.Is(err, unix.ENOTDIR) {
+		return exit.Wrongf("a file is in the place of one of its folders; %s", packAnew)
+	} else if err != nil {
 		return err
 	}
 	switch {
@@ -79,7 +86,7 @@ func (l *layer) apply(h *tar.Header, content io.Reader) error {
 	case strings.HasPrefix(base, whiteout):
 		hidden := strings.TrimPrefix(base, whiteout)
 		if hidden == "" || hidden == "." || hidden == ".." {
-			return errors.New("a whiteout without a name")
+			return exit.Wrongf("a whiteout without a name; %s", packAnew)
 		}
 		return os.RemoveAll(filepath.Join(parent, hidden))
 	}
@@ -128,7 +135,7 @@ func (l *layer) create(target string, h *tar.Header, content io.Reader) error {
 		return nil
 	}
 	if err == nil && target == l.root {
-		return errors.New("the root is a folder")
+		return exit.Wrongf("the root of an image is a folder; %s", packAnew)
 	}
 	if err == nil {
 		err = os.RemoveAll(target)
@@ -156,7 +163,7 @@ func (l *layer) create(target string, h *tar.Header, content io.Reader) error {
 	case tar.TypeBlock:
 		return mknod(target, unix.S_IFBLK, h)
 	}
-	return fmt.Errorf("a file of the unknown type %q", h.Typeflag)
+	return exit.Wrongf("a file of the unknown type %q; %s", h.Typeflag, packAnew)
 }
 
 func write(target string, content io.Reader) error {
@@ -170,15 +177,36 @@ func write(target string, content io.Reader) error {
 
 // link makes a hard link. Its aim is a path in the tree, and may itself be a symbolic link.
 func (l *layer) link(target, aim string) error {
+	if leadsOut(aim) {
+		return exit.Wrongf("a hard link to %s, which leads out of the image; %s", printable(aim), packAnew)
+	}
 	folder, base := path.Split(path.Clean("/" + aim))
 	parent, err := l.resolve(folder)
 	if err != nil {
 		return err
 	}
 	if base == "" {
-		return errors.New("a hard link to the root")
+		return exit.Wrongf("a hard link to the root; %s", packAnew)
 	}
-	return os.Link(filepath.Join(parent, base), target)
+	err = os.Link(filepath.Join(parent, base), target)
+	switch info, _ := os.Lstat(filepath.Join(parent, base)); {
+	case err == nil:
+		return nil
+	case info == nil:
+		return exit.Wrongf("a hard link to %s, which is not in the image at this point; %s", printable(aim), packAnew)
+	case info.IsDir():
+		return exit.Wrongf("a hard link to %s, which is a folder; %s", printable(aim), packAnew)
+	}
+	return err
+}
+
+// packAnew is what to do about an archive whose names cannot be unpacked.
+const packAnew = "get the image again, or pack its root file system again: tar -C FOLDER --numeric-owner -cf FILE ."
+
+// leadsOut is true for a name of an archive that would be beside the root, or above it.
+func leadsOut(name string) bool {
+	name = path.Clean(strings.TrimLeft(name, "/"))
+	return name == ".." || strings.HasPrefix(name, "../")
 }
 
 func mknod(target string, kind uint32, h *tar.Header) error {

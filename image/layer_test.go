@@ -104,8 +104,8 @@ func TestLayersAreAppliedFromTheLowestUp(t *testing.T) {
 			[][]entry{{{"a", "1"}}, {{"a/", ""}, {"a/x", "2"}}},
 			[]string{"a/", "a/x=2"},
 		},
-		"names with dots stay in the root": {
-			[][]entry{{{"../x", "1"}, {"/y", "1"}, {"./z", "1"}}},
+		"names are the same with a slash or a dot before them": {
+			[][]entry{{{"a/../x", "1"}, {"/y", "1"}, {"./z", "1"}}},
 			[]string{"x=1", "y=1", "z=1"},
 		},
 	} {

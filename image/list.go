@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/vm/guestimage"
@@ -43,36 +42,39 @@ func (s Store) List() ([]Entry, error) {
 	return list, nil
 }
 
-// Remove removes names, and then the images that no name means.
+// Remove removes names, and then the images that no name means. Its error tells the names that do not
+// exist; the others are removed, as by docker rmi.
 func (s Store) Remove(ctx context.Context, names ...string) error {
 	own, _, err := s.own(namesFolder)
 	if err != nil {
 		return err
 	}
-	if own == nil && len(names) > 0 {
-		return unknown(names[0])
-	}
 	if own != nil {
 		defer own.Close()
 	}
-	for _, name := range names {
-		if filepath.Base(name) != name {
-			return unknown(name)
+	var unknown []string
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		err := fs.ErrNotExist
+		if own != nil && filepath.Base(name) == name {
+			err = own.Remove(name + ".json")
 		}
-		if _, err := own.Lstat(name + ".json"); err != nil {
-			return unknown(name)
-		}
-	}
-	for _, name := range names {
-		if err := own.Remove(name + ".json"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			unknown = append(unknown, strconv.Quote(name))
+		} else if err != nil {
 			return err
 		}
 	}
-	return s.Prune(ctx)
+	return errors.Join(unknownNames(unknown), s.Prune(ctx))
 }
 
-func unknown(name string) error {
-	return exit.Wrongf("image %q does not exist; nines image ls lists the images", name)
+func unknownNames(quoted []string) error {
+	switch len(quoted) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("image %s does not exist; nines image ls lists the images", quoted[0])
+	}
+	return fmt.Errorf("the images %s do not exist; nines image ls lists the images", strings.Join(quoted, ", "))
 }
 
 // own opens a folder of the store to remove things in it; it is nil if it is not there.

@@ -139,7 +139,11 @@ func listed(names []string) string {
 	if len(names) == 0 {
 		return "none with a name"
 	}
-	return strings.Join(names, ", ")
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = printable(name)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 func openArchive(path, wanted string) (v1.Image, error) {
@@ -261,7 +265,7 @@ func (p part) apply(folder string, g *growth) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); p.digest != "" && got != p.digest {
-		return fmt.Errorf("its digest is %s, and the image says %s: the image is damaged", got, p.digest)
+		return exit.Wrongf("its digest is %s, and the image's configuration says %s: the image is damaged; get it again", got, p.digest)
 	}
 	return text.Close()
 }

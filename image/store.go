@@ -151,7 +151,10 @@ func (s Store) unpackSource(ctx context.Context, from *source, text string) (*Un
 	}
 	dir, err := s.folder(unpackedFolder).Whole(ctx, digestName(from.digest), func(_ context.Context, dir string) error {
 		s.progress("unpacking the image %s, once", text)
-		return from.write(dir)
+		if err := from.write(dir); err != nil {
+			return fmt.Errorf("image %s: %w", text, err)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

@@ -154,7 +154,7 @@ func TestAnImageThatCannotBeUsedIsRefused(t *testing.T) {
 		"oci:" + damaged:               "damaged",
 		"oci:" + layoutWith(t, map[string]v1.Image{"": foreign}):             "s390x",
 		"oci:" + layoutWith(t, map[string]v1.Image{"a": good, "b": foreign}): "their names",
-		"oci:" + layoutWith(t, map[string]v1.Image{"a": good}) + ":c":        `no image "c"; its images: a`,
+		"oci:" + layoutWith(t, map[string]v1.Image{"a": good}) + ":c":        `no image "c"; its images: "a"`,
 	} {
 		if _, err := s.Unpack(context.Background(), from); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", from, err, want)

@@ -25,7 +25,8 @@ nines detects, or a form and a path:
   rootfs:FILE                    a root file system, tar, plain or compressed by gzip, xz or zstd
   lxc:FOLDER                     meta.tar.xz and rootfs.tar.xz, as distrobuilder build-lxc makes them
 
-skopeo copy docker://NAME oci:FOLDER fetches an image from a registry.`,
+As root, an image that cannot be unpacked is refused. skopeo copy docker://NAME oci:FOLDER
+fetches an image from a registry.`,
 		Example: `  nines image import oci:/srv/images/frr frr
   nines image import docker-archive:frr.tar frr --replace
   nines image import rootfs.tar.xz debian

@@ -11,9 +11,10 @@ func newImageRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rm IMAGE...",
 		Short: "Remove images",
-		Long: `Remove images by name. An image's files are deleted with its last name. All unpacked
-copies that no container uses are deleted, too; nodes unpack images again when they need
-them. --unpacked deletes only these copies.`,
+		Long: `Remove images by name. Names that do not exist are reported, and all others are removed.
+An image's files are deleted with its last name. All unpacked copies that no container
+uses are deleted, too; nodes unpack images again when they need them. --unpacked deletes
+only these copies.`,
 		Example: `  nines image rm frr
   nines image rm --unpacked`,
 		Args: func(c *cobra.Command, args []string) error {
