@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/klauspost/compress/gzip"
@@ -16,11 +14,13 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// The beginnings of compressed files: RFC 1952, RFC 8878, and section 2.1.1.1 of the xz format.
+// The beginnings of compressed files: RFC 1952, RFC 8878, section 2.1.1.1 of the xz format, and
+// SQUASHFS_MAGIC in Linux's squashfs_fs.h.
 var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-	xzMagic   = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
+	squashfsMagic = []byte("hsqs")
+	gzipMagic     = []byte{0x1f, 0x8b}
+	zstdMagic     = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	xzMagic       = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
 )
 
 // What a file may demand of memory: zstd's own default, which its highest level needs (128 MiB, --long in
@@ -30,7 +30,8 @@ const (
 	mostXZMemory   = "256MiB"
 )
 
-// openTar opens a tar file that may be compressed; the content tells by what.
+// openTar opens a tar file that may be compressed, or a squashfs file system as one; the content tells by
+// what.
 func openTar(path string) (io.ReadCloser, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -65,6 +66,8 @@ func decompress(file *os.File) (io.ReadCloser, error) {
 		return openZstd(text, file.Close)
 	case bytes.HasPrefix(head, xzMagic):
 		return openXZ(text, file.Close)
+	case bytes.HasPrefix(head, squashfsMagic):
+		return openSquashfs(file.Name(), file.Close)
 	}
 	return &opened{text, file.Close}, nil
 }
@@ -112,65 +115,4 @@ func (z zstdReader) Read(into []byte) (int, error) {
 		err = exit.Wrongf("it was compressed with --long, and needs more than %d MiB of memory; recompress it without --long", mostZstdWindow>>20)
 	}
 	return n, err
-}
-
-// openXZ runs xz, as Go's libraries for it take ten times as long.
-func openXZ(text io.Reader, done func() error) (io.ReadCloser, error) {
-	program, err := exec.LookPath("xz")
-	if err != nil {
-		return nil, errors.Join(&exit.MissingError{
-			Capability: "xz", Reason: "the image is compressed by xz, which is not installed", Remedy: "apt-get install xz-utils",
-		}, done())
-	}
-	cmd := exec.Command(program, "--decompress", "--stdout", "--threads=1", "--memlimit-decompress="+mostXZMemory)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "XZ_OPT=", "XZ_DEFAULTS=") // these have options, also of limits
-	cmd.Stdin = text
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return nil, errors.Join(err, done())
-	}
-	ended := &xzReader{out: out, cmd: cmd, said: &said}
-	return &opened{ended, func() error {
-		ended.stop()
-		return done()
-	}}, nil
-}
-
-// xzReader turns a failure of xz into an error at the end of what it has read.
-type xzReader struct {
-	out  io.ReadCloser
-	cmd  *exec.Cmd
-	said *bytes.Buffer
-	end  error
-}
-
-func (x *xzReader) Read(into []byte) (int, error) {
-	if x.end != nil {
-		return 0, x.end
-	}
-	n, err := x.out.Read(into)
-	if errors.Is(err, io.EOF) {
-		x.end = io.EOF
-		if failed := x.cmd.Wait(); failed != nil {
-			x.end = fmt.Errorf("xz: %w: %s", failed, bytes.TrimSpace(x.said.Bytes()))
-			if bytes.Contains(x.said.Bytes(), []byte("Memory usage limit")) {
-				x.end = exit.Wrongf("%w; decompress it with xz -d first", x.end)
-			}
-		}
-		err = x.end
-	}
-	return n, err
-}
-
-func (x *xzReader) stop() {
-	if x.end == nil {
-		_ = x.cmd.Process.Kill()
-		_ = x.cmd.Wait()
-		x.end = os.ErrClosed
-	}
 }

@@ -64,8 +64,15 @@ func bytesOf(n spec.ImageName, found v1.Image) (int64, error) {
 		return layoutBytes(n.Path, found)
 	}
 	path := n.Path
-	if n.Form == spec.ImageLXC {
+	switch n.Form {
+	case spec.ImageLXC:
 		path = filepath.Join(path, lxcRootFile)
+	case spec.ImageIncus:
+		incus, err := incusFiles(path)
+		if err != nil {
+			return 0, err
+		}
+		path = incus.root
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -85,6 +85,11 @@ func read(n spec.ImageName) (img v1.Image, err error) {
 		if pair, err = openLXC(n.Path); err == nil {
 			img, err = pair.image()
 		}
+	case spec.ImageIncus:
+		var incus *incusImage
+		if incus, err = openIncus(n.Path); err == nil {
+			img, err = incus.image()
+		}
 	case spec.ImageReference:
 		err = errors.New("it is in a registry; nines cannot import from one")
 	case spec.ImageStored, spec.ImagePath: // a path was recognised before
@@ -108,7 +113,11 @@ func ofRootfs(path string, config v1.Config) (v1.Image, error) {
 	if _, err := openRootfs(path); err != nil { // that it is a file
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return openTar(path) })
+	return ofTree(func() (io.ReadCloser, error) { return openTar(path) }, config)
+}
+
+func ofTree(open func() (io.ReadCloser, error), config v1.Config) (v1.Image, error) {
+	layer, err := tarball.LayerFromOpener(open)
 	if err != nil {
 		return nil, err
 	}

@@ -48,15 +48,17 @@ func formOf(path string) (spec.ImageForm, error) {
 		return spec.ImageLayout, nil
 	case holds(lxcMetadataFile) && holds(lxcRootFile):
 		return spec.ImageLXC, nil
+	case oneOf(path, "incus.tar*", "lxd.tar*") != "":
+		return spec.ImageIncus, nil
 	}
-	return "", fmt.Errorf("the folder is neither an OCI image layout nor has it %s and %s; if it is a root file system, tar -C %s --numeric-owner -cf FILE . packs it", lxcMetadataFile, lxcRootFile, path)
+	return "", fmt.Errorf("the folder is neither an OCI image layout nor has it %s and %s, or incus.tar.xz; if it is a root file system, tar -C %s --numeric-owner -cf FILE . packs it", lxcMetadataFile, lxcRootFile, path)
 }
 
 // rootFolders are in the root of nearly every file system (hier(7)), and in no archive of an image.
 var rootFolders = []string{"bin", "dev", "etc", "lib", "proc", "sbin", "usr", "var"}
 
 // formOfFile tells a root file system from an archive of docker save, which has a file manifest.json
-// (image/tarexport in github.com/moby/moby). It reads only as far as it has to.
+// (image/tarexport in github.com/moby/moby), and from a unified image of Incus. It reads only as far as it has to.
 func formOfFile(file string) (spec.ImageForm, error) {
 	if whole, _, err := openFile(file); err != nil { // that it is a file
 		return "", err
@@ -83,6 +85,8 @@ func formOfFile(file string) (spec.ImageForm, error) {
 		switch {
 		case name == "manifest.json":
 			return spec.ImageArchive, nil
+		case name == incusMetadata, first == incusTree:
+			return spec.ImageIncus, nil
 		case slices.Contains(rootFolders, first):
 			return spec.ImageRootfs, nil
 		}

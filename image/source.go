@@ -78,6 +78,12 @@ func openForm(n spec.ImageName) (*source, error) {
 			return nil, err
 		}
 		return found.source()
+	case spec.ImageIncus:
+		found, err := openIncus(n.Path)
+		if err != nil {
+			return nil, err
+		}
+		return found.source()
 	case spec.ImageReference:
 		return nil, errors.New("it is in a registry, which only drivers of oci nodes can reach")
 	case spec.ImageStored, spec.ImagePath: // a path was recognised before

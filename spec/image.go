@@ -45,6 +45,8 @@ const (
 	ImageRootfs ImageForm = "rootfs"
 	// ImageLXC is a folder with the two files of an image of LXC, as distrobuilder makes them.
 	ImageLXC ImageForm = "lxc"
+	// ImageIncus is a folder or a file of an image of Incus or LXD, as distrobuilder makes them.
+	ImageIncus ImageForm = "incus"
 	// ImagePath is a file or folder in one of the forms above, which it tells itself.
 	ImagePath ImageForm = "path"
 	// ImageReference is an image in a registry, or one that a driver has under such a name.
@@ -66,12 +68,12 @@ type ImageName struct {
 var storedName = regexp.MustCompile(namePattern)
 
 // ParseImage parses the image of a node: "oci:/srv/frr", "oci:/srv/images:frr",
-// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "lxc:/srv/debian", "/srv/rootfs.tar.xz",
+// "docker-archive:/srv/frr.tar", "rootfs:/srv/rootfs.tar.xz", "lxc:/srv/debian", "incus:/srv/debian", "/srv/rootfs.tar.xz",
 // "registry.example/frr:10", or "frr".
 func ParseImage(text string) (ImageName, error) {
 	form, rest, found := strings.Cut(text, ":")
 	switch ImageForm(form) {
-	case ImageLayout, ImageArchive, ImageRootfs, ImageLXC:
+	case ImageLayout, ImageArchive, ImageRootfs, ImageLXC, ImageIncus:
 	default:
 		if !found && storedName.MatchString(text) {
 			return ImageName{Name: text}, nil

@@ -35,7 +35,7 @@ type ImageFile struct {
 // ImageReleases are the releases of Debian of which images are built.
 var ImageReleases = []string{"bookworm", "trixie"}
 
-const imageBaseForm = "bookworm, trixie, the name of an image that nines has, a path such as rootfs.tar.xz, an absolute path after oci:, docker-archive:, rootfs: or lxc:, or distrobuilder:FILE"
+const imageBaseForm = "bookworm, trixie, the name of an image that nines has, a path such as rootfs.tar.xz, an absolute path after oci:, docker-archive:, rootfs:, lxc: or incus:, or distrobuilder:FILE"
 
 func checkImageBase(text string) error {
 	if slices.Contains(ImageReleases, text) || isBesidePath(text) && hostPathText.MatchString(text) {

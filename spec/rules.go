@@ -77,7 +77,7 @@ const (
 	labelPattern          = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
 	imagePattern          = `^[^\x00-\x20\x7f]{1,255}$`
 	nodeImagePattern      = `^[^\x00-\x1f\x7f]{1,1000}$`
-	nodeImageForm         = "the name of an image that nines has, an absolute path, alone or after oci:, docker-archive:, rootfs: or lxc:, or with the drivers podman, docker and containerd an image in a registry"
+	nodeImageForm         = "the name of an image that nines has, an absolute path, alone or after oci:, docker-archive:, rootfs:, lxc: or incus:, or with the drivers podman, docker and containerd an image in a registry"
 	scriptVariablePattern = `^[A-Za-z_][A-Za-z0-9_./-]{0,63}$`
 	scriptVariableForm    = "letters, digits, '_', '.', '/' and '-', at most 64, beginning with a letter or '_'"
 )

@@ -22,8 +22,11 @@ nines detects, or a form and a path:
 
   oci:FOLDER[:NAME]              a folder in the OCI's image layout; NAME chooses one of several
   docker-archive:FILE[:NAME:TAG] written by docker save or podman save
-  rootfs:FILE                    a root file system, tar, plain or compressed by gzip, xz or zstd
+  rootfs:FILE                    a root file system: squashfs, or tar, plain or compressed by gzip,
+                                 xz or zstd
   lxc:FOLDER                     meta.tar.xz and rootfs.tar.xz, as distrobuilder build-lxc makes them
+  incus:FOLDER or incus:FILE     incus.tar.xz and rootfs.squashfs or rootfs.tar.xz, or both in one file, as
+                                 distrobuilder build-incus makes them
 
 As root, an image that cannot be unpacked is refused. skopeo copy docker://NAME oci:FOLDER
 fetches an image from a registry.`,
@@ -54,7 +57,7 @@ fetches an image from a registry.`,
 	return c
 }
 
-const importForms = "a path, or oci:FOLDER, docker-archive:FILE, rootfs:FILE or lxc:FOLDER"
+const importForms = "a path, or oci:FOLDER, docker-archive:FILE, rootfs:FILE, lxc:FOLDER or incus:FOLDER"
 
 // fromHere parses a source whose path may begin at the current folder.
 func fromHere(text string) (spec.ImageName, error) {
