@@ -201,7 +201,7 @@ func (l *layer) link(target, aim string) error {
 }
 
 // packAnew is what to do about an archive whose names cannot be unpacked.
-const packAnew = "get the image again, or pack its root file system again: tar -C FOLDER --numeric-owner -cf FILE ."
+const packAnew = "get the image again; tar -C FOLDER --numeric-owner -cf FILE . packs a root file system"
 
 // leadsOut is true for a name of an archive that would be beside the root, or above it.
 func leadsOut(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Comparison compares the trials of two results, or of two values of a variable in one result.
@@ -90,7 +91,7 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 	searchesA, searchesB := searchesWith(r.Searches, name, a), searchesWith(r.Searches, name, b)
 	for i, value := range []string{a, b} {
 		if len(sides[i]) == 0 && len([][]result.Search{searchesA, searchesB}[i]) == 0 {
-			return Comparison{}, exit.Wrongf("no trial has %s=%s; the values are %s", name, value, strings.Join(seen, ", "))
+			return Comparison{}, exit.Wrongf("no trial has %s=%s; the values are %s", name, value, terminal.Plain(strings.Join(seen, ", ")))
 		}
 	}
 	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name, Findings: compareFindings(searchesA, searchesB)}, Groups(sides[0]), Groups(sides[1])), nil
@@ -113,7 +114,7 @@ func FindVariable(names []string, wanted string) (string, error) {
 	if len(names) == 0 {
 		return "", exit.Wrongf("no variable %q: the result has no sweep", wanted)
 	}
-	return "", exit.Wrongf("no single variable %q; the result varies %s", wanted, strings.Join(names, ", "))
+	return "", exit.Wrongf("no single variable %q; the result varies %s", wanted, terminal.Plain(strings.Join(names, ", ")))
 }
 
 func contains(list []string, wanted string) bool {

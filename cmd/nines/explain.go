@@ -17,6 +17,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/terminal/command"
 )
 
@@ -123,7 +124,7 @@ func (k explainCall) choose(r *result.Result) (id string, others []string, err e
 		}
 	}
 	if k.trial != "" && !slices.Contains(all, k.trial) {
-		return "", nil, exit.Wrongf("--trial %s: %s has no such trial; it has %s", k.trial, r.Dir, strings.Join(all, ", "))
+		return "", nil, exit.Wrongf("--trial %s: %s has no such trial; it has %s", k.trial, r.Dir, terminal.Plain(strings.Join(all, ", ")))
 	}
 	untraced := func(what string) error {
 		return fmt.Errorf("%s: %s was not traced, so there is no record of why its packets were late; add 'trace: true' to the experiment file, or --set trace=true, and run it again", r.Dir, what)

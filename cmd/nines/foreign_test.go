@@ -18,9 +18,12 @@ import (
 	"nines.dev/nines/result"
 )
 
-// acts is what a terminal would act on: a title, a colour by the one-character form of ESC [, and a
-// change of the writing direction.
-const acts = "\x1b]0;evil\x07\u009b31m\u202e\r"
+// acts is what a terminal would act on: a title, a colour by the one-character form of ESC [, a change of
+// the writing direction, and a line that looks like one of nines.
+const (
+	acts    = "\x1b]0;evil\x07\u009b31m\u202e\r" + pretend
+	pretend = "\nnines: all is well"
+)
 
 // poison puts such text into every text and name of a JSON value, but for those that nines must
 // know to read the file at all.
@@ -92,6 +95,9 @@ func foreign(t *testing.T) string {
 
 // actsOn is the first character of text that a terminal acts on, with what stands around it.
 func actsOn(text string) string {
+	if strings.Contains(text, pretend) {
+		return pretend
+	}
 	for i, r := range text {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
 			return strings.ToValidUTF8(text[max(0, i-60):min(len(text), i+20)], "")
@@ -114,7 +120,7 @@ func TestForeignResultsMoveNoCursor(t *testing.T) {
 	root := filepath.Dir(filepath.Dir(dir))
 	for _, args := range [][]string{
 		{"report", dir}, {"report", dir, "--repeats"}, {"report", dir, "--tail"}, {"report", dir, "--format", "json"}, {"report", dir, "--tail", "--format", "json"},
-		{"report", broken}, {"compare", dir, dir}, {"compare", dir, dir, "--format", "json"}, {"compare", dir, "--by", "x=a,b"},
+		{"report", broken}, {"compare", dir, dir}, {"compare", dir, dir, "--format", "json"}, {"compare", dir, "--by", "x=a,b"}, {"compare", dir, "--by", "kind=a,b"}, {"figure", dir, "--where", "kind=a", "--out", "-"}, {"figure", dir, "--trials", "0009", "--out", "-"},
 		{"explain", dir}, {"explain", dir, "--packet", "7"}, {"explain", dir, "--format", "json"}, {"explain", dir, "--trial", "0009"},
 		{"export", dir, "--format", "csv"}, {"export", dir, "--format", "json"}, {"export", dir, "--format", "hlog"}, {"export", dir, "--format", "csit"}, {"export", dir, "--trial", "0009"},
 		{"figure", dir, "--out", "-", "--format", "svg"}, {"figure", dir, "--out", "-", "--format", "tex"}, {"figure", dir, "--kind", "loss", "--out", filepath.Join(t.TempDir(), "x.svg")},
@@ -123,6 +129,9 @@ func TestForeignResultsMoveNoCursor(t *testing.T) {
 		{"results", "query", "select * from findings, variables", "--out", root, "--format", "json"},
 	} {
 		_, stdout, stderr := call(args...)
+		if slices.Contains(args, "csv") { // a cell of several lines is between quotes
+			stdout = strings.ReplaceAll(stdout, pretend, "")
+		}
 		if found := actsOn(stdout); found != "" {
 			t.Errorf("%q prints %q", args, found)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // Published is a curve from a file in one of the published evaluation's formats, which 'nines
@@ -147,7 +148,7 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 		for i := range values {
 			v, err := strconv.ParseFloat(row[i], 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v > 9e18 {
-				return Published{}, exit.Wrongf("%s:%d: %.40q in the column %s is not a number from 0", path, line, row[i], heading[i])
+				return Published{}, exit.Wrongf("%s:%d: %.40q in the column %s is not a number from 0", path, line, row[i], terminal.Plain(heading[i]))
 			}
 			values[i] = v
 		}

@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Of makes a figure from results and published files. Several results need labels.
@@ -156,7 +157,7 @@ func (s *selection) tooMany(curves int) error {
 		return exit.Wrongf("that makes %d curves, and at most %d can be told apart; choose trials with --trials, or draw fewer results or --published files", curves, mostLooks)
 	}
 	return exit.Wrongf("that makes %d curves, and at most %d can be told apart; keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
-		curves, mostLooks, strings.Join(hints, " or --where "))
+		curves, mostLooks, terminal.Plain(strings.Join(hints, " or --where ")))
 }
 
 // overlay adds published curves in the look of the matching series, or in the next free one.

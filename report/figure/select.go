@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Keys of the variables that can be on an x axis, and of those added to the experiment file's: the
@@ -359,7 +360,7 @@ func (s *selection) missing(err error) bool {
 func some(list []string) string {
 	const most = 12
 	if len(list) > most {
-		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+		return terminal.Plain(strings.Join(list[:most], ", ")) + fmt.Sprintf(" and %d more", len(list)-most)
 	}
-	return strings.Join(list, ", ")
+	return terminal.Plain(strings.Join(list, ", "))
 }

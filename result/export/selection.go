@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Select picks trials by ID, in the result's order; all of them without IDs. "7" also means "0007".
@@ -47,7 +48,7 @@ func noTrial(id string, all []string) error {
 	if has == "" {
 		has = "none"
 	}
-	return exit.Wrongf("trial %q does not exist; the result has %s", id, has)
+	return exit.Wrongf("trial %q does not exist; the result has %s", id, terminal.Plain(has))
 }
 
 // Progress receives the number of finished trials and the total; may be nil.
