@@ -35,7 +35,7 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 // including the reservation of hugepages: the lab wants more than the host has.
 func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labtest.Hugepages(t)
 	labs.NeedLXC(t)
 	pool := hugepages.Of(0, 2<<20)

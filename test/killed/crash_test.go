@@ -54,7 +54,7 @@ func newCrasher(t *testing.T) *Crasher {
 // newCrasherNamed has labs of another name, for which no other file's tests wait.
 func newCrasherNamed(t *testing.T, lab string) *Crasher {
 	t.Helper()
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labs.NeedLXC(t)
 	return New(t, named(wholeLab, lab), named(changedLab, lab))
 }

@@ -34,7 +34,7 @@ type Crasher struct {
 // killedKinds are the kinds of steps at which each verb was killed.
 var killedKinds = map[string]map[string]bool{}
 
-// New is for a lab and for one that changes it, by their texts. The test has a state folder (labtest.Root).
+// New is for a lab and for one that changes it, by their texts. The test has a state folder (labtest.Experiment).
 func New(t *testing.T, whole, changed string) *Crasher {
 	t.Helper()
 	dir := t.TempDir()

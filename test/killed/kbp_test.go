@@ -34,7 +34,7 @@ type polling struct {
 // newPolling skips the test on a kernel that cannot poll by io_uring.
 func newPolling(t *testing.T) *polling {
 	t.Helper()
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labtest.WholeHost(t) // it checks that the settings are unchanged
 	_, _, err := busypoll.Choose(busypoll.Probe(), spec.PollIOUring)
 	labtest.Require(t, fmt.Sprintf("polling by io_uring (%v)", err), err == nil)

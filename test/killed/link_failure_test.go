@@ -33,7 +33,7 @@ events:
 // in the long form at each moment of a cut: before and after the journal has it, and while it is undone.
 func TestNothingIsLeftOfARunThatWasKilledWhileALinkWasDown(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	c := New(t, failingLab, failingLab)
 	before := traces.Sysctls(t)
 	run := []string{"run", c.Whole, "--out", t.TempDir()}
@@ -78,7 +78,7 @@ events: [{at: 50ms, node: b, restart: true}]
 // restart, and in the long form at every step.
 func TestNothingIsLeftOfARunThatWasKilledInARestartOfItsEvents(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	c := New(t, restartingLab, restartingLab)
 	before := traces.Sysctls(t)
 	run := []string{"run", c.Whole, "--out", t.TempDir()}

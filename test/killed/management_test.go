@@ -14,7 +14,7 @@ import (
 // TestDownAfterALabWithManagementWasKilled: at each kind of step, when it comes up and when it goes.
 func TestDownAfterALabWithManagementWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labs.NeedDnsmasq(t)
 	labs.NeedSSHServer(t)
 	text := labs.Pair("tbmcrash", "management: {}\n")

@@ -20,7 +20,7 @@ func TestDownAfterALabOfOCINodesWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
 	for _, driver := range labs.OCIDrivers {
 		t.Run(driver, func(t *testing.T) {
-			labtest.Root(t)
+			labtest.Experiment(t)
 			if driver != "runc" {
 				labtest.LongForm(t) // TestDownAfterAManagerWasCutOff has what differs
 			}
@@ -72,7 +72,7 @@ topology:
 func TestDownAfterAManagerWasCutOff(t *testing.T) {
 	for _, driver := range labs.OCIManagers {
 		t.Run(driver, func(t *testing.T) {
-			labtest.Root(t)
+			labtest.Experiment(t)
 			labs.NeedOCIDriver(t, driver)
 			before := traces.ManagersFiles(t)
 			text := fmt.Sprintf("name: tbcut-%s\ntopology: {nodes: {a: {runtime: oci, driver: %[1]s, image: %[2]q, init: nines}}}\n", driver, labs.OCIImage(t, v1.Config{}))

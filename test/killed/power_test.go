@@ -12,7 +12,7 @@ import (
 // A lab with the section power, killed while it is made, and while nodes are switched.
 func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labs.NeedLXC(t)
 	password := labs.PasswordFile(t)
 	text := named(wholeLab, "tbcrashpow") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.6.1, user: admin, password_file: %s}\n", password)
@@ -27,7 +27,7 @@ func TestDownAfterUpOfALabWithPowerWasKilled(t *testing.T) {
 // A lab whose nodes are switched, killed meanwhile: doing it again finishes it, and nothing is left.
 func TestDownAfterASwitchOfNodesWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labs.NeedLXC(t)
 	text := named(wholeLab, "tbcrashswi") + fmt.Sprintf("power: {protocols: [ipmi, redfish], address: 127.77.10.1, user: admin, password_file: %s}\n", labs.PasswordFile(t))
 	for _, one := range []struct {

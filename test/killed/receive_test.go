@@ -34,7 +34,7 @@ var otherReceive = strings.NewReplacer("one: {rx: busy_poll}", "one: {rx: thread
 
 func newReceiveCrasher(t *testing.T) *Crasher {
 	t.Helper()
-	labtest.Root(t)
+	labtest.Experiment(t)
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
 		labs.NeedReceive(t, way)
 	}

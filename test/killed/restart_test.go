@@ -69,7 +69,7 @@ func TestStartAfterStopWasKilled(t *testing.T) {
 // A watched lab, killed while it is made.
 func TestDownAfterUpOfAWatchedLabWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labs.NeedLXC(t)
 	c := New(t, watchedLab, watchedLab)
 	c.FurtherKinds = true

@@ -29,7 +29,7 @@ scripts:
 // has made.
 func TestHostScriptsAreUndoneAfterEveryKill(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	made := filepath.Join(t.TempDir(), "made")
 	text := fmt.Sprintf(scriptLab, made)
 	c := New(t, text, strings.Replace(text, "/first", "/second", 1))

@@ -13,6 +13,7 @@ import (
 // kinds.
 func TestDownAfterUpWithOVSWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
+	labtest.Experiment(t)
 	labs.NeedOVS(t, "ovs")
 	labs.NeedOVS(t, "ovs-dpdk")
 	text := `
@@ -35,6 +36,7 @@ dpdk: {hugepages: none}
 // TestDownAfterUpWithTunnelsWasKilled kills nines at steps of making a lab with both kinds.
 func TestDownAfterUpWithTunnelsWasKilled(t *testing.T) {
 	labtest.Guarantee(t)
+	labtest.Experiment(t)
 	labs.NeedOVS(t, "ovn")
 	text := `
 name: tbcrashtun

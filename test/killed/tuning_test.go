@@ -18,7 +18,7 @@ var tunedLab = strings.Replace(labs.Tuned, "name: tbtune", "name: tbcrashtune", 
 // A lab with tuning whose up is killed at any step leaves no setting behind.
 func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	before := traces.Tunable(t)
 	c := New(t, tunedLab, tunedLab)
 	c.Killed(1, nil, []string{"up", c.Whole}, func(_ int, _ bool, said string) {
@@ -34,7 +34,7 @@ func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 // nines tune apply is killed at every step, and the revert after it at one step.
 func TestTuneKilledAtEveryPoint(t *testing.T) {
 	labtest.Guarantee(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	before := traces.Tunable(t)
 	c := New(t, tunedLab, tunedLab)
 	profile := filepath.Join(t.TempDir(), "small.yaml")
@@ -61,7 +61,7 @@ func TestTuneKilledAtEveryPoint(t *testing.T) {
 
 // TestRevertGoesOnAfterErrors: what nines tune apply has changed comes back, though steps of revert fail.
 func TestRevertGoesOnAfterErrors(t *testing.T) {
-	labtest.Root(t)
+	labtest.Experiment(t)
 	before := traces.Tunable(t)
 	inventory, err := host.Read()
 	if err != nil {

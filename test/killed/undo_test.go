@@ -156,7 +156,7 @@ topology:
 		}, 5},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			labtest.Root(t)
+			labtest.Experiment(t)
 			text := c.text(t)
 			before := traces.Sysctls(t)
 			New(t, text, text).undoneAfterErrors(labs.Plan(t, text).Name, c.steps)
@@ -188,7 +188,7 @@ func (c *Crasher) undoneAfterErrors(lab string, steps int) {
 func TestDownOfAnIsolatedLabGoesOnAfterErrors(t *testing.T) {
 	labtest.Guarantee(t)
 	labtest.QuietCore(t)
-	labtest.Root(t)
+	labtest.Experiment(t)
 	labtest.WholeHost(t)
 	h, err := isolate.Find(isolate.CPUSet)
 	labtest.Require(t, "cpusets of version 1", err == nil && h.Version == 1)
