@@ -55,21 +55,11 @@ func WithOthers(t *testing.T) {
 	labtest.Sh(t, "ip", "link", "set", "keepme", "mtu", "1400")
 	labtest.Sh(t, "ip", "link", "set", labtest.LeftPort, "up")
 	t.Cleanup(func() { labtest.Sh(t, "ip", "link", "set", labtest.LeftPort, "down") })
-	awaitCarrier(t, name(0))
-}
-
-// awaitCarrier waits until an interface has a carrier, so that later comparisons have one too.
-func awaitCarrier(t *testing.T, name string) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		text, _ := os.ReadFile("/sys/class/net/" + name + "/operstate")
-		if string(text) == "up\n" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is %q", name, text)
-		}
-	}
+	// Later comparisons find one, too.
+	labtest.Within(t, 30*time.Second, name(0)+" has a carrier", func() bool {
+		text, _ := os.ReadFile("/sys/class/net/" + name(0) + "/operstate")
+		return string(text) == "up\n"
+	})
 }
 
 // AroundOthers is a lab that fits beside those VFs, which its two ends are in one card with.
