@@ -62,7 +62,7 @@ func WithOthers(t *testing.T) {
 	})
 }
 
-// AroundOthers is a lab that fits beside those VFs, which its two ends are in one card with.
+// AroundOthers has both its ends on that port, in the VF of others that is free and in one that nobody has.
 const AroundOthers = `name: tbothers
 topology:
   nodes: {a: {}, b: {app: {kind: reflect, backend: dpdk}}}

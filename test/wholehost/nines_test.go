@@ -42,7 +42,7 @@ func write(t *testing.T, text string) (file string) {
 	return file
 }
 
-// gone takes a lab down that a kill may have kept from coming to be, or that is down already.
+// gone takes down what an up that was killed has made of a lab, if anything.
 func gone(t *testing.T, lab string) {
 	t.Helper()
 	if out, err := command("down", lab).CombinedOutput(); err != nil && !strings.Contains(string(out), "does not exist") {

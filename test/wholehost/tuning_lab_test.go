@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/test/traces"
 )
 
-// nines tune with whole profiles, of which CPUs 2 and 3 are the chosen ones.
+// These tests tune the host by whole profiles. CPUs 2 and 3 are the chosen ones.
 
 func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain, labtest.BootV1, labtest.BootIsolated, labtest.BootRT, labtest.BootNewRT)
