@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"engine/enginetest": {"engine/client", "kernel/hugepages", "kernel/proc"},
 
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "analysis/attribution", "host/doctor", "script"}),
-	"measure/traffic":         measurers,
+	"measure/traffic":         slices.Concat(measurers, []string{"kernel/proc"}),
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
 	"measure/metrics":         {"result"},

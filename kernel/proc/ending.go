@@ -5,17 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Ending says what ended a process, as far as the kernel still knows: its exit status until someone reaps it, and what
+// Endings says what ended processes. It reads the kernel's log once, when it is first asked, however many have ended.
+type Endings struct {
+	read sync.Once
+	log  []byte
+}
+
+// Ending is Endings.Of for one process.
+func (id Identity) Ending() string { return new(Endings).Of(id) }
+
+// Of says what ended a process, as far as the kernel still knows: its exit status until someone reaps it, and what
 // the kernel's log says of it, such as that memory had run out. It is empty for one that runs, or of which nothing is
 // known. It needs root.
-func (id Identity) Ending() string {
+func (e *Endings) Of(id Identity) string {
 	if id.Alive() {
 		return ""
 	}
@@ -23,22 +34,16 @@ func (id Identity) Ending() string {
 	if s, err := readStat(id.PID); err == nil && s.isOf(id) {
 		parts = append(parts, describe(s.status))
 	}
-	// The log has the IDs of the first PID namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h.
-	if self := (Identity{PID: os.Getpid()}); self.PIDInode() == 0xEFFFFFFC {
-		if said := said(kernelLog(), id); said != "" {
-			parts = append(parts, "the kernel's log says: "+said)
+	e.read.Do(func() {
+		// The log has the IDs of the first PID namespace, PROC_PID_INIT_INO in include/linux/proc_ns.h.
+		if self := (Identity{PID: os.Getpid()}); self.PIDInode() == 0xEFFFFFFC {
+			e.log = kernelLog()
 		}
+	})
+	if said := said(e.log, id); said != "" {
+		parts = append(parts, "the kernel's log says: "+said)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// WithEnding names a process that has ended, with what is known of that: "process 7: ended by SIGKILL".
-func (id Identity) WithEnding() string {
-	text := fmt.Sprintf("process %d", id.PID)
-	if ending := id.Ending(); ending != "" {
-		text += ": " + ending
-	}
-	return text
 }
 
 func describe(status unix.WaitStatus) string {
@@ -48,8 +53,11 @@ func describe(status unix.WaitStatus) string {
 	return fmt.Sprintf("ended with exit code %d", status.ExitStatus())
 }
 
-// kernelLog is the kernel's log, a record a line, in the form of Documentation/ABI/testing/dev-kmsg; as much of it as
-// can be read.
+// ends are what messages of the end of a process contain.
+var ends = [][]byte{[]byte("Killed process "), []byte("segfault at "), []byte("traps: "), []byte("unhandled exception")}
+
+// kernelLog is what the kernel's log says of ended processes, a record a line, in the form of
+// Documentation/ABI/testing/dev-kmsg; as much of it as can be read.
 func kernelLog() []byte {
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -64,7 +72,7 @@ func kernelLog() []byte {
 		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR): // the next record has been overwritten
 		case err != nil || n == 0:
 			return log
-		default:
+		case slices.ContainsFunc(ends, func(end []byte) bool { return bytes.Contains(record[:n], end) }):
 			log = append(log, record[:n]...)
 		}
 	}

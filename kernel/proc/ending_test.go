@@ -114,3 +114,16 @@ func startScript(t *testing.T, script string) (Identity, func(bool)) {
 		}
 	}
 }
+
+// TestTheOnlyChildIsFound, and the process itself where it has none.
+func TestTheOnlyChildIsFound(t *testing.T) {
+	id, _ := startScript(t, "sleep 1000 & read line; kill $!")
+	labtest.Eventually(t, "the script has started its child", func() bool { return id.Child().Command() == "sleep" })
+	child := id.Child()
+	if child == id || child.Child() != child {
+		t.Errorf("the child of %v is %v, whose own is %v", id, child, child.Child())
+	}
+	if err := child.Signal(unix.SIGKILL); err != nil {
+		t.Error(err)
+	}
+}

@@ -51,7 +51,10 @@ func (r *Record) readGuard() {
 
 // ended says how a poller ended.
 func ended(p busypoll.Poller) string {
-	text := fmt.Sprintf("nines-poller has ended (%s)", p.WithEnding())
+	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
+	if ending := p.Ending(); ending != "" {
+		text += ": " + ending
+	}
 	if said := lastLine(p.Log); said != "" {
 		return text + "; its last output was: " + said
 	}

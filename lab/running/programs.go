@@ -39,6 +39,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 		return nil, err
 	}
 	var list []ProgramState
+	var endings proc.Endings
 	for _, entry := range j.Entries() {
 		if entry.Kind != process.Kind || entry.Link == "" || entry.Learnt == nil {
 			continue
@@ -49,7 +50,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 			Log: link.LogPath(l.State().Dir, entry.Link, entry.Name),
 		}
 		if !p.Alive {
-			p.LastLines, p.Ending = node.LastLines(p.Log), id.Ending()
+			p.LastLines, p.Ending = node.LastLines(p.Log), endings.Of(id)
 		}
 		list = append(list, p)
 	}

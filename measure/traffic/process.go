@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/kernel/proc"
 )
 
 // exitWait is how long an engine gets to exit after its input closes. It needs milliseconds itself,
@@ -26,6 +27,8 @@ type process struct {
 	input   io.Closer
 	log     lockedBuffer
 	stopped bool
+	// itself is the engine, as the kernel's log names it: the command's child where that enters a PID namespace.
+	itself proc.Identity
 	// guest is true for an engine in a virtual machine or on a cluster, which has a clock of its own.
 	guest bool
 	// began is when the last trial was about to begin.
@@ -54,16 +57,44 @@ func start(cmd *exec.Cmd) (*process, error) {
 	}
 	p.input = input
 	p.Client = client.New(output, input, input)
-	if _, err := p.Hello(); err != nil {
+	greeted := p.watchBirth()
+	_, err = p.Hello()
+	greeted()
+	if err != nil {
 		return nil, p.explain(fmt.Errorf("start the engine: %w", err), p.stop())
 	}
 	return p, nil
 }
 
-// explain adds to a connection's error how the engine ended and its last output.
+// watchBirth finds the engine itself while it starts, as it may end before it has greeted; the caller ends that.
+func (p *process) watchBirth() (end func()) {
+	command, err := proc.Of(p.cmd.Process.Pid)
+	if err != nil {
+		return func() {} // the kernel's log is then of no use
+	}
+	p.itself = command
+	ended, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for pause := time.Millisecond; p.itself == command; pause = min(2*pause, 100*time.Millisecond) {
+			p.itself = command.Child()
+			select {
+			case <-ended:
+				return
+			case <-time.After(pause):
+			}
+		}
+	}()
+	return func() { close(ended); <-done }
+}
+
+// explain adds to a connection's error how the engine ended, what the kernel says of that, and its last output.
 func (p *process) explain(err, ended error) error {
 	if ended != nil {
 		err = fmt.Errorf("%w; it ended with %w", err, ended)
+		if kernel := p.itself.Ending(); kernel != "" {
+			err = fmt.Errorf("%w; %s", err, kernel)
+		}
 	}
 	if said := strings.TrimSpace(p.log.tail(400)); said != "" {
 		err = fmt.Errorf("%w; its last output: %s", err, said)
