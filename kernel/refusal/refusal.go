@@ -36,7 +36,7 @@ func Why(err error) string {
 
 // paths are those that an error names, also where it joins several.
 func paths(err error) (list []string) {
-	switch e := err.(type) {
+	switch e := any(err).(type) { // the error itself, as all that it wraps is looked at
 	case nil:
 		return nil
 	case *fs.PathError:

@@ -59,7 +59,7 @@ func explained(err error) string {
 
 // isUnread is true if an error says only that nobody reads standard output.
 func isUnread(err error) bool {
-	switch e := err.(type) {
+	switch e := any(err).(type) { // the error itself, as all that it wraps is looked at
 	case *fs.PathError:
 		return e.Path == os.Stdout.Name() && errors.Is(e.Err, unix.EPIPE)
 	case interface{ Unwrap() error }:
