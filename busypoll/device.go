@@ -16,7 +16,7 @@ import (
 
 // KindDevice is a setting, Target, of a device, Name, which had Old and got Value, in the
 // network namespace found by Path and Cookie; see package napi.
-var KindDevice = journal.Register("device", journal.Undo{Step: restoreDevice})
+var KindDevice = journal.Register("device", journal.Undo{Step: restoreDevice, Lost: "settings of network devices for receiving"})
 
 // makeSetting changes a device's setting through the journal. If the device has the value
 // already, nothing is written and changed is false. If the kernel refuses the value, or

@@ -103,7 +103,7 @@ func (s Site) pollByLivepatch(ctx context.Context, r Request, run *Running, devi
 // users, Path: the release by the last user unloads it.
 var KindModule = journal.Register("module", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
 	return kbp.Release(ctx, u.Path, u.Token, u.Note)
-}})
+}, Lost: "the kernel's live patch for busy polling"})
 
 // loadLivepatch keeps the module in the kernel until the journal is undone.
 func (s Site) loadLivepatch(ctx context.Context, run *Running) error {

@@ -7,6 +7,11 @@
 // a step that was never made and a torn last line. It checks the identity of what it finds, so
 // that it leaves a reused process ID alone, or a name that another program has taken since.
 //
+// Each line has its number and a checksum, and an operation ends with an end line (Close). So damage is seen: lines that
+// are changed, missing or moved. If the end line is missing, the process was killed, or the file was cut off; these look
+// alike. UndoAll then also searches for what belongs to the journal's owner: the packages that make things find them by
+// the token or the prefix (RegisterSearch). A copy of the first line (CopySuffix) has both of these.
+//
 // Each line is appended with one write(2) and not synced: the page cache survives a killed
 // process, and after a reboot only files are left to undo (the boot ID in the header shows
 // a reboot). Only one process writes at a time: package lab holds a lock. Several goroutines may

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -14,32 +13,22 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// Header is the first line of a journal.
-type Header struct {
-	// Form names the file format.
-	Form string `json:"journal"`
-	// Lab and Prefix are the lab's.
-	Lab    string `json:"lab"`
-	Prefix string `json:"prefix"`
-	// BootID is the kernel's, as in /proc/sys/kernel/random/boot_id: after a reboot
-	// every process, device and control group of the journal is gone. Create fills it in
-	// if it is empty.
-	BootID string `json:"boot_id"`
-	// Token is the prefix of the tokens of all steps.
-	Token string `json:"token"`
-}
-
-const form = "nines/journal/v1"
-
 // Journal is an open journal.
 type Journal struct {
 	Header Header
+	path   string
 	// boot is the ID of the current boot.
 	boot string
+	// damage is what is wrong with the file. suspect is true if an operation was cut off: by a crash, or by someone
+	// who cut the file.
+	damage  []Damage
+	suspect bool
 
 	mu      sync.Mutex
 	file    *os.File
 	size    int64
+	number  int
+	changed bool
 	nextID  int
 	entries map[int]*Entry
 }
@@ -57,76 +46,113 @@ func Create(path string, header Header) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the journal: %w", err)
 	}
-	j := &Journal{Header: header, boot: id, file: file, nextID: 1, entries: map[int]*Entry{}}
-	if err := j.append(header); err != nil {
+	j := &Journal{Header: header, path: path, boot: id, file: file, nextID: 1, entries: map[int]*Entry{}}
+	err = j.append(header)
+	if err == nil {
+		err = copyHeader(path, header)
+	}
+	if err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(path))
 	}
+	j.changed = false
 	return j, nil
 }
 
-// Open reads a journal and opens it for appending, after the last whole line.
-func Open(path string) (*Journal, error) {
+// Open reads a journal and opens it for appending, after the last whole line. The error is a *DamagedError if
+// anything is wrong with it.
+func Open(path string) (*Journal, error) { return whole(Salvage(path)) }
+
+// Read reads a journal without opening it for appending. Its errors are those of Open.
+func Read(path string) (*Journal, error) { return whole(Inspect(path)) }
+
+// Salvage is Open for an undo: of a damaged journal it takes the lines that prove themselves (UndoAll). If the
+// file is missing or has no first line, the copy of that line says whose it is.
+func Salvage(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the journal: %w", err)
+	j, err := read(path, file, err)
+	if err != nil && file != nil {
+		err = errors.Join(err, file.Close())
 	}
-	j, err := read(file)
 	if err != nil {
-		return nil, errors.Join(about(path, err), file.Close())
+		return nil, err
 	}
-	j.file = file
-	// If this fails, the torn line is cut off before the next append.
-	_ = file.Truncate(j.size)
+	if j.file = file; file != nil {
+		// If this fails, the torn line is cut off before the next append.
+		_ = file.Truncate(j.size)
+	}
 	return j, nil
 }
 
-// Read reads a journal without opening it for appending.
-func Read(path string) (*Journal, error) {
+// Inspect is Salvage without opening the journal for appending.
+func Inspect(path string) (*Journal, error) {
 	file, err := os.Open(path)
-	if err != nil {
+	if file != nil {
+		defer file.Close()
+	}
+	return read(path, file, err)
+}
+
+func read(path string, file *os.File, err error) (*Journal, error) {
+	header, uncopied := readCopy(path)
+	if err != nil && (uncopied != nil || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, fmt.Errorf("open the journal: %w", err)
 	}
-	defer file.Close()
-	j, err := read(file)
-	return j, about(path, err)
-}
-
-// ReadHeader reads the first line of a journal.
-func ReadHeader(path string) (Header, error) {
-	file, err := os.Open(path)
+	var text []byte
+	if file != nil {
+		if text, err = io.ReadAll(file); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	c, err := parse(text, header)
+	if damaged := new(DamagedError); errors.As(err, &damaged) {
+		damaged.Path = path
+		return nil, damaged
+	}
 	if err != nil {
-		return Header{}, fmt.Errorf("open the journal: %w", err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	defer file.Close()
-	text, err := bufio.NewReader(file).ReadBytes('\n')
-	if errors.Is(err, io.EOF) {
-		err = ErrEmpty
+	id, err := boot.ID()
+	if err != nil {
+		return nil, err
 	}
-	j := Journal{}
-	if err == nil {
-		err = j.takeLine(file, 1, text)
-	}
-	return j.Header, about(path, err)
+	return &Journal{
+		Header: c.header, path: path, boot: id, damage: c.damage, suspect: !c.ended,
+		size: c.size, number: c.number, nextID: c.nextID, entries: c.entries,
+	}, nil
 }
 
-// about adds the journal's path to an error without it.
-func about(path string, err error) error {
-	if err == nil || errors.As(err, new(*DamagedError)) {
-		return err
+// whole refuses a damaged journal.
+func whole(j *Journal, err error) (*Journal, error) {
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("read %s: %w", path, err)
+	if err := j.Damaged(); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
 }
 
-// Close closes the file.
+// Damaged is a *DamagedError if anything is wrong with the file; otherwise nil.
+func (j *Journal) Damaged() error {
+	if len(j.damage) == 0 {
+		return nil
+	}
+	return &DamagedError{Path: j.path, Damage: j.damage}
+}
+
+// Close ends the operation, and closes the file.
 func (j *Journal) Close() error {
 	if j.file == nil {
 		return nil
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.end()
 	return j.file.Close()
 }
 
 // Path returns the file's path.
-func (j *Journal) Path() string { return j.file.Name() }
+func (j *Journal) Path() string { return j.path }
 
 // SinceBoot returns true if the journal is from the current boot.
 func (j *Journal) SinceBoot() bool { return j.Header.BootID == j.boot }
@@ -184,7 +210,7 @@ func (j *Journal) Begin(step Step) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id := j.nextID
-	if err := j.append(line{Intent: id, Step: &step}); err != nil {
+	if err := j.appendLine(line{Intent: id, Step: &step}); err != nil {
 		return 0, fmt.Errorf("cannot make %s: %w", step, err)
 	}
 	j.nextID++
@@ -204,7 +230,7 @@ func (j *Journal) Done(id int, learnt Learnt) error {
 	}
 	fault.Point("after making", string(entry.Kind))
 	entry.Learnt = &learnt
-	if err := j.append(line{Done: id, Learnt: &learnt}); err != nil {
+	if err := j.appendLine(line{Done: id, Learnt: &learnt}); err != nil {
 		return fmt.Errorf("made %s, but could not journal that: %w", entry.Step, err)
 	}
 	fault.Point("after done", string(entry.Kind))
@@ -233,7 +259,7 @@ func (j *Journal) Forget(ids ...int) {
 		delete(j.entries, id)
 	}
 	if len(ids) > 0 && j.file != nil {
-		_ = j.append(line{Undone: ids})
+		_ = j.appendLine(line{Undone: ids})
 	}
 }
 

@@ -229,7 +229,7 @@ func TestAfterARebootOnlyFilesAreUndone(t *testing.T) {
 func TestAnUnknownKindStaysInTheJournal(t *testing.T) {
 	j, path := start(t)
 	begin(t, j, Step{Kind: kindFile})
-	if err := j.append(line{Intent: 2, Step: &Step{Kind: "tunnel", Name: "t0"}}); err != nil {
+	if err := j.appendLine(line{Intent: 2, Step: &Step{Kind: "tunnel", Name: "t0"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := j.Begin(Step{Kind: "tunnel"}); err == nil {

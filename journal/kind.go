@@ -23,6 +23,9 @@ type Undo struct {
 	Ender Ender
 	// Lasting is true for things that survive a reboot: files.
 	Lasting bool
+	// Lost says what of the kind no search finds or restores, if its line is lost: "old values of settings". Empty
+	// for what a search finds (RegisterSearch), and for what disappears with that.
+	Lost string
 }
 
 // Ender ends the processes of steps, and returns when they and their namespaces are gone.

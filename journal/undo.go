@@ -16,12 +16,19 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 	if note == nil {
 		note = func(string) {}
 	}
+	return j.undo(ctx, note, j.Entries(), which)
+}
+
+// undo undoes some entries, of which the journal may not have those without a number.
+func (j *Journal) undo(ctx context.Context, note func(string), entries []Entry, which func(Entry) bool) error {
 	rebooted := !j.SinceBoot()
 	byID := map[int]Entry{}
 	ending := map[Ender][]Entry{}
 	var removing []Entry
-	for _, entry := range j.Entries() {
-		byID[entry.ID] = entry
+	for _, entry := range entries {
+		if entry.ID != 0 {
+			byID[entry.ID] = entry
+		}
 		ender := registered[entry.Kind].Ender
 		switch {
 		case which != nil && !which(entry):
@@ -42,7 +49,9 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 		fault.Point("after ending processes")
 		var ids []int
 		for _, entry := range entries {
-			ids = append(ids, entry.ID)
+			if entry.ID != 0 {
+				ids = append(ids, entry.ID)
+			}
 			delete(byID, entry.ID)
 		}
 		j.Forget(ids...)
@@ -61,7 +70,10 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 		fault.Point("after undoing", string(u.Kind))
 		// A line for each would double the work of a large lab; undoing a step
 		// again after a crash does nothing.
-		if ids = append(ids, u.ID); len(ids) == 64 {
+		if u.ID != 0 {
+			ids = append(ids, u.ID)
+		}
+		if len(ids) == 64 {
 			j.Forget(ids...)
 			ids = nil
 		}

@@ -34,7 +34,7 @@ func Down(ctx context.Context, name string) (notes []string, err error) {
 // takeDown removes a lab; the caller may hold the registry.
 func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	endOwnAtWork(name)
-	h, err := hold(name)
+	h, err := holdToUndo(name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,25 +65,37 @@ func Each(f func(name string) error) error {
 	return errors.Join(failures...)
 }
 
-// Undoing lists the steps that Down would undo, in the order in which they were made.
-func Undoing(name string) ([]journal.Step, error) {
+// Undoing is what Down would undo.
+type Undoing struct {
+	// Steps are those of the journal, in the order in which they were made.
+	Steps []journal.Step
+	// Found is what a search finds that no step names.
+	Found []journal.Found
+	// Wrong says what is wrong with the journal; nil if nothing is.
+	Wrong error
+}
+
+// WouldUndo tells what Down would undo.
+func WouldUndo(ctx context.Context, name string) (Undoing, error) {
+	var u Undoing
 	if err := state.CheckName(name); err != nil {
-		return nil, err
+		return u, err
 	}
 	s := state.Of(name)
 	if err := folder.Check(s.Place()); err != nil {
-		return nil, state.ExplainUnseen(err, name)
+		return u, state.ExplainUnseen(err, name)
 	}
-	j, err := journal.Read(s.Journal())
+	j, err := journal.Inspect(s.Journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
-		return nil, nil // it was killed before its first step
+		return u, nil // it was killed before its first step
 	}
 	if err != nil {
-		return nil, err
+		return u, err
 	}
-	var steps []journal.Step
 	for _, entry := range j.Entries() {
-		steps = append(steps, entry.Step)
+		u.Steps = append(u.Steps, entry.Step)
 	}
-	return steps, nil
+	u.Found, err = j.Unlisted(ctx)
+	u.Wrong = j.Wrong(u.Found)
+	return u, err
 }

@@ -78,7 +78,7 @@ func TestWhatNinesDidNotMakeIsNoLab(t *testing.T) {
 	for _, name := range foreignNames {
 		for verb, call := range map[string]func() error{
 			"Down":    func() error { _, err := Down(ctx, name); return err },
-			"Undoing": func() error { _, err := Undoing(name); return err },
+			"Undoing": func() error { _, err := WouldUndo(t.Context(), name); return err },
 			"Open":    func() error { _, err := Open(name); return err },
 			"reserved": func() error {
 				_, err := reserve(ctx, UpOptions{Plan: labs.Plan(t, labs.Pair(name, "")), Progress: func(string) {}})
@@ -156,8 +156,9 @@ func TestDownLeavesForeignFilesInALab(t *testing.T) {
 	}
 }
 
-// TestADamagedJournalSaysWhatToDo: the line, and that deleting it lets all other steps be undone.
-func TestADamagedJournalSaysWhatToDo(t *testing.T) {
+// TestADamagedJournalIsNotChangedButUndone: who changes the lab is told the line, and down names it, undoes the other
+// steps, and exits with 1.
+func TestADamagedJournalIsNotChangedButUndone(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	s := state.Of("tbdamaged")
 	dir := filepath.Join(t.TempDir(), "made")
@@ -182,15 +183,19 @@ func TestADamagedJournalSaysWhatToDo(t *testing.T) {
 	if err := os.WriteFile(s.Journal(), []byte(header+"\nrubbish\n"+step), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Down(context.Background(), "tbdamaged")
-	if !errors.As(err, new(*journal.DamagedError)) || !strings.Contains(err.Error(), s.Journal()+": line 2 is damaged") || !strings.Contains(err.Error(), "delete it") {
+	_, err = hold("tbdamaged")
+	if !errors.As(err, new(*journal.DamagedError)) || !strings.Contains(err.Error(), s.Journal()+": line 2 is damaged") || !strings.Contains(err.Error(), "nines down") {
 		t.Fatalf("got %v", err)
 	}
-	if err := os.WriteFile(s.Journal(), whole, 0o600); err != nil {
-		t.Fatal(err)
+	if u, err := WouldUndo(t.Context(), "tbdamaged"); err != nil || len(u.Steps) != 1 || u.Wrong == nil {
+		t.Errorf("it would undo %+v, %v", u, err)
 	}
-	if _, err := Down(context.Background(), "tbdamaged"); err != nil || labtest.There(t, dir) || labtest.There(t, s.Dir) {
-		t.Errorf("without the line: %v; left %v %v", err, labtest.There(t, dir), labtest.There(t, s.Dir))
+	_, err = Down(context.Background(), "tbdamaged")
+	if !errors.As(err, new(*journal.WrongError)) || !strings.Contains(err.Error(), "line 2 is damaged") || exit.Code(err) != exit.Failed {
+		t.Errorf("down says %v", err)
+	}
+	if labtest.There(t, dir) || labtest.There(t, s.Dir) {
+		t.Errorf("left %v %v", labtest.There(t, dir), labtest.There(t, s.Dir))
 	}
 }
 

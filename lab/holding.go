@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,20 @@ type holding struct {
 	note func(string)
 }
 
-// hold locks an existing lab and opens its journal.
+// hold locks an existing lab and opens its journal, to change the lab.
 func hold(name string) (*holding, error) {
+	h, err := holdToUndo(name)
+	if err == nil && h.journal != nil {
+		err = h.journal.Damaged()
+	}
+	if err != nil && h != nil {
+		return nil, errors.Join(err, h.free())
+	}
+	return h, err
+}
+
+// holdToUndo is hold for a lab whose journal may be damaged.
+func holdToUndo(name string) (*holding, error) {
 	if err := state.CheckName(name); err != nil {
 		return nil, err
 	}
@@ -55,7 +68,7 @@ func (h *holding) open(name string) (err error) {
 	if h.folder, err = folder.Open(h.state.Place()); err != nil {
 		return err
 	}
-	h.journal, err = journal.Open(h.state.Journal())
+	h.journal, err = journal.Salvage(h.state.Journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
 		h.journal = nil // killed before it made anything, or after it removed everything
 		return nil
@@ -105,29 +118,36 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 	return errors.Join(state.Explain(cause), left, back, h.free())
 }
 
-// undoAll undoes the journal and, if that went well, removes the lab's folder.
+// undoAll undoes the journal and, if that went well, removes the lab's folder. A *journal.WrongError alone means
+// that the journal did not name everything, but that all of it is gone.
 func (h *holding) undoAll(ctx context.Context, note func(string)) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
 	if err := state.AbsentIsFine(os.Remove(h.state.Settings())); err != nil {
 		return err
 	}
-	if err := h.undoSteps(ctx, note); err != nil {
-		return fmt.Errorf("take the lab down: %w", err)
+	wrong, err := h.undoSteps(ctx, note)
+	if err != nil {
+		return errors.Join(wrong, fmt.Errorf("take the lab down: %w", err))
 	}
-	return h.folder.Remove(note)
+	if wrong != nil {
+		wrong = fmt.Errorf("what is known of the lab is gone, but %w", wrong)
+	}
+	return errors.Join(wrong, h.folder.Remove(note))
 }
 
 // undoSteps undoes the journal. If a step needs room on a full disk, it makes room first: it may be
 // the lab's nodes that have filled it.
-func (h *holding) undoSteps(ctx context.Context, note func(string)) error {
+func (h *holding) undoSteps(ctx context.Context, note func(string)) (wrong, err error) {
 	if h.journal == nil {
-		return nil
+		return nil, nil
 	}
-	err := h.journal.Undo(ctx, note, nil)
+	wrong, err = h.journal.UndoAll(ctx, note, journal.Always)
 	if replace.IsFull(err) && h.folder.Delete(h.state.Folders()) == nil {
-		err = h.journal.Undo(ctx, note, nil)
+		var more error
+		more, err = h.journal.UndoAll(ctx, note, journal.Always)
+		wrong = cmp.Or(more, wrong)
 	}
-	return err
+	return wrong, err
 }
 
 // collect receives notes, and keeps each once.

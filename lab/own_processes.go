@@ -26,7 +26,7 @@ const ownPatience = 30 * time.Second
 
 // ownProcesses are the lab's own processes; zero for one that it does not have.
 func ownProcesses(s state.Folder) []proc.Identity {
-	j, err := journal.Read(s.Journal())
+	j, err := journal.Inspect(s.Journal())
 	if err != nil {
 		return nil
 	}

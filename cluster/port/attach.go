@@ -61,6 +61,9 @@ func (k Keeper) attach(ctx context.Context, held Held, path string) (Held, error
 		err = &TakenError{Port: held.Port.Name, By: now.Order}
 	}
 	if err == nil {
+		err = open.Journal.Damaged()
+	}
+	if err == nil {
 		now, err = k.into(ctx, now, open.Journal, path)
 	}
 	return now, errors.Join(err, open.Close())

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +30,10 @@ func newDownCommand() *cobra.Command {
 		Short: "Take a lab down and restore the host",
 		Long: `Take a lab down: end its nodes and remove what the lab's journal lists. nines does not
 touch anything it did not make. The command returns when everything is gone.
+
+If the journal is damaged, the command names the line, and searches for what else
+belongs to the lab. It undoes what it finds, says what it cannot restore, and exits
+with 1.
 
 It works after any crash, also after kill -9 in the middle of 'nines up' or of
 'nines down' itself, and on a full disk. You may omit the name if there is only one
@@ -55,7 +62,7 @@ lab. With --all, a lab that cannot be taken down does not stop the others.`,
 func (d downCall) down(ctx context.Context, out, problems io.Writer) error {
 	one := func(name string) error { return takeDown(ctx, out, problems, name) }
 	if d.dryRun {
-		one = func(name string) error { return listUndo(out, name) }
+		one = func(name string) error { return listUndo(ctx, out, name) }
 	}
 	switch {
 	case d.all && d.dryRun:
@@ -90,16 +97,24 @@ func writeNotes(out io.Writer, notes []string) {
 	}
 }
 
-func listUndo(out io.Writer, name string) error {
-	steps, err := lab.Undoing(name)
-	if err != nil {
-		return err
+// listUndo lists what would be undone, in the order of undo: backwards. Its error is what is wrong with the journal.
+func listUndo(ctx context.Context, out io.Writer, name string) error {
+	u, err := lab.WouldUndo(ctx, name)
+	var lines []string
+	for _, f := range u.Found {
+		line := fmt.Sprintf("undo %s, which a search found: no line of the journal names it", f)
+		if f.Doubt != "" {
+			line = fmt.Sprintf("leave %s: %s", f, f.Doubt)
+		}
+		lines = append(lines, line)
 	}
-	// Lists steps in the order of undo: backwards.
-	for i := len(steps) - 1; i >= 0; i-- {
-		if _, err := terminal.Printf(out, "undo %s\n", steps[i]); err != nil {
+	for _, step := range slices.Backward(u.Steps) {
+		lines = append(lines, fmt.Sprintf("undo %s", step))
+	}
+	for _, line := range lines {
+		if _, err := terminal.Printf(out, "%s\n", line); err != nil {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(err, u.Wrong)
 }

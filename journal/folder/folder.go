@@ -21,6 +21,10 @@ import (
 // JournalName is the file name of every journal in its folder.
 const JournalName = "journal.jsonl"
 
+// journalNames are the copy of the journal's first line, and the journal: in the order of their removal, as a copy
+// without a journal tells of one that someone has cut.
+var journalNames = []string{JournalName + journal.CopySuffix, JournalName}
+
 // Place says where such a folder is and what belongs in it.
 type Place struct {
 	// Root is the state folder, which the user names, and Below the path from there:
@@ -146,22 +150,13 @@ func (p Place) checkOwner(path, what string, uid, mode uint32) error {
 // checkJournal checks that the folder has its owner's journal. A start that was killed before it wrote
 // one has left at most a lock.
 func (f *Folder) checkJournal() error {
-	info, err := f.root.Lstat(JournalName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f.checkBegun()
-	}
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return f.foreign("its journal is not a file")
-	}
-	st := info.Sys().(*syscall.Stat_t)
-	if err := f.checkOwner(f.Journal(), "its journal", st.Uid, st.Mode); err != nil {
-		return err
+	for _, name := range journalNames {
+		if err := f.checkFile(name); err != nil {
+			return err
+		}
 	}
 	header, err := journal.ReadHeader(f.Journal())
-	if errors.Is(err, journal.ErrEmpty) {
+	if errors.Is(err, journal.ErrEmpty) || errors.Is(err, fs.ErrNotExist) {
 		return f.checkBegun()
 	}
 	if err != nil {
@@ -173,13 +168,29 @@ func (f *Folder) checkJournal() error {
 	return nil
 }
 
+// checkFile checks that a file of the journal, if it exists, is one of its owner's.
+func (f *Folder) checkFile(name string) error {
+	info, err := f.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return f.foreign("its journal is not a file")
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return f.checkOwner(filepath.Join(f.Path(), name), "its journal", st.Uid, st.Mode)
+}
+
 func (f *Folder) checkBegun() error {
 	names, err := f.names()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if name != f.Lock && name != JournalName {
+		if name != f.Lock && !slices.Contains(journalNames, name) {
 			return f.foreign("it has no journal of nines, and contains %q", name)
 		}
 	}

@@ -48,7 +48,7 @@ func Take(p Place) (*Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := journal.Open(p.Journal())
+	j, err := journal.Salvage(p.Journal())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
 		j, err = nil, nil
 	}
@@ -84,18 +84,21 @@ func TakeLeft(p Place, standing func() (refusal, err error)) (*Held, error) {
 // SinceBoot returns true if the folder's journal is from the current boot.
 func (h *Held) SinceBoot() bool { return h.Journal != nil && h.Journal.SinceBoot() }
 
-// Undo undoes the journal, removes the folder and closes both. note, which may be nil, receives what stays
+// Undo undoes the journal and what a search finds beside it, removes the folder and closes both. A
+// *journal.WrongError alone means that the journal did not name everything, but that all of it is gone. note, which may be nil, receives what stays
 // as it is, and why.
 func (h *Held) Undo(ctx context.Context, note func(string)) error {
 	if note == nil {
 		note = func(string) {}
 	}
+	var wrong, err error
 	if h.Journal != nil {
-		if err := h.Journal.Undo(ctx, note, nil); err != nil {
-			return errors.Join(err, h.Close())
-		}
+		wrong, err = h.Journal.UndoAll(ctx, note, journal.WhereWrong)
 	}
-	return errors.Join(h.Remove(note), h.Close())
+	if err == nil {
+		err = h.Remove(note)
+	}
+	return errors.Join(wrong, err, h.Close())
 }
 
 // Close closes the journal and the folder, and changes neither.

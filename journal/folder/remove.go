@@ -23,7 +23,7 @@ func (f *Folder) Empty(note func(string)) error {
 		return fmt.Errorf("read the folder of %s: %w", f.What, err)
 	}
 	for _, name := range names {
-		if name != JournalName && name != f.Lock && !slices.Contains(f.Written, name) {
+		if name != f.Lock && !slices.Contains(journalNames, name) && !slices.Contains(f.Written, name) {
 			note(filepath.Join(f.Path(), name) + " was not made by nines; left as it is")
 		}
 	}
@@ -68,7 +68,7 @@ func (f *Folder) Remove(note func(string)) error {
 	if err := f.Empty(note); err != nil {
 		return err
 	}
-	for _, name := range []string{JournalName, f.Lock} {
+	for _, name := range append(slices.Clone(journalNames), f.Lock) {
 		if name == "" {
 			continue
 		}

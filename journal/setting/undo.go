@@ -16,7 +16,7 @@ import (
 
 // Kind is a kernel setting's file, Path, which held Old and got Value: a sysctl or a control
 // group's file. Target is the ledger of the steps that share it.
-var Kind = journal.Register("setting", journal.Undo{Step: restore})
+var Kind = journal.Register("setting", journal.Undo{Step: restore, Lost: "old values of settings that only this lab has set"})
 
 // restore undoes a step's value of a file, whether or not the file is shared.
 func restore(_ context.Context, u journal.Undoing) error {

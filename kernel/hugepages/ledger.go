@@ -115,6 +115,23 @@ func (l Ledger) Claim(pool Pool, token, journal string, wanted int) error {
 	})
 }
 
+// Claims are the claims of a journal: their pools, and the token of each.
+func (l Ledger) Claims(journal string) (map[Pool]string, error) {
+	file := &ledgerFile{}
+	if err := (ledger.File{Path: l.Path}).Read(file); err != nil {
+		return nil, err
+	}
+	claims := map[Pool]string{}
+	for pool, a := range file.Pools {
+		for token, c := range a.Claims {
+			if c.Journal == journal {
+				claims[pool] = token
+			}
+		}
+	}
+	return claims, nil
+}
+
 // Release removes the pages that were added for a token. It may be repeated.
 func (l Ledger) Release(pool Pool, token string) error {
 	return l.transact(pool, func(save func() error, a *account) error {

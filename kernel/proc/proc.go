@@ -163,6 +163,25 @@ func (id Identity) Holds(token string) (bool, error) {
 	return false, nil
 }
 
+// Begun is the argument or the value in the environment that begins with a text; empty if there is none.
+func (id Identity) Begun(text string) (string, error) {
+	for _, file := range []string{"cmdline", "environ"} {
+		words, err := id.words(file)
+		if err != nil {
+			return "", err
+		}
+		for _, word := range words {
+			if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(value, text) {
+				return value, nil
+			}
+			if strings.HasPrefix(word, text) {
+				return word, nil
+			}
+		}
+	}
+	return "", nil
+}
+
 // Arguments are a process's, or the title with which it has replaced them; empty as words are.
 func (id Identity) Arguments() ([]string, error) { return id.words("cmdline") }
 

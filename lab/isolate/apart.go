@@ -124,7 +124,7 @@ func (a Apart) keepThreads(ctx context.Context, taken tasks.Set, note func(strin
 	if err != nil {
 		return tasks.Cleared{}, err
 	}
-	if held != nil && (len(taken) == 0 || !held.SinceBoot()) {
+	if held != nil && (len(taken) == 0 || !held.SinceBoot() || held.Journal.Damaged() != nil) {
 		if err := held.Undo(ctx, note); err != nil {
 			return tasks.Cleared{}, err
 		}

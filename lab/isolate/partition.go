@@ -35,7 +35,7 @@ var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.
 		return err
 	}
 	return tasks.Restore(u.Path, u.Note)
-}})
+}, Lost: "which CPUs threads of the host may use"})
 
 // partitionPatience bounds the wait for CPUs that the kernel is giving back.
 const partitionPatience = 5 * time.Second

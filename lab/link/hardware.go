@@ -62,7 +62,7 @@ func onPort(l plan.Link, address string) bool {
 // end its use restores the number of functions and the port.
 var KindPort = journal.Register("port", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
 	return pci.Bus{}.LeavePort(ctx, u.Path, u.Token, u.Notef)
-}})
+}, Lost: "virtual functions of network cards"})
 
 // joinPort makes a port's virtual functions, once for the lab.
 func (h *Hardware) joinPort(ctx context.Context, port plan.PhysicalFunction, links []plan.Link) error {
@@ -103,7 +103,7 @@ var KindFunction = journal.Register("function", journal.Undo{Step: func(ctx cont
 		return fmt.Errorf("what the function was: %w", err)
 	}
 	return pci.Bus{}.Release(ctx, u.Path, u.Target, u.Token, old)
-}})
+}, Lost: "drivers, names and addresses of network cards and their functions"})
 
 // take claims and sets up the function of an endpoint.
 func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error {

@@ -20,7 +20,9 @@ import (
 // for. The interface, and the programs there, are found as those of KindUplink. A card that can tell only a
 // few addresses from the rest then receives everything. Undo takes the address from the programs, too:
 // another machine may get it.
-var KindUplinkAddress = journal.Register("uplink address", journal.Undo{Step: forgetAddress})
+var KindUplinkAddress = journal.Register("uplink address", journal.Undo{
+	Step: forgetAddress, Lost: "addresses of nodes for which an interface of the host still receives (bridge fdb)",
+})
 
 // receiveFor lets the uplink receive what is for the nodes of endpoints:
 //

@@ -19,7 +19,9 @@ import (
 // KindPod is a pod on a cluster: Name in the namespace Target, by the context Value of the kubeconfig
 // Path. Undo deletes it if it has the label Token and, where one was learnt, the uid Took; a pod of
 // that name without them is someone else's. Pods outlast a reboot of this host.
-var KindPod = journal.Register("pod", journal.Undo{Step: undoPod, Lasting: true})
+var KindPod = journal.Register("pod", journal.Undo{
+	Step: undoPod, Lasting: true, Lost: "pods of a cluster (nines cluster down removes a local one)",
+})
 
 // PodRemoval is a pod that nines-cluster is to delete.
 type PodRemoval struct {

@@ -23,7 +23,9 @@ import (
 // KindHostScript is a script that undoes what the file's host_setup has made of the host: Path is
 // the script, Value the time that it may take. It may run although the setup never did, or only in
 // part.
-var KindHostScript = journal.Register("host_script", journal.Undo{Step: runHostTeardown})
+var KindHostScript = journal.Register("host_script", journal.Undo{
+	Step: runHostTeardown, Lost: "what the file's host_setup has made of the host, as host_teardown was not run",
+})
 
 // hostScriptsOf are the scripts of a plan that run on the host.
 func hostScriptsOf(p *plan.Plan) [2]spec.Script {

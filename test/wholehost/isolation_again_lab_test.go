@@ -1,6 +1,7 @@
 package wholehost
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +108,6 @@ func beingMeasured(t *testing.T, name string) bool {
 
 // journalled is the number of steps in a lab's journal.
 func journalled(name string) int {
-	steps, _ := lab.Undoing(name)
-	return len(steps)
+	u, _ := lab.WouldUndo(context.Background(), name)
+	return len(u.Steps)
 }
