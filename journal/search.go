@@ -83,6 +83,9 @@ func (e Entry) names(f Found) bool {
 	if registered[f.Kind].Ender == nil && f.Token != "" {
 		return e.Token == f.Token
 	}
+	if f.Name != "" && e.Target == f.Name && f.Path == "" { // the other end of a pair
+		return true
+	}
 	// A step without a path has the name in every place: a control group in each hierarchy.
 	return f.Name != "" && e.Name == f.Name && (e.Path == "" || e.Path == f.Path) || f.Path != "" && e.Path == f.Path && e.Name == ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Looking says when UndoAll searches.
@@ -42,6 +43,10 @@ func (j *Journal) UndoAll(ctx context.Context, note func(string), looking Lookin
 			more, unseen = j.Unlisted(ctx)
 		}
 		doubtful := takeDoubtful(&more)
+		if round == 0 {
+			// What is not a process may disappear with what the journal names.
+			more = slices.DeleteFunc(more, func(f Found) bool { return registered[f.Kind].Ender == nil })
+		}
 		if round > 0 && len(more) == 0 {
 			return j.Wrong(found), errors.Join(unseen, doubtful)
 		}

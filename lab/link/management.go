@@ -55,7 +55,7 @@ func (s *Site) addHostPair(f *fabric, l plan.Link, bridge netlink.Link) error {
 	}
 	defer host.Close()
 	near, far := end{name: m.Port, holder: f.holder}, end{name: m.Device, mac: m.MAC, ns: host}
-	if err := s.addPair(f.Handle, journal.Step{Link: l.Name}, near, far, l.MTU, bridge.Attrs().Index); err != nil {
+	if err := s.addPair(f.Handle, journal.Step{Link: l.Name, Target: m.Device}, near, far, l.MTU, bridge.Attrs().Index); err != nil {
 		if errors.Is(err, unix.EEXIST) {
 			err = exit.Wrongf("the host has an interface %s that does not belong to the lab: %w; remove it, or set another prefix in the file (--set prefix=…)", m.Device, err)
 		}

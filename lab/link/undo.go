@@ -13,7 +13,7 @@ import (
 )
 
 // KindLink is a device, Name, in the network namespace of the process that step Holder started; it
-// is removed with that process, or on its own.
+// is removed with that process, or on its own. Target is the other end of a pair, if that is on the host.
 var KindLink = journal.Register("link", journal.Undo{Step: removeDevice})
 
 // removeDevice deletes the device of a step.
