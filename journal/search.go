@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Sought is what a search looks for: all that belongs to the lab, or to whatever else a journal is of.
@@ -56,38 +57,64 @@ func (j *Journal) Unlisted(ctx context.Context) ([]Found, error) {
 
 // unlisted is what no entry names. It is pure.
 func unlisted(entries []Entry, found []Found) []Found {
-	var rest []Found
-	for _, f := range found {
-		listed := false
-		for _, e := range entries {
-			listed = listed || e.names(f)
-		}
-		if !listed {
-			rest = append(rest, f)
+	listed := map[mention]bool{}
+	for _, e := range entries {
+		for _, m := range e.mentions() {
+			listed[m] = true
 		}
 	}
-	return rest
+	return slices.DeleteFunc(found, func(f Found) bool {
+		return slices.ContainsFunc(f.mentions(), func(m mention) bool { return listed[m] })
+	})
 }
 
-// names is true if the undo of the entry removes what was found.
-func (e Entry) names(f Found) bool {
-	if registered[e.Kind].Ender != nil && registered[f.Kind].Ender != nil {
-		same := e.Learnt != nil && e.Learnt.PID != 0 && e.Learnt.PID == f.Learnt.PID && e.Learnt.StartTicks == f.Learnt.StartTicks
-		if same || f.Token != "" && e.Token == f.Token {
-			return true
+// mention is one of the ways in which an entry names what its undo removes. Of processes the kind is empty: each
+// may be found as another.
+type mention struct {
+	kind                      Kind
+	token, name, path, target string
+	pid                       int
+	startTicks                uint64
+}
+
+// mentions are the ways in which an entry names its thing.
+func (e Entry) mentions() []mention {
+	list := []mention{{kind: e.Kind, name: e.Name, path: e.Path}}
+	if e.Target != "" {
+		list = append(list, mention{kind: e.Kind, target: e.Target})
+	}
+	kind := e.Kind
+	if registered[e.Kind].Ender != nil {
+		kind = ""
+		if e.Learnt != nil && e.Learnt.PID != 0 {
+			list = append(list, mention{pid: e.Learnt.PID, startTicks: e.Learnt.StartTicks})
 		}
 	}
-	if e.Kind != f.Kind {
-		return false
+	if e.Token != "" {
+		list = append(list, mention{kind: kind, token: e.Token})
 	}
-	if registered[f.Kind].Ender == nil && f.Token != "" {
-		return e.Token == f.Token
+	return list
+}
+
+// mentions are the ways in which an entry may name what was found; any of them is enough.
+func (f Found) mentions() []mention {
+	ends := registered[f.Kind].Ender != nil
+	if f.Token != "" && !ends {
+		return []mention{{kind: f.Kind, token: f.Token}}
 	}
-	if f.Name != "" && e.Target == f.Name && f.Path == "" { // the other end of a pair
-		return true
+	list := []mention{{kind: f.Kind, name: f.Name, path: f.Path}}
+	if f.Name != "" { // without a path, in every place: a control group in each hierarchy
+		list = append(list, mention{kind: f.Kind, name: f.Name})
 	}
-	// A step without a path has the name in every place: a control group in each hierarchy.
-	return f.Name != "" && e.Name == f.Name && (e.Path == "" || e.Path == f.Path) || f.Path != "" && e.Path == f.Path && e.Name == ""
+	if f.Path != "" {
+		list = append(list, mention{kind: f.Kind, path: f.Path})
+	} else {
+		list = append(list, mention{kind: f.Kind, target: f.Name}) // the other end of a pair
+	}
+	if ends {
+		list = append(list, mention{token: f.Token}, mention{pid: f.Learnt.PID, startTicks: f.Learnt.StartTicks})
+	}
+	return list
 }
 
 // Wrong is a *WrongError if the journal is damaged, or a search has found what no line names; otherwise nil.
