@@ -470,7 +470,7 @@ func TestAnEarlierBootsPortsAreFree(t *testing.T) {
 	}
 	text, err := os.ReadFile(path)
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), j.Header.BootID, "another")), 0o600)
+		err = os.WriteFile(path, []byte(strings.ReplaceAll(labtest.PlainJournal(string(text)), j.Header.BootID, "another")), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -177,14 +176,6 @@ func TestOtherTasksKeepOff(t *testing.T) {
 }
 
 // TestAfterABootCPUsAreKeptApartAnew: what an earlier boot has left says nothing of the settings now.
-// withoutChecksums is a journal in the form of earlier versions, which a test can change.
-func withoutChecksums(text string) string {
-	text = regexp.MustCompile(`(?m)^.*"end":true.*\n`).ReplaceAllString(text, "")
-	text = regexp.MustCompile(`,"crc":"[0-9a-f]{8}"`).ReplaceAllString(text, "")
-	text = regexp.MustCompile(`(?m)^\{"line":\d+,`).ReplaceAllString(text, "{")
-	return strings.Replace(text, "nines/journal/v2", "nines/journal/v1", 1)
-}
-
 func TestAfterABootCPUsAreKeptApartAnew(t *testing.T) {
 	h := newApartHost(t)
 	h.keep(Kept{Tasks: tasks.Set{1}, Quiet: tasks.Set{1}}, "d d 0,2-3 0")
@@ -198,7 +189,7 @@ func TestAfterABootCPUsAreKeptApartAnew(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		if err == nil {
-			err = os.WriteFile(path, []byte(strings.ReplaceAll(withoutChecksums(string(text)), now, "00000000-0000-0000-0000-000000000000")), 0o600)
+			err = os.WriteFile(path, []byte(strings.ReplaceAll(labtest.PlainJournal(string(text)), now, "00000000-0000-0000-0000-000000000000")), 0o600)
 		}
 		return err
 	})
