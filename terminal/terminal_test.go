@@ -3,12 +3,15 @@ package terminal
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/test/labtest"
 )
 
 func TestNumbersHaveThreeDigits(t *testing.T) {
@@ -173,9 +176,7 @@ func TestALineIsDrawnInPlaceOfTheLast(t *testing.T) {
 // TestStyleIsWhatTheUserWants: an empty NO_COLOR is as good as none (no-color.org).
 func TestStyleIsWhatTheUserWants(t *testing.T) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skip("no pseudo-terminal: ", err)
-	}
+	labtest.Require(t, fmt.Sprint("a pseudo-terminal: ", err), err == nil)
 	defer master.Close()
 	for _, test := range []struct {
 		term, noColour   string
