@@ -34,6 +34,7 @@ type Worst struct {
 	Number uint64
 	Key    []byte
 	ID     uint32 // from the key, if it has one; else Number
+	Flow   string // addresses, ports and protocol
 }
 
 // Evaluation has the content of the published files.

@@ -139,7 +139,8 @@ func (a *Analysis) Record(ctx context.Context) (result.Record, error) {
 		Outliers:   a.outliers(),
 	}
 	a.details(&r, s)
-	return r, nil
+	r.Pair, err = a.ofPair(ctx, s)
+	return r, err
 }
 
 func (a *Analysis) details(r *result.Record, s *stream) {

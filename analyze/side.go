@@ -46,6 +46,8 @@ type side struct {
 	// rank maps a packet's place in the file to its place in time order, and file the reverse; nil
 	// if the file is in order.
 	rank, file []uint32
+	// mixed is whether sortTimes has moved times, so that a time's place is not its packet's in the file.
+	mixed bool
 
 	shift   uint // of a hash, to its partition
 	entries column[entry]
@@ -207,6 +209,7 @@ func (s *side) order() {
 // sortTimes sorts only the times, once nothing refers to packets.
 func (s *side) sortTimes() {
 	if times := s.timesNs(); !slices.IsSorted(times) {
+		s.mixed = true
 		slices.Sort(times)
 	}
 }

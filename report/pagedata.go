@@ -51,6 +51,8 @@ type pageData struct {
 	Tails []GroupTail `json:"tails"`
 	// Packets are those of trials with a record of each packet; their metrics.json has all flows.
 	Packets []pagePackets `json:"packets"`
+	// Pairs are those of captures, over time.
+	Pairs []pagePair `json:"pairs"`
 	// Traces are those of traced trials.
 	Traces []pageTrace `json:"traces"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
@@ -146,6 +148,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	}
 	p.addFigures(r)
 	p.addPackets(r)
+	p.addPairs(r)
 	p.addTraces(r)
 	var problems []error
 	p.Tails, problems = Tails(context.Background(), r, extreme.Default)

@@ -62,6 +62,7 @@ var calledInPage = map[reflect.Type]string{
 	reflect.TypeFor[pageTrial]():          "Trial",
 	reflect.TypeFor[pageCurves]():         "Curves",
 	reflect.TypeFor[pagePackets]():        "TrialPackets",
+	reflect.TypeFor[pagePair]():           "TrialPair",
 	reflect.TypeFor[pageTrace]():          "Trace",
 	reflect.TypeFor[result.Trace]():       "Recorder",
 	reflect.TypeFor[pageLate]():           "LatePacket",

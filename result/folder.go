@@ -75,20 +75,17 @@ func (f Folder) Details() (Details, error) {
 
 // Metrics reads metrics.json; nil if the packets were not recorded.
 func (f Folder) Metrics() (*Metrics, error) {
-	metrics, err := readFolderFile(f, MetricsFile, func(r io.Reader) (*Metrics, error) {
-		var metrics Metrics
-		if err := json.NewDecoder(r).Decode(&metrics); err != nil {
-			return nil, err
-		}
-		if metrics.Schema != MetricsSchema {
-			return nil, fmt.Errorf("its schema is %q, not %q", metrics.Schema, MetricsSchema)
-		}
-		return &metrics, nil
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return metrics, err
+	return readOptionalJSON(f, MetricsFile, MetricsSchema, func(m *Metrics) string { return m.Schema })
+}
+
+// Causes reads causes.json; nil if the trial was not recorded.
+func (f Folder) Causes() (*Causes, error) {
+	return readOptionalJSON(f, CausesFile, CausesSchema, func(c *Causes) string { return c.Schema })
+}
+
+// Pair reads pair.json; nil if the trial is no pair of captures.
+func (f Folder) Pair() (*Pair, error) {
+	return readOptionalJSON(f, PairFile, PairSchema, func(p *Pair) string { return p.Schema })
 }
 
 // EngineLog reads engine.log, which is optional.
@@ -98,6 +95,24 @@ func (f Folder) EngineLog() ([]byte, error) {
 		return nil, nil
 	}
 	return raw, err
+}
+
+// readOptionalJSON reads a JSON file with a schema; nil if the trial has no such file.
+func readOptionalJSON[T any](f Folder, name, schema string, of func(*T) string) (*T, error) {
+	value, err := readFolderFile(f, name, func(r io.Reader) (*T, error) {
+		var value T
+		if err := json.NewDecoder(r).Decode(&value); err != nil {
+			return nil, err
+		}
+		if got := of(&value); got != schema {
+			return nil, fmt.Errorf("its schema is %q, not %q", got, schema)
+		}
+		return &value, nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return value, err
 }
 
 func readFolderFile[T any](f Folder, name string, parse func(io.Reader) (T, error)) (T, error) {

@@ -24,6 +24,8 @@ type Record struct {
 	Ordinary []Outlier
 	// Causes writes causes.json, if the trial was traced.
 	Causes *Causes
+	// Pair writes pair.json, if the trial is a pair of captures.
+	Pair *Pair
 	// EngineLog is the engine's output as text; empty writes no engine.log.
 	EngineLog []byte
 }
@@ -117,6 +119,9 @@ func (r *Record) complete(id string) {
 	}
 	if r.Causes != nil {
 		r.Causes.complete()
+	}
+	if r.Pair != nil {
+		r.Pair.complete()
 	}
 	if r.Details.Gaps == nil {
 		r.Details.Gaps = []GapMeter{}

@@ -39,6 +39,7 @@ const (
 	// OrdinaryFile has randomly picked packets, in the form of OutliersFile.
 	OrdinaryFile = "ordinary.csv"
 	CausesFile   = "causes.json"
+	PairFile     = "pair.json"
 
 	trialsDir    = "trials"
 	baselinesDir = "baselines"
@@ -323,6 +324,9 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	}
 	if r.Causes != nil {
 		files = append(files, content{CausesFile, func(out io.Writer) error { return encodeJSON(out, r.Causes) }})
+	}
+	if r.Pair != nil {
+		files = append(files, content{PairFile, func(out io.Writer) error { return encodeJSON(out, r.Pair) }})
 	}
 	if len(r.EngineLog) > 0 {
 		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ type analyzeCall struct {
 	options analyze.Options
 	key     string
 	out     string
+	page    string
 	without string
 	format  string
 }
@@ -39,7 +41,9 @@ pcapng or MoonSniff's .mscap, plain or compressed with gzip or zstd.
 
 --out DIR writes the files of the published evaluation (docs/analyze.md), named after
 PRE, and a result folder DIR/NAME/TIME for report, compare and figure. latency-ts has a
-row of about 45 bytes for each packet. --without skips files.
+row of about 45 bytes for each packet. --without skips files. --page FILE writes the
+result's page alone: latency and loss over time, the clocks, and the slowest packets by
+their numbers in both files, so that Wireshark finds them.
 
 Loss is reported in two ways: packets whose key does not arrive, and the difference of
 the packet counts. nines reports an offset between the two clocks, but corrects it only
@@ -49,6 +53,7 @@ are not a pair.`,
 		Example: `  nines analyze pre.pcap post.pcap                          # look at it
   nines analyze pre.pcap.zst post.pcap.zst --out results    # and keep it
   nines report results/latest
+  nines analyze pre.pcap post.pcap --page pair.html         # see it, without a folder
   nines analyze pre.pcap post.pcap --mask-ttl               # with a router in between
   nines analyze pre.pcap post.pcap --key flow --trim 1s     # by id and ports, without the first second
   nines analyze pre.pcap post.pcap --format json | jq .latency_ns.p99_9`,
@@ -68,6 +73,7 @@ are not a pair.`,
 	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "ignore packets that arrived within this time of the first (default: none)")
 	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
 	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
+	c.Flags().StringVar(&call.page, "page", "", "write the page of the pair to this file")
 	c.Flags().StringVar(&call.without, "without", "", "files not to write, such as latency-ts (default: none)")
 	command.FormatFlag(c, &call.format)
 	return c
@@ -96,8 +102,12 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 		show.at("writing", "")
 		summary.Files, summary.Result, err = k.write(ctx, a, without)
 	}
+	if k.page != "" && err == nil {
+		show.at("writing", "the page")
+		err = k.writePage(ctx, a, summary.Result)
+	}
 	show.clear()
-	if err != nil && len(summary.Files) > 0 {
+	if err != nil && len(summary.Files) > 0 && summary.Result == "" {
 		return fmt.Errorf("the published files are written, but not the result folder: %w", err)
 	}
 	if err != nil {
@@ -145,16 +155,36 @@ func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map
 	if err != nil {
 		return files, "", err
 	}
-	folder, err = k.writeFolder(a, record)
+	folder, err = k.writeResult(k.out, a, record)
 	return files, folder, err
 }
 
-func (k analyzeCall) writeFolder(a *analyze.Analysis, record result.Record) (folder string, err error) {
+// writePage writes the page of the result folder, or of one that is made for it.
+func (k analyzeCall) writePage(ctx context.Context, a *analyze.Analysis, folder string) (err error) {
+	if folder == "" {
+		record, err := a.Record(ctx)
+		if err != nil {
+			return err
+		}
+		temporary, err := os.MkdirTemp("", "nines-page-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(temporary)
+		if folder, err = k.writeResult(temporary, a, record); err != nil {
+			return err
+		}
+	}
+	return writeWhole(k.page, func(out io.Writer) error { return report.WritePage(folder, out) })
+}
+
+// writeResult writes a result folder into dir.
+func (k analyzeCall) writeResult(dir string, a *analyze.Analysis, record result.Record) (folder string, err error) {
 	started, known := a.Started()
 	if !known {
 		started = time.Now()
 	}
-	w, err := result.Create(k.out, filepath.Base(k.options.Pre), started)
+	w, err := result.Create(dir, filepath.Base(k.options.Pre), started)
 	if err != nil {
 		return "", err
 	}

@@ -77,6 +77,28 @@ func TestAnalyzeLeavesAResultThatOtherVerbsShow(t *testing.T) {
 
 // TestAnalyzeSaysOfWhichPackets: where packets arrive again, the terminal's first row is of the
 // packets that the page shows, the second of those of the published files.
+func TestAnalyzeWritesAPageWithoutAFolder(t *testing.T) {
+	pre, post := capturePair(t, synthetic.Config{Packets: 5000, LatencyNs: 9000, JitterNs: 700, LossRatio: 0.01, Flows: 3})
+	page := filepath.Join(t.TempDir(), "pair.html")
+	t.Setenv("TMPDIR", t.TempDir())
+	var stdout, stderr strings.Builder
+	if code := execute([]string{"analyze", pre, post, "--page", page}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"schema":"nines/pair/v1"`, `"post_frame":`, `"flow":"198.18.0.1:`} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 func TestAnalyzeSaysOfWhichPackets(t *testing.T) {
 	pre, post := capturePair(t, synthetic.Config{Packets: 5000, LatencyNs: 9000, JitterNs: 500, DuplicatePost: 0.05})
 	out := t.TempDir()

@@ -513,6 +513,35 @@ export interface TrialPackets {
   flows_all: number;
 }
 
+export interface PairSeries {
+  step_ns: number;
+  sent_packets: number[];
+  lost_packets: number[];
+  least_ns: (number | null)[];
+  p50_ns: (number | null)[];
+  p99_ns: (number | null)[];
+  most_ns: (number | null)[];
+  clock_ns: (number | null)[];
+}
+
+export interface SlowPacket {
+  latency_ns: number;
+  pre_unix_ns: number;
+  post_unix_ns: number;
+  pre_frame: number;
+  post_frame: number;
+  flow: string;
+}
+
+export interface TrialPair {
+  trial: string;
+  schema: string;
+  pre: string;
+  post: string;
+  series: PairSeries;
+  slowest: SlowPacket[];
+}
+
 export interface Cause {
   kind: string;
   name?: string;
@@ -626,6 +655,7 @@ export interface Page {
   searches: SearchGroup[];
   tails: Tail[];
   packets: TrialPackets[];
+  pairs: TrialPair[];
   traces: Trace[];
   figures: Figure[];
   published_curves: Published[];

@@ -19,6 +19,7 @@ import { trialTable } from "./sections/trials.ts";
 import { findingTable, searchTable } from "./sections/searches.ts";
 import { hasScripts, onlyScripts, scriptTable } from "./sections/scripts.ts";
 import { packetTable } from "./sections/packets.ts";
+import { pairSection } from "./sections/pairs.ts";
 import { tailTable } from "./sections/tails.ts";
 import { skippedTable, verdictTable } from "./sections/verdicts.ts";
 import { startTheme } from "./theme.ts";
@@ -122,6 +123,7 @@ function build(page: Page, place: HTMLElement): void {
     scripts ?? "",
     page.packets.length > 0 ? section("packets", "Every packet", "Of trials whose packets were all recorded or captured: loss, reordering (RFC 4737), delay variation (RFC 5481) and gaps, of all packets and of each flow.",
       packetTable(page, selection).element) : "",
+    pairSection(page, selection, figure),
     section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
       h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
       figure(outlierChart(page, selection))),

@@ -34,6 +34,14 @@ export function linearRange(values: Iterable<number | null>): [number, number] {
   return [0, rounded ?? 12 * step];
 }
 
+/** A range that shows all values and zero, of both signs, with a small margin. */
+export function signedRange(values: Iterable<number>): [number, number] {
+  let [low, high] = [0, 0];
+  for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  const room = (high - low) * 0.06 || 1;
+  return [low < 0 ? low - room : 0, high > 0 || low === 0 ? high + room : 0];
+}
+
 /** Ticks of a logarithmic axis: 1 to 9 of each decade, with as many labels as fit. */
 export function logTicks(low: number, high: number, most: number): Ticks {
   const splits: number[] = [];

@@ -14,7 +14,7 @@ function sized(): { page: Page; figure: Figure } {
     variables: { "links.*.kind": kind, "traffic.frame_bytes": bytes }, trials: [], counted: [], curves, p99_half_width: null,
   })));
   const page: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.frame_bytes"], groups, trials: [], baselines: [],
-    figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], traces: [], host: null, plan: null, experiment: "", problems: [] };
+    figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], traces: [], host: null, plan: null, experiment: "", problems: [] };
   const point = (x: number, y: number, group: number) => ({ x, y, low: y, high: y, group, verdict: "clean" as const });
   const figure: Figure = { kind: "size", variables: ["links.*.kind"], published: [], series: [
     { variables: { "links.*.kind": "bridge" }, points: [point(64, 2e5, 0), point(512, 1e5, 1)] },

@@ -1,0 +1,53 @@
+package analyze
+
+import (
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// seriesIntervals is the most intervals of a series: more than a screen shows apart.
+const seriesIntervals = 400
+
+// series evaluates the packets in equal intervals of their times in PRE, which are in order.
+func series(s *stream) result.PairSeries {
+	first, last := s.sentNs[0], s.sentNs[len(s.sentNs)-1]
+	step := seriesStep(last - first)
+	n := int((last-first)/step) + 1
+	out := result.PairSeries{
+		StepNs: step, Sent: make([]uint64, n), Lost: make([]uint64, n),
+		LeastNs: make([]*int64, n), P50Ns: make([]*int64, n), P99Ns: make([]*int64, n), MostNs: make([]*int64, n),
+	}
+	var latencies []int64 // of one interval at a time
+	for from := 0; from < len(s.sentNs); {
+		at := (s.sentNs[from] - first) / step
+		count, _ := slices.BinarySearch(s.sentNs[from:], first+(at+1)*step)
+		latencies = latencies[:0]
+		for i := from; i < from+count; i++ {
+			if s.receivedNs[i] != lost {
+				latencies = append(latencies, s.receivedNs[i]-s.sentNs[i])
+			}
+		}
+		slices.Sort(latencies)
+		out.Sent[at], out.Lost[at] = uint64(count), uint64(count-len(latencies))
+		if len(latencies) > 0 {
+			p := result.MakePercentiles(uint64(len(latencies)), latencies[0], latencies[len(latencies)-1], 0, func(p result.Percentile) int64 {
+				return latencies[result.Rank(p.P, uint64(len(latencies)))-1]
+			})
+			out.LeastNs[at], out.P50Ns[at], out.P99Ns[at], out.MostNs[at] = p.Min, p.P50, p.P99, p.Max
+		}
+		from += count
+	}
+	return out
+}
+
+// seriesStep is the least of 1, 2 and 5 times a power of ten whose intervals cover a span.
+func seriesStep(spanNs int64) int64 {
+	for power := int64(1); ; power *= 10 {
+		for _, step := range []int64{power, 2 * power, 5 * power} {
+			if spanNs/step < seriesIntervals {
+				return step
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package analyze
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/result"
+)
+
+// slowestShown is how many packets can be found in Wireshark by their numbers in both files.
+const slowestShown = 20
+
+// ofPair is what a page shows of a pair beyond a trial.
+func (a *Analysis) ofPair(ctx context.Context, s *stream) (*result.Pair, error) {
+	slowest, err := a.slowestPackets(ctx)
+	return &result.Pair{Pre: a.Options.Pre, Post: a.Options.Post, Series: series(s), Slowest: slowest}, err
+}
+
+func (a *Analysis) slowestPackets(ctx context.Context) ([]result.SlowPacket, error) {
+	worst := a.Worst[:min(len(a.Worst), slowestShown)]
+	rows := make([]result.SlowPacket, len(worst))
+	var unclear []int
+	for i, w := range worst {
+		rows[i] = result.SlowPacket{LatencyNs: w.LatencyNs, PreNs: w.PreNs, PostNs: w.PostNs, PreFrame: w.Number, Flow: w.Flow}
+		if rows[i].PostFrame = a.post.numberAt(w.PostNs); rows[i].PostFrame == 0 {
+			unclear = append(unclear, i)
+		}
+	}
+	return rows, a.numbersByKey(ctx, worst, rows, unclear)
+}
+
+// numberAt is the number in the file of the only packet at a time; 0 if the time does not tell.
+func (s *side) numberAt(ns int64) uint64 {
+	if s.mixed {
+		return 0
+	}
+	times := s.timesNs()
+	at, found := slices.BinarySearch(times, ns)
+	if !found || at+1 < len(times) && times[at+1] == ns {
+		return 0
+	}
+	return uint64(at) + 1
+}
+
+// numbersByKey reads POST again, up to the last of the packets whose numbers their times do not tell.
+func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []result.SlowPacket, unclear []int) error {
+	if len(unclear) == 0 {
+		return nil
+	}
+	if err := a.post.reader.Rewind(); err != nil {
+		return err
+	}
+	batch := make([]packetfile.Packet, batchPackets)
+	offset := a.Options.Offset.Nanoseconds()
+	for number := uint64(1); len(unclear) > 0; {
+		n, err := a.post.reader.NextBatch(batch)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("read %s again: %w; check whether it has changed", a.Options.Post, err)
+		}
+		for i := range batch[:n] {
+			p := &batch[i]
+			link := a.post.reader.Info().Interfaces[p.Interface].LinkType
+			at := slices.IndexFunc(unclear, func(i int) bool {
+				return worst[i].PostNs == p.TimeNs+offset && bytes.Equal(worst[i].Key, a.extract.bytes(link, p.Data))
+			})
+			if at >= 0 {
+				rows[unclear[at]].PostFrame = number
+				unclear = slices.Delete(unclear, at, at+1)
+			}
+			number++
+		}
+	}
+	return nil
+}
