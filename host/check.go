@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/terminal"
+	"nines.dev/nines/vm/qemuversion"
 )
 
 // Needs is what an experiment needs of a host, beyond CPUs and memory, which the plan
@@ -140,7 +141,7 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureOVSDPDK:    {"apt-get install openvswitch-switch-dpdk", "links of kind ovs and switch work"},
 	FeatureOVN:        {"apt-get install ovn-central ovn-host", "links of kind vxlan and ovs work"},
 	FeatureVXLAN:      {"use a kernel with CONFIG_VXLAN", "links of kind veth, bridge and xdp work"},
-	FeatureQEMU:       {"install qemu-system-x86, 9.0 or later (on Debian 12 from its backports; in a checkout: make setup-vm)", "nodes with runtime: host, netns and lxc work"},
+	FeatureQEMU:       {qemuversion.Remedy, "nodes with runtime: host, netns and lxc work"},
 	FeatureTestpmd:    {"apt-get install dpdk-dev", "links of kind switch work"},
 	FeatureVPP:        {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
 

@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"kernel/ethtool":   {"kernel/netns"},                   // in its tests
 	"kernel/pci":       {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
-	"host":        {"terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/pci"},
+	"host":        {"vm/qemuversion", "terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/pci"},
 	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal", "kernel/ethtool"}, // ethtool: in its tests
 
@@ -68,12 +68,13 @@ var mayImport = map[string][]string{
 	"busypoll/kmod": {},
 	"busypoll/kbp":  {"busypoll/kmod", "kernel/ledger", "kernel/proc"},
 
-	"vm":            {"vm/guestagent", "vm/boot", "kernel/boot", "kernel/flock"},
-	"vm/guestagent": {},
-	"vm/boot":       {},
-	"vm/guestimage": {"kernel/flock"},
-	"image":         {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/guestimage"},
-	"vm/vlab":       {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
+	"vm":             {"vm/qemuversion", "vm/guestagent", "vm/boot", "kernel/boot", "kernel/flock"},
+	"vm/guestagent":  {},
+	"vm/boot":        {},
+	"vm/qemuversion": {},
+	"vm/guestimage":  {"kernel/flock"},
+	"image":          {"spec", "kernel/flock", "kernel/proc", "kernel/replace", "vm/guestimage"},
+	"vm/vlab":        {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers, insiders, []string{
 		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/watch",

@@ -2,13 +2,13 @@ package vm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/boot"
 )
 
@@ -82,7 +82,7 @@ func probe(ctx context.Context, kernel, initrd string) (Choice, error) {
 		return Choice{Accelerator: KVM}, m.Stop()
 	case ctx.Err() != nil:
 		return Choice{}, context.Cause(ctx)
-	case errors.Is(err, ErrNoQEMU):
+	case exit.Code(err) == exit.Lacks: // there is no QEMU that works
 		return Choice{}, err
 	case limited.Err() != nil:
 		return Choice{TCG, fmt.Sprintf("a guest on /dev/kvm was not up after %v", probePatience)}, nil

@@ -8,6 +8,6 @@
 // The folder (Config.Dir) holds the sockets of the agents and of QMP, and the console log.
 // Two Starts must not share one. Several goroutines may call a Machine's methods.
 //
-// Needs QEMU 9.0 or later (for igb, and for x2APIC of translated guests); for KVM also root or membership
+// Needs QEMU 9.0 or newer (for igb, and for x2APIC of translated guests); for KVM also root or membership
 // of the group kvm.
 package vm

@@ -21,14 +21,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/vm/guestagent"
 )
-
-// Program is QEMU's program.
-const Program = "qemu-system-x86_64"
 
 // Machine is a running machine, with a session of its agent.
 type Machine struct {
@@ -51,9 +47,9 @@ func Command(c Config) (*exec.Cmd, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	program, err := exec.LookPath(Program)
+	program, err := FindProgram()
 	if err != nil {
-		return nil, ErrNoQEMU
+		return nil, err
 	}
 	return exec.Command(program, Arguments(c)...), nil
 }
@@ -84,7 +80,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 	go func() {
 		select {
 		case <-m.ended:
-			cancel(c.Died(m.said.String()))
+			cancel(c.Died(m.said.String(), cmd.ProcessState))
 		case <-ready.Done():
 		}
 	}()
@@ -92,7 +88,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 		if ctx.Err() == nil { // the end of the agent's socket may be seen first
 			select {
 			case <-m.ended:
-				return nil, c.Died(m.said.String())
+				return nil, c.Died(m.said.String(), cmd.ProcessState)
 			case <-time.After(endPatience):
 			}
 		}
@@ -276,19 +272,28 @@ func (m *Machine) kill() error {
 	}
 }
 
-// Died says why a machine ended before its agent answered; said is QEMU's output.
-func (c Config) Died(said string) error {
-	return &DiedError{Said: strings.TrimSpace(said), Console: consoleEnd(c.ConsoleLog())}
+// Died says why a machine ended before its agent answered; said is QEMU's output, and state how it ended; nil: not known.
+func (c Config) Died(said string, state *os.ProcessState) error {
+	died := &DiedError{Said: strings.TrimSpace(said), Console: consoleEnd(c.ConsoleLog())}
+	if state != nil && !state.Success() {
+		died.How = state.String()
+	}
+	return died
 }
 
 // DiedError says that a machine ended by itself.
 type DiedError struct {
 	// Said is QEMU's output, Console the last lines of the guest's console.
 	Said, Console string
+	// How is QEMU's signal or exit code; empty if it is not known, or 0.
+	How string
 }
 
 func (e *DiedError) Error() string {
 	text := "the virtual machine has ended before its guest was ready"
+	if e.How != "" {
+		text += " (" + e.How + ")"
+	}
 	if e.Said != "" {
 		text += "; QEMU said: " + e.Said
 	}
@@ -297,9 +302,6 @@ func (e *DiedError) Error() string {
 	}
 	return text
 }
-
-// ErrNoQEMU says that the host has no QEMU.
-var ErrNoQEMU = exit.Lacksf("virtual machines need %s, 9.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)", Program)
 
 // consoleEnd is the end of a guest's console log: what led to a panic and what follows it, or the last
 // lines; empty if it cannot be read.

@@ -28,7 +28,7 @@ NUMA nodes, and a choice of kernels, kernel command lines and control group vers
 Use it to try an experiment before the hardware arrives, or a boot parameter before the
 reboot.
 
-It needs QEMU 9.0 or later (in a checkout: make setup-vm). The first start makes the
+It needs QEMU 9.0 or newer (in a checkout: make setup-vm). The first start makes the
 laboratory's files from Debian's packages, which takes a minute or two, and keeps them
 in /var/cache/nines (NINES_CACHE_DIR changes the folder). Every start is a first boot:
 changes inside the laboratory are gone when it ends, and this host is not touched.

@@ -25,8 +25,8 @@ func (vmRuntime) Check(n plan.Node) error {
 			return err
 		}
 	}
-	if _, err := exec.LookPath(vm.Program); err != nil {
-		return vm.ErrNoQEMU
+	if _, err := vm.FindProgram(); err != nil {
+		return err
 	}
 	for _, program := range []string{"nines-guest", "nines-node", "nines-engine", "nines-script"} {
 		if _, err := Program(program); err != nil {

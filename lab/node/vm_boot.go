@@ -88,7 +88,7 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) err
 		case err == nil:
 			return nil
 		case ctx.Err() == nil && hasEnded(m.Running.QEMU, timeToEnd(err)): // the end of the agent's socket may be seen first
-			return fmt.Errorf("the guest did not start: %w", config.Died(LastLines(p.qemuLog(n))))
+			return fmt.Errorf("the guest did not start: %w", config.Died(LastLines(p.qemuLog(n)), nil))
 		}
 		return fmt.Errorf("the guest did not start: %w%s", err, p.lastOutput(n, config))
 	}, func() error { return p.endQEMU(ctx, n) })
