@@ -134,6 +134,7 @@ func details(o observation, measured time.Duration) result.Details {
 		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(), IntendedPackets: tx.IntendedPackets, FrameBytes: o.stream.FrameBytes,
 		InvalidPackets: rx.InvalidPackets, EarlyPackets: rx.EarlyPackets,
 		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs,
+		PollGapFrom:  result.PollGapFromLook,
 		TSC:          tsc(tx.TSC, rx.TSC),
 		RunDelayNs:   tx.RunDelayNs,
 		Runs:         tx.Runs,

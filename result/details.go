@@ -35,6 +35,9 @@ type Details struct {
 	// Clocks is set where the sender and the receiver had a clock each; nil: one clock.
 	Clocks *Clocks `json:"clocks,omitempty"`
 
+	// PollGapFrom says where the poll gaps of the trial's packets begin; "" as in PollGapNs.
+	PollGapFrom string `json:"poll_gap_from,omitempty"`
+
 	Gaps  []GapMeter `json:"gaps"`
 	Drops []Counter  `json:"drops,omitempty"`
 	// Spacing is the achieved inter-departure time.
@@ -75,6 +78,9 @@ type Details struct {
 	// Devices are the network's devices and their settings, because those change what is measured.
 	Devices []Device `json:"devices,omitempty"`
 }
+
+// PollGapFromLook is the PollGapFrom of trials whose poll gaps begin where the previous look began.
+const PollGapFromLook = "look_begin"
 
 // NodeImage is the image that a node was made of.
 type NodeImage struct {
@@ -270,8 +276,9 @@ type Outlier struct {
 	IntendedNs int64  `json:"intended_ns"` // since the trial's start
 	TxNs       int64  `json:"tx_ns"`
 	RxNs       int64  `json:"rx_ns"`
-	// PollGapNs is the time since the receiver's previous poll: the packet may have arrived that
-	// much earlier.
+	// PollGapNs is the time since the receiver's previous look began, without sleeps: the packet
+	// may have arrived that much earlier. In details without PollGapFrom it is the time since that
+	// look ended, so a stall within the look is not in it.
 	PollGapNs int64  `json:"poll_gap_ns"`
 	TxCPU     int    `json:"tx_cpu"` // -1: unknown
 	RxCPU     int    `json:"rx_cpu"`

@@ -30,7 +30,7 @@ const mostEvents = 1 << 22
 func (f Folder) Events() ([]Event, error) { return f.eventsUpTo(mostEvents) }
 
 func (f Folder) eventsUpTo(most int) (events []Event, err error) {
-	_, err = readParquet(f, EventsFile, EventsSchema, func(rows []Event) error {
+	_, err = readParquet(f, EventsFile, []string{EventsSchema}, func(rows []Event) error {
 		if events = append(events, rows...); len(events) > most {
 			return fmt.Errorf("it has more than %d events, the limit", most)
 		}

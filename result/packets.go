@@ -9,8 +9,12 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
-// PacketsSchema names the format of packets.parquet, in its metadata under the key "schema".
-const PacketsSchema = "nines/packets/v1"
+// PacketsSchema names the format of packets.parquet, in its metadata under the key "schema". It differs
+// from packetsSchemaV1 in where PollGapNs begins.
+const (
+	PacketsSchema   = "nines/packets/v2"
+	packetsSchemaV1 = "nines/packets/v1"
+)
 
 // packetsCompleteKey is the key in its metadata of whether all packets have a row.
 const packetsCompleteKey = "complete"
@@ -26,7 +30,8 @@ type Packet struct {
 	// send, as in the summary.
 	RxNs      *int64 `parquet:"rx_ns,optional"`
 	LatencyNs *int64 `parquet:"latency_ns,optional"`
-	// PollGapNs is the time since the receiver's previous poll.
+	// PollGapNs is the time since the receiver's previous look began, without sleeps; in
+	// packetsSchemaV1, since it ended.
 	PollGapNs *uint32 `parquet:"poll_gap_ns,optional"`
 	// Arrival is its place in the order of arrival, from 0, also for packets with equal receive
 	// times.
@@ -66,7 +71,7 @@ func writePackets(out io.Writer, packets *Packets) error {
 // Packets reads packets.parquet: visit gets some rows at a time, valid until it returns. It returns
 // whether the recording is complete, and fs.ErrNotExist if the packets were not recorded.
 func (f Folder) Packets(visit func([]Packet) error) (complete bool, err error) {
-	lookup, err := readParquet(f, PacketsFile, PacketsSchema, visit)
+	lookup, err := readParquet(f, PacketsFile, []string{PacketsSchema, packetsSchemaV1}, visit)
 	if err != nil {
 		return false, err
 	}

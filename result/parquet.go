@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -27,7 +28,7 @@ const (
 // readParquet reads one of a folder's Parquet files: visit gets some rows at a time, valid until it
 // returns. It returns the file's metadata, and fs.ErrNotExist if there is no such file. Files may come
 // from anyone, so it checks what they say of themselves before it believes them.
-func readParquet[T any](f Folder, name, schema string, visit func([]T) error) (lookup func(key string) (string, bool), err error) {
+func readParquet[T any](f Folder, name string, schemas []string, visit func([]T) error) (lookup func(key string) (string, bool), err error) {
 	below, path, err := f.Path(name)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func readParquet[T any](f Folder, name, schema string, visit func([]T) error) (l
 	defer func() { err = errors.Join(err, file.Close()) }()
 	info, err := file.Stat()
 	if err == nil {
-		lookup, err = readRowsOf(file, info.Size(), schema, visit)
+		lookup, err = readRowsOf(file, info.Size(), schemas, visit)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = f.broken(name, err)
@@ -48,7 +49,7 @@ func readParquet[T any](f Folder, name, schema string, visit func([]T) error) (l
 }
 
 // readRowsOf is readParquet for a file's content.
-func readRowsOf[T any](content io.ReaderAt, size int64, schema string, visit func([]T) error) (lookup func(key string) (string, bool), err error) {
+func readRowsOf[T any](content io.ReaderAt, size int64, schemas []string, visit func([]T) error) (lookup func(key string) (string, bool), err error) {
 	visiting := false
 	defer func() {
 		// The library panics at some damages.
@@ -66,8 +67,8 @@ func readRowsOf[T any](content io.ReaderAt, size int64, schema string, visit fun
 	if err != nil {
 		return nil, err
 	}
-	if has, _ := opened.Lookup(parquetSchemaKey); has != schema {
-		return nil, fmt.Errorf("its schema is %q, not %q", has, schema)
+	if has, _ := opened.Lookup(parquetSchemaKey); !slices.Contains(schemas, has) {
+		return nil, fmt.Errorf("its schema is %q, not %q", has, schemas[0])
 	}
 	if err := errors.Join(checkColumns[T](opened), checkGroups(opened)); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func packetsFile(t testing.TB, n int) []byte {
 // rowsOf counts the rows that are read of a file.
 func rowsOf(t testing.TB, content []byte) (rows int, err error) {
 	t.Helper()
-	_, err = readRowsOf(bytes.NewReader(content), int64(len(content)), PacketsSchema, func(list []Packet) error {
+	_, err = readRowsOf(bytes.NewReader(content), int64(len(content)), []string{PacketsSchema, packetsSchemaV1}, func(list []Packet) error {
 		rows += len(list)
 		return nil
 	})
@@ -113,6 +113,14 @@ func TestAParquetFileThatLiesOfItsSize(t *testing.T) {
 		if _, err := rowsOf(t, withFooter(t, whole, test.change)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestPacketsOfTheFirstSchemaAreRead: only where their poll gaps begin differs.
+func TestPacketsOfTheFirstSchemaAreRead(t *testing.T) {
+	older := bytes.Replace(packetsFile(t, 3000), []byte(PacketsSchema), []byte(packetsSchemaV1), 1)
+	if rows, err := rowsOf(t, older); err != nil || rows != 3000 {
+		t.Errorf("%d rows: %v", rows, err)
 	}
 }
 

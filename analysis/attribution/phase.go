@@ -78,7 +78,8 @@ func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel i
 }
 
 // arrival is when a packet reached its receiver: when the receiver was woken for it or, if it did
-// not sleep, the earliest time at which it can have missed the packet.
+// not sleep, the earliest time at which it can have missed the packet. In results of before
+// (details.poll_gap_from) that is when its previous look ended, as nothing says when it began.
 func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 	looked := max(tx, rx-max(o.PollGapNs, 0))
 	of := t.threads[p.receiver]
@@ -103,6 +104,10 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 			return max(tx, min(looked, before.EndNs))
 		}
 		if woken, ok := t.woken(p.receiver, before, &runs[i], since); ok && woken > tx {
+			if before != nil && before.State == "S" {
+				// The gap may have a look that was before the sleep.
+				return woken
+			}
 			return min(woken, looked)
 		}
 		break

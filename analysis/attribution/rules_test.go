@@ -162,6 +162,48 @@ func TestVictimsAtTheReceiver(t *testing.T) {
 	}
 }
 
+// TestAStallWithinAnEmptyLook: a look of the receiver's had found nothing when it lost its CPU, and the packet came
+// meanwhile. Its gap is from the beginning of that look, so the wait is the receiver's and not on the way. In results
+// of before the gap is from the end of that look, and the same stall is found in the transit.
+func TestAStallWithinAnEmptyLook(t *testing.T) {
+	const at, length = 200 * ms, 2 * ms
+	for from, want := range map[string]int{result.PollGapFromLook: receive, "": transit} {
+		m := newMade()
+		m.details.PollGapFrom = from
+		m.threads[2].Spins = true
+		m.spins(generator, 0, 0, 0)
+		m.spins(receiver, 2, at, at+length, func(b, e int64) { m.add(result.EventThread, 2, b, e, "hog", tid(hogTID)) })
+		m.late(at+100*us, 0, length-100*us, us)
+		if from == result.PollGapFromLook {
+			m.slow[0].PollGapNs = length + 3*us
+		}
+		causes := m.attribute()
+		adds(t, causes)
+		if c := causes.Ranking[0].Cause; c.Kind != Hog {
+			t.Errorf("gaps from %q: the cause is %+v", from, c)
+		}
+		if p := causes.Packets[0].Phases[want]; p.EndNs-p.BeginNs < length*9/10 {
+			t.Errorf("gaps from %q: the %s takes %d ns", from, p.Phase, p.EndNs-p.BeginNs)
+		}
+	}
+}
+
+// TestALookBeforeASleep is in the gap of the packet that ended the sleep, which came when it woke its receiver.
+func TestALookBeforeASleep(t *testing.T) {
+	const due = 200 * ms
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	m.add(result.EventThread, 2, due-ms, due-10*us, "nines-engine", tid(receiver), state("S"))
+	m.add(result.EventThread, 2, due-10*us, due+220*us, "idle")
+	m.wake(2, due+200*us, receiver)
+	m.add(result.EventThread, 2, due+220*us, 2000*ms, "nines-engine", tid(receiver))
+	m.late(due, 0, 200*us, 22*us)
+	m.slow[0].PollGapNs = ms
+	if p := m.attribute().Packets[0].Phases[receive]; p.EndNs-p.BeginNs != 22*us {
+		t.Errorf("the %s takes %d ns", p.Phase, p.EndNs-p.BeginNs)
+	}
+}
+
 // TestAStallThatWasNotRecorded stays unexplained, and so do its victims: they do not count as
 // queued.
 func TestAStallThatWasNotRecorded(t *testing.T) {

@@ -129,6 +129,7 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 		return;
 	waits_look(&turn->waits, now);
 	uint64_t timeout_ns = clock_ticks_to_ns(&t->scale, until - now);
+	uint64_t slept_from = clock_ticks();
 	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
 	int ready = sleeper ? sleeper_sleep(&turn->sleeper, timeout_ns)
 			    : thread_sleep(ports, 2, full, t->stop_fd, timeout_ns);
@@ -137,8 +138,9 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	if (ready == 0 && !full)
 		gaps_woken(&t->gaps, until, now);
 	gaps_begin(&t->gaps, now);
-	/* During the sleep the kernel looked for packets in its place. */
-	t->receiver.last_poll_ticks = now;
+	/* During the sleep the kernel looked in its place. But a packet that the look before it
+	 * missed ends the sleep at once, so that look's time still counts. */
+	t->receiver.look_ticks += now - slept_from;
 }
 
 /* Whether another look will most likely find nothing, so a sleeping sink may sleep at once: a burst
@@ -176,20 +178,20 @@ void *trial_loop(void *arg)
 		trial_note(t, "eventfd refused a write");
 	uint64_t now = clock_ticks();
 	gaps_begin(&t->gaps, now);
-	t->receiver.last_poll_ticks = now;
+	t->receiver.look_ticks = now;
 	while (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
 		unsigned received = 0, sent = 0;
 		/* What woke the thread has arrived: it is received before the next packet is sent,
 		 * which takes microseconds. */
 		if (turn.woken && t->config.tx && t->config.rx) {
-			received += receiver_step(t);
-			now = t->receiver.last_poll_ticks;
+			received += receiver_step(t, now);
+			now = clock_ticks();
 		}
 		turn.woken = false;
 		if (t->config.tx && !t->sender.done)
 			sent = sender_step(t, now);
 		if (t->config.rx)
-			received += receiver_step(t);
+			received += receiver_step(t, sent ? clock_ticks() : now);
 		now = clock_ticks();
 		gaps_turn(&t->gaps, now, received, sent);
 		if (received || sent) {

@@ -76,16 +76,18 @@ static uint64_t own_ticks(const struct trial *t, uint64_t ticks)
 	return clock_at_ticks(&t->scale, clock_at_ns(&t->config.sender_scale, ticks));
 }
 
-unsigned receiver_step(struct trial *t)
+unsigned receiver_step(struct trial *t, uint64_t begun)
 {
 	struct receiver *r = &t->receiver;
 	struct packet burst[PORT_BURST];
 	uint32_t cpu, unique = 0;
-	uint64_t last = r->last_poll_ticks;
+	uint64_t before = r->look_ticks;
+	r->look_ticks = begun;
 	unsigned count = port_rx_burst(r->port, burst, PORT_BURST);
 	uint64_t now = clock_ticks_on(&cpu);
-	r->last_poll_ticks = now;
-	uint32_t poll_gap = recorder_saturate(clock_ticks_to_ns(&t->scale, now - last));
+	/* The previous look may have missed them from its very beginning: an empty one in which the
+	 * CPU was taken away looked before that. */
+	uint64_t poll_gap = clock_ticks_to_ns(&t->scale, now - before);
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
 		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
@@ -102,7 +104,7 @@ unsigned receiver_step(struct trial *t)
 		}
 		enum seen_verdict seen = seen_record(&r->seen, payload.id);
 		if (r->recorder && seen != SEEN_LATE)
-			recorder_put(r->recorder, payload.id, poll_gap, now);
+			recorder_put(r->recorder, payload.id, recorder_saturate(poll_gap), now);
 		if (seen >= SEEN_DUPLICATE)
 			continue;
 		/* The counters of two cores may differ by more than the transit time. */
@@ -122,7 +124,7 @@ unsigned receiver_step(struct trial *t)
 				.payload = &payload,
 				.latency_ns = latency,
 				.from_tx_ns = from_tx,
-				.poll_gap_ns = clock_ticks_to_ns(&t->scale, now - last),
+				.poll_gap_ns = poll_gap,
 				.ticks = now,
 				.cpu = cpu,
 			};

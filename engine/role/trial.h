@@ -77,7 +77,7 @@ struct sender {
 /* The receiving half; owned by the measuring thread. */
 struct receiver {
 	struct port *port;
-	uint64_t last_poll_ticks;
+	uint64_t look_ticks; /* when the last look began, without the sleep since */
 	uint64_t begin_ticks; /* earlier stamps are from an earlier trial */
 	uint64_t newest_ticks; /* the stamp of the last packet that came */
 	uint64_t invalid, warmup;
@@ -150,7 +150,8 @@ void sender_offer_rest(struct trial *t);
 /* The number of packets in the whole schedule. */
 uint64_t sender_intended(const struct trial *t);
 
-/* Receives at most a burst; returns the number received. See receiver.c. */
-unsigned receiver_step(struct trial *t);
+/* Looks once, from `begun` on, and receives at most a burst; returns the number received. See
+ * receiver.c. */
+unsigned receiver_step(struct trial *t, uint64_t begun);
 
 #endif

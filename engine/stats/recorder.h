@@ -14,7 +14,7 @@
 
 #define RECORDER_MAGIC "NINESREC"
 
-enum { RECORDER_VERSION = 2 };
+enum { RECORDER_VERSION = 3 };
 enum recorder_kind { RECORDER_SENT = 1, RECORDER_RECEIVED = 2 };
 
 struct recorder_header {
@@ -29,7 +29,7 @@ struct recorder_header {
 
 struct record {
 	uint32_t id;
-	/* Sent: how late the send was. Received: how long since the receiver's previous look.
+	/* Sent: how late the send was. Received: how long since the receiver's previous look began.
 	 * Saturates. */
 	uint32_t before_ns;
 	uint64_t ticks;

@@ -14,7 +14,7 @@ import (
 // The engine's form of a file: engine/stats/recorder.h.
 const (
 	magic       = "NINESREC"
-	version     = 2
+	version     = 3
 	headerBytes = 64
 	recordBytes = 16
 

@@ -295,6 +295,7 @@ export interface Details {
   baseline?: string;
   tsc: TSC;
   clocks?: Clocks;
+  poll_gap_from?: string;
   gaps: GapMeter[];
   drops?: Counter[];
   spacing_ns: Percentiles;

@@ -31,7 +31,7 @@ export function outlierChart(page: Page, selection: Selection): Frame {
                 rows: [
                   { colour: line.colour, dash: line.dash, label: name, value: "" },
                   { colour: null, dash: 0, label: "sent late by", value: time(lag) },
-                  { colour: null, dash: 0, label: "receiver last looked", value: `${time(poll)} before` },
+                  { colour: null, dash: 0, label: "receiver's previous look", value: `${time(poll)} before` },
                   ...(cpu >= 0 ? [{ colour: null, dash: 0, label: "received on CPU", value: String(cpu) }] : []),
                 ],
               }),
