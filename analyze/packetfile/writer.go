@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 )
 
 // Layout says how a Writer writes packets.
@@ -29,7 +30,20 @@ type Writer struct {
 		binary.AppendByteOrder
 	}
 	buffer []byte
-	err    error
+	// ends has where each part ends in buffer: the file header, then the packets.
+	ends []int
+	// parts and bytes are those written whole.
+	parts int
+	bytes int64
+	err   error
+}
+
+// Written is what of a file has been written whole.
+type Written struct {
+	Packets uint64
+	// Bytes is the size of the header and these packets. If a write failed, more bytes may follow in
+	// the file: a part of the next packet.
+	Bytes int64
 }
 
 // NewWriter writes the file header. Call Flush at the end.
@@ -41,18 +55,26 @@ func NewWriter(out io.Writer, layout Layout) (*Writer, error) {
 	if layout.BigEndian {
 		w.order = binary.BigEndian
 	}
-	switch layout.Format {
-	case Pcap:
-		return w, w.headPcap()
-	case Pcapng:
-		return w, w.headPcapng()
-	case MoonSniff:
-		if layout.BigEndian {
-			return nil, errors.New("MoonSniff files are little-endian")
-		}
-		return w, nil
+	if err := w.head(); err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("unknown format %q to write", layout.Format)
+	w.ends = append(w.ends, len(w.buffer))
+	return w, nil
+}
+
+func (w *Writer) head() error {
+	switch w.layout.Format {
+	case Pcap:
+		return w.headPcap()
+	case Pcapng:
+		return w.headPcapng()
+	case MoonSniff:
+		if w.layout.BigEndian {
+			return errors.New("MoonSniff files are little-endian")
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown format %q to write", w.layout.Format)
 }
 
 // Layout returns the layout in use.
@@ -78,6 +100,7 @@ func (w *Writer) Write(p Packet) error {
 		w.buffer = binary.LittleEndian.AppendUint64(w.buffer, uint64(p.TimeNs))
 		w.buffer = append(w.buffer, p.Data...)
 	}
+	w.ends = append(w.ends, len(w.buffer))
 	if len(w.buffer) >= writeBytes {
 		return w.Flush()
 	}
@@ -95,14 +118,25 @@ func (w *Writer) Stamp(p Packet) int64 {
 	return ns
 }
 
-// Flush writes buffered data.
+// Flush writes buffered data. After an error, such as that of a full disk, Written says what is in
+// the file.
 func (w *Writer) Flush() error {
-	if w.err == nil {
-		_, w.err = w.out.Write(w.buffer)
-		w.buffer = w.buffer[:0]
+	if w.err != nil {
+		return w.err
 	}
+	var n int
+	n, w.err = w.out.Write(w.buffer)
+	whole, _ := slices.BinarySearch(w.ends, n+1)
+	if whole > 0 {
+		w.parts += whole
+		w.bytes += int64(w.ends[whole-1])
+	}
+	w.buffer, w.ends = w.buffer[:0], w.ends[:0]
 	return w.err
 }
+
+// Written returns what has been written whole so far, without what is buffered.
+func (w *Writer) Written() Written { return Written{uint64(max(w.parts-1, 0)), w.bytes} }
 
 func (w *Writer) headPcap() error {
 	if len(w.layout.Interfaces) != 1 {
