@@ -33,7 +33,7 @@ type Capture struct {
 type Frame struct {
 	Time time.Time
 	Data []byte
-	// Length is the frame's length; Data may be shorter.
+	// Length is the frame's length on the wire, with its VLAN tags; Data may be shorter.
 	Length   int
 	Outgoing bool
 }
@@ -115,6 +115,7 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	err = errors.Join(
 		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, bufferBytes),
 		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
+		unix.SetsockoptInt(c.fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1),
 		unix.SetsockoptTimeval(c.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience),
 		unix.SetsockoptPacketMreq(c.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
 			&unix.PacketMreq{Ifindex: int32(device.Index), Type: unix.PACKET_MR_PROMISC}),
@@ -156,7 +157,7 @@ func (c *Capture) Next(ctx context.Context) (Frame, error) {
 func (c *Capture) Waiting() (Frame, bool, error) { return c.receive(unix.MSG_DONTWAIT) }
 
 func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
-	n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer, c.control, unix.MSG_TRUNC|flags)
+	n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer[tagBytes:], c.control, unix.MSG_TRUNC|flags)
 	switch {
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 		return Frame{}, false, nil
@@ -165,24 +166,36 @@ func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
 	case err != nil:
 		return Frame{}, false, os.NewSyscallError("recvmsg", err)
 	}
-	f = Frame{Time: stamp(c.control[:controls]), Length: n, Data: c.buffer[:min(n, len(c.buffer))]}
+	kept := c.buffer[:min(tagBytes+n, SnapLength)]
+	f = Frame{Length: n, Data: kept[tagBytes:]}
 	if link, ok := from.(*unix.SockaddrLinklayer); ok {
 		f.Outgoing = link.Pkttype == unix.PACKET_OUTGOING
+	}
+	stamp, tag, tagged := aside(c.control[:controls])
+	if f.Time = stamp; tagged {
+		f.Data, f.Length = putTag(kept, tag), n+tagBytes
 	}
 	return f, true, nil
 }
 
-// stamp reads the kernel's time stamp from the control messages of a frame.
-func stamp(control []byte) time.Time {
+// aside reads what the kernel says beside a frame: its time, and its outer VLAN tag.
+func aside(control []byte) (stamp time.Time, tag [tagBytes]byte, tagged bool) {
 	messages, err := unix.ParseSocketControlMessage(control)
-	if err == nil {
-		for _, m := range messages {
-			if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
-				return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
-			}
+	if err != nil {
+		return time.Now(), tag, false
+	}
+	for _, m := range messages {
+		switch {
+		case m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16:
+			stamp = time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
+		case m.Header.Level == unix.SOL_PACKET && m.Header.Type == unix.PACKET_AUXDATA:
+			tag, tagged = outerTag(m.Data)
 		}
 	}
-	return time.Now()
+	if stamp.IsZero() {
+		stamp = time.Now()
+	}
+	return stamp, tag, tagged
 }
 
 // Dropped returns how many frames so far did not fit into the socket's buffer.
