@@ -29,6 +29,9 @@ type Options struct {
 	Trim time.Duration
 	// Offset is added to POST's times, if its clock is known to be behind by this much.
 	Offset time.Duration
+	// OneWay says that all packets pass PRE first, also those between the same hosts in opposite
+	// directions.
+	OneWay bool
 	// Progress receives the progress of a stage; may be nil. Several goroutines call it.
 	Progress func(stage string, done, size int64)
 }
@@ -37,9 +40,11 @@ type Options struct {
 type Source struct {
 	Path    string
 	Packets uint64
-	Info    packetfile.Info
-	Seen    packetfile.Seen
-	Damage  *packetfile.Damage // nil: undamaged
+	// FirstNs and LastNs are the times of the first and the last packet, with a requested offset.
+	FirstNs, LastNs int64
+	Info            packetfile.Info
+	Seen            packetfile.Seen
+	Damage          *packetfile.Damage // nil: undamaged
 	// FrameBytes is the length of every packet on the wire without FCS; 0 if they differ.
 	FrameBytes int
 }
@@ -48,15 +53,18 @@ type Source struct {
 type Analysis struct {
 	Options   Options
 	Pre, Post Source
-	Counts    Counts
-	Clocks    clock.Estimate
-	*Evaluation
+	// Direction are the packets that pass PRE first.
+	Direction
+	// Back are those that pass POST first; nil if there are none.
+	Back *Direction
+	// Offset is what packets in both directions tell about the clocks; nil if all go in one.
+	Offset *clock.Offset
 
-	pre, post *side
-	matched   *matched
-	extract   *extractor
-	fromNs    int64 // earlier arrivals do not count
-	trimNs    int64
+	// shifted is the offset that packets in both directions suggest, which are all late, or all
+	// early; nil: none.
+	shifted *clock.Offset
+	whole   [2]*side // PRE and POST
+	extract *extractor
 }
 
 // Analyze reads and evaluates a pair. It returns a *PairError if the two files do not belong
@@ -71,7 +79,7 @@ func Analyze(ctx context.Context, o Options) (*Analysis, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	a := &Analysis{Options: o, trimNs: o.Trim.Nanoseconds()}
+	a := &Analysis{Options: o}
 	if err := a.analyze(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -85,65 +93,52 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 	if err := a.load(ctx); err != nil {
 		return err
 	}
-	a.matched, err = match(ctx, a.pre, a.post, a.Options.Key.wraps(), func(done, all int64) { a.Options.Progress("matching", done, all) })
-	if err != nil {
+	if a.Direction, err = a.match(ctx, a.whole[0], a.whole[1]); err != nil {
 		return err
 	}
-	a.Counts = a.matched.counts
+	if err := a.divide(ctx); err != nil {
+		return err
+	}
 	if a.Counts.Pairs == 0 {
 		return a.noPair()
 	}
-	a.pre.freeEntries()
-	a.post.freeEntries()
-	a.post.sortTimes()
-	a.fromNs = a.post.timesNs()[0] + a.trimNs
 	a.Options.Progress("evaluating", 0, 0)
-	if a.Evaluation, err = evaluate(ctx, a.pairs(), a.post.timesNs(), a.trimNs); err != nil {
+	if err := a.Direction.evaluate(ctx, a.Post.FirstNs+a.trimNs); err != nil {
 		return err
 	}
 	if a.Evaluation.Pairs == 0 {
 		return exit.Wrongf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)
 	}
-	if err := a.clocks(); err != nil {
-		return err
+	if a.Back != nil {
+		if err := a.Back.evaluate(ctx, a.Pre.FirstNs+a.trimNs); err != nil {
+			return err
+		}
+		a.Offset = a.offset()
 	}
 	return a.worstKeys(ctx)
 }
 
-// clocks estimates how the two clocks relate.
-func (a *Analysis) clocks() error {
-	var latency column[int64]
-	defer latency.free()
-	if err := latency.reserve(a.pre.count); err != nil {
-		return err
+// Directions returns those that have packets, from PRE to POST first.
+func (a *Analysis) Directions() []*Direction {
+	if a.Back == nil {
+		return []*Direction{&a.Direction}
 	}
-	sent, list := a.pre.timesNs(), latency.all[:a.pre.count]
-	for i, ns := range a.matched.receivedNs.all[:a.pre.count] {
-		list[i] = clock.Lost
-		if ns > leftOut {
-			list[i] = ns - sent[i]
-		}
-	}
-	a.Clocks = clock.Of(sent, list)
-	return nil
+	return []*Direction{&a.Direction, a.Back}
 }
 
 // Close frees memory and closes files.
 func (a *Analysis) Close() error {
 	var errs []error
-	for _, s := range []*side{a.pre, a.post} {
+	for _, s := range a.whole {
 		if s != nil {
-			errs = append(errs, s.close())
+			s.free()
+			errs = append(errs, s.reader.Close())
 		}
 	}
-	if a.matched != nil {
-		a.matched.receivedNs.free()
+	for _, d := range a.Directions() {
+		d.free()
 	}
 	return errors.Join(errs...)
-}
-
-func (a *Analysis) pairs() pairs {
-	return pairs{a.pre.timesNs(), a.matched.receivedNs.all[:a.pre.count], a.matched.again, a.fromNs}
 }
 
 // open opens both files, and refuses the same file in both roles.
@@ -153,40 +148,44 @@ func (a *Analysis) open() error {
 	if o.Key == MoonSniff {
 		open = packetfile.OpenMoonSniff
 	}
-	var readers [2]*packetfile.Reader
+	paths := [2]string{o.Pre, o.Post}
 	var estimate int64
-	for i, path := range []string{o.Pre, o.Post} {
+	for i, path := range paths {
 		r, err := open(path)
 		if err != nil {
-			if readers[0] != nil {
-				err = errors.Join(err, readers[0].Close())
-			}
 			return err
 		}
-		readers[i] = r
+		a.whole[i] = &side{path: path, reader: r}
 		estimate = max(estimate, estimatePackets(r))
 	}
-	bits := partitionBits(estimate)
-	a.pre, a.post = newSide(o.Pre, bits), newSide(o.Post, bits)
-	a.pre.reader, a.post.reader = readers[0], readers[1]
 	if one, err := os.Stat(o.Pre); err == nil {
 		if other, err := os.Stat(o.Post); err == nil && os.SameFile(one, other) {
 			return exit.Wrongf("%s and %s are the same file; name one before and one after the device under test", o.Pre, o.Post)
 		}
 	}
-	ids := 0
-	for _, r := range readers {
-		if r.Info().Format == packetfile.MoonSniff {
-			ids++
-		}
+	if err := a.chooseKey(); err != nil {
+		return err
+	}
+	for _, s := range a.whole {
+		s.begin(partitionBits(estimate), newFlowTable(a.extract))
+	}
+	return nil
+}
+
+// chooseKey takes the ids of files that have nothing else.
+func (a *Analysis) chooseKey() error {
+	o := &a.Options
+	ids := false
+	for _, s := range a.whole {
+		ids = ids || s.reader.Info().Format == packetfile.MoonSniff
 	}
 	if o.Key == "" {
 		o.Key = Content
-		if ids > 0 {
+		if ids {
 			o.Key = MoonSniff
 		}
 	}
-	if ids > 0 && o.Key != MoonSniff {
+	if ids && o.Key != MoonSniff {
 		return exit.Wrongf("an .mscap file has ids only, which the key %q does not read; remove --key, or use --key moonsniff", o.Key)
 	}
 	if o.MaskTTL && o.Key != Content {
@@ -217,7 +216,6 @@ func partitionBits(packets int64) uint {
 
 // load reads both captures side by side.
 func (a *Analysis) load(ctx context.Context) error {
-	a.pre.flows = newFlowTable(a.extract)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	room := newAllowance(availableMemory())
@@ -225,7 +223,7 @@ func (a *Analysis) load(ctx context.Context) error {
 	var done, size [2]int64
 	var errs [2]error
 	var both sync.WaitGroup
-	for i, s := range []*side{a.pre, a.post} {
+	for i, s := range a.whole {
 		l := loading{extract: a.extract, room: room, progress: func(d, n int64) {
 			lock.Lock()
 			done[i], size[i] = d, n
@@ -233,7 +231,7 @@ func (a *Analysis) load(ctx context.Context) error {
 			lock.Unlock()
 			a.Options.Progress("reading", d, n)
 		}}
-		if s == a.post {
+		if i == 1 {
 			l.offsetNs = a.Options.Offset.Nanoseconds()
 		}
 		both.Go(func() {
@@ -252,22 +250,26 @@ func (a *Analysis) load(ctx context.Context) error {
 	if err := errors.Join(errs[0], errs[1]); err != nil {
 		return err
 	}
-	a.Pre, a.Post = a.pre.source(), a.post.source()
-	for _, s := range []*side{a.pre, a.post} {
+	for _, s := range a.whole {
 		if s.count == 0 {
 			return a.noPacket(s)
 		}
 	}
-	a.pre.order()
+	a.Pre, a.Post = a.whole[0].source(), a.whole[1].source()
+	a.whole[0].order()
 	return nil
 }
 
 func (s *side) source() Source {
-	return Source{Path: s.path, Packets: uint64(s.count), Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, FrameBytes: int(s.length.same())}
+	times := s.timesNs()
+	return Source{
+		Path: s.path, Packets: uint64(s.count), FirstNs: slices.Min(times), LastNs: slices.Max(times),
+		Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, FrameBytes: int(s.length.same()),
+	}
 }
 
 // worstKeys reads PRE again for the keys of the slowest packets: keeping all keys would take more
-// memory than everything else.
+// memory than everything else. No file has the keys of those that pass POST first.
 func (a *Analysis) worstKeys(ctx context.Context) error {
 	type place struct {
 		number uint32 // in the file
@@ -276,12 +278,9 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 	wanted := make([]place, 0, len(a.Worst))
 	for i := range a.Worst {
 		w := &a.Worst[i]
-		number := w.Packet
-		if a.pre.file != nil {
-			number = a.pre.file[number]
-		}
-		w.Number, w.ID = uint64(number)+1, number+1
-		wanted = append(wanted, place{number, w})
+		w.Number = a.pre.number(w.Packet)
+		w.ID = uint32(w.Number)
+		wanted = append(wanted, place{w.ID - 1, w})
 	}
 	slices.SortFunc(wanted, func(a, b place) int { return cmp.Compare(a.number, b.number) })
 	if err := a.pre.reader.Rewind(); err != nil {

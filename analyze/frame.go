@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/binary"
+	"net/netip"
 
 	"nines.dev/nines/analyze/packetfile"
 )
@@ -28,6 +29,8 @@ const etherAddresses = 12 // bytes of the two MAC addresses
 // frame holds the offsets of a packet's parts in data.
 type frame struct {
 	data []byte
+	// ethernet: data begins with MAC addresses.
+	ethernet bool
 	// etherType is the type of what starts at network.
 	etherType uint16
 	network   int // -1: none
@@ -42,6 +45,7 @@ func dissect(link packetfile.LinkType, data []byte) frame {
 	f := frame{data: data, network: -1}
 	switch link {
 	case packetfile.Ethernet:
+		f.ethernet = len(data) >= etherAddresses
 		f.tags(etherAddresses)
 	case packetfile.Cooked: // 14 bytes, then an EtherType, as in Ethernet
 		f.tags(14)
@@ -156,4 +160,19 @@ func (f *frame) load(n int) []byte {
 		return nil
 	}
 	return f.data[f.payload:][:n]
+}
+
+// addresses returns those of the IP header; invalid without one.
+func (f *frame) addresses() (from, to netip.Addr) {
+	if f.network < 0 || f.network >= len(f.data) {
+		return
+	}
+	h := f.data[f.network:]
+	switch {
+	case f.etherType == etherIPv4 && len(h) >= 20:
+		return netip.AddrFrom4([4]byte(h[12:16])), netip.AddrFrom4([4]byte(h[16:20]))
+	case f.etherType == etherIPv6 && len(h) >= 40:
+		return netip.AddrFrom16([16]byte(h[8:24])), netip.AddrFrom16([16]byte(h[24:40]))
+	}
+	return
 }

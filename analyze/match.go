@@ -18,7 +18,9 @@ const windowNs = 5_000_000_000
 // Values that take the place of a receive time.
 const (
 	lost    = int64(metrics.Lost)      // was not received
-	leftOut = int64(math.MinInt64) + 1 // has no key, or shares its key
+	leftOut = int64(math.MinInt64) + 1 // has no key, or shares its key, or is early
+	// early is lost as far as has been seen, but was found at a time before it was sent.
+	early = int64(math.MinInt64) + 2
 )
 
 // again is another arrival of a packet of PRE.
@@ -27,17 +29,14 @@ type again struct {
 	ns     int64
 }
 
-// apart is a packet found in both captures whose times do not fit.
-type apart struct{ preNs, postNs int64 }
-
 // matched says which packet of PRE arrived when.
 type matched struct {
 	// receivedNs is the first arrival of each packet of PRE, or lost, or leftOut.
 	receivedNs column[int64]
 	again      []again // in order
 	counts     Counts
-	// apart samples the packets whose times do not fit, by their hash.
-	apart []apart
+	// apart are the packets in both captures whose times do not fit, by flow.
+	apart apart
 }
 
 // Counts says what happened to the packets' keys.
@@ -58,7 +57,9 @@ type Counts struct {
 	// in PRE, or later by five seconds or more.
 	Early uint64 `json:"early_packets"`
 	Late  uint64 `json:"late_packets"`
-	// Lost are packets of PRE that do not appear in POST.
+	// PreEarly are packets of PRE that are in POST only before their time in PRE. They are not lost.
+	PreEarly uint64 `json:"pre_early_packets"`
+	// Lost are packets of PRE that do not appear in POST, or too late.
 	Lost uint64 `json:"lost_packets"`
 }
 
@@ -76,7 +77,7 @@ func (c *Counts) add(o Counts) {
 // match finds the pairs. Partitions are independent: one goroutine matches each, and touches no
 // packet of another.
 func match(ctx context.Context, pre, post *side, wraps bool, progress func(done, all int64)) (*matched, error) {
-	m := new(matched)
+	m := &matched{apart: newApart(pre.flows)}
 	if err := m.receivedNs.reserve(max(pre.count, 1)); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func match(ctx context.Context, pre, post *side, wraps bool, progress func(done,
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), parts) {
 		workers.Go(func() {
-			w := matcher{pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, wraps: wraps}
+			w := matcher{pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, wraps: wraps, apart: newApart(pre.flows)}
 			for ctx.Err() == nil {
 				part := int(next.Add(1)) - 1
 				if part >= parts {
@@ -106,7 +107,7 @@ func match(ctx context.Context, pre, post *side, wraps bool, progress func(done,
 			lock.Lock()
 			defer lock.Unlock()
 			m.again = append(m.again, w.again...)
-			m.apart = append(m.apart, w.apart...)
+			m.apart.merge(w.apart)
 			m.counts.add(w.counts)
 		})
 	}
@@ -122,12 +123,15 @@ func match(ctx context.Context, pre, post *side, wraps bool, progress func(done,
 		return compare(a.ns, b.ns)
 	})
 	m.counts.PreUnkeyed, m.counts.PostUnkeyed = pre.unkeyed, post.unkeyed
-	for _, ns := range received {
+	for i, ns := range received {
 		switch ns {
 		case lost:
 			m.counts.Lost++
 		case leftOut:
 			m.counts.PreAmbiguous++
+		case early:
+			received[i] = leftOut
+			m.counts.PreEarly++
 		}
 	}
 	m.counts.PreAmbiguous -= pre.unkeyed
@@ -167,15 +171,11 @@ type matcher struct {
 	groups  map[uint32][]uint32
 
 	again  []again
-	apart  []apart
-	room   int // for more of these, in this partition
+	apart  apart
 	counts Counts
 }
 
 type repeat struct{ first, packet uint32 }
-
-// apartOfPartition is the most samples of packets whose times do not fit.
-const apartOfPartition = 256
 
 func (w *matcher) partition(part int) {
 	w.clear(w.pre.partitionCount(part))
@@ -187,7 +187,6 @@ func (w *matcher) partition(part int) {
 	if len(w.repeats) > 0 {
 		w.group()
 	}
-	w.room = apartOfPartition
 	w.post.partition(part, func(_ uint32, entries []entry) { w.arrive(entries) })
 }
 
@@ -337,12 +336,17 @@ func (w *matcher) pair(packet uint32, ns int64) {
 	switch delay := ns - sent; {
 	case delay <= 0:
 		w.counts.Early++
+		if r == lost {
+			w.receivedNs[packet] = early
+		}
+		w.apart.early[w.apart.index(w.pre.flows.of.all[packet])].add(delay)
 	case delay >= windowNs:
 		w.counts.Late++
+		w.apart.late[w.apart.index(w.pre.flows.of.all[packet])].add(delay)
 	default:
 		w.counts.Pairs++
 		switch {
-		case r == lost:
+		case r == lost || r == early:
 			w.receivedNs[packet] = ns
 		case ns < r:
 			w.receivedNs[packet] = ns
@@ -350,10 +354,5 @@ func (w *matcher) pair(packet uint32, ns int64) {
 		default:
 			w.again = append(w.again, again{packet, ns})
 		}
-		return
-	}
-	if w.room > 0 {
-		w.room--
-		w.apart = append(w.apart, apart{sent, ns})
 	}
 }

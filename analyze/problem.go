@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/exit"
-	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
 )
 
@@ -51,21 +49,26 @@ func (a *Analysis) noPair() error {
 // clocksApart describes packets found in both captures at times that do not fit.
 func (a *Analysis) clocksApart() string {
 	c, o := a.Counts, a.Options
-	var delays []int64
-	for _, p := range a.matched.apart {
-		delays = append(delays, p.postNs-p.preNs)
-	}
-	slices.Sort(delays)
-	least, median, most := delays[0], delays[result.Rank(0.5, uint64(len(delays)))-1], delays[len(delays)-1]
+	early, late := together(a.matched.apart.early), together(a.matched.apart.late)
+	all := early
+	all.merge(late)
+	least, most := all.leastNs, all.mostNs
 	switch {
+	case a.shifted != nil:
+		return a.shiftedSays()
 	case least == 0 && most == 0:
 		return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture", o.Pre, o.Post)
-	case c.Early >= c.Late && median > -windowNs:
-		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v (median; %v to %v): the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v or more moves POST's times; you must know it from elsewhere",
-			terminal.Grouped(c.Early), terminal.Grouped(c.Early+c.Late), o.Post, o.Pre, duration(-median), duration(-most), duration(-least), o.Post, o.Pre, duration(-least))
+	case c.Early >= c.Late && most > -windowNs:
+		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v to %v: the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v moves POST's times so that the fastest packet takes no time; use more if you know it from elsewhere",
+			terminal.Grouped(c.Early), terminal.Grouped(c.Early+c.Late), o.Post, o.Pre, duration(-most), duration(-least), o.Post, o.Pre, a.offsetAdvice(-least))
 	}
-	return fmt.Sprintf("the same packets are in %s %v later than in %s (median; %v to %v), further apart than the 5 s within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times by as much; the measurement is then relative to that",
-		o.Post, duration(median), o.Pre, duration(least), duration(most), duration(-median))
+	return fmt.Sprintf("the same packets are in %s %v to %v later than in %s, further apart than the %v within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times so that the fastest packet takes no time; the measurement is then relative to it",
+		o.Post, duration(least), duration(most), o.Pre, duration(windowNs), a.offsetAdvice(-least))
+}
+
+// offsetAdvice is an offset to request, of which some is requested already.
+func (a *Analysis) offsetAdvice(moreNs int64) time.Duration {
+	return a.Options.Offset + duration(moreNs)
 }
 
 func duration(ns int64) time.Duration { return time.Duration(ns) }
@@ -73,7 +76,7 @@ func duration(ns int64) time.Duration { return time.Duration(ns) }
 // show describes the first packets of both captures.
 func (a *Analysis) show() string {
 	var b strings.Builder
-	for _, s := range []*side{a.pre, a.post} {
+	for _, s := range a.whole {
 		fmt.Fprintf(&b, "\n  %s begins with", s.path)
 		for _, line := range a.firstKeys(s, 3) {
 			b.WriteString("\n    " + line)
@@ -110,8 +113,9 @@ func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) stri
 		return fmt.Sprintf("id %d", id)
 	}
 	f := dissect(link, p.Data)
-	what := f.flowName()
-	if what == "other" {
+	e := endpointsOf(&f)
+	what := e.String()
+	if e.sort == unknownEndpoints {
 		what = fmt.Sprintf("%s, EtherType %#04x", link, f.etherType)
 	}
 	if f.network >= 0 {

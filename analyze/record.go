@@ -19,7 +19,7 @@ const recordOutliers = 1000
 // stream is what a result counts: packets of PRE with a unique key, without the trimmed ones.
 type stream struct {
 	sentNs, receivedNs []int64
-	flow               []uint8 // nil: not separated
+	flow               []uint16 // nil: not separated
 	again              uint64
 	lost               uint64
 	againOf            []uint64 // by flow
@@ -33,13 +33,13 @@ func (s *stream) free() {
 }
 
 // stream copies nothing if all packets count.
-func (a *Analysis) stream() (*stream, error) {
+func (a *Direction) stream() (*stream, error) {
 	sent, received := a.pre.timesNs(), a.matched.receivedNs.all[:a.pre.count]
 	s := &stream{sentNs: sent, receivedNs: received}
 	flows := a.pre.flows
 	if flows.several() {
 		s.flow = flows.of.all[:a.pre.count]
-		s.againOf = make([]uint64, len(flows.names))
+		s.againOf = make([]uint64, len(flows.flows))
 	}
 	for _, r := range a.matched.again {
 		if r.ns >= a.fromNs && received[r.packet] >= a.fromNs {
@@ -49,12 +49,12 @@ func (a *Analysis) stream() (*stream, error) {
 			}
 		}
 	}
-	if a.Counts.PreAmbiguous == 0 && a.Counts.PreUnkeyed == 0 && a.trimNs == 0 {
+	if a.Counts.PreAmbiguous == 0 && a.Counts.PreUnkeyed == 0 && a.Counts.PreEarly == 0 && a.trimNs == 0 {
 		s.lost = a.Counts.Lost
 		return s, nil
 	}
 	var newSent, newReceived column[int64]
-	var newFlow column[uint8]
+	var newFlow column[uint16]
 	s.owned = []interface{ free() }{&newSent, &newReceived, &newFlow}
 	if err := newSent.reserve(len(sent)); err != nil {
 		return s, err
@@ -89,15 +89,15 @@ func (a *Analysis) stream() (*stream, error) {
 }
 
 // metrics returns those of all packets, and of each flow if there are several.
-func (a *Analysis) metrics(s *stream) *result.Metrics {
+func (a *Direction) metrics(s *stream) *result.Metrics {
 	whole := metrics.Stream{SentNs: s.sentNs, ReceivedNs: s.receivedNs, Duplicates: s.again}
 	m := &result.Metrics{Schema: result.MetricsSchema, All: metrics.Of("", whole)}
 	if s.flow == nil {
 		return m
 	}
-	flows := make([]metrics.Flow, len(a.pre.flows.names))
-	for i, name := range a.pre.flows.names {
-		flows[i] = metrics.Flow{Name: name, Duplicates: s.againOf[i]}
+	flows := make([]metrics.Flow, len(a.pre.flows.flows))
+	for i, e := range a.pre.flows.flows {
+		flows[i] = metrics.Flow{Name: e.String(), Duplicates: s.againOf[i]}
 	}
 	for _, f := range metrics.OfFlows(flows, func(i int) int { return int(s.flow[i]) }, whole) {
 		if f.Sent > 0 { // not a flow of packets without a key only

@@ -56,9 +56,10 @@ type side struct {
 	next    []uint32   // next place in each partition; a multiple of chunkEntries needs a chunk
 }
 
-func newSide(path string, partitionBits uint) *side {
+// begin makes a side ready to load.
+func (s *side) begin(partitionBits uint, flows *flowTable) {
 	n := 1 << partitionBits
-	return &side{path: path, shift: 64 - partitionBits, chunks: make([][]uint32, n), next: make([]uint32, n)}
+	s.shift, s.chunks, s.next, s.flows = 64-partitionBits, make([][]uint32, n), make([]uint32, n), flows
 }
 
 // timesNs returns the times of all packets.
@@ -111,13 +112,11 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 	if err := s.entries.reserve(s.used + chunkEntries*len(batch)); err != nil {
 		return err
 	}
-	if s.flows != nil {
-		if err := s.flows.reserve(s.count + len(batch)); err != nil {
-			return err
-		}
+	if err := s.flows.reserve(s.count + len(batch)); err != nil {
+		return err
 	}
 	interfaces := s.reader.Info().Interfaces
-	times, entries := s.times.all[s.count:], s.entries.all
+	times := s.times.all[s.count:]
 	for i := range batch {
 		p := &batch[i]
 		s.length.see(p.Length)
@@ -126,26 +125,28 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		}
 		times[i] = p.TimeNs + l.offsetNs
 		link := interfaces[p.Interface].LinkType
-		if s.flows != nil {
-			s.flows.take(s.count+i, link, p.Data)
-		}
+		s.flows.take(s.count+i, link, p.Data)
 		key, ok := l.extract.of(link, p.Data)
 		if !ok {
 			s.unkeyed++
 			continue
 		}
-		part := key.hi >> s.shift
-		at := s.next[part]
-		if at%chunkEntries == 0 {
-			at = uint32(s.used)
-			s.used += chunkEntries
-			s.chunks[part] = append(s.chunks[part], at)
-		}
-		entries[at] = entry{key.hi, key.lo, uint32(s.count + i)}
-		s.next[part] = at + 1
+		s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(s.count + i)})
 	}
 	s.count += len(batch)
 	return nil
+}
+
+// put appends an entry to its partition. There must be room for it and for a chunk.
+func (s *side) put(part uint64, e entry) {
+	at := s.next[part]
+	if at%chunkEntries == 0 {
+		at = uint32(s.used)
+		s.used += chunkEntries
+		s.chunks[part] = append(s.chunks[part], at)
+	}
+	s.entries.all[at] = e
+	s.next[part] = at + 1
 }
 
 // partition calls do with a partition's entries in file order, piece by piece; first is the place
@@ -168,6 +169,14 @@ func (s *side) partitionCount(part int) int {
 		return 0
 	}
 	return (n-1)*chunkEntries + int(s.next[part]-s.chunks[part][n-1])
+}
+
+// number is the number of a packet in the file, from 1.
+func (s *side) number(packet uint32) uint64 {
+	if s.file != nil {
+		packet = s.file[packet]
+	}
+	return uint64(packet) + 1
 }
 
 // order sorts the packets by time, if the file is not: several queues captured, or a clock was set.
@@ -201,9 +210,7 @@ func (s *side) order() {
 			}
 		})
 	}
-	if s.flows != nil {
-		s.flows.order(s.file)
-	}
+	s.flows.order(s.file)
 }
 
 // sortTimes sorts only the times, once nothing refers to packets.
@@ -242,16 +249,12 @@ func (s *side) freeEntries() {
 	s.rank = nil
 }
 
-// close frees everything.
-func (s *side) close() error {
+// free frees everything.
+func (s *side) free() {
 	s.freeEntries()
 	s.times.free()
-	s.file = nil
 	if s.flows != nil {
 		s.flows.free()
 	}
-	if s.reader == nil {
-		return nil
-	}
-	return s.reader.Close()
+	s.file = nil
 }

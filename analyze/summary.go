@@ -19,17 +19,13 @@ type Summary struct {
 	Post   CaptureSummary `json:"post"`
 	TrimNs int64          `json:"trim_ns"`
 	// OffsetNs was added to POST's times on request.
-	OffsetNs int64  `json:"offset_ns"`
-	Counts   Counts `json:"counts"`
-	// LostByCounts is the packets in PRE minus those in POST: negative if POST has more.
-	LostByCounts int64 `json:"lost_by_counts"`
-	// LossRatio covers packets with unique keys.
-	LossRatio float64 `json:"loss_ratio"`
-	// Latency is exact. It is that of each packet's first arrival, as in the result folder.
-	Latency result.Percentiles `json:"latency_ns"`
-	// AllArrivals is the exact latency of all pairs, as in the published files; nil if no packet
-	// arrived more than once, which makes it the same.
-	AllArrivals *result.Percentiles `json:"latency_of_all_arrivals_ns,omitempty"`
+	OffsetNs int64 `json:"offset_ns"`
+	// Of the packets that pass PRE first.
+	DirectionSummary
+	// Back is of the packets that pass POST first; nil if all go in one direction.
+	Back *DirectionSummary `json:"back,omitempty"`
+	// TwoWay is what packets in both directions tell about the clocks.
+	TwoWay *clock.Offset `json:"clock_offset,omitempty"`
 	// Clocks is what can be said of them. Nothing is corrected by it.
 	Clocks    clock.Estimate `json:"clocks"`
 	ClocksSay []string       `json:"clocks_say"`
@@ -57,15 +53,34 @@ type CaptureSummary struct {
 	Damage    string `json:"damage,omitempty"`
 }
 
+// DirectionSummary is the summary of the packets that pass the two points in one order.
+type DirectionSummary struct {
+	From        string `json:"from"`
+	To          string `json:"to"`
+	FromPackets uint64 `json:"from_packets"`
+	ToPackets   uint64 `json:"to_packets"`
+	Counts      Counts `json:"counts"`
+	// LostByCounts is the packets in From minus those in To: negative if To has more.
+	LostByCounts int64 `json:"lost_by_counts"`
+	// LossRatio covers packets with unique keys.
+	LossRatio float64 `json:"loss_ratio"`
+	// Latency is exact. It is that of each packet's first arrival, as in the result folder.
+	Latency result.Percentiles `json:"latency_ns"`
+	// AllArrivals is the exact latency of all pairs, as in the published files; nil if no packet
+	// arrived more than once, which makes it the same.
+	AllArrivals *result.Percentiles `json:"latency_of_all_arrivals_ns,omitempty"`
+}
+
 // Summary returns the summary.
 func (a *Analysis) Summary() Summary {
 	s := Summary{
-		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre, a.pre.timesNs()), Post: summarise(a.Post, a.post.timesNs()),
-		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), Counts: a.Counts,
-		LostByCounts: int64(a.Pre.Packets) - int64(a.Post.Packets), Latency: a.latency(), AllArrivals: a.allArrivals(), Clocks: a.Clocks, ClocksSay: a.Clocks.Sentences(), Notes: a.Notes(),
+		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre), Post: summarise(a.Post),
+		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), DirectionSummary: a.Direction.summary(),
+		TwoWay: a.Offset, Clocks: a.Clocks, ClocksSay: a.clocksSay(), Notes: a.Notes(),
 	}
-	if known := a.Pre.Packets - a.Counts.PreAmbiguous - a.Counts.PreUnkeyed; known > 0 {
-		s.LossRatio = float64(a.Counts.Lost) / float64(known)
+	if a.Back != nil {
+		back := a.Back.summary()
+		s.Back = &back
 	}
 	if s.Verdict, s.Reasons = a.verdict(); s.Reasons == nil {
 		s.Reasons = []string{}
@@ -73,10 +88,17 @@ func (a *Analysis) Summary() Summary {
 	return s
 }
 
-func summarise(s Source, times []int64) CaptureSummary {
+func (d *Direction) summary() DirectionSummary {
+	return DirectionSummary{
+		From: d.From, To: d.To, FromPackets: uint64(d.pre.count), ToPackets: uint64(d.post.count), Counts: d.Counts,
+		LostByCounts: int64(d.pre.count) - int64(d.post.count), LossRatio: d.lossRatio(), Latency: d.latency(), AllArrivals: d.allArrivals(),
+	}
+}
+
+func summarise(s Source) CaptureSummary {
 	c := CaptureSummary{
 		Path: s.Path, Format: string(s.Info.Format), Compression: string(s.Info.Compression), LinkType: s.Info.LinkType.String(),
-		Packets: s.Packets, FirstNs: times[0], LastNs: times[len(times)-1], FrameBytes: s.FrameBytes, Backwards: s.Seen.Backwards,
+		Packets: s.Packets, FirstNs: s.FirstNs, LastNs: s.LastNs, FrameBytes: s.FrameBytes, Backwards: s.Seen.Backwards,
 	}
 	if span := c.LastNs - c.FirstNs; span > 0 {
 		c.PPS = float64(s.Packets-1) / float64(span) * float64(time.Second)
@@ -85,20 +107,6 @@ func summarise(s Source, times []int64) CaptureSummary {
 		c.Damage = s.Damage.String()
 	}
 	return c
-}
-
-// latency is that of the first arrivals. A trim may leave none of them.
-func (a *Analysis) latency() result.Percentiles {
-	first := a.first
-	return result.MakePercentiles(first.Count, first.Min, first.Max, first.Sum/float64(max(first.Count, 1)), named(a.firstPercentiles))
-}
-
-func (a *Analysis) allArrivals() *result.Percentiles {
-	if a.Evaluation.Pairs == a.first.Count {
-		return nil
-	}
-	all := result.MakePercentiles(a.Evaluation.Pairs, a.Percentiles[0], a.Worst[0].LatencyNs, a.sumNs/float64(a.Evaluation.Pairs), named(a.Percentiles))
-	return &all
 }
 
 // named picks the named percentiles from the published ones, which include them all.

@@ -12,52 +12,57 @@ import (
 // driftShare is the largest fraction of the median latency that a drift may reach without a note.
 const driftShare = 0.1
 
-// median is that of the first arrivals, by which the clocks are judged too; 0 for fewer than two.
-func (a *Analysis) median() int64 {
-	if median := a.latency().P50; median != nil {
-		return *median
+// reasons collects what speaks against a result.
+type reasons []string
+
+func (r *reasons) say(when bool, format string, args ...any) {
+	if when {
+		*r = append(*r, fmt.Sprintf(format, args...))
 	}
-	return 0
 }
 
 // verdict judges the pair by what the captures themselves show. Notes has what they cannot show.
 func (a *Analysis) verdict() (result.Verdict, []string) {
-	c := a.Counts
-	var reasons []string
-	say := func(when bool, format string, args ...any) {
-		if when {
-			reasons = append(reasons, fmt.Sprintf(format, args...))
-		}
-	}
+	var all reasons
 	for _, s := range []Source{a.Pre, a.Post} {
-		say(s.Damage != nil, "%s is damaged: %v", s.Path, s.Damage)
+		all.say(s.Damage != nil, "%s is damaged: %v", s.Path, s.Damage)
 		for _, i := range s.Info.Interfaces {
-			say(i.Dropped > 0, "%s: the capturing tool lost %s packets of interface %q", s.Path, terminal.Grouped(i.Dropped), i.Name)
+			all.say(i.Dropped > 0, "%s: the capturing tool lost %s packets of interface %q", s.Path, terminal.Grouped(i.Dropped), i.Name)
 		}
-		say(s.Seen.Untimed > 0, "%s: %s packets have no time", s.Path, terminal.Grouped(s.Seen.Untimed))
-		say(s.Seen.Backwards > 0, "%s: times go back %s times, by up to %v: the clock was set, or several queues were captured; packets are taken in order of their times",
+		all.say(s.Seen.Untimed > 0, "%s: %s packets have no time", s.Path, terminal.Grouped(s.Seen.Untimed))
+		all.say(s.Seen.Backwards > 0, "%s: times go back %s times, by up to %v: the clock was set, or several queues were captured; packets are taken in order of their times",
 			s.Path, terminal.Grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
 	}
-	say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), a.Post.Path, a.Pre.Path)
-	say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out", terminal.Grouped(c.PreAmbiguous), a.Pre.Path)
-	say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
-	early := fmt.Sprintf("%s packets are earlier in %s than in %s, and count as lost: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), a.Post.Path, a.Pre.Path)
-	if c.Early > c.Pairs {
-		return result.Invalid, append([]string{early}, reasons...)
+	if o := a.shifted; o != nil {
+		all.say(true, "%s. If it is so, the latencies mean nothing. If all packets pass %s first, use --one-way", a.shiftedSays(), a.Pre.Path)
 	}
-	say(c.Early > 0, "%s", early)
-	if d := a.Clocks.Drift; d.Known() {
-		median := a.median()
-		over := max(d.OverNs, -d.OverNs)
-		say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies include it", duration(over), 100*driftShare, duration(median))
+	verdict := result.Clean
+	for _, d := range a.Directions() {
+		if d.reasons(&all); d.Counts.Early > d.Counts.Pairs {
+			verdict = result.Invalid
+		}
 	}
-	for _, step := range a.Clocks.Steps {
-		say(true, "from %v on the minimum latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-a.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
+	if verdict == result.Clean && len(all) > 0 {
+		verdict = result.Noisy
 	}
-	if len(reasons) > 0 {
-		return result.Noisy, reasons
+	return verdict, all
+}
+
+// reasons are those of one direction, the worst first.
+func (d *Direction) reasons(all *reasons) {
+	c := d.Counts
+	all.say(c.Early > 0, "%s packets are earlier in %s than in %s, and are left out: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), d.To, d.From)
+	all.say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), d.To, d.From)
+	all.say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out", terminal.Grouped(c.PreAmbiguous), d.From)
+	all.say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
+	if drift := d.Clocks.Drift; drift.Known() {
+		median := d.median()
+		over := max(drift.OverNs, -drift.OverNs)
+		all.say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies include it", duration(over), 100*driftShare, duration(median))
 	}
-	return result.Clean, nil
+	for _, step := range d.Clocks.Steps {
+		all.say(true, "from %v on the minimum latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-d.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
+	}
 }
 
 // Notes say how the pair was evaluated, and what captures cannot show.
@@ -79,7 +84,7 @@ func (a *Analysis) Notes() []string {
 			notes = append(notes, fmt.Sprintf("the times in %s are in steps of %s: latencies are no finer", s.Path, coarse))
 		}
 	}
-	notes = append(notes, a.Clocks.Sentences()...)
+	notes = append(notes, a.clocksSay()...)
 	if a.Options.MaskTTL {
 		notes = append(notes, "TTL, IP checksum and VLAN tags are not part of the key")
 	}
@@ -89,16 +94,21 @@ func (a *Analysis) Notes() []string {
 	if a.Options.Offset != 0 {
 		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as requested", a.Options.Offset, a.Post.Path))
 	}
-	if n := a.Counts.Again; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s packets arrived more than once: latency is that of each packet's first arrival, and in the published files that of all arrivals", terminal.Grouped(n)))
+	for _, d := range a.Directions() {
+		if n := d.Counts.Again; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets arrived more than once in %s: latency is that of each packet's first arrival, and in the published files that of all arrivals", terminal.Grouped(n), d.To))
+		}
+		if n := d.Counts.PreUnkeyed; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), d.From))
+		}
+		if n := d.Counts.PostUnkeyed; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), d.To))
+		}
 	}
-	if n := a.Counts.PreUnkeyed; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Pre.Path))
+	if b := a.Back; b != nil {
+		notes = append(notes, fmt.Sprintf("%s packets of %s pass %s first, and are evaluated apart; the published files and the result folder have only the others", terminal.Grouped(uint64(b.pre.count)), b.From, b.From))
 	}
-	if n := a.Counts.PostUnkeyed; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Post.Path))
-	}
-	if a.pre.flows.tooFew {
+	if a.pre.flows.hostsOnly {
 		notes = append(notes, fmt.Sprintf("there are more than %d flows, which are not distinguished", maxFlows))
 	}
 	return notes

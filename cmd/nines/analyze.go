@@ -45,6 +45,9 @@ row of about 45 bytes for each packet. --without skips files. --page FILE writes
 result's page alone: latency and loss over time, the clocks, and the slowest packets by
 their numbers in both files, so that Wireshark finds them.
 
+Traffic in both directions is two rows: from PRE to POST, and the answers from POST to
+PRE. Both together show how far the clocks can be apart.
+
 Loss is reported in two ways: packets whose key does not arrive, and the difference of
 the packet counts. nines reports an offset between the two clocks, but corrects it only
 if --offset gives it. A damaged file is used as far as it is readable: the report says
@@ -72,6 +75,7 @@ are not a pair.`,
 	c.Flags().BoolVar(&call.options.MaskTTL, "mask-ttl", false, "ignore TTL, hop limit and VLAN tags, for routed paths")
 	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "ignore packets that arrived within this time of the first (default: none)")
 	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
+	c.Flags().BoolVar(&call.options.OneWay, "one-way", false, "all packets pass PRE first, also the answers of a host (default: answers that are early pass POST first)")
 	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
 	c.Flags().StringVar(&call.page, "page", "", "write the page of the pair to this file")
 	c.Flags().StringVar(&call.without, "without", "", "files not to write, such as latency-ts (default: none)")

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// latencies has a row of the packets that the page has too, and one of all arrivals if there are
-// more.
+// latencies has for each direction a row of the packets that the page has too, and one of all
+// arrivals if there are more.
 func latencies(s analyze.Summary) *terminal.Table {
 	names := []string{"min", "mean"}
 	for _, p := range result.NamedPercentiles() {
@@ -34,13 +34,63 @@ func latencies(s analyze.Summary) *terminal.Table {
 		}
 		t.Row(cells...)
 	}
-	if s.AllArrivals == nil {
-		row(terminal.Count(int(s.Latency.Count), "packet"), s.Latency)
-		return t
+	for _, d := range directions(s) {
+		where := ""
+		if s.Back != nil {
+			where = ", " + d.name
+		}
+		if d.AllArrivals == nil {
+			row(terminal.Count(int(d.Latency.Count), "packet")+where, d.Latency)
+			continue
+		}
+		row(terminal.Count(int(d.Latency.Count), "first arrival")+where, d.Latency)
+		row(terminal.Count(int(d.AllArrivals.Count), "arrival")+where, *d.AllArrivals)
 	}
-	row(terminal.Count(int(s.Latency.Count), "first arrival"), s.Latency)
-	row(terminal.Count(int(s.AllArrivals.Count), "arrival"), *s.AllArrivals)
 	return t
+}
+
+// direction is one of those that have packets, with its name in the table.
+type direction struct {
+	name     string
+	from, to string
+	analyze.DirectionSummary
+}
+
+func directions(s analyze.Summary) []direction {
+	all := []direction{{"pre > post", "PRE", "POST", s.DirectionSummary}}
+	if s.Back != nil {
+		all = append(all, direction{"post > pre", "POST", "PRE", *s.Back})
+	}
+	return all
+}
+
+// counts writes what became of the packets of a direction.
+func counts(t *terminal.Table, s analyze.Summary, d direction) {
+	line := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
+	if s.Back != nil {
+		line(d.name, "%s captured before, %d after", terminal.Count(int(d.FromPackets), "packet"), d.ToPackets)
+	}
+	n, of := d.Counts, ""
+	if s.TrimNs > 0 {
+		of = ", with what the trim leaves out"
+	}
+	line("pairs", "%d by the key %s%s", n.Pairs, s.Key, of)
+	line("lost", "%d by key (%.4g %%), %d by counts%s", n.Lost, 100*d.LossRatio, d.LostByCounts, of)
+	for _, other := range []struct {
+		name, what string
+		count      uint64
+	}{
+		{"duplicates", "arrived more than once", n.Again},
+		{"ambiguous", fmt.Sprintf("of %s have an ambiguous key", d.from), n.PreAmbiguous},
+		{"unknown", fmt.Sprintf("of %s are not in %s", d.to, d.from), n.PostUnknown},
+		{"early", fmt.Sprintf("of %s are not later than in %s", d.to, d.from), n.Early},
+		{"late", fmt.Sprintf("of %s are 5 s late or more", d.to), n.Late},
+		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
+	} {
+		if other.count > 0 {
+			line(other.name, "%d %s", other.count, other.what)
+		}
+	}
 }
 
 // writeAnalysis writes a summary as a table.
@@ -53,26 +103,8 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	}{{"pre", s.Pre}, {"post", s.Post}} {
 		line(c.name, "%s: %s in %.3f s, %.0f a second", c.of.Path, terminal.Count(int(c.of.Packets), "packet"), float64(c.of.LastNs-c.of.FirstNs)/1e9, c.of.PPS)
 	}
-	n, of := s.Counts, ""
-	if s.TrimNs > 0 {
-		of = ", with what the trim leaves out"
-	}
-	line("pairs", "%d by the key %s%s", n.Pairs, s.Key, of)
-	line("lost", "%d by key (%.4g %%), %d by counts%s", n.Lost, 100*s.LossRatio, s.LostByCounts, of)
-	for _, other := range []struct {
-		name, what string
-		count      uint64
-	}{
-		{"duplicates", "arrived more than once", n.Again},
-		{"ambiguous", "of PRE have an ambiguous key", n.PreAmbiguous},
-		{"unknown", "of POST are not in PRE", n.PostUnknown},
-		{"early", "of POST are not later than in PRE", n.Early},
-		{"late", "of POST are 5 s late or more", n.Late},
-		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
-	} {
-		if other.count > 0 {
-			line(other.name, "%d %s", other.count, other.what)
-		}
+	for _, d := range directions(s) {
+		counts(t, s, d)
 	}
 	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
