@@ -310,7 +310,7 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 func (a *Analysis) identify(w *Worst, link packetfile.LinkType, data []byte) {
 	w.Key = a.extract.bytes(link, data)
 	f := dissect(link, data)
-	w.Flow = f.flowName()
+	w.Flow = endpointsOf(&f).String()
 	if a.Options.Key != Content && len(w.Key) >= 4 {
 		w.ID = binary.LittleEndian.Uint32(w.Key)
 	}

@@ -42,7 +42,7 @@ func (s *side) numberAt(ns int64) uint64 {
 	if !found || at+1 < len(times) && times[at+1] == ns {
 		return 0
 	}
-	return uint64(at) + 1
+	return s.number(uint32(at))
 }
 
 // numbersByKey reads POST again, up to the last of the packets whose numbers their times do not tell.
