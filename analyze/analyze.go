@@ -278,8 +278,6 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 	wanted := make([]place, 0, len(a.Worst))
 	for i := range a.Worst {
 		w := &a.Worst[i]
-		w.Number = a.pre.number(w.Packet)
-		w.ID = uint32(w.Number)
 		wanted = append(wanted, place{w.ID - 1, w})
 	}
 	slices.SortFunc(wanted, func(a, b place) int { return cmp.Compare(a.number, b.number) })
@@ -310,7 +308,7 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 func (a *Analysis) identify(w *Worst, link packetfile.LinkType, data []byte) {
 	w.Key = a.extract.bytes(link, data)
 	f := dissect(link, data)
-	w.Flow = endpointsOf(&f).String()
+	w.Flow = endpointsOf(&f).String() // with ports, which a table of many flows leaves out
 	if a.Options.Key != Content && len(w.Key) >= 4 {
 		w.ID = binary.LittleEndian.Uint32(w.Key)
 	}

@@ -43,7 +43,7 @@ func TestTruth(t *testing.T) {
 				c.DuplicatePre = 0                                  // nobody can tell them apart
 				pre, post, truth := writePair(t, c, plainPcap, ".pcap")
 				a := analyze(t, Options{Pre: pre, Post: post, Key: key})
-				r, err := a.Record(context.Background())
+				r, err := a.record(context.Background(), &a.Direction)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -274,7 +274,7 @@ func TestStrangeTimes(t *testing.T) {
 	if a.Counts.Pairs != 5 || len(a.PreRate) != 3 {
 		t.Errorf("%+v, %v", a.Counts, a.PreRate)
 	}
-	r, err := a.Record(context.Background())
+	r, err := a.record(context.Background(), &a.Direction)
 	if err != nil || len(r.Rates) > 0 || !strings.Contains(strings.Join(r.Details.Notes, " "), "48 days") {
 		t.Errorf("%d rates, %v, %v", len(r.Rates), r.Details.Notes, err)
 	}

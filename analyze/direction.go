@@ -42,6 +42,12 @@ func (d *Direction) evaluate(ctx context.Context, fromNs int64) (err error) {
 	if d.Evaluation, err = evaluate(ctx, d.pairs(), d.post.timesNs(), d.trimNs); err != nil {
 		return err
 	}
+	for i := range d.Worst {
+		w := &d.Worst[i]
+		w.Number = d.pre.number(w.Packet)
+		w.ID = uint32(w.Number)
+		w.Flow = d.pre.flows.endpointsAt(d.pre.flows.of.all[w.Packet]).String()
+	}
 	return d.estimateClocks()
 }
 

@@ -107,22 +107,40 @@ func (a *Direction) metrics(s *stream) *result.Metrics {
 	return m
 }
 
-// Record returns the pair as a trial of a result folder.
-func (a *Analysis) Record(ctx context.Context) (result.Record, error) {
-	s, err := a.stream()
+// directionVariable is the variable of the trials of a pair with packets in both directions.
+const directionVariable = "direction"
+
+// Records returns the pair as trials of a result folder: one for each direction.
+func (a *Analysis) Records(ctx context.Context) ([]result.Record, error) {
+	var all []result.Record
+	for i, d := range a.Directions() {
+		r, err := a.record(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if a.Back != nil {
+			r.Trial.Variables = map[string]any{directionVariable: []string{"pre > post", "post > pre"}[i]}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func (a *Analysis) record(ctx context.Context, d *Direction) (result.Record, error) {
+	s, err := d.stream()
 	defer s.free()
 	if err != nil {
 		return result.Record{}, err
 	}
-	latency, err := result.ImportHistogram(a.first)
+	latency, err := result.ImportHistogram(d.first)
 	if err != nil {
 		return result.Record{}, fmt.Errorf("the latencies: %w", err)
 	}
-	fromTx, err := result.ImportHistogram(a.first)
+	fromTx, err := result.ImportHistogram(d.first)
 	if err != nil {
 		return result.Record{}, fmt.Errorf("the latencies: %w", err)
 	}
-	m := a.metrics(s)
+	m := d.metrics(s)
 	if err := ctx.Err(); err != nil {
 		return result.Record{}, err
 	}
@@ -136,14 +154,14 @@ func (a *Analysis) Record(ctx context.Context) (result.Record, error) {
 		Trial:      t,
 		Histograms: result.Histograms{Latency: latency, FromTx: fromTx, SendLag: result.NewHistogram()},
 		Metrics:    m,
-		Outliers:   a.outliers(),
+		Outliers:   a.outliers(d),
 	}
-	a.details(&r, s)
-	r.Pair, err = a.ofPair(ctx, s)
+	a.details(&r, d, s)
+	r.Pair, err = a.ofPair(ctx, d, s)
 	return r, err
 }
 
-func (a *Analysis) details(r *result.Record, s *stream) {
+func (a *Analysis) details(r *result.Record, of *Direction, s *stream) {
 	first, last := s.sentNs[0], s.sentNs[len(s.sentNs)-1]
 	span := last - first
 	if span > 0 {
@@ -156,11 +174,11 @@ func (a *Analysis) details(r *result.Record, s *stream) {
 	if received := r.Trial.ReceivedPPS(); received != nil {
 		d.ReceivedPPS = *received
 	}
-	if a.Pre.FrameBytes > 0 {
-		d.FrameBytes = a.Pre.FrameBytes + 4 // plus the FCS, which captures lack
+	if bytes := a.Pre.FrameBytes; bytes > 0 && bytes == a.Post.FrameBytes || bytes > 0 && a.Back == nil {
+		d.FrameBytes = bytes + 4 // plus the FCS, which captures lack
 	}
-	d.InvalidPackets = a.Counts.PostUnkeyed + a.Counts.PostAmbiguous
-	d.EarlyPackets = a.Counts.Early
+	d.InvalidPackets = of.Counts.PostUnkeyed + of.Counts.PostAmbiguous
+	d.EarlyPackets = of.Counts.Early
 	d.DurationNs = span
 	if sinceUnix(first) {
 		d.StartedUnixNs = first
@@ -220,9 +238,9 @@ func rates(s *stream, first int64) []result.Rate {
 	return rows
 }
 
-func (a *Analysis) outliers() []result.Outlier {
-	list := a.Worst[:min(len(a.Worst), recordOutliers)]
-	first := a.pre.timesNs()[0]
+func (a *Analysis) outliers(d *Direction) []result.Outlier {
+	list := d.Worst[:min(len(d.Worst), recordOutliers)]
+	first := d.pre.timesNs()[0]
 	rows := make([]result.Outlier, len(list))
 	for i, w := range list {
 		rows[i] = result.Outlier{

@@ -13,19 +13,19 @@ import (
 // slowestShown is how many packets can be found in Wireshark by their numbers in both files.
 const slowestShown = 20
 
-// ofPair is what a page shows of a pair beyond a trial.
-func (a *Analysis) ofPair(ctx context.Context, s *stream) (*result.Pair, error) {
-	slowest, err := a.slowestPackets(ctx)
-	return &result.Pair{Pre: a.Options.Pre, Post: a.Options.Post, Series: series(s), Slowest: slowest}, err
+// ofPair is what a page shows of a direction beyond a trial.
+func (a *Analysis) ofPair(ctx context.Context, d *Direction, s *stream) (*result.Pair, error) {
+	slowest, err := a.slowestPackets(ctx, d)
+	return &result.Pair{Pre: d.From, Post: d.To, Series: series(s), Slowest: slowest}, err
 }
 
-func (a *Analysis) slowestPackets(ctx context.Context) ([]result.SlowPacket, error) {
-	worst := a.Worst[:min(len(a.Worst), slowestShown)]
+func (a *Analysis) slowestPackets(ctx context.Context, d *Direction) ([]result.SlowPacket, error) {
+	worst := d.Worst[:min(len(d.Worst), slowestShown)]
 	rows := make([]result.SlowPacket, len(worst))
 	var unclear []int
 	for i, w := range worst {
 		rows[i] = result.SlowPacket{LatencyNs: w.LatencyNs, PreNs: w.PreNs, PostNs: w.PostNs, PreFrame: w.Number, Flow: w.Flow}
-		if rows[i].PostFrame = a.post.numberAt(w.PostNs); rows[i].PostFrame == 0 {
+		if rows[i].PostFrame = d.post.numberAt(w.PostNs); rows[i].PostFrame == 0 && w.Key != nil {
 			unclear = append(unclear, i)
 		}
 	}

@@ -27,7 +27,7 @@ func TestSlowestPacketsAreFoundInBothFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			record, err := a.Record(context.Background())
+			record, err := a.record(context.Background(), &a.Direction)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,5 +66,33 @@ func everyPacket(t *testing.T, path string) (all []packetfile.Packet) {
 		}
 		p.Data = bytes.Clone(p.Data)
 		all = append(all, p)
+	}
+}
+
+// TestBothDirectionsAreRecorded: each is a trial, whose slowest packets are at their numbers in both files.
+func TestBothDirectionsAreRecorded(t *testing.T) {
+	p := talk(2000, 0, 3)
+	o := p.write(t, plainPcap)
+	a := analyze(t, o)
+	records, err := a.Records(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(records) != 2 || records[0].Trial.Variables["direction"] != "pre > post" || records[1].Trial.Variables["direction"] != "post > pre" {
+		t.Fatalf("%d records", len(records))
+	}
+	for i, paths := range [][2]string{{o.Pre, o.Post}, {o.Post, o.Pre}} {
+		r := records[i]
+		before, after := everyPacket(t, paths[0]), everyPacket(t, paths[1])
+		if r.Trial.TxPackets != 2000 || r.Trial.LostPackets != 0 || r.Pair.Pre != paths[0] || len(r.Pair.Slowest) != slowestShown {
+			t.Errorf("direction %d: %+v of %s", i, r.Trial, r.Pair.Pre)
+		}
+		for _, s := range r.Pair.Slowest {
+			x, y := before[s.PreFrame-1], after[s.PostFrame-1]
+			f := dissect(packetfile.Ethernet, x.Data)
+			if x.TimeNs != s.PreNs || y.TimeNs != s.PostNs || !bytes.Equal(x.Data[14:], y.Data[14:]) || s.Flow != endpointsOf(&f).String() {
+				t.Errorf("direction %d: %+v is not the packet at %d and %d", i, s, x.TimeNs, y.TimeNs)
+			}
+		}
 	}
 }

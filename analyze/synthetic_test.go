@@ -113,7 +113,7 @@ func TestEachLatencyIsOfOnePopulation(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		record, err := a.Record(context.Background())
+		record, err := a.record(context.Background(), &a.Direction)
 		if err != nil {
 			t.Fatal(err)
 		}

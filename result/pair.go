@@ -6,7 +6,7 @@ const PairSchema = "nines/pair/v1"
 // Pair is pair.json of a pair of captures: what happened over time, and where to look in the captures.
 type Pair struct {
 	Schema string `json:"schema"`
-	// Pre and Post are the paths of the captures as they were given.
+	// Pre and Post are the paths of the captures as they were given; Pre has the packets first.
 	Pre  string `json:"pre"`
 	Post string `json:"post"`
 	// Series are the packets of PRE in equal intervals of their times.
@@ -36,7 +36,8 @@ type SlowPacket struct {
 	// PreNs and PostNs are its times since 1970, POST's with the requested offset.
 	PreNs  int64 `json:"pre_unix_ns"`
 	PostNs int64 `json:"post_unix_ns"`
-	// PreFrame and PostFrame are its numbers in the files, from 1, as Wireshark counts.
+	// PreFrame and PostFrame are its numbers in the files, from 1, as Wireshark counts; 0 where another packet of POST has
+	// the same time.
 	PreFrame  uint64 `json:"pre_frame"`
 	PostFrame uint64 `json:"post_frame"`
 	// Flow is its addresses, ports and protocol.

@@ -136,7 +136,7 @@ func cancelled(ctx context.Context, err error) error {
 func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map[analyze.File]bool) (files []string, folder string, err error) {
 	var both sync.WaitGroup
 	var filesErr, recordErr error
-	var record result.Record
+	var records []result.Record
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	both.Go(func() {
@@ -145,7 +145,7 @@ func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map
 		}
 	})
 	both.Go(func() {
-		if record, recordErr = a.Record(ctx); recordErr != nil {
+		if records, recordErr = a.Records(ctx); recordErr != nil {
 			cancel()
 		}
 	})
@@ -159,14 +159,14 @@ func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map
 	if err != nil {
 		return files, "", err
 	}
-	folder, err = k.writeResult(k.out, a, record)
+	folder, err = k.writeResult(k.out, a, records)
 	return files, folder, err
 }
 
 // writePage writes the page of the result folder, or of one that is made for it.
 func (k analyzeCall) writePage(ctx context.Context, a *analyze.Analysis, folder string) (err error) {
 	if folder == "" {
-		record, err := a.Record(ctx)
+		records, err := a.Records(ctx)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (k analyzeCall) writePage(ctx context.Context, a *analyze.Analysis, folder 
 			return err
 		}
 		defer os.RemoveAll(temporary)
-		if folder, err = k.writeResult(temporary, a, record); err != nil {
+		if folder, err = k.writeResult(temporary, a, records); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (k analyzeCall) writePage(ctx context.Context, a *analyze.Analysis, folder 
 }
 
 // writeResult writes a result folder into dir.
-func (k analyzeCall) writeResult(dir string, a *analyze.Analysis, record result.Record) (folder string, err error) {
+func (k analyzeCall) writeResult(dir string, a *analyze.Analysis, records []result.Record) (folder string, err error) {
 	started, known := a.Started()
 	if !known {
 		started = time.Now()
@@ -197,8 +197,10 @@ func (k analyzeCall) writeResult(dir string, a *analyze.Analysis, record result.
 			err = errors.Join(err, w.Discard())
 		}
 	}()
-	if _, err := w.AddTrial(record); err != nil {
-		return "", err
+	for _, record := range records {
+		if _, err := w.AddTrial(record); err != nil {
+			return "", err
+		}
 	}
 	r, err := result.Open(w.Dir())
 	if err != nil {

@@ -131,7 +131,7 @@ export function slowestTable(page: Page, selection: Selection): Table {
     columns: [
       { title: "latency", unit: "µs", cell: ({ packet }) => number(packet.latency_ns, micros) },
       { title: "frame before", cell: ({ packet }) => number(packet.pre_frame, grouped) },
-      { title: "frame after", cell: ({ packet }) => number(packet.post_frame, grouped) },
+      { title: "frame after", cell: ({ packet }) => number(packet.post_frame || null, grouped) },
       { title: "flow", words: true, cell: ({ packet }) => words(packet.flow) },
       { title: "at", unit: "s", hint: "Since the first of the packets listed", cell: ({ packet, first }) => number((packet.pre_unix_ns - first) / 1e9, (v) => v.toFixed(6)) },
       { title: "before in", words: true, cell: ({ pair }) => words(pair.pre) },
