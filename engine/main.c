@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
@@ -22,6 +23,7 @@ static const char help[] =
 	"\n"
 	"  nines-engine                commands on stdin, answers on stdout\n"
 	"  nines-engine --socket PATH  the same on a UNIX socket, one client at a time\n"
+	"  nines-engine --listener FD  the same on a socket that it was started with\n"
 	"  nines-engine --help         this text\n"
 	"  nines-engine --version      the version\n"
 	"\n"
@@ -48,7 +50,22 @@ static int lock_memory(void)
 	return 0;
 }
 
-static int run(const char *socket_path)
+/* Where the commands come from: a socket's path or descriptor, or neither. */
+struct source {
+	const char *path;
+	int listener; /* -1 for none */
+};
+
+static int serve(struct engine *e, const struct source *from, int out_fd, int signal_fd)
+{
+	if (from->path)
+		return session_socket(e, from->path, signal_fd);
+	if (from->listener >= 0)
+		return session_listener(e, from->listener, signal_fd);
+	return session_stdio(e, STDIN_FILENO, out_fd, signal_fd);
+}
+
+static int run(const struct source *from)
 {
 	static struct engine engine;
 	sigset_t signals;
@@ -72,12 +89,11 @@ static int run(const char *socket_path)
 	if (out_fd < 0)
 		return -errno;
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	int err = socket_path ? session_socket(&engine, socket_path, signal_fd)
-			      : session_stdio(&engine, STDIN_FILENO, out_fd, signal_fd);
+	int err = serve(&engine, from, out_fd, signal_fd);
 	engine_close(&engine);
 	struct signalfd_siginfo by;
 	/* With a socket possibly no client saw the engine end, so it goes to the log. */
-	if (socket_path && read(signal_fd, &by, sizeof by) == sizeof by)
+	if ((from->path || from->listener >= 0) && read(signal_fd, &by, sizeof by) == sizeof by)
 		fprintf(stderr, "nines-engine: ended by SIG%s\n", sigabbrev_np((int)by.ssi_signo));
 	close(signal_fd);
 	return err;
@@ -85,7 +101,7 @@ static int run(const char *socket_path)
 
 int main(int argc, char **argv)
 {
-	const char *socket_path = NULL;
+	struct source from = {.listener = -1};
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		fputs(help, stdout);
 		return 0;
@@ -95,7 +111,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc == 3 && strcmp(argv[1], "--socket") == 0) {
-		socket_path = argv[2];
+		from.path = argv[2];
+	} else if (argc == 3 && strcmp(argv[1], "--listener") == 0) {
+		from.listener = atoi(argv[2]);
 	} else if (argc != 1) {
 		fprintf(stderr, "nines-engine: unknown arguments; see nines-engine --help\n");
 		return 2;
@@ -107,10 +125,10 @@ int main(int argc, char **argv)
 			strerror(-err));
 		return 1;
 	}
-	err = run(socket_path);
+	err = run(&from);
 	if (err) {
-		fprintf(stderr, "nines-engine: %s%s%s\n", socket_path ? socket_path : "",
-			socket_path ? ": " : "", strerror(-err));
+		fprintf(stderr, "nines-engine: %s%s%s\n", from.path ? from.path : "",
+			from.path ? ": " : "", strerror(-err));
 		return 1;
 	}
 	return 0;

@@ -63,9 +63,9 @@ func (l *Lab) Check() ([]Checked, error) {
 	return list, err
 }
 
-// allFaults are Faults, and what others have changed of the host's tuning.
+// allFaults are Faults, the engines that do not serve, and what others have changed of the host's tuning.
 func (l *Lab) allFaults() ([]check.Fault, error) {
-	faults, err := l.Faults()
+	faults, err := l.faults(true)
 	untuned, unread := check.Untuned(l.Lab)
 	if untuned != nil {
 		faults = append(faults, *untuned)
@@ -76,7 +76,9 @@ func (l *Lab) allFaults() ([]check.Fault, error) {
 // Faults lists the parts of the lab that have died since it came up, or are not as planned. A part
 // that is gone with another is not told again: the interfaces of a dead node, or of a link whose
 // program has died.
-func (l *Lab) Faults() ([]check.Fault, error) {
+func (l *Lab) Faults() ([]check.Fault, error) { return l.faults(false) }
+
+func (l *Lab) faults(askEngines bool) ([]check.Fault, error) {
 	var faults []check.Fault
 	if l.FabricDead() {
 		faults = append(faults, check.DeadFabric(l.Lab))
@@ -87,7 +89,7 @@ func (l *Lab) Faults() ([]check.Fault, error) {
 		}
 	}
 	dead, err := check.Programs(l.Lab)
-	engines, unread := check.Engines(l.Lab)
+	engines, unread := check.Engines(l.Lab, askEngines)
 	disturbers, unknown := disturb.Faults(l.Lab)
 	receiving, unwritten := receive.Faults(l.Lab)
 	faults = slices.Concat(faults, dead, engines, disturbers, receiving)

@@ -60,10 +60,9 @@ type NodeState struct {
 type AppState struct {
 	Kind spec.AppKind `json:"kind"`
 	CPU  int          `json:"cpu"`
-	// Engine is "serving", "dead" or "busy" (it has another client); empty for the kernel's
-	// forwarding.
-	Engine string             `json:"engine,omitempty"`
-	Ports  []client.PortStats `json:"ports,omitempty"`
+	// Engine is empty for the kernel's forwarding.
+	Engine running.EngineState `json:"engine,omitempty"`
+	Ports  []client.PortStats  `json:"ports,omitempty"`
 }
 
 // LinkState is the current state of a link.
@@ -144,7 +143,9 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 				s.Devices = append(s.Devices, d)
 			}
 		}
-		s.Counters = l.SwitchStats(ctx, planned)
+		if planned.HasEngine() {
+			s.Counters, _ = l.SwitchStats(ctx, planned) // nil if it does not answer
+		}
 		in.LinkList = append(in.LinkList, s)
 	}
 	return in, nil
@@ -179,29 +180,10 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 	if n.App.Kind.Routes() {
 		return s
 	}
-	s.Engine = "dead"
-	if !alive {
-		return s
+	s.Engine = running.EngineDead
+	if alive {
+		state, stats := l.AskEngine(ctx, n)
+		s.Engine, s.Ports = state, stats.Ports
 	}
-	patience := running.InspectPatience
-	if n.Apart() {
-		patience *= 10 // under TCG, and over a cluster's API server, its answer takes longer
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	c, err := client.Dial(ctx, l.EngineSocket(n.Name))
-	if err != nil {
-		return s
-	}
-	// The engine takes one client at a time: while it has another, this one waits for ever.
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-	defer stop()
-	stats, err := c.Stats()
-	if err != nil {
-		s.Engine = "busy"
-		return s
-	}
-	_ = c.Close()
-	s.Engine, s.Ports = "serving", stats.Ports
 	return s
 }

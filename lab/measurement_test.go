@@ -192,8 +192,8 @@ func TestARefusedMeasurementNamesTheProcess(t *testing.T) {
 	}
 }
 
-// TestAContainerCannotMakeUsWriteElsewhere places a symbolic link in the folder that containers
-// share with the host, at a path where the host could write.
+// TestAContainerCannotMakeUsWriteElsewhere places symbolic links in all folders that containers may
+// share with the host, at paths where the host could write.
 func TestAContainerCannotMakeUsWriteElsewhere(t *testing.T) {
 	labtest.Root(t)
 	labs.NeedLXC(t)
@@ -207,7 +207,8 @@ topology:
 `
 	lab := up(t, text)
 	victim := filepath.Join(t.TempDir(), "victim")
-	in(t, lab, "c", "ln", "-sf", victim, "/nines/engines/"+filepath.Base(lab.EngineLog("c")))
+	in(t, lab, "c", "sh", "-c", fmt.Sprintf("for folder in $(find /nines -type d); do ln -sf %s $folder/%s; done; true",
+		victim, filepath.Base(lab.EngineLog("c"))))
 	changed := strings.Replace(text, "kind: reflect, backend: raw", "kind: reflect, backend: ring", 1)
 	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, changed), Experiment: []byte(changed)})
 	if err != nil || len(changes.RestartedApps) != 1 {

@@ -21,8 +21,8 @@ it now); measuring (a process measures in it); orphaned (the measuring process d
 incomplete (its start or end was cut off).
 nines down removes every lab that no process holds, and the next nines run removes
 orphaned labs. STOPPED counts the nodes that were stopped, HEALTHY those whose checks
-succeed, and FAULTS what has died, differs from the plan or cannot be read: nines check
-lists it.`,
+succeed, and FAULTS what has died, does not serve, differs from the plan or cannot be
+read: nines check lists it.`,
 		Example: `  nines ls
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,

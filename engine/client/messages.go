@@ -95,6 +95,9 @@ type Stats struct {
 	Scheduling string `json:"scheduling"`
 }
 
+// Serving is true while a thread forwards or reflects: only then the engine tells of its gaps.
+func (s Stats) Serving() bool { return s.Gaps.ThresholdNs != 0 }
+
 // PortStats are one port's counters.
 type PortStats struct {
 	Port      string    `json:"port"`

@@ -184,13 +184,33 @@ static int listen_at(const char *path, int *out, struct stat *file)
 	return 0;
 }
 
-int session_socket(struct engine *e, const char *path, int signal_fd)
+/* The pid of the other end of a connection, or, of a listener, of who made it, as seen from here: 0 for
+ * a process of a foreign pid namespace (cred_to_ucred in net/core/sock.c). A user id would prove nothing,
+ * as root in a container has that of root on the host. */
+static pid_t peer_of(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? -1 : peer.pid;
+}
+
+/* Where the listener comes from outside of the node, so do those who may use it. */
+static bool may_command(int listener, int client)
+{
+	return peer_of(listener) != 0 || peer_of(client) == 0;
+}
+
+static void refuse_client(struct engine *e, int fd)
+{
+	struct session s = {.engine = e, .out_fd = fd};
+	answer(&s,
+	       reply_refusal("?", -EPERM, "only nines, outside of the node, commands this engine"));
+}
+
+int session_listener(struct engine *e, int listener, int signal_fd)
 {
 	enum outcome outcome = CLIENT_LEFT;
-	struct stat file = {0}, now;
-	int listener = -1, err = listen_at(path, &listener, &file);
-	if (err)
-		return err;
+	int err = 0;
 	while (!err && outcome != SIGNALLED) {
 		struct pollfd fds[2] = {
 			{.fd = listener, .events = POLLIN},
@@ -205,9 +225,22 @@ int session_socket(struct engine *e, const char *path, int signal_fd)
 		int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (client < 0)
 			continue; /* it left before it was served */
-		err = session_run(e, client, client, signal_fd, &outcome);
+		if (may_command(listener, client))
+			err = session_run(e, client, client, signal_fd, &outcome);
+		else
+			refuse_client(e, client);
 		close(client);
 	}
+	return err;
+}
+
+int session_socket(struct engine *e, const char *path, int signal_fd)
+{
+	struct stat file = {0}, now;
+	int listener = -1, err = listen_at(path, &listener, &file);
+	if (err)
+		return err;
+	err = session_listener(e, listener, signal_fd);
 	/* Another engine may have the name now. */
 	if (stat(path, &now) == 0 && now.st_dev == file.st_dev && now.st_ino == file.st_ino)
 		unlink(path);

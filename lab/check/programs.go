@@ -3,9 +3,7 @@ package check
 import (
 	"fmt"
 
-	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
-	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
 )
 
@@ -46,28 +44,4 @@ func explain(l *running.Lab, p running.ProgramState) string {
 		return explain(p.LastLines)
 	}
 	return ""
-}
-
-// Engines says which app engines have ended while their node still runs.
-func Engines(l *running.Lab) ([]Fault, error) {
-	engines, err := l.Engines()
-	var faults []Fault
-	var endings proc.Endings
-	for _, n := range l.Plan().Nodes {
-		id, has := engines[n.Name]
-		if !has || id.Alive() || !l.Alive(n.Name) {
-			continue
-		}
-		fault := fmt.Sprintf("the engine of node %s has died (process %d)", n.Name, id.PID)
-		if ending := endings.Of(id); ending != "" {
-			fault += ": " + ending
-		}
-		if said := node.LastLines(l.EngineLog(n.Name)); said != "" {
-			fault += "; its last output was: " + said
-		}
-		faults = append(faults, Fault{
-			Of: "the engine of node " + n.Name, Part: "node " + n.Name, Problem: fault, Remedy: RestartApp, Target: n.Name,
-		})
-	}
-	return faults, err
 }

@@ -14,20 +14,19 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
-	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
 // startRemote starts the engine of a node on a cluster, and its app. The process on this host
 // that serves its socket ends when the engine does, and with it the engine.
 func (m Maker) startRemote(ctx context.Context, n plan.Node, r node.Remote) error {
-	socket := m.EngineSocket(n.Name)
-	if err := state.AbsentIsFine(os.Remove(socket)); err != nil {
+	socket, err := node.PrepareEngineSocket(m.State().Dir, n.Name)
+	if err != nil {
 		return err
 	}
 	token := m.Place.Journal.Token("engine/" + n.Name)
 	var relay proc.Identity
-	err := process.Make(m.Place.Journal, journal.Step{Node: n.Name, Name: running.EngineStep, Token: token}, func() (proc.Identity, error) {
+	err = process.Make(m.Place.Journal, journal.Step{Node: n.Name, Name: running.EngineStep, Token: token}, func() (proc.Identity, error) {
 		log, err := os.Create(m.EngineLog(n.Name))
 		if err != nil {
 			return proc.Identity{}, err

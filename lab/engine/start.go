@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
-	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
 
@@ -47,11 +45,11 @@ func (m Maker) Start(ctx context.Context, n plan.Node) error {
 	if err != nil {
 		return err
 	}
-	runtime, socket := node.RuntimeOf(n), m.EngineSocket(n.Name)
-	inside := filepath.Join(runtime.Seen(m.Files()).Engines, filepath.Base(socket))
-	if err := state.AbsentIsFine(os.Remove(socket)); err != nil {
-		return err
+	listener, err := node.ListenForEngine(m.State().Dir, n.Name)
+	if err != nil {
+		return fmt.Errorf("listen for its engine: %w", err)
 	}
+	defer listener.Close()
 	token := m.Place.Journal.Token("engine/" + n.Name)
 	// Its Name distinguishes it from the node's first process.
 	step := journal.Step{Node: n.Name, Name: running.EngineStep, Token: token}
@@ -62,11 +60,11 @@ func (m Maker) Start(ctx context.Context, n plan.Node) error {
 			return proc.Identity{}, err
 		}
 		defer log.Close()
-		entry := running.EntryFor(n, []string{program, "--socket", inside}, running.ExecOptions{
+		entry := running.EntryFor(n, []string{program, "--listener", "3"}, running.ExecOptions{
 			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
 		})
-		entry.Detach = token
-		cmd, err := runtime.Command(ctx, m.Place, n, m.Running(n.Name), entry)
+		entry.Detach, entry.Files = token, []*os.File{listener}
+		cmd, err := node.RuntimeOf(n).Command(ctx, m.Place, n, m.Running(n.Name), entry)
 		if err == nil {
 			engine, err = node.Detach(cmd, log)
 		}

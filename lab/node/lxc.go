@@ -67,7 +67,7 @@ func checkInit(n plan.Node) error {
 
 func (lxcRuntime) Seen(Files) Files {
 	return Files{
-		Engine: containerEngine, Engines: containerEngines, Sockets: containerSockets,
+		Engine: containerEngine, Sockets: containerSockets,
 		ScriptCommand: containerScriptCommand, Scripts: containerScripts,
 	}
 }

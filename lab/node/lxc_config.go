@@ -14,9 +14,8 @@ import (
 const (
 	containerFolder = "/nines"
 	containerInit   = containerFolder + "/nines-init"
-	// containerEngine is nines-engine, containerEngines the folder of control sockets.
-	containerEngine  = containerFolder + "/nines-engine"
-	containerEngines = containerFolder + "/engines"
+	// containerEngine is nines-engine.
+	containerEngine = containerFolder + "/nines-engine"
 	// containerSockets has the folders of the sockets of the container's own endpoints.
 	containerSockets = containerFolder + "/sockets"
 	// containerScriptCommand is nines-script, containerScripts has the container's folder of scripts.
@@ -87,9 +86,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 
 func (p Place) binds(n plan.Node, root rootfs) []bind {
 	binds := append(slices.Clone(root.binds), p.nameBinds(n)...)
-	binds = append(binds,
-		bind{p.InitPath, containerInit, true, true},
-		bind{p.Files.Engines, containerEngines, false, false})
+	binds = append(binds, bind{p.InitPath, containerInit, true, true})
 	if usesSystemd(n) {
 		binds = append(binds, bind{p.notifyFolder(n), containerNotify, false, false})
 	}

@@ -42,13 +42,12 @@ func (p Place) CheckAgain(n plan.Node) error {
 	return RuntimeOf(n).Check(n)
 }
 
-// Files are nines' files for processes in a node: a program and two folders.
+// Files are nines' files for processes in a node: programs and folders.
 type Files struct {
 	// Engine is the program nines-engine.
 	Engine string
-	// Engines is the folder of the engines' control sockets; Sockets has a folder for each socket
-	// of a link.
-	Engines, Sockets string
+	// Sockets has a folder for each socket of a link.
+	Sockets string
 	// ScriptCommand is the program nines-script, Scripts the folder of the nodes' folders of scripts.
 	ScriptCommand, Scripts string
 }

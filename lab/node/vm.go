@@ -94,7 +94,7 @@ func (vmRuntime) ScriptRelay(folder string) []string { return []string{guestNode
 
 // Sockets are the sockets of the engine and the agent.
 func (vmRuntime) Sockets(p Place, n plan.Node) []string {
-	return []string{p.engineSocket(n.Name), filepath.Join(p.machineFolder(n.Name), "agent0")}
+	return []string{EngineSocket(p.StateDir, n.Name), filepath.Join(p.machineFolder(n.Name), "agent0")}
 }
 
 // Untimed reads the verdict on how the guest's instructions are executed.
@@ -120,9 +120,4 @@ func (p Place) machineFile(nodeName string) string {
 // verdictFile is the file that says whether the guest's timings are valid.
 func (p Place) verdictFile(nodeName string) string {
 	return filepath.Join(p.machineFolder(nodeName), "verdict")
-}
-
-// engineSocket is the control socket of a node's engine.
-func (p Place) engineSocket(nodeName string) string {
-	return filepath.Join(p.Files.Engines, nodeName+".sock")
 }

@@ -63,6 +63,9 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel, root string) err
 	if err := os.MkdirAll(p.machineFolder(n.Name), 0o700); err != nil {
 		return err
 	}
+	if _, err := PrepareEngineSocket(p.StateDir, n.Name); err != nil {
+		return err
+	}
 	ports, taps, err := m.Connect()
 	defer func() {
 		for _, tap := range taps {
@@ -134,7 +137,7 @@ func (p Place) vmFiles(n plan.Node, k vmKernel) vmFiles {
 	_, vhost := os.Stat("/dev/vhost-net")
 	_, second := os.Stat("/sys/devices/system/node/node1")
 	files := vmFiles{
-		Dir: p.machineFolder(n.Name), EngineSocket: p.engineSocket(n.Name),
+		Dir: p.machineFolder(n.Name), EngineSocket: EngineSocket(p.StateDir, n.Name),
 		Kernel: k.kernel, Initrd: k.initrd, Modules: k.modules, Accelerator: k.choice.Accelerator,
 		VhostNet: vhost == nil, NUMA: second == nil,
 	}

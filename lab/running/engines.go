@@ -1,10 +1,13 @@
 package running
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
+	"nines.dev/nines/engine/client"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
@@ -68,5 +71,55 @@ func (l *Lab) EnginePath(nodeName string) (string, error) {
 
 // EngineSocket is the control socket of a node's app engine, as the host sees it.
 func (l *Lab) EngineSocket(nodeName string) string {
+	old := node.OldEngineSocket(l.state.Dir, nodeName)
+	if _, err := os.Lstat(old); err == nil {
+		return old
+	}
 	return l.state.EngineSocket(nodeName)
+}
+
+// EngineState is what an engine says of itself.
+type EngineState string
+
+// An engine serves; or serves nothing, as it was told to stop; or takes no connections; or does not answer,
+// as it has another client, or hangs.
+const (
+	EngineServing EngineState = "serving"
+	EngineStopped EngineState = "stopped"
+	EngineDead    EngineState = "dead"
+	EngineBusy    EngineState = "busy"
+)
+
+// AskEngine asks the engine of a node's app for its counters.
+func (l *Lab) AskEngine(ctx context.Context, n plan.Node) (EngineState, client.Stats) {
+	patience := InspectPatience
+	if n.Apart() {
+		patience *= 10 // under TCG, and over a cluster's API server, its answer takes longer
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, err := client.Dial(ctx, l.EngineSocket(n.Name))
+	if err != nil {
+		return EngineDead, client.Stats{}
+	}
+	defer closeAt(ctx, c)()
+	stats, err := c.Stats()
+	switch {
+	case err != nil:
+		return EngineBusy, client.Stats{}
+	case !stats.Serving():
+		return EngineStopped, stats
+	}
+	return EngineServing, stats
+}
+
+// closeAt closes a connection when a context ends, or when the function is called that it returns: an
+// engine takes one client at a time, and while it has another, this one waits for ever.
+func closeAt(ctx context.Context, c *client.Client) func() {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	return func() {
+		if stop() {
+			_ = c.Close()
+		}
+	}
 }

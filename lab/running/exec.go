@@ -72,7 +72,7 @@ func (l *Lab) Place(initPath string) node.Place {
 
 // Files are nines' folders on the host.
 func (l *Lab) Files() node.Files {
-	return node.Files{Engines: l.state.Engines(), Sockets: link.SocketsDir(l.state.Dir), Scripts: l.state.Scripts()}
+	return node.Files{Sockets: link.SocketsDir(l.state.Dir), Scripts: l.state.Scripts()}
 }
 
 // PID is the process id of a node's first process; 0 if the node is dead.

@@ -89,26 +89,21 @@ func (l *Lab) SwitchSocket(linkName string) (string, error) {
 	return link.SwitchSocket(l.State().Dir, linkName), nil
 }
 
-// SwitchStats asks the switch of a link for its counters; nil if it does not answer.
-func (l *Lab) SwitchStats(ctx context.Context, planned plan.Link) *client.SwitchStats {
-	if !planned.HasEngine() {
-		return nil
-	}
+// SwitchStats asks the switch of a link for its counters. The error is a client.Error if it runs no
+// switch; with any other it has not answered.
+func (l *Lab) SwitchStats(ctx context.Context, planned plan.Link) (*client.SwitchStats, error) {
 	ctx, cancel := context.WithTimeout(ctx, InspectPatience)
 	defer cancel()
 	c, err := client.Dial(ctx, link.SwitchSocket(l.State().Dir, planned.Name))
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	// The switch takes one client at a time: it may have another.
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-	defer stop()
+	defer closeAt(ctx, c)()
 	stats, err := c.SwitchStats()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	_ = c.Close()
-	return &stats
+	return &stats, nil
 }
 
 // OwnHolders are processes in a link's own network namespaces, one for each: who holds it for the link,

@@ -10,7 +10,7 @@
 //	measured.json    the process that measures the lab, if one does
 //	lock             held (flock) while a process changes the lab, or measures it
 //	door.sock        where others ask the process that measures the lab to change nodes
-//	engines/         control sockets of the engines that serve an app
+//	engines/NODE/    the control socket of the engine that serves the node's app
 //	logs/            those engines' logs
 //	lxc/             LXC's configuration and the root file systems of containers
 //

@@ -49,11 +49,11 @@ func (s Folder) Measured() string { return filepath.Join(s.Dir, "measured.json")
 func (s Folder) ControlSocket() string { return filepath.Join(s.Dir, "door.sock") }
 
 // Engines is the folder of the control sockets of apps' engines.
-func (s Folder) Engines() string { return filepath.Join(s.Dir, "engines") }
+func (s Folder) Engines() string { return filepath.Join(s.Dir, node.EnginesFolder) }
 
 // EngineSocket is the control socket of a node's app engine.
 func (s Folder) EngineSocket(nodeName string) string {
-	return filepath.Join(s.Engines(), nodeName+".sock")
+	return node.EngineSocket(s.Dir, nodeName)
 }
 
 // Logs is the folder of logs that only the host sees.

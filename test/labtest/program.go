@@ -2,6 +2,7 @@ package labtest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -44,4 +45,16 @@ func Sh(t testing.TB, argv ...string) string {
 		t.Fatalf("%v: %v: %s", argv, err, out)
 	}
 	return string(out)
+}
+
+// Attack builds the program attack (test/attack), static, and gives its path. A node mounts it.
+func Attack(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "attack")
+	build := Go("build", "-o", path, "./test/attack")
+	build.Dir, build.Env = Repository(), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build attack: %v: %s", err, out)
+	}
+	return path
 }
