@@ -200,6 +200,12 @@ func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) meth
 		ID: t.ID, Intended: d.IntendedPackets, Received: t.RxPackets,
 		Elapsed: time.Duration(d.ElapsedNs), Latency: latency,
 	}
+	if t.SendLag.P99 != nil {
+		o.SendLagP99 = time.Duration(*t.SendLag.P99)
+	}
+	if t.SendLag.Max != nil {
+		o.SendLagMax = time.Duration(*t.SendLag.Max)
+	}
 	if d.Clocks != nil {
 		o.ClockError = time.Duration(d.Clocks.ErrorNs)
 	}

@@ -11,8 +11,8 @@ type ComparedFinding struct {
 	Method    string
 	Variables map[string]any
 	A, B      GroupFinding
-	// Ratio is B's value over A's; nil without both, or if A's is 0. Interval is that of the ratio;
-	// nil if a side has a single repeat.
+	// Ratio is B's value over A's; nil without both, if A's is 0, or if one is only a least value.
+	// Interval is that of the ratio; nil if a side has a single repeat.
 	Ratio    *float64
 	Interval *Interval
 }
@@ -36,7 +36,7 @@ func compareFindings(a, b []result.Search) []ComparedFinding {
 			return
 		}
 		c := ComparedFinding{Method: g.Method, Variables: g.Variables, A: f, B: other}
-		if f.Value != nil && other.Value != nil && *f.Value != 0 {
+		if f.Value != nil && other.Value != nil && *f.Value != 0 && !f.AtLeast && !other.AtLeast {
 			ratio := *other.Value / *f.Value
 			c.Ratio = &ratio
 			c.Interval = boundsOf(confidence.Ratio(f.Values, other.Values, bootstrapSeed))
@@ -91,7 +91,7 @@ func findingsTable(findings []ComparedFinding) *terminal.Table {
 			which = Describe(f.Variables)
 		}
 		t.Row(terminal.Plain(which), terminal.Plain(f.A.Name), f.A.At, findingUnit(f.A.Unit),
-			optionalText(f.A.Value, f.A.Unit), optionalText(f.B.Value, f.B.Unit), ratioText(f.Ratio), intervalText(f.Interval))
+			f.A.valueText(), f.B.valueText(), ratioText(f.Ratio), intervalText(f.Interval))
 	}
 	return t
 }

@@ -110,9 +110,9 @@ func (l *Live) Found(s result.Search) {
 		parts[0] = fmt.Sprintf("%s  %s  %s", l.number(l.done), Describe(s.Variables), s.Method)
 	}
 	for _, f := range liveFindings(s) {
-		text := terminal.None
+		text := foundText(f.Value, f.AtLeast, f.Unit)
 		if f.Value != nil {
-			text = findingText(*f.Value, f.Unit) + " " + findingUnit(f.Unit)
+			text += " " + findingUnit(f.Unit)
 		}
 		parts = append(parts, f.Name+" "+text)
 	}

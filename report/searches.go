@@ -49,8 +49,10 @@ type GroupFinding struct {
 	// Value is the median of the repeats that found one; nil without any. Between says what Low and
 	// High are.
 	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
+	// AtLeast is true if a repeat found only the least that it can be.
+	AtLeast bool     `json:"at_least"`
+	Low     *float64 `json:"low"`
+	High    *float64 `json:"high"`
 	// Between is "bounds": the bounds from a single search; or "repeats": the bootstrap interval of
 	// the median.
 	Between string `json:"between"`
@@ -151,6 +153,7 @@ func foldFinding(repeats []result.Finding) GroupFinding {
 	for _, one := range repeats {
 		if one.Value != nil {
 			values = append(values, *one.Value)
+			f.AtLeast = f.AtLeast || one.AtLeast
 		}
 		if one.Reason != "" {
 			f.Reasons = appendOnce(f.Reasons, one.Reason, given)
@@ -272,6 +275,17 @@ func findingText(value float64, unit string) string {
 	default:
 		return terminal.Significant(value)
 	}
+}
+
+// valueText formats the value of a finding over its repeats.
+func (f GroupFinding) valueText() string { return foundText(f.Value, f.AtLeast, f.Unit) }
+
+// foundText formats the value of a finding, which may be only the least that it can be.
+func foundText(value *float64, atLeast bool, unit string) string {
+	if value == nil || !atLeast {
+		return optionalText(value, unit)
+	}
+	return "at least " + findingText(*value, unit)
 }
 
 func optionalText(value *float64, unit string) string {

@@ -94,7 +94,7 @@ func searchTable(groups []SearchGroup) *terminal.Table {
 			if at {
 				add(f.At)
 			}
-			add(optionalText(f.Value, f.Unit))
+			add(f.valueText())
 			if bounds {
 				add(optionalText(f.Low, f.Unit))
 				add(optionalText(f.High, f.Unit))

@@ -57,6 +57,9 @@ type Finding struct {
 	Unit string `json:"unit"`
 	// Value is nil if the search found none, and Reason says why.
 	Value *float64 `json:"value"`
+	// AtLeast is true if the value is only the least that it can be: something else, such as the generator,
+	// ended the search before the network did.
+	AtLeast bool `json:"at_least,omitempty"`
 	// Low and High bound the value: a search's last lower and upper bound, or the confidence
 	// interval of repeats.
 	Low  *float64 `json:"low,omitempty"`

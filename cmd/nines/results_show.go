@@ -90,7 +90,7 @@ func writeShown(out io.Writer, shown *index.Shown) error {
 			conforms = "yes"
 		}
 		t.Row(f.Search, f.Method, conforms, f.Variables,
-			f.Name, optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), f.Unit, under(f))
+			f.Name, foundFigure(f), optionalFigure(f.Low), optionalFigure(f.High), f.Unit, under(f))
 	}
 	return t.Write(out, terminal.Style{})
 }
@@ -109,6 +109,14 @@ func under(f index.FoundFigure) string {
 		parts = append(parts, f.Reason)
 	}
 	return strings.Join(parts, " ")
+}
+
+// foundFigure shows the value of a finding, which may be only the least that it can be.
+func foundFigure(f index.FoundFigure) string {
+	if f.AtLeast && f.Value != nil {
+		return "at least " + optionalFigure(f.Value)
+	}
+	return optionalFigure(f.Value)
 }
 
 // optionalFigure shows a tenth of a packet or nanosecond, and six digits of small figures; --format

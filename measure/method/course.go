@@ -23,11 +23,13 @@ type course struct {
 	// oddities are remarks about the trials since the last finding; they go into the reason of the
 	// next one.
 	oddities []string
+	// paces are those found so far, by the name of the throughput.
+	paces map[string]pace
 }
 
 // newCourse starts a search of a kind.
 func newCourse(kind string, trial Trial) *course {
-	return &course{trial: trial, search: result.Search{
+	return &course{trial: trial, paces: map[string]pace{}, search: result.Search{
 		Method: kind, Conformant: true,
 		Deviations: []string{}, Findings: []result.Finding{}, Trials: []result.SearchTrial{},
 	}}

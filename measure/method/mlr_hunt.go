@@ -151,6 +151,22 @@ func (p *pursuit) finding(h *hunt, err error) result.Finding {
 		f.Reason = fmt.Sprintf("even the lowest rate to try, %.0f packets/s, is an upper bound", h.ladder.rate(high))
 	case low == 0:
 		f.Reason = fmt.Sprintf("the highest rate to try, %.0f packets/s, is a lower bound", h.ladder.rate(low))
+		f.AtLeast = h.ladder.r.open()
+	case f.Value != nil && goal.classify(withoutUnsent(h.trials[high])) != upper:
+		f.Reason, f.AtLeast = boundByGenerator(h.ladder.rate(high)), true
+	}
+	if f.AtLeast {
+		shown := h.trials[low][slices.IndexFunc(h.trials[low], func(m measured) bool { return m.ID == f.Trial })]
+		f.Value = value(shown.sustained(*f.Value, shown.duration))
 	}
 	return f
+}
+
+// withoutUnsent are trials as if the packets that the generator did not send had arrived.
+func withoutUnsent(trials []measured) []measured {
+	all := slices.Clone(trials)
+	for i := range all {
+		all[i].Outcome = all[i].withoutUnsent()
+	}
+	return all
 }

@@ -63,6 +63,9 @@ func (b BackToBackTest) measure(ctx context.Context, c *course, throughput resul
 			found.Reason = fmt.Sprintf("not measured, for the throughput is the rate of the bursts, %.0f packets/s", b.LinePPS)
 		}
 	}
+	if found.Reason == "" && b.FromGenerator && throughput.AtLeast {
+		found.Reason = "not measured, for the generator bounds the throughput: it cannot send bursts at more than that"
+	}
 	if found.Reason != "" {
 		c.find(found)
 		return nil

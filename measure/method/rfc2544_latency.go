@@ -36,15 +36,23 @@ func latencyTestOf(m spec.Method) LatencyTest {
 func (l LatencyTest) measure(ctx context.Context, c *course, throughput result.Finding) error {
 	found := result.Finding{Name: "latency", Unit: "ns", Conditions: map[string]any{
 		"repeats": l.Repeats, "statistic": "mean of repeats of the mean of all frames", "load": 1.0, "of": throughput.Name,
-	}}
-	if found.Reason = withoutThroughput(throughput); found.Reason != "" {
+	}, Reason: withoutThroughput(throughput)}
+	if found.Reason != "" {
 		c.find(found)
 		return nil
 	}
+	at, err := c.paceOf(ctx, throughput, l.Trial)
+	if at.reason != "" {
+		found.Reason = at.reason
+		c.find(found)
+		return err
+	}
+	found.Conditions["load"] = at.share
+	rate := at.share * *throughput.Value
 	var means []float64
 	for repeat := range l.Repeats {
 		outcome, err := c.steady(ctx, Load{
-			RatePPS: *throughput.Value, Duration: l.Trial,
+			RatePPS: rate, Duration: l.Trial,
 			Purpose: fmt.Sprintf("latency, repeat %d", repeat+1),
 		})
 		if err != nil {
@@ -57,6 +65,7 @@ func (l LatencyTest) measure(ctx context.Context, c *course, throughput result.F
 			c.find(found)
 			return nil
 		}
+		c.noteLag(outcome, rate)
 		means = append(means, *outcome.Latency.Percentiles().Mean)
 		found.Trial = outcome.ID
 	}

@@ -88,12 +88,18 @@ func at(h *result.Histogram, p float64) float64 {
 // 99th percentile.
 func (o RFC8219) streams(ctx context.Context, c *course, throughput result.Finding) error {
 	reason := withoutThroughput(throughput)
+	at := pace{share: 1}
+	var err error
+	if reason == "" {
+		at, err = c.paceOf(ctx, throughput, o.Trial)
+		reason = at.reason
+	}
 	figures := make([][]float64, len(rfc8219Figures))
 	var shown string
-	var err error
 	for repeat := 0; repeat < o.Repeats && reason == ""; repeat++ {
 		var outcome Outcome
-		outcome, err = c.steady(ctx, Load{RatePPS: *throughput.Value, Duration: o.Trial, Purpose: fmt.Sprintf("latency and PDV, repeat %d", repeat+1)})
+		rate := at.share * *throughput.Value
+		outcome, err = c.steady(ctx, Load{RatePPS: rate, Duration: o.Trial, Purpose: fmt.Sprintf("latency and PDV, repeat %d", repeat+1)})
 		switch {
 		case err != nil:
 			reason = fmt.Sprintf("the test ended after %d repeats: %v", repeat, err)
@@ -102,6 +108,7 @@ func (o RFC8219) streams(ctx context.Context, c *course, throughput result.Findi
 			reason = fmt.Sprintf("fewer than %d frames of a stream arrived (%s)", rfc8219Tagged, rfc8219Source)
 			continue
 		}
+		c.noteLag(outcome, rate)
 		shown = outcome.ID
 		for i, f := range rfc8219Figures {
 			figures[i] = append(figures[i], f.of(outcome.Latency))
@@ -109,7 +116,7 @@ func (o RFC8219) streams(ctx context.Context, c *course, throughput result.Findi
 	}
 	for i, f := range rfc8219Figures {
 		found := result.Finding{Name: f.name, Unit: "ns", Reason: reason, Conditions: map[string]any{
-			"repeats": o.Repeats, "statistic": "median of repeats, from 1st to 99th percentile", "load": 1.0, "of": throughput.Name,
+			"repeats": o.Repeats, "statistic": "median of repeats, from 1st to 99th percentile", "load": at.share, "of": throughput.Name,
 		}}
 		if reason == "" {
 			found.Value, found.Trial = value(result.Median(figures[i])), shown

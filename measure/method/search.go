@@ -74,11 +74,13 @@ type Range struct {
 	MinPPS, MaxPPS float64
 	// Width ends a search: upper and lower bound differ by at most this fraction of the upper.
 	Width float64
+	// LinePPS is the theoretical rate of the links, above which nothing is to be found; 0 without one.
+	LinePPS float64
 }
 
 // rangeOf is the range that a method asks for.
 func rangeOf(m spec.Method, at Setting) (Range, error) {
-	r := Range{MinPPS: m.MinRatePPS, MaxPPS: m.MaxRatePPS, Width: m.Width}
+	r := Range{MinPPS: m.MinRatePPS, MaxPPS: m.MaxRatePPS, Width: m.Width, LinePPS: at.LinePPS}
 	if r.MaxPPS == 0 {
 		r.MaxPPS = at.CeilingPPS
 	}
@@ -89,6 +91,11 @@ func rangeOf(m spec.Method, at Setting) (Range, error) {
 		r.Width = DefaultWidth
 	}
 	return r, r.check()
+}
+
+// open reports whether there are rates above the range that a network could forward.
+func (r Range) open() bool {
+	return r.LinePPS == 0 || r.MaxPPS < r.LinePPS*(1-lineSlack)
 }
 
 // check says what is wrong with a range.

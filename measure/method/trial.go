@@ -42,6 +42,8 @@ type Outcome struct {
 	Elapsed time.Duration
 	// Latency is receive − intended send of the received packets; nil if none was recorded.
 	Latency *result.Histogram
+	// SendLagP99 and SendLagMax say how late packets left the generator; 0 if that is not known.
+	SendLagP99, SendLagMax time.Duration
 	// ClockError is how wrong each latency may be where the two ends have a clock each; 0 for one clock.
 	ClockError time.Duration
 	// Invalid says why the trial is unreliable; empty if it is reliable.

@@ -84,23 +84,24 @@ func (o TST009) Search(ctx context.Context, trial Trial) (result.Search, error) 
 // has the known bounds.
 func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 	found := result.Finding{Name: "throughput", Unit: "packets/s"}
-	var low, high float64 // 0 while unknown
-	var shown string
+	var low, high float64    // 0 while unknown
+	var shown, above Outcome // of the trials at the bounds
 	next := o.MaxPPS
 	for {
-		passed, id, err := o.verified(ctx, c, next)
+		passed, outcome, err := o.verified(ctx, c, next)
 		if err != nil {
 			found.Reason = "the search did not end: " + err.Error()
 			return bounded(found, low, high), err
 		}
 		if passed {
-			low, shown = next, id
+			low, shown = next, outcome
 		} else {
-			high = next
+			high, above = next, outcome
 		}
 		switch {
 		case low == o.MaxPPS:
 			found.Reason = fmt.Sprintf("no loss at the highest rate to try, %.0f packets/s", o.MaxPPS)
+			found.AtLeast = o.open()
 		case high == o.MinPPS:
 			found.Reason = fmt.Sprintf("loss even at the lowest rate to try, %.0f packets/s", o.MinPPS)
 			return bounded(found, low, high), nil
@@ -111,24 +112,31 @@ func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 			next = o.MinPPS
 			continue
 		}
-		found.Value, found.Trial = value(low), shown
+		found.Value, found.Trial = value(low), shown.ID
+		if high > 0 && above.withoutUnsent().Lost() == 0 {
+			found.Reason, found.AtLeast = boundByGenerator(high), true
+		}
+		if found.AtLeast {
+			found.Value = value(shown.sustained(low, o.Trial))
+		}
 		return bounded(found, low, high), nil
 	}
 }
 
-// verified reports whether the rate passes: one of its trials loses nothing.
-func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, string, error) {
+// verified reports whether the rate passes: one of its trials loses nothing. It returns that trial, or the
+// last of those that lost.
+func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, Outcome, error) {
 	purpose := "search"
 	for try := 0; ; try++ {
 		outcome, err := c.run(ctx, Load{RatePPS: rate, Duration: o.Trial, Purpose: purpose})
 		if err != nil {
-			return false, "", err
+			return false, Outcome{}, err
 		}
 		if outcome.Lost() == 0 {
-			return true, outcome.ID, nil
+			return true, outcome, nil
 		}
 		if try >= o.Retries || !outcome.LosesAtMost(o.RetryLoss) {
-			return false, outcome.ID, nil
+			return false, outcome, nil
 		}
 		purpose = "loss verification"
 	}

@@ -48,9 +48,18 @@ func (u UnderLoad) measure(ctx context.Context, c *course, of result.Finding) er
 	if of.Value == nil || !isRate(*of.Value) {
 		return nil
 	}
-	for _, fraction := range u.Loads {
+	if len(u.Loads) == 0 {
+		return nil
+	}
+	at, err := c.paceOf(ctx, of, u.Trial)
+	if at.reason != "" {
+		c.find(result.Finding{Name: "latency", Unit: "ns", Conditions: map[string]any{"of": of.Name}, Reason: at.reason})
+		return err
+	}
+	for _, fraction := range u.within(at) {
+		rate := fraction * *of.Value
 		outcome, err := c.steady(ctx, Load{
-			RatePPS: fraction * *of.Value, Duration: u.Trial,
+			RatePPS: rate, Duration: u.Trial,
 			Purpose: fmt.Sprintf("latency at %.4g %% of %s", 100*fraction, of.Name),
 		})
 		conditions := map[string]any{"load": fraction, "of": of.Name}
@@ -59,9 +68,24 @@ func (u UnderLoad) measure(ctx context.Context, c *course, of result.Finding) er
 			return err
 		}
 		conditions["loss_ratio"] = outcome.LossRatio()
+		c.noteLag(outcome, rate)
 		c.latencies(outcome, conditions)
 	}
 	return nil
+}
+
+// within are the loads up to a pace: those beyond it become the pace itself.
+func (u UnderLoad) within(at pace) []float64 {
+	if at.share == 1 {
+		return u.Loads
+	}
+	var loads []float64
+	for _, load := range u.Loads {
+		if load = min(load, at.share); !slices.Contains(loads, load) {
+			loads = append(loads, load)
+		}
+	}
+	return loads
 }
 
 // latencyFigures are the histogram percentiles that become findings.

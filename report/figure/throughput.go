@@ -72,6 +72,9 @@ func (s *selection) found() *Figure {
 				names[k] = variables
 			}
 			values[k] = append(values[k], *finding.Value)
+			if finding.AtLeast {
+				s.note("%s is at least the value shown: %s", finding.Name, finding.Reason)
+			}
 			if !search.Conformant {
 				s.note("not conformant: %s", strings.Join(search.Deviations, "; "))
 			}

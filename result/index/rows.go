@@ -34,7 +34,7 @@ var (
 	variableColumns       = []string{"result", "trial", "name", "value", "number"}
 	searchColumns         = []string{"result", "search", "repeat", "method", "conformant", "deviations", "passed", "trials", "measuring_ns"}
 	searchVariableColumns = []string{"result", "search", "name", "value", "number"}
-	findingColumns        = []string{"result", "search", "finding", "name", "unit", "value", "low", "high", "bound", "passed", "reason", "conditions", "trial"}
+	findingColumns        = []string{"result", "search", "finding", "name", "unit", "value", "at_least", "low", "high", "bound", "passed", "reason", "conditions", "trial"}
 )
 
 func trialNames() []string {
@@ -196,8 +196,8 @@ func findingRow(id, search string, n int, f result.Finding) []any {
 			conditions = clean(string(encoded))
 		}
 	}
-	return []any{id, clean(search), int64(n), clean(f.Name), clean(f.Unit), optionalNumber(f.Value), optionalNumber(f.Low),
-		optionalNumber(f.High), optionalNumber(f.Limit), optionalBool(f.Passed), optionalText(f.Reason), conditions, optionalText(f.Trial)}
+	return []any{id, clean(search), int64(n), clean(f.Name), clean(f.Unit), optionalNumber(f.Value), f.AtLeast,
+		optionalNumber(f.Low), optionalNumber(f.High), optionalNumber(f.Limit), optionalBool(f.Passed), optionalText(f.Reason), conditions, optionalText(f.Trial)}
 }
 
 // hostRow describes the machine by what stays the same between results: the rest of the inventory

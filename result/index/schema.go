@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the version of the tables; an index of another version is rebuilt.
-const Version = 1
+const Version = 2
 
 // tables are created in this order; later ones refer to earlier ones. The types mean the same in
 // SQLite (by their affinity) and in PostgreSQL.
@@ -45,8 +45,9 @@ func tables() []string {
 			FOREIGN KEY (result, search) REFERENCES searches (result, search) ON DELETE CASCADE)`,
 		`CREATE TABLE findings (
 			result TEXT NOT NULL, search TEXT NOT NULL, finding BIGINT NOT NULL,
-			name TEXT NOT NULL, unit TEXT NOT NULL, value DOUBLE PRECISION, low DOUBLE PRECISION, high DOUBLE PRECISION,
-			bound DOUBLE PRECISION, passed BOOLEAN, reason TEXT, conditions TEXT, trial TEXT,
+			name TEXT NOT NULL, unit TEXT NOT NULL, value DOUBLE PRECISION, at_least BOOLEAN NOT NULL,
+			low DOUBLE PRECISION, high DOUBLE PRECISION, bound DOUBLE PRECISION,
+			passed BOOLEAN, reason TEXT, conditions TEXT, trial TEXT,
 			PRIMARY KEY (result, search, finding),
 			FOREIGN KEY (result, search) REFERENCES searches (result, search) ON DELETE CASCADE)`,
 		`CREATE INDEX results_by_time ON results (started_unix_ns)`,

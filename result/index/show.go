@@ -35,6 +35,7 @@ type FoundFigure struct {
 	Name       string   `json:"name"`
 	Unit       string   `json:"unit"`
 	Value      *float64 `json:"value"`
+	AtLeast    bool     `json:"at_least,omitempty"`
 	Low        *float64 `json:"low"`
 	High       *float64 `json:"high"`
 	Reason     string   `json:"reason,omitempty"`
@@ -115,7 +116,7 @@ func (x *Index) findingsOf(ctx context.Context, shown *Shown) error {
 	if err != nil {
 		return err
 	}
-	rows, err := x.db.QueryContext(ctx, x.base.placeholders(`SELECT f.search, s.method, s.conformant, f.name, f.unit, f.value, f.low, f.high, f.reason, f.conditions
+	rows, err := x.db.QueryContext(ctx, x.base.placeholders(`SELECT f.search, s.method, s.conformant, f.name, f.unit, f.value, f.at_least, f.low, f.high, f.reason, f.conditions
 		FROM findings f JOIN searches s ON s.result = f.result AND s.search = f.search
 		WHERE f.result = $1 ORDER BY f.search, f.finding`), shown.Result)
 	if err != nil {
@@ -125,7 +126,7 @@ func (x *Index) findingsOf(ctx context.Context, shown *Shown) error {
 	for rows.Next() {
 		var f FoundFigure
 		var reason, conditions sql.NullString
-		if err := rows.Scan(&f.Search, &f.Method, &f.Conformant, &f.Name, &f.Unit, &f.Value, &f.Low, &f.High, &reason, &conditions); err != nil {
+		if err := rows.Scan(&f.Search, &f.Method, &f.Conformant, &f.Name, &f.Unit, &f.Value, &f.AtLeast, &f.Low, &f.High, &reason, &conditions); err != nil {
 			return err
 		}
 		f.Reason, f.Conditions, f.Variables = reason.String, conditions.String, variables[f.Search]

@@ -353,6 +353,7 @@ export interface SearchFinding {
   conditions: Variables;
   at: string;
   value: number | null;
+  at_least: boolean;
   low: number | null;
   high: number | null;
   between: string;

@@ -35,6 +35,10 @@ type Device struct {
 	Stalls float64
 	// Latency is the minimum latency; 0 records none.
 	Latency time.Duration
+	// GeneratorPPS is what the generator that tests it can send; 0: any rate.
+	GeneratorPPS float64
+	// AlwaysLate is how late its packets leave at any rate.
+	AlwaysLate time.Duration
 	// Overhead is the time of a trial beyond its duration.
 	Overhead time.Duration
 	// trials counts, so that each trial has its own noise.
@@ -62,15 +66,25 @@ func (d *Device) Trial(ctx context.Context, load method.Load) (method.Outcome, e
 		intended = min(intended, float64(load.Packets))
 		seconds = intended / load.RatePPS
 	}
-	lost := d.lost(load.RatePPS, seconds, intended, capacity)
+	sent, rate := intended, load.RatePPS
+	if d.GeneratorPPS > 0 {
+		sent, rate = min(sent, math.Floor(d.GeneratorPPS*seconds)), min(rate, d.GeneratorPPS)
+	}
+	lost := d.lost(rate, seconds, sent, capacity)
 	if stalled {
-		lost += stallLoss * (intended - lost)
+		lost += stallLoss * (sent - lost)
 	}
 	o := method.Outcome{
 		ID: fmt.Sprintf("%04d", d.trials), Intended: uint64(intended),
-		Received: uint64(intended - min(intended, math.Floor(lost))),
+		Received: uint64(sent - min(sent, math.Floor(lost))),
+		Unsent:   uint64(intended - sent),
 		Elapsed:  load.Duration + d.Overhead,
 	}
+	if o.Unsent > 0 {
+		o.Invalid = "the generator is too slow"
+	}
+	o.SendLagP99 = d.sendLag(load.RatePPS, load.Duration)
+	o.SendLagMax = o.SendLagP99
 	if d.Latency > 0 {
 		o.Latency = d.latencies(random, load.RatePPS/capacity, o.Received)
 	}
@@ -85,6 +99,18 @@ func (d *Device) lost(rate, seconds, intended, capacity float64) float64 {
 	}
 	excess := max(0, (rate-capacity)*(1+d.Collapse))
 	return max(0, excess*seconds-d.QueuePackets) + min(1, curve)*intended
+}
+
+// sendLag is the 99th percentile of the generator's, whose queue is M/D/1 and fills up at its highest rate.
+func (d *Device) sendLag(rate float64, duration time.Duration) time.Duration {
+	if d.GeneratorPPS == 0 || d.AlwaysLate > 0 {
+		return d.AlwaysLate
+	}
+	load := rate / d.GeneratorPPS
+	if load >= 1 {
+		return duration / 10
+	}
+	return min(time.Duration(math.Log(100)*load/(2*(1-load))/d.GeneratorPPS*float64(time.Second)), duration/10)
 }
 
 // latencies samples those of a queue with a constant service rate, M/D/1.

@@ -17,6 +17,12 @@ function figure(value: number | null, unit: string): Cell {
   return number(value, (v) => (unit.startsWith("packets") ? grouped(v) : significant(v * scale)));
 }
 
+/** The value of a finding, which may be only the least that it can be. */
+function found(finding: SearchFinding): Cell {
+  const cell = figure(finding.value, finding.unit);
+  return finding.at_least && finding.value !== null ? { ...cell, text: `at least ${cell.text}` } : cell;
+}
+
 const mark = (text: string, style: string): Cell => ({ text, value: text, node: h("span", { class: `verdict ${style}` }, text) });
 
 function variableColumns<R>(page: Page, of: (row: R) => SearchGroup): Column<R>[] {
@@ -43,7 +49,7 @@ export function findingTable(page: Page): Table {
     { title: "method", words: true, cell: ({ group }) => words(group.method) },
     { title: "finding", words: true, cell: ({ finding }) => words(finding.name) },
     has((f) => f.at !== "") ? { title: "at", words: true, cell: ({ finding }) => words(finding.at) } : null,
-    { title: "value", cell: ({ finding }) => figure(finding.value, finding.unit) },
+    { title: "value", cell: ({ finding }) => found(finding) },
     { title: "low", hint: "the last lower bound of a search, or of the 95 % bootstrap interval of repeats", cell: ({ finding }) => figure(finding.low, finding.unit) },
     { title: "high", hint: "the last upper bound of a search, or of the 95 % bootstrap interval of repeats", cell: ({ finding }) => figure(finding.high, finding.unit) },
     has((f) => f.limit !== null) ? { title: "limit", cell: ({ finding }) => figure(finding.limit, finding.unit) } : null,
