@@ -67,7 +67,7 @@ setup-switches: setup
 build:
 	@mkdir -p build && flock build/lock $(MAKE) programs
 .PHONY: programs
-programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-script bin/nines-disturb
+programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-script bin/nines-disturb bin/nines-filter
 
 # go build and the makefiles below check by themselves whether these are up to date.
 .PHONY: FORCE
@@ -82,6 +82,9 @@ bin/nines-init: FORCE
 
 bin/nines-disturb: FORCE
 	@$(MAKE) -C programs/nines-disturb
+
+bin/nines-filter: FORCE
+	@$(MAKE) -C programs/nines-filter
 
 bin/nines-poller: FORCE
 	@$(MAKE) -C busypoll/poller

@@ -28,25 +28,26 @@ var mayImport = map[string][]string{
 	"terminal":         {}, // what prints may import it
 	"terminal/command": {"terminal", "kernel/refusal", "kernel/signals"},
 
-	"kernel/await":     {},
-	"kernel/boot":      {},
-	"kernel/flock":     {"kernel/replace"},
-	"kernel/replace":   {"fault"},
-	"kernel/ledger":    {"kernel/flock", "kernel/replace", "fault"},
-	"kernel/netns":     {"kernel/proc"},
-	"kernel/openat":    {},
-	"kernel/proc":      {},
-	"kernel/refusal":   {},
-	"kernel/signals":   {},
-	"kernel/thread":    {},
-	"kernel/cgroup":    {},
-	"kernel/cpulist":   {},
-	"kernel/files":     {},
-	"kernel/hugepages": {"kernel/boot", "kernel/ledger", "fault"},
-	"kernel/tasks":     {"kernel/proc", "kernel/replace", "fault"},
-	"kernel/napi":      {"kernel/ethtool", "kernel/netns"}, // netns: in its tests
-	"kernel/ethtool":   {"kernel/netns"},                   // in its tests
-	"kernel/pci":       {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
+	"kernel/await":        {},
+	"kernel/boot":         {},
+	"kernel/flock":        {"kernel/replace"},
+	"kernel/replace":      {"fault"},
+	"kernel/ledger":       {"kernel/flock", "kernel/replace", "fault"},
+	"kernel/netns":        {"kernel/proc"},
+	"kernel/openat":       {},
+	"kernel/packetfilter": {},
+	"kernel/proc":         {},
+	"kernel/refusal":      {},
+	"kernel/signals":      {},
+	"kernel/thread":       {},
+	"kernel/cgroup":       {},
+	"kernel/cpulist":      {},
+	"kernel/files":        {},
+	"kernel/hugepages":    {"kernel/boot", "kernel/ledger", "fault"},
+	"kernel/tasks":        {"kernel/proc", "kernel/replace", "fault"},
+	"kernel/napi":         {"kernel/ethtool", "kernel/netns"}, // netns: in its tests
+	"kernel/ethtool":      {"kernel/netns"},                   // in its tests
+	"kernel/pci":          {"kernel/boot", "kernel/ethtool", "kernel/files", "kernel/flock", "kernel/ledger", "fault"},
 
 	"host":        {"vm/qemuversion", "terminal", "kernel/thread", "kernel/ethtool", "kernel/files", "kernel/pci"},
 	"host/tune":   {"spec", "host", "terminal", "journal", "journal/folder", "journal/process", "journal/setting", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
@@ -80,9 +81,9 @@ var mayImport = map[string][]string{
 		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/watch",
 		"engine/client", "kernel/tasks", "busypoll",
 		"fault", "power", "script/wire", "vm",
-		"lab/graph", "kernel/ledger"}), // in its tests
+		"lab/graph", "kernel/ledger", "kernel/packetfilter"}), // in its tests
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
-	"lab/capture": insiders,
+	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter"}),
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
 	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client"}),
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
