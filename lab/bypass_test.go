@@ -368,7 +368,7 @@ func TestASocketWithTooLongAPathIsRefusedAtOnce(t *testing.T) {
 func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, labs.Echo("switch", "netns", "dpdk", "dpdk"))
-	_, err := capture.Open(lab.Lab, "a", "x")
+	_, err := capture.Open(lab.Lab, capture.Point{Node: "a", Interface: "x"})
 	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "nines switch mirror") {
 		t.Errorf("got %v", err)
 	}

@@ -21,7 +21,9 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/await"
+	"nines.dev/nines/kernel/packetfilter"
 	"nines.dev/nines/lab/capture"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/test/labs"
 	"nines.dev/nines/test/labtest"
@@ -35,7 +37,7 @@ topology:
   nodes: {a: {}, b: {}}
   links: [{endpoints: ["a:eth", "b:eth"]}]
 `)
-	_, err := capture.Open(lab.Lab, "a", "eht")
+	_, err := capture.Open(lab.Lab, capture.Point{Node: "a", Interface: "eht"})
 	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "its interfaces: ") || !strings.Contains(err.Error(), "eth") {
 		t.Errorf("Capture = %v, want an error that lists eth", err)
 	}
@@ -63,7 +65,10 @@ func TestCaptureKeepsVLANTags(t *testing.T) {
 	labtest.Require(t, "tcpdump (hack/setup/packages.txt)", labtest.Installed("tcpdump"))
 	lab := up(t, labs.Pair("tbvlan", ""))
 	file := filepath.Join(t.TempDir(), "b.pcap")
-	captures := map[string]*capture.Capture{"a:x": open(t, lab, "a", "x"), "b:x": open(t, lab, "b", "x")}
+	captures := map[string]*capture.Capture{
+		"a:x": open(t, lab, capture.Point{Node: "a", Interface: "x"}),
+		"b:x": open(t, lab, capture.Point{Node: "b", Interface: "x"}),
+	}
 	end := tcpdump(t, lab, "b", "x", file)
 	frames := taggedFrames()
 	send(t, lab, "a", "x", frames)
@@ -90,9 +95,55 @@ func TestCaptureKeepsVLANTags(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, lab *Lab, node, device string) *capture.Capture {
+// TestCaptureFilters: what a filter chooses does not depend on where the kernel keeps a tag.
+func TestCaptureFilters(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, labs.Pair("tbfilter", ""))
+	program, err := node.Program("nines-filter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := taggedFrames()
+	captures := map[string]*capture.Capture{}
+	chosen := map[string][]string{
+		"ether proto 0x88b5":          frames[:1],
+		"vlan":                        frames[1:],
+		"vlan 5":                      {frames[1], frames[4]},
+		"vlan 7 and vlan 9":           frames[5:],
+		"not vlan and ether[14] = 97": frames[:1],
+		"vlan and less 63":            nil,
+	}
+	for expression := range chosen {
+		f, err := packetfilter.Compile(context.Background(), program, expression, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, node := range []string{"a", "b"} {
+			captures[node+" "+expression] = open(t, lab, capture.Point{Node: node, Interface: "x", Filter: f})
+		}
+	}
+	last := open(t, lab, capture.Point{Node: "b", Interface: "x"})
+	send(t, lab, "a", "x", frames)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for seen := 0; seen < len(frames); {
+		f, err := last.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen += len(ours([][]byte{f.Data}))
+	}
+	for name, c := range captures {
+		_, expression, _ := strings.Cut(name, " ")
+		if seen := ours(waiting(t, c)); !slices.Equal(seen, chosen[expression]) {
+			t.Errorf("%s chooses other frames: %s", name, cmp.Diff(chosen[expression], seen))
+		}
+	}
+}
+
+func open(t *testing.T, lab *Lab, at capture.Point) *capture.Capture {
 	t.Helper()
-	c, err := capture.Open(lab.Lab, node, device)
+	c, err := capture.Open(lab.Lab, at)
 	if err != nil {
 		t.Fatal(err)
 	}

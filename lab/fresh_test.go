@@ -66,7 +66,7 @@ func TestAnotherPayloadKeepsTheNetwork(t *testing.T) {
 		before[n.Name] = network(t, lab, n.Name)
 	}
 	changes, others := carriers(t, lab, "load")+carriers(t, lab, "far"), []int{lab.PID("load"), lab.PID("far")}
-	capture, err := capture.Open(lab.Lab, "dut", "in")
+	capture, err := capture.Open(lab.Lab, capture.Point{Node: "dut", Interface: "in"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -300,7 +300,7 @@ func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 func TestCaptureSeesWhatIsSentAndReceived(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, labs.Pair("tbcap", ""))
-	c, err := capture.Open(lab.Lab, "a", "x")
+	c, err := capture.Open(lab.Lab, capture.Point{Node: "a", Interface: "x"})
 	if err != nil {
 		t.Fatal(err)
 	}

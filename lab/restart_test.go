@@ -88,7 +88,7 @@ func TestARestartKeepsTheNetwork(t *testing.T) {
 		}
 		changes := carriers(t, lab, "load") + carriers(t, lab, "far")
 		other := lab.PID("load")
-		capture, err := capture.Open(lab.Lab, "dut", "in")
+		capture, err := capture.Open(lab.Lab, capture.Point{Node: "dut", Interface: "in"})
 		if err != nil {
 			t.Fatal(err)
 		}

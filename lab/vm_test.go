@@ -73,7 +73,7 @@ func TestAVirtualMachineIsANode(t *testing.T) {
 	if untimed := lab.Untimed(); len(untimed) != 1 || !strings.Contains(untimed[0], "timings mean nothing") {
 		t.Errorf("what its timings are worth: %q", untimed)
 	}
-	if _, err := capture.Open(lab.Lab, "dut", "in"); err == nil {
+	if _, err := capture.Open(lab.Lab, capture.Point{Node: "dut", Interface: "in"}); err == nil {
 		t.Error("a capture in a guest was begun")
 	}
 	if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", lab.Running("dut").QEMU.PID)); err != nil || !strings.Contains(string(line), "/vmlinux\x00") {

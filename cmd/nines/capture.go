@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/packetfilter"
 )
 
 // captureCall holds the options of nines capture.
@@ -18,6 +19,8 @@ type captureCall struct {
 	count     int
 	duration  time.Duration
 	wait      time.Duration
+	filter    string
+	compiled  *packetfilter.Filter
 }
 
 func newCaptureCommand() *cobra.Command {
@@ -30,7 +33,8 @@ of the node. The output is one line of text per packet, or a pcap file with nano
 times for Wireshark, tcpdump and nines analyze. The last line says how many frames the
 capture itself lost. Two interfaces, with -w for each, give a pair of captures with one
 clock, before and after what is between them; more interfaces give a capture of each.
-Frames have the VLAN tags that they have on the link.
+Frames have the VLAN tags that they have on the link. A filter sees them as tcpdump sees
+those of a file: "tcp" chooses frames without a tag, and "vlan and tcp" those with one.
 
 A capture sees what the kernel's network stack handles. It does not see frames that an
 XDP program or an AF_XDP socket takes off the interface, or frames that an engine sends
@@ -42,6 +46,7 @@ pipe. So name no file in a folder that others may write to.`,
 		Example: `  nines capture dut:in
   nines capture dut:in -w in.pcap --duration 10s
   nines capture loadgen:rx --count 5
+  nines capture dut:in --filter 'udp port 5001 and not host 10.0.0.9'
   nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap
   nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap --wait 1m & nines run lab.yaml
   nines analyze pre.pcap post.pcap                        # of the pair
@@ -68,6 +73,7 @@ pipe. So name no file in a folder that others may write to.`,
 	}
 	labFlag(c, &call.lab)
 	c.Flags().StringArrayVarP(&call.files, "write", "w", nil, "write a pcap file, - for standard output; once per interface (default: text)")
+	c.Flags().StringVar(&call.filter, "filter", "", "capture only what this filter in tcpdump's language chooses (default: all)")
 	c.Flags().IntVar(&call.count, "count", 0, "stop after this many frames at any interface (default: no limit)")
 	c.Flags().DurationVar(&call.duration, "duration", 0, "stop after this time (default: no limit)")
 	c.Flags().DurationVar(&call.wait, "wait", 0, "wait this long for the lab to come up, and stop when it goes down (default: the lab must be up)")

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/lab/capture"
 	"nines.dev/nines/terminal"
@@ -25,6 +26,9 @@ type capturePoint struct {
 }
 
 func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err error) {
+	if k.compiled, err = compileFilter(ctx, k.filter, packetfile.Ethernet); err != nil {
+		return err
+	}
 	points, err := k.open(ctx)
 	defer func() {
 		for _, p := range points {
@@ -119,7 +123,7 @@ func (k captureCall) openNow() (points []*capturePoint, err error) {
 	}
 	for _, endpoint := range k.endpoints {
 		node, iface, _ := strings.Cut(endpoint, ":")
-		source, err := capture.Open(running.Lab, node, iface)
+		source, err := capture.Open(running.Lab, capture.Point{Node: node, Interface: iface, Filter: k.compiled})
 		if err != nil {
 			return points, err
 		}

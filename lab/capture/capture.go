@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/kernel/packetfilter"
 	"nines.dev/nines/lab/running"
 )
 
@@ -22,6 +23,7 @@ import (
 type Capture struct {
 	fd      int
 	node    string
+	filter  *packetfilter.Filter
 	alive   func() bool
 	buffer  []byte
 	control []byte
@@ -36,17 +38,29 @@ type Frame struct {
 	// Length is the frame's length on the wire, with its VLAN tags; Data may be shorter.
 	Length   int
 	Outgoing bool
+	restored bool // its outer VLAN tag
 }
 
 const (
 	// bufferBytes is the socket's buffer: 32 MiB hold some 100,000 small frames.
 	bufferBytes = 32 << 20
+	// mostWaiting is more frames than fit into the buffer, which the kernel makes twice as large
+	// (socket(7), SO_RCVBUF): a small frame takes 768 bytes of it.
+	mostWaiting = 2 * bufferBytes / 512
 	// SnapLength is how many bytes of a frame a capture keeps: a whole jumbo frame.
 	SnapLength = 9216 + 256
 )
 
+// Point is where to capture what.
+type Point struct {
+	Node, Interface string
+	// Filter chooses the frames; nil for all.
+	Filter *packetfilter.Filter
+}
+
 // Open opens a packet socket in a node's network namespace.
-func Open(l *running.Lab, nodeName, interfaceName string) (*Capture, error) {
+func Open(l *running.Lab, at Point) (*Capture, error) {
+	nodeName, interfaceName := at.Node, at.Interface
 	_, r, err := l.Node(nodeName)
 	if err != nil {
 		return nil, err
@@ -70,7 +84,7 @@ func Open(l *running.Lab, nodeName, interfaceName string) (*Capture, error) {
 		return nil, err
 	}
 	defer ns.Close()
-	c := &Capture{fd: -1, node: nodeName, alive: holder.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
+	c := &Capture{fd: -1, node: nodeName, filter: at.Filter, alive: holder.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
 	if err := ns.Do(func() error { return c.open(l.Name(), nodeName, interfaceName) }); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -123,6 +137,11 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	if err != nil {
 		return fmt.Errorf("set up the packet socket: %w", err)
 	}
+	if c.filter != nil {
+		if err := c.filter.Attach(c.fd); err != nil {
+			return err
+		}
+	}
 	all := binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, unix.ETH_P_ALL))
 	if err := unix.Bind(c.fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: device.Index}); err != nil {
 		return fmt.Errorf("bind the packet socket to %s:%s: %w", nodeName, interfaceName, err)
@@ -145,8 +164,9 @@ func (c *Capture) Next(ctx context.Context) (Frame, error) {
 		switch {
 		case err != nil:
 			return Frame{}, err
-		case there:
+		case there && c.wanted(f):
 			return f, nil
+		case there: // and not wanted
 		case !c.alive():
 			return Frame{}, fmt.Errorf("%w: node %q ended", ErrEnded, c.node)
 		}
@@ -154,7 +174,20 @@ func (c *Capture) Next(ctx context.Context) (Frame, error) {
 }
 
 // Waiting returns the next frame that is already captured; false if there is none.
-func (c *Capture) Waiting() (Frame, bool, error) { return c.receive(unix.MSG_DONTWAIT) }
+func (c *Capture) Waiting() (Frame, bool, error) {
+	for range mostWaiting {
+		f, there, err := c.receive(unix.MSG_DONTWAIT)
+		if !there || c.wanted(f) {
+			return f, there, err
+		}
+	}
+	return Frame{}, false, nil
+}
+
+// wanted reports whether the filter chooses a frame. The kernel has asked it of those without a tag.
+func (c *Capture) wanted(f Frame) bool {
+	return c.filter == nil || !f.restored || c.filter.Matches(f.Data, f.Length)
+}
 
 func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
 	n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer[tagBytes:], c.control, unix.MSG_TRUNC|flags)
@@ -173,7 +206,7 @@ func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
 	}
 	stamp, tag, tagged := aside(c.control[:controls])
 	if f.Time = stamp; tagged {
-		f.Data, f.Length = putTag(kept, tag), n+tagBytes
+		f.Data, f.Length, f.restored = putTag(kept, tag), n+tagBytes, true
 	}
 	return f, true, nil
 }
