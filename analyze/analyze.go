@@ -53,6 +53,8 @@ type Source struct {
 type Analysis struct {
 	Options   Options
 	Pre, Post Source
+	// TickNs is the step of the times: no latency is known better than to ± one of them.
+	TickNs int64
 	// Direction are the packets that pass PRE first.
 	Direction
 	// Back are those that pass POST first; nil if there are none.
@@ -105,6 +107,9 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 	a.Options.Progress("evaluating", 0, 0)
 	if err := a.Direction.evaluate(ctx, a.Post.FirstNs+a.trimNs); err != nil {
 		return err
+	}
+	if a.sameTimes() && a.TickNs == 1 {
+		return exit.Wrongf("%s", a.copies())
 	}
 	if a.Evaluation.Pairs == 0 {
 		return exit.Wrongf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)
@@ -169,6 +174,7 @@ func (a *Analysis) open() error {
 	for _, s := range a.whole {
 		s.begin(partitionBits(estimate), newFlowTable(a.extract))
 	}
+	a.whole[1].offsetNs = o.Offset.Nanoseconds()
 	return nil
 }
 
@@ -231,9 +237,6 @@ func (a *Analysis) load(ctx context.Context) error {
 			lock.Unlock()
 			a.Options.Progress("reading", d, n)
 		}}
-		if i == 1 {
-			l.offsetNs = a.Options.Offset.Nanoseconds()
-		}
 		both.Go(func() {
 			if errs[i] = s.load(ctx, l); errs[i] != nil {
 				cancel()
@@ -255,6 +258,7 @@ func (a *Analysis) load(ctx context.Context) error {
 			return a.noPacket(s)
 		}
 	}
+	a.TickNs = a.evenTicks()
 	a.Pre, a.Post = a.whole[0].source(), a.whole[1].source()
 	a.whole[0].order()
 	return nil

@@ -53,8 +53,8 @@ type Counts struct {
 	PostUnkeyed uint64 `json:"post_unkeyed_packets"`
 	// PostUnknown are packets of POST whose key no packet of PRE has.
 	PostUnknown uint64 `json:"post_unknown_packets"`
-	// Early and Late are packets of POST whose key fits but whose time does not: not after the time
-	// in PRE, or later by five seconds or more.
+	// Early and Late are packets of POST whose key fits but whose time does not: before the time in
+	// PRE, or later by five seconds or more.
 	Early uint64 `json:"early_packets"`
 	Late  uint64 `json:"late_packets"`
 	// PreEarly are packets of PRE that are in POST only before their time in PRE. They are not lost.
@@ -74,9 +74,17 @@ func (c *Counts) add(o Counts) {
 	c.Lost += o.Lost
 }
 
+// matching says what belongs together.
+type matching struct {
+	// wraps: packets with the same key are told apart by time.
+	wraps bool
+	// tickNs is the step of the times: less than one is no difference.
+	tickNs int64
+}
+
 // match finds the pairs. Partitions are independent: one goroutine matches each, and touches no
 // packet of another.
-func match(ctx context.Context, pre, post *side, wraps bool, progress func(done, all int64)) (*matched, error) {
+func match(ctx context.Context, pre, post *side, how matching, progress func(done, all int64)) (*matched, error) {
 	m := &matched{apart: newApart(pre.flows)}
 	if err := m.receivedNs.reserve(max(pre.count, 1)); err != nil {
 		return nil, err
@@ -95,7 +103,7 @@ func match(ctx context.Context, pre, post *side, wraps bool, progress func(done,
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), parts) {
 		workers.Go(func() {
-			w := matcher{pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, wraps: wraps, apart: newApart(pre.flows)}
+			w := matcher{pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, matching: how, apart: newApart(pre.flows)}
 			for ctx.Err() == nil {
 				part := int(next.Add(1)) - 1
 				if part >= parts {
@@ -161,7 +169,7 @@ type matcher struct {
 	sentNs     []int64 // of PRE
 	arrivedNs  []int64 // of POST
 	receivedNs []int64 // of PRE
-	wraps      bool
+	matching
 
 	table []slot
 	mask  uint64
@@ -284,7 +292,7 @@ func (w *matcher) arrive(entries []entry) {
 	}
 	for i, p := range packets[:n] {
 		// Nearly all: the first arrival. But another may be in the same chunk.
-		if d := arrived[i] - sent[i]; received[i] == lost && d > 0 && d < windowNs && w.receivedNs[p] == lost {
+		if d := arrived[i] - sent[i]; received[i] == lost && d >= 0 && d < windowNs && w.receivedNs[p] == lost {
 			w.receivedNs[p] = arrived[i]
 			w.counts.Pairs++
 			continue
@@ -316,13 +324,13 @@ func (w *matcher) find(e *entry, ns int64) (packet uint32, ok bool) {
 	}
 }
 
-// latest is the last packet of a key sent before ns; the first if none was.
+// latest is the last packet of a key sent until ns; the first if none was.
 func (w *matcher) latest(first, packet uint32, ns int64) uint32 {
 	members, ok := w.groups[first]
 	if !ok {
 		return packet
 	}
-	n, _ := slices.BinarySearchFunc(members, ns, func(m uint32, ns int64) int { return compare(w.sentNs[m], ns) })
+	n, _ := slices.BinarySearchFunc(members, ns+1, func(m uint32, ns int64) int { return compare(w.sentNs[m], ns) })
 	return members[max(n-1, 0)]
 }
 
@@ -333,8 +341,12 @@ func (w *matcher) pair(packet uint32, ns int64) {
 		w.counts.PostAmbiguous++
 		return
 	}
-	switch delay := ns - sent; {
-	case delay <= 0:
+	delay := ns - sent
+	if delay < 0 && -delay < w.tickNs {
+		delay, ns = 0, sent
+	}
+	switch {
+	case delay < 0:
 		w.counts.Early++
 		if r == lost {
 			w.receivedNs[packet] = early

@@ -42,7 +42,7 @@ func TestNotesOfOddCaptures(t *testing.T) {
 	}
 	defer a.Close()
 	notes := strings.Join(a.Notes(), "\n")
-	for _, say := range []string{"packets of link type 105: nines can compare only their first bytes", "steps of 1 µs: latencies are no finer"} {
+	for _, say := range []string{"packets of link type 105: nines can compare only their first bytes", "are in steps of 1µs: each latency is right to ± 1µs"} {
 		if strings.Count(notes, say) != 2 {
 			t.Errorf("the notes do not say %q of both:\n%s", say, notes)
 		}

@@ -56,14 +56,21 @@ func (a *Analysis) clocksApart() string {
 	switch {
 	case a.shifted != nil:
 		return a.shiftedSays()
-	case least == 0 && most == 0:
-		return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture", o.Pre, o.Post)
 	case c.Early >= c.Late && most > -windowNs:
 		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v to %v: the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v moves POST's times so that the fastest packet takes no time; use more if you know it from elsewhere",
 			terminal.Grouped(c.Early), terminal.Grouped(c.Early+c.Late), o.Post, o.Pre, duration(-most), duration(-least), o.Post, o.Pre, a.offsetAdvice(-least))
 	}
 	return fmt.Sprintf("the same packets are in %s %v to %v later than in %s, further apart than the %v within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times so that the fastest packet takes no time; the measurement is then relative to it",
 		o.Post, duration(least), duration(most), o.Pre, duration(windowNs), a.offsetAdvice(-least))
+}
+
+// sameTimes reports whether each packet has one time in both captures.
+func (a *Analysis) sameTimes() bool {
+	return a.Back == nil && a.Counts.Early == 0 && a.first.Count > 0 && a.first.Max == 0
+}
+
+func (a *Analysis) copies() string {
+	return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture, or one of them has the other's times", a.Options.Pre, a.Options.Post)
 }
 
 // offsetAdvice is an offset to request, of which some is requested already.

@@ -34,15 +34,18 @@ const (
 
 // side is one capture in memory.
 type side struct {
-	path    string
-	reader  *packetfile.Reader
-	damage  *packetfile.Damage
-	seen    packetfile.Seen
-	times   column[int64]
-	count   int
-	unkeyed uint64 // have a time but no entry
-	flows   *flowTable
-	length  lengths
+	path   string
+	reader *packetfile.Reader
+	damage *packetfile.Damage
+	seen   packetfile.Seen
+	// offsetNs is added to the file's times; cut rounds them then, if it is set.
+	offsetNs int64
+	cut      func(ns int64) int64
+	times    column[int64]
+	count    int
+	unkeyed  uint64 // have a time but no entry
+	flows    *flowTable
+	length   lengths
 	// rank maps a packet's place in the file to its place in time order, and file the reverse; nil
 	// if the file is in order.
 	rank, file []uint32
@@ -68,9 +71,7 @@ func (s *side) timesNs() []int64 { return s.times.all[:s.count] }
 // loading says how to read a capture.
 type loading struct {
 	extract *extractor
-	// offsetNs is added to all times.
-	offsetNs int64
-	room     *allowance // of both captures
+	room    *allowance // of both captures
 	// progress receives the bytes read and the total.
 	progress func(done, size int64)
 }
@@ -123,7 +124,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
 			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, s.count+i+1, p.TimeNs/1e9)
 		}
-		times[i] = p.TimeNs + l.offsetNs
+		times[i] = p.TimeNs + s.offsetNs
 		link := interfaces[p.Interface].LinkType
 		s.flows.take(s.count+i, link, p.Data)
 		key, ok := l.extract.of(link, p.Data)

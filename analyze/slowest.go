@@ -54,7 +54,6 @@ func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []resul
 		return err
 	}
 	batch := make([]packetfile.Packet, batchPackets)
-	offset := a.Options.Offset.Nanoseconds()
 	for number := uint64(1); len(unclear) > 0; {
 		n, err := a.post.reader.NextBatch(batch)
 		if err == nil {
@@ -67,7 +66,7 @@ func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []resul
 			p := &batch[i]
 			link := a.post.reader.Info().Interfaces[p.Interface].LinkType
 			at := slices.IndexFunc(unclear, func(i int) bool {
-				return worst[i].PostNs == p.TimeNs+offset && bytes.Equal(worst[i].Key, a.extract.bytes(link, p.Data))
+				return worst[i].PostNs == a.post.timeOf(p) && bytes.Equal(worst[i].Key, a.extract.bytes(link, p.Data))
 			})
 			if at >= 0 {
 				rows[unclear[at]].PostFrame = number

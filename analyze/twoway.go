@@ -127,5 +127,9 @@ func (a *Analysis) offset() *clock.Offset {
 	if a.Back == nil || a.Clocks.Packets == 0 || a.Back.Clocks.Packets == 0 {
 		return nil
 	}
-	return clock.TwoWay(a.leastNs(), a.Back.leastNs())
+	o := clock.TwoWay(a.leastNs(), a.Back.leastNs())
+	if a.TickNs > 1 {
+		o.BoundNs += a.TickNs
+	}
+	return o
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/result"
 	"nines.dev/nines/terminal"
 )
@@ -33,7 +32,8 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 		all.say(s.Seen.Backwards > 0, "%s: times go back %s times, by up to %v: the clock was set, or several queues were captured; packets are taken in order of their times",
 			s.Path, terminal.Grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
 	}
-	if o := a.shifted; o != nil {
+	all.say(a.sameTimes(), "%s; if not, all packets take less than the %v of their times' steps", a.copies(), duration(a.TickNs))
+	if a.shifted != nil {
 		all.say(true, "%s. If it is so, the latencies mean nothing. If all packets pass %s first, use --one-way", a.shiftedSays(), a.Pre.Path)
 	}
 	verdict := result.Clean
@@ -73,15 +73,15 @@ func (a *Analysis) Notes() []string {
 		"captures do not show what the hosts did meanwhile: the verdict covers only the captures",
 	}
 	for _, s := range []Source{a.Pre, a.Post} {
-		coarse := s.Info.Resolution
 		for _, i := range s.Info.Interfaces {
-			coarse = min(coarse, i.Resolution)
 			if !i.LinkType.Understood() {
 				notes = append(notes, fmt.Sprintf("%s has packets of %s: nines can compare only their first bytes; it understands Ethernet, raw IP, Linux cooked and loopback", s.Path, i.LinkType))
 			}
 		}
-		if coarse < packetfile.Nanoseconds {
-			notes = append(notes, fmt.Sprintf("the times in %s are in steps of %s: latencies are no finer", s.Path, coarse))
+		if tick := tickNs(s.Info); tick > 1 {
+			notes = append(notes, fmt.Sprintf("the times in %s are in steps of %v: each latency is right to ± %v", s.Path, duration(tick), duration(a.TickNs)))
+		} else if a.TickNs > 1 {
+			notes = append(notes, fmt.Sprintf("the times in %s are cut off to steps of %v, as those of the other capture are: otherwise the latencies would be half a step too small or too large on average", s.Path, duration(a.TickNs)))
 		}
 	}
 	notes = append(notes, a.clocksSay()...)

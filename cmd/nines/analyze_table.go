@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"nines.dev/nines/analyze"
 	"nines.dev/nines/result"
@@ -83,7 +84,7 @@ func counts(t *terminal.Table, s analyze.Summary, d direction) {
 		{"duplicates", "arrived more than once", n.Again},
 		{"ambiguous", fmt.Sprintf("of %s have an ambiguous key", d.from), n.PreAmbiguous},
 		{"unknown", fmt.Sprintf("of %s are not in %s", d.to, d.from), n.PostUnknown},
-		{"early", fmt.Sprintf("of %s are not later than in %s", d.to, d.from), n.Early},
+		{"early", fmt.Sprintf("of %s are earlier than in %s", d.to, d.from), n.Early},
 		{"late", fmt.Sprintf("of %s are 5 s late or more", d.to), n.Late},
 		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
 	} {
@@ -113,6 +114,9 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 		return err
 	}
 	t = &terminal.Table{}
+	if s.ResolutionNs > 1 {
+		t.Row("bound", fmt.Sprintf("each latency ± %d: the times are in steps of %v", s.ResolutionNs, time.Duration(s.ResolutionNs)))
+	}
 	for i, text := range s.ClocksSay {
 		name := "clocks"
 		if i > 0 {
