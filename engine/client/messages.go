@@ -218,6 +218,13 @@ type Histogram struct {
 	Counts [][2]int64 `json:"counts"`
 }
 
+// Blocks are the latencies of a trial in consecutive blocks of time of LengthNs, from MeasuredStartNs: for each its
+// histogram, as index, count, index, count, …. The last one has what arrived in the drain as well.
+type Blocks struct {
+	LengthNs int64     `json:"length_ns"`
+	Counts   [][]int64 `json:"counts"`
+}
+
 // TrialResult is the answer to a trial. Times in Outliers and Rate rows count
 // from MeasuredStartNs.
 type TrialResult struct {
@@ -249,12 +256,14 @@ type TrialResult struct {
 	// EarlyPackets were received before they were sent, according to the CPUs' counters.
 	EarlyPackets uint64 `json:"early_packets"`
 
-	Drops    []Counter   `json:"drops"`
-	Latency  Histogram   `json:"latency"`
-	FromTx   Histogram   `json:"from_tx"`
-	SendLag  Histogram   `json:"send_lag"`
-	Spacing  Histogram   `json:"spacing"`
-	Outliers [][11]int64 `json:"outliers"`
+	Drops   []Counter `json:"drops"`
+	Latency Histogram `json:"latency"`
+	// LatencyBlocks are the same latencies by time.
+	LatencyBlocks Blocks      `json:"latency_blocks"`
+	FromTx        Histogram   `json:"from_tx"`
+	SendLag       Histogram   `json:"send_lag"`
+	Spacing       Histogram   `json:"spacing"`
+	Outliers      [][11]int64 `json:"outliers"`
 	// Ordinary are the packets picked at random, if requested.
 	Ordinary [][11]int64 `json:"ordinary"`
 	Rate     [][4]uint64 `json:"rate"`

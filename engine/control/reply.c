@@ -32,6 +32,27 @@ json_t *reply_histogram(const struct histogram *h)
 			 (json_int_t)h->sum, "counts", counts);
 }
 
+/* The blocks that have begun, each as index, count, index, count, ...: flat, as there are many. */
+static json_t *latency_blocks(const struct trial *t)
+{
+	const struct blocks *b = &t->receiver.blocks;
+	uint32_t begun = t->interrupted ? blocks_begun(b, t->end_ticks) : b->count;
+	json_t *list = json_array();
+	for (uint32_t i = 0; i < begun; i++) {
+		const struct histogram *h = &b->list[i];
+		json_t *counts = json_array();
+		for (uint32_t j = 0; h->count && j < HISTOGRAM_COUNTS; j++) {
+			if (!h->counts[j])
+				continue;
+			json_array_append_new(counts, number(j));
+			json_array_append_new(counts, number(h->counts[j]));
+		}
+		json_array_append_new(list, counts);
+	}
+	return json_pack("{s:o,s:o}", "length_ns",
+			 number(clock_ticks_to_ns(&t->scale, b->length_ticks)), "counts", list);
+}
+
 json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks)
 {
 	json_t *worst = json_array();
@@ -254,6 +275,8 @@ json_t *reply_trial(const struct trial *t)
 		add_drops(drops, t->config.rx);
 	json_object_set_new(o, "drops", drops);
 	json_object_set_new(o, "latency", reply_histogram(&t->receiver.latency));
+	if (t->config.rx)
+		json_object_set_new(o, "latency_blocks", latency_blocks(t));
 	json_object_set_new(o, "from_tx", reply_histogram(&t->receiver.from_tx));
 	/* A sink knows the lag of packets that arrived, a sender the lag of packets that it
 	 * sent. */

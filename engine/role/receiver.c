@@ -88,6 +88,7 @@ unsigned receiver_step(struct trial *t, uint64_t begun)
 	/* The previous look may have missed them from its very beginning: an empty one in which the
 	 * CPU was taken away looked before that. */
 	uint64_t poll_gap = clock_ticks_to_ns(&t->scale, now - before);
+	blocks_look(&r->blocks, now);
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
 		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
@@ -112,7 +113,7 @@ unsigned receiver_step(struct trial *t, uint64_t begun)
 		uint64_t ticks = now > payload.tx_ticks ? now - payload.tx_ticks : 0;
 		uint64_t from_tx = clock_ticks_to_ns(&t->scale, ticks);
 		uint64_t latency = from_tx + payload.send_lag_ns;
-		histogram_record(&r->latency, latency);
+		histogram_record(r->blocks.now, latency);
 		histogram_record(&r->from_tx, from_tx);
 		/* In a loop the sender has already recorded it. */
 		if (!t->config.tx)

@@ -86,6 +86,9 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 		/* What gives such a port its packets knows nothing of the engine's UDP port. */
 		if (r->port->ops->takes_device || r->port->config.map[0])
 			r->foreign = port_drop_counter(r->port, "rx_foreign");
+		err = blocks_init(&r->blocks, config->duration_ns);
+		if (err)
+			goto fail;
 		err = seen_init(&r->seen, ids_expected(config));
 		if (err)
 			goto fail;
@@ -190,6 +193,8 @@ static void set_times(struct trial *t)
 	 * nanoseconds earlier; one on another machine, as much as the two clocks differ. */
 	uint64_t slack = c->foreign ? FOREIGN_SLACK_NS : BEGIN_SLACK_NS;
 	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, slack);
+	if (c->rx)
+		blocks_begin(&t->receiver.blocks, t->measured_ticks, t->measured_end_ticks);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 }
 
@@ -336,6 +341,8 @@ void trial_join(struct trial *t)
 		repeat_notes(t, t->config.tx, t->port_notes[0]);
 	if (t->config.rx && t->config.rx != t->config.tx)
 		repeat_notes(t, t->config.rx, t->port_notes[1]);
+	if (t->config.rx)
+		blocks_sum(&t->receiver.blocks, &t->receiver.latency);
 	worst_sort(&t->receiver.worst);
 	gaps_sort(&t->gaps);
 	if (t->config.tx)
@@ -351,6 +358,7 @@ void trial_free(struct trial *t)
 		pthread_join(t->thread, NULL);
 	}
 	close_recorders(t);
+	blocks_free(&t->receiver.blocks);
 	seen_free(&t->receiver.seen);
 	worst_free(&t->receiver.worst);
 	sample_free(&t->receiver.sample);

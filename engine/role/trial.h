@@ -18,6 +18,7 @@
 #include "port/port.h"
 #include "role/schedule.h"
 #include "role/thread.h"
+#include "stats/blocks.h"
 #include "stats/gaps.h"
 #include "stats/histogram.h"
 #include "stats/notices.h"
@@ -87,7 +88,9 @@ struct receiver {
 	struct worst worst;
 	struct sample sample;
 	struct notices *notices; /* NULL: none */
-	struct histogram latency, from_tx, send_lag;
+	struct blocks blocks; /* of the latency */
+	struct histogram latency; /* their sum, when the trial has ended */
+	struct histogram from_tx, send_lag;
 	struct rate_counter received;
 	struct recorder *recorder; /* NULL: none */
 };
