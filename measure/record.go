@@ -71,6 +71,10 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	if err != nil {
 		return result.Record{}, err
 	}
+	blocks, err := importBlocks(rx.LatencyBlocks)
+	if err != nil {
+		return result.Record{}, err
+	}
 	measured := time.Duration(o.stream.Duration)
 	if tx.Interrupted {
 		measured = min(measured, time.Duration(max(tx.EndNs-tx.MeasuredStartNs, 0)))
@@ -84,6 +88,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		},
 		Details:    details(o, measured),
 		Histograms: histograms,
+		Blocks:     blocks,
 		Outliers:   outliers(rx.Outliers, o.fromCPU),
 		Rates:      rates(o.outcome),
 		EngineLog:  []byte(o.outcome.Log),
@@ -126,6 +131,22 @@ func importHistograms(outcome traffic.Outcome) (h result.Histograms, spacing *re
 		}
 	}
 	return h, spacing, nil
+}
+
+// importBlocks takes the latencies by time from the sink; nil if it has none.
+func importBlocks(from client.Blocks) (*result.Blocks, error) {
+	if len(from.Counts) == 0 {
+		return nil, nil
+	}
+	blocks := &result.Blocks{Length: time.Duration(from.LengthNs)}
+	for i, pairs := range from.Counts {
+		counts, err := result.PackCounts(pairs)
+		if err != nil {
+			return nil, fmt.Errorf("the engine's time block %d: %w", i+1, err)
+		}
+		blocks.Counts = append(blocks.Counts, counts)
+	}
+	return blocks, nil
 }
 
 func details(o observation, measured time.Duration) result.Details {

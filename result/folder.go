@@ -37,11 +37,11 @@ func (r *Result) folder(below, id string, of map[string]*Trial) Folder {
 // Histograms reads latency.hlog. Extremes and mean are the summary's exact ones, if it has the same
 // count.
 func (f Folder) Histograms() (Histograms, error) {
-	raw, err := f.read(HlogFile)
+	intervals, err := f.Intervals()
 	if err != nil {
 		return Histograms{}, err
 	}
-	histograms, err := readHlog(raw)
+	histograms, err := sumLog(intervals)
 	if err != nil {
 		return Histograms{}, f.broken(HlogFile, err)
 	}
@@ -54,6 +54,25 @@ func (f Folder) Histograms() (Histograms, error) {
 	histograms.FromTx.exact(f.trial.FromTx)
 	histograms.SendLag.exact(f.trial.SendLag)
 	return histograms, nil
+}
+
+// Blocks reads the time blocks of latency.hlog; none if it has a single line for the latency: results of before rules
+// 2, and trials without traffic.
+func (f Folder) Blocks() ([]*Packed, error) {
+	intervals, err := f.Intervals()
+	if err != nil {
+		return nil, err
+	}
+	var blocks []*Packed
+	for _, interval := range intervals {
+		if interval.Tag == TagLatency {
+			blocks = append(blocks, interval.Histogram)
+		}
+	}
+	if len(blocks) == 1 {
+		return nil, nil
+	}
+	return blocks, nil
 }
 
 // Outliers reads outliers.csv: the slowest packets, in the file's order.

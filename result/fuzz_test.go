@@ -12,7 +12,7 @@ import (
 func FuzzHlog(f *testing.F) {
 	r := record(1, 2) // short, because the fuzzer shrinks its findings
 	var log bytes.Buffer
-	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: time.Second}); err != nil {
+	if err := writeHlog(&log, r.Histograms, nil, span{start: testStart, duration: time.Second}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(log.Bytes())

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"io"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // The three series in latency.hlog. The latency has no tag, because readers without tag support, or
@@ -36,41 +34,74 @@ type span struct {
 // seriesOf returns the series for a tag in latency.hlog.
 func seriesOf(tag string) string { return cmp.Or(tag, TagLatency) }
 
-// writeHlog writes an HdrHistogram log with one interval per series. Interval_Max is in
-// milliseconds, as the format requires.
-func writeHlog(w io.Writer, histograms Histograms, when span) error {
-	var intervals []Interval
-	for _, s := range histograms.series() {
-		if *s.histogram != nil {
-			tag := s.tag
-			if tag == TagLatency {
-				tag = ""
-			}
-			intervals = append(intervals, Interval{Tag: tag, Start: when.start, Length: when.duration, Histogram: *s.histogram})
-		}
-	}
-	return WriteLog(w, []string{
-		"nines: latency of one trial; values are nanoseconds, times seconds, Interval_Max milliseconds",
-		"nines: without a tag: receive - intended send; Tag=from_tx is receive - actual send, send_lag actual - intended send",
-	}, intervals)
+// Blocks are the latencies of a trial by the time of their arrival, in consecutive blocks of equal length. Their
+// differences show how many of the packets are independent of each other. Together they are the whole.
+type Blocks struct {
+	Length time.Duration
+	Counts []*Packed
 }
 
-// readHlog reads the series and merges intervals of the same tag, so it can also read a log with
-// one line per second. A log has no exact extremes; the caller takes them from the summary.
-func readHlog(raw []byte) (Histograms, error) {
+// count is the number of packets in all of them.
+func (b *Blocks) count() uint64 {
+	var sum uint64
+	for _, counts := range b.Counts {
+		sum += counts.Count()
+	}
+	return sum
+}
+
+// intervals returns the blocks of a trial with their times, untagged. The last one has what arrived in the drain.
+func (b *Blocks) intervals(start time.Time) []Interval {
+	var intervals []Interval
+	for i, counts := range b.Counts {
+		from := time.Duration(i) * b.Length
+		intervals = append(intervals, Interval{Start: start.Add(from), Length: b.Length, Histogram: counts})
+	}
+	return intervals
+}
+
+// writeHlog writes an HdrHistogram log with one interval per series, or for the latency one per block. Interval_Max
+// is in milliseconds, as the format requires.
+func writeHlog(w io.Writer, histograms Histograms, blocks *Blocks, when span) error {
+	var intervals []Interval
+	for _, s := range histograms.series() {
+		switch {
+		case *s.histogram == nil:
+		case s.tag != TagLatency:
+			intervals = append(intervals, Interval{Tag: s.tag, Start: when.start, Length: when.duration, Histogram: (*s.histogram).Packed()})
+		case blocks != nil:
+			intervals = append(intervals, blocks.intervals(when.start)...)
+		default:
+			intervals = append(intervals, Interval{Start: when.start, Length: when.duration, Histogram: (*s.histogram).Packed()})
+		}
+	}
+	comments := []string{
+		"nines: latency of one trial; values are nanoseconds, times seconds, Interval_Max milliseconds",
+		"nines: without a tag: receive - intended send; Tag=from_tx is receive - actual send, send_lag actual - intended send",
+	}
+	if blocks != nil {
+		comments = append(comments, "nines: the lines without a tag are blocks of time, whose sum is the trial")
+	}
+	return WriteLog(w, comments, intervals)
+}
+
+// sumLog adds up the intervals of each series. A log has no exact extremes; the caller takes them from the summary.
+func sumLog(intervals []Interval) (Histograms, error) {
 	var out Histograms
-	err := eachInterval(raw, func(counts *hdrhistogram.Histogram) {
+	for _, interval := range intervals {
 		for _, s := range out.series() {
-			switch {
-			case s.tag != seriesOf(counts.Tag()):
-			case *s.histogram == nil:
-				*s.histogram = fromLog(counts)
-			default:
-				(*s.histogram).Merge(fromLog(counts))
+			if s.tag != seriesOf(interval.Tag) {
+				continue
+			}
+			if *s.histogram == nil {
+				*s.histogram = NewHistogram()
+			}
+			if err := (*s.histogram).add(interval.Histogram); err != nil {
+				return out, err
 			}
 		}
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 // exact replaces a log's rounded figures by the summary's exact ones.

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"nines.dev/nines/test/labtest"
 )
 
@@ -32,7 +34,7 @@ func TestPublicReaderOpensTheLog(t *testing.T) {
 	r.complete("0001")
 	path := filepath.Join(t.TempDir(), "latency.hlog")
 	var log bytes.Buffer
-	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: 1500 * time.Millisecond}); err != nil {
+	if err := writeHlog(&log, r.Histograms, nil, span{start: testStart, duration: 1500 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, log.Bytes(), 0o644); err != nil {
@@ -86,7 +88,7 @@ func TestPublicReaderOpensTheLog(t *testing.T) {
 func TestDamagedLogIsRefused(t *testing.T) {
 	r := record(1, 5000)
 	var log bytes.Buffer
-	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: time.Second}); err != nil {
+	if err := writeHlog(&log, r.Histograms, nil, span{start: testStart, duration: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	damaged := strings.Replace(log.String(), "HISTFAAA", "HISTFAAB", 1)
@@ -100,7 +102,7 @@ func TestDamagedLogIsRefused(t *testing.T) {
 func TestLatencyIsTheSeriesWithoutATag(t *testing.T) {
 	r := record(1, 5000)
 	var log bytes.Buffer
-	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: time.Second}); err != nil {
+	if err := writeHlog(&log, r.Histograms, nil, span{start: testStart, duration: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	var tags []string
@@ -121,5 +123,83 @@ func TestLatencyIsTheSeriesWithoutATag(t *testing.T) {
 		if got.Latency.Count() != r.Histograms.Latency.Count() {
 			t.Errorf("%s: %d values of latency, want %d", name, got.Latency.Count(), r.Histograms.Latency.Count())
 		}
+	}
+}
+
+// readHlog is what Histograms makes of a log.
+func readHlog(raw []byte) (Histograms, error) {
+	intervals, err := readLog(raw)
+	if err != nil {
+		return Histograms{}, err
+	}
+	return sumLog(intervals)
+}
+
+// blocksOf spreads the latencies of a record over time blocks of 15 ms.
+func blocksOf(r Record, blocks int) *Blocks {
+	b := &Blocks{Length: 15 * time.Millisecond}
+	for range blocks {
+		b.Counts = append(b.Counts, newPacked())
+	}
+	var seen uint64
+	for bucket := range r.Histograms.Latency.Packed().Buckets() {
+		for range bucket.Count {
+			if err := b.Counts[int(seen)%blocks].counts.RecordValue(bucket.LowNs); err != nil {
+				panic(err)
+			}
+			seen++
+		}
+	}
+	return b
+}
+
+// The latency of a trial has a line for each time block, one after the other; the reader adds them up, and gives them
+// back one by one. A result without them has none.
+func TestTimeBlocksAreLinesOfTheLog(t *testing.T) {
+	w := mustCreate(t, t.TempDir())
+	with, without := record(1, 5000), record(2, 5000)
+	with.Blocks = blocksOf(with, 100)
+	with.Details.StartedUnixNs, with.Details.DurationNs = testStart.UnixNano(), int64(1500*time.Millisecond)
+	first, second := mustAdd(t, w, with), mustAdd(t, w, without)
+	r := mustOpen(t, w.Dir())
+	folder := r.TrialFolder(first.ID)
+	histograms, err := folder.Histograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(with.Histograms.Latency.Percentiles(), histograms.Latency.Percentiles()); diff != "" {
+		t.Errorf("the blocks do not add up to the trial: %s", diff)
+	}
+	intervals, err := folder.Intervals()
+	if err != nil || len(intervals) != 102 {
+		t.Fatalf("%d intervals, %v", len(intervals), err)
+	}
+	for i, one := range intervals[:100] {
+		start := testStart.Add(time.Duration(i) * 15 * time.Millisecond)
+		if one.Tag != TagLatency || one.Start.Sub(start).Abs() > time.Millisecond || (one.Length-15*time.Millisecond).Abs() > time.Millisecond {
+			t.Errorf("block %d is %s at %v for %v", i, one.Tag, one.Start, one.Length)
+		}
+	}
+	blocks, err := folder.Blocks()
+	if err != nil || len(blocks) != 100 {
+		t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	for i, block := range blocks {
+		if !slices.Equal(slices.Collect(block.Buckets()), slices.Collect(with.Blocks.Counts[i].Buckets())) {
+			t.Errorf("block %d has changed", i)
+		}
+	}
+	if blocks, err := r.TrialFolder(second.ID).Blocks(); blocks != nil || err != nil {
+		t.Errorf("of a trial without blocks: %d, %v", len(blocks), err)
+	}
+}
+
+func TestBlocksThatLackPacketsAreRefused(t *testing.T) {
+	w := mustCreate(t, t.TempDir())
+	r := record(1, 5000)
+	r.Blocks = blocksOf(r, 100)
+	r.Blocks.Counts = r.Blocks.Counts[:99]
+	if _, err := w.AddTrial(r); err == nil || !strings.Contains(err.Error(), "by time") {
+		t.Errorf("%v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -20,27 +19,22 @@ type Interval struct {
 	Tag       string
 	Start     time.Time
 	Length    time.Duration
-	Histogram *Histogram
+	Histogram *Packed
 }
 
-// Intervals reads latency.hlog unmerged, with the untagged series as latency: one interval per
-// series, or several if a long trial was written in pieces. Histograms merges them.
+// Intervals reads latency.hlog unmerged, with the untagged series as latency, which has an interval for each time
+// block. Histograms merges them.
 func (f Folder) Intervals() ([]Interval, error) {
 	raw, err := f.read(HlogFile)
 	if err != nil {
 		return nil, err
 	}
-	var intervals []Interval
-	err = eachInterval(raw, func(counts *hdrhistogram.Histogram) {
-		intervals = append(intervals, Interval{
-			Tag:       seriesOf(counts.Tag()),
-			Start:     time.UnixMilli(counts.StartTimeMs()).UTC(),
-			Length:    time.Duration(counts.EndTimeMs()-counts.StartTimeMs()) * time.Millisecond,
-			Histogram: fromLog(counts),
-		})
-	})
+	intervals, err := readLog(raw)
 	if err != nil {
 		return nil, f.broken(HlogFile, err)
+	}
+	for i := range intervals {
+		intervals[i].Tag = seriesOf(intervals[i].Tag)
 	}
 	return intervals, nil
 }
@@ -80,8 +74,9 @@ func (l *LogWriter) Write(interval Interval) error {
 	counts := interval.Histogram.counts.Clone()
 	counts.SetTag(logTag(interval.Tag))
 	counts.SetStartTimeMs(interval.Start.UnixMilli())
-	counts.SetEndTimeMs(interval.Start.UnixMilli() + interval.Length.Milliseconds())
-	if err := l.log.OutputIntervalHistogram(counts); err != nil {
+	// From both ends, so that blocks of a fraction of a millisecond follow each other without gaps.
+	counts.SetEndTimeMs(interval.Start.Add(interval.Length).UnixMilli())
+	if err := l.log.OutputIntervalPackedHistogram(counts); err != nil {
 		return fmt.Errorf("series %s: %w", cmp.Or(interval.Tag, "without a tag"), err)
 	}
 	return nil
@@ -105,24 +100,6 @@ func WriteLog(w io.Writer, comments []string, intervals []Interval) error {
 		}
 	}
 	return nil
-}
-
-// eachInterval reads a log line by line.
-func eachInterval(raw []byte, use func(*hdrhistogram.Histogram)) error {
-	reader := hdrhistogram.NewHistogramLogReader(bytes.NewReader(raw))
-	for {
-		counts, err := reader.NextIntervalHistogram()
-		if err != nil || counts == nil {
-			return err
-		}
-		use(counts)
-	}
-}
-
-// fromLog uses the log's rounded extremes, the only ones available.
-func fromLog(counts *hdrhistogram.Histogram) *Histogram {
-	return &Histogram{counts: counts, min: counts.Min(), max: counts.Max(),
-		sum: counts.Mean() * float64(counts.TotalCount())}
 }
 
 // logTag replaces what would end a tag: the format has no quoting.
@@ -156,5 +133,5 @@ func DecodeHistogram(encoded string) (*Histogram, error) {
 		return nil, fmt.Errorf("read a histogram: it is of %d to %d ns with %d digits, and nines writes %d to %d ns with %d",
 			counts.LowestTrackableValue(), counts.HighestTrackableValue(), counts.SignificantFigures(), LowestNs, HighestNs, SignificantDigits)
 	}
-	return fromLog(counts), nil
+	return &Histogram{counts: counts, min: counts.Min(), max: counts.Max(), sum: counts.Mean() * float64(counts.TotalCount())}, nil
 }

@@ -21,16 +21,18 @@ func histogramOf(values ...int64) *Histogram {
 	return h
 }
 
+func packedOf(values ...int64) *Packed { return histogramOf(values...).Packed() }
+
 // Intervals of one tag stay separate, and Histograms adds them up.
 func TestIntervalsAreGivenBack(t *testing.T) {
 	w := mustCreate(t, t.TempDir())
 	trial := mustAdd(t, w, record(1, 100))
 	start := time.Date(2026, 11, 20, 18, 30, 5, 250_000_000, time.UTC)
 	written := []Interval{
-		{Tag: TagLatency, Start: start, Length: time.Minute, Histogram: histogramOf(1000, 2000)},
-		{Tag: TagLatency, Start: start.Add(time.Minute), Length: 1500 * time.Millisecond, Histogram: histogramOf(3000)},
-		{Tag: TagFromTx, Start: start, Length: time.Minute, Histogram: histogramOf(1)},
-		{Tag: TagSendLag, Start: start, Length: time.Minute, Histogram: histogramOf()},
+		{Tag: TagLatency, Start: start, Length: time.Minute, Histogram: packedOf(1000, 2000)},
+		{Tag: TagLatency, Start: start.Add(time.Minute), Length: 1500 * time.Millisecond, Histogram: packedOf(3000)},
+		{Tag: TagFromTx, Start: start, Length: time.Minute, Histogram: packedOf(1)},
+		{Tag: TagSendLag, Start: start, Length: time.Minute, Histogram: packedOf()},
 	}
 	var log bytes.Buffer
 	if err := WriteLog(&log, []string{"nines: a line\nand another\r[StartTime: 1"}, written); err != nil {
@@ -61,7 +63,7 @@ func TestIntervalsAreGivenBack(t *testing.T) {
 // Characters that a tag cannot contain are replaced, so that every reader finds the columns.
 func TestLogKeepsStrangeTags(t *testing.T) {
 	var log bytes.Buffer
-	if err := WriteLog(&log, nil, []Interval{{Tag: "a,b c\nd\te", Start: time.Unix(1, 0), Histogram: histogramOf(5)}}); err != nil {
+	if err := WriteLog(&log, nil, []Interval{{Tag: "a,b c\nd\te", Start: time.Unix(1, 0), Histogram: packedOf(5)}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "\nTag=a_b_c_d_e,0.000000,0.000000,") {

@@ -12,8 +12,10 @@ type Record struct {
 	Trial      Trial
 	Details    Details
 	Histograms Histograms
-	Outliers   []Outlier
-	Rates      []Rate
+	// Blocks are the latency by time; nil if it is not known when packets arrived.
+	Blocks   *Blocks
+	Outliers []Outlier
+	Rates    []Rate
 	// Packets writes packets.parquet, if every packet was recorded.
 	Packets *Packets
 	// Metrics writes metrics.json, if every packet was recorded or captured.
@@ -97,6 +99,11 @@ func (r *Record) check() error {
 	// Every packet counts: exactly one latency for each received packet.
 	if h := r.Histograms.Latency; h != nil && h.Count() != t.RxPackets {
 		wrong = append(wrong, fmt.Errorf("%d packets were received, but the latency of %d was recorded", t.RxPackets, h.Count()))
+	}
+	if r.Blocks != nil && r.Histograms.Latency != nil {
+		if blocks := r.Blocks.count(); blocks != r.Histograms.Latency.Count() {
+			wrong = append(wrong, fmt.Errorf("the latency of %d packets was recorded, but of %d by time", r.Histograms.Latency.Count(), blocks))
+		}
 	}
 	return errors.Join(wrong...)
 }

@@ -306,7 +306,7 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		when.start = time.Unix(0, r.Details.StartedUnixNs)
 	}
 	files := []content{
-		{HlogFile, func(out io.Writer) error { return writeHlog(out, r.Histograms, when) }},
+		{HlogFile, func(out io.Writer) error { return writeHlog(out, r.Histograms, r.Blocks, when) }},
 		{OutliersFile, func(out io.Writer) error { return writeOutliers(out, r.Outliers) }},
 		{RateFile, func(out io.Writer) error { return writeRates(out, r.Rates) }},
 		{DetailsFile, func(out io.Writer) error { return encodeJSON(out, r.Details) }},

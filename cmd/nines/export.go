@@ -24,7 +24,7 @@ type exportCall struct {
 	format, out   string
 	trials        []string
 	series        []string
-	merge         bool
+	merge, blocks bool
 	folder        *result.Result
 	chosen        []result.Trial
 	stdout, words io.Writer
@@ -41,7 +41,7 @@ a file:
   csv      one row per trial: variables, counts, all percentiles, verdict, details
   parquet  the same with typed columns, for DuckDB, pandas and Spark
   hlog     an HdrHistogram log with one line per trial and series; --merge adds up the
-           repeats of a combination
+           repeats of a combination, --blocks keeps a line for each time block of a trial
   json     one document with everything a reviewer needs: the experiment, the host, the
            plan, and each trial with its histograms, outliers and verdict
   csit     one line per trial with FD.io CSIT's latency string, min/avg/max/hdrh, in
@@ -54,6 +54,7 @@ docs/exports.md describes every column with its unit.`,
   nines export results/latest --format parquet --out trials.parquet
   duckdb -c "select \"links.*.kind\", median(latency_p99_ns) from 'trials.parquet' group by 1"
   nines export results/latest --format hlog --merge --series latency --out run.hlog
+  nines export results/latest --format hlog --blocks --trial 0007 > latency-over-time.hlog
   nines export results/latest --format csit --trial 0007 | tail -1 | cut -f6`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -70,6 +71,7 @@ docs/exports.md describes every column with its unit.`,
 	c.Flags().StringArrayVar(&call.trials, "trial", nil, "only this trial (repeatable)")
 	c.Flags().StringArrayVar(&call.series, "series", nil, "hlog: only latency, from_tx or send_lag (repeatable)")
 	c.Flags().BoolVar(&call.merge, "merge", false, "hlog: merge the repeats of each combination of variables")
+	c.Flags().BoolVar(&call.blocks, "blocks", false, "hlog, json: keep the time blocks of each trial")
 	return c
 }
 
@@ -110,6 +112,12 @@ func (e *exportCall) check() error {
 	if e.format != "hlog" && (e.merge || len(e.series) > 0) {
 		return exit.Wrongf("--merge and --series are for --format hlog")
 	}
+	if e.blocks && e.format != "hlog" && e.format != "json" {
+		return exit.Wrongf("--blocks is for --format hlog and json")
+	}
+	if e.blocks && e.merge {
+		return exit.Wrongf("--merge adds up what --blocks keeps apart: use one of them")
+	}
 	return nil
 }
 
@@ -120,9 +128,9 @@ func (e *exportCall) write(w io.Writer) error {
 	progress := line.counted("trials exported")
 	switch e.format {
 	case "hlog":
-		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge}, progress)
+		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge, Blocks: e.blocks}, progress)
 	case "json":
-		return export.WriteJSON(terminal.JSON(w), e.folder, e.chosen, progress)
+		return export.WriteJSON(terminal.JSON(w), e.folder, e.chosen, e.blocks, progress)
 	case "csit":
 		return export.WriteCSIT(w, e.folder, e.chosen, progress)
 	case "packets":

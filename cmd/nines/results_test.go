@@ -206,6 +206,8 @@ func TestExportRefuses(t *testing.T) {
 		{[]string{dir, "--format", "xml"}, exit.Wrong, "csv, parquet, hlog, json, csit, packets"},
 		{[]string{dir, "--trial", "9"}, exit.Wrong, "the result has 0001, 0002"},
 		{[]string{dir, "--series", "latency"}, exit.Wrong, "for --format hlog"},
+		{[]string{dir, "--blocks"}, exit.Wrong, "for --format hlog and json"},
+		{[]string{dir, "--format", "hlog", "--blocks", "--merge"}, exit.Wrong, "use one of them"},
 		{[]string{dir, "--format", "hlog", "--series", "x"}, exit.Wrong, "latency, from_tx, send_lag"},
 		{[]string{dir, "--format", "packets", "--out", kept}, exit.Wrong, "traffic.packets"},
 		{[]string{dir, "--out", filepath.Join(dir, "none", "x")}, exit.Failed, "no such file"},

@@ -63,7 +63,7 @@ func TestJSONDocument(t *testing.T) {
 	}
 	var out bytes.Buffer
 	var told []int
-	if err := WriteJSON(&out, r, r.Summary.Trials, func(done, of int) { told = append(told, done, of) }); err != nil {
+	if err := WriteJSON(&out, r, r.Summary.Trials, false, func(done, of int) { told = append(told, done, of) }); err != nil {
 		t.Fatal(err)
 	}
 	if !cmp.Equal(told, []int{0, 4, 1, 4, 2, 4, 3, 4}) {
@@ -96,6 +96,26 @@ func TestJSONDocument(t *testing.T) {
 	}
 	if first.Histograms[0].Series != result.TagLatency || total != packets || first.Latency.Count != packets {
 		t.Errorf("its latencies: %d of %s", total, first.Histograms[0].Series)
+	}
+}
+
+// With blocks, the document has the series of a trial block by block; those without them stay whole.
+func TestJSONDocumentInBlocks(t *testing.T) {
+	r := fixture(t)
+	var out bytes.Buffer
+	if err := WriteJSON(&out, r, r.Summary.Trials, true, nil); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct{ Trials []evidence }
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var counts []int
+	for _, trial := range doc.Trials {
+		counts = append(counts, len(trial.Histograms))
+	}
+	if !cmp.Equal(counts, []int{5, 5, 3, 3}) || doc.Trials[0].Histograms[2].LengthS != 0.5 || len(doc.Trials[0].Histograms[1].Counts) != 0 {
+		t.Errorf("histograms of the trials: %v, %+v", counts, doc.Trials[0].Histograms[1])
 	}
 }
 

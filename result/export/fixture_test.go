@@ -11,7 +11,7 @@ import (
 var started = time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC)
 
 // fixture is a result of four trials: two repeats of two combinations. The last trial belongs to a
-// search. Packet i of trial n took (n·5000 + i) ns.
+// search. Packet i of trial n took (n·5000 + i) ns. The first two trials have three time blocks each.
 func fixture(t testing.TB) *result.Result {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "exported", started)
@@ -42,6 +42,9 @@ func fixture(t testing.TB) *result.Result {
 			r.Histograms.FromTx.Record(int64(i))
 			r.Histograms.SendLag.Record(0)
 		}
+		if n < 2 {
+			r.Blocks = &result.Blocks{Length: 500 * time.Millisecond, Counts: blocksOf(n)}
+		}
 		if last, err = w.AddTrial(r); err != nil {
 			t.Fatal(err)
 		}
@@ -59,6 +62,19 @@ func fixture(t testing.TB) *result.Result {
 }
 
 const packets = 1000
+
+// blocksOf has half of a trial's packets in the first block, none in the second, and the rest in the third.
+func blocksOf(n int) []*result.Packed {
+	var blocks []*result.Packed
+	for _, places := range [][2]int{{0, packets / 2}, {0, 0}, {packets / 2, packets}} {
+		h := result.NewHistogram()
+		for i := places[0]; i < places[1]; i++ {
+			h.Record(latencyOf(n, i))
+		}
+		blocks = append(blocks, h.Packed())
+	}
+	return blocks
+}
 
 func latencyOf(n, i int) int64 { return int64((n+1)*5000 + i) }
 

@@ -14,15 +14,16 @@ import (
 type HlogOptions struct {
 	// Series are the tags to write, such as result.TagLatency; none means all.
 	Series []string
-	// Merge adds up all intervals of a series and combination of variables, so that each has one
-	// line: the repeats become one measurement.
+	// Merge adds up all trials of a combination of variables, so that each series has one line: the
+	// repeats become one measurement.
 	Merge bool
+	// Blocks keeps a line for each time block of a trial.
+	Blocks bool
 }
 
 // WriteHlog writes an HdrHistogram log of several trials: a line for each trial and series, at the
-// time of the trial, or several lines if a long trial has an interval per minute. A tag is the
-// series, followed by the values of the variables that differ between trials: readers add up lines
-// with equal tags.
+// time of the trial. A tag is the series, followed by the values of the variables that differ between
+// trials: readers add up lines with equal tags.
 func WriteHlog(w io.Writer, r *result.Result, trials []result.Trial, options HlogOptions, progress Progress) error {
 	names := differing(trials)
 	ordered := inTime(r, trials)
@@ -38,30 +39,33 @@ func WriteHlog(w io.Writer, r *result.Result, trials []result.Trial, options Hlo
 	if err != nil {
 		return err
 	}
-	write := log.Write
-	sums := merger{at: map[string]int{}}
-	if options.Merge {
-		write = sums.add
-	}
+	sums := newMerger()
 	for i, t := range ordered {
 		progress.tell(i, len(ordered))
 		intervals, err := r.TrialFolder(t.trial.ID).Intervals()
 		if err != nil {
 			return err
 		}
+		if !options.Merge {
+			sums = newMerger()
+		}
 		for _, interval := range intervals {
 			if len(options.Series) > 0 && !slices.Contains(options.Series, interval.Tag) {
 				continue
 			}
 			interval.Tag += tagOf(t.trial, names)
+			write := sums.add
+			if options.Blocks {
+				write = log.Write
+			}
 			if err := write(interval); err != nil {
 				return err
 			}
 		}
-	}
-	for _, sum := range sums.sums {
-		if err := log.Write(sum); err != nil {
-			return err
+		if last := i == len(ordered)-1; !options.Merge || last {
+			if err := sums.write(log); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -110,6 +114,8 @@ type merger struct {
 	at   map[string]int
 }
 
+func newMerger() merger { return merger{at: map[string]int{}} }
+
 func (m *merger) add(interval result.Interval) error {
 	i, known := m.at[interval.Tag]
 	if !known {
@@ -119,6 +125,15 @@ func (m *merger) add(interval result.Interval) error {
 	}
 	sum := &m.sums[i]
 	sum.Length = max(sum.Length, interval.Start.Add(interval.Length).Sub(sum.Start)) // in time order
-	sum.Histogram.Merge(interval.Histogram)
+	return sum.Histogram.Merge(interval.Histogram)
+}
+
+// write writes a line for each tag.
+func (m *merger) write(log *result.LogWriter) error {
+	for _, sum := range m.sums {
+		if err := log.Write(sum); err != nil {
+			return err
+		}
+	}
 	return nil
 }

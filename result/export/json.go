@@ -25,7 +25,7 @@ type evidence struct {
 	EngineLog string `json:"engine_log,omitempty"`
 }
 
-// histogram is an interval of latency.hlog: in the encoding that HdrHistogram's libraries read, and
+// histogram is a series of a trial, or a time block of it: in the encoding that HdrHistogram's libraries read, and
 // as counts, which need no library.
 type histogram struct {
 	Series  string    `json:"series"`
@@ -38,8 +38,9 @@ type histogram struct {
 }
 
 // WriteJSON writes one document with everything in a result folder: what was run, on what, the
-// findings, and the evidence. Trials are all of the result's, or some; it holds one at a time.
-func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, progress Progress) error {
+// findings, and the evidence. Trials are all of the result's, or some; it holds one at a time. With blocks, their
+// histograms are those of the time blocks.
+func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, blocks bool, progress Progress) error {
 	problems := append([]string{}, r.Problems...)
 	problem := func(err error) {
 		if err != nil {
@@ -61,16 +62,16 @@ func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, progress Pr
 	out.field("plan", plan)
 	out.list("trials", len(trials), func(i int) any {
 		progress.tell(i, len(trials))
-		return gather(trials[i], r.TrialFolder(trials[i].ID), problem)
+		return gather(trials[i], r.TrialFolder(trials[i].ID), blocks, problem)
 	})
 	out.field("searches", append([]result.Search{}, r.Searches...))
 	out.field("skipped", append([]result.Skipped{}, r.Summary.Skipped...))
 	out.list("baselines", len(r.Baselines), func(i int) any {
-		e := gather(r.Baselines[i].Trial, r.BaselineFolder(r.Baselines[i].ID), problem)
+		e := gather(r.Baselines[i].Trial, r.BaselineFolder(r.Baselines[i].ID), blocks, problem)
 		e.When = r.Baselines[i].When
 		return e
 	})
-	out.list("maxima", len(r.Maxima), func(i int) any { return gather(r.Maxima[i], r.MaximumFolder(r.Maxima[i].ID), problem) })
+	out.list("maxima", len(r.Maxima), func(i int) any { return gather(r.Maxima[i], r.MaximumFolder(r.Maxima[i].ID), blocks, problem) })
 	out.field("published", append([]result.Published{}, r.Published...))
 	// Missing or damaged files, which are not in the document.
 	out.field("problems", problems)
@@ -134,7 +135,7 @@ func (o *objectWriter) close() error {
 }
 
 // gather reads a trial's files; unreadable ones are reported and left out.
-func gather(t result.Trial, folder result.Folder, problem func(error)) evidence {
+func gather(t result.Trial, folder result.Folder, blocks bool, problem func(error)) evidence {
 	e := evidence{Trial: t, Histograms: []histogram{}}
 	if d, err := folder.Details(); err != nil {
 		problem(err)
@@ -143,14 +144,19 @@ func gather(t result.Trial, folder result.Folder, problem func(error)) evidence 
 	}
 	intervals, err := folder.Intervals()
 	problem(err)
+	if !blocks {
+		sums := newMerger()
+		for _, interval := range intervals {
+			problem(sums.add(interval))
+		}
+		intervals = sums.sums
+	}
 	for _, interval := range intervals {
 		encoded, err := interval.Histogram.Encode()
 		problem(err)
 		h := histogram{Series: interval.Tag, Start: interval.Start, LengthS: interval.Length.Seconds(), Hdrh: encoded, Counts: [][2]int64{}}
-		var before uint64
-		for _, point := range interval.Histogram.Curve() {
-			h.Counts = append(h.Counts, [2]int64{point.ValueNs, int64(point.Count - before)})
-			before = point.Count
+		for bucket := range interval.Histogram.Buckets() {
+			h.Counts = append(h.Counts, [2]int64{bucket.HighNs, int64(bucket.Count)})
 		}
 		e.Histograms = append(e.Histograms, h)
 	}

@@ -144,6 +144,13 @@ while True:
 	if diff := cmp.Diff(want, strings.Split(read(HlogOptions{Series: []string{result.TagLatency}, Merge: true}), "\n")); diff != "" {
 		t.Errorf("merged (-want +got):\n%s", diff)
 	}
+	block := func(n, from int) string {
+		return "500 500 " + fmt.Sprint(bucketTop(latencyOf(n, from+packets/4-1))) + " " + fmt.Sprint(bucketTop(latencyOf(n, from+packets/2-1)))
+	}
+	got := strings.Split(read(HlogOptions{Series: []string{result.TagLatency}, Blocks: true}), "\n")
+	if len(got) != 8 || got[0] != line("veth", veth, 0, block(0, 0)) || !strings.HasSuffix(got[2], " "+block(0, packets/2)) || got[6] != line("veth", veth, 2, alone(2)) {
+		t.Errorf("in time blocks:\n%s", strings.Join(got, "\n"))
+	}
 	if got := len(strings.Split(read(HlogOptions{}), "\n")); got != 12 {
 		t.Errorf("%d intervals of all series, want 12", got)
 	}
