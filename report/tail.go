@@ -95,6 +95,15 @@ func sampleOf(ctx context.Context, t result.Trial, folder result.Folder) (extrem
 		spanNs = max(spanNs, o.IntendedNs+1)
 	}
 	worst := extreme.FromWorst(points, t.Latency.Count, spanNs)
+	blocks, err := folder.Blocks()
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return worst, err
+	case blocks == nil:
+		worst.Lacking = fmt.Sprintf("trial %s has no time blocks: an older nines measured it, or it is shorter than 2 ms", t.ID)
+	default:
+		worst.Blocks, worst.Lacking = [][]*result.Packed{blocks}, ""
+	}
 	all := extreme.NewCollector(t.Latency.Count)
 	_, err = folder.Packets(func(packets []result.Packet) error {
 		for _, p := range packets {
@@ -112,6 +121,7 @@ func sampleOf(ctx context.Context, t result.Trial, folder result.Folder) (extrem
 	}
 	// An incomplete recording lacks packets from a busy moment, which matter most.
 	if recorded := all.Sample(spanNs); recorded.Total == t.Latency.Count && len(recorded.Points) > len(worst.Points) {
+		recorded.Blocks, recorded.Lacking = worst.Blocks, worst.Lacking
 		return recorded, nil
 	}
 	return worst, nil
@@ -161,7 +171,7 @@ func WriteTails(w io.Writer, tails []GroupTail) error {
 	}
 	_ = t.Write(&out, s) // cannot fail
 	writeRefusals(&out, s, tails)
-	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that this many packets support, with its 95 % interval; a dash is a side without a bound. "+
+	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that this many packets support, with its 95 % interval by time blocks; it is open above where too few clusters of slow packets lie beyond. "+
 		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, 0, s.Columns) + "\n")
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -169,21 +179,24 @@ func WriteTails(w io.Writer, tails []GroupTail) error {
 
 func microseconds(ns float64) string { return terminal.Significant(ns / 1000) }
 
-func bounds(low, high *float64) string {
-	text := func(v *float64) string {
-		if v == nil {
-			return terminal.None
-		}
-		return microseconds(*v)
+// measuredText is a value with its interval, whose upper end may be open.
+func measuredText(d *extreme.Direct) string {
+	interval := terminal.None
+	switch {
+	case d.Low == nil:
+	case d.High == nil:
+		interval = microseconds(*d.Low) + ", open"
+	default:
+		interval = microseconds(*d.Low) + ", " + microseconds(*d.High)
 	}
-	return "[" + text(low) + ", " + text(high) + "]"
+	return microseconds(d.Value) + " [" + interval + "]"
 }
 
 func largestText(d *extreme.Direct) string {
 	if d == nil {
 		return terminal.None
 	}
-	return fmt.Sprintf("%s %s %s", PercentileName(d.P), microseconds(d.Value), bounds(d.Low, d.High))
+	return PercentileName(d.P) + " " + measuredText(d)
 }
 
 // answerText is the answer: measured if the packets bound it, else extrapolated, else measured
@@ -191,22 +204,25 @@ func largestText(d *extreme.Direct) string {
 func answerText(t GroupTail) (value string, by terminal.Cell) {
 	switch {
 	case t.Asked != nil && (t.Asked.High != nil || t.Estimate == nil):
-		return microseconds(t.Asked.Value) + " " + bounds(t.Asked.Low, t.Asked.High), terminal.Cell{Text: "measured"}
+		return measuredText(t.Asked), terminal.Cell{Text: "measured"}
 	case t.Estimate != nil:
 		e := t.Estimate
 		by := "extrapolated"
 		if e.Beyond > 1 {
 			by += fmt.Sprintf(" ×%s", terminal.Significant(e.Beyond))
 		}
-		return microseconds(e.Value) + " " + bounds(&e.Low, &e.High), terminal.Cell{Text: by}
+		return fmt.Sprintf("%s [%s, %s]", microseconds(e.Value), microseconds(e.Low), microseconds(e.High)), terminal.Cell{Text: by}
 	}
 	return terminal.None, terminal.Cell{Text: "refused", Colour: terminal.Dim}
 }
 
-// writeRefusals writes the reasons, once for those that differ only in their numbers.
+// writeRefusals writes the reasons for what is missing, once for those that differ only in their numbers.
 func writeRefusals(out *strings.Builder, s terminal.Style, tails []GroupTail) {
 	var reasons classes
 	for _, t := range tails {
+		if d := t.Largest; d != nil && d.NoInterval != "" {
+			reasons.add("", class{head: "no interval", colour: terminal.Dim, example: d.NoInterval, where: Describe(t.Variables)})
+		}
 		if t.Estimate != nil || t.Asked != nil && t.Asked.High != nil {
 			continue
 		}

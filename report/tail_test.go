@@ -8,19 +8,26 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
 )
 
-// tailTrial is a trial of packets 10 µs apart, with the slowest 1,000 kept.
-func tailTrial(kind string, repeat int, latencies []int64, record bool) result.Record {
+// tailTrial is a trial of packets 10 µs apart, with the slowest 1,000 kept; with a record of each, and in time blocks, if
+// wanted.
+func tailTrial(kind string, repeat int, latencies []int64, record, blocked bool) result.Record {
 	r := result.Record{Trial: result.Trial{Variables: map[string]any{"links.*.kind": kind}, Repeat: repeat, OfferedPPS: 100_000,
 		TxPackets: uint64(len(latencies)), RxPackets: uint64(len(latencies)), Verdict: result.Clean}}
 	h := result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()}
 	var packets []result.Packet
+	blocks := make([]*result.Histogram, 100)
+	for i := range blocks {
+		blocks[i] = result.NewHistogram()
+	}
 	for i, ns := range latencies {
 		h.Latency.Record(ns)
+		blocks[i*len(blocks)/len(latencies)].Record(ns)
 		at := int64(i) * 10_000
 		r.Outliers = append(r.Outliers, result.Outlier{ID: uint32(i), LatencyNs: ns, IntendedNs: at})
 		rx := at + ns
@@ -29,6 +36,12 @@ func tailTrial(kind string, repeat int, latencies []int64, record bool) result.R
 	sort.Slice(r.Outliers, func(i, j int) bool { return r.Outliers[i].LatencyNs > r.Outliers[j].LatencyNs })
 	r.Outliers = r.Outliers[:min(len(r.Outliers), 1000)]
 	r.Histograms = h
+	if blocked {
+		r.Blocks = &result.Blocks{Length: time.Duration(len(latencies)/len(blocks)) * 10 * time.Microsecond}
+		for _, block := range blocks {
+			r.Blocks.Counts = append(r.Blocks.Counts, block.Packed())
+		}
+	}
 	r.Details.DurationNs = int64(len(latencies)) * 10_000
 	if record {
 		r.Packets = &result.Packets{Complete: true, Batches: func(write func([]result.Packet) error) error { return write(packets) }}
@@ -55,9 +68,9 @@ func tailResult(t *testing.T) *result.Result {
 		}
 	}
 	return resultOf(t,
-		tailTrial("plain", 1, plain(200_000), false), tailTrial("plain", 2, plain(200_000), false),
-		tailTrial("paused", 1, paused, false), tailTrial("recorded", 1, plain(200_000), true),
-		tailTrial("short", 1, plain(500), false))
+		tailTrial("plain", 1, plain(200_000), false, true), tailTrial("plain", 2, plain(200_000), false, true),
+		tailTrial("paused", 1, paused, false, true), tailTrial("recorded", 1, plain(200_000), true, true),
+		tailTrial("short", 1, plain(500), false, false))
 }
 
 func TestTailsAnswerOrRefuse(t *testing.T) {
@@ -83,8 +96,15 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 	if short.Estimate != nil || !strings.Contains(short.Refused[0], "1 million packets") {
 		t.Errorf("500 packets: %+v, %q", short.Estimate, short.Refused)
 	}
-	if short.Largest == nil || short.Largest.P != 0.99 {
+	if short.Largest == nil || short.Largest.P != 0.99 || short.Largest.Low != nil || !strings.Contains(short.Largest.NoInterval, "trial 0005 has no time blocks") {
 		t.Errorf("500 packets support %+v", short.Largest)
+	}
+	// p99.999 of 400,000 packets has four beyond it, and of 200,000 two.
+	if d := plain.Largest; d == nil || d.P != 0.99999 || d.Low == nil || d.High == nil || d.Clusters < 3.7 || d.Clusters > 4 {
+		t.Errorf("the largest percentile of 400,000 packets is %+v", d)
+	}
+	if d := paused.Largest; d == nil || !d.Open || d.Low == nil || d.Clusters > 1 {
+		t.Errorf("the largest percentile of five pauses is %+v", d)
 	}
 
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -97,7 +117,7 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 	if err := WriteTails(&out, tails); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"What is the 99.9999th percentile?", "p99.999 ", "extrapolated ×2.50", "refused  kind=short: this percentile needs"} {
+	for _, line := range []string{"What is the 99.9999th percentile?", "p99.999 ", "extrapolated ×2.50", "refused  kind=short: this percentile needs", ", open]", "no interval  kind=short: trial 0005 has no time blocks"} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("the table lacks %q:\n%s", line, out.String())
 		}
@@ -135,7 +155,7 @@ func TestRecordingsGiveMoreOfTheTail(t *testing.T) {
 	for i := range latencies {
 		latencies[i] = 5_000 + int64(2_000*random.ExpFloat64())
 	}
-	r := resultOf(t, tailTrial("plain", 1, latencies, true))
+	r := resultOf(t, tailTrial("plain", 1, latencies, true, false))
 	sample, err := sampleOf(context.Background(), r.Summary.Trials[0], r.TrialFolder("0001"))
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +173,9 @@ func TestAnswers(t *testing.T) {
 		value, by string
 	}{
 		{extreme.Tail{Asked: &extreme.Direct{Value: 8000, Low: value(7000), High: value(9000)}}, "8.00 [7.00, 9.00]", "measured"},
-		{extreme.Tail{Asked: &extreme.Direct{Value: 8000}}, "8.00 [-, -]", "measured"},
-		{extreme.Tail{Asked: &extreme.Direct{Value: 8000, Low: value(7000)},
+		{extreme.Tail{Asked: &extreme.Direct{Value: 8000, NoInterval: "why"}}, "8.00 [-]", "measured"},
+		{extreme.Tail{Asked: &extreme.Direct{Value: 8000, Low: value(7000), Open: true}}, "8.00 [7.00, open]", "measured"},
+		{extreme.Tail{Asked: &extreme.Direct{Value: 8000, Low: value(7000), Open: true},
 			Estimate: &extreme.Estimate{Value: 8500, Interval: extreme.Interval{Low: 8100, High: 9100}, Beyond: 0.5}}, "8.50 [8.10, 9.10]", "extrapolated"},
 		{extreme.Tail{Refused: []string{"why"}}, "-", "refused"},
 	} {

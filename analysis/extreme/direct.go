@@ -1,22 +1,27 @@
 package extreme
 
 import (
-	"math"
+	"fmt"
 
 	"nines.dev/nines/analysis/confidence"
+	"nines.dev/nines/result"
 )
 
-// Direct is a percentile read off the sorted values. Its only assumption is that the packets are
+// Direct is a percentile read off the measured packets. Its only assumption is that the packets are
 // alike.
 type Direct struct {
 	// P is the percentile as a fraction: 0.99999.
 	P     float64 `json:"p"`
 	Value float64 `json:"value"`
-	// Low and High are its 95 % interval from the ranks of a binomial distribution, with as many
-	// independent values as clusters. Low is nil if it is below the sample's floor, High if there
-	// are too few values to bound it.
+	// Low and High are its 95 % interval (confidence.Blocks).
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
+	// Open is true if the interval has no upper end: fewer than four clusters of packets are expected beyond.
+	Open bool `json:"open"`
+	// Clusters is how many these are; 0: not known.
+	Clusters float64 `json:"clusters_beyond,omitempty"`
+	// NoInterval says why there is none.
+	NoInterval string `json:"no_interval,omitempty"`
 }
 
 // largestNines is the largest percentile 1 − 10^−j that total values support as a point: 100,000
@@ -35,42 +40,48 @@ func largestNines(total uint64) float64 {
 	return 1 - 1/float64(ten)
 }
 
-// direct reads p off the largest values; nil if they do not reach down to it, or if the count does
-// not support it.
-func direct(falling []float64, total uint64, index, p float64) *Direct {
-	ranks := confidence.PercentileRanks(total, p, level)
-	at := func(rank uint64) *float64 {
-		if rank == 0 || rank > total || total-rank >= uint64(len(falling)) {
-			return nil
-		}
-		return &falling[total-rank]
-	}
-	value := at(ranks.Point)
-	if value == nil {
-		return nil
-	}
-	d := &Direct{P: p, Value: *value}
-	if index >= independent {
-		d.Low, d.High = at(ranks.Low), at(ranks.High)
+// direct reads percentiles off a sample.
+type direct struct {
+	falling []float64 // the largest values
+	total   uint64
+	blocks  confidence.Blocks
+	// lacking says why the blocks give no interval.
+	lacking string
+}
+
+func (s Sample) direct() direct {
+	d := direct{falling: s.falling(), total: s.Total, lacking: s.Lacking}
+	if d.lacking != "" {
 		return d
 	}
-	// There are index·total clusters of 1/index values each; ranks that count values from the top
-	// count 1/index per cluster.
-	few := uint64(math.Max(float64(total)*index, 1))
-	if float64(few)*(1-p) < 1 {
-		return d // less than one cluster is expected beyond it: its place is chance
+	d.blocks = confidence.BlocksOf(s.Blocks)
+	switch {
+	case d.blocks.Total() != s.Total:
+		d.lacking = fmt.Sprintf("the time blocks have %d packets, the summary %d", d.blocks.Total(), s.Total)
+		d.blocks = confidence.Blocks{}
+	case !d.blocks.Tell():
+		d.lacking = "the trials are too short: an interval needs 20 time blocks of 1 ms each"
 	}
-	ranks = confidence.PercentileRanks(few, p, level)
-	spread := func(rank uint64) uint64 {
-		if rank == 0 {
-			return 0
-		}
-		fromTop := math.Round(float64(few-rank) / index)
-		if fromTop >= float64(total) {
-			return 0
-		}
-		return total - uint64(fromTop)
-	}
-	d.Low, d.High = at(spread(ranks.Low)), at(spread(ranks.High))
 	return d
+}
+
+// at reads p; nil if the count does not support it, or if nothing that was kept reaches down to it.
+func (d *direct) at(p float64) *Direct {
+	if !(p > 0 && p < 1) || !result.Supports(p, d.total) {
+		return nil
+	}
+	rank := result.Rank(p, d.total)
+	found := Direct{P: p, NoInterval: d.lacking}
+	if d.blocks.Total() > 0 {
+		read := d.blocks.Percentile(p, level)
+		found.Value, found.Low, found.High, found.Clusters = read.Value, read.Low, read.High, read.Clusters
+		found.Open = read.Low != nil && read.High == nil
+	}
+	switch beyond := d.total - rank; {
+	case beyond < uint64(len(d.falling)):
+		found.Value = d.falling[beyond] // exact
+	case d.blocks.Total() == 0:
+		return nil
+	}
+	return &found
 }

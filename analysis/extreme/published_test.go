@@ -67,13 +67,13 @@ func worstOf(t *testing.T, folder string) Sample {
 func TestDirectAgreesWithPublishedPercentiles(t *testing.T) {
 	for _, folder := range []string{"v1", "v2", "v1_1500byte"} {
 		s := worstOf(t, "cgroups-nfv/"+folder)
-		falling, checked := s.falling(), 0
+		measured, checked := s.direct(), 0
 		for _, row := range published(t, "cgroups-nfv/"+folder+"/*percentiles.csv.zst") {
 			p, err := strconv.ParseFloat(row[0], 64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := direct(falling, s.Total, 1, p)
+			d := measured.at(p)
 			if d == nil {
 				continue
 			}
@@ -101,7 +101,7 @@ func TestPublishedTailsAreRefused(t *testing.T) {
 		{"cgroups-nfv/v2", 100, "do not follow"},
 		{"cgroups-nfv/v1_1500byte", 10, "clusters only"},
 	} {
-		tail := Of(worstOf(t, c.folder), Options{})
+		tail := Of(inBlocks(t, worstOf(t, c.folder)), Options{})
 		if tail.Estimate != nil || !refusedFor(tail, c.words) || tail.Ladder[0].Clusters > c.clusters {
 			t.Errorf("%s: %+v, refused %q in %d clusters", c.folder, tail.Estimate, tail.Refused, tail.Ladder[0].Clusters)
 		}

@@ -25,19 +25,25 @@ type Sample struct {
 	Total uint64
 	// SpanNs is the duration of the measurement.
 	SpanNs int64
+	// Blocks are all values by time, for each trial of the measurement; or Lacking says why they are not known.
+	Blocks  [][]*result.Packed
+	Lacking string
 }
 
 // FromWorst makes the sample of a trial whose largest values are known: an outliers.csv, or the
 // published worst-of files. The smallest of them is the floor, because other packets may equal it,
 // unless these are all values. Any order will do.
 func FromWorst(worst []Point, total uint64, spanNs int64) Sample {
-	s := Sample{Total: max(total, uint64(len(worst))), SpanNs: spanNs, Floor: math.Inf(-1)}
+	s := Sample{Total: max(total, uint64(len(worst))), SpanNs: spanNs, Floor: math.Inf(-1), Lacking: noBlocks}
 	if uint64(len(worst)) < s.Total && len(worst) > 0 {
 		s.Floor = slices.MinFunc(worst, func(a, b Point) int { return cmp.Compare(a.Value, b.Value) }).Value
 	}
 	s.keep(worst)
 	return s
 }
+
+// noBlocks is why a sample of the slowest packets alone has no interval.
+const noBlocks = "only the slowest packets are known, not when all of them arrived"
 
 // The threshold in the published work (docs/statistics.md): the 99.95th percentile of the first
 // fifth of a measurement.
@@ -85,7 +91,7 @@ func (c *Collector) Add(value float64, atNs int64) {
 
 // Sample returns what was collected in spanNs.
 func (c *Collector) Sample(spanNs int64) Sample {
-	s := Sample{Floor: c.floor, Total: c.seen, SpanNs: spanNs}
+	s := Sample{Floor: c.floor, Total: c.seen, SpanNs: spanNs, Lacking: noBlocks}
 	s.keep(slices.Concat(c.most, c.rest))
 	return s
 }
@@ -115,6 +121,8 @@ func Pool(samples ...Sample) Sample {
 		all.SpanNs += s.SpanNs
 		all.Total += s.Total
 		all.Floor = max(all.Floor, s.Floor)
+		all.Blocks = append(all.Blocks, s.Blocks...)
+		all.Lacking = cmp.Or(all.Lacking, s.Lacking)
 	}
 	all.keep(points)
 	return all

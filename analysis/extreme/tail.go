@@ -91,16 +91,10 @@ func Of(s Sample, o Options) Tail {
 		o.P = Default
 	}
 	t := Tail{P: o.P, Total: s.Total, Refused: []string{}, Ladder: []Step{}}
-	falling := s.falling()
 	random := rand.New(rand.NewPCG(o.Seed, o.Seed))
-	index := 1.0
-	if len(s.Points) > 0 {
-		index = cluster(s.Points, s.rate()).Index
-	}
-	if p := largestNines(s.Total); p > 0 {
-		t.Largest = direct(falling, s.Total, index, p)
-	}
-	t.Asked = direct(falling, s.Total, index, o.P)
+	measured := s.direct()
+	falling := measured.falling
+	t.Largest, t.Asked = measured.at(largestNines(s.Total)), measured.at(o.P)
 	q := 1 - o.P
 	switch {
 	case o.P <= 0 || o.P >= 1 || math.IsNaN(o.P):

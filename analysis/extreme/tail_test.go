@@ -1,10 +1,15 @@
 package extreme
 
 import (
+	"cmp"
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/result"
 )
 
 // refusedFor reports whether one of the reasons contains the words.
@@ -170,18 +175,54 @@ func TestRefusesAnAbruptEnd(t *testing.T) {
 	}
 }
 
+// inBlocks is the sample with its time blocks: the rest of its packets are as fast as 1 ns, and spread evenly.
+func inBlocks(t *testing.T, s Sample) Sample {
+	t.Helper()
+	const blocks = 100
+	counts := make([]map[int64]int64, blocks)
+	for i := range counts {
+		counts[i] = map[int64]int64{1: int64(s.Total-uint64(len(s.Points))) / blocks}
+	}
+	counts[0][1] += int64(s.Total-uint64(len(s.Points))) % blocks
+	for _, p := range s.Points {
+		counts[min(p.AtNs*blocks/s.SpanNs, blocks-1)][int64(p.Value)]++
+	}
+	var trial []*result.Packed
+	for _, block := range counts {
+		total := uint64(0)
+		var pairs []int64
+		for ns, count := range block {
+			pairs = append(pairs, indexOf(ns), count)
+			total += uint64(count)
+		}
+		packed, err := result.PackCounts(pairs)
+		if err != nil || packed.Count() != total {
+			t.Fatalf("%d packets packed, %v", total, err)
+		}
+		trial = append(trial, packed)
+	}
+	s.Blocks, s.Lacking = [][]*result.Packed{trial}, ""
+	return s
+}
+
+// indexOf is the place of a value in HdrHistogram's counts (AbstractHistogram.countsArrayIndex).
+func indexOf(ns int64) int64 {
+	bucket := int64(max(bits.Len64(uint64(ns))-11, 0))
+	return bucket<<10 + ns>>bucket
+}
+
 func TestDirectPercentiles(t *testing.T) {
 	worst := make([]Point, 1000)
 	for i := range worst {
 		worst[i] = Point{float64(1_000_000 - i), int64(i) * 7919 % 1_000_003 * 1000}
 	}
-	tail := Of(FromWorst(worst, 1_000_000, 1_000_000_000), Options{P: 0.9999})
-	if tail.Largest == nil || tail.Largest.P != 0.999999 || tail.Largest.Value != 999_999 || tail.Largest.High != nil || tail.Largest.Low == nil {
+	tail := Of(inBlocks(t, FromWorst(worst, 1_000_000, 1_000_003_000)), Options{P: 0.9999})
+	if tail.Largest == nil || tail.Largest.P != 0.999999 || tail.Largest.Value != 999_999 || tail.Largest.High != nil || !tail.Largest.Open || tail.Largest.Low == nil {
 		t.Errorf("largest supported: %+v, want p99.9999 as the second of all, without an upper bound", tail.Largest)
 	}
-	// p99.99 of a million is at rank 999,900, with 100 above it; SciPy's binom gives the
-	// ranks 999,880 to 999,920.
-	if d := tail.Asked; d == nil || d.Value != 999_900 || d.Low == nil || *d.Low != 999_880 || d.High == nil || *d.High != 999_920 {
+	// p99.99 of a million is at rank 999,900, with 100 above it. They are spread evenly, so each is a cluster: the
+	// limits of a Poisson count are ±20, and a bucket is 512 ns.
+	if d := tail.Asked; d == nil || d.Value != 999_900 || d.Low == nil || *d.Low > 999_880 || *d.Low < 999_880-1024 || d.High == nil || *d.High < 999_920 || *d.High > 999_920+1024 || d.Open {
 		t.Errorf("p99.99: %+v", d)
 	}
 	if tail := Of(FromWorst(worst, 999_999, 1_000_000_000), Options{}); tail.Largest.P != 0.99999 {
@@ -189,16 +230,49 @@ func TestDirectPercentiles(t *testing.T) {
 	}
 }
 
-// If packets come in clusters, there are fewer independent values than packets.
-func TestClustersWidenRanks(t *testing.T) {
-	points := movingMaximum(rand.New(rand.NewPCG(4, 4)), 100_000, 0)
-	alone := direct(fromPoints(points, 1000).falling(), 100_000, 1, 0.999)
-	eight := direct(fromPoints(points, 1000).falling(), 100_000, 0.125, 0.999)
-	if alone.Value != eight.Value || *eight.Low >= *alone.Low || *eight.High <= *alone.High {
-		t.Errorf("alone [%v, %v], in clusters of 8 [%v, %v]", *alone.Low, *alone.High, *eight.Low, *eight.High)
+// Without time blocks, or with those of other packets, there is a value without an interval, and the reason.
+func TestNoIntervalHasAReason(t *testing.T) {
+	s := inBlocks(t, simulated(rand.New(rand.NewPCG(7, 7)), 10_000, 1000, func(r *rand.Rand) float64 { return 10_000 + 1000*r.ExpFloat64() }))
+	without, other, short := s, s, s
+	without.Blocks, without.Lacking = nil, "nobody counted"
+	other.Total++
+	short.Blocks = [][]*result.Packed{slices.Clone(s.Blocks[0][:1])}
+	short.Total = s.Blocks[0][0].Count()
+	short.Points = nil
+	for name, c := range map[string]struct {
+		sample Sample
+		words  string
+	}{
+		"without": {without, "nobody counted"}, "other": {other, "the time blocks have 10000 packets, the summary 10001"}, "short": {short, "too short"},
+		"pooled": {Pool(s, without), "nobody counted"},
+	} {
+		d := Of(c.sample, Options{P: 0.95}).Asked
+		if d == nil || d.Value == 0 || d.Low != nil || d.High != nil || d.Open || !strings.Contains(d.NoInterval, c.words) {
+			t.Errorf("%s: %+v, want the reason %q", name, d, c.words)
+		}
 	}
-	if few := direct(fromPoints(points, 1000).falling(), 100_000, 0.005, 0.999); few.Low != nil || few.High != nil {
-		t.Errorf("half a cluster bounds p99.9: [%v, %v]", few.Low, few.High)
+	if d := Of(s, Options{P: 0.95}).Asked; d == nil || d.Low == nil || d.High == nil || d.NoInterval != "" {
+		t.Errorf("with all blocks: %+v", d)
+	}
+	// The blocks reach below the slowest packets.
+	if d := Of(s, Options{P: 0.5}).Asked; d == nil || d.Value != 1 {
+		t.Errorf("p50 of a sample of the slowest tenth: %+v", d)
+	}
+}
+
+// If packets come in clusters, there are fewer independent values than packets.
+func TestClustersWidenMeasuredPercentiles(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	together := inBlocks(t, fromPoints(movingMaximum(random, 100_000, 0), 1000))
+	apart := together
+	apart.Points = slices.Clone(together.Points)
+	for i, place := range random.Perm(len(apart.Points)) {
+		apart.Points[place].AtNs = int64(i) * apart.SpanNs / int64(len(apart.Points))
+	}
+	slices.SortFunc(apart.Points, func(a, b Point) int { return cmp.Compare(a.AtNs, b.AtNs) })
+	eight, alone := Of(together, Options{P: 0.999}).Asked, Of(inBlocks(t, apart), Options{P: 0.999}).Asked
+	if alone.Value != eight.Value || *eight.Low >= *alone.Low || *eight.High <= *alone.High || eight.Clusters > alone.Clusters/4 {
+		t.Errorf("alone %+v [%v, %v], in clusters of 8 %+v [%v, %v]", alone, *alone.Low, *alone.High, eight, *eight.Low, *eight.High)
 	}
 }
 

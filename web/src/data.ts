@@ -381,6 +381,9 @@ export interface TailDirect {
   value: number;
   low: number | null;
   high: number | null;
+  open: boolean;
+  clusters_beyond?: number;
+  no_interval?: string;
 }
 
 export interface Estimate {

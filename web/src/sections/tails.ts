@@ -12,7 +12,11 @@ export function percentileName(p: number): string {
   return `p${Math.round(p * 1e14) / 1e12}`;
 }
 
-const bounds = (low: number | null, high: number | null): string => `[${low === null ? none : micros(low)}, ${high === null ? none : micros(high)}]`;
+/** A measured value with its interval, whose upper end may be open. */
+export function measured(d: TailDirect): string {
+  const interval = d.low === null ? none : `${micros(d.low)}, ${d.high === null ? "open" : micros(d.high)}`;
+  return `${micros(d.value)} [${interval}]`;
+}
 
 export interface Answer {
   value: number | null;
@@ -24,16 +28,24 @@ export interface Answer {
  * without a bound. */
 export function answerOf(tail: Tail): Answer {
   const { asked_directly: asked, estimate } = tail;
-  if (asked && (asked.high !== null || !estimate)) return { value: asked.value, text: `${micros(asked.value)} ${bounds(asked.low, asked.high)}`, by: "measured" };
+  if (asked && (asked.high !== null || !estimate)) return { value: asked.value, text: measured(asked), by: "measured" };
   if (estimate) {
     const beyond = estimate.beyond_count > 1 ? ` ×${significant(estimate.beyond_count)}` : "";
-    return { value: estimate.value, text: `${micros(estimate.value)} ${bounds(estimate.low, estimate.high)}`, by: `extrapolated${beyond}` };
+    return { value: estimate.value, text: `${micros(estimate.value)} [${micros(estimate.low)}, ${micros(estimate.high)}]`, by: `extrapolated${beyond}` };
   }
   return { value: null, text: none, by: "refused" };
 }
 
 const direct = (d: TailDirect | null): Cell => d === null ? number(null, String)
-  : { text: `${percentileName(d.p)} ${micros(d.value)} ${bounds(d.low, d.high)}`, value: d.value };
+  : { text: `${percentileName(d.p)} ${measured(d)}`, value: d.value };
+
+/** Why there is no answer, and no interval of what was measured. */
+function reasons(tail: Tail): string {
+  const refused = answerOf(tail).by === "refused" || !tail.estimate ? tail.refused : [];
+  const without = tail.largest_supported?.no_interval;
+  return [...refused, ...(without ? [`no interval: ${without}`] : [])].join("; ");
+}
+
 
 export function tailTable(page: Page, selection: Selection): Table {
   const asked = page.tails[0] ? percentileName(page.tails[0].p) : "";
@@ -48,14 +60,14 @@ export function tailTable(page: Page, selection: Selection): Table {
   const columns: Column<Tail>[] = [
     { title: "trials", words: true, cell: ({ variables }) => words(labelOf(variables, page.variables)) },
     { title: "packets", cell: ({ total }) => number(total, grouped) },
-    { title: "largest measured", unit: "µs", hint: "the largest percentile that this many packets support, with its 95 % interval by ranks", words: true, cell: ({ largest_supported }) => direct(largest_supported) },
+    { title: "largest measured", unit: "µs", hint: "the largest percentile that this many packets support, with its 95 % interval by time blocks; open: too few clusters of slow packets lie beyond", words: true, cell: ({ largest_supported }) => direct(largest_supported) },
     { title: asked, unit: "µs", hint: "with its 95 % interval", words: true, cell: (tail) => {
       const { value, text } = answerOf(tail);
       return { text, value };
     } },
     { title: "by", words: true, cell: (tail) => words(answerOf(tail).by) },
     ...(fitted ? diagnostics : []),
-    { title: "why not", words: true, below: true, cell: (tail) => words(answerOf(tail).by === "refused" || !tail.estimate ? tail.refused.join("; ") : "") },
+    { title: "why not", words: true, below: true, cell: (tail) => words(reasons(tail)) },
   ];
   const result = table<Tail>({
     id: "tail-table", caption: `What is the ${asked.slice(1)}th percentile?`,
