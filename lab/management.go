@@ -33,9 +33,16 @@ func (b *builder) probeAddresses(ctx context.Context, w work) error {
 	}
 	asked := map[netip.Addr]string{}
 	for _, l := range w.links {
+		if !l.Management {
+			continue
+		}
+		joins := map[string]bool{}
 		for _, e := range l.endpoints {
-			if address, err := netip.ParseAddr(b.Plan().ManagementAddress(e.Node)); err == nil && l.Management {
-				asked[address] = e.Node
+			joins[e.Node] = true
+		}
+		for _, n := range b.Plan().Nodes {
+			if address, err := netip.ParseAddr(b.Plan().ManagementAddress(n)); err == nil && joins[n.Name] {
+				asked[address] = n.Name
 			}
 		}
 	}
@@ -45,14 +52,11 @@ func (b *builder) probeAddresses(ctx context.Context, w work) error {
 	return link.ProbeAddresses(ctx, m, asked)
 }
 
-// writeNames writes each node's file with the names of the others. When a node comes or goes, the running
-// nodes get the change; a virtual machine gets it when it boots.
+// writeNames writes the files with the nodes' names. When a node comes or goes, the running nodes get the
+// change; a virtual machine gets it when it boots.
 func (b *builder) writeNames(context.Context, work) error {
-	place := b.place()
-	for _, n := range b.Plan().Nodes {
-		if err := place.WriteNames(n); err != nil {
-			return fmt.Errorf("write the hosts file of node %q: %w", n.Name, err)
-		}
+	if err := b.place().WriteNames(); err != nil {
+		return fmt.Errorf("write the nodes' hosts files: %w", err)
 	}
 	return nil
 }

@@ -61,10 +61,10 @@ func TestNodesKnowEachOthersNames(t *testing.T) {
 			t.Errorf("%s to %s: %s", pair[0], pair[1], out)
 		}
 	}
-	if out := in(t, lab, "b", "nslookup", "c.mgmt", p.Management.Server); !strings.Contains(out, p.ManagementAddress("c")) {
+	if out := in(t, lab, "b", "nslookup", "c.mgmt", p.Management.Server); !strings.Contains(out, p.ManagementAddress(*p.Node("c"))) {
 		t.Errorf("the server of names says: %s", out)
 	}
-	if out := in(t, lab, "b", "udhcpc", "-i", "mgmt", "-n", "-q", "-f", "-s", "/bin/true"); !strings.Contains(out, "lease of "+p.ManagementAddress("b")+" obtained") {
+	if out := in(t, lab, "b", "udhcpc", "-i", "mgmt", "-n", "-q", "-f", "-s", "/bin/true"); !strings.Contains(out, "lease of "+p.ManagementAddress(*p.Node("b"))+" obtained") {
 		t.Errorf("the server of addresses says: %s", out)
 	}
 	if text, err := os.ReadFile("/etc/hosts"); err != nil || strings.Contains(string(text), "c.mgmt") {
@@ -89,7 +89,7 @@ func TestTheHostReachesTheNodes(t *testing.T) {
 		t.Errorf("forwarding is %s, %v", text, err)
 	}
 	for _, n := range lab.Plan().Nodes {
-		if out, err := exec.Command("ping", "-c1", "-W5", lab.Plan().ManagementAddress(n.Name)).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ping", "-c1", "-W5", lab.Plan().ManagementAddress(n)).CombinedOutput(); err != nil {
 			t.Errorf("node %s: %v: %s", n.Name, err, out)
 		}
 	}
@@ -194,7 +194,7 @@ func TestApplyChangesTheManagementNetwork(t *testing.T) {
 	}
 	free := labs.Plan(t, labs.Pair("tbmother", "management: {}\n")).Management.Subnet
 	apply(strings.Replace(more, "management: {}", "management: {subnet: "+free+"}", 1))
-	got, err := netip.ParseAddr(lab.Plan().ManagementAddress("z"))
+	got, err := netip.ParseAddr(lab.Plan().ManagementAddress(*lab.Plan().Node("z")))
 	if err != nil || !netip.MustParsePrefix(free).Contains(got) || lab.PID("a") != pid {
 		t.Errorf("z has %s, %v, of %s, and a was made anew: %v", got, err, free, lab.PID("a") != pid)
 	}
@@ -266,7 +266,7 @@ func TestAManagementNetworkIsMended(t *testing.T) {
 		if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 			t.Errorf("%s, mended: %v, %v", what, faults, err)
 		}
-		if out, err := exec.Command("ping", "-c1", "-W5", lab.Plan().ManagementAddress("a")).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ping", "-c1", "-W5", lab.Plan().ManagementAddress(*lab.Plan().Node("a"))).CombinedOutput(); err != nil {
 			t.Errorf("%s, mended: %v: %s", what, err, out)
 		}
 	}

@@ -42,7 +42,7 @@ func TestLabSharedNetworkOnACard(t *testing.T) {
 		for _, other := range []string{"10.77.0.1", "10.77.0.254"} {
 			labs.Pinged(t, node+" to "+other, in(t, lab, node, "ping", "-c3", "-W5", other))
 		}
-		address := lab.Plan().ManagementAddress(node)
+		address := lab.Plan().ManagementAddress(*lab.Plan().Node(node))
 		labs.Pinged(t, "another machine to "+node, labtest.Sh(t, "ip", "netns", "exec", far, "ping", "-c3", "-W5", address))
 		labs.Pinged(t, "the host to "+node, labtest.Sh(t, "ping", "-c3", "-W5", address))
 	}

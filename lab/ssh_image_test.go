@@ -39,7 +39,7 @@ management: {dns: false, ssh_keys: [`+mine+`.pub]}
 `)
 	p := lab.Plan()
 	for _, n := range p.Nodes {
-		address := p.ManagementAddress(n.Name)
+		address := p.ManagementAddress(n)
 		if out, err := byClient(mine, lab.State().KnownHosts(), address, "cat", "/etc/debian_version", "/etc/hostname"); err != nil || !strings.HasPrefix(out, "12.") {
 			t.Errorf("node %s by a user's key: %q, %v", n.Name, out, err)
 		}

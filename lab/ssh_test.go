@@ -179,7 +179,7 @@ func TestLoginsOverRestarts(t *testing.T) {
 		t.Errorf("mended: %v: %s", err, out)
 	}
 	apply(strings.Replace(text, one, two, 1))
-	address := lab.Plan().ManagementAddress("a")
+	address := lab.Plan().ManagementAddress(*lab.Plan().Node("a"))
 	if out, err := byClient(two, lab.State().KnownHosts(), address, "true"); err != nil {
 		t.Errorf("who was let in: %v: %s", err, out)
 	}

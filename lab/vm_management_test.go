@@ -39,7 +39,7 @@ management: {}
 		for _, name := range []string{"dut", "dut.mgmt"} {
 			in(t, lab, "load", "ping", "-c1", "-W60", name)
 		}
-		if out, err := exec.Command("ping", "-c1", "-W60", lab.Plan().ManagementAddress("dut")).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ping", "-c1", "-W60", lab.Plan().ManagementAddress(*lab.Plan().Node("dut"))).CombinedOutput(); err != nil {
 			t.Errorf("%s: the host to dut: %v: %s", when, err, out)
 		}
 		if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
@@ -69,7 +69,7 @@ management: {}
 		if out, err := ssh("", "kill -TERM $$"); exitCodeOf(err) != 128+15 {
 			t.Errorf("%s: a command that a signal ends: %v, %s", when, err, out)
 		}
-		if _, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
+		if _, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress(*lab.Plan().Node("dut")), "true"); err == nil || !strings.Contains(err.Error(), "Permission denied") {
 			t.Errorf("%s: someone with another key: %v", when, err)
 		}
 	}
@@ -89,7 +89,7 @@ management: {}
 	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, text), Experiment: []byte(text)}); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress("dut"), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {
+	if out, err := byClient(other, lab.State().KnownHosts(), lab.Plan().ManagementAddress(*lab.Plan().Node("dut")), "cat /proc/sys/kernel/random/boot_id"); err != nil || out != before {
 		t.Errorf("who may log in since apply: %v; the guest was booted again: %v", err, err == nil && out != before)
 	}
 }

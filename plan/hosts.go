@@ -2,88 +2,66 @@ package plan
 
 import (
 	"fmt"
-	"net/netip"
-	"slices"
 	"strings"
-
-	"nines.dev/nines/spec"
 )
 
-// ManagementDomain is the domain of the nodes' names on the management network: b is node b over the
-// measured network, b.mgmt the same node over the management network.
-const ManagementDomain = "mgmt"
+// ownHostsLines is the most lines that all hosts files of single nodes may have: with about 20 bytes a line,
+// 5 MB of a lab's folder. A file for each node grows as the square of the nodes.
+const ownHostsLines = 1 << 18
 
-// NodeName is a name of a node, and what it means to another node.
-type NodeName struct {
-	Name      string
-	Addresses []netip.Addr
-}
+// ResolverOptions is the nodes' /etc/host.conf, host.conf(5): the C library of GNU takes all addresses that
+// a hosts file has for a name, and not only the first. Of these getaddrinfo(3) returns first one that a
+// route leads to (RFC 6724, section 5, rule 1), gethostbyname(3) one of the node's own subnets.
+const ResolverOptions = "# By nines: a node has several addresses in the hosts file.\nmulti on\nreorder on\n"
 
-// NamesFor are the names that a node knows, its own among them, sorted by node. A name means the
-// address of the other node that the node reaches most directly: on a link that both have, else the
-// first of the node's. Where the other node has none on a measured link, it means the one on the
-// management network. It is pure.
-func (p *Plan) NamesFor(nodeName string) []NodeName {
-	var list []NodeName
-	for _, n := range p.Nodes {
-		measured, managed := p.addressesFor(nodeName, n)
-		if len(measured) == 0 {
-			measured = managed
-		}
-		if len(measured) > 0 {
-			list = append(list, NodeName{n.Name, measured})
-		}
-		if len(managed) > 0 {
-			list = append(list, NodeName{n.Name + "." + ManagementDomain, managed})
-		}
-	}
-	return list
-}
+// CommonHosts is the hosts file that nodes share, hosts(5). It has every address of a node on a line of its
+// own, so that it grows as the lab's interfaces do: readers find the one that a route leads to.
+func (p *Plan) CommonHosts() string { return p.hosts(p.names(nil), "") }
 
-// addressesFor are the addresses of a node as another reaches it, by measured links and by the
-// management network.
-func (p *Plan) addressesFor(other string, n Node) (measured, managed []netip.Addr) {
-	shared := false
-	for _, i := range n.Interfaces {
-		if p.Management != nil && i.Link == p.Management.Link {
-			managed = addresses(i)
-			continue
-		}
-		with := n.Name != other && p.joins(i.Link, other)
-		if len(measured) == 0 || with && !shared {
-			measured, shared = addresses(i), with
-		}
-	}
-	return measured, managed
-}
-
-// joins is true for a link that a node is on.
-func (p *Plan) joins(link, nodeName string) bool {
-	return slices.ContainsFunc(p.Links, func(l Link) bool {
-		return l.Name == link && slices.ContainsFunc(l.Endpoints, func(e Endpoint) bool { return e.Node == nodeName })
-	})
-}
-
-// addresses are an interface's, without prefix lengths.
-func addresses(i Interface) []netip.Addr {
-	var list []netip.Addr
-	for _, text := range i.Addresses {
-		if prefix, err := netip.ParsePrefix(text); err == nil {
-			list = append(list, prefix.Addr())
-		}
-	}
-	return list
-}
-
-// HostsFor is a node's /etc/hosts, hosts(5).
+// HostsFor is a node's own hosts file: the same lines, but the addresses that the node reaches most directly
+// come first.
 func (p *Plan) HostsFor(n Node) string {
+	if p.addressed(n) {
+		return p.hosts(p.NamesFor(n.Name), "")
+	}
+	return p.hosts(p.NamesFor(n.Name), n.HostName)
+}
+
+// OwnHosts are the nodes that keep a hosts file of their own. Those of an image do, as its C library need not
+// sort what it finds: musl takes the first line, if all addresses are of IPv4. So do those without an address,
+// whose host name can mean nothing but the node itself. A lab whose files would have more than ownHostsLines
+// has the common one only.
+func (p *Plan) OwnHosts() map[string]bool {
+	own := map[string]bool{}
+	for _, n := range p.Nodes {
+		if n.Image != nil || !p.addressed(n) {
+			own[n.Name] = true
+		}
+	}
+	if len(own)*strings.Count(p.CommonHosts(), "\n") > ownHostsLines {
+		return nil
+	}
+	return own
+}
+
+// addressed is true for a node that the names of a hosts file can mean.
+func (p *Plan) addressed(n Node) bool {
+	measured, managed := p.addressesOf(n, nil)
+	return len(measured)+len(managed) > 0
+}
+
+// hosts is a hosts file of names; itself is the host name of a reader that has no address.
+func (p *Plan) hosts(names []NodeName, itself string) string {
 	var b strings.Builder
 	b.WriteString("# By nines: the nodes of the lab " + p.Name + ", over the measured network")
 	if p.Management != nil {
 		b.WriteString(", and as NODE." + ManagementDomain + " over the management network")
 	}
-	b.WriteString(".\n127.0.0.1 localhost\n127.0.1.1 " + n.HostName + "\n::1 localhost ip6-localhost ip6-loopback\n")
-	for _, name := range p.NamesFor(n.Name) {
+	b.WriteString(".\n127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
+	if itself != "" {
+		fmt.Fprintf(&b, "127.0.1.1 %s\n", itself)
+	}
+	for _, name := range names {
 		for _, address := range name.Addresses {
 			fmt.Fprintf(&b, "%s %s\n", address, name.Name)
 		}
@@ -96,32 +74,17 @@ func (p *Plan) HostsFor(n Node) string {
 func (p *Plan) HostsForHost() string {
 	var b strings.Builder
 	for _, n := range p.Nodes {
-		if address := p.ManagementAddress(n.Name); address != "" {
+		if address := p.ManagementAddress(n); address != "" {
 			fmt.Fprintf(&b, "%s %s.%s\n", address, n.Name, p.Name)
 		}
 	}
 	return b.String()
 }
 
-// ManagementAddress is a node's address on the management network; empty where it has none.
-func (p *Plan) ManagementAddress(nodeName string) string {
-	i := p.face(Endpoint{Node: nodeName, Interface: spec.ManagementInterface})
-	if p.Management == nil || i.Link != p.Management.Link || len(addresses(i)) == 0 {
-		return ""
-	}
-	return addresses(i)[0].String()
-}
-
-// LogsIn is true for a node that people can log in to: it has an address on the management network, and is not
-// the host itself.
-func (p *Plan) LogsIn(n Node) bool {
-	return p.ManagementAddress(n.Name) != "" && n.Runtime.Descriptor().Restarts()
-}
-
 // ResolverFor is a node's /etc/resolv.conf, resolv.conf(5); empty where the lab has no server of names
 // that the node can ask.
 func (p *Plan) ResolverFor(n Node) string {
-	if p.Management == nil || p.Management.Server == "" || p.ManagementAddress(n.Name) == "" {
+	if p.Management == nil || p.Management.Server == "" || p.ManagementAddress(n) == "" {
 		return ""
 	}
 	return "# By nines: the management network's server, which knows NODE." + ManagementDomain + ".\nnameserver " + p.Management.Server + "\n"

@@ -164,7 +164,7 @@ func TestMoreNodesThanPosHasNumbers(t *testing.T) {
 	p := planManaged(t, many(spec.ManagementMACPlan))
 	subnet, seen := netip.MustParsePrefix(p.Management.Subnet), map[string]bool{p.Management.Address: true}
 	for _, n := range p.Nodes {
-		address := p.ManagementAddress(n.Name)
+		address := p.ManagementAddress(n)
 		if seen[address] || !subnet.Contains(netip.MustParseAddr(address)) {
 			t.Fatalf("%s has %s, of %s", n.Name, address, subnet)
 		}
@@ -172,52 +172,5 @@ func TestMoreNodesThanPosHasNumbers(t *testing.T) {
 	}
 	if _, err := Make(many(spec.ManagementMACPos), loadHost(t, "microvm")); err == nil || !strings.Contains(err.Error(), "write mac: plan") {
 		t.Errorf("300 nodes by pos: %v", err)
-	}
-}
-
-// TestNames: a name means the address on a link that both have, then the first, and NODE.mgmt the one
-// on the management network.
-func TestNames(t *testing.T) {
-	e := &spec.Experiment{Name: "names", Topology: spec.Topology{
-		Nodes: map[string]*spec.Node{"a": {}, "b": {}, "c": {}, "alone": {}},
-		Links: []*spec.Link{
-			{Name: "bc", Endpoints: []string{"b:x", "c:x"}},
-			{Name: "ab", Endpoints: []string{"b:y", "a:y"}},
-		},
-	}}
-	e.Topology.Nodes["b"].Addresses = map[string][]string{"x": {"10.0.1.2/24", "fd01::2/64"}, "y": {"10.0.2.2/24"}}
-	e.Topology.Nodes["c"].Addresses = map[string][]string{"x": {"10.0.1.3/24"}}
-	e.Topology.Nodes["a"].Addresses = map[string][]string{"y": {"10.0.2.1/24"}}
-	known := func(p *Plan, node string) string {
-		var list []string
-		for _, n := range p.NamesFor(node) {
-			list = append(list, fmt.Sprint(n.Name, n.Addresses))
-		}
-		return strings.Join(list, " ")
-	}
-	p := planManaged(t, e)
-	for node, want := range map[string]string{
-		"a": "a[10.0.2.1] b[10.0.2.2] c[10.0.1.3]",
-		"b": "a[10.0.2.1] b[10.0.1.2 fd01::2] c[10.0.1.3]",
-		"c": "a[10.0.2.1] b[10.0.1.2 fd01::2] c[10.0.1.3]",
-	} {
-		if got := known(p, node); got != want {
-			t.Errorf("%s knows %s, want %s", node, got, want)
-		}
-	}
-	e.Management = &spec.Management{Subnet: "10.9.0.0/24"}
-	p = planManaged(t, e)
-	want := "a[10.0.2.1] a.mgmt[10.9.0.2] alone[10.9.0.3] alone.mgmt[10.9.0.3] b[10.0.2.2] b.mgmt[10.9.0.4] c[10.0.1.3] c.mgmt[10.9.0.5]"
-	if got := known(p, "a"); got != want {
-		t.Errorf("with a management network a knows %s, want %s", got, want)
-	}
-	hosts := p.HostsFor(p.Nodes[0])
-	for _, line := range []string{"\n127.0.0.1 localhost\n", "\n127.0.1.1 " + p.Nodes[0].HostName + "\n", "\n10.0.2.2 b\n", "\n10.9.0.4 b.mgmt\n"} {
-		if !strings.Contains(hosts, line) {
-			t.Errorf("%q is not in\n%s", line, hosts)
-		}
-	}
-	if got, want := p.HostsForHost(), "10.9.0.2 a.names\n10.9.0.3 alone.names\n10.9.0.4 b.names\n10.9.0.5 c.names\n"; got != want {
-		t.Errorf("the host's names are %q, want %q", got, want)
 	}
 }

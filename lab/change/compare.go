@@ -73,7 +73,7 @@ func (d *differ) nodes() {
 		case !plan.Same(old.Routes, n.Routes) || !plan.Same(old.Sysctls, n.Sysctls) || !plan.Same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
-		if old != nil && !d.renewed[n.Name] && d.to.LogsIn(n) && d.from.ManagementAddress(n.Name) != d.to.ManagementAddress(n.Name) {
+		if old != nil && !d.renewed[n.Name] && d.to.LogsIn(n) && d.from.ManagementAddress(*old) != d.to.ManagementAddress(n) {
 			d.Logins = append(d.Logins, n.Name) // its server listens at the old address
 		}
 		if old != nil && !d.renewed[n.Name] && (old.Restart != n.Restart || !plan.Same(old.Healthcheck, n.Healthcheck)) {

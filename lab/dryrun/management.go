@@ -17,7 +17,7 @@ func managementSteps(add func(string, ...any), p *plan.Plan) {
 	}
 	for _, n := range p.Nodes {
 		if p.LogsIn(n) {
-			add("node %s: make its host key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n.Name))
+			add("node %s: make its host key, and start an SSH server at %s, if it has one", n.Name, p.ManagementAddress(n))
 		}
 	}
 	if m.Server != "" {

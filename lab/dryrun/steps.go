@@ -163,7 +163,7 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 		}
 	}
 	if names := node.NameTargets(p, n); len(names) > 0 {
-		add("node %s: let it know the other nodes' names, by %s of its own", n.Name, strings.Join(names, " and "))
+		add("node %s: let it know the other nodes' names, by nines' %s", n.Name, strings.Join(names, ", "))
 	}
 	for _, m := range n.Mounts {
 		add("node %s: show %s at %s%s", n.Name, m.Source, m.Target, readOnly(m))

@@ -119,8 +119,9 @@ func dnsmasqConfig(p *plan.Plan) string {
 	line("dhcp-authoritative\nleasefile-ro")
 	line("dhcp-option=option:router") // none: the network ends at the host
 	for _, n := range p.Nodes {
+		address := p.ManagementAddress(n)
 		for _, i := range n.Interfaces {
-			if address := p.ManagementAddress(n.Name); i.Link == m.Link && address != "" {
+			if i.Link == m.Link && address != "" {
 				line("host-record=%s.%s,%s", n.Name, plan.ManagementDomain, address)
 				line("dhcp-host=%s,%s,%s", i.MAC, address, n.Name)
 			}

@@ -19,7 +19,7 @@ func knownHost(p *plan.Plan, n plan.Node, key string) string {
 	if len(fields) < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%s,%s %s %s\n", hostAlias(p, n), p.ManagementAddress(n.Name), fields[0], fields[1])
+	return fmt.Sprintf("%s,%s %s %s\n", hostAlias(p, n), p.ManagementAddress(n), fields[0], fields[1])
 }
 
 // clientEntry is a node's entry of ssh_config(5).
@@ -33,7 +33,7 @@ func clientEntry(l *running.Lab, n plan.Node) string {
   UserKnownHostsFile %q
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-`, hostAlias(l.Plan(), n), l.Plan().ManagementAddress(n.Name), hostAlias(l.Plan(), n), literally(l.State().Identity()), literally(l.State().KnownHosts()))
+`, hostAlias(l.Plan(), n), l.Plan().ManagementAddress(n), hostAlias(l.Plan(), n), literally(l.State().Identity()), literally(l.State().KnownHosts()))
 }
 
 // serverConfig is the configuration of a node's server, sshd_config(5); folder is where the node sees
@@ -56,7 +56,7 @@ UseDNS no
 X11Forwarding no
 PrintMotd no
 Subsystem sftp internal-sftp
-`, n.Name, p.Name, p.ManagementAddress(n.Name), filepath.Join(folder, node.SSHHostKey), literally(filepath.Join(folder, node.SSHAuthorizedKeys)))
+`, n.Name, p.Name, p.ManagementAddress(n), filepath.Join(folder, node.SSHHostKey), literally(filepath.Join(folder, node.SSHAuthorizedKeys)))
 }
 
 // literally keeps OpenSSH from taking parts of a path for its tokens, ssh_config(5), "TOKENS".

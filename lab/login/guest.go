@@ -24,7 +24,7 @@ func (m *Maker) startGuestSSH(ctx context.Context, n plan.Node) error {
 		}
 		files[name] = text
 	}
-	address := net.JoinHostPort(m.Plan().ManagementAddress(n.Name), strconv.Itoa(sshPort))
+	address := net.JoinHostPort(m.Plan().ManagementAddress(n), strconv.Itoa(sshPort))
 	if err := node.GuestOf(n).StartSSH(ctx, m.Place, m.Running(n.Name), files, address); err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ const sshPatience = 30 * time.Second
 
 // awaitSSHServer returns when a node's server takes connections.
 func (m *Maker) awaitSSHServer(ctx context.Context, n plan.Node, r *node.Running, server proc.Identity) error {
-	address, err := netip.ParseAddr(m.Plan().ManagementAddress(n.Name))
+	address, err := netip.ParseAddr(m.Plan().ManagementAddress(n))
 	if err != nil {
 		return err
 	}
