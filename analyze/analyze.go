@@ -45,6 +45,7 @@ type Source struct {
 	Info            packetfile.Info
 	Seen            packetfile.Seen
 	Damage          *packetfile.Damage // nil: undamaged
+	Remarks         []packetfile.Remark
 	// FrameBytes is the length of every packet on the wire without FCS; 0 if they differ.
 	FrameBytes int
 }
@@ -268,7 +269,7 @@ func (s *side) source() Source {
 	times := s.timesNs()
 	return Source{
 		Path: s.path, Packets: uint64(s.count), FirstNs: slices.Min(times), LastNs: slices.Max(times),
-		Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, FrameBytes: int(s.length.same()),
+		Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, Remarks: s.remarks, FrameBytes: int(s.length.same()),
 	}
 }
 
@@ -276,20 +277,20 @@ func (s *side) source() Source {
 // memory than everything else. No file has the keys of those that pass POST first.
 func (a *Analysis) worstKeys(ctx context.Context) error {
 	type place struct {
-		number uint32 // in the file
+		number uint64 // in the file
 		worst  *Worst
 	}
 	wanted := make([]place, 0, len(a.Worst))
 	for i := range a.Worst {
 		w := &a.Worst[i]
-		wanted = append(wanted, place{w.ID - 1, w})
+		wanted = append(wanted, place{w.Number, w})
 	}
 	slices.SortFunc(wanted, func(a, b place) int { return cmp.Compare(a.number, b.number) })
 	if err := a.pre.reader.Rewind(); err != nil {
 		return err
 	}
 	batch := make([]packetfile.Packet, batchPackets)
-	for at := uint32(0); len(wanted) > 0; {
+	for len(wanted) > 0 {
 		n, err := a.pre.reader.NextBatch(batch)
 		if err == nil {
 			err = ctx.Err()
@@ -297,12 +298,12 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read %s again: %w; check whether it has changed", a.Options.Pre, err)
 		}
-		for len(wanted) > 0 && wanted[0].number-at < uint32(n) {
-			p := &batch[wanted[0].number-at]
+		for len(wanted) > 0 && wanted[0].number <= batch[n-1].Number {
+			at, _ := slices.BinarySearchFunc(batch[:n], wanted[0].number, func(p packetfile.Packet, number uint64) int { return cmp.Compare(p.Number, number) })
+			p := &batch[at]
 			a.identify(wanted[0].worst, a.pre.reader.Info().Interfaces[p.Interface].LinkType, p.Data)
 			wanted = wanted[1:]
 		}
-		at += uint32(n)
 		done, size := a.pre.reader.Progress()
 		a.Options.Progress("reading the keys of the slowest packets", done, size)
 	}

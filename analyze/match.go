@@ -59,6 +59,8 @@ type Counts struct {
 	Late  uint64 `json:"late_packets"`
 	// PreEarly are packets of PRE that are in POST only before their time in PRE. They are not lost.
 	PreEarly uint64 `json:"pre_early_packets"`
+	// Untimed are packets in both captures of which one has no time.
+	Untimed uint64 `json:"untimed_packets"`
 	// Lost are packets of PRE that do not appear in POST, or too late.
 	Lost uint64 `json:"lost_packets"`
 }
@@ -71,6 +73,7 @@ func (c *Counts) add(o Counts) {
 	c.PostUnknown += o.PostUnknown
 	c.Early += o.Early
 	c.Late += o.Late
+	c.Untimed += o.Untimed
 	c.Lost += o.Lost
 }
 
@@ -99,6 +102,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 	}
 	parts := len(pre.chunks)
 	var next, done atomic.Int64
+	untimed := uint64(0)
 	var lock sync.Mutex
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), parts) {
@@ -117,6 +121,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 			m.again = append(m.again, w.again...)
 			m.apart.merge(w.apart)
 			m.counts.add(w.counts)
+			untimed += w.untimed
 		})
 	}
 	workers.Wait()
@@ -142,7 +147,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 			m.counts.PreEarly++
 		}
 	}
-	m.counts.PreAmbiguous -= pre.unkeyed
+	m.counts.PreAmbiguous -= pre.unkeyed + untimed
 	m.counts.Again = uint64(len(m.again))
 	return m, nil
 }
@@ -181,6 +186,8 @@ type matcher struct {
 	again  []again
 	apart  apart
 	counts Counts
+	// untimed are the packets of PRE that are in POST, but without a time.
+	untimed uint64
 }
 
 type repeat struct{ first, packet uint32 }
@@ -196,6 +203,34 @@ func (w *matcher) partition(part int) {
 		w.group()
 	}
 	w.post.partition(part, func(_ uint32, entries []entry) { w.arrive(entries) })
+	w.withoutTime(part)
+}
+
+// withoutTime takes the packets of POST that have no time, and those of PRE.
+func (w *matcher) withoutTime(part int) {
+	for _, e := range w.post.untimed[uint64(part)] {
+		if packet, ok := w.find(&e, math.MinInt64); ok && w.receivedNs[packet] == lost {
+			w.receivedNs[packet] = leftOut
+			w.untimed++
+			w.counts.Untimed++
+		}
+	}
+	if of := w.pre.untimed[uint64(part)]; of != nil {
+		known := make(map[hash96]bool, len(of))
+		for _, e := range of {
+			known[hash96{e.hi, e.lo}] = true
+		}
+		w.post.partition(part, func(_ uint32, entries []entry) {
+			for i := range entries {
+				if e := &entries[i]; known[hash96{e.hi, e.lo}] {
+					if _, ok := w.find(e, math.MinInt64); !ok {
+						w.counts.PostUnknown--
+						w.counts.Untimed++
+					}
+				}
+			}
+		})
+	}
 }
 
 // clear makes an empty table that will be at most half full.

@@ -46,6 +46,11 @@ type side struct {
 	unkeyed  uint64 // have a time but no entry
 	flows    *flowTable
 	length   lengths
+	remarks  []packetfile.Remark
+	// gaps are where packets of the file have no place here.
+	gaps gaps
+	// untimed are the keys of packets without a time, by partition.
+	untimed map[uint64][]entry
 	// rank maps a packet's place in the file to its place in time order, and file the reverse; nil
 	// if the file is in order.
 	rank, file []uint32
@@ -67,6 +72,9 @@ func (s *side) begin(partitionBits uint, flows *flowTable) {
 
 // timesNs returns the times of all packets.
 func (s *side) timesNs() []int64 { return s.times.all[:s.count] }
+
+// packets counts also those without a time.
+func (s *side) packets() int64 { return int64(s.count) + int64(s.seen.Untimed) }
 
 // loading says how to read a capture.
 type loading struct {
@@ -95,7 +103,7 @@ func (s *side) load(ctx context.Context, l loading) error {
 		}
 		l.progress(s.reader.Progress())
 	}
-	s.seen, s.damage = s.reader.Seen(), s.reader.Damage()
+	s.seen, s.damage, s.remarks = s.reader.Seen(), s.reader.Damage(), s.reader.Remarks()
 	return nil
 }
 
@@ -117,25 +125,40 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		return err
 	}
 	interfaces := s.reader.Info().Interfaces
-	times := s.times.all[s.count:]
 	for i := range batch {
 		p := &batch[i]
-		s.length.see(p.Length)
-		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
-			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, s.count+i+1, p.TimeNs/1e9)
-		}
-		times[i] = p.TimeNs + s.offsetNs
 		link := interfaces[p.Interface].LinkType
-		s.flows.take(s.count+i, link, p.Data)
-		key, ok := l.extract.of(link, p.Data)
-		if !ok {
-			s.unkeyed++
+		if p.TimeNs == packetfile.NoTime {
+			s.leaveOut(l.extract.of(link, p.Data))
 			continue
 		}
-		s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(s.count + i)})
+		s.length.see(p.Length)
+		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
+			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, p.Number, p.TimeNs/1e9)
+		}
+		s.gaps.see(s.count, p.Number)
+		s.times.all[s.count] = p.TimeNs + s.offsetNs
+		s.flows.take(s.count, link, p.Data)
+		if key, ok := l.extract.of(link, p.Data); ok {
+			s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(s.count)})
+		} else {
+			s.unkeyed++
+		}
+		s.count++
 	}
-	s.count += len(batch)
 	return nil
+}
+
+// leaveOut remembers only the key of a packet without a time, so that its other one is not lost.
+func (s *side) leaveOut(key hash96, ok bool) {
+	if !ok {
+		return
+	}
+	if s.untimed == nil {
+		s.untimed = make(map[uint64][]entry)
+	}
+	part := key.hi >> s.shift
+	s.untimed[part] = append(s.untimed[part], entry{hi: key.hi, lo: key.lo})
 }
 
 // put appends an entry to its partition. There must be room for it and for a chunk.
@@ -177,7 +200,7 @@ func (s *side) number(packet uint32) uint64 {
 	if s.file != nil {
 		packet = s.file[packet]
 	}
-	return uint64(packet) + 1
+	return s.gaps.number(packet)
 }
 
 // order sorts the packets by time, if the file is not: several queues captured, or a clock was set.

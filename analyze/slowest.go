@@ -54,7 +54,7 @@ func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []resul
 		return err
 	}
 	batch := make([]packetfile.Packet, batchPackets)
-	for number := uint64(1); len(unclear) > 0; {
+	for len(unclear) > 0 {
 		n, err := a.post.reader.NextBatch(batch)
 		if err == nil {
 			err = ctx.Err()
@@ -69,10 +69,9 @@ func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []resul
 				return worst[i].PostNs == a.post.timeOf(p) && bytes.Equal(worst[i].Key, a.extract.bytes(link, p.Data))
 			})
 			if at >= 0 {
-				rows[unclear[at]].PostFrame = number
+				rows[unclear[at]].PostFrame = p.Number
 				unclear = slices.Delete(unclear, at, at+1)
 			}
-			number++
 		}
 	}
 	return nil

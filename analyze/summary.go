@@ -93,7 +93,7 @@ func (a *Analysis) Summary() Summary {
 func (d *Direction) summary() DirectionSummary {
 	return DirectionSummary{
 		From: d.From, To: d.To, FromPackets: uint64(d.pre.count), ToPackets: uint64(d.post.count), Counts: d.Counts,
-		LostByCounts: int64(d.pre.count) - int64(d.post.count), LossRatio: d.lossRatio(), Latency: d.latency(), AllArrivals: d.allArrivals(),
+		LostByCounts: d.pre.packets() - d.post.packets(), LossRatio: d.lossRatio(), Latency: d.latency(), AllArrivals: d.allArrivals(),
 	}
 }
 

@@ -28,7 +28,9 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 		for _, i := range s.Info.Interfaces {
 			all.say(i.Dropped > 0, "%s: the capturing tool lost %s packets of interface %q", s.Path, terminal.Grouped(i.Dropped), i.Name)
 		}
-		all.say(s.Seen.Untimed > 0, "%s: %s packets have no time", s.Path, terminal.Grouped(s.Seen.Untimed))
+		for _, r := range s.Remarks {
+			all.say(r.Noisy, "%s: %s", s.Path, r.Text)
+		}
 		all.say(s.Seen.Backwards > 0, "%s: times go back %s times, by up to %v: the clock was set, or several queues were captured; packets are taken in order of their times",
 			s.Path, terminal.Grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
 	}
@@ -73,6 +75,11 @@ func (a *Analysis) Notes() []string {
 		"captures do not show what the hosts did meanwhile: the verdict covers only the captures",
 	}
 	for _, s := range []Source{a.Pre, a.Post} {
+		for _, r := range s.Remarks {
+			if !r.Noisy {
+				notes = append(notes, fmt.Sprintf("%s: %s", s.Path, r.Text))
+			}
+		}
 		for _, i := range s.Info.Interfaces {
 			if !i.LinkType.Understood() {
 				notes = append(notes, fmt.Sprintf("%s has packets of %s: nines can compare only their first bytes; it understands Ethernet, raw IP, Linux cooked and loopback", s.Path, i.LinkType))

@@ -13,10 +13,13 @@ const (
 	statisticsBytes = 24
 
 	optionEnd        = 0
-	optionName       = 2 // of an interface, like the next two
+	optionName       = 2 // of an interface, like the next three
 	optionResolution = 9
+	optionFCS        = 13
 	optionOffset     = 14
-	optionIfDrop     = 5 // of statistics, like the next
+	optionStart      = 2 // of statistics, like the next three
+	optionStop       = 3
+	optionIfDrop     = 5
 	optionOSDrop     = 7
 
 	// maxInterfaces limits the memory for a file that holds nothing but interfaces.
@@ -81,6 +84,8 @@ func (r *Reader) anInterface(block []byte) (problem string) {
 			if i.Resolution, ok = resolutionOf(value[0]); !ok {
 				problem = fmt.Sprintf("an interface with time stamps finer than any clock (if_tsresol %#02x)", value[0])
 			}
+		case code == optionFCS && len(value) == 1:
+			i.FCSBytes = int(value[0]) / 8
 		case code == optionOffset && len(value) == 8:
 			offsetSeconds = int64(s.u64(value))
 		}
@@ -92,12 +97,13 @@ func (r *Reader) anInterface(block []byte) (problem string) {
 		return problem
 	}
 	s.timings = append(s.timings, timingOf(i.Resolution, offsetSeconds))
+	s.drops = append(s.drops, drops{})
 	r.info.Interfaces = append(r.info.Interfaces, i)
 	return ""
 }
 
-// statistics takes an interface statistics block, section 4.6: the packets not captured. Later
-// blocks replace earlier ones.
+// statistics takes an interface statistics block, section 4.6: when the capture began and ended, and
+// the packets not captured. Later blocks replace earlier ones.
 func (r *Reader) statistics(block []byte) {
 	s := &r.pcapng
 	if len(block) < statisticsBytes {
@@ -107,13 +113,27 @@ func (r *Reader) statistics(block []byte) {
 	if uint64(where) >= uint64(len(s.timings)) {
 		return
 	}
-	dropped := uint64(0)
+	i, d := &r.info.Interfaces[s.first+where], &s.drops[where]
+	d.statistics = 0
 	s.options(block[20:len(block)-4], func(code uint16, value []byte) {
-		if (code == optionIfDrop || code == optionOSDrop) && len(value) == 8 {
-			dropped += s.u64(value)
+		if len(value) != 8 {
+			return
+		}
+		switch code {
+		case optionIfDrop, optionOSDrop:
+			d.statistics += s.u64(value)
+		case optionStart, optionStop:
+			ns, ok := s.timings[where].ns(uint64(s.u32(value))<<32 | uint64(s.u32(value[4:])))
+			switch {
+			case !ok:
+			case code == optionStart:
+				i.StartNs = ns
+			default:
+				i.EndNs = ns
+			}
 		}
 	})
-	r.info.Interfaces[s.first+where].Dropped = dropped
+	i.Dropped = d.all()
 }
 
 // options walks through options, section 3.5, up to the first incomplete one.

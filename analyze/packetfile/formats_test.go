@@ -170,7 +170,7 @@ func TestPcapng(t *testing.T) {
 			{TimeNs: 1_500_000_000, Data: []byte("z"), Length: 1, Interface: 5},
 			{TimeNs: 1_000_000_000, Data: []byte("zz"), Length: 2, Interface: 6},
 			{TimeNs: 5000, Data: []byte("old"), Length: 9, Interface: 1},
-			{Data: []byte("SP"), Length: 2},
+			{TimeNs: packetfile.NoTime, Data: []byte("SP"), Length: 2},
 			{TimeNs: 1000, Data: []byte("second"), Length: 6, Interface: 7},
 		}
 		samePackets(t, order.String(), want, got)

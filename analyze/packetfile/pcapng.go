@@ -33,6 +33,7 @@ type pcapngState struct {
 	swapped bool
 	first   uint32   // index of the section's first interface in Info.Interfaces
 	timings []timing // of the section's interfaces
+	drops   []drops  // likewise
 }
 
 func (s *pcapngState) u32(b []byte) uint32 {
@@ -199,8 +200,7 @@ func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem stri
 		if limit := r.info.Interfaces[where].SnapLength; limit > 0 {
 			kept = min(kept, limit)
 		}
-		r.seen.Untimed++
-		p.TimeNs = 0
+		p.TimeNs = NoTime
 	} else {
 		ns, ok := s.timings[where-s.first].ns(uint64(s.u32(block[12:]))<<32 | uint64(s.u32(block[16:])))
 		if !ok {
@@ -214,6 +214,12 @@ func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem stri
 	p.Data = block[head:][:kept:kept]
 	p.Length = max(length, kept)
 	p.Interface = where
+	if options := head + int(kept+3)&^3; kind != blockSimple && len(block) > options+4 {
+		r.packetOptions(where, block[options:len(block)-4])
+	}
+	if kind == blockObsolete {
+		r.obsoleteDrops(where, s.u16(block[10:]))
+	}
 	return ""
 }
 

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Packet is one captured packet.
 type Packet struct {
-	// TimeNs is when it was captured, in nanoseconds since 1970.
+	// TimeNs is when it was captured, in nanoseconds since 1970; NoTime if the file does not say.
 	TimeNs int64
 	// Data is the captured part of the packet, valid until the next call to the Reader. In a
 	// MoonSniff file it is the packet's id, 4 bytes, little-endian.
@@ -17,7 +18,12 @@ type Packet struct {
 	Length uint32
 	// Interface is the capturing interface, an index into Info.Interfaces.
 	Interface uint32
+	// Number is its place in the file, from 1, as Wireshark counts.
+	Number uint64
 }
+
+// NoTime is the time of a packet without one: pcapng's simple packets.
+const NoTime = math.MinInt64
 
 // Format is a capture file format.
 type Format string
@@ -51,9 +57,15 @@ type Interface struct {
 	LinkType   LinkType
 	Resolution Resolution
 	SnapLength uint32
+	// Mislabelled is true for a pcap file with nanoseconds whose header says microseconds.
+	Mislabelled bool
+	// FCSBytes is the length of the frame check sequence at the end of each packet; 0: none, or unknown.
+	FCSBytes int
 	// Dropped is how many packets the capturing tool reports as lost, as far as the file has been
-	// read.
+	// read: in the interface's statistics, or with the packets.
 	Dropped uint64
+	// StartNs and EndNs are when the capture began and ended, by its statistics; 0: unknown.
+	StartNs, EndNs int64
 }
 
 // Seen is what was noticed about the packets read so far.
@@ -68,7 +80,7 @@ type Seen struct {
 	LargestBackwardsNs int64
 	// FirstNs and LastNs are the times of the first and the last packet.
 	FirstNs, LastNs int64
-	// Untimed is the number of packets without a time (TimeNs 0): pcapng's simple packets.
+	// Untimed is the number of packets without a time (NoTime).
 	Untimed uint64
 }
 
@@ -84,6 +96,7 @@ type Reader struct {
 	info      Info
 	seen      Seen
 	damage    *Damage
+	failure   error // beyond which reading makes no sense
 	done      bool
 	parse     func(*Reader, []Packet) int // fills in packets from the window; 0 at the end
 
@@ -117,7 +130,7 @@ func open(path string, moonSniff bool) (*Reader, error) {
 func (r *Reader) begin() error {
 	r.window.reset(r.source.stream)
 	r.info = Info{Compression: r.source.compression}
-	r.seen, r.damage, r.done = Seen{}, nil, false
+	r.seen, r.damage, r.failure, r.done = Seen{}, nil, nil, false
 	r.stockAt, r.stockHave = 0, 0
 	r.window.need(pcapHeadBytes)
 	head := r.window.data[:r.window.end]
@@ -188,34 +201,43 @@ func (r *Reader) NextBatch(out []Packet) (int, error) {
 		}
 		r.done = true
 	}
+	if r.failure != nil {
+		return 0, r.failure
+	}
 	if r.source.raw.err != nil {
 		return 0, fmt.Errorf("read %s: %w", r.source.path, r.source.raw.err)
 	}
 	return 0, io.EOF
 }
 
-// notice checks the times and lengths of packets.
+// notice numbers packets, and checks their times and lengths.
 func (r *Reader) notice(packets []Packet) {
 	last, short, backwards := r.seen.LastNs, r.seen.Short, r.seen.Backwards
-	if r.seen.Packets == 0 {
-		r.seen.FirstNs = packets[0].TimeNs
-		last = packets[0].TimeNs
+	if r.seen.Packets == r.seen.Untimed { // none with a time yet
+		last = NoTime
 	}
 	for i := range packets {
 		p := &packets[i]
-		if p.TimeNs < last {
-			if p.TimeNs == 0 && r.seen.Untimed > 0 {
-				continue
-			}
-			backwards++
-			r.seen.LargestBackwardsNs = max(r.seen.LargestBackwardsNs, last-p.TimeNs)
-		}
-		last = p.TimeNs
+		p.Number = r.seen.Packets + uint64(i) + 1
 		if int(p.Length) > len(p.Data) {
 			short++
 		}
+		switch {
+		case p.TimeNs == NoTime:
+			r.seen.Untimed++
+			continue
+		case p.TimeNs < last:
+			backwards++
+			r.seen.LargestBackwardsNs = max(r.seen.LargestBackwardsNs, last-p.TimeNs)
+		case last == NoTime:
+			r.seen.FirstNs = p.TimeNs
+		}
+		last = p.TimeNs
 	}
-	r.seen.LastNs, r.seen.Short, r.seen.Backwards = last, short, backwards
+	if last != NoTime {
+		r.seen.LastNs = last
+	}
+	r.seen.Short, r.seen.Backwards = short, backwards
 	r.seen.Packets += uint64(len(packets))
 }
 

@@ -80,13 +80,17 @@ func (w *Writer) head() error {
 // Layout returns the layout in use.
 func (w *Writer) Layout() Layout { return w.layout }
 
-// Write writes one packet. It truncates times to the resolution.
+// Write writes one packet. It truncates times to the resolution. Only pcapng has packets without a
+// time; all of them are of the first interface.
 func (w *Writer) Write(p Packet) error {
 	if w.err != nil {
 		return w.err
 	}
 	if len(p.Data) > maxPacketBytes || int(p.Interface) >= len(w.layout.Interfaces) {
 		return fmt.Errorf("write a packet of %d bytes of interface %d: at most %d bytes, of %d interfaces", len(p.Data), p.Interface, maxPacketBytes, len(w.layout.Interfaces))
+	}
+	if p.TimeNs == NoTime && (w.layout.Format != Pcapng || p.Interface > 0) {
+		return fmt.Errorf("write a packet without a time of interface %d into a file of format %s", p.Interface, w.layout.Format)
 	}
 	switch w.layout.Format {
 	case Pcap:
@@ -195,9 +199,18 @@ func (w *Writer) headPcapng() error {
 	return nil
 }
 
-// packetPcapng writes an enhanced packet block, section 4.3.
+// packetPcapng writes an enhanced packet block, section 4.3; a simple one, section 4.4, for a packet
+// without a time.
 func (w *Writer) packetPcapng(p Packet) {
 	padded := (len(p.Data) + 3) &^ 3
+	if p.TimeNs == NoTime {
+		length := uint32(16 + padded)
+		w.u32(blockSimple, length, max(p.Length, uint32(len(p.Data))))
+		w.buffer = append(w.buffer, p.Data...)
+		w.buffer = append(w.buffer, make([]byte, padded-len(p.Data))...)
+		w.u32(length)
+		return
+	}
 	length := uint32(32 + padded)
 	units := w.layout.Interfaces[p.Interface].Resolution.units(p.TimeNs)
 	w.u32(blockEnhanced, length, p.Interface, uint32(units>>32), uint32(units), uint32(len(p.Data)), max(p.Length, uint32(len(p.Data))))

@@ -86,6 +86,7 @@ func counts(t *terminal.Table, s analyze.Summary, d direction) {
 		{"unknown", fmt.Sprintf("of %s are not in %s", d.to, d.from), n.PostUnknown},
 		{"early", fmt.Sprintf("of %s are earlier than in %s", d.to, d.from), n.Early},
 		{"late", fmt.Sprintf("of %s are 5 s late or more", d.to), n.Late},
+		{"without time", "are in both captures, but have no time in one of them", n.Untimed},
 		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
 	} {
 		if other.count > 0 {
