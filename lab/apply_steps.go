@@ -16,6 +16,7 @@ import (
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -33,7 +34,11 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: l.Plan()}
 	b.keepTaps(slices.DeleteFunc(slices.Clone(l.Plan().Nodes), func(n plan.Node) bool { return !slices.Contains(changes.FreshNodes, n.Name) }))
 	defer b.taps.close()
-	if err := h.journal.Undo(ctx, options.Progress, toUndo(changes, l.Plan(), options.Plan)); err != nil {
+	undone := toUndo(changes, l.Plan(), options.Plan)
+	service.Stop(ctx, h.journal, func(name string) bool {
+		return slices.ContainsFunc(h.journal.Entries(), func(e journal.Entry) bool { return service.Of(e) == name && undone(e) })
+	})
+	if err := h.journal.Undo(ctx, options.Progress, undone); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
 	l.Follow(options.Plan)
@@ -100,6 +105,8 @@ func toUndo(c change.Changes, from, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case login.IsServer(e, e.Node):
 			return slices.Contains(c.Logins, e.Node)
+		case service.Of(e) != "" && slices.Contains(c.RestartedServices, service.Of(e)):
+			return true
 		case e.Kind == process.Kind && e.Name == running.EngineStep:
 			return slices.Contains(c.RestartedApps, e.Node)
 		case e.Kind == link.KindUplinkAddress:
@@ -148,6 +155,9 @@ func (l *Lab) toMake(c change.Changes) work {
 		if slices.Contains(c.RestartedApps, n.Name) {
 			w.apps = append(w.apps, n)
 			w.adjusted[n.Name] = true
+		}
+		if slices.ContainsFunc(n.Services, func(s spec.Service) bool { return slices.Contains(c.RestartedServices, n.Name+":"+s.Name) }) {
+			w.services = append(w.services, n)
 		}
 	}
 	for _, name := range c.Adjusted {

@@ -83,6 +83,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"setting up receive modes", b.setUpReceiving},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
+		{"starting services", b.startServices},
 		{"starting disturbances", b.startDisturbances},
 		{"starting the watcher", b.startWatcher},
 		{"starting power control", b.startPower},

@@ -3,10 +3,13 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/lab/engine"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/plan"
 )
 
@@ -22,6 +25,14 @@ func (b *builder) startApps(ctx context.Context, w work) error {
 		}
 	}
 	return nil
+}
+
+// startServices starts the services of new nodes, and of those whose services changed or have ended. Nodes start side by
+// side.
+func (b *builder) startServices(ctx context.Context, w work) error {
+	services := service.Maker{Lab: b.Lab.Lab, Journal: b.journal, Nines: b.programs.nines, Progress: b.progress}
+	nodes := slices.Concat(w.nodes, w.services)
+	return node.Each(ctx, len(nodes), func(i int) error { return services.Start(ctx, nodes[i]) })
 }
 
 // runExecs runs the commands that the file gives new nodes.

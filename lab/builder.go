@@ -37,6 +37,8 @@ type work struct {
 	interfaces map[string]bool
 	// apps are nodes that stay and get another app.
 	apps []plan.Node
+	// services are nodes that stay and whose services start, but for those that run.
+	services []plan.Node
 	// adjusted are nodes that stay and get other routes or sysctls.
 	adjusted map[string]bool
 	// received are nodes whose receive modes have to be set up.

@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/lab/disturb"
 	"nines.dev/nines/lab/login"
 	"nines.dev/nines/lab/receive"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/plan"
 )
@@ -90,9 +91,10 @@ func (l *Lab) faults(askEngines bool) ([]check.Fault, error) {
 	}
 	dead, err := check.Programs(l.Lab)
 	engines, unread := check.Engines(l.Lab, askEngines)
+	services, unfound := service.Faults(l.Lab)
 	disturbers, unknown := disturb.Faults(l.Lab)
 	receiving, unwritten := receive.Faults(l.Lab)
-	faults = slices.Concat(faults, dead, engines, disturbers, receiving)
+	faults = slices.Concat(faults, dead, engines, services, disturbers, receiving)
 	watched, unheard := watch.Faults(l.Lab)
 	controller, unpowered := bmc.Faults(l.Lab)
 	devices, unseen := check.Devices(l.Lab, faults)
@@ -100,5 +102,5 @@ func (l *Lab) faults(askEngines bool) ([]check.Fault, error) {
 	ports, unasked := check.Ports(l.Lab, slices.Concat(faults, devices))
 	shared, unlooked := check.Isolation(l.Lab)
 	return slices.Concat(faults, devices, ports, watched, controller, servers, shared),
-		errors.Join(err, unread, unknown, unwritten, unseen, unasked, unheard, unpowered, unreached, unlooked)
+		errors.Join(err, unread, unfound, unknown, unwritten, unseen, unasked, unheard, unpowered, unreached, unlooked)
 }

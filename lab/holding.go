@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/journal/folder"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/replace"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/lab/state"
 )
 
@@ -124,6 +125,9 @@ func (h *holding) undoAll(ctx context.Context, note func(string)) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
 	if err := state.AbsentIsFine(os.Remove(h.state.Settings())); err != nil {
 		return err
+	}
+	if h.journal != nil {
+		service.Stop(ctx, h.journal, func(string) bool { return true })
 	}
 	wrong, err := h.undoSteps(ctx, note)
 	if err != nil {

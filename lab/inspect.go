@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/receive"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/lab/watch"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -52,6 +53,8 @@ type NodeState struct {
 	App   *AppState  `json:"app,omitempty"`
 	// Health is what the lab's watcher says of the node; nil for a node that is not watched.
 	Health *watch.NodeHealth `json:"health,omitempty"`
+	// Services are the user's programs that run in the node.
+	Services []service.State `json:"services,omitempty"`
 	// Problem is why the node's devices, or its image, could not be read.
 	Problem string `json:"problem,omitempty"`
 }
@@ -101,8 +104,17 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
+	services, err := service.All(l.Lab)
+	if err != nil {
+		return nil, err
+	}
 	for _, n := range l.Plan().Nodes {
 		s := l.inspectNode(ctx, n)
+		for _, one := range services {
+			if one.Node == n.Name {
+				s.Services = append(s.Services, one)
+			}
+		}
 		if i := slices.IndexFunc(health, func(h watch.NodeHealth) bool { return h.Node == n.Name }); i >= 0 {
 			s.Health = &health[i]
 		}

@@ -101,7 +101,7 @@ func findPrograms(p *plan.Plan) (programs, error) {
 			return found, err
 		}
 	}
-	if p.Watched() || p.Power != nil {
+	if p.Watched() || p.Power != nil || p.HasServices() {
 		if found.nines, err = node.Program("nines"); err != nil {
 			return found, err
 		}

@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/receive"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/plan"
 )
 
@@ -38,6 +39,9 @@ func (b *builder) checkAgain(nodes []plan.Node, fresh bool) error {
 // end ends what runs in nodes, and marks them as unfinished.
 func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOptions) error {
 	if !options.Kill {
+		service.Stop(ctx, b.journal, func(name string) bool {
+			return slices.ContainsFunc(nodes, func(n plan.Node) bool { return strings.HasPrefix(name, n.Name+":") })
+		})
 		halt := b.place().Halt
 		if options.ShutDown {
 			halt = b.place().ShutDown

@@ -108,6 +108,7 @@ func (w *work) nodeResult(n *node) Node {
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,
 		Healthcheck:   n.spec.Healthcheck,
+		Services:      n.spec.Services,
 		Scripts:       n.spec.Scripts,
 		Mounts:        n.spec.Mounts,
 		Privileged:    n.spec.Privileged,

@@ -1,6 +1,10 @@
 package plan
 
-import "nines.dev/nines/spec"
+import (
+	"slices"
+
+	"nines.dev/nines/spec"
+)
 
 // Schema names the format of plan.json.
 const Schema = "nines/plan/v1"
@@ -77,6 +81,8 @@ type Node struct {
 	Restart spec.RestartPolicy `json:"restart,omitempty"`
 	// Healthcheck reports whether the node does its work; nil: it is not checked.
 	Healthcheck *spec.Healthcheck `json:"healthcheck,omitempty"`
+	// Services are the user's programs that run as long as the lab.
+	Services []spec.Service `json:"services,omitempty"`
 	// Scripts are the node's scripts, as the file names them; nil where it has none.
 	Scripts *spec.Scripts `json:"scripts,omitempty"`
 	Mounts  []spec.Mount  `json:"mounts,omitempty"`
@@ -106,6 +112,11 @@ type Node struct {
 
 // Watched is true for a node whose health is checked, or that is started again when it ends.
 func (n *Node) Watched() bool { return n.Restart != "" || n.Healthcheck != nil }
+
+// HasServices is true for a plan with a node in which programs of the user's run.
+func (p *Plan) HasServices() bool {
+	return slices.ContainsFunc(p.Nodes, func(n Node) bool { return len(n.Services) > 0 })
+}
 
 // Watched is true for a plan with a node whose health is checked, or that is started again when it
 // ends.

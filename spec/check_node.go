@@ -37,6 +37,7 @@ func (c *checker) node(name string, n *Node) {
 	if n.Healthcheck != nil && len(n.Healthcheck.Exec) > 0 && n.Healthcheck.Exec[0] == "" {
 		c.fail("the program's name is empty", "", "", under(at, "healthcheck", "exec", "0")...)
 	}
+	c.services(n, at)
 	c.mounts(n, at)
 	c.routes(name, n, at)
 	if n.App != nil {

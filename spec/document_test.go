@@ -24,7 +24,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 		}
 	}
 	titles := map[string]string{
-		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Healthcheck": "healthcheck", "ImageRecipe": "Images", "ImageFile": "files of an image", "Mount": "mounts",
+		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Healthcheck": "healthcheck", "Service": "services", "Ready": "ready", "ImageRecipe": "Images", "ImageFile": "files of an image", "Mount": "mounts",
 		"Route": "routes", "App": "app", "Cluster": "Cluster", "Link": "Links", "Traffic": "Traffic",
 		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
 		"Management": "Management", "Scripts": "scripts", "HostScripts": "Scripts of the host", "Method": "Method", "Goal": "goals", "Limits": "limits of a service",

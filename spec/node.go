@@ -47,6 +47,8 @@ type Node struct {
 	// Exec are commands, run one after the other when the node's links are up; each is an argument
 	// list, not a shell line. If one fails, so does the start of the lab.
 	Exec [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
+	// Services are the user's programs that run in the node as long as the lab does.
+	Services []Service `yaml:"services,omitempty" json:"services,omitempty"`
 	// Restart says when nines starts the node again by itself (default no).
 	Restart RestartPolicy `yaml:"restart,omitempty" json:"restart,omitempty"`
 	// Healthcheck reports whether the node does its work (default: it is not checked).

@@ -217,6 +217,17 @@ var rules = map[string]rule{
 	"Healthcheck.retries":      {byDefault: "3", least: "1", most: "1000"},
 	"Healthcheck.start_period": {byDefault: "0s", least: "0s", most: "1h"},
 
+	"Service.name": {required: true, pattern: namePattern, form: nameForm},
+	"Service.run":  {required: true, asWritten: true, minItems: 1},
+	"Service.stop": {byDefault: string(StopTERM)},
+	"Service.dir":  {pattern: absolutePattern, form: "an absolute path"},
+	"Service.env":  {asWritten: true, keys: &keyForm{"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"}},
+
+	"Ready.port":    {pattern: portPattern, form: portForm, asWritten: true, check: checkPort},
+	"Ready.command": {asWritten: true},
+	"Ready.file":    {pattern: absolutePattern, form: "an absolute path"},
+	"Ready.within":  {byDefault: "10s", least: "10ms", most: "1h"},
+
 	"Rootfs.init": {byDefault: string(InitNines)},
 
 	"Scheduling.policy":   {byDefault: string(SchedulingOther)},
@@ -319,6 +330,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ManagementMode]():   texts(ManagementPrivate, ManagementShared),
 	reflect.TypeFor[ManagementMAC]():    texts(ManagementMACPlan, ManagementMACPos),
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
+	reflect.TypeFor[StopSignal]():       texts(StopTERM, StopINT, StopQUIT, StopHUP, StopKILL),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
 	reflect.TypeFor[OCIDriver]():        texts(DriverRunc, DriverCrun, DriverPodman, DriverDocker, DriverContainerd),
 	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),

@@ -78,13 +78,14 @@ var mayImport = map[string][]string{
 	"vm/vlab":        {"busypoll/kbp", "vm", "vm/boot", "vm/guestimage"},
 
 	"lab": slices.Concat(makers, insiders, []string{
-		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/watch",
+		"lab/bmc", "lab/capture", "lab/change", "lab/check", "lab/control", "lab/disturb", "lab/dryrun", "lab/engine", "lab/health", "lab/login", "lab/receive", "lab/scripts", "lab/service", "lab/watch",
 		"engine/client", "kernel/tasks", "busypoll",
 		"fault", "power", "script/wire", "vm",
 		"lab/graph", "kernel/ledger", "kernel/packetfilter"}), // in its tests
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
 	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter"}),
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
+	"lab/service": slices.Concat(insiders, []string{"lab/check"}),
 	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client"}),
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
 	"lab/control": {"power", "lab/state"},

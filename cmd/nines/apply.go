@@ -90,7 +90,7 @@ func writeChanges(out io.Writer, c change.Changes) error {
 		{"nodes started afresh in their networks", c.FreshNodes}, {"restarted nodes", c.RestartedNodes},
 		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
 		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
-		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
+		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps}, {"restarted services", c.RestartedServices},
 		{"nodes with new routes, sysctls or environment", c.Adjusted},
 		{"reset receive modes", c.Received},
 		{"nodes with a new restart policy or health check", c.Watched},

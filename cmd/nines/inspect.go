@@ -107,10 +107,23 @@ func writeInspection(out io.Writer, in *lab.Inspection) error {
 	writeIsolation(out, in.Isolation)
 	writeReceived(out, in.Received)
 	writeApps(out, in)
+	writeServices(out, in.NodeList)
 	writeHealth(out, in)
 	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
+}
+
+func writeServices(out io.Writer, nodes []lab.NodeState) {
+	for _, n := range nodes {
+		for _, s := range n.Services {
+			if s.Alive {
+				terminal.Printf(out, "\nservice %s of %s: %s since %s, kept by process %d\n", s.Name, n.Name, s.Status, s.Since.Format("15:04:05"), s.Keeper)
+			} else {
+				terminal.Printf(out, "\nservice %s of %s: has ended%s; 'nines logs %s %s' shows its output\n", s.Name, n.Name, s.Why(), n.Name, s.Name)
+			}
+		}
+	}
 }
 
 func writeNodeImages(out io.Writer, nodes []lab.NodeState) {

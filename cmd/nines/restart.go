@@ -15,6 +15,7 @@ import (
 
 func newRestartCommand() *cobra.Command {
 	call := nodesCall{do: lab.DoRestart, done: "restarted"}
+	service := ""
 	c := &cobra.Command{
 		Use:   "restart NODE...",
 		Short: "Restart nodes; their networks stay",
@@ -25,19 +26,25 @@ node runs again. A node that is stopped or has died is started.
 The first process of a container with systemd shuts its services down first, for at most
 10 seconds; --kill does not wait for it.
 --fresh gives a container new files, from the image that its name refers to now.
+--service restarts one program of the node's services, and leaves the node as it is.
 With another image, runtime or limit in the lab's file, 'nines apply' does the same.`,
 		Example: `  nines restart dut
   nines restart dut loadgen --lab quickstart
   nines restart dut --kill                 # as a power cut would
+  nines restart dut --service forwarder    # only this program
   nines restart dut --fresh                # with new files, of the image as it is now
   nines restart dut --during-measurement   # in the middle of a trial of nines run`,
 		Args: someNodes,
 		RunE: func(c *cobra.Command, args []string) error {
+			if service != "" {
+				return call.restartService(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, service)
+			}
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args)
 		},
 	}
 	call.flags(c)
 	call.killFlag(c)
+	c.Flags().StringVar(&service, "service", "", "restart this service of the node only")
 	c.Flags().BoolVar(&call.fresh, "fresh", false, "recreate the nodes' files from their images as they are now")
 	return c
 }
@@ -72,6 +79,23 @@ func someNodes(c *cobra.Command, args []string) error {
 		return exit.Wrongf("name a node or several, as in: nines %s dut", c.Name())
 	}
 	return nil
+}
+
+// restartService restarts one program of a node. A lab that is measured refuses it.
+func (n *nodesCall) restartService(ctx context.Context, out, progress io.Writer, nodes []string, service string) error {
+	if len(nodes) > 1 || n.fresh {
+		return exit.Wrongf("--service is of one node, which stays as it is: leave out --fresh and other nodes")
+	}
+	l, err := labByFlag(n.lab)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := l.RestartService(ctx, nodes[0], service, lab.RestartOptions{Kill: n.kill, Progress: progressTo(progress)}); err != nil {
+		return err
+	}
+	_, err = terminal.Printf(out, "service %s of %s restarted, in %s\n", service, nodes[0], time.Since(begun).Round(time.Millisecond))
+	return err
 }
 
 func (n *nodesCall) run(ctx context.Context, out, progress io.Writer, names []string) error {

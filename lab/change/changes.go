@@ -24,6 +24,9 @@ type Changes struct {
 	Reconfigured []string `json:"reconfigured"`
 	// RestartedApps are nodes that stay, with another app.
 	RestartedApps []string `json:"restarted_apps"`
+	// RestartedServices are services that start again in nodes that stay, as "node:service": with another program, or
+	// because they have ended. Those that the plan has no more are among them.
+	RestartedServices []string `json:"restarted_services,omitempty"`
 	// Adjusted are nodes that stay, with other routes, sysctls or environment.
 	Adjusted []string `json:"adjusted"`
 	// Received are nodes that stay, with another receive mode of an interface.
@@ -53,7 +56,7 @@ func (c *Changes) Empty() bool {
 	return !c.Hugepages && !c.Tuning && !c.Power && !c.Keys && len(c.Logins) == 0 && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+len(c.FreshNodes)+len(c.RestartedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
-		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
+		len(c.Reconfigured)+len(c.RestartedApps)+len(c.RestartedServices)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
 }
 
 // Begun are the nodes that start again, in a network of their own or in the one that they had.

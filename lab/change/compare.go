@@ -24,6 +24,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.links()
 	d.interfaces()
 	d.apps()
+	d.services()
 	d.received()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
@@ -120,7 +121,7 @@ func (d *differ) movesPod(old, n plan.Node) bool {
 // substance is the part of a node that cannot change while it runs.
 func substance(n plan.Node) plan.Node {
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
-	n.Receive, n.Restart, n.Healthcheck = nil, "", nil
+	n.Receive, n.Restart, n.Healthcheck, n.Services = nil, "", nil, nil
 	if n.Scripts != nil {
 		n.Scripts = &spec.Scripts{} // a container sees the folder of its scripts, whatever is in it
 	}
@@ -265,6 +266,30 @@ func (d *differ) apps() {
 		}
 		if restart {
 			d.RestartedApps = append(d.RestartedApps, n.Name)
+		}
+	}
+}
+
+// services finds services that have to be restarted: for other arguments, another environment, or an interface with
+// another address.
+func (d *differ) services() {
+	for _, n := range d.to.Nodes {
+		old := d.from.Node(n.Name)
+		if old == nil || d.begins(n.Name) {
+			continue
+		}
+		around := !plan.Same(old.Env, n.Env) || !plan.Same(old.Interfaces, n.Interfaces) || !plan.Same(old.Scheduling, n.Scheduling)
+		find := func(of plan.Node, name string) *spec.Service {
+			if i := slices.IndexFunc(of.Services, func(s spec.Service) bool { return s.Name == name }); i >= 0 {
+				return &of.Services[i]
+			}
+			return nil
+		}
+		for _, s := range n.Services {
+			include(&d.RestartedServices, n.Name+":"+s.Name, around || !plan.Same(find(*old, s.Name), &s))
+		}
+		for _, s := range old.Services {
+			include(&d.RestartedServices, n.Name+":"+s.Name, find(n, s.Name) == nil)
 		}
 	}
 }

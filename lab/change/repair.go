@@ -37,6 +37,9 @@ func Repair(from, to *plan.Plan, faults []check.Fault, stopped func(nodeName str
 			changes.leaveStopped(n.Name)
 		} else {
 			include(&changes.RestartedApps, n.Name, n.App != nil && has(check.RestartApp, n.Name))
+			for _, s := range n.Services {
+				include(&changes.RestartedServices, n.Name+":"+s.Name, has(check.RestartService, n.Name+":"+s.Name))
+			}
 			include(&changes.Received, n.Name, has(check.ReceiveAgain, n.Name))
 			include(&changes.Logins, n.Name, has(check.LoginAgain, n.Name))
 		}

@@ -2,6 +2,7 @@ package change
 
 import (
 	"slices"
+	"strings"
 
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -23,6 +24,7 @@ func (c *Changes) leaveStopped(name string) {
 	for _, list := range []*[]string{&c.RestartedApps, &c.Received, &c.Logins} {
 		*list = slices.DeleteFunc(*list, func(n string) bool { return n == name })
 	}
+	c.RestartedServices = slices.DeleteFunc(c.RestartedServices, func(s string) bool { return strings.HasPrefix(s, name+":") })
 }
 
 // ReceivedAgain are the nodes whose receive modes are set up again when nodes are started: their own,

@@ -26,6 +26,7 @@ const (
 	RemakeLink
 	Reconfigure
 	RestartApp
+	RestartService
 	ReceiveAgain
 	DisturbAgain
 	WatchAgain

@@ -68,6 +68,9 @@ func (s Folder) WatcherLog() string { return filepath.Join(s.Logs(), "watch.log"
 // Health is what the lab's watcher has found of its nodes.
 func (s Folder) Health() string { return filepath.Join(s.Dir, "health.json") }
 
+// Services has a folder for each node with services: their records and their output.
+func (s Folder) Services() string { return filepath.Join(s.Dir, "services") }
+
 // Switches is the folder of the programs of links.
 func (s Folder) Switches() string { return filepath.Join(s.Dir, "switches") }
 

@@ -39,7 +39,7 @@ func (s Folder) written() []string {
 func (s Folder) Folders() []string {
 	names := slices.Clone(node.Written)
 	for _, path := range []string{
-		s.Engines(), s.Logs(), s.Switches(), s.Scripts(), s.Pollers(), s.Disturbances(), link.SocketsDir(s.Dir),
+		s.Engines(), s.Logs(), s.Switches(), s.Scripts(), s.Pollers(), s.Disturbances(), s.Services(), link.SocketsDir(s.Dir),
 	} {
 		names = append(names, filepath.Base(path))
 	}

@@ -1,0 +1,97 @@
+package service
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+func TestEnvironmentHasTheAddresses(t *testing.T) {
+	n := plan.Node{Name: "dut", Interfaces: []plan.Interface{
+		{Name: "in", MAC: "02:00:00:00:00:01", Addresses: []string{"198.18.0.1/30", "198.18.9.1/30", "fd00::1/64"}},
+		{Name: "eth0.5", MAC: "02:00:00:00:00:02"},
+	}}
+	env := Environment(&plan.Plan{Traffic: &plan.Traffic{To: plan.Port{UDPPort: 7000}}}, n, spec.Service{Env: map[string]string{"B": "2", "A": "1"}})
+	want := []string{"NINES_NODE=dut", "NINES_IN_MAC=02:00:00:00:00:01", "NINES_IN_IP=198.18.0.1", "NINES_IN_IP6=fd00::1",
+		"NINES_ETH0_5_MAC=02:00:00:00:00:02", "NINES_PORT=7000", "A=1", "B=2"}
+	if !slices.Equal(env, want) {
+		t.Errorf("%q, want %q", env, want)
+	}
+}
+
+func TestOutputIsBoundedAndSearched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "x.log")
+	o, err := openOutput(path, "listening on")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := func() bool {
+		select {
+		case <-o.found:
+			return true
+		default:
+			return false
+		}
+	}
+	for _, text := range []string{"starting\nlisten", "ing\non\n", strings.Repeat("x", longestLine), " listening"} {
+		fmt.Fprint(o, text)
+		if seen() {
+			t.Fatalf("found in %.20q", text)
+		}
+	}
+	fmt.Fprint(o, " on port 5\n")
+	if !seen() {
+		t.Error("not found across writes")
+	}
+	line := strings.Repeat("y", 1<<20-1) + "\n"
+	for range 3 * mostOutput / len(line) {
+		fmt.Fprint(o, line)
+	}
+	fmt.Fprint(o, "the end\n")
+	for _, kept := range []string{path, Older(path)} {
+		if info, err := os.Stat(kept); err != nil || info.Size() > mostOutput || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", kept, info, err)
+		}
+	}
+	if said := o.said(); !strings.HasSuffix(said, "the end") {
+		t.Errorf("it said %q", said)
+	}
+	if _, err := openOutput(path, ""); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path + ".before")
+	if err != nil || !strings.HasSuffix(string(before), "the end\n") {
+		t.Errorf("of the start before: %d bytes, %v", len(before), err)
+	}
+	if _, err := os.Stat(Older(path)); err == nil {
+		t.Error("the new log goes on with an older one")
+	}
+}
+
+func TestHasSocket(t *testing.T) {
+	// Of Linux 6.18: a TCP socket that listens at 80, a connection from 5000, and a UDP socket at 5000.
+	const tcp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 12345 1
+   1: 0100007F:1388 0100007F:0050 01 00000000:00000000 00:00000000 00000000     0        0 12346 1
+`
+	const udp = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  10: 05FA13C6:1388 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 22345 2 00000000 0
+`
+	for _, c := range []struct {
+		text  string
+		port  uint64
+		state uint64
+		want  bool
+	}{{tcp, 80, tcpListen, true}, {tcp, 5000, tcpListen, false}, {udp, 5000, udpBound, true}, {udp, 80, udpBound, false}, {"", 80, tcpListen, false}} {
+		if got := hasSocket(bufio.NewScanner(strings.NewReader(c.text)), c.port, c.state); got != c.want {
+			t.Errorf("port %d in state %#x: %v", c.port, c.state, got)
+		}
+	}
+}
