@@ -23,8 +23,9 @@ type Options struct {
 	Pre, Post string
 	// Key identifies a packet; empty: MoonSniff for .mscap files, else Content.
 	Key Key
-	// MaskTTL is for content keys of packets that pass routers.
-	MaskTTL bool
+	// Depth is how many bytes of a frame the key Content covers, if its headers are those of Ethernet
+	// without tags and IPv4 without options; 0: 64, WholePacket: all.
+	Depth int
 	// Trim leaves out arrivals until this long after POST's first packet; whole milliseconds.
 	Trim time.Duration
 	// Offset is added to POST's times, if its clock is known to be behind by this much.
@@ -60,12 +61,16 @@ type Analysis struct {
 	Direction
 	// Back are those that pass POST first; nil if there are none.
 	Back *Direction
+	// Changes are what differs between the captures of the same packet.
+	Changes []Change
 	// Offset is what packets in both directions tell about the clocks; nil if all go in one.
 	Offset *clock.Offset
 
 	// shifted is the offset that packets in both directions suggest, which are all late, or all
 	// early; nil: none.
 	shifted *clock.Offset
+	// cutIn is the capture that limits the depth of the key; empty: none.
+	cutIn   string
 	whole   [2]*side // PRE and POST
 	extract *extractor
 }
@@ -195,11 +200,19 @@ func (a *Analysis) chooseKey() error {
 	if ids && o.Key != MoonSniff {
 		return exit.Wrongf("an .mscap file has ids only, which the key %q does not read; remove --key, or use --key moonsniff", o.Key)
 	}
-	if o.MaskTTL && o.Key != Content {
-		return exit.Wrongf("the key %q has no TTL in it to mask; --mask-ttl requires --key content", o.Key)
+	if o.Depth == 0 {
+		o.Depth = usualDepth
+	} else if o.Key != Content {
+		return exit.Wrongf("the key %q has no depth; --depth requires --key content", o.Key)
 	}
-	a.extract = &extractor{key: o.Key, maskTTL: o.MaskTTL, hash: newHasher()}
-	return nil
+	if o.Depth < leastDepth {
+		return exit.Wrongf("a depth of %d bytes: the key needs %d, with the IP header", o.Depth, leastDepth)
+	}
+	a.extract = &extractor{key: o.Key, hash: newHasher(), depth: o.Depth}
+	if o.Key != Content {
+		return nil
+	}
+	return a.limitDepth()
 }
 
 // estimatePackets guesses from a file's size, only to choose the number of partitions.
@@ -260,15 +273,31 @@ func (a *Analysis) load(ctx context.Context) error {
 		}
 	}
 	a.TickNs = a.evenTicks()
+	a.Changes = changes(&a.whole[0].sample, &a.whole[1].sample, a.haveMACs())
 	a.Pre, a.Post = a.whole[0].source(), a.whole[1].source()
 	a.whole[0].order()
 	return nil
 }
 
+// haveMACs reports whether both captures have only Ethernet frames.
+func (a *Analysis) haveMACs() bool {
+	for _, s := range a.whole {
+		for _, i := range s.reader.Info().Interfaces {
+			if i.LinkType != packetfile.Ethernet {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (s *side) source() Source {
-	times := s.timesNs()
+	first, last := s.timesNs()[0], s.timesNs()[s.count-1]
+	if s.seen.Backwards > 0 || s.seen.Untimed > 0 {
+		first, last = slices.Min(s.timesNs()), slices.Max(s.timesNs())
+	}
 	return Source{
-		Path: s.path, Packets: uint64(s.count), FirstNs: slices.Min(times), LastNs: slices.Max(times),
+		Path: s.path, Packets: uint64(s.count), FirstNs: first, LastNs: last,
 		Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, Remarks: s.remarks, FrameBytes: int(s.length.same()),
 	}
 }
@@ -312,9 +341,10 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 
 func (a *Analysis) identify(w *Worst, link packetfile.LinkType, data []byte) {
 	w.Key = a.extract.bytes(link, data)
+	w.hash, _ = a.extract.of(plainnessOf(link, data), link, data)
 	f := dissect(link, data)
 	w.Flow = endpointsOf(&f).String() // with ports, which a table of many flows leaves out
-	if a.Options.Key != Content && len(w.Key) >= 4 {
+	if a.Options.Key.readsID() && len(w.Key) >= 4 {
 		w.ID = binary.LittleEndian.Uint32(w.Key)
 	}
 }

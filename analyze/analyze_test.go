@@ -102,16 +102,16 @@ func TestIDsComeAgain(t *testing.T) {
 	}
 }
 
-func TestRoutedPathsNeedTheTTLMasked(t *testing.T) {
+func TestRoutedPaths(t *testing.T) {
 	c := synthetic.Config{Packets: 500, LatencyNs: 9000, Routed: true}
 	pre, post, _ := writePair(t, c, plainPcap, ".pcap")
-	_, err := Analyze(context.Background(), Options{Pre: pre, Post: post})
-	for _, want := range []string{"no packet in common", "--mask-ttl", "TTL 64", "TTL 63", "key 0800", "id 0"} {
+	_, err := Analyze(context.Background(), Options{Pre: pre, Post: post, Key: Published})
+	for _, want := range []string{"no packet in common", "--key content", "TTL 64", "TTL 63", "key 0800", "id 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}
 	}
-	if a := analyze(t, Options{Pre: pre, Post: post, MaskTTL: true}); a.Counts.Pairs != 500 {
+	if a := analyze(t, Options{Pre: pre, Post: post}); a.Counts.Pairs != 500 {
 		t.Errorf("%+v", a.Counts)
 	}
 }
@@ -155,7 +155,8 @@ func TestBadPairs(t *testing.T) {
 		"missing":      {Options{Pre: pre, Post: dir + "/nothing"}, []string{"no such file"}},
 		"no such key":  {Options{Pre: pre, Post: post, Trim: time.Microsecond}, []string{"milliseconds"}},
 		"trim too far": {Options{Pre: pre, Post: post, Trim: time.Minute}, []string{"leaves none"}},
-		"mask an id":   {Options{Pre: pre, Post: post, Key: Nines, MaskTTL: true}, []string{"--mask-ttl"}},
+		"depth of id":  {Options{Pre: pre, Post: post, Key: Nines, Depth: 80}, []string{"--depth"}},
+		"no depth":     {Options{Pre: pre, Post: post, Depth: 20}, []string{"34"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := Analyze(context.Background(), c.o)

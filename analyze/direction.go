@@ -25,7 +25,7 @@ type Direction struct {
 func (a *Analysis) match(ctx context.Context, pre, post *side) (Direction, error) {
 	d := Direction{From: pre.path, To: post.path, pre: pre, post: post, trimNs: a.Options.Trim.Nanoseconds()}
 	var err error
-	d.matched, err = match(ctx, pre, post, matching{a.Options.Key.wraps(), a.TickNs}, func(done, all int64) { a.Options.Progress("matching", done, all) })
+	d.matched, err = match(ctx, pre, post, matching{a.Options.Key != Published, a.TickNs}, func(done, all int64) { a.Options.Progress("matching", done, all) })
 	if err != nil {
 		return d, err
 	}

@@ -30,10 +30,14 @@ const (
 func endpointsOf(f *frame) endpoints {
 	from, to := f.addresses()
 	if !from.IsValid() {
-		if !f.ethernet {
+		if f.mac < 0 {
 			return endpoints{}
 		}
-		return endpoints{sort: etherEndpoints, kind: f.etherType, fromMAC: [6]byte(f.data[6:]), toMAC: [6]byte(f.data)}
+		kind := f.etherType
+		if kind < etherLength {
+			kind = 0
+		}
+		return endpoints{sort: etherEndpoints, kind: kind, fromMAC: [6]byte(f.data[f.mac+6:]), toMAC: [6]byte(f.data[f.mac:])}
 	}
 	e := endpoints{sort: ipEndpoints, kind: uint16(f.proto)}
 	var source, target uint16

@@ -33,6 +33,7 @@ type Worst struct {
 	Packet uint32
 	Number uint64
 	Key    []byte
+	hash   hash96 // of what was compared
 	ID     uint32 // from the key, if it has one; else Number
 	Flow   string // addresses, ports and protocol
 }

@@ -49,14 +49,14 @@ func (t *flowTable) sameFlows() *flowTable {
 func (t *flowTable) reserve(n int) error { return t.of.reserve(n) }
 
 // take records the flow of a packet.
-func (t *flowTable) take(packet int, link packetfile.LinkType, data []byte) {
-	if t.nines != nil || link != packetfile.Ethernet || len(data) < 42 || data[12] != 0x08 || data[13] != 0 || data[14] != 0x45 || data[23] != protoUDP {
+func (t *flowTable) take(packet int, plain plainness, link packetfile.LinkType, data []byte) {
+	if t.nines != nil || plain == notPlain {
 		t.of.all[packet] = t.find(packet, t.endpoints(link, data))
 		return
 	}
 	addresses, rest := binary.LittleEndian.Uint64(data[26:]), uint64(0)
 	if !t.hostsOnly {
-		rest = uint64(binary.LittleEndian.Uint32(data[34:])) | uint64(data[20]&0x1f|data[21])<<32
+		rest = uint64(binary.LittleEndian.Uint32(data[34:])) | uint64(plain)<<32
 	}
 	c := &t.cache[((addresses^rest*0x9e3779b97f4a7c15)*0x9e3779b97f4a7c15)>>57]
 	if !c.used || c.addresses != addresses || c.rest != rest {
@@ -109,7 +109,7 @@ func (t *flowTable) forgetPorts(of []uint16) {
 
 func (t *flowTable) endpoints(link packetfile.LinkType, data []byte) endpoints {
 	if t.nines != nil {
-		if id, ok := t.nines.id(link, data); ok {
+		if id, ok := t.nines.id(plainnessOf(link, data), link, data); ok {
 			return endpoints{sort: streamEndpoints, kind: uint16(id >> 32)}
 		}
 		return endpoints{}

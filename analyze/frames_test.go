@@ -74,6 +74,7 @@ func (p packet) frame() []byte {
 type taken struct {
 	ns   int64
 	data []byte
+	full int // its length on the wire; 0: that of data
 }
 
 // epoch is when the tests' captures begin.
@@ -92,7 +93,7 @@ func writeCapture(t *testing.T, name string, layout packetfile.Layout, frames []
 		t.Fatal(err)
 	}
 	for _, f := range frames {
-		if err := w.Write(packetfile.Packet{TimeNs: epoch + f.ns, Data: f.data, Length: uint32(len(f.data))}); err != nil {
+		if err := w.Write(packetfile.Packet{TimeNs: epoch + f.ns, Data: f.data, Length: uint32(max(f.full, len(f.data)))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,11 +109,11 @@ type points struct{ pre, post []taken }
 // ahead is a frame that passes PRE first, back one that passes POST first; later is when it is at
 // the other.
 func (p *points) ahead(ns, later int64, data []byte) {
-	p.pre, p.post = append(p.pre, taken{ns, data}), append(p.post, taken{ns + later, data})
+	p.pre, p.post = append(p.pre, taken{ns: ns, data: data}), append(p.post, taken{ns: ns + later, data: data})
 }
 
 func (p *points) back(ns, later int64, data []byte) {
-	p.post, p.pre = append(p.post, taken{ns, data}), append(p.pre, taken{ns + later, data})
+	p.post, p.pre = append(p.post, taken{ns: ns, data: data}), append(p.pre, taken{ns: ns + later, data: data})
 }
 
 func (p *points) write(t *testing.T, layout packetfile.Layout) Options {

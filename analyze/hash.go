@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// A content key has up to 52 bytes; 100 million of them would need more memory than everything
+// A content key has 52 bytes and more; 100 million of them would need more memory than everything
 // else. A hash stands for it: two independent ones of the multilinear family over the ring of
 // integers modulo 2^128 (D. Lemire, O. Kaser, "Strongly universal string hashing is fast", The
 // Computer Journal 57 (11), 2014, section 2), with multipliers from the system's random source.
@@ -17,13 +17,11 @@ import (
 // 96 bits of the two are kept, and their partition adds a few more. With 10^8 packets on each side
 // there are 2·10^16 pairs of packets, so the probability that any two different keys are taken for
 // one is below 2·10^16 / 2^96 < 10^-12: less than that of an undetected error in the memory that
-// holds them. Ids are not hashed but mixed by a bijection, and cannot collide.
+// holds them. A longer key is hashed block by block, each with the hash of those before it, so that
+// two that differ have a chance in each block: of 1500 bytes, 33 times as many. Ids are not hashed but mixed by a bijection, and cannot collide.
 
-// contentBytes is the most bytes of a content key: the first 64 bytes of a frame without its MAC
-// addresses.
-const contentBytes = 64 - 12
-
-const contentWords = 7 // 52 bytes, the last 4 of 56 are zero
+// contentWords are the words of a block.
+const contentWords = 7
 
 // multiplier is a random number of 128 bits.
 type multiplier struct{ hi, lo uint64 }
@@ -72,6 +70,15 @@ func (h *hasher) of(words *[contentWords]uint64, n int) hash96 {
 		hi1 += high + carry + w*second[i].hi
 	}
 	return hash96{hi0, uint32(hi1 >> 32)}
+}
+
+// block is of for n bytes, with zeros behind them.
+func (h *hasher) block(key *[8 * contentWords]byte, n int) hash96 {
+	var words [contentWords]uint64
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(key[8*i:])
+	}
+	return h.of(&words, n)
 }
 
 // plus is m + w·by modulo 2^128.

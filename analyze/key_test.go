@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"testing"
 
@@ -52,7 +51,7 @@ func TestKeysOnAllLinks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for key, want := range map[Key]uint64{MoonSniff: 0x3b1, Nines: 0x3b1 | 7<<32, Flow: 0x3b1 | 0x400<<32 | 0x35<<48} {
 				x := &extractor{key: key}
-				got, ok := x.id(c.link, c.data)
+				got, ok := x.id(plainnessOf(c.link, c.data), c.link, c.data)
 				if c.link == packetfile.MoonSniffID {
 					if ok != (key == MoonSniff) {
 						t.Errorf("%s: %v", key, ok)
@@ -65,51 +64,33 @@ func TestKeysOnAllLinks(t *testing.T) {
 	}
 }
 
+// keyOf is the key of a packet, by the fast path where it has one.
+func (x *extractor) keyOf(link packetfile.LinkType, data []byte) (hash96, bool) {
+	return x.of(plainnessOf(link, data), link, data)
+}
+
 // A packet has the same content key wherever it was captured, if its Ethernet header is the same.
 func TestContentIsThatOfEthernetOnOtherLinks(t *testing.T) {
 	mac := unhex(t, "52540021f8295254008d9dad")
 	ip := unhex(t, ipv4UDP+udpHead+payload)
 	ethernet := append(append(bytes.Clone(mac), 8, 0), ip...)
-	x := &extractor{key: Content, hash: newHasher()}
-	want, _ := x.of(packetfile.Ethernet, ethernet)
-	if key := hex.EncodeToString(x.bytes(packetfile.Ethernet, ethernet)); key != "0800"+"4500003c03b10000401100000a000010c0a80102"+"0400003500280000"+payload {
-		t.Errorf("the key is %s", key)
-	}
-	for link, data := range map[packetfile.LinkType][]byte{
-		packetfile.Raw: ip, packetfile.Cooked: append(append(make([]byte, 14), 8, 0), ip...),
-		packetfile.Cooked2: append(append([]byte{8, 0}, make([]byte, 18)...), ip...), packetfile.Null: append([]byte{2, 0, 0, 0}, ip...),
-	} {
-		if got, _ := x.of(link, data); got != want {
-			t.Errorf("%v: another key: %x", link, x.bytes(link, data))
+	for _, kind := range []Key{Content, Published} {
+		x := &extractor{key: kind, hash: newHasher(), depth: 60} // the packet ends there
+		want, ok := x.keyOf(packetfile.Ethernet, ethernet)
+		if !ok {
+			t.Fatal("no key")
 		}
-	}
-}
-
-// Bytes that a router changes are in the key only if the TTL is not masked.
-func TestMaskTTL(t *testing.T) {
-	for name, packets := range map[string][2]string{
-		"IPv4":             {"0800" + ipv4UDP, "0800" + "4500003c03b100003f11ac2c0a000010c0a80102"},
-		"IPv4 to VLAN":     {"0800" + ipv4UDP, "810000050800" + "4500003c03b100003f11ac2c0a000010c0a80102"},
-		"IPv4 and options": {"0800" + "4600003c03b100004011ab2c0a000010c0a8010201010101", "0800" + "4600003c03b100003f11ac2c0a000010c0a8010201010101"},
-		"IPv6":             {"86dd" + "6000000000281140" + "20010db8000000000000000000000001" + "20010db8000000000000000000000002", "86dd" + "600000000028113f" + "20010db8000000000000000000000001" + "20010db8000000000000000000000002"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rest := unhex(t, udpHead+payload+"00000000")
-			before := append(unhex(t, "52540021f8295254008d9dad"+packets[0]), rest...)
-			behind := append(unhex(t, "52540021f82a5254008d9dae"+packets[1]), rest...)
-			hash := newHasher()
-			plain, masked := &extractor{key: Content, hash: hash}, &extractor{key: Content, hash: hash, maskTTL: true}
-			if !bytes.Equal(masked.bytes(packetfile.Ethernet, before), masked.bytes(packetfile.Ethernet, behind)) {
-				t.Errorf("%x\n%x", masked.bytes(packetfile.Ethernet, before), masked.bytes(packetfile.Ethernet, behind))
+		if key := hex.EncodeToString(x.bytes(packetfile.Ethernet, ethernet)); key != "0800"+"4500003c03b10000401100000a000010c0a80102"+"0400003500280000"+payload {
+			t.Errorf("the key is %s", key)
+		}
+		for link, data := range map[packetfile.LinkType][]byte{
+			packetfile.Raw: ip, packetfile.Cooked: append(append(make([]byte, 14), 8, 0), ip...),
+			packetfile.Cooked2: append(append([]byte{8, 0}, make([]byte, 18)...), ip...), packetfile.Null: append([]byte{2, 0, 0, 0}, ip...),
+		} {
+			if got, _ := x.keyOf(link, data); got != want {
+				t.Errorf("%v: another key: %x", link, x.bytes(link, data))
 			}
-			a, _ := masked.of(packetfile.Ethernet, before)
-			b, _ := masked.of(packetfile.Ethernet, behind)
-			c, _ := plain.of(packetfile.Ethernet, before)
-			d, _ := plain.of(packetfile.Ethernet, behind)
-			if a != b || c == d {
-				t.Errorf("masked %v and %v, plain %v and %v", a, b, c, d)
-			}
-		})
+		}
 	}
 }
 
@@ -117,7 +98,7 @@ func TestMaskTTL(t *testing.T) {
 func TestLaterFragmentsHaveNoID(t *testing.T) {
 	frame := unhex(t, "52540021f8295254008d9dad0800"+"4500003c03b120b94011ab2c0a000010c0a80102"+udpHead+payload)
 	for _, key := range []Key{MoonSniff, Nines, Flow} {
-		if id, ok := (&extractor{key: key}).id(packetfile.Ethernet, frame); ok {
+		if id, ok := (&extractor{key: key}).id(plainnessOf(packetfile.Ethernet, frame), packetfile.Ethernet, frame); ok {
 			t.Errorf("%s: id %#x", key, id)
 		}
 	}
@@ -140,30 +121,16 @@ func FuzzKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, link uint32, data []byte) {
 		l := packetfile.LinkType(link)
 		for _, key := range Keys() {
-			for _, mask := range []bool{false, true} {
-				x := &extractor{key: key, maskTTL: mask, hash: hash}
-				got, ok := x.of(l, data)
-				name := x.describe(l, packetfile.Packet{Data: data, Length: uint32(len(data))})
-				if name == "" {
-					t.Error("a packet without a description")
-				}
-				if key != Content || !ok {
-					continue
-				}
-				// The slow way, from the key's bytes.
-				k := x.bytes(l, data)
-				var words [contentWords]uint64
-				var padded [8 * contentWords]byte
-				copy(padded[:], k)
-				for i := range words {
-					words[i] = binary.LittleEndian.Uint64(padded[8*i:])
-				}
-				if want := hash.of(&words, len(k)); got != want {
-					t.Errorf("link %d, %x: hash %v, of its key %x %v", link, data, got, k, want)
-				}
-				if l == packetfile.Ethernet && !mask && string(k) != referenceKey(data) {
-					t.Errorf("%x: key %x, want %x", data, k, referenceKey(data))
-				}
+			x := &extractor{key: key, hash: hash, depth: usualDepth}
+			got, ok := x.keyOf(l, data)
+			if name := x.describe(l, packetfile.Packet{Data: data, Length: uint32(len(data))}); name == "" {
+				t.Error("a packet without a description")
+			}
+			if slow, can := x.of(notPlain, l, data); slow != got || can != ok {
+				t.Errorf("%s, link %d, %x: %v and %v, slowly %v and %v", key, link, data, got, ok, slow, can)
+			}
+			if k := x.bytes(l, data); key == Published && l == packetfile.Ethernet && string(k) != referenceKey(data) {
+				t.Errorf("%x: key %x, want %x", data, k, referenceKey(data))
 			}
 		}
 		table := newFlowTable(&extractor{key: Content})
@@ -171,6 +138,6 @@ func FuzzKey(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer table.free()
-		table.take(0, l, data)
+		table.take(0, plainnessOf(l, data), l, data)
 	})
 }

@@ -79,7 +79,7 @@ func (c *Counts) add(o Counts) {
 
 // matching says what belongs together.
 type matching struct {
-	// wraps: packets with the same key are told apart by time.
+	// wraps: packets with the same key are told apart by time, if they are far enough apart.
 	wraps bool
 	// tickNs is the step of the times: less than one is no difference.
 	tickNs int64
@@ -135,6 +135,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 		}
 		return compare(a.ns, b.ns)
 	})
+	m.leaveOutRepeated(received)
 	m.counts.PreUnkeyed, m.counts.PostUnkeyed = pre.unkeyed, post.unkeyed
 	for i, ns := range received {
 		switch ns {
@@ -150,6 +151,31 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 	m.counts.PreAmbiguous -= pre.unkeyed + untimed
 	m.counts.Again = uint64(len(m.again))
 	return m, nil
+}
+
+// mostArrivals is how often the network may deliver one packet. A key that arrives more often says
+// nothing of it: others have the same.
+const mostArrivals = 8
+
+// leaveOutRepeated leaves out packets that arrived too often.
+func (m *matched) leaveOutRepeated(received []int64) {
+	kept := m.again[:0]
+	for rest := m.again; len(rest) > 0; {
+		packet := rest[0].packet
+		n := slices.IndexFunc(rest, func(a again) bool { return a.packet != packet })
+		if n < 0 {
+			n = len(rest)
+		}
+		if n < mostArrivals {
+			kept = append(kept, rest[:n]...)
+		} else {
+			received[packet] = leftOut
+			m.counts.Pairs -= uint64(n) + 1
+			m.counts.PostAmbiguous += uint64(n) + 1
+		}
+		rest = rest[n:]
+	}
+	m.again = kept
 }
 
 func compare(a, b int64) int {

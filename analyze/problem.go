@@ -37,16 +37,27 @@ func (a *Analysis) noPair() error {
 		}
 		return exit.Wrongf("no packet of %s has a key of kind %q; choose another one with --key.%s", which, o.Key, a.show())
 	case c.PostAmbiguous > 0 && c.PostAmbiguous+c.PostUnknown == keyedPost:
-		return exit.Wrongf("each key of %s that %s has too occurs more than once in it, so that its packets cannot be distinguished (%s ambiguous packets); choose another key with --key.%s",
-			o.Pre, o.Post, terminal.Grouped(c.PreAmbiguous), a.show())
+		return exit.Wrongf("each key of %s that %s has too occurs more than once in it, so that its packets cannot be distinguished (%s ambiguous packets); choose another key with --key%s.%s",
+			o.Pre, o.Post, terminal.Grouped(c.PreAmbiguous), orDepth(o), a.show())
 	case c.Early+c.Late == 0:
 		remedy := "check that they are from the same run"
-		if o.Key == Content && !o.MaskTTL {
-			remedy += " If the packets pass a router, use --mask-ttl; if they change on the way, use --key flow, nines or moonsniff, depending on the id that they carry."
+		switch o.Key {
+		case Content:
+			remedy += " If the packets change on the way, use --key flow, nines or moonsniff, depending on the id that they carry."
+		case Published:
+			remedy += " If the packets pass a router, use --key content."
 		}
 		return exit.Wrongf("%s and %s have no packet in common; %s%s", o.Pre, o.Post, remedy, a.show())
 	}
 	return exit.Wrongf("%s", a.clocksApart())
+}
+
+// orDepth is the remedy for packets that differ further behind.
+func orDepth(o Options) string {
+	if o.Key == Content && o.Depth < WholePacket {
+		return ", or compare whole packets by --depth all"
+	}
+	return ""
 }
 
 // clocksApart describes packets found in both captures at times that do not fit.
@@ -119,7 +130,7 @@ func (a *Analysis) firstKeys(s *side, n int) []string {
 // describe formats a packet and its key for people.
 func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) string {
 	if link == packetfile.MoonSniffID {
-		id, _ := x.id(link, p.Data)
+		id, _ := x.id(notPlain, link, p.Data)
 		return fmt.Sprintf("id %d", id)
 	}
 	f := dissect(link, p.Data)
@@ -137,10 +148,10 @@ func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) stri
 		}
 	}
 	what += fmt.Sprintf(", %d bytes", p.Length)
-	if _, ok := x.of(link, p.Data); !ok {
+	if _, ok := x.of(plainnessOf(link, p.Data), link, p.Data); !ok {
 		return what + ", no key"
 	}
-	if id, ok := (&extractor{key: Flow}).id(link, p.Data); ok {
+	if id, ok := (&extractor{key: Flow}).id(notPlain, link, p.Data); ok {
 		what += fmt.Sprintf(", id %d", uint32(id))
 	}
 	return what + ", key " + hex.EncodeToString(x.bytes(link, p.Data))

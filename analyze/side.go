@@ -38,6 +38,7 @@ type side struct {
 	reader *packetfile.Reader
 	damage *packetfile.Damage
 	seen   packetfile.Seen
+	sample sample
 	// offsetNs is added to the file's times; cut rounds them then, if it is set.
 	offsetNs int64
 	cut      func(ns int64) int64
@@ -128,8 +129,10 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 	for i := range batch {
 		p := &batch[i]
 		link := interfaces[p.Interface].LinkType
+		plain := plainnessOf(link, p.Data)
+		key, ok := l.extract.of(plain, link, p.Data)
 		if p.TimeNs == packetfile.NoTime {
-			s.leaveOut(l.extract.of(link, p.Data))
+			s.leaveOut(key, ok)
 			continue
 		}
 		s.length.see(p.Length)
@@ -138,8 +141,11 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		}
 		s.gaps.see(s.count, p.Number)
 		s.times.all[s.count] = p.TimeNs + s.offsetNs
-		s.flows.take(s.count, link, p.Data)
-		if key, ok := l.extract.of(link, p.Data); ok {
+		s.flows.take(s.count, plain, link, p.Data)
+		if ok {
+			if key.hi&s.sample.mask == 0 {
+				s.sample.take(key, link, p.Data)
+			}
 			s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(s.count)})
 		} else {
 			s.unkeyed++

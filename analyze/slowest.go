@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -65,9 +64,12 @@ func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []resul
 		for i := range batch[:n] {
 			p := &batch[i]
 			link := a.post.reader.Info().Interfaces[p.Interface].LinkType
-			at := slices.IndexFunc(unclear, func(i int) bool {
-				return worst[i].PostNs == a.post.timeOf(p) && bytes.Equal(worst[i].Key, a.extract.bytes(link, p.Data))
-			})
+			at := slices.IndexFunc(unclear, func(i int) bool { return worst[i].PostNs == a.post.timeOf(p) })
+			if at < 0 {
+				continue
+			}
+			hash, _ := a.extract.of(plainnessOf(link, p.Data), link, p.Data)
+			at = slices.IndexFunc(unclear, func(i int) bool { return worst[i].PostNs == a.post.timeOf(p) && worst[i].hash == hash })
 			if at >= 0 {
 				rows[unclear[at]].PostFrame = p.Number
 				unclear = slices.Delete(unclear, at, at+1)

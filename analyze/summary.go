@@ -28,6 +28,8 @@ type Summary struct {
 	Back *DirectionSummary `json:"back,omitempty"`
 	// TwoWay is what packets in both directions tell about the clocks.
 	TwoWay *clock.Offset `json:"clock_offset,omitempty"`
+	// Changes are what differs between the captures of the same packet, by a sample.
+	Changes []Change `json:"changes,omitempty"`
 	// Clocks is what can be said of them. Nothing is corrected by it.
 	Clocks    clock.Estimate `json:"clocks"`
 	ClocksSay []string       `json:"clocks_say"`
@@ -78,7 +80,7 @@ func (a *Analysis) Summary() Summary {
 	s := Summary{
 		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre), Post: summarise(a.Post),
 		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), ResolutionNs: a.TickNs, DirectionSummary: a.Direction.summary(),
-		TwoWay: a.Offset, Clocks: a.Clocks, ClocksSay: a.clocksSay(), Notes: a.Notes(),
+		TwoWay: a.Offset, Changes: a.Changes, Clocks: a.Clocks, ClocksSay: a.clocksSay(), Notes: a.Notes(),
 	}
 	if a.Back != nil {
 		back := a.Back.summary()

@@ -40,7 +40,7 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 	}
 	verdict := result.Clean
 	for _, d := range a.Directions() {
-		if d.reasons(&all); d.Counts.Early > d.Counts.Pairs {
+		if d.reasons(a.Options, &all); d.Counts.Early > d.Counts.Pairs {
 			verdict = result.Invalid
 		}
 	}
@@ -51,11 +51,11 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 }
 
 // reasons are those of one direction, the worst first.
-func (d *Direction) reasons(all *reasons) {
+func (d *Direction) reasons(o Options, all *reasons) {
 	c := d.Counts
 	all.say(c.Early > 0, "%s packets are earlier in %s than in %s, and are left out: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), d.To, d.From)
 	all.say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), d.To, d.From)
-	all.say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out", terminal.Grouped(c.PreAmbiguous), d.From)
+	all.say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out; choose another one with --key%s", terminal.Grouped(c.PreAmbiguous), d.From, orDepth(o))
 	all.say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
 	if drift := d.Clocks.Drift; drift.Known() {
 		median := d.median()
@@ -92,8 +92,11 @@ func (a *Analysis) Notes() []string {
 		}
 	}
 	notes = append(notes, a.clocksSay()...)
-	if a.Options.MaskTTL {
-		notes = append(notes, "TTL, IP checksum and VLAN tags are not part of the key")
+	if say := changesSay(a.Changes); say != "" {
+		notes = append(notes, say)
+	}
+	if a.cutIn != "" {
+		notes = append(notes, fmt.Sprintf("%s has only the beginning of its packets, so the key covers %d bytes of a frame", a.cutIn, a.extract.depth))
 	}
 	if a.Options.Trim > 0 {
 		notes = append(notes, fmt.Sprintf("arrivals in the first %v are left out", a.Options.Trim))

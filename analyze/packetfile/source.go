@@ -159,6 +159,9 @@ func (s *source) recognise() error {
 
 // start goes to the beginning of the file.
 func (s *source) start() error {
+	if s.zstd != nil {
+		_ = s.zstd.Reset(nil) // its goroutines may still read the file ahead
+	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read %s: %w", s.path, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 type analyzeCall struct {
 	options analyze.Options
 	key     string
+	depth   string
 	out     string
 	page    string
 	without string
@@ -57,7 +59,7 @@ are not a pair.`,
   nines analyze pre.pcap.zst post.pcap.zst --out results    # and keep it
   nines report results/latest
   nines analyze pre.pcap post.pcap --page pair.html         # see it, without a folder
-  nines analyze pre.pcap post.pcap --mask-ttl               # with a router in between
+  nines analyze pre.pcap post.pcap --depth all              # packets that differ only far behind
   nines analyze pre.pcap post.pcap --key flow --trim 1s     # by id and ports, without the first second
   nines analyze pre.pcap post.pcap --format json | jq .latency_ns.p99_9`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -71,8 +73,10 @@ are not a pair.`,
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	c.Flags().StringVar(&call.key, "key", "", "what identifies a packet: content (its first 64 bytes), moonsniff, nines, or flow (id and ports) (default content; moonsniff for .mscap)")
-	c.Flags().BoolVar(&call.options.MaskTTL, "mask-ttl", false, "ignore TTL, hop limit and VLAN tags, for routed paths")
+	c.Flags().StringVar(&call.key, "key", "", "what identifies a packet: content (without what routers change), published (the first 64 bytes), moonsniff, nines, or flow (id and ports) (default content; moonsniff for .mscap)")
+	c.Flags().StringVar(&call.depth, "depth", "", "how many bytes of a frame the key content covers, or all (default 64)")
+	c.Flags().Bool("mask-ttl", false, "")
+	_ = c.Flags().MarkDeprecated("mask-ttl", "the key content never has the TTL") // fails only for an unknown flag
 	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "ignore packets that arrived within this time of the first (default: none)")
 	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
 	c.Flags().BoolVar(&call.options.OneWay, "one-way", false, "all packets pass PRE first, also the answers of a host (default: answers that are early pass POST first)")
@@ -88,6 +92,9 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 		if k.options.Key, err = analyze.ParseKey(k.key); err != nil {
 			return exit.With(exit.Wrong, err)
 		}
+	}
+	if k.options.Depth, err = parseDepth(k.depth); err != nil {
+		return err
 	}
 	without, err := analyze.ParseFiles(k.without)
 	if err != nil {
@@ -123,6 +130,20 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 		}
 	}
 	return command.PrintAs(out, k.format, summary, writeAnalysis)
+}
+
+func parseDepth(text string) (int, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "all":
+		return analyze.WholePacket, nil
+	}
+	bytes, err := strconv.Atoi(text)
+	if err != nil || bytes <= 0 {
+		return 0, exit.Wrongf("--depth %s: give a number of bytes, or all", text)
+	}
+	return bytes, nil
 }
 
 func cancelled(ctx context.Context, err error) error {

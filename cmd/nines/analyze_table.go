@@ -115,6 +115,13 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 		return err
 	}
 	t = &terminal.Table{}
+	for i, c := range s.Changes {
+		name := "changed"
+		if i > 0 {
+			name = ""
+		}
+		t.Row(name, c)
+	}
 	if s.ResolutionNs > 1 {
 		t.Row("bound", fmt.Sprintf("each latency ± %d: the times are in steps of %v", s.ResolutionNs, time.Duration(s.ResolutionNs)))
 	}

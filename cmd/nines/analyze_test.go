@@ -159,7 +159,7 @@ func TestAnalyzeTellsWhatIsWrong(t *testing.T) {
 		"the same":     {[]string{pre, pre}, "same file"},
 		"text":         {[]string{pre, text}, "text.pcap"},
 		"directory":    {[]string{pre, filepath.Dir(pre)}, "directory"},
-		"unknown key":  {[]string{pre, post, "--key", "colour"}, "allowed: content, moonsniff"},
+		"unknown key":  {[]string{pre, post, "--key", "colour"}, "allowed: content, published, moonsniff"},
 		"unknown file": {[]string{pre, post, "--without", "colour"}, "latency-ts"},
 		"format":       {[]string{pre, post, "--format", "xml"}, "xml"},
 	} {
