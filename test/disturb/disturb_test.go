@@ -308,7 +308,7 @@ func TestEndsWhenNobodyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program(t), "--kind", "spin", "--length", "1us", "--period", "1ms")
+	cmd := exec.Command(program(t), "--kind", "spin", "--length", "1us", "--period", "1ms", "--priority", strconv.Itoa(labtest.Nice(t, 0)))
 	cmd.Stdout = write
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -376,7 +376,7 @@ func started(t *testing.T, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	defer ready.Close()
-	cmd := exec.Command(program(t), append(arguments, "--ready-fd", "3")...)
+	cmd := exec.Command(program(t), append([]string{"--priority", strconv.Itoa(labtest.Nice(t, 0)), "--ready-fd", "3"}, arguments...)...)
 	out := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = out, os.Stderr, []*os.File{readyWriter}
 	if err := cmd.Start(); err != nil {
@@ -420,7 +420,7 @@ func TestWrongCalls(t *testing.T) {
 		{"--kind spin --policy fifo --priority 0", 2, "fifo or rr with 1 to 99"},
 		{"--kind spin more", 2, `"more" is not an option`},
 		{"--kind spin --cpu 4095", 3, "run on CPU 4095"},
-		{"--kind stop --pid 2147483647", 1, "cannot reach process 2147483647"},
+		{"--kind stop --pid 2147483647 --priority " + strconv.Itoa(labtest.Nice(t, 0)), 1, "cannot reach process 2147483647"},
 	} {
 		out, err := exec.Command(program(t), strings.Fields(test.arguments)...).CombinedOutput()
 		var exit *exec.ExitError

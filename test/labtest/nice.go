@@ -1,0 +1,21 @@
+package labtest
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Nice is the least nice value at least as high as wanted that this process may give to another: only root may go below
+// its own, and tests may be run by nice(1).
+func Nice(t *testing.T, wanted int) int {
+	t.Helper()
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own := 20 - raw; unix.Geteuid() != 0 { // getpriority(2): the call returns 20 - nice
+		return max(own, wanted)
+	}
+	return wanted
+}
