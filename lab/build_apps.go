@@ -1,10 +1,14 @@
 package lab
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"nines.dev/nines/lab/engine"
 	"nines.dev/nines/lab/node"
@@ -35,22 +39,42 @@ func (b *builder) startServices(ctx context.Context, w work) error {
 	return node.Each(ctx, len(nodes), func(i int) error { return services.Start(ctx, nodes[i]) })
 }
 
+// execPatience is how long a command of a node's exec list may take: what stays is a service.
+const execPatience = 10 * time.Minute
+
 // runExecs runs the commands that the file gives new nodes.
 func (b *builder) runExecs(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		for _, argv := range n.Exec {
-			cmd, err := b.Command(ctx, n.Name, argv, running.ExecOptions{Scheduled: true})
-			if err != nil {
-				return err
-			}
-			if out, err := cmd.CombinedOutput(); err != nil {
-				said := strings.TrimSpace(string(out))
-				if said == "" {
-					said = "it printed nothing"
-				}
-				return fmt.Errorf("node %q: exec %q: %w: %s; correct the command in the node's exec, or let it end with 0", n.Name, argv, err, said)
+			if err := b.runExec(ctx, n, argv, execPatience); err != nil {
+				return fmt.Errorf("node %q: exec %q: %w", n.Name, argv, err)
 			}
 		}
 	}
 	return nil
+}
+
+func (b *builder) runExec(ctx context.Context, n plan.Node, argv []string, patience time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd, err := b.Command(limited, n.Name, argv, running.ExecOptions{Scheduled: true})
+	if err != nil {
+		return err
+	}
+	out, err := cmd.CombinedOutput()
+	said := "it printed: " + strings.TrimSpace(string(out))
+	if len(bytes.TrimSpace(out)) == 0 {
+		said = "it printed nothing"
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Errorf("it had not ended after %v, and was ended; %s; list a program that stays under the node's services", patience, said)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return fmt.Errorf("it has ended, but has left a program in the background that holds its output; %s; list that program under the node's services, or send its output to a file", said)
+	}
+	return fmt.Errorf("%w; %s; correct the command in the node's exec, or let it end with 0", err, said)
 }

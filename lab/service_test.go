@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/check"
@@ -158,6 +159,27 @@ topology:
 		}
 		if said := err.Error(); !strings.Contains(said, `service only of node "a": it has ended`) || !strings.Contains(said, want) {
 			t.Errorf("%s: %s", run, said)
+		}
+	}
+}
+
+// TestExecSaysWhatStays: a command of exec that leaves a program in the background, or does not end, is told of services.
+func TestExecSaysWhatStays(t *testing.T) {
+	labtest.Root(t)
+	l := up(t, "name: tbserve\ntopology:\n  nodes:\n    a: {}\n")
+	b := &builder{Lab: l, progress: func(string) {}}
+	n := *l.Plan().Node("a")
+	for want, argv := range map[string][]string{
+		"has left a program in the background":                        {"sh", "-c", "echo begun; sleep 100 &"},
+		"had not ended after 200ms, and was ended; it printed: begun": {"sh", "-c", "echo begun; exec sleep 100"},
+		"exit status 4; it printed nothing":                           {"sh", "-c", "exit 4"},
+	} {
+		patience := time.Minute
+		if strings.Contains(want, "200ms") {
+			patience = 200 * time.Millisecond
+		}
+		if err := b.runExec(t.Context(), n, argv, patience); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", argv, err, want)
 		}
 	}
 }
