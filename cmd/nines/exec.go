@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -15,12 +16,13 @@ func newExecCommand() *cobra.Command {
 	var named, dir string
 	var env []string
 	c := &cobra.Command{
-		Use:   "exec NODE -- COMMAND [ARGUMENT]...",
+		Use:   "exec NODE [--] COMMAND [ARGUMENT]...",
 		Short: "Run a command in a node",
 		Long: `Run a command in a node: in its namespaces and file system, on its CPUs and with its
-environment. nines exec exits with the exit code of the command.`,
+environment. nines exec exits with the exit code of the command. Options of nines are
+before the command; those behind it are the command's own.`,
 		Example: `  nines exec dut -- ip addr
-  nines exec loadgen -- ping -c3 198.18.0.2
+  nines exec loadgen ping -c3 198.18.0.2
   nines exec --lab quickstart dut -- sh -c 'cat /proc/net/dev'
   nines exec loadgen --env DEBUG=1 -- ./client
   tar c . | nines exec dut -- tar x -C /tmp`,
@@ -31,13 +33,32 @@ environment. nines exec exits with the exit code of the command.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return become(c, named, args[0], args[1:], running.ExecOptions{Dir: dir, Env: env})
+			argv, err := commandOf(c, args[1:])
+			if err == nil && len(argv) == 0 {
+				err = exit.Wrongf("name a command, as in: nines exec dut -- ip addr")
+			}
+			if err != nil {
+				return err
+			}
+			return become(c, named, args[0], argv, running.ExecOptions{Dir: dir, Env: env})
 		},
 	}
+	c.Flags().SetInterspersed(false) // what follows the command is its own
 	labFlag(c, &named)
 	c.Flags().StringVar(&dir, "dir", "", "the working folder in the node (default: /)")
 	c.Flags().StringArrayVar(&env, "env", nil, "set NAME=VALUE for the command (repeatable)")
 	return c
+}
+
+// commandOf is the command behind a node's name, which may have more of nines' options before it.
+func commandOf(c *cobra.Command, args []string) ([]string, error) {
+	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return args, nil
+	}
+	if err := c.Flags().Parse(args); err != nil {
+		return nil, exit.With(exit.Wrong, err)
+	}
+	return c.Flags().Args(), nil
 }
 
 // become replaces nines by a command in a node, which so gets nines' terminal and signals, and sets

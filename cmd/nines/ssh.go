@@ -13,7 +13,7 @@ import (
 func newSSHCommand() *cobra.Command {
 	var named string
 	c := &cobra.Command{
-		Use:   "ssh NODE [-- COMMAND [ARGUMENT]...]",
+		Use:   "ssh NODE [[--] COMMAND [ARGUMENT]...]",
 		Short: "Log in to a node by SSH, over the management network",
 		Long: `Log in to a node as root by SSH, over the management network of its lab, or run a command
 there. nines calls OpenSSH's client with the lab's own key, and checks the node's host key. As
@@ -32,12 +32,16 @@ server. nines exec needs no server and no network.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			argv, err := commandOf(c, args[1:])
+			if err != nil {
+				return err
+			}
 			l, err := labByFlag(named)
 			if err != nil {
 				return err
 			}
-			cmd, err := login.Command(l.Lab, args[0], args[1:])
+			cmd, err := login.Command(l.Lab, args[0], argv)
 			if err != nil {
 				return err
 			}
@@ -45,6 +49,7 @@ server. nines exec needs no server and no network.`,
 			return replaceProcess(cmd)
 		},
 	}
+	c.Flags().SetInterspersed(false) // what follows the command is its own
 	labFlag(c, &named)
 	return c
 }
