@@ -208,7 +208,7 @@ func (a *Analysis) chooseKey() error {
 	if o.Depth < leastDepth {
 		return exit.Wrongf("a depth of %d bytes: the key needs %d, with the IP header", o.Depth, leastDepth)
 	}
-	a.extract = &extractor{key: o.Key, hash: newHasher(), depth: o.Depth}
+	a.extract = newExtractor(o.Key, o.Depth)
 	if o.Key != Content {
 		return nil
 	}

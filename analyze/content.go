@@ -54,18 +54,6 @@ func plainnessOf(link packetfile.LinkType, d []byte) plainness {
 	return notPlain
 }
 
-// content returns the hashed key of a packet; false if it says nothing.
-func (x *extractor) content(plain plainness, link packetfile.LinkType, data []byte) (hash96, bool) {
-	if plain != notPlain && x.depth == usualDepth {
-		// Its length by the IP header, behind the MAC header.
-		if end := etherAddresses + 2 + int(binary.BigEndian.Uint16(data[16:])); end >= plainBytes && (len(data) >= usualDepth || len(data) >= end) {
-			return x.plainContent(plain, data, min(end, usualDepth)), true
-		}
-	}
-	f := dissect(link, data)
-	return x.contentOf(&f)
-}
-
 // plainContent is contentOf for plain packets, which nearly all are, word by word. Word 0 begins at
 // 12.
 func (x *extractor) plainContent(plain plainness, d []byte, end int) hash96 {

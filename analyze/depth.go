@@ -28,7 +28,8 @@ func (a *Analysis) limitDepth() error {
 				continue // only what follows the packet was cut off
 			}
 			if has := len(p.Data) - f.behind() + plainHeaders; has >= leastDepth+leastContent && has < a.extract.depth {
-				a.extract.depth, a.cutIn = has, s.path
+				a.extract.setDepth(has)
+				a.cutIn = s.path
 			}
 		}
 		if err := s.reader.Rewind(); err != nil {

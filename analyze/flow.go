@@ -22,19 +22,24 @@ type flowTable struct {
 	flows []endpoints
 	known map[endpoints]uint16
 	cache [128]flowCache
+	// ports is what counts of the ports and the protocol: all bits or none.
+	ports uint64
 	// hostsOnly: there are more flows than are told apart.
 	hostsOnly bool
 }
 
-// flowCache remembers the last plain IPv4 packets.
+// flowCache remembers the last plain packets.
 type flowCache struct {
 	addresses, rest uint64
 	flow            uint16
-	used            bool
 }
 
+// cachedRest is set in all entries in use; rest has the ports and the protocol below, if these
+// count.
+const cachedRest = 1 << 63
+
 func newFlowTable(x *extractor) *flowTable {
-	t := &flowTable{known: make(map[endpoints]uint16)}
+	t := &flowTable{known: make(map[endpoints]uint16), ports: 1<<64 - 1}
 	if x.key == Nines {
 		t.nines = x
 	}
@@ -50,23 +55,25 @@ func (t *flowTable) reserve(n int) error { return t.of.reserve(n) }
 
 // take records the flow of a packet.
 func (t *flowTable) take(packet int, plain plainness, link packetfile.LinkType, data []byte) {
-	if t.nines != nil || plain == notPlain {
-		t.of.all[packet] = t.find(packet, t.endpoints(link, data))
-		return
+	t.of.all[packet] = t.find(packet, t.endpoints(link, data))
+	if plain != notPlain && t.nines == nil {
+		c, addresses, rest := t.place(plain, data)
+		*c = flowCache{addresses, rest, t.of.all[packet]}
 	}
-	addresses, rest := binary.LittleEndian.Uint64(data[26:]), uint64(0)
-	if !t.hostsOnly {
-		rest = uint64(binary.LittleEndian.Uint32(data[34:])) | uint64(plain)<<32
-	}
-	c := &t.cache[((addresses^rest*0x9e3779b97f4a7c15)*0x9e3779b97f4a7c15)>>57]
-	if !c.used || c.addresses != addresses || c.rest != rest {
-		flow := t.find(packet, t.endpoints(link, data))
-		if t.hostsOnly {
-			rest = 0
-		}
-		*c = flowCache{addresses, rest, flow, true}
-	}
+}
+
+// cached is take for a plain packet of a flow that was seen lately; false for others.
+func (t *flowTable) cached(packet int, plain plainness, data []byte) bool {
+	c, addresses, rest := t.place(plain, data)
 	t.of.all[packet] = c.flow
+	return c.addresses == addresses && c.rest == rest
+}
+
+// place is where a plain packet's flow would be.
+func (t *flowTable) place(plain plainness, data []byte) (c *flowCache, addresses, rest uint64) {
+	addresses = binary.LittleEndian.Uint64(data[26:])
+	rest = (uint64(binary.LittleEndian.Uint32(data[34:]))|uint64(plain)<<32)&t.ports | cachedRest
+	return &t.cache[((addresses^rest*0x9e3779b97f4a7c15)*0x9e3779b97f4a7c15)>>57], addresses, rest
 }
 
 // find returns the flow of a packet; those before it have theirs.
@@ -97,7 +104,7 @@ func (t *flowTable) add(e endpoints) uint16 {
 // forgetPorts keeps only the hosts of the flows so far.
 func (t *flowTable) forgetPorts(of []uint16) {
 	flows := t.flows
-	t.hostsOnly, t.flows, t.known, t.cache = true, nil, make(map[endpoints]uint16), [128]flowCache{}
+	t.hostsOnly, t.flows, t.known, t.cache, t.ports = true, nil, make(map[endpoints]uint16), [128]flowCache{}, 0
 	var became [maxFlows]uint16
 	for i, e := range flows {
 		became[i] = t.find(0, e)

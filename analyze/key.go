@@ -54,13 +54,32 @@ type extractor struct {
 	// depth is how much of a frame a content key covers, counted from the beginning of an Ethernet
 	// frame without tags.
 	depth int
+	// words: plain packets have a content key that is read word by word.
+	words bool
+}
+
+func newExtractor(key Key, depth int) *extractor {
+	x := &extractor{key: key, hash: newHasher()}
+	x.setDepth(depth)
+	return x
+}
+
+func (x *extractor) setDepth(depth int) {
+	x.depth, x.words = depth, x.key == Content && depth == usualDepth
 }
 
 // of returns the hashed key of a packet; false if it has none.
 func (x *extractor) of(plain plainness, link packetfile.LinkType, data []byte) (hash96, bool) {
+	if x.words && plain != notPlain {
+		// Its length by the IP header, behind the MAC header.
+		if end := etherAddresses + 2 + int(binary.BigEndian.Uint16(data[16:])); end >= plainBytes && (len(data) >= usualDepth || len(data) >= end) {
+			return x.plainContent(plain, data, min(end, usualDepth)), true
+		}
+	}
 	switch x.key {
 	case Content:
-		return x.content(plain, link, data)
+		f := dissect(link, data)
+		return x.contentOf(&f)
 	case Published:
 		return x.published(link, data)
 	}

@@ -75,7 +75,7 @@ func TestContentIsThatOfEthernetOnOtherLinks(t *testing.T) {
 	ip := unhex(t, ipv4UDP+udpHead+payload)
 	ethernet := append(append(bytes.Clone(mac), 8, 0), ip...)
 	for _, kind := range []Key{Content, Published} {
-		x := &extractor{key: kind, hash: newHasher(), depth: 60} // the packet ends there
+		x := newExtractor(kind, 60) // the packet ends there
 		want, ok := x.keyOf(packetfile.Ethernet, ethernet)
 		if !ok {
 			t.Fatal("no key")
@@ -117,11 +117,14 @@ func FuzzKey(f *testing.F) {
 		f.Add(uint32(packetfile.Ethernet), raw)
 		f.Add(uint32(packetfile.Raw), raw)
 	}
-	hash := newHasher()
+	extractors := make(map[Key]*extractor)
+	for _, key := range Keys() {
+		extractors[key] = newExtractor(key, usualDepth)
+	}
 	f.Fuzz(func(t *testing.T, link uint32, data []byte) {
 		l := packetfile.LinkType(link)
 		for _, key := range Keys() {
-			x := &extractor{key: key, hash: hash, depth: usualDepth}
+			x := extractors[key]
 			got, ok := x.keyOf(l, data)
 			if name := x.describe(l, packetfile.Packet{Data: data, Length: uint32(len(data))}); name == "" {
 				t.Error("a packet without a description")

@@ -126,6 +126,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		return err
 	}
 	interfaces := s.reader.Info().Interfaces
+	times, count := s.times.all, s.count
 	for i := range batch {
 		p := &batch[i]
 		link := interfaces[p.Interface].LinkType
@@ -139,19 +140,22 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
 			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, p.Number, p.TimeNs/1e9)
 		}
-		s.gaps.see(s.count, p.Number)
-		s.times.all[s.count] = p.TimeNs + s.offsetNs
-		s.flows.take(s.count, plain, link, p.Data)
+		s.gaps.see(count, p.Number)
+		times[count] = p.TimeNs + s.offsetNs
+		if plain == notPlain || !s.flows.cached(count, plain, p.Data) {
+			s.flows.take(count, plain, link, p.Data)
+		}
 		if ok {
 			if key.hi&s.sample.mask == 0 {
 				s.sample.take(key, link, p.Data)
 			}
-			s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(s.count)})
+			s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(count)})
 		} else {
 			s.unkeyed++
 		}
-		s.count++
+		count++
 	}
+	s.count = count
 	return nil
 }
 
