@@ -210,6 +210,9 @@ func join(path, step string) string {
 	return path + "." + step
 }
 
+// leadingZero matches 01750, which YAML 1.1 takes for octal and YAML 1.2 for decimal.
+var leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
+
 func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 	t := v.Type()
 	switch {
@@ -217,6 +220,9 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 		d.unit(n, v, path, r)
 	case t.Kind() == reflect.String:
 		d.text(n, v, path, r)
+	case (t.Kind() == reflect.Int || t.Kind() == reflect.Float64) && leadingZero.MatchString(n.text):
+		plain := strings.TrimLeft(strings.ReplaceAll(n.text, "_", ""), "+0")
+		d.fail(n, path, fmt.Sprintf("%s begins with 0, which some read as octal", clip(n.text)), bounds(r), "write "+plain+" if it is decimal")
 	case t.Kind() == reflect.Int:
 		f, ok := n.number()
 		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
