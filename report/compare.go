@@ -18,6 +18,10 @@ type Comparison struct {
 	Pairs []Pair
 	// Findings are what search methods found on both sides.
 	Findings []ComparedFinding
+	// When is when the trials of the two sides ran.
+	When timing
+	// ReferenceRuns is how many runs give the yardstick.
+	ReferenceRuns int
 	// OnlyA and OnlyB are combinations of variables that only one side has.
 	OnlyA, OnlyB []map[string]any
 }
@@ -26,7 +30,9 @@ type Comparison struct {
 type Pair struct {
 	Variables map[string]any
 	A, B      Group
-	Figures   []Compared
+	// Against says why these trials cannot decide anything; empty if they can.
+	Against []string
+	Figures []Compared
 }
 
 // Compared is one figure on both sides; nil if a side does not support it.
@@ -35,27 +41,25 @@ type Compared struct {
 	A, B   *Spread
 	// Ratio is B's median over A's; nil without both, or if A's is 0.
 	Ratio *float64
-	// Interval is that of the ratio; nil if a side has a single repeat.
+	// Interval is that of the ratio, with the spread of a reference; nil if a side has a single repeat.
 	Interval *Interval
 	Verdict  Difference
 }
 
-// Difference says whether two sides differ by more than their repeats do.
-type Difference string
-
-// A figure differs clearly if the interval of its ratio excludes 1. If it includes 1, or without an
-// interval, a difference is not shown.
-const (
-	Higher  Difference = "higher" // B above A
-	Lower   Difference = "lower"
-	Unclear Difference = "unclear"
-	Equal   Difference = "equal" // the same in every repeat
-	Unknown Difference = "unknown"
-)
-
 // CompareResults matches the trials of two results by their variables.
-func CompareResults(a, b *result.Result) Comparison {
-	return compare(Comparison{A: a.Dir, B: b.Dir, Findings: compareFindings(a.Searches, b.Searches)}, Groups(a.Shown()), Groups(b.Shown()))
+func CompareResults(a, b *result.Result, o CompareOptions) Comparison {
+	c := Comparison{A: a.Dir, B: b.Dir, When: apart, ReferenceRuns: len(o.Reference), Findings: compareFindings(a.Searches, b.Searches)}
+	if o.Steady {
+		c.When = steady
+	}
+	yard := reference(o.Reference)
+	return compare(c, Groups(a.Shown()), Groups(b.Shown()), func(a, _ Group) (timing, []Group, int) {
+		if yard == nil {
+			return c.When, nil, -1
+		}
+		runs := yard[variableKey(a.Variables)]
+		return c.When, runs, len(runs)
+	})
 }
 
 // CompareValues matches the trials of one result that have one value of a variable with those that
@@ -94,7 +98,17 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 			return Comparison{}, exit.Wrongf("no trial has %s=%s; the values are %s", name, value, terminal.Plain(strings.Join(seen, ", ")))
 		}
 	}
-	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name, Findings: compareFindings(searchesA, searchesB)}, Groups(sides[0]), Groups(sides[1])), nil
+	place := map[string]int{}
+	for i, t := range r.Summary.Trials {
+		place[t.ID] = i
+	}
+	c := Comparison{A: name + "=" + a, B: name + "=" + b, By: name, Findings: compareFindings(searchesA, searchesB)}
+	return compare(c, Groups(sides[0]), Groups(sides[1]), func(a, b Group) (timing, []Group, int) {
+		if alternate(a, b, place) {
+			return interleaved, nil, -1
+		}
+		return apart, nil, -1
+	}), nil
 }
 
 // FindVariable resolves a variable's name: its whole key, or its last parts if they are unique.
@@ -126,7 +140,9 @@ func contains(list []string, wanted string) bool {
 	return false
 }
 
-func compare(c Comparison, a, b []Group) Comparison {
+// compare matches groups; when says of a pair when its trials ran, the groups of the reference, and their number, −1
+// without a reference.
+func compare(c Comparison, a, b []Group, when func(a, b Group) (timing, []Group, int)) Comparison {
 	right := map[string]Group{}
 	for _, g := range b {
 		right[variableKey(g.Variables)] = g
@@ -140,9 +156,13 @@ func compare(c Comparison, a, b []Group) Comparison {
 			continue
 		}
 		matched[key] = true
-		pair := Pair{Variables: g.Variables, A: g, B: other}
+		ran, runs, days := when(g, other)
+		pair := Pair{Variables: g.Variables, A: g, B: other, Against: against(g, other, ran, days)}
 		for _, f := range AllFigures() {
-			pair.Figures = append(pair.Figures, compareFigure(f, g, other))
+			figure := compareFigure(f, g, other)
+			figure.widen(runs)
+			figure.decide(pair.Against)
+			pair.Figures = append(pair.Figures, figure)
 		}
 		c.Pairs = append(c.Pairs, pair)
 	}
@@ -157,27 +177,12 @@ func compare(c Comparison, a, b []Group) Comparison {
 func compareFigure(f Figure, a, b Group) Compared {
 	valuesA, okA := a.Values(f)
 	valuesB, okB := b.Values(f)
-	c := Compared{Figure: f, A: boundedSpread(valuesA, okA), B: boundedSpread(valuesB, okB), Verdict: Unknown}
-	if c.A == nil || c.B == nil {
-		return c
-	}
-	if c.A.Min == c.A.Max && c.B.Min == c.B.Max && c.A.Min == c.B.Min {
-		c.Verdict = Equal
-	}
-	if c.A.Median == 0 {
+	c := Compared{Figure: f, A: boundedSpread(valuesA, okA), B: boundedSpread(valuesB, okB)}
+	if c.A == nil || c.B == nil || c.A.Median == 0 {
 		return c // nothing to divide by
 	}
 	ratio := c.B.Median / c.A.Median
 	c.Ratio = &ratio
 	c.Interval = boundsOf(confidence.Ratio(valuesA, valuesB, bootstrapSeed))
-	switch {
-	case c.Verdict == Equal, c.Interval == nil:
-	case c.Interval.Low > 1:
-		c.Verdict = Higher
-	case c.Interval.High < 1:
-		c.Verdict = Lower
-	default:
-		c.Verdict = Unclear
-	}
 	return c
 }

@@ -2,11 +2,14 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -81,31 +84,175 @@ func pairFigure(t *testing.T, p Pair, name string) Compared {
 	return Compared{}
 }
 
-// If nothing else was measured, invalid trials provide the values, and the table says so.
-func TestInvalidRepeatsAreCompared(t *testing.T) {
-	said := func(verdict result.Verdict) string {
-		trials := side("veth", 7000, 7100)
-		trials[0].Verdict, trials[1].Verdict = result.Invalid, verdict
-		a, b := &result.Result{Dir: "a", Summary: result.Summary{Trials: trials}}, &result.Result{Dir: "b", Summary: result.Summary{Trials: side("veth", 8000, 8100)}}
-		var table strings.Builder
-		if err := WriteComparison(&table, CompareResults(a, b)); err != nil {
+func resultWith(dir string, trials ...[]result.Trial) *result.Result {
+	return &result.Result{Dir: dir, Summary: result.Summary{Trials: slices.Concat(trials...)}}
+}
+
+// inTurn puts the trials of two sides into the order A B A B.
+func inTurn(a, b []result.Trial) []result.Trial {
+	var trials []result.Trial
+	for i := range max(len(a), len(b)) {
+		trials = append(trials, a[min(i, len(a)):min(i+1, len(a))]...)
+		trials = append(trials, b[min(i, len(b)):min(i+1, len(b))]...)
+	}
+	return trials
+}
+
+// around are repeats that vary a little around a median in ns.
+func around(kind string, n int, p50 int64) []result.Trial {
+	var values []int64
+	for i := range n {
+		values = append(values, p50+int64(i-n/2)*p50/1000)
+	}
+	return side(kind, values...)
+}
+
+func spoilt(trials []result.Trial, verdict result.Verdict, places ...int) []result.Trial {
+	for _, i := range places {
+		trials[i].Verdict = verdict
+	}
+	return trials
+}
+
+// The rules for a decision: text and JSON give the same answer, each with the same reasons.
+func TestADecisionNeedsTrialsThatCanDecide(t *testing.T) {
+	twice := func(verdict result.Verdict, places ...int) []result.Trial {
+		return spoilt(around("xdp", 6, 14_000), verdict, places...)
+	}
+	for _, c := range []struct {
+		name   string
+		trials []result.Trial
+		want   Difference
+		why    string
+	}{
+		{"six in turn", inTurn(around("veth", 6, 7000), twice(result.Clean)), Higher, ""},
+		{"noisy ones count", inTurn(around("veth", 6, 7000), twice(result.Noisy, 0, 1, 2, 3, 4, 5)), Higher, ""},
+		{"lower", inTurn(around("veth", 6, 28_000), twice(result.Clean)), Lower, ""},
+		{"no difference", inTurn(around("veth", 6, 14_001), twice(result.Clean)), Unclear, ""},
+		{"one is invalid", inTurn(around("veth", 6, 7000), twice(result.Invalid, 3)), Undecided, "1 of 6 trials of B is invalid"},
+		{"seven, of which one is invalid", inTurn(spoilt(around("veth", 7, 7000), result.Invalid, 0), twice(result.Clean)), Undecided, "1 of 7 trials of A is invalid"},
+		{"all of one side are", inTurn(around("veth", 6, 7000), twice(result.Invalid, 0, 1, 2, 3, 4, 5)), Undecided, "6 of 6 trials of B are invalid"},
+		{"five", inTurn(around("veth", 5, 7000), twice(result.Clean)), Undecided, "A has 5 valid trials and B 6, and a decision needs 6 a side"},
+		{"one", inTurn(around("veth", 1, 7000), around("xdp", 1, 14_000)), Undecided, "A has 1 valid trial and B 1"},
+		{"one side after the other", append(around("veth", 6, 7000), twice(result.Clean)...), Undecided, drift},
+	} {
+		comparison, err := CompareValues(resultWith("r", c.trials), "kind", "veth", "xdp")
+		if err != nil {
 			t.Fatal(err)
 		}
-		return table.String()
+		p50 := pairFigure(t, comparison.Pairs[0], "latency_p50_ns")
+		reasons := strings.Join(comparison.Pairs[0].Against, "; ")
+		if p50.Verdict != c.want || c.why == "" && reasons != "" || !strings.Contains(reasons, c.why) {
+			t.Errorf("%s: %s because %q, want %s because %q", c.name, p50.Verdict, reasons, c.want, c.why)
+		}
+		var table, document strings.Builder
+		if err := errors.Join(WriteComparison(&table, comparison), WriteComparisonJSON(&document, comparison)); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(table.String()), " ")
+		if decided := strings.Contains(text, "B higher") || strings.Contains(text, "B lower"); decided != (c.want == Higher || c.want == Lower) {
+			t.Errorf("%s: the table says\n%s", c.name, table.String())
+		}
+		if !strings.Contains(text, c.why) || strings.Contains(text, "not decided") != (c.want == Undecided) {
+			t.Errorf("%s: the table gives no reason %q:\n%s", c.name, c.why, table.String())
+		}
+		var read struct {
+			Pairs []struct {
+				Because []string `json:"undecided_because"`
+				Figures map[string]struct{ Difference Difference }
+			}
+		}
+		if err := json.Unmarshal([]byte(document.String()), &read); err != nil {
+			t.Fatal(err)
+		}
+		if one := read.Pairs[0]; one.Figures["latency_p50_ns"].Difference != c.want || strings.Join(one.Because, "; ") != reasons || one.Because == nil {
+			t.Errorf("%s: JSON has %+v", c.name, one)
+		}
 	}
-	const words = "If all repeats of a side are invalid"
-	if text := said(result.Invalid); !strings.Contains(text, words) {
-		t.Errorf("it says nothing of that:\n%s", text)
+}
+
+// Two results are of different times, so they decide nothing, unless the user knows more of the host.
+func TestTwoResultsAreNotInterleaved(t *testing.T) {
+	a, b := resultWith("a", around("veth", 6, 7000)), resultWith("b", around("veth", 6, 14_000))
+	// on makes runs on some days, whose medians differ by up to a part.
+	on := func(part float64, days ...int) []*result.Result {
+		var runs []*result.Result
+		for i, day := range days {
+			r := resultWith("run", around("veth", 6, 7000+int64(7000*part*float64(i))))
+			r.Summary.Started = time.Date(2026, 11, day, 12, 0, 0, 0, time.UTC)
+			runs = append(runs, r)
+		}
+		return runs
 	}
-	if text := said(result.Clean); strings.Contains(text, words) {
-		t.Errorf("one of the repeats is clean:\n%s", text)
+	for _, c := range []struct {
+		name    string
+		options CompareOptions
+		want    Difference
+		why     string
+	}{
+		{"nothing is known", CompareOptions{}, Undecided, drift},
+		{"steady", CompareOptions{Steady: true}, Higher, "as --steady says"},
+		{"runs of two days", CompareOptions{Reference: on(0.01, 1, 2, 2)}, Undecided, "valid trials of these variables on 2 days, and needs 3"},
+		{"runs that differ little", CompareOptions{Reference: on(0.01, 1, 2, 3)}, Higher, "3 runs of the reference"},
+		{"runs that differ much", CompareOptions{Reference: on(0.4, 1, 2, 3)}, Unclear, "3 runs of the reference"},
+	} {
+		comparison := CompareResults(a, b, c.options)
+		p50 := pairFigure(t, comparison.Pairs[0], "latency_p50_ns")
+		var table strings.Builder
+		if err := WriteComparison(&table, comparison); err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(strings.Fields(table.String()), " "); p50.Verdict != c.want || !strings.Contains(text, c.why) {
+			t.Errorf("%s: %s with %+v, want %s and %q in\n%s", c.name, p50.Verdict, p50.Interval, c.want, c.why, table.String())
+		}
+	}
+}
+
+// Of results of the same network, one after the other with a drift between trials, and of interleaved trials.
+func TestFalseDecisions(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	const cases = 60
+	drifting := func(n int) []int64 {
+		values, z := make([]int64, n), random.NormFloat64()
+		for i := range values {
+			z = 0.8*z + 0.6*random.NormFloat64()
+			values[i] = int64(10_000 * math.Exp(0.1*z))
+		}
+		return values
+	}
+	wrong := 0
+	for range cases {
+		both := drifting(12)
+		c := CompareResults(resultWith("a", side("veth", both[:6]...)), resultWith("b", side("veth", both[6:]...)), CompareOptions{})
+		if v := pairFigure(t, c.Pairs[0], "latency_p50_ns").Verdict; v == Higher || v == Lower {
+			t.Fatalf("two results decide: %s", v)
+		}
+		var a, b []int64
+		for i, value := range drifting(12) {
+			if i%2 == 0 {
+				a = append(a, value)
+			} else {
+				b = append(b, value)
+			}
+		}
+		r := resultWith("r", inTurn(side("veth", a...), side("xdp", b...)))
+		c, err := CompareValues(r, "kind", "veth", "xdp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := pairFigure(t, c.Pairs[0], "latency_p50_ns").Verdict; v == Higher || v == Lower {
+			wrong++
+		}
+	}
+	if wrong > cases/10 {
+		t.Errorf("%d of %d interleaved comparisons of the same network find a difference", wrong, cases)
 	}
 }
 
 func TestCompareMarksWhatDiffersClearly(t *testing.T) {
-	a := &result.Result{Dir: "a", Summary: result.Summary{Trials: append(append(side("veth", 7000, 7100, 7200), side("bridge", 9000, 9500, 8000)...), side("xdp", 4000)...)}}
-	b := &result.Result{Dir: "b", Summary: result.Summary{Trials: append(append(side("bridge", 9100, 8200, 9300), side("veth", 14000, 14400, 14200)...), side("macvlan", 5000)...)}}
-	c := CompareResults(a, b)
+	a := resultWith("a", around("veth", 6, 7100), side("bridge", 9000, 9500, 8000, 9100, 8700, 8900), side("xdp", 4000))
+	b := resultWith("b", side("bridge", 9100, 8200, 9300, 9000, 8800, 9400), around("veth", 6, 14_200), side("macvlan", 5000))
+	c := CompareResults(a, b, CompareOptions{Steady: true})
 	if len(c.Pairs) != 2 || c.Pairs[0].Variables["links.*.kind"] != "veth" {
 		t.Fatalf("pairs: %+v", c.Pairs)
 	}
@@ -146,13 +293,13 @@ func TestCompareMarksWhatDiffersClearly(t *testing.T) {
 	if err := json.Unmarshal([]byte(document.String()), &read); err != nil {
 		t.Fatal(err)
 	}
-	if read.Level != 0.95 || read.Pairs[0].RepeatsA != 3 || *read.Pairs[0].Figures["latency_p50_ns"].Ratio != *veth.Ratio || read.Pairs[0].Figures["latency_p99_99_ns"].Ratio != nil {
+	if read.Level != 0.95 || read.Pairs[0].RepeatsA != 6 || *read.Pairs[0].Figures["latency_p50_ns"].Ratio != *veth.Ratio || read.Pairs[0].Figures["latency_p99_99_ns"].Ratio != nil {
 		t.Errorf("the document is %s", document.String())
 	}
 }
 
 func TestCompareValuesWithinOneResult(t *testing.T) {
-	r := &result.Result{Dir: "r", Summary: result.Summary{Trials: append(side("veth", 7000, 7100, 7200), side("xdp", 4000, 4100, 4200)...)}}
+	r := resultWith("r", inTurn(around("veth", 6, 7100), around("xdp", 6, 4100)))
 	c, err := CompareValues(r, "kind", "veth", "xdp")
 	if err != nil {
 		t.Fatal(err)
@@ -177,13 +324,11 @@ func TestCompareValuesWithinOneResult(t *testing.T) {
 }
 
 func TestCompareOfSingleRepeatsClaimsNothing(t *testing.T) {
-	a := &result.Result{Dir: "a", Summary: result.Summary{Trials: side("veth", 7000)}}
-	b := &result.Result{Dir: "b", Summary: result.Summary{Trials: side("veth", 70000)}}
 	var out strings.Builder
-	if err := WriteComparison(&out, CompareResults(a, b)); err != nil {
+	if err := WriteComparison(&out, CompareResults(resultWith("a", side("veth", 7000)), resultWith("b", side("veth", 70000)), CompareOptions{})); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(out.String(), "higher") || !strings.Contains(out.String(), "10.000") || !strings.Contains(out.String(), "single repeat") {
+	if strings.Contains(out.String(), "higher") || !strings.Contains(out.String(), "10.000") || !strings.Contains(out.String(), "A has 1 valid trial") {
 		t.Error(out.String())
 	}
 }

@@ -24,40 +24,28 @@ func WriteComparison(w io.Writer, c Comparison) error {
 		out.WriteString("\n" + s.Paint(terminal.Bold, "What the searches found") + "\n")
 		_ = findingsTable(c.Findings).Write(&out, s) // cannot fail
 	}
-	single, invalid, few := false, false, confidence.Interval{}
+	var undecided classes
 	for _, pair := range c.Pairs {
-		repeats := min(len(pair.A.Counted()), len(pair.B.Counted()))
-		single = single || repeats < 2
-		invalid = invalid || pair.A.invalid() || pair.B.invalid()
-		if i := repeatConfidence(repeats); i.Bounded() && !i.Holds() && (few.N == 0 || i.N < few.N) {
-			few = i
-		}
 		out.WriteString("\n" + s.Paint(terminal.Bold, terminal.Plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
-		_ = pairTable(pair).Write(&out, s) // cannot fail
+		table, same := pairTable(pair)
+		_ = table.Write(&out, s) // cannot fail
+		if len(same) > 0 {
+			out.WriteString(terminal.Wrap("the same on both sides: "+strings.Join(same, ", "), 0, 0, s.Columns) + "\n")
+		}
+		for _, reason := range pair.Against {
+			undecided.add("", class{head: "not decided", colour: terminal.Yellow, example: reason, where: describePair(pair)})
+		}
 	}
 	out.WriteString("\n")
+	undecided.write(&out, s, "pair", "reason", "--format json has all")
 	for _, variables := range c.OnlyA {
 		fmt.Fprintf(&out, "only in A: %s\n", terminal.Plain(Describe(variables)))
 	}
 	for _, variables := range c.OnlyB {
 		fmt.Fprintf(&out, "only in B: %s\n", terminal.Plain(Describe(variables)))
 	}
-	switch {
-	case len(c.Pairs) == 0 && len(c.Findings) > 0:
-	case len(c.Pairs) == 0:
-		out.WriteString("The sides have no combination of variables in common, so there is nothing to compare.\n")
-	default:
-		out.WriteString(terminal.Wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
-			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, terminal.Grouped(confidence.Draws)), 0, 0, s.Columns) + "\n")
-		if invalid {
-			out.WriteString(terminal.Wrap("If all repeats of a side are invalid, its values come from these, and a difference means nothing.", 0, 0, s.Columns) + "\n")
-		}
-		if few.N > 0 {
-			out.WriteString(terminal.Wrap("Intervals are narrower than their nominal level: "+few.Caution()+".", 0, 0, s.Columns) + "\n")
-		}
-		if single {
-			out.WriteString(terminal.Wrap("If a side has a single repeat, there is no interval, and a difference cannot be distinguished from chance: set 'repeat' to 3 or more.", 0, 0, s.Columns) + "\n")
-		}
+	for _, note := range notes(c) {
+		out.WriteString(terminal.Wrap(note, 0, 0, s.Columns) + "\n")
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -78,8 +66,28 @@ func repeatsOf(p Pair) string {
 	return fmt.Sprintf("%d and %s", a, terminal.Count(b, "repeat"))
 }
 
-func pairTable(p Pair) *terminal.Table {
-	t := &terminal.Table{}
+// notes say how to read a comparison, and what it takes for granted.
+func notes(c Comparison) []string {
+	if len(c.Pairs) == 0 {
+		if len(c.Findings) > 0 {
+			return []string{}
+		}
+		return []string{"The sides have no combination of variables in common, so there is nothing to compare."}
+	}
+	list := []string{fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
+		"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, terminal.Grouped(confidence.Draws))}
+	if c.When == steady {
+		list = append(list, "The host is taken to have been the same for A and B, as --steady says; nines cannot check that.")
+	}
+	if c.ReferenceRuns > 0 {
+		list = append(list, fmt.Sprintf("The intervals of B/A are at least as wide as %d runs of the reference differ from day to day. A figure that is 0 there has none.", c.ReferenceRuns))
+	}
+	return list
+}
+
+// pairTable has the figures of a pair, but for those that are the same on both sides, whose titles it returns.
+func pairTable(p Pair) (t *terminal.Table, same []string) {
+	t = &terminal.Table{}
 	t.Words("")
 	t.Words("")
 	t.Numbers("A", "")
@@ -91,13 +99,16 @@ func pairTable(p Pair) *terminal.Table {
 		if !contains(comparedInTable, c.Figure.Name) {
 			continue
 		}
-		t.Row(c.Figure.Title, c.Figure.Unit,
-			sideText(c.A, c.Figure), sideText(c.B, c.Figure),
-			ratioText(c.Ratio), intervalText(c.Interval), differenceCell(c))
+		ratio, interval := ratioText(c.Ratio), intervalText(c.Interval)
+		if c.Verdict == Equal || ratio == "1.000" && interval == "1.000 to 1.000" {
+			same = append(same, c.Figure.Title)
+			continue
+		}
+		t.Row(c.Figure.Title, c.Figure.Unit, sideText(c.A, c.Figure), sideText(c.B, c.Figure), ratio, interval, differenceCell(c))
 	}
 	verdicts := []any{"verdict", "", verdictCell(p.A), verdictCell(p.B)}
 	t.Row(verdicts...)
-	return t
+	return t, same
 }
 
 func sideText(s *Spread, f Figure) string {
@@ -116,12 +127,6 @@ func sideText(s *Spread, f Figure) string {
 		}
 	}
 	return text
-}
-
-// repeatConfidence is the confidence that so many repeats allow for the median of any figure: it
-// depends only on their number.
-func repeatConfidence(repeats int) confidence.Interval {
-	return confidence.Median(make([]float64, repeats), bootstrapSeed)
 }
 
 func ratioText(ratio *float64) string {
@@ -146,10 +151,14 @@ func differenceCell(c Compared) terminal.Cell {
 		return terminal.Cell{Text: "B higher", Colour: map[bool]string{true: terminal.Green, false: terminal.Red}[moreIsBetter]}
 	case Lower:
 		return terminal.Cell{Text: "B lower", Colour: map[bool]string{true: terminal.Red, false: terminal.Green}[moreIsBetter]}
-	case Equal:
-		return terminal.Cell{Text: "equal", Colour: terminal.Dim}
 	case Unclear:
 		return terminal.Cell{Text: "not clear", Colour: terminal.Dim}
+	case Undecided:
+		text := "not decided"
+		if c.Interval != nil {
+			text += "; a difference seen"
+		}
+		return terminal.Cell{Text: text, Colour: terminal.Dim}
 	}
 	return terminal.Cell{}
 }
@@ -166,11 +175,13 @@ type comparedJSON struct {
 }
 
 type pairJSON struct {
-	Variables map[string]any          `json:"variables"`
-	RepeatsA  int                     `json:"repeats_a"`
-	RepeatsB  int                     `json:"repeats_b"`
-	VerdictsA map[result.Verdict]int  `json:"verdicts_a"`
-	VerdictsB map[result.Verdict]int  `json:"verdicts_b"`
+	Variables map[string]any         `json:"variables"`
+	RepeatsA  int                    `json:"repeats_a"`
+	RepeatsB  int                    `json:"repeats_b"`
+	VerdictsA map[result.Verdict]int `json:"verdicts_a"`
+	VerdictsB map[result.Verdict]int `json:"verdicts_b"`
+	// Undecided says why these trials can decide nothing; empty if they can.
+	Undecided []string                `json:"undecided_because"`
 	Figures   map[string]comparedJSON `json:"figures"`
 }
 
@@ -190,11 +201,13 @@ func WriteComparisonJSON(w io.Writer, c Comparison) error {
 		Findings []comparedFindingJSON `json:"findings,omitempty"`
 		OnlyA    []map[string]any      `json:"only_a"`
 		OnlyB    []map[string]any      `json:"only_b"`
+		// Notes say how to read it, and what it takes for granted.
+		Notes []string `json:"notes"`
 	}{CompareSchema, c.A, c.B, c.By, "percentile bootstrap of the ratio of medians over the repeats",
-		confidence.Level, confidence.Draws, bootstrapSeed, []pairJSON{}, findingsJSON(c.Findings), orEmpty(c.OnlyA), orEmpty(c.OnlyB)}
+		confidence.Level, confidence.Draws, bootstrapSeed, []pairJSON{}, findingsJSON(c.Findings), orEmpty(c.OnlyA), orEmpty(c.OnlyB), notes(c)}
 	for _, pair := range c.Pairs {
 		one := pairJSON{Variables: pair.Variables, RepeatsA: len(pair.A.Counted()), RepeatsB: len(pair.B.Counted()),
-			VerdictsA: pair.A.Verdicts(), VerdictsB: pair.B.Verdicts(), Figures: map[string]comparedJSON{}}
+			VerdictsA: pair.A.Verdicts(), VerdictsB: pair.B.Verdicts(), Undecided: pair.Against, Figures: map[string]comparedJSON{}}
 		for _, f := range pair.Figures {
 			one.Figures[f.Figure.Name] = comparedJSON{f.A, f.B, f.Ratio, f.Interval, f.Verdict}
 		}

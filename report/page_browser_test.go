@@ -311,14 +311,14 @@ func TestTheSpreadOfRepeatsIsOnThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := relativeInterval(Groups(r.Shown())[0], LatencyFigure("p99"))
+	want := intervalCell(Groups(r.Shown())[0], LatencyFigure("p99")).Text
 	p := openTab(t, writePage(t, dir), 1320, 900)
 	p.settle()
-	if heads := eval[string](p, `document.querySelector("#trials-table thead").textContent`); !strings.Contains(heads, "p99 ±%") {
+	if heads := eval[string](p, `document.querySelector("#trials-table thead").textContent`); !strings.Contains(heads, "p99 intervalµs") {
 		t.Errorf("the headings are %s", heads)
 	}
 	if got := eval[string](p, `document.querySelector("#trials-table tbody tr").lastChild.textContent`); got != want || want == terminal.None {
-		t.Errorf("p99 ± is %s, want %s", got, want)
+		t.Errorf("the p99 interval is %s, want %s", got, want)
 	}
 }
 

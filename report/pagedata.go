@@ -76,9 +76,8 @@ type pageGroup struct {
 	Trials    []int          `json:"trials"`  // indexes into trials
 	Counted   []int          `json:"counted"` // those that make up the curves
 	Curves    pageCurves     `json:"curves"`
-	// P99HalfWidth is half the interval of the median of the repeats' p99, over that median; nil for
-	// a single repeat.
-	P99HalfWidth *float64 `json:"p99_half_width"`
+	// P99Interval is that of the median of the repeats' p99, in ns; nil for a single repeat.
+	P99Interval *Interval `json:"p99_interval"`
 }
 
 // pageTrial is a trial with everything that the page draws of it.
@@ -121,7 +120,7 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	p.Trials = make([]pageTrial, len(shown))
 	done := 0
 	for _, g := range Groups(shown) {
-		group := pageGroup{Variables: g.Variables, P99HalfWidth: halfWidth(g, LatencyFigure("p99"))}
+		group := pageGroup{Variables: g.Variables, P99Interval: medianInterval(g, LatencyFigure("p99"))}
 		for _, t := range g.Counted() {
 			group.Counted = append(group.Counted, indexes[t.ID])
 		}

@@ -192,7 +192,7 @@ func TestFindingsAreCompared(t *testing.T) {
 	summary, searches := searchedSummary()
 	a := &result.Result{Dir: "a", Summary: summary, Searches: searches}
 	b := &result.Result{Dir: "b", Searches: searches[:2]}
-	c := CompareResults(a, b)
+	c := CompareResults(a, b, CompareOptions{})
 	if len(c.Findings) != 4 || *c.Findings[0].Ratio >= 1 {
 		t.Fatalf("the findings are %+v, want NDR and PDR over two kinds of link", c.Findings)
 	}

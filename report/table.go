@@ -96,7 +96,7 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 	}
 	spread := repeats > 1 && !options.Repeats
 	if spread {
-		t.Numbers("p99 ±", "%")
+		t.Numbers("p99 interval", "µs")
 	}
 	t.Words("verdict")
 
@@ -120,7 +120,7 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 				cells = append(cells, figureCell(row, f))
 			}
 			if spread {
-				cells = append(cells, relativeInterval(row, LatencyFigure("p99")))
+				cells = append(cells, intervalCell(row, LatencyFigure("p99")))
 			}
 			t.Row(append(cells, verdictCell(row))...)
 		}
@@ -169,26 +169,31 @@ func writeCaution(out *strings.Builder, s terminal.Style, groups []Group) {
 		}
 	}
 	if fewest.N > 0 {
-		out.WriteString("\n" + terminal.Wrap("p99 ± promises too much: "+fewest.Caution()+".", 0, 0, s.Columns) + "\n")
+		out.WriteString("\n" + terminal.Wrap("The p99 interval promises too much: "+fewest.Caution()+".", 0, 0, s.Columns) + "\n")
 	}
 }
 
-// relativeInterval is halfWidth in per cent.
-func relativeInterval(g Group, f Figure) string {
-	if share := halfWidth(g, f); share != nil {
-		return terminal.Significant(100 * *share)
-	}
-	return terminal.None
+// repeatConfidence is the confidence that so many repeats allow for the median of any figure: it
+// depends only on their number.
+func repeatConfidence(repeats int) confidence.Interval {
+	return confidence.Median(make([]float64, repeats), bootstrapSeed)
 }
 
-// halfWidth is half the interval of the repeats' median over the median; nil without an interval.
-func halfWidth(g Group, f Figure) *float64 {
-	s := boundedSpread(g.Values(f))
-	if s == nil || s.Interval == nil || s.Median == 0 {
-		return nil
+// intervalCell is the 95 % interval of the repeats' median.
+func intervalCell(g Group, f Figure) terminal.Cell {
+	interval := medianInterval(g, f)
+	if interval == nil {
+		return terminal.Cell{Text: terminal.None}
 	}
-	share := (s.Interval.High - s.Interval.Low) / 2 / s.Median
-	return &share
+	return terminal.Cell{Text: fmt.Sprintf("%s to %s", terminal.Significant(interval.Low*f.Scale), terminal.Significant(interval.High*f.Scale))}
+}
+
+// medianInterval is nil for a single repeat.
+func medianInterval(g Group, f Figure) *Interval {
+	if s := boundedSpread(g.Values(f)); s != nil {
+		return s.Interval
+	}
+	return nil
 }
 
 func verdictCell(g Group) terminal.Cell {

@@ -12,6 +12,8 @@ import (
 
 func newCompareCommand() *cobra.Command {
 	var format, by string
+	var steady bool
+	var reference []string
 	c := &cobra.Command{
 		Use:   "compare A B | compare A --by VARIABLE=VALUE,VALUE",
 		Short: "Compare two results, or two values of a variable",
@@ -20,10 +22,17 @@ each percentile, with the ratio B/A and its 95 % confidence interval.
 
 The interval is a percentile bootstrap over the repeats (10,000 draws with a fixed
 seed, so the interval is the same every time). nines calls a figure higher or lower
-only if the interval does not contain 1. A single repeat has no interval.
---by compares two values of a swept variable within one result.`,
+only if the interval does not contain 1 and the trials can decide it: six valid ones a
+side, no invalid one, and both sides in turn. Figures that are the same have no row.
+
+--by compares two values of a swept variable within one result, whose trials ran in
+turn (order: interleaved). Two results are of different times: a drift of the host
+cannot be told from the difference. With --steady you say that the host did not drift;
+--reference takes runs of the same experiment on three or more days, and a difference
+must be larger than theirs.`,
 		Example: `  nines compare results/base/2026-11-20T18-30-05Z results/latest   # did the change help?
   nines compare results/latest --by kind=bridge,veth               # two kinds of link in one result
+  nines compare old new --reference mon --reference tue --reference wed
   nines compare old new --format json | jq '.pairs[].figures.latency_p99_ns.ratio'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if by == "" && len(args) != 2 {
@@ -32,10 +41,13 @@ only if the interval does not contain 1. A single repeat has no interval.
 			if by != "" && len(args) != 1 {
 				return exit.Wrongf("'%s --by' takes one result folder; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
+			if by != "" && (steady || len(reference) > 0) {
+				return exit.Wrongf("--steady and --reference are for two results, not for --by")
+			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			comparison, err := compareWhat(args, by)
+			comparison, err := compareWhat(args, by, steady, reference)
 			if err != nil {
 				return err
 			}
@@ -46,11 +58,13 @@ only if the interval does not contain 1. A single repeat has no interval.
 		},
 	}
 	command.FormatFlag(c, &format)
+	c.Flags().BoolVar(&steady, "steady", false, "you know that the host was the same for both results: decide by their trials")
+	c.Flags().StringArrayVar(&reference, "reference", nil, "a result of the same experiment, on another day (repeatable; three days or more)")
 	c.Flags().StringVar(&by, "by", "", "compare two values of a variable in one result: kind=bridge,veth")
 	return c
 }
 
-func compareWhat(args []string, by string) (report.Comparison, error) {
+func compareWhat(args []string, by string, steady bool, reference []string) (report.Comparison, error) {
 	a, err := openResult(args[0])
 	if err != nil {
 		return report.Comparison{}, err
@@ -60,7 +74,15 @@ func compareWhat(args []string, by string) (report.Comparison, error) {
 		if err != nil {
 			return report.Comparison{}, err
 		}
-		return report.CompareResults(a, b), nil
+		options := report.CompareOptions{Steady: steady}
+		for _, dir := range reference {
+			r, err := openResult(dir)
+			if err != nil {
+				return report.Comparison{}, err
+			}
+			options.Reference = append(options.Reference, r)
+		}
+		return report.CompareResults(a, b, options), nil
 	}
 	variable, values, _ := strings.Cut(by, "=")
 	sides := strings.Split(values, ",")

@@ -24,9 +24,9 @@ func newReportCommand() *cobra.Command {
 		Long: `Show a result folder as a table: offered and received rate, loss and latency for each
 combination of the swept variables, with a verdict on the noise.
 
-The figures of repeats are their median. "p99 ±" is half the width of that median's
-95 % confidence interval (a bootstrap), in percent of the median. A dash means that the
-trial has too few packets for the percentile. Published figures (published: in the
+The figures of repeats are their median. "p99 interval" is the 95 % confidence interval
+of that median (a bootstrap over the repeats). A dash means that the trial has too few
+packets for the percentile. Published figures (published: in the
 experiment file) follow below, beside the measured ones.
 --out also writes the result's page, one file that opens offline.
 --tail answers for the 99.99999th percentile, or the one that --percentile names: as

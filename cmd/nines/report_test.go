@@ -12,14 +12,19 @@ import (
 	"nines.dev/nines/result"
 )
 
-// writeResult writes a small result with made-up latencies.
+// writeResult writes a small result with made-up latencies, of two repeats.
 func writeResult(t *testing.T, kinds ...string) string {
+	t.Helper()
+	return writeRepeats(t, 2, kinds...)
+}
+
+func writeRepeats(t *testing.T, repeats int, kinds ...string) string {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "verbs", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for repeat := 1; repeat <= 2; repeat++ {
+	for repeat := 1; repeat <= repeats; repeat++ {
 		for i, kind := range kinds {
 			r := result.Record{Trial: result.Trial{Variables: map[string]any{"links.in.kind": kind}, Repeat: repeat,
 				OfferedPPS: 1000, TxPackets: 1000, RxPackets: 1000, Verdict: result.Clean},
@@ -62,12 +67,23 @@ func TestReportVerb(t *testing.T) {
 }
 
 func TestCompareVerb(t *testing.T) {
-	dir := writeResult(t, "veth", "bridge")
-	code, stdout, stderr := call("compare", dir, "--by", "links.in.kind=bridge,veth")
-	if code != exit.Done || !strings.Contains(stdout, "B lower") {
-		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
+	dir, few := writeRepeats(t, 6, "veth", "bridge"), writeResult(t, "veth", "bridge")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{dir, "--by", "links.in.kind=bridge,veth"}, "B lower"},
+		{[]string{few, "--by", "links.in.kind=bridge,veth"}, "A has 2 valid trials and B 2"},
+		{[]string{few, dir}, "a drift of the host cannot be told from the difference"},
+		{[]string{dir, dir, "--steady"}, "as --steady says"},
+		{[]string{dir, dir, "--reference", dir, "--reference", few}, "on 1 day, and needs 3"},
+	} {
+		code, stdout, stderr := call(append([]string{"compare"}, test.args...)...)
+		if code != exit.Done || !strings.Contains(strings.Join(strings.Fields(stdout), " "), test.want) {
+			t.Errorf("%q: code %d\n%s\n%s", test.args, code, stdout, stderr)
+		}
 	}
-	code, stdout, stderr = call("compare", dir, dir, "--format", "json")
+	code, stdout, stderr := call("compare", dir, dir, "--format", "json")
 	if code != exit.Done || !strings.Contains(stdout, `"nines/compare/v1"`) {
 		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -96,6 +112,8 @@ func TestReportAndCompareRefuse(t *testing.T) {
 		{[]string{"report", dir, "--out", filepath.Join(t.TempDir(), "none", "x")}, exit.Failed, "cannot write "},
 		{[]string{"compare", dir}, exit.Wrong, "two result folders"},
 		{[]string{"compare", dir, dir, "--by", "kind=a,b"}, exit.Wrong, "takes one result folder"},
+		{[]string{"compare", dir, "--by", "kind=a,b", "--steady"}, exit.Wrong, "for two results"},
+		{[]string{"compare", dir, dir, "--reference", empty.Dir()}, exit.Failed, "before its first trial"},
 		{[]string{"compare", dir, "--by", "kind=a"}, exit.Wrong, "VARIABLE=VALUE,VALUE"},
 		{[]string{"compare", dir, "--by", "kind=veth,ovs"}, exit.Wrong, "the values are veth"},
 	} {

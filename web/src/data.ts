@@ -17,12 +17,17 @@ export interface Curves {
   send_lag: Curve | null;
 }
 
+export interface Interval {
+  low: number;
+  high: number;
+}
+
 export interface Group {
   variables: Variables;
   trials: number[];
   counted: number[];
   curves: Curves;
-  p99_half_width: number | null;
+  p99_interval: Interval | null;
 }
 
 export interface Percentiles {

@@ -146,7 +146,7 @@ function build(page: Page, place: HTMLElement): void {
 function baselineTable(page: Page): HTMLElement {
   // The same columns as for trials, but only for baselines.
   const variables = page.variables.filter((name) => page.baselines.some((b) => name in streamOf(b.variables)));
-  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...streamOf(b.variables) }, trials: [i], counted: [i], curves: b.curves, p99_half_width: null })) };
+  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...streamOf(b.variables) }, trials: [i], counted: [i], curves: b.curves, p99_interval: null })) };
   only.variables = ["when", ...variables];
   const selection = new Selection(only);
   const result = trialTable(only, selection);

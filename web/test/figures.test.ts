@@ -11,7 +11,7 @@ const curves: Curves = { latency: null, from_tx: null, send_lag: null };
 /** Two kinds at two sizes, and a maximum that is no trial of its own. */
 function sized(): { page: Page; figure: Figure } {
   const groups = ["bridge", "memif"].flatMap((kind) => [64, 512].map((bytes) => ({
-    variables: { "links.*.kind": kind, "traffic.frame_bytes": bytes }, trials: [], counted: [], curves, p99_half_width: null,
+    variables: { "links.*.kind": kind, "traffic.frame_bytes": bytes }, trials: [], counted: [], curves, p99_interval: null,
   })));
   const page: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.frame_bytes"], groups, trials: [], baselines: [],
     figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], traces: [], host: null, plan: null, experiment: "", problems: [] };

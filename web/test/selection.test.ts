@@ -28,7 +28,7 @@ function page(kinds: string[], rates: number[]): Page {
     for (const rate of rates) {
       const first = result.trials.length;
       result.trials.push(trial(kind, rate, 1), trial(kind, rate, 2, "noisy"));
-      result.groups.push({ variables: { "links.*.kind": kind, "traffic.rate_pps": rate }, trials: [first, first + 1], counted: [first, first + 1], curves, p99_half_width: null });
+      result.groups.push({ variables: { "links.*.kind": kind, "traffic.rate_pps": rate }, trials: [first, first + 1], counted: [first, first + 1], curves, p99_interval: null });
     }
   }
   return result;

@@ -36,7 +36,7 @@ export function drawnSeries(page: Page, figure: Figure, selection: Selection): D
     if (!all.has(keyOf(variables))) all.set(keyOf(variables), variables);
   }
   const none = { latency: null, from_tx: null, send_lag: null };
-  const styles = stylesOf({ ...page, variables: figure.variables, groups: [...all.values()].map((variables) => ({ variables, trials: [], counted: [], curves: none, p99_half_width: null })) });
+  const styles = stylesOf({ ...page, variables: figure.variables, groups: [...all.values()].map((variables) => ({ variables, trials: [], counted: [], curves: none, p99_interval: null })) });
   const places = [...all.keys()];
   return figure.series.map((series) => ({
     label: labelOf(series.variables, figure.variables), ...styles[places.indexOf(keyOf(series.variables))]!,

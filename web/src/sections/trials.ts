@@ -2,7 +2,7 @@
 
 import { percentileNames, type Page, type Trial } from "../data.ts";
 import { h } from "../dom.ts";
-import { grouped, micros, percentileTitle, readable, raw, shortNames, significant } from "../format.ts";
+import { grouped, micros, none, percentileTitle, readable, raw, shortNames, significant } from "../format.ts";
 import { swatch } from "../charts/frame.ts";
 import { metricTitle } from "../charts/percentiles.ts";
 import { verdictText, worstVerdict, type Line } from "../lines.ts";
@@ -43,9 +43,12 @@ export function trialTable(page: Page, selection: Selection): Table {
       hint: name.startsWith("p") ? "A dash where too few packets were measured to tell" : "",
       cell: (line) => number(of(line, (t) => scaled(t[`${selection.metric}_ns`][name])), (us) => micros(us * 1000)),
     })),
-    ...(page.groups.some((g) => g.p99_half_width !== null) ? [{
-      title: "p99 ±", unit: "%", hint: "Half the 95 % interval of the median of the repeats' p99 from intended send, as in nines report",
-      cell: (line: Line) => number(line.repeat === null ? page.groups[line.group]!.p99_half_width : null, (share) => significant(100 * share)),
+    ...(page.groups.some((g) => g.p99_interval !== null) ? [{
+      title: "p99 interval", unit: "µs", hint: "The 95 % interval of the median of the repeats' p99 from intended send, as in nines report",
+      cell: (line: Line) => {
+        const interval = line.repeat === null ? page.groups[line.group]!.p99_interval : null;
+        return { text: interval ? `${micros(interval.low)} to ${micros(interval.high)}` : none, value: interval?.high ?? null };
+      },
     }] : []),
   );
   const result = table<Line>({
