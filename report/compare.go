@@ -20,6 +20,8 @@ type Comparison struct {
 	Findings []ComparedFinding
 	// When is when the trials of the two sides ran.
 	When timing
+	// RulesA and RulesB are the versions of the rules that made the numbers of two results.
+	RulesA, RulesB int
 	// ReferenceRuns is how many runs give the yardstick.
 	ReferenceRuns int
 	// OnlyA and OnlyB are combinations of variables that only one side has.
@@ -48,7 +50,7 @@ type Compared struct {
 
 // CompareResults matches the trials of two results by their variables.
 func CompareResults(a, b *result.Result, o CompareOptions) Comparison {
-	c := Comparison{A: a.Dir, B: b.Dir, When: apart, ReferenceRuns: len(o.Reference), Findings: compareFindings(a.Searches, b.Searches)}
+	c := Comparison{A: a.Dir, B: b.Dir, When: apart, RulesA: a.Summary.Rules, RulesB: b.Summary.Rules, ReferenceRuns: len(o.Reference), Findings: compareFindings(a.Searches, b.Searches)}
 	if o.Steady {
 		c.When = steady
 	}

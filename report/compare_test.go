@@ -174,6 +174,10 @@ func TestADecisionNeedsTrialsThatCanDecide(t *testing.T) {
 // Two results are of different times, so they decide nothing, unless the user knows more of the host.
 func TestTwoResultsAreNotInterleaved(t *testing.T) {
 	a, b := resultWith("a", around("veth", 6, 7000)), resultWith("b", around("veth", 6, 14_000))
+	b.Summary.Rules = result.Rules
+	if notes := strings.Join(notes(CompareResults(a, b, CompareOptions{})), " "); !strings.Contains(notes, "A has version 0 of nines' rules, and B 2") {
+		t.Errorf("results of different rules: %s", notes)
+	}
 	// on makes runs on some days, whose medians differ by up to a part.
 	on := func(part float64, days ...int) []*result.Result {
 		var runs []*result.Result

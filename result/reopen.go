@@ -27,6 +27,14 @@ func Reopen(dir string) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if made := r.Summary.Rules; made != Rules {
+		by := fmt.Sprintf("by version %d of the rules", made)
+		if made == 0 {
+			by = "by the rules of before nines wrote their version"
+		}
+		return nil, &OpenError{Dir: dir, Reason: fmt.Sprintf("its numbers were made %s, and this nines has version %d: trials of both could not be told apart", by, Rules),
+			Remedy: "run the experiment again, without --resume"}
+	}
 	for _, below := range []string{trialsDir, baselinesDir, maximaDir, ScriptsFolder} {
 		if info, err := inside.Lstat(below); err == nil && !info.IsDir() {
 			return nil, &OpenError{Dir: dir, Reason: below + " is not a folder, and nines follows no symbolic link in a result that it adds to",

@@ -5,9 +5,15 @@ import "time"
 // Schema names the format of summary.json.
 const Schema = "nines/result/v1"
 
+// Rules is the version of the rules that make a result's numbers and verdicts. docs/results.md lists what has changed
+// with each. It grows whenever the same packets would give another number.
+const Rules = 2
+
 // Summary is summary.json: one record per trial.
 type Summary struct {
-	Schema  string    `json:"schema"`
+	Schema string `json:"schema"`
+	// Rules is the version of the rules that made the numbers and verdicts; absent before version 2.
+	Rules   int       `json:"rules,omitempty"`
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Trials  []Trial   `json:"trials"`
@@ -31,9 +37,9 @@ type Trial struct {
 	// Variables are the swept keys and their values in this trial.
 	Variables map[string]any `json:"variables"`
 	Repeat    int            `json:"repeat"` // counted from 1
-	// Search is the ID of the trial's search, and Purpose why it was run, such as "loss
-	// verification"; empty for a plain trial.
-	Search           string  `json:"search,omitempty"`
+	// Search is the ID of the trial's search; empty for a plain trial.
+	Search string `json:"search,omitempty"`
+	// Purpose is why the search ran it, such as "loss verification".
 	Purpose          string  `json:"purpose,omitempty"`
 	OfferedPPS       float64 `json:"offered_pps"`
 	TxPackets        uint64  `json:"tx_packets"`
@@ -46,8 +52,10 @@ type Trial struct {
 	Latency Percentiles `json:"latency_ns"`
 	FromTx  Percentiles `json:"from_tx_ns"`
 	SendLag Percentiles `json:"send_lag_ns"`
-	Verdict Verdict     `json:"verdict"`
-	Reasons []string    `json:"reasons"`
+	// Verdict says whether to trust the trial.
+	Verdict Verdict `json:"verdict"`
+	// Reasons say why it is not clean.
+	Reasons []string `json:"reasons"`
 	// Scripts are how the nodes' scripts ended, if the trial had any.
 	Scripts []Script `json:"scripts,omitempty"`
 }

@@ -114,7 +114,7 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		dir:       target,
 		inside:    inside,
 		folder:    folder,
-		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
+		summary:   Summary{Schema: Schema, Rules: Rules, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: []Trial{}},
 		searches:  Searches{Schema: SearchesSchema, Searches: []Search{}},

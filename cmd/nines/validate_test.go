@@ -84,6 +84,12 @@ func TestSchema(t *testing.T) {
 	if code, _, _ := call("schema", "--out", filepath.Join(out, "below")); code != 1 {
 		t.Errorf("a path that cannot be written: exit code %d, want 1", code)
 	}
+	if code, printed, _ := call("schema", "summary"); code != 0 || !strings.Contains(printed, "nines/result/v1") {
+		t.Errorf("of the summary: exit code %d, %s", code, printed)
+	}
+	if code, printed, _ := call("schema", "experiment"); code != 0 || printed != stdout {
+		t.Errorf("by name: exit code %d", code)
+	}
 	if code, _, _ := call("schema", "extra"); code != 2 {
 		t.Errorf("an argument: exit code %d, want 2", code)
 	}

@@ -55,6 +55,7 @@ func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, blocks bool
 	problem(err)
 	out := objectWriter{out: w}
 	out.field("schema", DocumentSchema)
+	out.field("rules", r.Summary.Rules)
 	out.field("name", r.Summary.Name)
 	out.field("started", r.Summary.Started)
 	out.field("experiment", experiment)
