@@ -20,7 +20,7 @@ func TestValidate(t *testing.T) {
 		code           int
 		stdout, stderr string // what must be in them
 	}{
-		{"valid", []string{quickstartFile}, 0, "27 (runs 9, repeat 3)", ""},
+		{"valid", []string{quickstartFile}, 0, "36 (runs 6, repeat 6)", ""},
 		{"set", []string{quickstartFile, "--set", "traffic.rate_pps=1000", "--set", "repeat=1"}, 0, "3 (runs 3, repeat 1)", ""},
 		{"wrong", []string{wrong}, 2, "", wrong + `:4:9: topology.nodes.a.runtim: unknown key; did you mean "runtime"?`},
 		{"valid and wrong", []string{quickstartFile, wrong}, 2, quickstartFile + ": valid", wrong + ":4:9: "},
@@ -59,7 +59,7 @@ func TestValidateJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &files); err != nil {
 		t.Fatalf("%v\n%s", err, stdout)
 	}
-	if code != 2 || len(files) != 2 || !files[0].Valid || files[0].Meaning.Trials != 27 || files[0].Meaning.TrialTimeSeconds != 67.5 {
+	if code != 2 || len(files) != 2 || !files[0].Valid || files[0].Meaning.Trials != 36 || files[0].Meaning.TrialTimeSeconds != 72 {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	if files[1].Valid || files[1].Meaning != nil || len(files[1].Errors) != 1 || files[1].Errors[0].Line != 1 {
