@@ -30,6 +30,9 @@ type Options struct {
 	Trim time.Duration
 	// Offset is added to POST's times, if its clock is known to be behind by this much.
 	Offset time.Duration
+	// FollowClock takes the movement of the clocks against each other off the times of arrival: what clock.Estimate.Moved
+	// says of a drift, steps and a wander.
+	FollowClock bool
 	// OneWay says that all packets pass PRE first, also those between the same hosts in opposite
 	// directions.
 	OneWay bool
@@ -111,7 +114,7 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 		return a.noPair()
 	}
 	a.Options.Progress("evaluating", 0, 0)
-	if err := a.Direction.evaluate(ctx, a.Post.FirstNs+a.trimNs); err != nil {
+	if err := a.Direction.evaluate(ctx, a.Post.FirstNs+a.trimNs, a.Options.FollowClock); err != nil {
 		return err
 	}
 	if a.sameTimes() && a.TickNs == 1 {
@@ -121,7 +124,7 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 		return exit.Wrongf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)
 	}
 	if a.Back != nil {
-		if err := a.Back.evaluate(ctx, a.Pre.FirstNs+a.trimNs); err != nil {
+		if err := a.Back.evaluate(ctx, a.Pre.FirstNs+a.trimNs, a.Options.FollowClock); err != nil {
 			return err
 		}
 		a.Offset = a.offset()

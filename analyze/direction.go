@@ -15,6 +15,9 @@ type Direction struct {
 	Clocks   clock.Estimate
 	*Evaluation
 
+	// followed is true if the movement of the clocks was taken off.
+	followed bool
+
 	pre, post *side // the packets of this direction in From and To
 	matched   *matched
 	fromNs    int64 // earlier arrivals do not count
@@ -33,12 +36,19 @@ func (a *Analysis) match(ctx context.Context, pre, post *side) (Direction, error
 	return d, nil
 }
 
-// evaluate computes everything about the pairs. Arrivals before fromNs do not count.
-func (d *Direction) evaluate(ctx context.Context, fromNs int64) (err error) {
+// evaluate computes everything about the pairs. Arrivals before fromNs do not count. Follow takes off what the clocks
+// move against each other.
+func (d *Direction) evaluate(ctx context.Context, fromNs int64, follow bool) (err error) {
 	d.pre.freeEntries()
 	d.post.freeEntries()
 	d.post.sortTimes()
 	d.fromNs = fromNs
+	if err := d.estimateClocks(); err != nil {
+		return err
+	}
+	if follow && d.Clocks.Moves() {
+		d.followClock()
+	}
 	if d.Evaluation, err = evaluate(ctx, d.pairs(), d.post.timesNs(), d.trimNs); err != nil {
 		return err
 	}
@@ -48,7 +58,23 @@ func (d *Direction) evaluate(ctx context.Context, fromNs int64) (err error) {
 		w.ID = uint32(w.Number)
 		w.Flow = d.pre.flows.endpointsAt(d.pre.flows.of.all[w.Packet]).String()
 	}
-	return d.estimateClocks()
+	return nil
+}
+
+// followClock takes the movement of the clocks off the arrivals. None is before its packet was sent.
+func (d *Direction) followClock() {
+	d.followed = true
+	sent, received := d.pre.timesNs(), d.matched.receivedNs.all[:d.pre.count]
+	for i, ns := range received {
+		if ns > leftOut {
+			received[i] = max(ns-d.Clocks.Moved(sent[i]), sent[i])
+		}
+	}
+	for i := range d.matched.again {
+		r := &d.matched.again[i]
+		at := sent[r.packet]
+		r.ns = max(r.ns-d.Clocks.Moved(at), at)
+	}
 }
 
 // estimateClocks estimates how the two clocks relate.

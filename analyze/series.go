@@ -3,6 +3,7 @@ package analyze
 import (
 	"slices"
 
+	"nines.dev/nines/analyze/clock"
 	"nines.dev/nines/result"
 )
 
@@ -39,6 +40,18 @@ func series(s *stream) result.PairSeries {
 		from += count
 	}
 	return out
+}
+
+// clockOver is how far the second clock has moved by the middle of each interval with packets.
+func clockOver(s result.PairSeries, firstNs int64, clocks clock.Estimate) []*int64 {
+	all := make([]*int64, len(s.Sent))
+	for i := range all {
+		if s.Sent[i] > 0 {
+			moved := clocks.Moved(firstNs + int64(i)*s.StepNs + s.StepNs/2)
+			all[i] = &moved
+		}
+	}
+	return all
 }
 
 // seriesStep is the least of 1, 2 and 5 times a power of ten whose intervals cover a span.

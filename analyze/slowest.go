@@ -15,7 +15,11 @@ const slowestShown = 20
 // ofPair is what a page shows of a direction beyond a trial.
 func (a *Analysis) ofPair(ctx context.Context, d *Direction, s *stream) (*result.Pair, error) {
 	slowest, err := a.slowestPackets(ctx, d)
-	return &result.Pair{Pre: d.From, Post: d.To, Series: series(s), Slowest: slowest}, err
+	p := &result.Pair{Pre: d.From, Post: d.To, Series: series(s), Slowest: slowest}
+	if d.Clocks.Moves() && !d.followed {
+		p.Series.ClockNs = clockOver(p.Series, s.sentNs[0], d.Clocks)
+	}
+	return p, err
 }
 
 func (a *Analysis) slowestPackets(ctx context.Context, d *Direction) ([]result.SlowPacket, error) {

@@ -20,6 +20,8 @@ type Summary struct {
 	TrimNs int64          `json:"trim_ns"`
 	// OffsetNs was added to POST's times on request.
 	OffsetNs int64 `json:"offset_ns"`
+	// FollowClock is true if what the clocks move against each other was to be taken off.
+	FollowClock bool `json:"follow_clock"`
 	// ResolutionNs is the step of the times. Each latency is right to ± this.
 	ResolutionNs int64 `json:"resolution_ns"`
 	// Of the packets that pass PRE first.
@@ -79,7 +81,7 @@ type DirectionSummary struct {
 func (a *Analysis) Summary() Summary {
 	s := Summary{
 		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre), Post: summarise(a.Post),
-		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), ResolutionNs: a.TickNs, DirectionSummary: a.Direction.summary(),
+		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), FollowClock: a.Options.FollowClock, ResolutionNs: a.TickNs, DirectionSummary: a.Direction.summary(),
 		TwoWay: a.Offset, Changes: a.Changes, Clocks: a.Clocks, ClocksSay: a.clocksSay(), Notes: a.Notes(),
 	}
 	if a.Back != nil {

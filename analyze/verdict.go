@@ -57,10 +57,18 @@ func (d *Direction) reasons(o Options, all *reasons) {
 	all.say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), d.To, d.From)
 	all.say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out; choose another one with --key%s", terminal.Grouped(c.PreAmbiguous), d.From, orDepth(o))
 	all.say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
+	if d.followed {
+		return
+	}
+	if w := d.Clocks.Wander; w != nil {
+		median := d.median()
+		all.say(float64(w.RangeNs) > driftShare*float64(median), "the minimum latency wanders by %v, which is more than %.0f %% of the median latency (%v): the clocks move against each other, or a queue never empties; the latencies include it, and --follow-clock takes it off",
+			duration(w.RangeNs), 100*driftShare, duration(median))
+	}
 	if drift := d.Clocks.Drift; drift.Known() {
 		median := d.median()
 		over := max(drift.OverNs, -drift.OverNs)
-		all.say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies include it", duration(over), 100*driftShare, duration(median))
+		all.say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies include it, and --follow-clock takes it off", duration(over), 100*driftShare, duration(median))
 	}
 	for _, step := range d.Clocks.Steps {
 		all.say(true, "from %v on the minimum latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-d.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
@@ -103,6 +111,11 @@ func (a *Analysis) Notes() []string {
 	}
 	if a.Options.Offset != 0 {
 		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as requested", a.Options.Offset, a.Post.Path))
+	}
+	for _, d := range a.Directions() {
+		if d.followed {
+			notes = append(notes, fmt.Sprintf("the movement of the clocks against each other was taken off the arrivals in %s, as requested: what the minimum latency shows of it, so that a queue that never emptied is off, too", d.To))
+		}
 	}
 	for _, d := range a.Directions() {
 		if n := d.Counts.Again; n > 0 {

@@ -13,6 +13,8 @@
 //     Measurements of Packet Transit Times, SIGMETRICS 1998; S. Moon, P. Skelly,
 //     D. Towsley, Estimation and Removal of Clock Skew from Network Delay Measurements,
 //     INFOCOM 1999). A queue that never empties and grows evenly looks like drift, too.
+//   - A wander: a lower edge that moves along no straight line, as a clock that NTP or PTP
+//     steers does, or one that warms up.
 //   - Steps: a lower edge that is moved from some moment on. A clock that was set looks
 //     like a path that changed.
 //

@@ -24,6 +24,10 @@ type Estimate struct {
 	Drift *Drift `json:"drift,omitempty"`
 	// Steps are the moments at which the minimum latency changes.
 	Steps []Step `json:"steps,omitempty"`
+	// Wander is how the edge moves besides; nil if it does not, as far as can be seen.
+	Wander *Wander `json:"wander,omitempty"`
+	// Edge is the lower edge of the latencies over time; empty if there are too few packets to tell.
+	Edge []Point `json:"-"`
 	// FirstNs is when the first packet was sent.
 	FirstNs int64 `json:"first_ns"`
 }
@@ -90,9 +94,12 @@ func Of(sentNs, latencyNs []int64) Estimate {
 		return e
 	}
 	e.Steps = steps(slots)
-	if e.Drift = drift(between(slots, e.Steps)); e.Drift != nil {
+	runs := between(slots, e.Steps)
+	e.Edge = edge(runs)
+	if e.Drift = drift(runs); e.Drift != nil {
 		e.Drift.OverNs = int64(math.Round(e.Drift.PPM * 1e-6 * float64(e.SpanNs)))
 	}
+	e.Wander = wander(runs, e.Drift)
 	return e
 }
 

@@ -33,6 +33,9 @@ func (e Estimate) Sentences() []string {
 	default:
 		say("no drift is visible: %.3g ppm (%.3g to %.3g, 95 %%)", d.PPM, d.LowPPM, d.HighPPM)
 	}
+	if w := e.Wander; w != nil {
+		say("the minimum latency wanders by %v over the captures (± %v), as with clocks that NTP or PTP steers or that warm up, or with a queue that never empties: the latencies include it, and --follow-clock takes it off", time.Duration(w.RangeNs), time.Duration(w.BoundNs))
+	}
 	for _, s := range e.Steps {
 		say("from %v after the first packet on, the minimum latency is %+d ns different: a clock was set, or the path changed", time.Duration(s.AtNs-e.FirstNs).Round(time.Millisecond), s.ByNs)
 	}

@@ -10,6 +10,9 @@ const (
 	// stepSlots is the number of slots on either side that show the minimum latency there; at the
 	// ends of the captures, half as many.
 	stepSlots = 10
+	// A step is between neighbours: this many slots on either side show this much of it.
+	nearSlots = 3
+	atOnce    = 0.6
 	// A step is at least this many times the variation of the minimum latency, and this many
 	// nanoseconds: caches and CPU speeds change it by less; clocks are set by more (PTP's daemons
 	// slew up to 20 µs, NTP's up to 128 ms).
@@ -29,7 +32,9 @@ func steps(slots []slot) (found []Step) {
 		// A change of load raises most slots, but not the lowest: a step moves all.
 		by := across(flat, i)
 		floor := slices.Min(flat[i:min(len(flat), i+around)]) - slices.Min(flat[max(0, i-around):i-1])
-		if floor*by > 0 && math.Abs(floor) > math.Abs(by)/2 {
+		// A clock that wanders changes as much, but not at once.
+		near := level(flat[i:min(len(flat), i+nearSlots)]) - level(flat[max(0, i-nearSlots):i])
+		if floor*by > 0 && math.Abs(floor) > math.Abs(by)/2 && near*by > 0 && math.Abs(near) > atOnce*math.Abs(by) {
 			found = append(found, Step{AtNs: slots[i].atNs, ByNs: int64(math.Round(by))})
 		}
 	}
