@@ -140,6 +140,10 @@ func (a *Analysis) record(ctx context.Context, d *Direction) (result.Record, err
 	if err != nil {
 		return result.Record{}, fmt.Errorf("the latencies: %w", err)
 	}
+	blocks, err := s.blocks()
+	if err != nil {
+		return result.Record{}, fmt.Errorf("the latencies by time: %w", err)
+	}
 	m := d.metrics(s)
 	if err := ctx.Err(); err != nil {
 		return result.Record{}, err
@@ -153,6 +157,7 @@ func (a *Analysis) record(ctx context.Context, d *Direction) (result.Record, err
 	r := result.Record{
 		Trial:      t,
 		Histograms: result.Histograms{Latency: latency, FromTx: fromTx, SendLag: result.NewHistogram()},
+		Blocks:     blocks,
 		Metrics:    m,
 		Outliers:   a.outliers(d),
 	}
