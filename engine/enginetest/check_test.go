@@ -54,6 +54,15 @@ func checkAll(t *testing.T, r client.TrialResult) {
 			t.Errorf("%s holds %d (counts add up to %d), want %d", name, h.Count, sum, r.RxPackets)
 		}
 	}
+	var inBlocks uint64
+	for _, block := range r.LatencyBlocks.Counts {
+		for i := 1; i < len(block); i += 2 {
+			inBlocks += uint64(block[i])
+		}
+	}
+	if inBlocks != r.RxPackets || r.LatencyBlocks.LengthNs < 1_000_000 {
+		t.Errorf("the blocks of %d ns hold %d of %d packets", r.LatencyBlocks.LengthNs, inBlocks, r.RxPackets)
+	}
 	if r.Spacing.Count+1 != r.TxPackets {
 		t.Errorf("spacing holds %d of %d packets", r.Spacing.Count, r.TxPackets)
 	}
