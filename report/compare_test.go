@@ -153,6 +153,9 @@ func TestADecisionNeedsTrialsThatCanDecide(t *testing.T) {
 		if decided := strings.Contains(text, "B higher") || strings.Contains(text, "B lower"); decided != (c.want == Higher || c.want == Lower) {
 			t.Errorf("%s: the table says\n%s", c.name, table.String())
 		}
+		if strings.Contains(text, "If all repeats of a side are invalid") != strings.Contains(c.name, "all of one side") {
+			t.Errorf("%s: the values are told of other trials:\n%s", c.name, table.String())
+		}
 		if !strings.Contains(text, c.why) || strings.Contains(text, "not decided") != (c.want == Undecided) {
 			t.Errorf("%s: the table gives no reason %q:\n%s", c.name, c.why, table.String())
 		}
