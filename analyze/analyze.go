@@ -33,6 +33,9 @@ type Options struct {
 	// FollowClock takes the movement of the clocks against each other off the times of arrival: what clock.Estimate.Moved
 	// says of a drift, steps and a wander.
 	FollowClock bool
+	// Window is how late a packet may arrive: less than this. It also tells packets with the same key
+	// apart, if they are so far from each other. 0: 5 s.
+	Window time.Duration
 	// OneWay says that all packets pass PRE first, also those between the same hosts in opposite
 	// directions.
 	OneWay bool
@@ -87,6 +90,12 @@ func Analyze(ctx context.Context, o Options) (*Analysis, error) {
 	if o.Offset > maxOffset || o.Offset < -maxOffset {
 		return nil, exit.Wrongf("an offset of %v: no two clocks are that far apart", o.Offset)
 	}
+	if o.Window == 0 {
+		o.Window = usualWindow
+	}
+	if o.Window < 0 || o.Window > maxOffset {
+		return nil, exit.Wrongf("a window of %v: no packet is on its way for so long", o.Window)
+	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
@@ -112,6 +121,11 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 	}
 	if a.Counts.Pairs == 0 {
 		return a.noPair()
+	}
+	pre, post := a.Pre.span(0), a.Post.span(a.Options.Offset.Nanoseconds())
+	a.Direction.account(pre, post)
+	if a.Back != nil {
+		a.Back.account(post, pre)
 	}
 	a.Options.Progress("evaluating", 0, 0)
 	if err := a.Direction.evaluate(ctx, a.Post.FirstNs+a.trimNs, a.Options.FollowClock); err != nil {

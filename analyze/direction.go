@@ -20,20 +20,30 @@ type Direction struct {
 
 	pre, post *side // the packets of this direction in From and To
 	matched   *matched
-	fromNs    int64 // earlier arrivals do not count
-	trimNs    int64
+	// unicastForeign are those of Counts.PreForeign that may be lost altogether.
+	unicastForeign uint64
+	fromNs         int64 // earlier arrivals do not count
+	trimNs         int64
 }
 
 // match finds the pairs of packets that pass pre first.
 func (a *Analysis) match(ctx context.Context, pre, post *side) (Direction, error) {
 	d := Direction{From: pre.path, To: post.path, pre: pre, post: post, trimNs: a.Options.Trim.Nanoseconds()}
 	var err error
-	d.matched, err = match(ctx, pre, post, matching{a.Options.Key != Published, a.TickNs}, func(done, all int64) { a.Options.Progress("matching", done, all) })
+	d.matched, err = match(ctx, pre, post, matching{a.Options.Key != Published, a.Options.Window.Nanoseconds(), a.TickNs}, func(done, all int64) { a.Options.Progress("matching", done, all) })
 	if err != nil {
 		return d, err
 	}
 	d.Counts = d.matched.counts
 	return d, nil
+}
+
+// account decides about the packets of either capture that the other does not have. The spans are
+// those of From and To.
+func (d *Direction) account(from, to span) {
+	d.leaveOutForeign()
+	d.leaveOutside(from, to)
+	d.matched.unknown = nil
 }
 
 // evaluate computes everything about the pairs. Arrivals before fromNs do not count. Follow takes off what the clocks
@@ -108,9 +118,9 @@ func (d *Direction) leastNs() int64 {
 	return all.leastNs
 }
 
-// lossRatio covers packets with unique keys.
+// lossRatio covers packets with unique keys. It is the least that is possible.
 func (d *Direction) lossRatio() float64 {
-	known := uint64(d.pre.count) - d.Counts.PreAmbiguous - d.Counts.PreUnkeyed - d.Counts.PreEarly
+	known := uint64(d.pre.count) - d.Counts.PreAmbiguous - d.Counts.PreUnkeyed - d.Counts.PreEarly - d.Counts.PreForeign - d.Counts.Outside
 	if known == 0 {
 		return 0
 	}

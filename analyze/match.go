@@ -8,12 +8,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"nines.dev/nines/measure/metrics"
 )
 
-// A pair of the published evaluation has less than this between its two times.
-const windowNs = 5_000_000_000
+// usualWindow is what a pair of the published evaluation has at most between its two times, but for
+// a nanosecond.
+const usualWindow = 5 * time.Second
 
 // Values that take the place of a receive time.
 const (
@@ -35,6 +37,8 @@ type matched struct {
 	receivedNs column[int64]
 	again      []again // in order
 	counts     Counts
+	// unknown are the packets of POST whose key no packet of PRE has, by their places.
+	unknown []uint32
 	// apart are the packets in both captures whose times do not fit, by flow.
 	apart apart
 }
@@ -54,15 +58,30 @@ type Counts struct {
 	// PostUnknown are packets of POST whose key no packet of PRE has.
 	PostUnknown uint64 `json:"post_unknown_packets"`
 	// Early and Late are packets of POST whose key fits but whose time does not: before the time in
-	// PRE, or later by five seconds or more.
+	// PRE, or later by the window or more.
 	Early uint64 `json:"early_packets"`
 	Late  uint64 `json:"late_packets"`
 	// PreEarly are packets of PRE that are in POST only before their time in PRE. They are not lost.
 	PreEarly uint64 `json:"pre_early_packets"`
 	// Untimed are packets in both captures of which one has no time.
 	Untimed uint64 `json:"untimed_packets"`
-	// Lost are packets of PRE that do not appear in POST, or too late.
+	// PreForeign and PostForeign are packets between hosts of which the other capture has none.
+	PreForeign  uint64 `json:"pre_foreign_packets"`
+	PostForeign uint64 `json:"post_foreign_packets"`
+	// Outside are packets of PRE that were due while POST did not capture. OutsideOrLost are those
+	// due before POST's first packet or after its last, where POST does not say when it captured.
+	Outside       uint64 `json:"outside_packets"`
+	OutsideOrLost uint64 `json:"outside_or_lost_packets"`
+	// PostOutside are packets of POST sent before PRE's first or after its last.
+	PostOutside uint64 `json:"post_outside_packets"`
+	// Lost are packets of PRE that do not appear in POST, or too late. With OutsideOrLost, they are
+	// at least those that were lost.
 	Lost uint64 `json:"lost_packets"`
+}
+
+// leftOut are packets of PRE that are neither in a pair nor lost.
+func (c *Counts) leftOut() uint64 {
+	return c.PreAmbiguous + c.PreUnkeyed + c.PreEarly + c.PreForeign + c.Outside + c.OutsideOrLost + c.Untimed
 }
 
 func (c *Counts) add(o Counts) {
@@ -81,6 +100,8 @@ func (c *Counts) add(o Counts) {
 type matching struct {
 	// wraps: packets with the same key are told apart by time, if they are far enough apart.
 	wraps bool
+	// windowNs is how late a packet may be: less than this.
+	windowNs int64
 	// tickNs is the step of the times: less than one is no difference.
 	tickNs int64
 }
@@ -120,6 +141,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 			defer lock.Unlock()
 			m.again = append(m.again, w.again...)
 			m.apart.merge(w.apart)
+			m.unknown = append(m.unknown, w.unknown...)
 			m.counts.add(w.counts)
 			untimed += w.untimed
 		})
@@ -209,9 +231,10 @@ type matcher struct {
 	repeats []repeat
 	groups  map[uint32][]uint32
 
-	again  []again
-	apart  apart
-	counts Counts
+	again   []again
+	unknown []uint32
+	apart   apart
+	counts  Counts
 	// untimed are the packets of PRE that are in POST, but without a time.
 	untimed uint64
 }
@@ -320,7 +343,7 @@ func (w *matcher) group() {
 	for _, members := range w.groups {
 		slices.Sort(members) // places are in time order
 		for i := 1; i < len(members); i++ {
-			if w.sentNs[members[i]]-w.sentNs[members[i-1]] < windowNs {
+			if w.sentNs[members[i]]-w.sentNs[members[i-1]] < w.windowNs {
 				w.receivedNs[members[i]], w.receivedNs[members[i-1]] = leftOut, leftOut
 			}
 		}
@@ -340,6 +363,7 @@ func (w *matcher) arrive(entries []entry) {
 		packet, ok := w.find(&entries[i], arrived[i])
 		if !ok {
 			w.counts.PostUnknown++
+			w.unknown = append(w.unknown, entries[i].at)
 			continue
 		}
 		packets[n], arrived[n] = packet, arrived[i]
@@ -353,7 +377,7 @@ func (w *matcher) arrive(entries []entry) {
 	}
 	for i, p := range packets[:n] {
 		// Nearly all: the first arrival. But another may be in the same chunk.
-		if d := arrived[i] - sent[i]; received[i] == lost && d >= 0 && d < windowNs && w.receivedNs[p] == lost {
+		if d := arrived[i] - sent[i]; received[i] == lost && d >= 0 && d < w.windowNs && w.receivedNs[p] == lost {
 			w.receivedNs[p] = arrived[i]
 			w.counts.Pairs++
 			continue
@@ -413,7 +437,7 @@ func (w *matcher) pair(packet uint32, ns int64) {
 			w.receivedNs[packet] = early
 		}
 		w.apart.early[w.apart.index(w.pre.flows.of.all[packet])].add(delay)
-	case delay >= windowNs:
+	case delay >= w.windowNs:
 		w.counts.Late++
 		w.apart.late[w.apart.index(w.pre.flows.of.all[packet])].add(delay)
 	default:

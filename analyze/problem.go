@@ -70,12 +70,12 @@ func (a *Analysis) clocksApart() string {
 	switch {
 	case a.shifted != nil:
 		return a.shiftedSays()
-	case c.Early >= c.Late && most > -windowNs:
+	case c.Early >= c.Late && most > -o.Window.Nanoseconds():
 		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v to %v: the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v moves POST's times so that the fastest packet takes no time; use more if you know it from elsewhere",
 			terminal.Grouped(c.Early), terminal.Grouped(c.Early+c.Late), o.Post, o.Pre, duration(-most), duration(-least), o.Post, o.Pre, a.offsetAdvice(-least))
 	}
 	return fmt.Sprintf("the same packets are in %s %v to %v later than in %s, further apart than the %v within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times so that the fastest packet takes no time; the measurement is then relative to it",
-		o.Post, duration(least), duration(most), o.Pre, duration(windowNs), a.offsetAdvice(-least))
+		o.Post, duration(least), duration(most), o.Pre, o.Window, a.offsetAdvice(-least))
 }
 
 // sameTimes reports whether each packet has one time in both captures.

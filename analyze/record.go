@@ -49,7 +49,7 @@ func (a *Direction) stream() (*stream, error) {
 			}
 		}
 	}
-	if a.Counts.PreAmbiguous == 0 && a.Counts.PreUnkeyed == 0 && a.Counts.PreEarly == 0 && a.trimNs == 0 {
+	if a.Counts.leftOut() == 0 && a.trimNs == 0 {
 		s.lost = a.Counts.Lost
 		return s, nil
 	}

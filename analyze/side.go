@@ -40,14 +40,15 @@ type side struct {
 	seen   packetfile.Seen
 	sample sample
 	// offsetNs is added to the file's times; cut rounds them then, if it is set.
-	offsetNs int64
-	cut      func(ns int64) int64
-	times    column[int64]
-	count    int
-	unkeyed  uint64 // have a time but no entry
-	flows    *flowTable
-	length   lengths
-	remarks  []packetfile.Remark
+	offsetNs  int64
+	cut       func(ns int64) int64
+	times     column[int64]
+	count     int
+	unkeyed   uint64               // have a time but no entry
+	unkeyedOf map[endpoints]uint64 // by hosts
+	flows     *flowTable
+	length    lengths
+	remarks   []packetfile.Remark
 	// gaps are where packets of the file have no place here.
 	gaps gaps
 	// untimed are the keys of packets without a time, by partition.
@@ -69,6 +70,7 @@ type side struct {
 func (s *side) begin(partitionBits uint, flows *flowTable) {
 	n := 1 << partitionBits
 	s.shift, s.chunks, s.next, s.flows = 64-partitionBits, make([][]uint32, n), make([]uint32, n), flows
+	s.unkeyedOf = make(map[endpoints]uint64)
 }
 
 // timesNs returns the times of all packets.
@@ -152,6 +154,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 			s.put(key.hi>>s.shift, entry{key.hi, key.lo, uint32(count)})
 		} else {
 			s.unkeyed++
+			s.unkeyedOf[s.flows.endpointsAt(s.flows.of.all[count]).hosts()]++
 		}
 		count++
 	}

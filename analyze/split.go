@@ -47,7 +47,7 @@ func (s *side) split(back func(endpoints) bool) (ahead, returning *side, err err
 func (s *side) part(packets int) (*side, error) {
 	p := &side{
 		path: s.path, reader: s.reader, offsetNs: s.offsetNs, cut: s.cut, shift: s.shift, chunks: make([][]uint32, len(s.chunks)), next: make([]uint32, len(s.next)),
-		untimed: s.untimed, flows: s.flows.sameFlows(), file: make([]uint32, 0, packets), unkeyed: uint64(packets),
+		untimed: s.untimed, unkeyedOf: s.unkeyedOf, flows: s.flows.sameFlows(), file: make([]uint32, 0, packets), unkeyed: uint64(packets),
 	}
 	// In each partition the last chunk can be nearly empty.
 	if err := p.entries.reserve(packets + chunkEntries*len(s.chunks)); err != nil {

@@ -56,7 +56,10 @@ func (d *Direction) reasons(o Options, all *reasons) {
 	all.say(c.Early > 0, "%s packets are earlier in %s than in %s, and are left out: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), d.To, d.From)
 	all.say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), d.To, d.From)
 	all.say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out; choose another one with --key%s", terminal.Grouped(c.PreAmbiguous), d.From, orDepth(o))
-	all.say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
+	all.say(c.Late > 0, "%s packets arrived %v late or more, and count as lost; --window changes that", terminal.Grouped(c.Late), o.Window)
+	all.say(c.OutsideOrLost > 0, "%s packets of %s are outside of %s or lost: they were due before its first packet or after its last, and it does not say when it captured; a device that died looks the same",
+		terminal.Grouped(c.OutsideOrLost), d.From, d.To)
+	all.say(d.unicastForeign > 0, "%s packets of %s are between hosts of which %s has none: all of their packets are lost, or they do not pass that point", terminal.Grouped(d.unicastForeign), d.From, d.To)
 	if d.followed {
 		return
 	}
@@ -120,6 +123,15 @@ func (a *Analysis) Notes() []string {
 	for _, d := range a.Directions() {
 		if n := d.Counts.Again; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s packets arrived more than once in %s: latency is that of each packet's first arrival, and in the published files that of all arrivals", terminal.Grouped(n), d.To))
+		}
+		if n := d.Counts.PreForeign + d.Counts.PostForeign; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets of %s and %s of %s are between hosts of which the other capture has none, and are left out", terminal.Grouped(d.Counts.PreForeign), d.From, terminal.Grouped(d.Counts.PostForeign), d.To))
+		}
+		if n := d.Counts.Outside; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets of %s were due while %s did not capture, and are left out", terminal.Grouped(n), d.From, d.To))
+		}
+		if n := d.Counts.PostOutside; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets of %s were sent before the first packet of %s or after its last", terminal.Grouped(n), d.To, d.From))
 		}
 		if n := d.Counts.PreUnkeyed; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), d.From))

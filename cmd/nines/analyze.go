@@ -80,6 +80,7 @@ are not a pair.`,
 	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "ignore packets that arrived within this time of the first (default: none)")
 	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
 	c.Flags().BoolVar(&call.options.FollowClock, "follow-clock", false, "take off what the clocks move against each other, as the minimum latency shows it")
+	c.Flags().DurationVar(&call.options.Window, "window", 0, "how late a packet may be before it counts as lost (default 5s)")
 	c.Flags().BoolVar(&call.options.OneWay, "one-way", false, "all packets pass PRE first, also the answers of a host (default: answers that are early pass POST first)")
 	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
 	c.Flags().StringVar(&call.page, "page", "", "write the page of the pair to this file")

@@ -76,17 +76,24 @@ func counts(t *terminal.Table, s analyze.Summary, d direction) {
 		of = ", with what the trim leaves out"
 	}
 	line("pairs", "%d by the key %s%s", n.Pairs, s.Key, of)
-	line("lost", "%d by key (%.4g %%), %d by counts%s", n.Lost, 100*d.LossRatio, d.LostByCounts, of)
+	least := ""
+	if n.OutsideOrLost > 0 {
+		least = "at least "
+	}
+	line("lost", "%s%d by key (%.4g %%), %d by counts%s", least, n.Lost, 100*d.LossRatio, d.LostByCounts, of)
 	for _, other := range []struct {
 		name, what string
 		count      uint64
 	}{
+		{"outside or lost", fmt.Sprintf("of %s: the files cannot tell", d.from), n.OutsideOrLost},
+		{"outside", fmt.Sprintf("of %s, while %s did not capture", d.from, d.to), n.Outside},
 		{"duplicates", "arrived more than once", n.Again},
 		{"ambiguous", fmt.Sprintf("of %s have an ambiguous key", d.from), n.PreAmbiguous},
 		{"unknown", fmt.Sprintf("of %s are not in %s", d.to, d.from), n.PostUnknown},
 		{"early", fmt.Sprintf("of %s are earlier than in %s", d.to, d.from), n.Early},
-		{"late", fmt.Sprintf("of %s are 5 s late or more", d.to), n.Late},
+		{"late", fmt.Sprintf("of %s are too late", d.to), n.Late},
 		{"without time", "are in both captures, but have no time in one of them", n.Untimed},
+		{"other hosts", "are between hosts of which the other capture has none", n.PreForeign + n.PostForeign},
 		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
 	} {
 		if other.count > 0 {
