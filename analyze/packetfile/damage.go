@@ -19,6 +19,9 @@ type Damage struct {
 	Reason string
 	// Remedy says what to do about it; empty if only a new capture helps.
 	Remedy string
+	// File is the damaged one of several files, and Further how many others are damaged.
+	File    string
+	Further int
 }
 
 // String describes the damage in a sentence or two.
@@ -30,6 +33,12 @@ func (d *Damage) String() string {
 	s := fmt.Sprintf("%s at byte %s, after %s packets, which are used; %s", d.Reason, terminal.Grouped(uint64(d.Offset)), terminal.Grouped(d.Packets), lost)
 	if d.Remedy != "" {
 		s += "; " + d.Remedy
+	}
+	if d.File != "" {
+		s = "in " + d.File + ", " + s
+	}
+	if d.Further > 0 {
+		s += fmt.Sprintf("; %d further files are damaged", d.Further)
 	}
 	return s
 }

@@ -77,7 +77,6 @@ func TestDamage(t *testing.T) {
 		"pcap.zst cut":           {"a", bigZstd[:len(bigZstd)/2], many, -1, -1, "zstd data are truncated"},
 		"pcap.gz, wrong CRC":     {"a", flip(bigGzip, len(bigGzip)-5), 5000, int64(len(big)), -1, "gzip data are damaged"},
 		"pcap.zst, wrong CRC":    {"a", flip(bigZstd, len(bigZstd)-1), many, -1, -1, "zstd data are damaged"},
-		"pcap.gz and rubbish":    {"a", append(bytes.Clone(bigGzip), "rubbish, rubbish"...), 5000, int64(len(big)), -1, "gzip data are damaged"},
 		"pcap.zst and rubbish":   {"a", append(bytes.Clone(bigZstd), "rubbish, rubbish"...), 5000, int64(len(big)), -1, "zstd data are damaged"},
 		"cut pcap, whole gz":     {"a", compressGzip(whole[:len(whole)-7]), 9, pcapHead + 9*pcapRecord, -1, "truncated in packet 10"},
 		"pcapng cut in a head":   {"a", ngBlock(6, 40)[:ngLen+5], 1, ngLen, 5, "header of a block (5 of 12 bytes)"},

@@ -1,5 +1,5 @@
 // Package packetfile reads packet captures from any tool that writes pcap, pcapng or MoonSniff's
-// .mscap, plain or compressed with gzip or zstd. It recognises a file by its content, not its name;
+// .mscap, plain or compressed with gzip, zstd, lz4 or xz. It recognises a file by its content, not its name;
 // only .mscap, which has no magic number, is recognised by its name or on request.
 //
 // It is made for captures of hundreds of millions of packets: one pass over large buffers, no

@@ -9,20 +9,7 @@ type drops struct {
 // all counts them once: a tool that reports them in both ways reports the same ones.
 func (d drops) all() uint64 { return max(d.statistics, d.packets) }
 
-const (
-	optionDropCount = 4      // of a packet
-	dropsUnknown    = 0xffff // in an obsolete packet block
-)
-
-// packetOptions takes the options of an enhanced packet, section 4.3.
-func (r *Reader) packetOptions(where uint32, options []byte) {
-	s := &r.pcapng
-	s.options(options, func(code uint16, value []byte) {
-		if code == optionDropCount && len(value) == 8 {
-			r.lost(where, s.u64(value))
-		}
-	})
-}
+const dropsUnknown = 0xffff // in an obsolete packet block
 
 // obsoleteDrops takes the number that an obsolete packet block has in its head, appendix A.
 func (r *Reader) obsoleteDrops(where uint32, count uint16) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -58,6 +59,17 @@ func FuzzOpen(f *testing.F) {
 		data := encode(f, layout, random(2, 5, 40, len(layout.Interfaces)))
 		f.Add(data)
 		f.Add(compressZstd(f, data))
+		for _, name := range []string{"lz4", "xz"} {
+			if path, err := exec.LookPath(name); err == nil {
+				c := exec.Command(path, "-c")
+				c.Stdin = bytes.NewReader(data)
+				out, err := c.Output()
+				if err != nil {
+					f.Fatal(err)
+				}
+				f.Add(out)
+			}
+		}
 		f.Add(compressGzip(data))
 		f.Add(data[:len(data)-5])
 	}

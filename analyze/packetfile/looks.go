@@ -7,6 +7,12 @@ import (
 	"nines.dev/nines/exit"
 )
 
+// byEditcap is the remedy for a capture that Wireshark's editcap reads.
+const byEditcap = "convert it: editcap -F nsecpcap FILE NEW"
+
+// intoPcapng is the remedy if packets may be of several link types.
+const intoPcapng = "convert it: editcap -F pcapng FILE NEW"
+
 // kinds are file types that people mistake for captures, by their first bytes.
 var kinds = []struct {
 	magic  string
@@ -15,20 +21,29 @@ var kinds = []struct {
 }{
 	{"\x7fELF", "a program or library (ELF)", ""},
 	{"PAR1", "a Parquet file", ""},
-	{"\xfd7zXZ\x00", "xz data", "decompress it, or compress it with zstd"},
 	{"BZh", "bzip2 data", "decompress it, or compress it with zstd"},
-	{"\x04\x22\x4d\x18", "lz4 data", "decompress it, or compress it with zstd"},
 	{"PK\x03\x04", "a zip archive", "unpack it"},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it"},
 	{"SQLite format 3\x00", "an SQLite database", ""},
 	{"%PDF", "a PDF document", ""},
 	{"\x89PNG", "a PNG image", ""},
-	{"snoop\x00\x00\x00", "a capture of Solaris snoop", "convert it: editcap -F nsecpcap FILE NEW"},
-	{"\x54\x52\x00\x64", "a capture of Network Instruments", "convert it: editcap -F nsecpcap FILE NEW"},
-	{"GMBU", "a capture of Microsoft Network Monitor", "convert it: editcap -F nsecpcap FILE NEW"},
-	{"RTSS", "a capture of Microsoft Network Monitor", "convert it: editcap -F nsecpcap FILE NEW"},
+	{"snoop\x00\x00\x00", "a capture of Solaris snoop", byEditcap},
+	{"TRSNIFF data", "a capture of Sniffer (DOS)", byEditcap},
+	{"XCP\x00", "a capture of Sniffer (Windows) or NetXRay", byEditcap},
+	{"ObserverPktBuffer", "a capture of Observer", byEditcap},
+	{"\x01\x10", "a capture of LANalyzer", byEditcap}, // a record of the type 0x1001
+	{"\x07\x10", "a capture of LANalyzer", byEditcap},
+	{"\xaa\xaa\xaa\xaa", "a capture of 5View", byEditcap},
+	{"\x00\x00\x02\x00\x12\x05\x00\x10", "a capture of a Tektronix K12", intoPcapng},
+	{"+---------+---------------+----------+", "the text of a Tektronix K12", intoPcapng},
+	{"\x05VNF", "a capture of Visual Networks", byEditcap},
+	{"TR\x00d", "a trace of HP-UX nettl", intoPcapng},
+	{"GMBU", "a capture of Microsoft Network Monitor", byEditcap},
+	{"RTSS", "a capture of Microsoft Network Monitor", byEditcap},
 	{"\x1f\x8b", "gzip data", "it is compressed twice; decompress it once"},
 	{"\x28\xb5\x2f\xfd", "zstd data", "it is compressed twice; decompress it once"},
+	{"\xfd7zXZ\x00", "xz data", "it is compressed twice; decompress it once"},
+	{"\x04\x22\x4d\x18", "lz4 data", "it is compressed twice; decompress it once"},
 }
 
 // looksLike says what bytes seem to be; empty if unknown.
@@ -76,7 +91,7 @@ func (r *Reader) notCapture() error {
 	if r.source.compression != Plain {
 		inside = " inside " + string(r.source.compression)
 	}
-	const remedy = "pcap, pcapng and .mscap are read, plain or compressed with gzip or zstd"
+	const remedy = "pcap, pcapng and .mscap are read, plain or compressed with gzip, zstd, lz4 or xz"
 	if len(head) == 0 {
 		return exit.Wrongf("%s: is empty%s; the capture was not written; capture again", r.source.path, inside)
 	}

@@ -15,7 +15,7 @@ const moonSniffBytes = 12
 // moonSniffName reports whether a file is named .mscap, perhaps with a compression suffix.
 func moonSniffName(path string) bool {
 	name := strings.ToLower(path)
-	for _, suffix := range []string{".gz", ".zst", ".zstd"} {
+	for _, suffix := range []string{".gz", ".zst", ".zstd", ".lz4", ".xz"} {
 		name = strings.TrimSuffix(name, suffix)
 	}
 	return strings.HasSuffix(name, ".mscap")
@@ -38,12 +38,12 @@ func (r *Reader) parseMoonSniff(out []Packet) int {
 		return r.ended()
 	}
 	if !w.need(moonSniffBytes) {
-		return r.cut(fmt.Sprintf("record %s (%d of %d bytes)", terminal.Grouped(r.seen.Packets+1), w.end-w.at, moonSniffBytes))
+		return r.cut(fmt.Sprintf("record %s (%d of %d bytes)", terminal.Grouped(r.read+1), w.end-w.at, moonSniffBytes))
 	}
 	n := takeMoonSniff(w.data[w.at:w.end], out)
 	if n == 0 {
 		if w.need(2*moonSniffBytes) && isZero(w.data[w.at+moonSniffBytes:][:moonSniffBytes]) {
-			return r.broken(fmt.Sprintf("record %s and the next contain only zeros, as in a sparse file or after a crash", terminal.Grouped(r.seen.Packets+1)), "")
+			return r.broken(fmt.Sprintf("record %s and the next contain only zeros, as in a sparse file or after a crash", terminal.Grouped(r.read+1)), "")
 		}
 		// A clock that started at 0, and the first packet.
 		out[0] = Packet{Data: w.data[w.at+8:][:4:4]}

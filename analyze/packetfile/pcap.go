@@ -166,7 +166,7 @@ func (r *Reader) parsePcap(out []Packet) int {
 				continue
 			}
 		}
-		if r.pcap.unitNs == 1000 && 2*r.pcap.finer > r.seen.Packets+uint64(n) {
+		if r.pcap.unitNs == 1000 && 2*r.pcap.finer > r.read+uint64(n) {
 			magic := "4d 3c b2 a1"
 			if r.pcap.swapped {
 				magic = "a1 b2 3c 4d"
@@ -225,7 +225,7 @@ func (r *Reader) morePcap(out []Packet) (n int, more bool) {
 	if !w.need(1) {
 		return r.ended(), false
 	}
-	which := terminal.Grouped(r.seen.Packets + 1)
+	which := terminal.Grouped(r.read + 1)
 	if !w.need(r.pcap.headBytes) {
 		return r.cut(fmt.Sprintf("the header of packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes)), false
 	}

@@ -34,6 +34,8 @@ type pcapngState struct {
 	first   uint32   // index of the section's first interface in Info.Interfaces
 	timings []timing // of the section's interfaces
 	drops   []drops  // likewise
+	// direction is that of the last packet, if it has one.
+	direction Direction
 }
 
 func (s *pcapngState) u32(b []byte) uint32 {
@@ -152,9 +154,13 @@ func (r *Reader) takePcapng(out []Packet) (n int, problem string) {
 		case blockEnhanced, blockObsolete, blockSimple:
 			problem = r.packetBlock(kind, data, &out[n])
 			if problem == "" {
+				if r.chooser != nil {
+					r.chooser.directions = append(r.chooser.directions[:n], s.direction)
+					s.direction = AnyDirection
+				}
 				n++
 			} else {
-				problem = fmt.Sprintf("packet %s %s", terminal.Grouped(r.seen.Packets+uint64(n)+1), problem)
+				problem = fmt.Sprintf("packet %s %s", terminal.Grouped(r.read+uint64(n)+1), problem)
 			}
 		default:
 			problem = r.describe(kind, data)

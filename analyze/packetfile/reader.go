@@ -98,6 +98,9 @@ type Reader struct {
 	damage    *Damage
 	failure   error // beyond which reading makes no sense
 	done      bool
+	read      uint64                      // packets, chosen or not
+	chooser   *chooser                    // nil: all packets
+	parts     *parts                      // nil: one file
 	parse     func(*Reader, []Packet) int // fills in packets from the window; 0 at the end
 
 	pcap   pcapState
@@ -128,10 +131,15 @@ func open(path string, moonSniff bool) (*Reader, error) {
 
 // begin reads the file header.
 func (r *Reader) begin() error {
-	r.window.reset(r.source.stream)
 	r.info = Info{Compression: r.source.compression}
-	r.seen, r.damage, r.failure, r.done = Seen{}, nil, nil, false
+	r.seen, r.damage, r.failure, r.done, r.read = Seen{}, nil, nil, false, 0
 	r.stockAt, r.stockHave = 0, 0
+	return r.beginFile()
+}
+
+// beginFile reads the header of a file, which may be one of several.
+func (r *Reader) beginFile() error {
+	r.window.reset(r.source.stream)
 	r.window.need(pcapHeadBytes)
 	head := r.window.data[:r.window.end]
 	switch err := r.window.err; {
@@ -151,14 +159,19 @@ func (r *Reader) begin() error {
 
 // Rewind goes back to the first packet.
 func (r *Reader) Rewind() error {
-	if err := r.source.start(); err != nil {
+	if err := errors.Join(r.again(), r.source.start()); err != nil {
 		return err
 	}
 	return r.begin()
 }
 
 // Close closes the file.
-func (r *Reader) Close() error { return r.source.close() }
+func (r *Reader) Close() error {
+	if r.parts != nil && r.source != r.parts.first {
+		return errors.Join(r.source.close(), r.parts.first.close())
+	}
+	return r.source.close()
+}
 
 // Info returns what is known about the file so far.
 func (r *Reader) Info() Info { return r.info }
@@ -167,11 +180,23 @@ func (r *Reader) Info() Info { return r.info }
 func (r *Reader) Seen() Seen { return r.seen }
 
 // Damage returns what was lost, once Next or NextBatch has returned io.EOF; nil if the file is
-// undamaged.
-func (r *Reader) Damage() *Damage { return r.damage }
+// undamaged. Of several files it is the first damage, with the number of further ones.
+func (r *Reader) Damage() *Damage {
+	if r.parts == nil || len(r.parts.damages) == 0 {
+		return r.damage
+	}
+	d := *r.parts.damages[0]
+	d.Further = len(r.parts.damages) - 1
+	return &d
+}
 
-// Progress returns the bytes read, and the size of the file.
-func (r *Reader) Progress() (done, size int64) { return r.source.raw.done, r.source.size }
+// Progress returns the bytes read, and the size of all files.
+func (r *Reader) Progress() (done, size int64) {
+	if p := r.parts; p != nil {
+		return p.before + r.source.raw.done, p.size
+	}
+	return r.source.raw.done, r.source.size
+}
 
 // Next returns the next packet; io.EOF after the last readable one.
 func (r *Reader) Next() (Packet, error) {
@@ -194,12 +219,26 @@ func (r *Reader) Next() (Packet, error) {
 // the last readable one. Their Data is valid until the next call. Use either NextBatch or Next, not
 // both.
 func (r *Reader) NextBatch(out []Packet) (int, error) {
-	if !r.done && len(out) > 0 {
-		if n := r.parse(r, out); n > 0 {
-			r.notice(out[:n])
-			return n, nil
+	for !r.done && len(out) > 0 {
+		n := r.parse(r, out)
+		if n == 0 {
+			r.done = r.failure != nil || !r.next()
+			continue
 		}
-		r.done = true
+		for i := range out[:n] {
+			r.read++
+			out[i].Number = r.read
+		}
+		if r.chooser != nil {
+			if n, r.failure = r.choose(out[:n]); r.failure != nil {
+				return 0, r.failure
+			}
+			if n == 0 {
+				continue
+			}
+		}
+		r.notice(out[:n])
+		return n, nil
 	}
 	if r.failure != nil {
 		return 0, r.failure
@@ -210,7 +249,7 @@ func (r *Reader) NextBatch(out []Packet) (int, error) {
 	return 0, io.EOF
 }
 
-// notice numbers packets, and checks their times and lengths.
+// notice checks the times and lengths of packets.
 func (r *Reader) notice(packets []Packet) {
 	last, short, backwards := r.seen.LastNs, r.seen.Short, r.seen.Backwards
 	if r.seen.Packets == r.seen.Untimed { // none with a time yet
@@ -218,7 +257,6 @@ func (r *Reader) notice(packets []Packet) {
 	}
 	for i := range packets {
 		p := &packets[i]
-		p.Number = r.seen.Packets + uint64(i) + 1
 		if int(p.Length) > len(p.Data) {
 			short++
 		}
@@ -243,7 +281,7 @@ func (r *Reader) notice(packets []Packet) {
 
 // broken stops reading at the next unused byte.
 func (r *Reader) broken(reason, remedy string) int {
-	r.damage = &Damage{Packets: r.seen.Packets, Offset: r.window.offset(), LostBytes: -1, Reason: reason, Remedy: remedy}
+	r.damage = &Damage{Packets: r.read, Offset: r.window.offset(), LostBytes: -1, Reason: reason, Remedy: remedy}
 	if r.source.compression == Plain {
 		r.damage.LostBytes = r.source.size - r.window.offset()
 	}
