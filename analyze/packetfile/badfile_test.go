@@ -46,7 +46,7 @@ func TestNotACapture(t *testing.T) {
 		"Parquet":           {"a", append([]byte("PAR1"), noise...), []string{"a Parquet file"}},
 		"xz":                {"a.pcap.xz", append([]byte("\xfd7zXZ\x00"), noise...), []string{"begins like xz, but cannot be decompressed"}},
 		"lz4 that is not":   {"a", append([]byte("\x04\x22\x4d\x18"), noise...), []string{"begins like lz4, but cannot be decompressed"}},
-		"K12":               {"a", append([]byte("\x00\x00\x02\x00\x12\x05\x00\x10"), noise...), []string{"a capture of a Tektronix K12", "editcap -F pcapng"}},
+		"K12":               {"a", append([]byte("\x00\x00\x02\x00\x12\x05\x00\x10"), noise...), []string{"a capture of a Tektronix K12", "editcap -F nsecpcap -T ether"}},
 		"LANalyzer, cyclic": {"a", append([]byte("\x07\x10"), noise...), []string{"a capture of LANalyzer", "editcap -F nsecpcap"}},
 		"zst in gz":         {"a", compressGzip(compressZstd(t, cut)), []string{"zstd data", "compressed twice"}},
 		"gz in zst":         {"a", compressZstd(t, compressGzip(cut)), []string{"gzip data", "compressed twice"}},

@@ -132,15 +132,15 @@ func TestWhatEditcapWrites(t *testing.T) {
 			t.Logf("editcap does not write %s: %s", format, said)
 			continue
 		}
-		into := "nsecpcap"
+		into := []string{"-F", "nsecpcap"}
 		if format == "k12text" || format == "nettl" { // its packets may be of several link types
-			into = "pcapng"
+			into = append(into, "-T", "ether")
 		}
 		if !slices.Contains(reads, format) {
 			_, err := packetfile.Open(out)
-			refused(t, out, err, what, "editcap -F "+into+" FILE NEW")
+			refused(t, out, err, what, "editcap "+strings.Join(into, " ")+" FILE NEW")
 			remedied := out + ".new"
-			if said, err := exec.Command(path, "-F", into, out, remedied).CombinedOutput(); err != nil {
+			if said, err := exec.Command(path, append(into, out, remedied)...).CombinedOutput(); err != nil {
 				if format == "observer" { // Wireshark 4.0 does not read what it writes
 					continue
 				}

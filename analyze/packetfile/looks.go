@@ -10,8 +10,8 @@ import (
 // byEditcap is the remedy for a capture that Wireshark's editcap reads.
 const byEditcap = "convert it: editcap -F nsecpcap FILE NEW"
 
-// intoPcapng is the remedy if packets may be of several link types.
-const intoPcapng = "convert it: editcap -F pcapng FILE NEW"
+// asEthernet is the remedy if the file has no link type for all packets.
+const asEthernet = "convert it: editcap -F nsecpcap -T ether FILE NEW"
 
 // kinds are file types that people mistake for captures, by their first bytes.
 var kinds = []struct {
@@ -34,10 +34,10 @@ var kinds = []struct {
 	{"\x01\x10", "a capture of LANalyzer", byEditcap}, // a record of the type 0x1001
 	{"\x07\x10", "a capture of LANalyzer", byEditcap},
 	{"\xaa\xaa\xaa\xaa", "a capture of 5View", byEditcap},
-	{"\x00\x00\x02\x00\x12\x05\x00\x10", "a capture of a Tektronix K12", intoPcapng},
-	{"+---------+---------------+----------+", "the text of a Tektronix K12", intoPcapng},
+	{"\x00\x00\x02\x00\x12\x05\x00\x10", "a capture of a Tektronix K12", asEthernet},
+	{"+---------+---------------+----------+", "the text of a Tektronix K12", asEthernet},
 	{"\x05VNF", "a capture of Visual Networks", byEditcap},
-	{"TR\x00d", "a trace of HP-UX nettl", intoPcapng},
+	{"TR\x00d", "a trace of HP-UX nettl", asEthernet},
 	{"GMBU", "a capture of Microsoft Network Monitor", byEditcap},
 	{"RTSS", "a capture of Microsoft Network Monitor", byEditcap},
 	{"\x1f\x8b", "gzip data", "it is compressed twice; decompress it once"},
