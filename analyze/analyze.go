@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -21,6 +20,10 @@ import (
 // Options say what to evaluate, and how.
 type Options struct {
 	Pre, Post string
+	// PreMore and PostMore are the further files of each, such as those of a capture that was rotated.
+	PreMore, PostMore []string
+	// PreChoice and PostChoice say which packets of the files count.
+	PreChoice, PostChoice packetfile.Choice
 	// Key identifies a packet; empty: MoonSniff for .mscap files, else Content.
 	Key Key
 	// Depth is how many bytes of a frame the key Content covers, if its headers are those of Ethernet
@@ -167,38 +170,6 @@ func (a *Analysis) Close() error {
 		d.free()
 	}
 	return errors.Join(errs...)
-}
-
-// open opens both files, and refuses the same file in both roles.
-func (a *Analysis) open() error {
-	o := &a.Options
-	open := packetfile.Open
-	if o.Key == MoonSniff {
-		open = packetfile.OpenMoonSniff
-	}
-	paths := [2]string{o.Pre, o.Post}
-	var estimate int64
-	for i, path := range paths {
-		r, err := open(path)
-		if err != nil {
-			return err
-		}
-		a.whole[i] = &side{path: path, reader: r}
-		estimate = max(estimate, estimatePackets(r))
-	}
-	if one, err := os.Stat(o.Pre); err == nil {
-		if other, err := os.Stat(o.Post); err == nil && os.SameFile(one, other) {
-			return exit.Wrongf("%s and %s are the same file; name one before and one after the device under test", o.Pre, o.Post)
-		}
-	}
-	if err := a.chooseKey(); err != nil {
-		return err
-	}
-	for _, s := range a.whole {
-		s.begin(partitionBits(estimate), newFlowTable(a.extract))
-	}
-	a.whole[1].offsetNs = o.Offset.Nanoseconds()
-	return nil
 }
 
 // chooseKey takes the ids of files that have nothing else.

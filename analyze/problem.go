@@ -15,6 +15,9 @@ import (
 
 // noPacket is the error for a capture without packets.
 func (a *Analysis) noPacket(s *side) error {
+	if all, chosen := s.reader.Chosen(); chosen && all > 0 && s.seen.Packets == 0 {
+		return s.reader.NoneChosen()
+	}
 	if n := s.seen.Untimed; n > 0 && n == s.seen.Packets {
 		return exit.Wrongf("%s: has no times: its %s packets are in simple packet blocks, which have none; capture with a tool that writes times", s.path, terminal.Grouped(n))
 	}

@@ -102,7 +102,7 @@ func (r *Reader) follow(paths []string) error {
 	return nil
 }
 
-// next goes on with the next file of a series; false if there is none, or it cannot be read.
+// next continues with the next file of a series; false if there is none, or it cannot be read.
 func (r *Reader) next() bool {
 	p := r.parts
 	if p == nil || r.source.raw.err != nil {

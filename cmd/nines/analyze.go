@@ -33,13 +33,19 @@ type analyzeCall struct {
 
 func newAnalyzeCommand() *cobra.Command {
 	var call analyzeCall
+	var points analyzePoints
 	c := &cobra.Command{
-		Use:   "analyze PRE POST",
+		Use:   "analyze [PRE POST]",
 		Short: "Evaluate a pair of captures from before and after a device",
 		Long: `Evaluate a pair of captures. PRE was taken before the device or network under test,
 POST after it. nines finds each packet in both captures by a key. The packet's latency
 is the difference of its two times, exact to the nanosecond. Captures may be pcap,
-pcapng or MoonSniff's .mscap, plain or compressed with gzip or zstd.
+pcapng or MoonSniff's .mscap, plain or compressed with gzip, zstd, lz4 or xz.
+
+A capture may be several files: --pre 'pre*.pcap' --post 'post*.pcap', in quotes. One
+file may have both points: --pre-interface and --post-interface choose them, by a name
+or number in pcapng, or by the kernel's number in captures of all interfaces (Linux
+cooked v2); so do a direction, where the file says it, and filters.
 
 --out DIR writes the files of the published evaluation (docs/analyze.md), named after
 PRE, and a result folder DIR/NAME/TIME for report, compare and figure. latency-ts has a
@@ -60,27 +66,28 @@ are not a pair.`,
   nines report results/latest
   nines analyze pre.pcap post.pcap --page pair.html         # see it, without a folder
   nines analyze pre.pcap post.pcap --depth all              # packets that differ only far behind
+  nines analyze --pre 'pre*.pcap' --post 'post*.pcap'       # of rotated captures
+  nines analyze both.pcapng --pre-interface eth0 --post-interface eth1
+  nines analyze pre.pcap post.pcap --filter 'udp port 5001' # of this traffic only
   nines analyze pre.pcap post.pcap --key flow --trim 1s     # by id and ports, without the first second
   nines analyze pre.pcap post.pcap --format json | jq .latency_ns.p99_9`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return exit.Wrongf("'%s' takes two captures: one before and one after the device under test; see '%s --help'", c.CommandPath(), c.CommandPath())
-			}
-			return nil
-		},
+		Args: func(c *cobra.Command, args []string) error { return points.args(c, args) },
 		RunE: func(c *cobra.Command, args []string) error {
-			call.options.Pre, call.options.Post = args[0], args[1]
+			if err := points.into(c.Context(), args, &call.options); err != nil {
+				return err
+			}
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
+	points.flags(c)
 	c.Flags().StringVar(&call.key, "key", "", "what identifies a packet: content (without what routers change), published (the first 64 bytes), moonsniff, nines, or flow (id and ports) (default content; moonsniff for .mscap)")
 	c.Flags().StringVar(&call.depth, "depth", "", "how many bytes of a frame the key content covers, or all (default 64)")
 	c.Flags().Bool("mask-ttl", false, "")
 	_ = c.Flags().MarkDeprecated("mask-ttl", "the key content never has the TTL") // fails only for an unknown flag
-	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "ignore packets that arrived within this time of the first (default: none)")
-	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
+	c.Flags().Var(spanValue{&call.options.Trim}, "trim", "ignore packets that arrived within this time of the first (default: none)")
+	c.Flags().Var(spanValue{&call.options.Offset}, "offset", "add this to POST's times if its clock is known to be behind (default: nothing)")
 	c.Flags().BoolVar(&call.options.FollowClock, "follow-clock", false, "take off what the clocks move against each other, as the minimum latency shows it")
-	c.Flags().DurationVar(&call.options.Window, "window", 0, "how late a packet may be before it counts as lost (default 5s)")
+	c.Flags().Var(spanValue{&call.options.Window}, "window", "how late a packet may be before it counts as lost (default 5s)")
 	c.Flags().BoolVar(&call.options.OneWay, "one-way", false, "all packets pass PRE first, also the answers of a host (default: answers that are early pass POST first)")
 	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
 	c.Flags().StringVar(&call.page, "page", "", "write the page of the pair to this file")
