@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -118,6 +119,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "nines-engine: unknown arguments; see nines-engine --help\n");
 		return 2;
 	}
+	/* Started from a descriptor, it would have that one's number for a name. */
+	prctl(PR_SET_NAME, "nines-engine");
 	int err = thread_init();
 	if (err) {
 		fprintf(stderr,

@@ -35,7 +35,7 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{program}, running.ExecOptions{})
+	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{program}, running.ExecOptions{Engine: true})
 	if err != nil {
 		t.Fatal(err)
 	}

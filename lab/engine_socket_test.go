@@ -14,13 +14,16 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// attackedLab is two nodes of a runtime whose engines reflect, with the program attack in them.
+// attackedLab is two nodes of a runtime whose engines reflect, with the program attack in them. more are keys of both.
 //
 //	a:x ──veth── b:x
-func attackedLab(t testing.TB, name, runtime string) string {
+func attackedLab(t testing.TB, name, runtime, more string) string {
 	t.Helper()
 	keys := fmt.Sprintf("%s, app: {kind: reflect, backend: raw}, mounts: [{source: %q, target: /attack, read_only: true}]",
 		keysOf(t, runtime), labtest.Attack(t))
+	if more != "" {
+		keys += ", " + more
+	}
 	return fmt.Sprintf(`
 name: %s
 topology:
@@ -54,7 +57,7 @@ func TestAContainerStopsNoEngine(t *testing.T) {
 		t.Run(runtime, func(t *testing.T) {
 			labtest.Root(t)
 			needRuntime(t, runtime)
-			lab := up(t, attackedLab(t, "tbstop"+runtime, runtime))
+			lab := up(t, attackedLab(t, "tbstop"+runtime, runtime, ""))
 			if said := in(t, lab, "a", "/attack", "sockets"); strings.Contains(said, `"reply"`) {
 				t.Errorf("an engine answers a container:\n%s", said)
 			}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -123,8 +125,26 @@ func enginesOf(t *testing.T, first int) []int {
 	return pids
 }
 
-// TestWhatEntersANodeHasTheNodesRights: a command and an engine have no more than the node's first
-// process, which has no more than it needs, or, where it is privileged, all that root has.
+// These are CapBnd of processes in a node, by the numbers of capabilities(7): Docker's default and net_admin,
+// without mknod and setfcap where the files are the host's, and what the engine needs.
+const (
+	boundOfPrograms = 0xa80435fb
+	boundOnHost     = 0x200435fb
+	boundOfEngine   = 0xc001807402
+)
+
+// within is a set of capabilities without those that the host's root lacks.
+func within(t *testing.T, set uint64, host string) string {
+	t.Helper()
+	own, err := strconv.ParseUint(host, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%016x", set&own)
+}
+
+// TestWhatEntersANodeHasTheNodesRights: a command has no more than the node's first process, which has no more
+// than Docker gives, or, where it is privileged, all that root has. The engine has what it needs.
 func TestWhatEntersANodeHasTheNodesRights(t *testing.T) {
 	forRuntimes(t, func(t *testing.T, runtime string) {
 		lab := up(t, walledLab(t, "tbrights"+runtime, runtime))
@@ -138,11 +158,21 @@ func TestWhatEntersANodeHasTheNodesRights(t *testing.T) {
 			}
 			engine := rightsOf(t, engines[0])
 			for key, want := range first {
-				if command[key] != want || engine[key] != want {
-					t.Errorf("node %s, %s: its first process has %s, a command %s, its engine %s", node, key, want, command[key], engine[key])
+				if command[key] != want {
+					t.Errorf("node %s, %s: its first process has %s, a command %s", node, key, want, command[key])
 				}
 			}
 			walled := node == "a"
+			bounds := [2]string{within(t, boundOfPrograms, host["CapBnd"]), within(t, boundOfEngine, host["CapBnd"])}
+			switch {
+			case !walled:
+				bounds = [2]string{host["CapBnd"], host["CapBnd"]}
+			case runtime == "netns":
+				bounds[0] = within(t, boundOnHost, host["CapBnd"])
+			}
+			if got := [2]string{first["CapBnd"], engine["CapBnd"]}; got != bounds || engine["Seccomp"] != "0" {
+				t.Errorf("node %s: its first process and its engine have %v, want %v; seccomp has the mode %s", node, got, bounds, engine["Seccomp"])
+			}
 			if all := first["CapBnd"] == host["CapBnd"]; all == walled {
 				t.Errorf("node %s has the capabilities %s, and root %s", node, first["CapBnd"], host["CapBnd"])
 			}
@@ -194,25 +224,92 @@ func TestANodeIsKeptFromTheHostUnlessPrivileged(t *testing.T) {
 	})
 }
 
-// The refusals of LXC, which reads them as text, and of commands, which get a filter of nines-init,
-// are the same: umount2 with MNT_FORCE has an error of its own, where the capability would have
-// been missed first.
+// The refusals of LXC, which reads them as text, and of commands, which get a filter, are the same.
 func TestCommandsAreRefusedTheSystemCallsOfTheContainer(t *testing.T) {
 	labtest.Root(t)
 	labs.NeedLXC(t)
-	lab := up(t, walledLab(t, "tbwallrefused", "lxc"))
-	force := []string{"umount", "-f", "/tmp"}
-	attach := append([]string{"-P", filepath.Join(lab.State().Dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--"}, force...)
-	byLXC, _ := exec.Command("lxc-attach", attach...).CombinedOutput()
-	cmd, err := lab.Command(context.Background(), "a", force, running.ExecOptions{})
+	lab := up(t, attackedLab(t, "tbwallrefused", "lxc", ""))
+	byLXC, err := exec.Command("lxc-attach", "-P", filepath.Join(lab.State().Dir, "lxc"), "-n", lab.Plan().Nodes[0].HostName, "--", "/attack", "calls").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	byNines, _ := cmd.CombinedOutput()
-	for who, out := range map[string]string{"LXC": string(byLXC), "nines": string(byNines)} {
-		if !strings.Contains(out, "Permission denied") {
-			t.Errorf("by %s, umount -f says %q", who, out)
+	if byNines := in(t, lab, "a", "/attack", "calls"); byNines != strings.TrimSpace(string(byLXC)) {
+		t.Errorf("by LXC:\n%s\nby nines:\n%s", byLXC, byNines)
+	}
+}
+
+// TestProgramsOfContainersHaveWhatTheFileAllows makes system calls that succeed on the host.
+func TestProgramsOfContainersHaveWhatTheFileAllows(t *testing.T) {
+	for _, test := range []struct {
+		name, keys string
+		succeed    []string
+	}{
+		{"nothing", "", nil},
+		{"bpf", "allow: [bpf]", []string{"bpf"}},
+		{"more", "allow: [perf, io_uring]", []string{"perf_event_open", "io_uring_setup"}},
+		{"dpdk", "allow: [dpdk]", nil},
+	} {
+		for _, runtime := range []string{"lxc", "oci-runc"} {
+			t.Run(test.name+" "+runtime, func(t *testing.T) {
+				labtest.Root(t)
+				needRuntime(t, runtime)
+				lab := up(t, attackedLab(t, "tballow"+test.name+runtime, runtime, test.keys))
+				for line := range strings.Lines(in(t, lab, "a", "/attack", "calls")) {
+					call, ending, _ := strings.Cut(strings.TrimSpace(line), "\t")
+					want := "EPERM"
+					switch {
+					case strings.HasPrefix(call, "/proc/"): // masked: empty, or not in this kernel
+						if ending != "EOF" && ending != "ENOENT" {
+							t.Errorf("%s: %s", call, ending)
+						}
+						continue
+					case slices.Contains(test.succeed, call):
+						want = "succeeds"
+					}
+					if ending != want {
+						t.Errorf("%s: %s, want that it %s", call, ending, want)
+					}
+				}
+			})
 		}
+	}
+}
+
+// TestNoNewPrivileges: the node's first process has given them up, and so have commands.
+func TestNoNewPrivileges(t *testing.T) {
+	forRuntimes(t, func(t *testing.T, runtime string) {
+		lab := up(t, fmt.Sprintf(`
+name: tbnonew%s
+topology:
+  nodes:
+    a: {%s, no_new_privileges: true}
+    b: {%[2]s, no_new_privileges: true, privileged: true}
+    c: {%[2]s}
+`, runtime, keysOf(t, runtime)))
+		for node, want := range map[string]string{"a": "1", "b": "1", "c": "0"} {
+			first, command := rightsOf(t, lab.PID(node)), rights(t, in(t, lab, node, "cat", "/proc/self/status"))
+			if first["NoNewPrivs"] != want || command["NoNewPrivs"] != want {
+				t.Errorf("node %s: its first process has %s, a command %s, want %s", node, first["NoNewPrivs"], command["NoNewPrivs"], want)
+			}
+		}
+	})
+}
+
+// TestAnEngineIsTheHostsProgram: root in a container can put another program at the path where it sees the
+// engine; that must not run with the engine's rights.
+func TestAnEngineIsTheHostsProgram(t *testing.T) {
+	labtest.Root(t)
+	labs.NeedLXC(t)
+	text := attackedLab(t, "tbtrojan", "lxc", "")
+	lab := up(t, text)
+	in(t, lab, "a", "sh", "-c", "mv /nines /moved && mkdir /nines && echo >/nines/nines-engine && chmod +x /nines/nines-engine")
+	changed := strings.ReplaceAll(text, "backend: raw", "backend: ring")
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: labs.Plan(t, changed), Experiment: []byte(changed)})
+	if err != nil || len(changes.RestartedApps) != 2 {
+		t.Fatalf("Apply = %+v, %v, want that the engines are restarted", changes, err)
+	}
+	if found := foundBy(t, lab); found != "" {
+		t.Error(found)
 	}
 }
 

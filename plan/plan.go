@@ -87,11 +87,15 @@ type Node struct {
 	Scripts *spec.Scripts `json:"scripts,omitempty"`
 	Mounts  []spec.Mount  `json:"mounts,omitempty"`
 	// Privileged is true where the node's processes may do what root on the host may.
-	Privileged bool              `json:"privileged,omitempty"`
-	Sysctls    map[string]string `json:"sysctls,omitempty"`
-	Interfaces []Interface       `json:"interfaces"` // in the links' order
-	Routes     []spec.Route      `json:"routes,omitempty"`
-	App        *App              `json:"app,omitempty"`
+	Privileged bool `json:"privileged,omitempty"`
+	// Allow are rights of the node's programs besides the ordinary ones.
+	Allow []spec.Allowance `json:"allow,omitempty"`
+	// NoNewPrivileges is true where programs gain no rights when they start.
+	NoNewPrivileges bool              `json:"no_new_privileges,omitempty"`
+	Sysctls         map[string]string `json:"sysctls,omitempty"`
+	Interfaces      []Interface       `json:"interfaces"` // in the links' order
+	Routes          []spec.Route      `json:"routes,omitempty"`
+	App             *App              `json:"app,omitempty"`
 	// VM is set for a virtual machine.
 	VM *VM `json:"vm,omitempty"`
 	// Pod is set for a pod on a cluster.

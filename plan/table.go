@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,10 +89,14 @@ func (p *Plan) Write(out io.Writer) error {
 	}
 	reasons("addresses:", addressReasons)
 	_ = t.Write(&b, terminal.Style{})
-	if len(p.Notes) > 0 {
+	notes := p.Notes
+	if note := p.noWall(); note != "" {
+		notes = append(slices.Clone(notes), note)
+	}
+	if len(notes) > 0 {
 		terminal.Printf(&b, "\nnotes:\n")
 	}
-	for _, note := range p.Notes {
+	for _, note := range notes {
 		terminal.Printf(&b, "  - %s\n", note)
 	}
 	_, err := b.WriteTo(out)
@@ -130,13 +135,6 @@ func (l Link) kindText() string {
 		return string(l.Kind) + " (not measured)"
 	}
 	return string(l.Kind)
-}
-
-func (n Node) runtimeText() string {
-	if n.Privileged {
-		return string(n.Runtime) + " (privileged)"
-	}
-	return string(n.Runtime)
 }
 
 func (n Node) cpusText() string {

@@ -27,6 +27,7 @@ func (c *checker) node(name string, n *Node) {
 	for _, key := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls", key))
 	}
+	c.rights(n, at)
 	c.scheduling(name, n, at)
 	c.nodeReceive(name, n, at)
 	for i, arguments := range n.Exec {
@@ -42,6 +43,13 @@ func (c *checker) node(name string, n *Node) {
 	c.routes(name, n, at)
 	if n.App != nil {
 		c.app(name, n.App, under(at, "app"))
+	}
+}
+
+// rights refuses to allow a node what it may do anyway.
+func (c *checker) rights(n *Node, at []string) {
+	if n.Privileged && len(n.Allow) > 0 {
+		c.fail("a privileged node already has all of root's rights", "", "remove allow, or better privileged", under(at, "allow")...)
 	}
 }
 

@@ -61,6 +61,12 @@ type Node struct {
 	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
 	// Privileged lets processes of the node do all that root on the host may (default false).
 	Privileged bool `yaml:"privileged,omitempty" json:"privileged,omitempty"`
+	// Allow gives programs of the node rights besides the ordinary ones: bpf, perf, io_uring, dpdk
+	// (default: none).
+	Allow []Allowance `yaml:"allow,omitempty" json:"allow,omitempty"`
+	// NoNewPrivileges keeps programs of the node from gaining rights when they start, as by setuid
+	// (default false).
+	NoNewPrivileges bool `yaml:"no_new_privileges,omitempty" json:"no_new_privileges,omitempty"`
 	// Sysctls are written inside the node's namespaces ("net.ipv4.ip_forward": "1").
 	Sysctls map[string]string `yaml:"sysctls,omitempty" json:"sysctls,omitempty"`
 	// Addresses are an interface's addresses, in CIDR form; an interface that lists none gets one

@@ -131,6 +131,7 @@ var rules = map[string]rule{
 	"Topology.nodes": {required: true, minItems: 1, maxItems: maxNodes, keys: &keyForm{"a node's name", namePattern, nameForm}},
 	"Topology.links": {maxItems: maxLinks},
 
+	"Node.allow":          {minItems: 1},
 	"Node.runtime":        {byDefault: runtimeNames()[0]},
 	"Node.cpus":           {byDefault: "0", least: "0", most: "4096"},
 	"Node.cpu_list":       cpuListRule,
@@ -332,6 +333,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[StopSignal]():       texts(StopTERM, StopINT, StopQUIT, StopHUP, StopKILL),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
+	reflect.TypeFor[Allowance]():        texts(AllowBPF, AllowPerf, AllowIOUring, AllowDPDK),
 	reflect.TypeFor[OCIDriver]():        texts(DriverRunc, DriverCrun, DriverPodman, DriverDocker, DriverContainerd),
 	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),

@@ -14,11 +14,11 @@ const (
 var runtimes = []RuntimeDescriptor{
 	{
 		Name: RuntimeNetns, Doc: "its own network, mount, pid, uts and ipc namespaces on the host's file system",
-		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "services"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
+		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged", "allow", "no_new_privileges", "restart", "services"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
 	},
 	{
 		Name: RuntimeLXC, Doc: "an LXC system container",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "services", "rootfs", "image"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "allow", "no_new_privileges", "restart", "services", "rootfs", "image"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
@@ -30,6 +30,7 @@ var runtimes = []RuntimeDescriptor{
 			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
 			"mounts":         {Problem: "a host node uses the host's files unchanged"},
 			"privileged":     {Problem: "processes of a host node already have all of root's rights"},
+			"allow":          {Problem: "processes of a host node already have all of root's rights"},
 			"restart":        {"a host node is the host itself, which nines cannot stop or start", "end and start the program itself, or use runtime: netns"},
 			"services":       {"the programs of a host node belong to the host", "let the host's service manager run it, or use runtime: netns"},
 		},
@@ -42,6 +43,7 @@ var runtimes = []RuntimeDescriptor{
 			"mounts":         {"a virtual machine cannot access the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"services":       {"the programs of a virtual machine are started by its guest", "put it into the image, where systemd starts it"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
+			"allow":          {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
 			"rootfs":         {"a vm node has a small file system of its own, in memory", "write image for the files of an image"},
 		},
 		// Enough for Debian's kernel and the engine to start.
@@ -50,7 +52,7 @@ var runtimes = []RuntimeDescriptor{
 	},
 	{
 		Name: RuntimeOCI, Doc: "a container of an OCI image, by runc, crun, podman, Docker or containerd",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "restart", "services", "image", "driver", "command", "init"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "allow", "no_new_privileges", "restart", "services", "image", "driver", "command", "init"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, NeedsImage: true, Groups: GroupedByTools, Needs: []string{"overlay"},
 		Refusals: map[string]Refusal{
 			"rootfs": {"the files of an oci node are its image's", "write image"},
@@ -73,6 +75,7 @@ var runtimes = []RuntimeDescriptor{
 			"mounts":      {"a pod cannot access this host's files", "put what it needs into the image of cluster"},
 			"services":    {"nines starts nothing beside the engine in a pod", "run it in a node with runtime: netns, lxc or oci"},
 			"privileged":  {"nines creates pods without privileges", "remove privileged"},
+			"allow":       {"nines creates pods without privileges", "remove allow"},
 			"restart":     {"the network of a pod belongs to its cluster, and ends with the pod", "use nines apply, which starts a new pod for one that has ended"},
 		},
 		OwnRoot: true, Remote: true,

@@ -13,7 +13,7 @@ import (
 
 // sources are the files whose comments become the schema's descriptions.
 //
-//go:embed cluster.go disturb.go dpdk.go event.go experiment.go hardware.go image_recipe.go impair.go isolation.go link.go management.go method.go node.go power.go published.go receive.go restart.go script.go service.go switch.go trace.go traffic.go
+//go:embed allow.go cluster.go disturb.go dpdk.go event.go experiment.go hardware.go image_recipe.go impair.go isolation.go link.go management.go method.go node.go power.go published.go receive.go restart.go script.go service.go switch.go trace.go traffic.go
 var sources embed.FS
 
 // schemaNode is the part of JSON Schema (draft 2020-12) that is used here.

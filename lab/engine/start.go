@@ -61,7 +61,7 @@ func (m Maker) Start(ctx context.Context, n plan.Node) error {
 		}
 		defer log.Close()
 		entry := running.EntryFor(n, []string{program, "--listener", "3"}, running.ExecOptions{
-			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
+			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true, Engine: true,
 		})
 		entry.Detach, entry.Files = token, []*os.File{listener}
 		cmd, err := node.RuntimeOf(n).Command(ctx, m.Place, n, m.Running(n.Name), entry)

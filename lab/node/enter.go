@@ -32,8 +32,13 @@ type Entry struct {
 	Files []*os.File
 	// Detach lets the command outlive its starter; its process id is printed.
 	Detach string
+	// Engine is set for nines' engine: it has the rights that it needs, and is the program of the host,
+	// whatever the node has in its place.
+	Engine bool
 	// InGroup is set where signals go to the whole process group, so that none is to be forwarded.
 	InGroup bool
+	// walls are options of nines-init.
+	walls []string
 }
 
 // BasePath is where commands in a node are looked for.
@@ -91,6 +96,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	if e.Detach != "" {
 		arguments = append(arguments, "--detach", e.Detach)
 	}
+	arguments = append(arguments, e.walls...)
 	if e.InGroup {
 		arguments = append(arguments, "--signals", "group")
 	}

@@ -133,7 +133,7 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 	}
 	token := p.Journal.Token(n.Name)
 	dir := filepath.Join(p.lxcPath(), n.HostName)
-	profile, err := p.writeProfile(dir)
+	profile, err := writeProfile(WallsOf(n), dir)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: write its seccomp profile: %w", n.Name, err)
 	}

@@ -1,9 +1,7 @@
 package node
 
 import (
-	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -37,7 +35,7 @@ func (p Place) ociConfig(n plan.Node, unpacked *image.Unpacked, b bundle, joins 
 		return nil, err
 	}
 	walls := WallsOf(n)
-	first.Capabilities = ociCapabilities(walls, own)
+	first.Capabilities, first.NoNewPrivileges = ociCapabilities(walls, own), walls.NoNewPrivileges
 	devices, err := ociDevices(n)
 	if err != nil {
 		return nil, err
@@ -61,21 +59,14 @@ func (p Place) ociConfig(n plan.Node, unpacked *image.Unpacked, b bundle, joins 
 	if walls.Privileged {
 		return config, nil
 	}
-	config.Linux.MaskedPaths = maskedFolders
+	config.Linux.MaskedPaths = slices.Concat(maskedFolders, maskedInProc, maskedFiles, maskedInSys)
+	config.Linux.ReadonlyPaths = readOnlyInProc
 	// The driver cannot leave /proc/sys/net writable in a /proc/sys that is not; nines-init can.
 	config.Hooks = &specs.Hooks{CreateContainer: []specs.Hook{{
 		Path: p.InitPath, Args: []string{"nines-init", "lock", b.root(), walls.sysfs()},
 	}}}
-	if refuses() {
-		text, err := exec.Command(p.InitPath, "seccomp").Output()
-		if err != nil {
-			return nil, fmt.Errorf("%s seccomp: %w", p.InitPath, err)
-		}
-		if config.Linux.Seccomp, err = ociSeccomp(string(text)); err != nil {
-			return nil, err
-		}
-	}
-	return config, nil
+	config.Linux.Seccomp, err = walls.profile()
+	return config, err
 }
 
 // ociProcess is the container's first process. It is pure but for the image's lists of users.

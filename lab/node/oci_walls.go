@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
-	"golang.org/x/sys/unix"
 )
 
 // capabilityNames are all capabilities by their numbers (include/uapi/linux/capability.h).
@@ -64,38 +62,4 @@ func ociCapabilities(w Walls, own []string) *specs.LinuxCapabilities {
 		}
 	}
 	return &specs.LinuxCapabilities{Bounding: list, Effective: list, Permitted: list}
-}
-
-// ociArchitectures are this machine's, with those of the programs of 32 bits that it also runs.
-var ociArchitectures = map[string][]specs.Arch{
-	"amd64": {specs.ArchX86_64, specs.ArchX86, specs.ArchX32},
-	"arm64": {specs.ArchAARCH64, specs.ArchARM},
-}
-
-// ociSeccomp makes of the profile for LXC, which nines-init prints, one for OCI drivers: the same
-// system calls are refused, with the same errors. It is pure.
-func ociSeccomp(profile string) (*specs.LinuxSeccomp, error) {
-	list := &specs.LinuxSeccomp{DefaultAction: specs.ActAllow, Architectures: ociArchitectures[runtime.GOARCH]}
-	for i, line := range strings.Split(strings.TrimSpace(profile), "\n") {
-		fields := strings.Fields(line)
-		switch {
-		case i < 2 || line == "[all]": // the version, and "denylist"
-		case line == "reject_force_umount":
-			number := uint(unix.EACCES)
-			list.Syscalls = append(list.Syscalls, specs.LinuxSyscall{
-				Names: []string{"umount2"}, Action: specs.ActErrno, ErrnoRet: &number,
-				Args: []specs.LinuxSeccompArg{{Index: 1, Value: unix.MNT_FORCE, ValueTwo: unix.MNT_FORCE, Op: specs.OpMaskedEqual}},
-			})
-		case len(fields) == 3 && fields[1] == "errno":
-			value, err := strconv.ParseUint(fields[2], 10, 16)
-			if err != nil {
-				return nil, fmt.Errorf("cannot parse the list of refused system calls from nines-init: %q: %w", line, err)
-			}
-			number := uint(value)
-			list.Syscalls = append(list.Syscalls, specs.LinuxSyscall{Names: fields[:1], Action: specs.ActErrno, ErrnoRet: &number})
-		default:
-			return nil, fmt.Errorf("unknown line %q in the list of refused system calls from nines-init", line)
-		}
-	}
-	return list, nil
 }

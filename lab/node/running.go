@@ -76,7 +76,7 @@ func (r *Running) gone(why string) error {
 }
 
 // Written are the names that nodes have in StateDir.
-var Written = []string{nodesFolder, containersFolder, machinesFolder, bootstrapLog, sharedNamesFolder, namesFolder, accessFolder}
+var Written = []string{nodesFolder, containersFolder, machinesFolder, bootstrapLog, sharedNamesFolder, namesFolder, accessFolder, filtersFolder}
 
 const (
 	nodesFolder      = "nodes"

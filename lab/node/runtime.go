@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
+	"strconv"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
@@ -90,9 +92,31 @@ func (Process) Check(plan.Node) error { return nil }
 // Alive is true while the node's first process runs, in the namespaces that are the node's.
 func (Process) Alive(r *Running) bool { return r.InNamespaces() }
 
-// Command enters the node's namespaces and control groups.
-func (Process) Command(ctx context.Context, p Place, _ plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
+// Command enters the node's namespaces and control groups, behind its walls.
+func (Process) Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
+	var err error
+	if e.walls, err = p.entryWalls(n, e.Engine); err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
 	return r.Enter(ctx, p.InitPath, e)
+}
+
+// entryWalls are the options of nines-init that say what a command in a node may do, where that is not what the
+// node's first process may.
+func (p Place) entryWalls(n plan.Node, engine bool) ([]string, error) {
+	w := WallsOf(n)
+	if !engine {
+		filter, err := p.filterFile(n, w)
+		if filter == "" || err != nil {
+			return nil, err
+		}
+		return []string{"--filter", filter}, nil
+	}
+	program, err := Program("nines-engine")
+	if err != nil || w.Privileged {
+		return []string{"--program", program}, err
+	}
+	return []string{"--program", program, "--capabilities", strconv.FormatUint(w.engine, 16)}, nil
 }
 
 // Seen returns here: the node sees the host's files.

@@ -201,7 +201,7 @@ func (p Place) checkWorkload(ctx context.Context, r *Running) error {
 
 // inside runs a command in the node and returns its output in one line.
 func (p Place) inside(ctx context.Context, r *Running, argv ...string) string {
-	cmd, err := r.Enter(ctx, p.InitPath, Entry{Argv: argv})
+	cmd, err := Process{}.Command(ctx, p, *p.Plan.Node(r.Name), r, Entry{Argv: argv})
 	if err != nil {
 		return err.Error()
 	}

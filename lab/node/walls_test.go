@@ -15,26 +15,34 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestWallsLeaveWhatANodeNeeds: what an app needs stays, and what could change the host goes,
-// unless the node's devices cannot do without.
+// TestWallsLeaveWhatANodeNeeds: programs have what Docker gives, their network, and what the file allows; what could
+// change the host goes, unless it is allowed and the node's devices cannot do without.
 func TestWallsLeaveWhatANodeNeeds(t *testing.T) {
 	container := plan.Node{Runtime: spec.RuntimeLXC}
 	systemd := plan.Node{Runtime: spec.RuntimeLXC, Rootfs: &spec.Rootfs{Kind: spec.RootfsDebian, Init: spec.InitSystemd}}
+	dpdk := []spec.Allowance{spec.AllowDPDK}
+	xdp := []plan.Interface{{Device: &plan.Device{Driver: "net_af_xdp"}}}
 	for _, test := range []struct {
-		name          string
-		node          plan.Node
-		has, lacks    []string
-		writableSysfs bool
+		name       string
+		node       plan.Node
+		has, lacks []string
+		engine     []string
 	}{
-		{"netns", plan.Node{}, []string{"net_raw", "bpf"}, []string{"sys_admin", "mknod", "setfcap", "sys_rawio"}, false},
-		{"container", container, []string{"mknod", "setfcap"}, []string{"sys_admin", "sys_rawio"}, false},
-		{"systemd", systemd, []string{"sys_admin", "mknod"}, []string{"sys_rawio"}, false},
-		{"vfio", plan.Node{Devices: []string{"/dev/vfio/7"}}, nil, []string{"sys_admin", "sys_rawio"}, false},
-		{"vfio without an IOMMU", plan.Node{Devices: []string{"/dev/vfio/noiommu-0"}}, []string{"sys_admin", "sys_rawio"}, nil, false},
-		{"uio", plan.Node{Devices: []string{"/dev/uio0"}}, []string{"sys_admin", "sys_rawio"}, nil, true},
+		{"netns", plan.Node{}, nil, []string{"sys_admin", "mknod", "setfcap", "sys_rawio", "bpf", "perfmon", "ipc_lock", "sys_nice"}, nil},
+		{"container", container, []string{"mknod", "setfcap"}, []string{"sys_admin", "sys_rawio", "bpf", "sys_ptrace", "sys_resource"}, nil},
+		{"systemd", systemd, []string{"sys_admin", "mknod"}, []string{"sys_rawio"}, nil},
+		{"bpf", plan.Node{Allow: []spec.Allowance{spec.AllowBPF}}, []string{"bpf"}, []string{"perfmon", "sys_admin"}, nil},
+		{"perf", plan.Node{Allow: []spec.Allowance{spec.AllowPerf}}, []string{"perfmon"}, []string{"bpf", "sys_admin"}, nil},
+		{"io_uring", plan.Node{Allow: []spec.Allowance{spec.AllowIOUring}}, nil, []string{"bpf", "perfmon", "ipc_lock"}, nil},
+		{"dpdk", plan.Node{Allow: dpdk}, []string{"ipc_lock", "sys_nice"}, []string{"sys_admin", "sys_rawio", "bpf"}, nil},
+		{"af_xdp", plan.Node{Interfaces: xdp}, nil, []string{"sys_admin"}, []string{"sys_admin"}},
+		{"af_xdp, allowed", plan.Node{Interfaces: xdp, Allow: dpdk}, []string{"sys_admin"}, []string{"sys_rawio"}, []string{"sys_admin"}},
+		{"vfio", plan.Node{Devices: []string{"/dev/vfio/7"}, Allow: dpdk}, []string{"ipc_lock"}, []string{"sys_admin", "sys_rawio"}, nil},
+		{"vfio without an IOMMU", plan.Node{Devices: []string{"/dev/vfio/noiommu-0"}, Allow: dpdk}, []string{"sys_admin", "sys_rawio"}, nil, []string{"sys_admin", "sys_rawio"}},
+		{"uio", plan.Node{Devices: []string{"/dev/uio0"}}, nil, []string{"sys_admin", "sys_rawio"}, []string{"sys_admin", "sys_rawio"}},
 	} {
 		walls := WallsOf(test.node)
-		for _, name := range slices.Concat(test.has, []string{"net_admin", "sys_nice", "ipc_lock", "sys_resource"}) {
+		for _, name := range slices.Concat(test.has, []string{"net_admin", "net_raw", "setuid"}) {
 			if !slices.Contains(walls.Capabilities, name) {
 				t.Errorf("%s lacks %s", test.name, name)
 			}
@@ -44,10 +52,19 @@ func TestWallsLeaveWhatANodeNeeds(t *testing.T) {
 				t.Errorf("%s has %s", test.name, name)
 			}
 		}
-		if walls.Privileged || walls.WritableSysfs != test.writableSysfs {
+		engine := capabilitiesOf(walls.engine)
+		for _, name := range slices.Concat(test.engine, []string{"bpf", "perfmon", "net_admin", "net_raw", "ipc_lock", "sys_nice"}) {
+			if !slices.Contains(engine, name) {
+				t.Errorf("%s: its engine lacks %s", test.name, name)
+			}
+		}
+		if slices.Contains(engine, "sys_admin") && !slices.Contains(test.engine, "sys_admin") {
+			t.Errorf("%s: its engine has %v", test.name, engine)
+		}
+		if walls.Privileged || walls.WritableSysfs != (test.name == "uio") {
 			t.Errorf("%s: %+v", test.name, walls)
 		}
-		test.node.Privileged = true
+		test.node.Privileged, test.node.Allow = true, nil
 		if walls := WallsOf(test.node); !walls.Privileged || len(walls.arguments()) > 0 {
 			t.Errorf("%s, privileged: %+v", test.name, walls)
 		}

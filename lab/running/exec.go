@@ -25,6 +25,8 @@ type ExecOptions struct {
 	// Scheduled gives it the node's scheduling policy: for the node's workload, not for a user who
 	// looks around.
 	Scheduled bool
+	// Engine is set for nines' engine; see node.Entry.
+	Engine bool
 	// InGroup is set where signals are sent to the command's whole process group, as by a leash:
 	// then they are not forwarded to it a second time.
 	InGroup bool
@@ -47,7 +49,7 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 
 // EntryFor is a command of a node, with the environment and the CPUs that the options give it.
 func EntryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
-	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, InGroup: options.InGroup}
+	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, Engine: options.Engine, InGroup: options.InGroup}
 	if entry.CPUs == nil {
 		entry.CPUs = n.CPUs
 	}

@@ -143,7 +143,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		return nil, err
 	}
 	// On any of the node's CPUs: the trial pins only the measuring thread.
-	cmd, err := g.lab.Command(ctx, node, []string{program}, running.ExecOptions{Scheduled: true})
+	cmd, err := g.lab.Command(ctx, node, []string{program}, running.ExecOptions{Scheduled: true, Engine: true})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}

@@ -2,10 +2,14 @@
 /*
  * Runs a command inside a node: first enters its cgroups, then its namespaces and root, goes
  * behind the walls of its first process (walls.c), then forks (a pid namespace applies only to
- * children), then sets the CPUs, the policy and the folder.
+ * children), then sets the CPUs and the folder. The policy comes before the walls, as it may need more
+ * rights than the node's programs have.
  *
  * The walls come before the fork: the child is the first that the node's own processes see, and
- * they could take it over with ptrace(2) while it has more rights than they have.
+ * they could take it over with ptrace(2) while it has no more rights than they have. With
+ * --capabilities it keeps more, for nines' engine: the kernel then refuses to be traced by them
+ * (cap_ptrace_access_check in security/commoncap.c). That is run by --program, a file that is opened before
+ * the node's files are joined, as root in a container may put another program at any path.
  *
  * The outer process stays: it forwards signals (not with --signals group, where the sender signals
  * the process group that the command is in, too), follows the command's stops, and ends with its exit code. The command dies with it. With --detach it prints the command's process id
@@ -37,6 +41,10 @@ struct enter {
 	const char *dir;
 	const char *scheduling;
 	const char *detach;
+	const char *filter;
+	const char *program;
+	const char *capabilities;
+	int program_fd;
 	int forwards; /* signals */
 	char **command;
 };
@@ -124,12 +132,14 @@ static int enter__run(const struct enter *enter, const sigset_t *mask)
 	}
 	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
 		return enter__fail("use CPUs", enter->cpus);
-	if (enter->scheduling != NULL && scheduling__set(0, enter->scheduling) < 0)
-		return enter__fail("schedule as", enter->scheduling);
 	if (chdir(enter->dir) < 0)
 		return enter__fail("go to", enter->dir);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(enter->command[0], enter->command);
+	if (enter->program != NULL)
+		syscall(SYS_execveat, enter->program_fd, "", enter->command, environ,
+			AT_EMPTY_PATH);
+	else
+		execvp(enter->command[0], enter->command);
 	enter__fail("run", enter->command[0]);
 	return errno == ENOENT ? INIT_EXIT_NOT_FOUND : INIT_EXIT_CANNOT_RUN;
 }
@@ -249,6 +259,12 @@ static int enter__parse(struct enter *enter, int argc, char **argv)
 			enter->scheduling = value;
 		else if (strcmp(key, "--detach") == 0)
 			enter->detach = value;
+		else if (strcmp(key, "--filter") == 0)
+			enter->filter = value;
+		else if (strcmp(key, "--program") == 0)
+			enter->program = value;
+		else if (strcmp(key, "--capabilities") == 0)
+			enter->capabilities = value;
 		else if (strcmp(key, "--signals") == 0 && strcmp(value, "group") == 0)
 			enter->forwards = 0;
 		else if (strcmp(key, "--cgroup") != 0)
@@ -282,6 +298,11 @@ int enter__main(int argc, char **argv)
 		fprintf(stderr, "nines-init: the node's process %d has ended\n", enter.pid);
 		return INIT_EXIT_FAILED;
 	}
+	if (enter.filter != NULL && (walls.filter = seccomp__read(enter.filter)) < 0)
+		return enter__fail("read the filter", enter.filter);
+	if (enter.program != NULL &&
+	    (enter.program_fd = open(enter.program, O_RDONLY | O_CLOEXEC)) < 0)
+		return enter__fail("open", enter.program);
 	for (int i = 0; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2)
 		if (strcmp(argv[i], "--cgroup") == 0 && enter__join_cgroup(argv[i + 1]) < 0)
 			return enter__fail("join cgroup", argv[i + 1]);
@@ -289,6 +310,10 @@ int enter__main(int argc, char **argv)
 				CLONE_NEWNET) < 0)
 		return enter__fail("join the namespaces of", "the node");
 	close(node);
+	if (enter.scheduling != NULL && scheduling__set(0, enter.scheduling) < 0)
+		return enter__fail("schedule as", enter.scheduling);
+	if (enter.capabilities != NULL)
+		walls = (struct walls){.capabilities = strtoull(enter.capabilities, NULL, 16)};
 	failed = walls__raise(&walls, &own);
 	if (failed != NULL)
 		return enter__fail(failed, "the node");

@@ -18,6 +18,7 @@ struct walls {
 	uint64_t capabilities; /* the bounding set, capabilities(7) */
 	bool no_new_privs;
 	unsigned filters; /* of system calls */
+	int filter; /* instructions of the one that was read; 0 for none */
 };
 
 /* Sets up the namespaces in which it was started, then reaps until SIGTERM. */
@@ -45,9 +46,9 @@ int walls__of(int pid, struct walls *walls);
 const char *walls__raise(const struct walls *walls, const struct walls *own);
 /* Drops all capabilities outside the set, from the bounding set too; -1 with errno. */
 int walls__keep(uint64_t capabilities);
-/* Refuses system calls to this process and its future children; -1 with errno. */
-int seccomp__install(void);
-/* Prints the same refusals as a profile of LXC. */
-int seccomp__main(void);
+/* Reads a filter of system calls from a file; the number of its instructions, or -1 with errno. */
+int seccomp__read(const char *path);
+/* Refuses system calls by that filter to this process and its future children; -1 with errno. */
+int seccomp__install(int instructions);
 
 #endif

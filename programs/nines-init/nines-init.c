@@ -9,7 +9,6 @@
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
  *   nines-init leash COMMAND [ARGUMENT]...                   run what ends with its starter
- *   nines-init seccomp                                       prints the profile for LXC
  *   …/nines-runtime RUNC'S ARGUMENTS                         stands for runc (runtime.c)
  *
  * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
@@ -21,7 +20,7 @@
 #include <string.h>
 
 static const char usage[] =
-	"usage: nines-init node TOKEN HOSTNAME [walls CAPABILITIES ro|rw]\n"
+	"usage: nines-init node TOKEN HOSTNAME [walls CAPABILITIES ro|rw|all gain|keep]\n"
 	"                       [ro|rw SOURCE TARGET]...\n"
 	"       nines-init lxc\n"
 	"       nines-init lock ROOT ro|rw\n"
@@ -29,9 +28,9 @@ static const char usage[] =
 	"       nines-init hold TOKEN FILE NUMBER\n"
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
 	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
-	"                        [--signals group] -- COMMAND [ARGUMENT]...\n"
-	"       nines-init leash COMMAND [ARGUMENT]...\n"
-	"       nines-init seccomp\n";
+	"                        [--signals group] [--filter FILE]\n"
+	"                        [--program FILE [--capabilities SET]] -- COMMAND [ARGUMENT]...\n"
+	"       nines-init leash COMMAND [ARGUMENT]...\n";
 
 int main(int argc, char **argv)
 {
@@ -53,8 +52,6 @@ int main(int argc, char **argv)
 		return enter__main(argc - 2, argv + 2);
 	if (argc >= 3 && strcmp(argv[1], "leash") == 0)
 		return leash__main(argv + 2);
-	if (argc == 2 && strcmp(argv[1], "seccomp") == 0)
-		return seccomp__main();
 	fputs(usage, stderr);
 	return INIT_EXIT_USAGE;
 }

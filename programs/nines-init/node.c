@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,7 +107,8 @@ int lock__main(const char *root, const char *sysfs)
 int node__main(int argc, char **argv)
 {
 	const char *hostname = argv[1];
-	bool walled = argc >= 5 && strcmp(argv[2], "walls") == 0;
+	bool walled = argc >= 6 && strcmp(argv[2], "walls") == 0;
+	bool locked = walled && strcmp(argv[4], "all") != 0;
 	const char *failed;
 	sigset_t all;
 	char go;
@@ -127,12 +129,14 @@ int node__main(int argc, char **argv)
 	/* A sysfs shows the net namespace of the process that mounted it. */
 	if (mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return node__fail("mount", "/sys");
-	failed = walled ? node__lock_settings("", argv[4]) : NULL;
+	failed = locked ? node__lock_settings("", argv[4]) : NULL;
 	if (failed != NULL)
 		return node__fail("make read-only", failed);
-	for (int i = walled ? 5 : 2; i + 2 < argc; i += 3)
+	for (int i = walled ? 6 : 2; i + 2 < argc; i += 3)
 		if (node__bind(argv[i], argv[i + 1], argv[i + 2]) < 0)
 			return node__fail("mount", argv[i + 2]);
+	if (walled && strcmp(argv[5], "keep") == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return node__fail("give up", "new privileges");
 	/* Last, as the steps before need more than the node is left with. */
 	if (walled && walls__keep(strtoull(argv[3], NULL, 16)) < 0)
 		return node__fail("drop", "capabilities");

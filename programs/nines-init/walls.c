@@ -66,6 +66,7 @@ int walls__of(int pid, struct walls *walls)
 		filters = 0;
 	walls->no_new_privs = no_new_privs != 0;
 	walls->filters = (unsigned)filters;
+	walls->filter = 0;
 	return 0;
 }
 
@@ -95,7 +96,8 @@ const char *walls__raise(const struct walls *walls, const struct walls *own)
 {
 	/* The filter first, as CAP_SYS_ADMIN may go with the rest. Filters that both have are those
 	 * of a container in which nines itself runs. */
-	if (walls->filters > own->filters && seccomp__install() < 0)
+	if (walls->filter > 0 && walls->filters > own->filters &&
+	    seccomp__install(walls->filter) < 0)
 		return "refuse system calls as in";
 	if (walls->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return "give up new privileges as in";

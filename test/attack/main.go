@@ -3,6 +3,7 @@
 //
 //	attack sockets        tells every socket that it can see to stop
 //	attack socket PATH    tells one
+//	attack calls          makes the system calls that show or change what is outside of the node
 package main
 
 import (
@@ -24,8 +25,11 @@ func main() {
 		sockets()
 	case len(os.Args) == 3 && os.Args[1] == "socket":
 		stop(os.Args[2])
+	case len(os.Args) == 2 && os.Args[1] == "calls":
+		calls()
+	case len(os.Args) == 2 && os.Args[1] == "nothing":
 	default:
-		fmt.Fprintln(os.Stderr, "usage: attack sockets|socket PATH")
+		fmt.Fprintln(os.Stderr, "usage: attack sockets|socket PATH|calls")
 		os.Exit(2)
 	}
 }
