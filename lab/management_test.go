@@ -252,6 +252,10 @@ func TestAManagementNetworkIsMended(t *testing.T) {
 			}
 			return netlink.LinkSetDown(device)
 		}, lab.Plan().Management.Device + ", is down"},
+		"a port that takes all": {func() error {
+			port := lab.Plan().Link(lab.Plan().Management.Link).Endpoints[0].FabricDevice
+			return exec.Command("tc", "-n", lab.Plan().FabricName(), "qdisc", "del", "dev", port, "clsact").Run()
+		}, "has lost the program that drops what comes from foreign addresses"},
 	} {
 		if err := c.harm(); err != nil {
 			t.Fatalf("%s: %v", what, err)

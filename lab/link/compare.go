@@ -30,6 +30,8 @@ type End struct {
 	// Free is true where the experiment itself may change queueing disciplines, offloads, programs and neighbours,
 	// by commands or scripts in the node.
 	Free bool
+	// Filtered is true for a port whose packets nines filters.
+	Filtered bool
 	// XDP is true where a program of DPDK, of a switch or of a cut may be attached.
 	XDP bool
 	// OwnIPv6 is true where the file itself turns IPv6 on or off, by a sysctl.
@@ -133,15 +135,20 @@ const handleClsact = netlink.HANDLE_INGRESS
 // compareQdiscs compares what a device's packets are queued by. It is pure.
 func (s *Seen) compareQdiscs(want End) string {
 	var root netlink.Qdisc
+	filtered := false
 	for _, q := range s.qdiscs {
 		switch q.Attrs().Parent {
 		case netlink.HANDLE_ROOT:
 			root = q
 		case handleClsact:
-			if !want.Free {
+			filtered = true
+			if !want.Free && !want.Filtered {
 				return fmt.Sprintf("has filters of packets (tc qdisc %s), and none are planned", q.Type())
 			}
 		}
+	}
+	if want.Filtered && !filtered {
+		return "has lost the program that drops what comes from foreign addresses"
 	}
 	if want.Impaired == nil {
 		if root == nil || want.Free || slices.Contains(usual, root.Type()) {

@@ -88,6 +88,7 @@ func (s *Seen) endDifferences(l plan.Link, e plan.Endpoint, o FabricOptions) []s
 	if !e.Guest {
 		want.Set = o.Set(e.FabricDevice)
 	}
+	want.Filtered = l.Management && o.Set(e.FabricDevice)["sources"] == sourcesChecked
 	for _, d := range s.Differences(want) {
 		list = append(list, d.Problem)
 	}

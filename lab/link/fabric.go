@@ -59,6 +59,11 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 		return nil, err
 	}
 	describe(device, values)
+	if l.Management {
+		if values["sources"], err = s.checkSources(f, e, device); err != nil {
+			return nil, fmt.Errorf("check the sources of what comes by %s: %w", e.FabricDevice, err)
+		}
+	}
 	s.record("", l.Name, e.FabricDevice, values)
 	if err := f.LinkSetUp(device); err != nil {
 		return nil, fmt.Errorf("set %s up: %w", e.FabricDevice, err)

@@ -3,6 +3,7 @@
 //
 //	attack sockets        tells every socket that it can see to stop
 //	attack socket PATH    tells one
+//	attack send IF HEX    sends a frame through an interface
 //	attack calls          makes the system calls that show or change what is outside of the node
 package main
 
@@ -27,9 +28,11 @@ func main() {
 		stop(os.Args[2])
 	case len(os.Args) == 2 && os.Args[1] == "calls":
 		calls()
+	case len(os.Args) == 4 && os.Args[1] == "send":
+		fmt.Printf("%s\t%v\n", os.Args[2], send(os.Args[2], os.Args[3]))
 	case len(os.Args) == 2 && os.Args[1] == "nothing":
 	default:
-		fmt.Fprintln(os.Stderr, "usage: attack sockets|socket PATH|calls")
+		fmt.Fprintln(os.Stderr, "usage: attack sockets|socket PATH|send IF HEX|calls")
 		os.Exit(2)
 	}
 }
@@ -57,9 +60,7 @@ func tell(path, line string) string {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err := fmt.Fprintln(conn, line); err != nil {
-		return err.Error()
-	}
+	_, _ = fmt.Fprintln(conn, line) // who refuses the connection may have answered, and closed it
 	answer, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
 		return err.Error()
