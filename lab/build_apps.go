@@ -76,5 +76,6 @@ func (b *builder) runExec(ctx context.Context, n plan.Node, argv []string, patie
 	case errors.Is(err, exec.ErrWaitDelay):
 		return fmt.Errorf("it has ended, but has left a program in the background that holds its output; %s; list that program under the node's services, or send its output to a file", said)
 	}
-	return fmt.Errorf("%w; %s; correct the command in the node's exec, or let it end with 0", err, said)
+	err = fmt.Errorf("%w; %s; correct the command in the node's exec, or let it end with 0", err, said)
+	return node.WithRefusal(err, n, said)
 }

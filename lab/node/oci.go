@@ -148,7 +148,7 @@ func (p Place) startOCI(ctx context.Context, n plan.Node) (*Running, error) {
 		err = start(ctx, id)
 	}
 	if err != nil {
-		return nil, endedAtOnce(n, config.Process.Args, err)
+		return nil, WithRefusal(endedAtOnce(n, config.Process.Args, err), n, LastLines(log))
 	}
 	running := &Running{Name: n.Name, Step: step, Identity: id}
 	if p.Network != nil {

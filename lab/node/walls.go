@@ -174,10 +174,11 @@ func (w Walls) sysfs() string {
 var maskedFolders = []string{"/sys/kernel/debug", "/sys/kernel/tracing"}
 
 // These files of the kernel tell a container of the host's hardware, keys and other programs: the ones that
-// Docker masks and makes read-only (DefaultPaths in moby's daemon/pkg/oci/defaults.go).
+// Docker masks and makes read-only (DefaultPaths in moby's daemon/pkg/oci/defaults.go). Without /proc/interrupts, which
+// later versions mask: experiments count interrupts in nodes.
 var (
 	maskedInProc   = []string{"/proc/acpi", "/proc/asound", "/proc/scsi"}
-	maskedFiles    = []string{"/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/timer_list", "/proc/timer_stats"}
+	maskedFiles    = []string{"/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/timer_list", "/proc/timer_stats"}
 	maskedInSys    = []string{"/sys/devices/virtual/powercap", "/sys/firmware"}
 	readOnlyInProc = []string{"/proc/bus", "/proc/fs", "/proc/irq"}
 )

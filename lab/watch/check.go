@@ -34,6 +34,9 @@ func checkHealth(ctx context.Context, l *running.Lab, n plan.Node) health.Outcom
 	}
 	if text := said.Line(); text != "" {
 		o.Failure += ": " + text
+		if why := node.Refusal(n, text); why != "" {
+			o.Failure += "; " + why
+		}
 	}
 	return o
 }
