@@ -1,7 +1,7 @@
 package analyze
 
 // Traffic between hosts of which one capture has none passes only one of the points: spanning tree
-// and LLDP, ARP in front of a router, somebody's login to the capturing machine. It is no part of
+// and LLDP, ARP in front of a router, a login to the capturing machine. It is no part of
 // the measurement. Packets of a host whose other packets arrive are lost, and not left out.
 
 // hosts are the pairs of hosts of which there are packets, in either direction.
