@@ -15,12 +15,12 @@ type gap struct {
 	before uint64
 }
 
-// see takes the next packet that has a place, with its number in the file.
-func (g *gaps) see(place int, number uint64) {
-	before := number - 1 - uint64(place)
-	if n := len(*g); n == 0 && before > 0 || n > 0 && (*g)[n-1].before != before {
-		*g = append(*g, gap{uint32(place), before})
+// before is how many packets have been left out so far.
+func (g gaps) before() uint64 {
+	if len(g) == 0 {
+		return 0
 	}
+	return g[len(g)-1].before
 }
 
 // number is the number in the file of the packet at a place.

@@ -15,7 +15,9 @@ func TestGapsKnowNumbers(t *testing.T) {
 			if r.IntN(100) < leaveOut {
 				continue
 			}
-			g.see(len(numbers), number)
+			if before := number - 1 - uint64(len(numbers)); before != g.before() {
+				g = append(g, gap{uint32(len(numbers)), before})
+			}
 			numbers = append(numbers, number)
 		}
 		for place, number := range numbers {

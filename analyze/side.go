@@ -128,21 +128,24 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		return err
 	}
 	interfaces := s.reader.Info().Interfaces
-	times, count := s.times.all, s.count
+	times, count, before := s.times.all, s.count, s.gaps.before()
 	for i := range batch {
 		p := &batch[i]
 		link := interfaces[p.Interface].LinkType
 		plain := plainnessOf(link, p.Data)
 		key, ok := l.extract.of(plain, link, p.Data)
-		if p.TimeNs == packetfile.NoTime {
+		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
+			if p.TimeNs != packetfile.NoTime {
+				return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, p.Number, p.TimeNs/1e9)
+			}
 			s.leaveOut(key, ok)
 			continue
 		}
 		s.length.see(p.Length)
-		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
-			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, p.Number, p.TimeNs/1e9)
+		if now := p.Number - 1 - uint64(count); now != before {
+			before = now
+			s.gaps = append(s.gaps, gap{uint32(count), before})
 		}
-		s.gaps.see(count, p.Number)
 		times[count] = p.TimeNs + s.offsetNs
 		if plain == notPlain || !s.flows.cached(count, plain, p.Data) {
 			s.flows.take(count, plain, link, p.Data)

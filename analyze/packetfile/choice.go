@@ -82,12 +82,13 @@ func (r *Reader) Choose(c Choice) error {
 	return nil
 }
 
-// choose keeps the chosen packets of a batch, and returns how many there are.
-func (r *Reader) choose(packets []Packet) (int, error) {
+// choose keeps the chosen packets of a batch, whose first has a number, and returns how many there are.
+func (r *Reader) choose(packets []Packet, first uint64) (int, error) {
 	c := r.chooser
 	kept := 0
 	for i := range packets {
 		p := &packets[i]
+		p.Number = first + uint64(i)
 		at := &r.info.Interfaces[p.Interface]
 		name := at.label(p)
 		c.seen[name]++

@@ -225,19 +225,18 @@ func (r *Reader) NextBatch(out []Packet) (int, error) {
 			r.done = r.failure != nil || !r.next()
 			continue
 		}
-		for i := range out[:n] {
-			r.read++
-			out[i].Number = r.read
-		}
+		first := r.read + 1
+		r.read += uint64(n)
 		if r.chooser != nil {
-			if n, r.failure = r.choose(out[:n]); r.failure != nil {
+			if n, r.failure = r.choose(out[:n], first); r.failure != nil {
 				return 0, r.failure
 			}
 			if n == 0 {
 				continue
 			}
+			first = 0 // they have numbers
 		}
-		r.notice(out[:n])
+		r.notice(out[:n], first)
 		return n, nil
 	}
 	if r.failure != nil {
@@ -249,14 +248,17 @@ func (r *Reader) NextBatch(out []Packet) (int, error) {
 	return 0, io.EOF
 }
 
-// notice checks the times and lengths of packets.
-func (r *Reader) notice(packets []Packet) {
+// notice checks the times and lengths of packets, and numbers them if first is not 0.
+func (r *Reader) notice(packets []Packet, first uint64) {
 	last, short, backwards := r.seen.LastNs, r.seen.Short, r.seen.Backwards
 	if r.seen.Packets == r.seen.Untimed { // none with a time yet
 		last = NoTime
 	}
 	for i := range packets {
 		p := &packets[i]
+		if first > 0 {
+			p.Number = first + uint64(i)
+		}
 		if int(p.Length) > len(p.Data) {
 			short++
 		}
