@@ -195,19 +195,20 @@ func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map
 
 // writePage writes the page of the result folder, or of one that is made for it.
 func (k analyzeCall) writePage(ctx context.Context, a *analyze.Analysis, folder string) (err error) {
-	if folder == "" {
-		records, err := a.Records(ctx)
-		if err != nil {
-			return err
-		}
-		temporary, err := os.MkdirTemp("", "nines-page-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(temporary)
-		if folder, err = k.writeResult(temporary, a, records); err != nil {
-			return err
-		}
+	if folder != "" {
+		return writeWhole(k.page, func(out io.Writer) error { return report.WritePage(folder, out) })
+	}
+	records, err := a.Records(ctx)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp("", "nines-page-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
+	if folder, err = k.writeResult(temporary, a, records); err != nil {
+		return err
 	}
 	return writeWhole(k.page, func(out io.Writer) error { return report.WritePage(folder, out) })
 }
