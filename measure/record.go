@@ -93,6 +93,9 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		Rates:      rates(o.outcome),
 		EngineLog:  []byte(o.outcome.Log),
 	}
+	if tx.IntendedPackets > tx.TxPackets && !tx.Interrupted {
+		r.Trial.UnsentPackets = tx.IntendedPackets - tx.TxPackets
+	}
 	if received := r.Trial.ReceivedPPS(); received != nil {
 		r.Details.ReceivedPPS = *received
 	}

@@ -30,6 +30,9 @@ func addScripts(rec *result.Record, scripts []result.Script) {
 	rec.Trial.Verdict, rec.Trial.Reasons = result.Invalid, append(rec.Trial.Reasons, reasons...)
 }
 
+// withoutTraffic is why a trial of scripts is neither clean nor noisy.
+const withoutTraffic = "the trial sent no traffic: it ran scripts, and no latency was measured"
+
 // scriptTrial is a trial without traffic: what the scripts do. As one with traffic, it is invalid if a
 // node was restarted in it, or something of the lab is not as planned at its end.
 func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Record, error) {
@@ -42,7 +45,7 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 		return result.Record{}, context.Cause(ctx) // half of it is nothing, and a resumed run does it again
 	}
 	rec := result.Record{
-		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Clean},
+		Trial: result.Trial{Variables: r.variables, Repeat: repeat, Verdict: result.Unmeasured},
 		Details: result.Details{
 			Role: "scripts", DurationNs: time.Since(begun).Nanoseconds(), StartedUnixNs: begun.UnixNano(),
 			Isolation: b.isolation, Images: b.images, Tuning: b.tuning,
@@ -62,7 +65,9 @@ func (b *bench) scriptTrial(ctx context.Context, r run, repeat int) (result.Reco
 	if err := b.addDamage(ctx, &rec); err != nil {
 		return result.Record{}, err
 	}
-	addScripts(&rec, scripts)
+	if addScripts(&rec, scripts); rec.Trial.Verdict == result.Unmeasured {
+		rec.Trial.Reasons = []string{withoutTraffic}
+	}
 	return rec, nil
 }
 

@@ -161,7 +161,7 @@ func TestScriptsOfPos(t *testing.T) {
 			}
 			for i, trial := range r.Summary.Trials {
 				rate := []string{"1", "5"}[i]
-				if trial.Verdict != result.Clean || len(trial.Scripts) != 2 {
+				if trial.Verdict != result.Unmeasured || len(trial.Scripts) != 2 {
 					t.Fatalf("trial %s is %s: %q: %+v: %s", trial.ID, trial.Verdict, trial.Reasons, trial.Scripts, readResult(t, r, trial.ID, "loadgen", "stderr"))
 				}
 				if got := trial.Variables["variables.rate"]; result.FormatVariable(got) != rate {
@@ -211,7 +211,7 @@ sweep: {nodes.a.variables.rate: [1, 5]}
 	}
 	for i, trial := range r.Summary.Trials {
 		rate := []string{"1", "5"}[i]
-		if got := readResult(t, r, trial.ID, "a", "stdout"); trial.Verdict != result.Clean || got != rate+"\n"+rate+"\n" {
+		if got := readResult(t, r, trial.ID, "a", "stdout"); trial.Verdict != result.Unmeasured || got != rate+"\n"+rate+"\n" {
 			t.Errorf("trial %s is %s, and a said %q: %q", trial.ID, trial.Verdict, got, trial.Reasons)
 		}
 		if got := readResult(t, r, trial.ID, "b", "stdout"); got != "7\n"+rate+"\n" {
@@ -350,7 +350,7 @@ func TestScriptsBesideARestart(t *testing.T) {
 			if reasons := strings.Join(first.Reasons, "; "); first.Verdict != result.Invalid || !strings.Contains(reasons, c.says) || first.Scripts[0].Status != "0" {
 				t.Errorf("the first trial is %s: %s: %+v", first.Verdict, reasons, first.Scripts)
 			}
-			if second.Verdict != result.Clean || len(second.Reasons) > 0 {
+			if second.Verdict != result.Unmeasured || len(second.Reasons) != 1 {
 				t.Errorf("the second trial is %s: %q", second.Verdict, second.Reasons)
 			}
 			if _, err := os.Stat(filepath.Join(r.Dir, result.ScriptsFolder, "lab-0002")); (err == nil) != c.another {

@@ -14,7 +14,7 @@ func TestALeastValueIsToldAsOne(t *testing.T) {
 	bounded := []result.Search{{ID: "0001", Repeat: 1, Method: "rfc2544", Variables: map[string]any{}, Findings: []result.Finding{
 		{Name: "throughput", Unit: "packets/s", Value: &pps, AtLeast: true, Reason: "the generator bounds it"}}}}
 	var out strings.Builder
-	writeSearches(&out, terminal.Style{}, bounded)
+	writeSearches(&out, terminal.Style{}, bounded, Totals{})
 	if !strings.Contains(out.String(), "at least 1,352,754") {
 		t.Errorf("the table has\n%s", out.String())
 	}

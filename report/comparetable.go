@@ -77,8 +77,8 @@ func notes(c Comparison) []string {
 	}
 	list := []string{fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
 		"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, terminal.Grouped(confidence.Draws))}
-	if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.A.invalid() || p.B.invalid() }) {
-		list = append(list, "If all repeats of a side are invalid, its values come from these.")
+	if slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.A.Invalid() || p.B.Invalid() }) {
+		list = append(list, "A side whose repeats are all invalid has no values.")
 	}
 	if c.When == steady {
 		list = append(list, "The host is taken to have been the same for A and B, as --steady says; nines cannot check that.")

@@ -153,7 +153,7 @@ func reference(runs []*result.Result) yardstick {
 	y := yardstick{}
 	for _, day := range days {
 		for _, g := range Groups(byDay[day]) {
-			if !g.invalid() {
+			if !g.Invalid() {
 				key := variableKey(g.Variables)
 				y[key] = append(y[key], g)
 			}

@@ -38,7 +38,8 @@ type Series struct {
 	Points    []SeriesPoint  `json:"points"`
 }
 
-// SeriesPoint is the median of the counted repeats, between the smallest and largest.
+// SeriesPoint is the median of the repeats that are not invalid, between the smallest and largest; or of all
+// if all are invalid.
 type SeriesPoint struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
@@ -48,8 +49,21 @@ type SeriesPoint struct {
 	Group int `json:"group"`
 	// Fraction is the load as a fraction of the maximum; 0: unknown.
 	Fraction float64 `json:"fraction,omitempty"`
-	// Verdict is the worst of the repeats.
+	// Verdict is the worst of the repeats, of which Invalid are: those are left out, unless it is all of them.
 	Verdict result.Verdict `json:"verdict"`
+	Repeats int            `json:"repeats"`
+	Invalid int            `json:"invalid"`
+}
+
+// AllInvalid reports whether no repeat did what was asked of it, so that the point is no measurement.
+func (p SeriesPoint) AllInvalid() bool { return p.Invalid > 0 && p.Invalid == p.Repeats }
+
+// above reports whether a point is higher than another: one that is no measurement never is.
+func (p SeriesPoint) above(other SeriesPoint) bool {
+	if p.AllInvalid() != other.AllInvalid() {
+		return other.AllInvalid()
+	}
+	return p.Y > other.Y
 }
 
 // PublishedSeries is a published curve; Match is our series that its name means, -1 for none.
@@ -139,13 +153,19 @@ func (c *chooser) build(kind string, axes ...string) *build {
 	return b
 }
 
-func (b *build) add(variables map[string]any, p SeriesPoint) {
+// kept are the variables that distinguish series.
+func (b *build) kept(variables map[string]any) map[string]any {
 	kept := map[string]any{}
 	for name, value := range variables {
 		if !slices.Contains(b.axes, name) {
 			kept[name] = value
 		}
 	}
+	return kept
+}
+
+func (b *build) add(variables map[string]any, p SeriesPoint) {
+	kept := b.kept(variables)
 	key := variableKey(kept)
 	at, ok := b.index[key]
 	if !ok {
@@ -167,7 +187,7 @@ func (b *build) done(highest bool) Chosen {
 		kept := points[:0:0]
 		for _, p := range points {
 			if last := len(kept) - 1; last >= 0 && kept[last].X == p.X {
-				if p.Y > kept[last].Y {
+				if p.above(kept[last]) {
 					kept[last] = p
 				}
 				continue
@@ -186,8 +206,12 @@ func (c *chooser) maximum() Chosen {
 	return b.done(true)
 }
 
-// size plots the maximum received rate over the frame size: at rate 0, or at any of the rates that
-// were tried.
+// saturatedShare is the part of the sent packets below which what is received is the network's maximum, and not
+// only what it was given.
+const saturatedShare = 0.99
+
+// size plots the maximum received rate over the frame size: at rate 0, or at any of the rates of a sweep that went
+// beyond it. The highest of rates that were all received is only the highest that was given.
 func (c *chooser) size(rates bool) Chosen {
 	b := c.build(result.FigureSize, frameBytesKey, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	c.eachMaximum(func(variables map[string]any, bytes float64, p SeriesPoint) {
@@ -195,12 +219,24 @@ func (c *chooser) size(rates bool) Chosen {
 			b.add(variables, p)
 		}
 	})
-	if len(b.Series) == 0 && rates {
-		for i, g := range c.groups {
-			if p, ok := c.point(i, received); ok && c.bytes(g.Trials[0]) > 0 {
-				p.X = c.bytes(g.Trials[0])
-				b.add(g.Variables, p)
-			}
+	if len(b.Series) > 0 || !rates {
+		return b.done(true)
+	}
+	type place struct {
+		series string
+		bytes  float64
+	}
+	placeOf := func(g Group) place { return place{variableKey(b.kept(g.Variables)), c.bytes(g.Trials[0])} }
+	beyond := map[place]bool{}
+	for i, g := range c.groups {
+		if p, ok := c.point(i, received); ok && !p.AllInvalid() && p.Y < saturatedShare*p.X {
+			beyond[placeOf(g)] = true
+		}
+	}
+	for i, g := range c.groups {
+		if p, ok := c.point(i, received); ok && beyond[placeOf(g)] && c.bytes(g.Trials[0]) > 0 {
+			p.X = c.bytes(g.Trials[0])
+			b.add(g.Variables, p)
 		}
 	}
 	return b.done(true)
@@ -230,11 +266,11 @@ func OverRate(trials []Evidence, f Figure) Chosen {
 }
 
 // overRate leaves out trials at rate 0, whose rate is a result. A trial that did not offer its rate
-// is invalid, not slow: it has no point.
+// is invalid, not slow: its point says so.
 func (c *chooser) overRate(kind string, f Figure) Chosen {
 	b := c.build(kind, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	for i, g := range c.groups {
-		if p, ok := c.point(i, f); ok && c.scheduled(g) && g.Counted()[0].Verdict != result.Invalid {
+		if p, ok := c.point(i, f); ok && c.scheduled(g) {
 			b.add(g.Variables, p)
 		}
 	}
@@ -246,7 +282,7 @@ func OverSize(trials []Evidence, f Figure) Chosen {
 	c := newChooser(trials, nil, nil)
 	b := c.build(f.Name, frameBytesKey)
 	for i, g := range c.groups {
-		if p, ok := c.point(i, f); ok && c.bytes(g.Trials[0]) > 0 && g.Counted()[0].Verdict != result.Invalid {
+		if p, ok := c.point(i, f); ok && c.bytes(g.Trials[0]) > 0 {
 			p.X = c.bytes(g.Trials[0])
 			b.add(g.Variables, p)
 		}
@@ -257,12 +293,14 @@ func OverSize(trials []Evidence, f Figure) Chosen {
 // point is a figure of a group over its offered rate.
 func (c *chooser) point(group int, f Figure) (SeriesPoint, bool) {
 	g := c.groups[group]
-	y := spreadOf(g.Values(f))
-	x := spreadOf(g.Values(Figure{Of: func(t result.Trial) (float64, bool) { return t.OfferedPPS, true }}))
+	drawn := g.Drawn()
+	y := spreadOf(valuesOf(drawn, f))
+	x := spreadOf(valuesOf(drawn, Figure{Of: func(t result.Trial) (float64, bool) { return t.OfferedPPS, true }}))
 	if x == nil || y == nil {
 		return SeriesPoint{}, false
 	}
-	p := SeriesPoint{X: x.Median, Y: y.Median, Low: y.Min, High: y.Max, Group: group, Verdict: worstOf(g.Trials)}
+	p := SeriesPoint{X: x.Median, Y: y.Median, Low: y.Min, High: y.Max, Group: group, Verdict: worstOf(g.Trials),
+		Repeats: len(g.Trials), Invalid: g.Verdicts()[result.Invalid]}
 	if d := c.details[g.Trials[0].ID]; d != nil && d.Maximum != nil {
 		p.Fraction = d.Maximum.Fraction
 	}
@@ -304,7 +342,8 @@ func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p
 		if m.Details != nil && m.Details.FrameBytes > 0 {
 			bytes = float64(m.Details.FrameBytes)
 		}
-		do(m.Trial.Variables, bytes, SeriesPoint{Y: pps, Low: pps, High: pps, Group: -1, Verdict: m.Trial.Verdict})
+		do(m.Trial.Variables, bytes, SeriesPoint{Y: pps, Low: pps, High: pps, Group: -1, Verdict: m.Trial.Verdict,
+			Repeats: 1, Invalid: Group{Trials: []result.Trial{m.Trial}}.Verdicts()[result.Invalid]})
 	}
 }
 
@@ -333,8 +372,8 @@ func (s Series) nearest(x float64) SeriesPoint {
 	best := s.Points[0]
 	distance := func(p SeriesPoint) float64 { return math.Abs(math.Log(max(p.X, 1) / max(x, 1))) }
 	for _, p := range s.Points[1:] {
-		worse := p.Verdict == result.Invalid && best.Verdict != result.Invalid
-		better := p.Verdict != result.Invalid && best.Verdict == result.Invalid
+		worse := p.AllInvalid() && !best.AllInvalid()
+		better := !p.AllInvalid() && best.AllInvalid()
 		if better || !worse && distance(p) < distance(best) {
 			best = p
 		}

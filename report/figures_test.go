@@ -209,14 +209,15 @@ func TestPointsAreMediansOfRepeats(t *testing.T) {
 	}
 }
 
-func TestInvalidTrialsHaveNoLatencyByLoad(t *testing.T) {
+// TestInvalidTrialsAreMarkedByLoad: they have a point, which says what it is (TestFiguresMarkInvalidTrials).
+func TestInvalidTrialsAreMarkedByLoad(t *testing.T) {
 	trial := func(id string, rate float64, verdict result.Verdict) Evidence {
 		r := simulated("switch", 64, rate, 1, map[string]any{ratePPSKey: rate})
 		r.Trial.ID, r.Trial.Verdict, r.Trial.Latency = id, verdict, r.Histograms.Latency.Percentiles()
 		return Evidence{Trial: r.Trial, Details: &r.Details}
 	}
 	figures := ChooseFigures([]Evidence{trial("1", 1e5, result.Clean), trial("2", 1e6, result.Noisy), trial("3", 2e6, result.Invalid)}, nil, nil)
-	if diff := cmp.Diff([]string{"rate: all trials 3", "load p50: all trials 2", "load p99: all trials 2", "load p99_99: all trials 2"}, shape(figures)); diff != "" {
+	if diff := cmp.Diff([]string{"rate: all trials 3", "load p50: all trials 3", "load p99: all trials 3", "load p99_99: all trials 3"}, shape(figures)); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
 }

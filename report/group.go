@@ -48,8 +48,7 @@ func variableKey(variables map[string]any) string {
 	return key.String()
 }
 
-// Counted returns the trials that the group's figures use: those that offered their load, or all if
-// none did.
+// Counted returns the trials that the group's figures use: those that offered their load.
 func (g Group) Counted() []result.Trial {
 	valid := []result.Trial{}
 	for _, t := range g.Trials {
@@ -57,14 +56,20 @@ func (g Group) Counted() []result.Trial {
 			valid = append(valid, t)
 		}
 	}
-	if len(valid) == 0 {
-		return g.Trials
-	}
 	return valid
 }
 
-// invalid reports whether no trial of the group offered its load.
-func (g Group) invalid() bool {
+// Drawn returns the trials that figures draw: those that count or, if none does, all, which the figure then
+// marks as invalid.
+func (g Group) Drawn() []result.Trial {
+	if g.Invalid() {
+		return g.Trials
+	}
+	return g.Counted()
+}
+
+// Invalid reports whether no trial of the group offered its load.
+func (g Group) Invalid() bool {
 	return !slices.ContainsFunc(g.Trials, func(t result.Trial) bool { return t.Verdict != result.Invalid })
 }
 
@@ -112,9 +117,11 @@ func figure(name, title, unit string, scale float64) Figure {
 
 // Values returns the figure in each counted repeat. It is false if one of them does not support it:
 // a median of the rest would not represent all trials.
-func (g Group) Values(f Figure) ([]float64, bool) {
+func (g Group) Values(f Figure) ([]float64, bool) { return valuesOf(g.Counted(), f) }
+
+func valuesOf(trials []result.Trial, f Figure) ([]float64, bool) {
 	values := []float64{}
-	for _, t := range g.Counted() {
+	for _, t := range trials {
 		value, ok := f.Of(t)
 		if !ok {
 			return nil, false

@@ -44,6 +44,7 @@ type pageData struct {
 	Variables []string    `json:"variables"`
 	Groups    []pageGroup `json:"groups"`
 	Trials    []pageTrial `json:"trials"`
+	Totals    Totals      `json:"totals"`
 	Baselines []pageTrial `json:"baselines"`
 	// Searches are the findings of search methods.
 	Searches []SearchGroup `json:"searches"`
@@ -74,7 +75,7 @@ type pageData struct {
 type pageGroup struct {
 	Variables map[string]any `json:"variables"`
 	Trials    []int          `json:"trials"`  // indexes into trials
-	Counted   []int          `json:"counted"` // those that make up the curves
+	Counted   []int          `json:"counted"` // those that are not invalid; without any, the curves are of all
 	Curves    pageCurves     `json:"curves"`
 	// P99Interval is that of the median of the repeats' p99, in ns; nil for a single repeat.
 	P99Interval *Interval `json:"p99_interval"`
@@ -107,9 +108,10 @@ type pageCurves struct {
 // problems on the page, not errors: the rest is still useful. Progress receives the trials that were
 // read; it may be nil.
 func newPageData(r *result.Result, progress func(done, of int)) pageData {
+	totals := TotalsOf(r.Summary.Trials, r.Searches)
 	r = firstTrials(r, maxPageTrials)
 	shown := r.Shown()
-	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
+	p := pageData{Schema: PageSchema, Totals: totals, Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	limits := trialLimitsFor(len(shown))
@@ -120,17 +122,18 @@ func newPageData(r *result.Result, progress func(done, of int)) pageData {
 	p.Trials = make([]pageTrial, len(shown))
 	done := 0
 	for _, g := range Groups(shown) {
-		group := pageGroup{Variables: g.Variables, P99Interval: medianInterval(g, LatencyFigure("p99"))}
+		group := pageGroup{Variables: g.Variables, Counted: []int{}, P99Interval: medianInterval(g, LatencyFigure("p99"))}
 		for _, t := range g.Counted() {
 			group.Counted = append(group.Counted, indexes[t.ID])
 		}
+		drawn := g.Drawn()
 		var merged result.Histograms // of one group at a time, as each takes a megabyte
 		for _, t := range g.Trials {
 			at := indexes[t.ID]
 			group.Trials = append(group.Trials, at)
 			var histograms result.Histograms
 			p.Trials[at], histograms = p.readTrial(t, r.TrialFolder(t.ID), limits)
-			if slices.Contains(group.Counted, at) {
+			if slices.ContainsFunc(drawn, func(d result.Trial) bool { return d.ID == t.ID }) {
 				mergeInto(&merged, histograms)
 			}
 			if done++; progress != nil {

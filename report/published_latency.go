@@ -31,7 +31,7 @@ func writePublishedLatency(out *strings.Builder, s terminal.Style, r *result.Res
 	for _, g := range Groups(r.Shown()) {
 		row := []any{"here", terminal.Plain(Describe(g.Variables))}
 		for _, p := range named {
-			row = append(row, figureCell(g, LatencyFigure(p.Name)))
+			row = append(row, figureCell(g.Counted(), LatencyFigure(p.Name)))
 		}
 		t.Row(row...)
 	}

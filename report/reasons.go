@@ -14,7 +14,6 @@ func writeReasons(out *strings.Builder, s terminal.Style, trials []result.Trial)
 	var reasons classes
 	type place struct{ verdict, position int }
 	places := map[*class]place{}
-	rank := map[result.Verdict]int{result.Invalid: 0, result.Noisy: 1, result.Clean: 2}
 	for _, t := range trials {
 		for position, reason := range t.Reasons {
 			of := reasons.add(string(t.Verdict), class{
@@ -23,7 +22,7 @@ func writeReasons(out *strings.Builder, s terminal.Style, trials []result.Trial)
 			if before, seen := places[of]; seen {
 				position = min(position, before.position)
 			}
-			places[of] = place{rank[t.Verdict], position}
+			places[of] = place{slices.Index(result.Verdicts(), t.Verdict), position}
 		}
 	}
 	// The first in a trial's list was decisive.

@@ -22,7 +22,7 @@ func scripted(t *testing.T, repeats int) *result.Result {
 			t.Fatal(err)
 		}
 		rec := result.Record{
-			Trial: result.Trial{Variables: map[string]any{"variables.rate": float64(i)}, Repeat: 1, Verdict: result.Clean, Scripts: []result.Script{
+			Trial: result.Trial{Variables: map[string]any{"variables.rate": float64(i)}, Repeat: 1, Verdict: result.Unmeasured, Reasons: []string{"no traffic"}, Scripts: []result.Script{
 				{Node: "loadgen", Status: "0", TookNs: 1.5e9, Uploads: []string{"a.csv", "b.csv", "c.csv", "d.csv", "e.csv"}},
 				{Node: "dut", Status: "0", TookNs: 2e9},
 			}},

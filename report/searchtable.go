@@ -12,7 +12,7 @@ import (
 )
 
 // writeSearches writes what searches found: a line for each figure, followed by notes.
-func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Search) {
+func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Search, totals Totals) {
 	if len(searches) == 0 {
 		return
 	}
@@ -22,13 +22,11 @@ func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Sea
 	writeBetween(out, s, groups)
 	writeFindingReasons(out, s, groups)
 	writeConformance(out, s, groups)
-	var trials int
 	var measuring time.Duration
 	for _, g := range groups {
-		trials += g.Trials
 		measuring += time.Duration(g.MeasuringNs)
 	}
-	out.WriteString(s.Paint(terminal.Dim, fmt.Sprintf("%s in %s of measuring", terminal.Count(trials, "trial"), terminal.Span(measuring))) + "\n")
+	out.WriteString(s.Paint(terminal.Dim, fmt.Sprintf("%s in %s of measuring: %s", terminal.Count(totals.Trials, "trial"), terminal.Span(measuring), totals.packets())) + "\n")
 }
 
 func searchTable(groups []SearchGroup) *terminal.Table {

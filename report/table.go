@@ -24,7 +24,7 @@ type TableOptions struct {
 // variables, latency in microseconds, and the disturbances below.
 func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error {
 	s := terminal.StyleOf(w)
-	trials := len(summary.Trials)
+	totals := TotalsOf(summary.Trials, options.Searches)
 	cut := cutSearches(summary.Trials, options.Searches)
 	summary.Trials = result.Shown(summary.Trials, options.Searches)
 	groups := Groups(summary.Trials)
@@ -34,7 +34,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 	}
 	var out strings.Builder
 	title := fmt.Sprintf("%s, %s UTC, %s", terminal.Plain(summary.Name), summary.Started.UTC().Format("2006-01-02 15:04:05"),
-		terminal.Count(trials, "trial"))
+		terminal.Count(totals.Trials, "trial"))
 	if len(options.Searches) > 0 {
 		title += " of " + searchCount(options.Searches)
 	}
@@ -46,14 +46,14 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		title += fmt.Sprintf(": medians of %d %s", repeats, what)
 	}
 	out.WriteString(s.Paint(terminal.Bold, title) + "\n\n")
-	writeSearches(&out, s, options.Searches)
+	writeSearches(&out, s, options.Searches, totals)
 	writeCutSearches(&out, s, cut)
 	switch {
-	case trials == 0:
+	case totals.Trials == 0:
 		out.WriteString("No trial was finished.\n")
 	case len(summary.Trials) > 0:
 		if len(options.Searches) > 0 {
-			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)) + "\n\n")
+			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)+", "+totals.trials()) + "\n\n")
 		}
 		if !onlyScripts(summary.Trials) {
 			_ = trialTable(summary, groups, repeats, options).Write(&out, s) // cannot fail
@@ -116,8 +116,12 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 			if options.Repeats {
 				cells = append(cells, fmt.Sprint(row.Trials[0].Repeat))
 			}
+			counted := row.Counted()
+			if options.Repeats { // each trial's own figures, whatever its verdict
+				counted = row.Trials
+			}
 			for _, f := range figures {
-				cells = append(cells, figureCell(row, f))
+				cells = append(cells, figureCell(counted, f))
 			}
 			if spread {
 				cells = append(cells, intervalCell(row, LatencyFigure("p99")))
@@ -148,8 +152,8 @@ func readable(v any) string {
 	return result.FormatVariable(v)
 }
 
-func figureCell(g Group, f Figure) terminal.Cell {
-	s := spreadOf(g.Values(f))
+func figureCell(trials []result.Trial, f Figure) terminal.Cell {
+	s := spreadOf(valuesOf(trials, f))
 	if s == nil {
 		return terminal.Cell{Text: terminal.None}
 	}
@@ -198,7 +202,7 @@ func medianInterval(g Group, f Figure) *Interval {
 
 func verdictCell(g Group) terminal.Cell {
 	counts := g.Verdicts()
-	for _, verdict := range []result.Verdict{result.Invalid, result.Noisy, result.Clean} {
+	for _, verdict := range result.Verdicts() {
 		count := counts[verdict]
 		if count == 0 {
 			continue
@@ -218,6 +222,8 @@ func verdictColour(v result.Verdict) string {
 		return terminal.Green
 	case result.Noisy:
 		return terminal.Yellow
+	case result.Unmeasured:
+		return terminal.Dim
 	}
 	return terminal.Red
 }
@@ -240,6 +246,7 @@ func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Searc
 	document := struct {
 		Schema string      `json:"schema"`
 		Name   string      `json:"name"`
+		Totals Totals      `json:"totals"`
 		Groups []groupJSON `json:"groups"`
 		// Searches exist if search methods were run.
 		Searches []SearchGroup `json:"searches,omitempty"`
@@ -247,7 +254,7 @@ func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Searc
 		Tails []GroupTail `json:"tails,omitempty"`
 		// Packets exist if single packets were recorded.
 		Packets []TrialPackets `json:"packets,omitempty"`
-	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches), tails, packets}
+	}{TableSchema, summary.Name, TotalsOf(summary.Trials, searches), []groupJSON{}, SearchGroups(searches), tails, packets}
 	for _, g := range Groups(result.Shown(summary.Trials, searches)) {
 		line := groupJSON{Variables: g.Variables, Trials: []string{}, Counted: len(g.Counted()),
 			Verdicts: g.Verdicts(), Figures: map[string]*Spread{}}

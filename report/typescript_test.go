@@ -24,7 +24,7 @@ func TestTypesOfThePage(t *testing.T) {
 		"// Times are nanoseconds where a name does not say otherwise.\n\n" +
 		"export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };\n" +
 		"export type Variables = Record<string, Value>;\n" +
-		fmt.Sprintf("export type Verdict = %q | %q | %q;\n\n", result.Clean, result.Noisy, result.Invalid) +
+		fmt.Sprintf("export type Verdict = %q | %q | %q | %q;\n\n", result.Clean, result.Noisy, result.Invalid, result.Unmeasured) +
 		strings.Join(types.text, "\n") +
 		"\nexport const percentileNames = [" + strings.Join(percentileNames(), ", ") + "] as const;\n"
 	golden.Equal(t, filepath.Join("..", "web", "src", "data.ts"), out)

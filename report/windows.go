@@ -93,7 +93,7 @@ func windowTable(all []result.Trial, chosen []int) *terminal.Table {
 		g := Group{Trials: []result.Trial{all[i]}}
 		row := []any{terminal.Grouped(float64(i + 1))}
 		for _, f := range figures {
-			row = append(row, figureCell(g, f))
+			row = append(row, figureCell(g.Trials, f))
 		}
 		t.Row(append(row, verdictCell(g))...)
 	}

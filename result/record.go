@@ -77,12 +77,12 @@ func (r *Record) check() error {
 	}
 	switch t.Verdict {
 	case Clean:
-	case Noisy, Invalid:
+	case Noisy, Invalid, Unmeasured:
 		if len(t.Reasons) == 0 {
 			wrong = append(wrong, fmt.Errorf("the verdict %s has no reason", t.Verdict))
 		}
 	default:
-		wrong = append(wrong, fmt.Errorf("unknown verdict %q; allowed: clean, noisy, invalid", t.Verdict))
+		wrong = append(wrong, fmt.Errorf("unknown verdict %q; allowed: clean, noisy, invalid, unmeasured", t.Verdict))
 	}
 	if t.Repeat < 1 {
 		wrong = append(wrong, fmt.Errorf("repeat is %d, but is counted from 1", t.Repeat))

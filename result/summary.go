@@ -40,13 +40,15 @@ type Trial struct {
 	// Search is the ID of the trial's search; empty for a plain trial.
 	Search string `json:"search,omitempty"`
 	// Purpose is why the search ran it, such as "loss verification".
-	Purpose          string  `json:"purpose,omitempty"`
-	OfferedPPS       float64 `json:"offered_pps"`
-	TxPackets        uint64  `json:"tx_packets"`
-	RxPackets        uint64  `json:"rx_packets"`
-	LostPackets      uint64  `json:"lost_packets"`
-	DuplicatePackets uint64  `json:"duplicate_packets"`
-	ReorderedPackets uint64  `json:"reordered_packets"`
+	Purpose     string  `json:"purpose,omitempty"`
+	OfferedPPS  float64 `json:"offered_pps"`
+	TxPackets   uint64  `json:"tx_packets"`
+	RxPackets   uint64  `json:"rx_packets"`
+	LostPackets uint64  `json:"lost_packets"`
+	// UnsentPackets were due, and not sent in time.
+	UnsentPackets    uint64 `json:"unsent_packets,omitempty"`
+	DuplicatePackets uint64 `json:"duplicate_packets"`
+	ReorderedPackets uint64 `json:"reordered_packets"`
 	// Latency is receive − intended send, FromTx receive − actual send, SendLag
 	// actual − intended send.
 	Latency Percentiles `json:"latency_ns"`
@@ -86,12 +88,17 @@ func (t *Trial) LossRatio() *float64 {
 type Verdict string
 
 // A clean trial ran undisturbed; a noisy one was disturbed, and its reasons say by what; an invalid
-// one did not offer its load.
+// one did not offer its load. An unmeasured one had no load to offer, as one of scripts alone, so there is
+// nothing to trust.
 const (
-	Clean   Verdict = "clean"
-	Noisy   Verdict = "noisy"
-	Invalid Verdict = "invalid"
+	Clean      Verdict = "clean"
+	Noisy      Verdict = "noisy"
+	Invalid    Verdict = "invalid"
+	Unmeasured Verdict = "unmeasured"
 )
+
+// Verdicts are all of them, the worst first.
+func Verdicts() []Verdict { return []Verdict{Invalid, Noisy, Unmeasured, Clean} }
 
 // Percentiles are nanoseconds. A percentile that the count cannot support (fewer than 1/(1−p)
 // samples) is nil, not a guess; with Count 0 all are nil.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,10 +42,9 @@ a key is enough ("kind" for "links.*.kind").`,
 				}
 				filter.Variables[name] = value
 			}
-			switch filter.Verdict = result.Verdict(verdict); filter.Verdict {
-			case "", result.Clean, result.Noisy, result.Invalid:
-			default:
-				return exit.Wrongf("unknown --verdict %q; allowed: clean, noisy, invalid", verdict)
+			filter.Verdict = result.Verdict(verdict)
+			if verdict != "" && !slices.Contains(result.Verdicts(), filter.Verdict) {
+				return exit.Wrongf("unknown --verdict %q; allowed: clean, noisy, invalid, unmeasured", verdict)
 			}
 			if filter.Limit < 0 {
 				return exit.Wrongf("--limit %d: write how many to list, or 0 for all", filter.Limit)
@@ -64,7 +64,7 @@ a key is enough ("kind" for "links.*.kind").`,
 	command.FormatFlag(c, &format)
 	c.Flags().StringVar(&filter.Name, "name", "", "only experiments with this name; * and ? match as in a shell")
 	c.Flags().StringArrayVar(&variables, "var", nil, "only results with a trial where KEY=VALUE (repeatable)")
-	c.Flags().StringVar(&verdict, "verdict", "", "only results with a trial of this verdict: clean, noisy or invalid")
+	c.Flags().StringVar(&verdict, "verdict", "", "only results with a trial of this verdict: clean, noisy, invalid or unmeasured")
 	c.Flags().IntVar(&filter.Limit, "limit", 0, "list at most this many")
 	return c
 }

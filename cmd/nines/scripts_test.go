@@ -114,7 +114,7 @@ func TestAKilledRunEndsItsScripts(t *testing.T) {
 			}
 			for i, trial := range done.Summary.Trials {
 				out, err := os.ReadFile(filepath.Join(first.Dir, result.ScriptsFolder, trial.ID, "b", "stdout"))
-				if want := fmt.Sprintf("%d\n", i+1); err != nil || string(out) != want || trial.Verdict != result.Clean {
+				if want := fmt.Sprintf("%d\n", i+1); err != nil || string(out) != want || trial.Verdict != result.Unmeasured {
 					t.Errorf("trial %s is %s, and b said %q, %v", trial.ID, trial.Verdict, out, err)
 				}
 			}
@@ -213,7 +213,7 @@ func TestTheTestbedOfThePapers(t *testing.T) {
 		t.Fatalf("%d trials: %s", len(r.Summary.Trials), said)
 	}
 	for _, trial := range r.Summary.Trials {
-		if trial.Verdict != result.Clean {
+		if trial.Verdict != result.Unmeasured {
 			t.Errorf("trial %s is %s: %q", trial.ID, trial.Verdict, trial.Reasons)
 		}
 		count, err := os.ReadFile(filepath.Join(latest, result.ScriptsFolder, trial.ID, "dut", "uploads", "forwarded"))

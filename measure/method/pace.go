@@ -44,8 +44,8 @@ func (c *course) paceOf(ctx context.Context, throughput result.Finding, trial ti
 	if known, ok := c.paces[throughput.Name]; ok {
 		return known, nil
 	}
-	found := pace{reason: fmt.Sprintf("not measured, for the generator bounds %s, and even at %g %% of it the 99th percentile of its send lag was not below a tenth of the time between packets",
-		throughput.Name, 100*paceSteps[len(paceSteps)-1])}
+	found := pace{reason: fmt.Sprintf("not measured, for even at %g %% of %s the 99th percentile of the generator's send lag was not below a tenth of the time between packets",
+		100*paceSteps[len(paceSteps)-1], throughput.Name)}
 	for _, share := range paceSteps {
 		rate := share * *throughput.Value
 		outcome, err := c.run(ctx, Load{RatePPS: rate, Duration: min(trial, paceProbe), Purpose: fmt.Sprintf("send lag at %.4g %% of %s", 100*share, throughput.Name)})
@@ -59,7 +59,7 @@ func (c *course) paceOf(ctx context.Context, throughput result.Finding, trial ti
 	}
 	c.paces[throughput.Name] = found
 	if found.share < 1 && found.reason == "" {
-		c.deviate(fmt.Sprintf("latency: at %.4g %% of %s instead of all of it, because the generator bounds it, and at higher rates its own queue would be measured",
+		c.deviate(fmt.Sprintf("latency: at %.4g %% of %s instead of all of it, because at higher rates the generator's own queue would be measured",
 			100*found.share, throughput.Name))
 	}
 	return found, nil

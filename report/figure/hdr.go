@@ -16,17 +16,17 @@ const mostBands = 4
 // measured is what a combination's trials recorded.
 type measured struct {
 	label string
-	all   *result.Histogram // of all counted trials together
+	all   *result.Histogram // of all drawn trials together
 	each  []*report.Curve   // of each trial
 }
 
 // histograms reads the latencies of all groups.
 func (s *selection) histograms() ([]measured, error) {
 	var list []measured
-	var variables []map[string]any
+	var groups []report.Group
 	for _, g := range s.groups() {
 		m := measured{all: result.NewHistogram()}
-		for _, t := range g.Counted() {
+		for _, t := range g.Drawn() {
 			h, err := s.folder(t.ID).Histograms()
 			if s.missing(err) {
 				continue
@@ -40,10 +40,10 @@ func (s *selection) histograms() ([]measured, error) {
 			}
 		}
 		if len(m.each) > 0 {
-			list, variables = append(list, m), append(variables, g.Variables)
+			list, groups = append(list, m), append(groups, g)
 		}
 	}
-	for i, label := range labelsOf(variables) {
+	for i, label := range groupLabels(groups) {
 		list[i].label = label
 	}
 	return list, nil

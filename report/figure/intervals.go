@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
 
@@ -17,21 +18,21 @@ const intervalsShown = 4
 // (002, figure 2: the packet interval time).
 func (s *selection) intervals() (*Figure, error) {
 	var list []spaced
-	var variables []map[string]any
+	var groups []report.Group
 	for _, g := range s.groups() {
 		one := spaced{sent: map[int64]float64{}, received: map[int64]float64{}}
-		for _, t := range g.Counted() {
+		for _, t := range g.Drawn() {
 			if err := one.add(s.folder(t.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 		}
 		if len(one.sent) > 0 {
-			list, variables = append(list, one), append(variables, g.Variables)
+			list, groups = append(list, one), append(groups, g)
 		}
 	}
 	var all []counted
 	top := int64(1)
-	for i, label := range labelsOf(variables) {
+	for i, label := range groupLabels(groups) {
 		if label != "" {
 			label += ", "
 		}

@@ -5,8 +5,27 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
+
+// groupLabels are the labels of groups' curves: one of invalid trials is told as such.
+func groupLabels(groups []report.Group) []string {
+	var variables []map[string]any
+	for _, g := range groups {
+		variables = append(variables, g.Variables)
+	}
+	labels := labelsOf(variables)
+	for i, g := range groups {
+		if g.Invalid() {
+			labels[i] = strings.TrimSpace(labels[i] + invalidLabel)
+		}
+	}
+	return labels
+}
+
+// invalidLabel follows the label of what only invalid trials show.
+const invalidLabel = " (invalid)"
 
 // labelsOf names curves by their differences: "veth, 10 kpkt/s".
 func labelsOf(all []map[string]any) []string {

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"slices"
+	"strings"
 
 	"nines.dev/nines/report"
 )
@@ -20,16 +21,25 @@ func (s *selection) add(f *Figure, c report.Chosen) {
 	labels := labelsOf(variables)
 	for i, one := range c.Series {
 		line := Series{Label: labels[i], Look: i, Shape: Lines}
+		invalid := Series{Label: strings.TrimSpace(labels[i] + invalidLabel), Look: i, Shape: Dots}
 		for _, p := range one.Points {
-			line.Points = append(line.Points, Point{p.X, p.Y})
+			of := &line
+			if p.AllInvalid() {
+				of = &invalid
+			}
+			of.Points = append(of.Points, Point{p.X, p.Y})
 			if s.Repeats != RepeatsNone {
-				line.Ranges = append(line.Ranges, Range{p.X, p.Low, p.High})
+				of.Ranges = append(of.Ranges, Range{p.X, p.Low, p.High})
 				if p.High > p.Low {
 					s.note("points are the median of the repeats, whiskers minimum to maximum")
 				}
 			}
 		}
-		f.Series = append(f.Series, line)
+		for _, drawn := range []Series{line, invalid} {
+			if len(drawn.Points) > 0 {
+				f.Series = append(f.Series, drawn)
+			}
+		}
 	}
 }
 

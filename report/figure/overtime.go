@@ -15,10 +15,10 @@ const mostDots = 5000
 // worst plots the slowest packets by send time (000, figures 6.4, 6.7, 6.8).
 func (s *selection) worst() (*Figure, error) {
 	f := &Figure{}
-	var variables []map[string]any
+	var drawn []report.Group
 	for _, g := range s.groups() {
 		one := Series{Shape: Dots, Look: len(f.Series)}
-		for _, t := range g.Counted() {
+		for _, t := range g.Drawn() {
 			outliers, err := s.folder(t.ID).Outliers()
 			if s.missing(err) {
 				continue
@@ -29,16 +29,16 @@ func (s *selection) worst() (*Figure, error) {
 			for _, o := range outliers {
 				one.Points = append(one.Points, Point{float64(o.IntendedNs) / 1e9, us(o.LatencyNs)})
 			}
-			if len(g.Counted()) > 1 && len(outliers) > 0 {
+			if len(g.Drawn()) > 1 && len(outliers) > 0 {
 				s.note("the slowest packets of each repeat are drawn over one another")
 			}
 		}
 		if len(one.Points) > 0 {
 			one.Points = s.slowest(one.Points)
-			f.Series, variables = append(f.Series, one), append(variables, g.Variables)
+			f.Series, drawn = append(f.Series, one), append(drawn, g)
 		}
 	}
-	for i, label := range labelsOf(variables) {
+	for i, label := range groupLabels(drawn) {
 		f.Series[i].Label = label
 	}
 	var published []overlaid
@@ -112,11 +112,7 @@ func (s *selection) rate() (*Figure, error) {
 			kept, lines = append(kept, g), append(lines, of)
 		}
 	}
-	var variables []map[string]any
-	for _, g := range kept {
-		variables = append(variables, g.Variables)
-	}
-	labels := labelsOf(variables)
+	labels := groupLabels(kept)
 	for i, of := range lines {
 		for j, flow := range flows {
 			one := Series{Label: flow.name, Look: j, Shape: Steps}
@@ -127,7 +123,7 @@ func (s *selection) rate() (*Figure, error) {
 				one.Label, one.Look, one.Tone = labels[i]+", "+flow.name, i, j+1
 				one.Marks = spread(one.Points, marksOfRate)
 			}
-			if (s.Repeats == RepeatsBand || s.Repeats == RepeatsAuto && len(kept) <= 2) && len(kept[i].Counted()) > 1 {
+			if (s.Repeats == RepeatsBand || s.Repeats == RepeatsAuto && len(kept) <= 2) && len(kept[i].Drawn()) > 1 {
 				one.Band = of[j]
 				s.note("bands are minimum to maximum of the repeats, lines their middle")
 			}
@@ -195,7 +191,7 @@ func (s *selection) rates(g report.Group, details map[string]*result.Details) ([
 		seconds[j] = map[int]Range{}
 	}
 	end := 0.0
-	for _, t := range g.Counted() {
+	for _, t := range g.Drawn() {
 		rows, err := s.folder(t.ID).Rates()
 		if s.missing(err) {
 			continue

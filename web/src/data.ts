@@ -3,7 +3,7 @@
 
 export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
 export type Variables = Record<string, Value>;
-export type Verdict = "clean" | "noisy" | "invalid";
+export type Verdict = "clean" | "noisy" | "invalid" | "unmeasured";
 
 export interface Curve {
   count: number;
@@ -333,6 +333,7 @@ export interface Trial {
   tx_packets: number;
   rx_packets: number;
   lost_packets: number;
+  unsent_packets?: number;
   duplicate_packets: number;
   reordered_packets: number;
   latency_ns: Percentiles;
@@ -350,6 +351,15 @@ export interface Trial {
   outliers_all: number;
   rate: [number, number, number, number][];
   rate_step: number;
+}
+
+export interface Totals {
+  trials: number;
+  shown: number;
+  verdicts: Record<string, number>;
+  rx_packets: number;
+  lost_packets: number;
+  unsent_packets: number;
 }
 
 export interface SearchFinding {
@@ -619,6 +629,8 @@ export interface FigurePoint {
   group: number;
   fraction?: number;
   verdict: Verdict;
+  repeats: number;
+  invalid: number;
 }
 
 export interface FigureSeries {
@@ -661,6 +673,7 @@ export interface Page {
   variables: string[];
   groups: Group[];
   trials: Trial[];
+  totals: Totals;
   baselines: Trial[];
   searches: SearchGroup[];
   tails: Tail[];

@@ -13,8 +13,10 @@ export interface Line {
   key: string;
   label: string;
   group: number;
-  /** Indexes of the trials that its figures are based on. */
+  /** Indexes of the trials that its figures draw: those that are not invalid or, if all are, all. */
   trials: number[];
+  /** Indexes of the trials that its medians are of: those that are not invalid. */
+  counted: number[];
   curves: Curves;
   colour: number;
   dash: number;
@@ -23,9 +25,14 @@ export interface Line {
   repeat: number | null;
 }
 
+/** The verdicts, the worst first. */
+export const allVerdicts = ["invalid", "noisy", "unmeasured", "clean"] as const;
+
+const noVerdicts = (): Record<Verdict, number> => ({ clean: 0, noisy: 0, invalid: 0, unmeasured: 0 });
+
 export function verdictText(verdicts: Record<Verdict, number>): string {
-  const total = verdicts.clean + verdicts.noisy + verdicts.invalid;
-  for (const verdict of ["invalid", "noisy", "clean"] as const) {
+  const total = allVerdicts.reduce((sum, verdict) => sum + verdicts[verdict], 0);
+  for (const verdict of allVerdicts) {
     const count = verdicts[verdict];
     if (count > 0) return count === total ? verdict : `${verdict} ${count}/${total}`;
   }
@@ -33,7 +40,14 @@ export function verdictText(verdicts: Record<Verdict, number>): string {
 }
 
 export function worstVerdict(verdicts: Record<Verdict, number>): Verdict {
-  return verdicts.invalid > 0 ? "invalid" : verdicts.noisy > 0 ? "noisy" : "clean";
+  return allVerdicts.find((verdict) => verdicts[verdict] > 0) ?? "clean";
+}
+
+/** What a line's label says of its invalid trials: figures draw no such trial without a mark, and leave none out
+ * without a word. */
+export function invalidText(invalid: number, all: number): string {
+  if (invalid === 0) return "";
+  return invalid === all ? " · invalid" : ` · without ${invalid} of ${all} repeats, invalid`;
 }
 
 /** The values of a variable in the order in which the trials first use them. */
@@ -103,19 +117,20 @@ export function linesOf(page: Page, mode: Mode): Line[] {
     const label = labelOf(group.variables, page.variables);
     const style = styles[index]!;
     if (mode === "together") {
-      const verdicts = { clean: 0, noisy: 0, invalid: 0 };
+      const verdicts = noVerdicts();
       for (const t of group.trials) verdicts[page.trials[t]!.verdict]++;
       lines.push({
-        key: `g${index}`, label, group: index, trials: group.counted, curves: group.curves, ...style, verdicts,
+        key: `g${index}`, label: label + invalidText(verdicts.invalid, group.trials.length), group: index,
+        trials: group.counted.length > 0 ? group.counted : group.trials, counted: group.counted, curves: group.curves, ...style, verdicts,
         variables: group.variables, repeat: null,
       });
       return;
     }
     for (const t of group.trials) {
       const trial = page.trials[t]!;
-      const verdicts = { clean: 0, noisy: 0, invalid: 0, [trial.verdict]: 1 };
+      const verdicts = { ...noVerdicts(), [trial.verdict]: 1 };
       lines.push({
-        key: `t${t}`, label: `${label} · repeat ${trial.repeat}`, group: index, trials: [t], curves: trial.curves, ...style, verdicts,
+        key: `t${t}`, label: `${label} · repeat ${trial.repeat}${invalidText(verdicts.invalid, 1)}`, group: index, trials: [t], counted: [t], curves: trial.curves, ...style, verdicts,
         variables: group.variables, repeat: trial.repeat,
       });
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Curves, Page, Trial, Verdict } from "../src/data.ts";
-import { labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
+import { invalidText, labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
 import { baselinesFor, streamOf } from "../src/charts/percentiles.ts";
 import { meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
 import { hostFacts, purposes } from "../src/sections/header.ts";
@@ -23,7 +23,8 @@ function trial(kind: string, rate: number, repeat: number, verdict: Verdict = "c
 
 /** A page of these kinds and rates with two repeats each. */
 function page(kinds: string[], rates: number[]): Page {
-  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], traces: [], host: null, plan: null, experiment: "", problems: [] };
+  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], figures: [], published_curves: [], skipped: [], searches: [], tails: [], packets: [], pairs: [], traces: [], host: null, plan: null, experiment: "", problems: [],
+    totals: { trials: 0, shown: 0, verdicts: {}, rx_packets: 0, lost_packets: 0, unsent_packets: 0 } };
   for (const kind of kinds) {
     for (const rate of rates) {
       const first = result.trials.length;
@@ -42,6 +43,19 @@ test("a line for each combination, or for each trial", () => {
   assert.equal(linesOf(p, "each")[1]!.label, "bridge · 1,000 pps · repeat 2");
   assert.equal(verdictText(linesOf(p, "together")[0]!.verdicts), "noisy 1/2");
   assert.equal(labelOf({}, ["a"]), "all trials");
+});
+
+test("invalid trials have no median, and what is drawn of them says so", () => {
+  const p = page(["bridge", "veth"], [1000]);
+  p.trials[0]!.verdict = p.trials[2]!.verdict = p.trials[3]!.verdict = "invalid";
+  p.groups[0]!.counted = [1];
+  p.groups[1]!.counted = [];
+  const [some, none] = linesOf(p, "together");
+  assert.deepEqual([some!.label, some!.trials, some!.counted], ["bridge · 1,000 pps · without 1 of 2 repeats, invalid", [1], [1]]);
+  assert.deepEqual([none!.label, none!.trials, none!.counted], ["veth · 1,000 pps · invalid", [2, 3], []]);
+  assert.equal(verdictText(none!.verdicts), "invalid");
+  assert.equal(linesOf(p, "each")[0]!.label, "bridge · 1,000 pps · repeat 1 · invalid");
+  assert.equal(invalidText(0, 3), "");
 });
 
 test("kinds have colours, rates have dashes", () => {

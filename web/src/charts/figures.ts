@@ -44,6 +44,9 @@ export function drawnSeries(page: Page, figure: Figure, selection: Selection): D
   }));
 }
 
+/** Whether no repeat did what was asked of it, so that the point is no measurement. */
+export const allInvalid = (p: FigurePoint): boolean => p.invalid > 0 && p.invalid === p.repeats;
+
 /** The axes' labels, and how their values read. */
 export function axesOf(figure: Figure, load: LoadAxis): { x: string; y: string; xText: (x: number) => string; yText: (y: number) => string; yScale: number } {
   const pps = (v: number) => `${grouped(v)} pps`;
@@ -62,6 +65,46 @@ export function axesOf(figure: Figure, load: LoadAxis): { x: string; y: string; 
   }
 }
 
+/** A point where an axis of load has one, in the figure's units. */
+interface Placed {
+  p: FigurePoint;
+  x: number;
+  y: number;
+}
+
+function place(figure: Figure, load: LoadAxis, points: readonly FigurePoint[], yScale: number): Placed[] {
+  return points.flatMap((p) => {
+    const x = load === "fraction" && figure.kind === "load" ? (p.fraction ?? 0) * 100 : p.x;
+    return x > 0 && p.y > 0 ? [{ p, x, y: p.y * yScale }] : [];
+  });
+}
+
+/** The published values that a figure draws: none beside a load that is a fraction. */
+const publishedOf = (figure: Figure, load: LoadAxis) => (load === "pps" || figure.kind !== "load" ? figure.published : []);
+
+/** All values of figures that have one scale, on each axis. */
+export function extent(page: Page, figures: readonly Figure[], selection: Selection, load: LoadAxis): { x: number[]; y: number[] } {
+  const x: number[] = [];
+  const y: number[] = [];
+  for (const figure of figures) {
+    const { yScale } = axesOf(figure, load);
+    for (const series of drawnSeries(page, figure, selection)) {
+      for (const one of place(figure, load, series.points, yScale)) {
+        x.push(one.x);
+        y.push(one.y, one.p.low * yScale, one.p.high * yScale);
+      }
+    }
+    for (const published of publishedOf(figure, load)) {
+      for (const [px, py] of published.points) {
+        if (!(px > 0 && py > 0)) continue;
+        x.push(px);
+        y.push(py * yScale);
+      }
+    }
+  }
+  return { x, y };
+}
+
 function scale(label: string, values: readonly number[]): ScatterAxis {
   const positive = values.filter((v) => v > 0);
   if (Math.max(...positive, 1) / Math.min(...positive, Infinity) > logarithmicFrom) {
@@ -73,7 +116,8 @@ function scale(label: string, values: readonly number[]): ScatterAxis {
   return { label, log: false, range: linearRange(positive), ticks: (low, high, most) => ({ splits: linearTicks(low, high, Math.min(most, 8)), text: shortTick }) };
 }
 
-export function figureChart(page: Page, figure: Figure, selection: Selection, loadAxis: () => LoadAxis): Frame {
+/** Draws a figure. Figures beside one another are compared, so `beside` have one scale with it. */
+export function figureChart(page: Page, figure: Figure, selection: Selection, loadAxis: () => LoadAxis, beside: readonly Figure[] = [figure]): Frame {
   const name = figure.kind === "load" ? `load-${figure.percentile}` : figure.kind;
   return scatter({
     id: `figure-${name}`,
@@ -87,33 +131,29 @@ export function figureChart(page: Page, figure: Figure, selection: Selection, lo
       const lines: ScatterLine[] = [];
       const series = drawnSeries(page, figure, selection);
       for (const { label, colour, dash, points: of } of series) {
-        const placed = of.flatMap((p) => {
-          const x = load === "fraction" && figure.kind === "load" ? (p.fraction ?? 0) * 100 : p.x;
-          return x > 0 && p.y > 0 ? [{ p, x, y: p.y * axes.yScale }] : [];
-        });
-        lines.push({ colour, dash: dashPatterns[dash] ?? [], points: placed });
+        const placed = place(figure, load, of, axes.yScale);
+        // A line leads over measurements only.
+        lines.push({ colour, dash: dashPatterns[dash] ?? [], points: placed.filter(({ p }) => !allInvalid(p)) });
         for (const { p, x, y } of placed) {
-          points.push({ x, y, colour, shape: dash, whisker: [p.low * axes.yScale, p.high * axes.yScale], tip: () => measuredTip(label, colour, dash, p, x, axes) });
+          points.push({ x, y, colour, shape: dash, crossed: allInvalid(p), whisker: [p.low * axes.yScale, p.high * axes.yScale], tip: () => measuredTip(label, colour, dash, p, x, axes) });
         }
       }
       if (points.length === 0) return null;
-      if (load === "pps" || figure.kind !== "load") {
-        for (const published of figure.published) {
-          const ours = series[published.match];
-          const colour = ours?.colour ?? -1;
-          const placed = published.points.filter(([x, y]) => x > 0 && y > 0).map(([x, y]) => ({ x, y: y * axes.yScale }));
-          lines.push({ colour, dash: publishedDash, points: placed });
-          for (const { x, y } of placed) {
-            points.push({ x, y, colour, shape: 0, ring: true, tip: () => ({
-              title: "published, not measured here",
-              rows: [{ colour: null, dash: 0, label: published.series, value: "" }, { colour: null, dash: 0, label: axes.x, value: axes.xText(x) }, { colour: null, dash: 0, label: axes.y, value: axes.yText(y) }],
-              note: published.source,
-            }) });
-          }
+      for (const published of publishedOf(figure, load)) {
+        const ours = series[published.match];
+        const colour = ours?.colour ?? -1;
+        const placed = published.points.filter(([x, y]) => x > 0 && y > 0).map(([x, y]) => ({ x, y: y * axes.yScale }));
+        lines.push({ colour, dash: publishedDash, points: placed });
+        for (const { x, y } of placed) {
+          points.push({ x, y, colour, shape: 0, ring: true, tip: () => ({
+            title: "published, not measured here",
+            rows: [{ colour: null, dash: 0, label: published.series, value: "" }, { colour: null, dash: 0, label: axes.x, value: axes.xText(x) }, { colour: null, dash: 0, label: axes.y, value: axes.yText(y) }],
+            note: published.source,
+          }) });
         }
       }
-      const all = points.flatMap((p) => [p.y, ...(p.whisker ?? [])]);
-      return { points, lines, radius: 4, diagonal: figure.kind === "rate", x: scale(axes.x, points.map((p) => p.x)), y: scale(axes.y, all) };
+      const all = extent(page, beside, selection, load);
+      return { points, lines, radius: 4, diagonal: figure.kind === "rate", x: scale(axes.x, all.x), y: scale(axes.y, all.y) };
     },
   });
 }
@@ -125,6 +165,7 @@ function measuredTip(label: string, colour: number, dash: number, p: FigurePoint
     { colour: null, dash: 0, label: axes.y, value: axes.yText(p.y * axes.yScale) },
   ];
   if (p.high > p.low) rows.push({ colour: null, dash: 0, label: "repeats", value: `${axes.yText(p.low * axes.yScale)} to ${axes.yText(p.high * axes.yScale)}` });
-  if (p.verdict !== "clean") rows.push({ colour: null, dash: 0, label: "verdict", value: p.verdict });
+  if (p.invalid > 0 && !allInvalid(p)) rows.push({ colour: null, dash: 0, label: "left out", value: `${p.invalid} of ${p.repeats} repeats, invalid` });
+  else if (p.verdict !== "clean") rows.push({ colour: null, dash: 0, label: "verdict", value: p.verdict });
   return { title: axes.yText(p.y * axes.yScale), rows };
 }

@@ -137,7 +137,9 @@ export function offeredChart(page: Page, selection: Selection): Frame {
     height: (width) => (width < 560 ? 260 : 300),
     empty: "No trial to draw.",
     content: () => {
-      const points = selection.shown().flatMap((line) => line.trials.map((t) => point(page.trials[t]!, line)));
+      const points = selection.shown().flatMap((line) =>
+        // Invalid trials too: they are crosses.
+        (line.repeat === null ? page.groups[line.group]!.trials : line.trials).map((t) => point(page.trials[t]!, line)));
       if (points.length === 0) return null;
       const range = logRange(points.flatMap((p) => [p.x, p.y]));
       const ticks = (low: number, high: number, most: number) => {
@@ -159,7 +161,7 @@ function point(trial: Trial, line: Line) {
   const loss = 100 * (trial.loss_ratio ?? 0);
   return {
     // A logarithmic axis has no zero, so nothing received is drawn at the bottom.
-    x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, shape: line.dash,
+    x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, shape: line.dash, crossed: trial.verdict === "invalid",
     tip: (): Tip => ({
       title: `trial ${trial.id}`,
       rows: [
@@ -168,6 +170,7 @@ function point(trial: Trial, line: Line) {
         { colour: null, dash: 0, label: "offered", value: `${grouped(trial.offered_pps)} pps` },
         { colour: null, dash: 0, label: "received", value: `${grouped(received)} pps` },
         { colour: null, dash: 0, label: "lost", value: `${significant(loss)} %` },
+        ...(trial.verdict === "clean" ? [] : [{ colour: null, dash: 0, label: "verdict", value: trial.verdict }]),
       ],
     }),
   };

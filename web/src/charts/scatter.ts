@@ -13,6 +13,8 @@ export interface Point {
   shape: number;
   /** Drawn as an outline, used for gaps. */
   hollow?: boolean;
+  /** Drawn as a cross, used for invalid trials. */
+  crossed?: boolean;
   /** Drawn as a ring, used for published values. */
   ring?: boolean;
   /** From the smallest to the largest value of the repeats. */
@@ -177,6 +179,16 @@ function shape(ctx: CanvasRenderingContext2D, point: Point, x: number, y: number
   ctx.beginPath();
   if (point.ring) {
     ctx.arc(x, y, 1.3 * r, 0, 2 * Math.PI);
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 2 * pixel;
+    ctx.stroke();
+    return;
+  }
+  if (point.crossed) {
+    ctx.moveTo(x - r, y - r);
+    ctx.lineTo(x + r, y + r);
+    ctx.moveTo(x - r, y + r);
+    ctx.lineTo(x + r, y - r);
     ctx.strokeStyle = colour;
     ctx.lineWidth = 2 * pixel;
     ctx.stroke();

@@ -5,13 +5,13 @@ import type { Figure, FigurePoint, Page, Published } from "../data.ts";
 import { choice, h, section } from "../dom.ts";
 import { grouped, none, percentileTitle, significant } from "../format.ts";
 import { swatch, type Frame } from "../charts/frame.ts";
-import { axesOf, drawnSeries, figureChart, type DrawnSeries, type LoadAxis } from "../charts/figures.ts";
+import { allInvalid, axesOf, drawnSeries, figureChart, type DrawnSeries, type LoadAxis } from "../charts/figures.ts";
 import type { Selection } from "../selection.ts";
 import { number, table, words, type Column, type Table } from "../table.ts";
 
 const titles: Record<string, [string, string]> = {
   maximum: ["Maximum throughput", "What was received a second when packets were sent as fast as the port took them."],
-  size: ["Maximum throughput by frame size", "What was received a second at most, for each size of the frame."],
+  size: ["Maximum throughput by frame size", "What was received a second at most, for each size of the frame: of packets sent as fast as the port took them, or at rates of which more than 1 % was lost."],
   rate: ["Received by sent rate", "Below the dotted line packets were lost."],
   load: ["Latency by load", "What latency costs at which load: a line rises where a queue begins to build up."],
 };
@@ -38,7 +38,7 @@ function loadSection(page: Page, figures: Figure[], selection: Selection, take: 
     ? h("div", { class: "tools left" }, choice<LoadAxis>("Load", [["fraction", "% of the maximum"], ["pps", "packets a second"]], () => axis, (to) => selection.change(() => (axis = to))))
     : null;
   return section("figure-load-section", title, lead, choose,
-    h("div", { class: "panels" }, ...figures.map((f) => h("div", null, h("h3", null, percentileTitle(f.percentile ?? "p50")), take(figureChart(page, f, selection, () => axis))))),
+    h("div", { class: "panels" }, ...figures.map((f) => h("div", null, h("h3", null, percentileTitle(f.percentile ?? "p50")), take(figureChart(page, f, selection, () => axis, figures))))),
     legend(page, figures[0]!, selection), ...figures.map((f) => values(page, f, selection)));
 }
 
@@ -55,12 +55,22 @@ function ring(colour: number): SVGElement {
   return svg;
 }
 
+/** What the figure's marks mean, where trials were invalid, and how many it leaves out. */
+function invalidNotes(points: readonly FigurePoint[]): string[] {
+  const left = points.filter((p) => !allInvalid(p)).reduce((sum, p) => sum + p.invalid, 0);
+  return [
+    ...(points.some(allInvalid) ? ["×: all repeats are invalid"] : []),
+    ...(left > 0 ? [`${left} invalid ${left === 1 ? "trial is" : "trials are"} left out`] : []),
+  ];
+}
+
 function legend(page: Page, figure: Figure, selection: Selection): HTMLElement {
   const list = h("ul", { class: "legend still", "aria-label": "Series of the figure" });
   const update = () => {
     const series = drawnSeries(page, figure, selection);
     list.replaceChildren(
       ...series.filter((s) => s.points.length > 0).map((s) => h("li", null, swatch(s.colour, s.dash), s.label)),
+      ...invalidNotes(series.flatMap((s) => s.points)).map((note) => h("li", { class: "more" }, note)),
       ...figure.published.map((p) => h("li", { class: "published" }, ring(series[p.match]?.colour ?? -1), `${p.series}, published: ${p.source}`)));
   };
   selection.onChange(update);

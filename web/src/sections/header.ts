@@ -1,9 +1,13 @@
 // The head of the page: what was run, when, on what, and with what verdict.
 
-import type { Page, Value, Verdict } from "../data.ts";
+import type { Page, Value } from "../data.ts";
 import { h } from "../dom.ts";
 import { bytes } from "../format.ts";
+import { allVerdicts } from "../lines.ts";
 import { themeSwitch } from "../theme.ts";
+
+/** The best first. */
+const shownVerdicts = [...allVerdicts].reverse();
 
 /** A member of a JSON object, or undefined for any other value. */
 export function member(value: Value | undefined, ...path: (string | number)[]): Value | undefined {
@@ -59,10 +63,7 @@ export function purposes(page: Page): [string, string][] {
 }
 
 export function header(page: Page): HTMLElement {
-  const counts: Record<Verdict, number> = { clean: 0, noisy: 0, invalid: 0 };
-  for (const trial of page.trials) counts[trial.verdict]++;
-  const packets = page.trials.reduce((sum, t) => sum + t.rx_packets, 0);
-  const lost = page.trials.reduce((sum, t) => sum + t.lost_packets, 0);
+  const { totals } = page;
   const started = new Date(page.started);
   const when = isNaN(started.getTime()) ? page.started : `${started.toISOString().slice(0, 10)} ${started.toISOString().slice(11, 19)} UTC`;
   const tile = (value: string, name: string, kind = "") => h("li", { class: kind }, h("b", null, value), h("span", null, name));
@@ -72,10 +73,12 @@ export function header(page: Page): HTMLElement {
       h("div", null, h("h1", null, page.name || "unnamed"), h("p", { class: "when" }, h("time", { datetime: page.started }, when))),
       h("div", { class: "brand" }, h("span", null, "nines"), themeSwitch())),
     h("ul", { class: "tiles" },
-      tile(String(page.trials.length), page.trials.length === 1 ? "trial" : "trials"),
-      tile(packets.toLocaleString("en"), "packets, each one measured"),
-      tile(lost.toLocaleString("en"), "lost"),
-      tile(String(counts.clean), "clean", "clean"), tile(String(counts.noisy), "noisy", "noisy"), tile(String(counts.invalid), "invalid", "invalid")),
+      tile(String(totals.trials), `${totals.trials === 1 ? "trial" : "trials"}${totals.shown < totals.trials ? `, ${totals.shown} of them below` : ""}`),
+      tile(totals.rx_packets.toLocaleString("en"), "packets, each one measured"),
+      tile(totals.lost_packets.toLocaleString("en"), "lost"),
+      totals.unsent_packets > 0 ? tile(totals.unsent_packets.toLocaleString("en"), "due and not sent") : null,
+      ...shownVerdicts.map((verdict) => [verdict, totals.verdicts[verdict] ?? 0] as const).filter(([verdict, count]) => verdict !== "unmeasured" || count > 0)
+        .map(([verdict, count]) => tile(String(count), verdict, verdict))),
     facts.length === 0 ? null : h("dl", { class: "facts" }, ...facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),
     page.problems.length === 0 ? null : h("div", { class: "problems", role: "alert" },
       h("b", null, "Parts of this result are missing or damaged:"), h("ul", null, ...page.problems.map((p) => h("li", null, p)))));

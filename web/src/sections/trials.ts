@@ -20,7 +20,7 @@ export function median(values: readonly (number | null)[]): number | null {
 
 export function trialTable(page: Page, selection: Selection): Table {
   const short = shortNames(page.variables);
-  const of = (line: Line, get: (trial: Trial) => number | null) => median(line.trials.map((t) => get(page.trials[t]!)));
+  const of = (line: Line, get: (trial: Trial) => number | null) => median(line.counted.map((t) => get(page.trials[t]!)));
   const columns: Column<Line>[] = page.variables.map((name) => ({
     title: short.get(name) ?? name, hint: name,
     words: page.groups.some((g) => typeof g.variables[name] === "string"),
@@ -30,7 +30,7 @@ export function trialTable(page: Page, selection: Selection): Table {
     },
   }));
   columns.push(
-    { title: "repeat", hint: "Repeats in the median, or the repeat", cell: (line) => line.repeat === null ? number(line.trials.length, (n) => `${n} ×`) : number(line.repeat, String) },
+    { title: "repeat", hint: "Repeats in the median, or the repeat", cell: (line) => line.repeat === null ? number(line.counted.length, (n) => `${n} ×`) : number(line.repeat, String) },
     { title: "verdict", words: true, cell: (line) => {
       const text = verdictText(line.verdicts);
       return { text, value: text, node: h("span", { class: `verdict ${worstVerdict(line.verdicts)}` }, text) };
