@@ -48,6 +48,9 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		if n.Apart() || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
+		if err := b.site.CheckSources(n, todo); err != nil {
+			return err
+		}
 		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {
 			return err
 		}

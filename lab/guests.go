@@ -34,6 +34,9 @@ func (b *builder) bootGuests(ctx context.Context, w work) error {
 
 // connect opens what a machine's interfaces are connected to.
 func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err error) {
+	if err := b.site.CheckSources(n, n.Interfaces); err != nil {
+		return nil, nil, err
+	}
 	for _, i := range n.Interfaces {
 		made, e := b.Plan().EndOf(n.Name, i.Name)
 		if made == nil {

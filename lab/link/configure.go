@@ -41,16 +41,12 @@ func Quiet(h Holder) error {
 	})
 }
 
-// Configure sets up interfaces of a node whose links exist: offloads, addresses, neighbours, up, and what the
-// management network takes from them.
+// Configure sets up interfaces of a node whose links exist: offloads, addresses, neighbours, up.
 // Then it adds the node's routes and removes those in gone. It is idempotent.
 func (s *Site) Configure(ctx context.Context, n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
 	holder, err := s.node(n.Name)
 	if err != nil {
 		return err
-	}
-	if err := s.checkSourcesAgain(n, interfaces); err != nil {
-		return fmt.Errorf("node %q: check the sources of what it sends to the management network: %w", n.Name, err)
 	}
 	return inside(holder, func(ns *netns.Namespace, handle *netlink.Handle) error {
 		e, err := openEthtool(ns)

@@ -59,8 +59,8 @@ func (s *Site) checkSources(f *fabric, e plan.Endpoint, port netlink.Link) (stri
 	return sourcesChecked, err
 }
 
-// checkSourcesAgain does so for interfaces of a node whose addresses may have changed.
-func (s *Site) checkSourcesAgain(n plan.Node, interfaces []plan.Interface) error {
+// CheckSources does so again for interfaces of a node whose addresses may have changed.
+func (s *Site) CheckSources(n plan.Node, interfaces []plan.Interface) error {
 	m := s.Plan.Management
 	at := slices.IndexFunc(interfaces, func(i plan.Interface) bool { return m != nil && i.Link == m.Link })
 	if at < 0 {
@@ -72,8 +72,10 @@ func (s *Site) checkSourcesAgain(n plan.Node, interfaces []plan.Interface) error
 		if err != nil {
 			return fmt.Errorf("find %s: %w", e.FabricDevice, err)
 		}
-		_, err = s.checkSources(f, e, port)
-		return err
+		if _, err = s.checkSources(f, e, port); err != nil {
+			return fmt.Errorf("node %q: check the sources of what comes by %s: %w", n.Name, e.FabricDevice, err)
+		}
+		return nil
 	})
 }
 
