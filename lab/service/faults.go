@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
+	"nines.dev/nines/plan"
 )
 
 // Faults says which services have ended while their node still runs.
@@ -15,12 +17,23 @@ func Faults(l *running.Lab) ([]check.Fault, error) {
 		if s.Alive || !l.Alive(s.Node) {
 			continue
 		}
-		what := fmt.Sprintf("service %s of node %s", s.Name, s.Node)
+		what, refusal := fmt.Sprintf("service %s of node %s", s.Name, s.Node), ""
+		if n := l.Plan().Node(s.Node); n != nil {
+			refusal = s.refusal(*n)
+		}
 		faults = append(faults, check.Fault{
-			Of: what, Part: "node " + s.Node, Problem: what + " has ended" + s.Why(), Remedy: check.RestartService, Target: s.Node + ":" + s.Name,
+			Of: what, Part: "node " + s.Node, Problem: what + " has ended" + s.Why() + refusal, Remedy: check.RestartService, Target: s.Node + ":" + s.Name,
 		})
 	}
 	return faults, err
+}
+
+// refusal names the key that lets the service do what it was refused, as far as its output shows that.
+func (r Record) refusal(n plan.Node) string {
+	if why := node.Refusal(n, r.Failed+" "+r.Said); why != "" {
+		return "; " + why
+	}
+	return ""
 }
 
 // Why says how it ended and what it said last.

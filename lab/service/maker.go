@@ -88,7 +88,7 @@ func (m Maker) await(ctx context.Context, n plan.Node, s spec.Service, keeper pr
 		case r.Status == Ready:
 			return nil
 		case r.Status == Ended:
-			return await.Never(errors.New("it has ended" + r.Why()))
+			return await.Never(errors.New("it has ended" + r.Why() + r.refusal(n)))
 		case !alive:
 			return await.Never(fmt.Errorf("its keeper has ended: %s", node.LastLines(log)))
 		}
