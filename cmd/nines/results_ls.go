@@ -22,7 +22,7 @@ func newResultsListCommand(call *resultsCall) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List results, newest first",
-		Long: `List results, newest first, with the verdicts of their trials: clean, noisy or invalid.
+		Long: `List results, newest first, with the verdicts of their trials: clean, noisy, invalid or unmeasured.
 --var and --verdict list only results with a trial that matches all of them. The end of
 a key is enough ("kind" for "links.*.kind").`,
 		Example: `  nines results ls
