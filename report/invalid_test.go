@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -112,5 +113,13 @@ func TestOneSourceOfCounts(t *testing.T) {
 	}
 	if page := newPageData(&result.Result{Summary: summary, Searches: searches}, nil); page.Totals.Lost != 30 || page.Totals.Trials != 3 {
 		t.Errorf("the page has %+v", page.Totals)
+	}
+}
+
+// TestATailOfInvalidTrials is refused, for what they are: packets were measured.
+func TestATailOfInvalidTrials(t *testing.T) {
+	tail, err := tailOf(context.Background(), &result.Result{}, Group{Trials: []result.Trial{swept("1", 64, 1000, 1, result.Invalid).Trial}}, 0.999)
+	if err != nil || len(tail.Refused) != 1 || tail.Refused[0] != "all its trials are invalid" {
+		t.Errorf("%+v, %v", tail.Refused, err)
 	}
 }

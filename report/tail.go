@@ -75,6 +75,9 @@ func tailOf(ctx context.Context, r *result.Result, g Group, p float64) (GroupTai
 		tail.Trials = append(tail.Trials, t.ID)
 	}
 	tail.Tail = extreme.Of(extreme.Pool(samples...), extreme.Options{P: p, Seed: tailSeed})
+	if g.Invalid() {
+		tail.Refused = []string{"all its trials are invalid"}
+	}
 	return tail, errors.Join(wrong...)
 }
 
