@@ -39,6 +39,7 @@ func first(lacks ...Lack) Lack {
 // exit.MissingError. It is pure.
 func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, error) {
 	var missing []string
+	var open Lack // of a mechanism that the kernel may have
 	for _, m := range mechanisms {
 		lack := m.lack(f)
 		switch {
@@ -49,10 +50,16 @@ func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, 
 			return m.name, strings.Join(append([]string{m.title}, missing...), "; no "), nil
 		default:
 			missing = append(missing, fmt.Sprintf("%s: %s", m.name, lack))
+			if lack.Untold() {
+				open = lack
+			}
 		}
 	}
 	if len(missing) == 0 {
 		return "", "", fmt.Errorf("unknown mechanism %q; allowed: auto, netlink, livepatch, io_uring, epoll", wanted)
+	}
+	if open.Untold() {
+		return "", "", open.Missing("busy polling", "")
 	}
 	remedy := "use a kernel of 6.13 or later, or rx: threaded or awake"
 	if wanted != "" && wanted != spec.PollAuto {

@@ -1,5 +1,12 @@
 package busypoll
 
+import (
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/exit"
+)
+
 // Features are the running kernel's features for polling. Each is empty if the kernel has
 // it, otherwise it is the reason why not.
 type Features struct {
@@ -24,3 +31,18 @@ type Lack string
 
 // None is true if the kernel has the feature.
 func (l Lack) None() bool { return l == "" }
+
+// untold begins the Lack of a feature that could not be tried.
+const untold = "cannot find out: "
+
+// Untold is true if files, memory or processes had run out when the feature was tried: the kernel may have it.
+func (l Lack) Untold() bool { return strings.HasPrefix(string(l), untold) }
+
+// Missing is the error of a capability that the kernel does not have by this lack: an exit.MissingError, unless that is
+// untold.
+func (l Lack) Missing(capability, remedy string) error {
+	if l.Untold() {
+		return fmt.Errorf("%s: %s; try again where this process may have more of it (ulimit, the control group's limits)", capability, l)
+	}
+	return &exit.MissingError{Capability: capability, Reason: string(l), Remedy: remedy}
+}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
@@ -147,7 +146,7 @@ func (s Site) list(run *Running) error {
 // threaded gives the devices threads in place of softirqs, and places them.
 func (s Site) threaded(ctx context.Context, r Request, run *Running, devices []device) error {
 	if lack := s.Features.Threaded; !lack.None() {
-		return &exit.MissingError{Capability: "threaded NAPI", Reason: string(lack), Remedy: "use a kernel of 5.12 or later"}
+		return lack.Missing("threaded NAPI", "use a kernel of 5.12 or later")
 	}
 	run.Mechanism, run.Why = "threaded", "rx: threaded"
 	run.noteThrottling(r)
@@ -257,7 +256,7 @@ func (s Site) place(r Request, run *Running, i int, d device, tid int) error {
 // suspend lets applications that poll by epoll suspend the devices' interrupts.
 func (s Site) suspend(run *Running, devices []device) error {
 	if lack := first(s.Features.NAPIGet, s.Features.Suspend); !lack.None() {
-		return &exit.MissingError{Capability: "suspending interrupts", Reason: string(lack), Remedy: "use a kernel of 6.13 or later, or rx: busy_poll or awake"}
+		return lack.Missing("suspending interrupts", "use a kernel of 6.13 or later, or rx: busy_poll or awake")
 	}
 	run.Mechanism, run.Why = string(spec.ReceiveSuspend), "rx: suspend"
 	if err := s.useNAPI(run, devices); err != nil {

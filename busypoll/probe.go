@@ -46,7 +46,7 @@ func Probe() Features {
 // lack says what is not there, and the kernel's error. What had run out in the try says nothing of the feature.
 func lack(what string, err error) Lack {
 	if exit.IsExhausted(err) {
-		what = "cannot find out: "
+		what = untold
 	}
 	return Lack(what + err.Error())
 }

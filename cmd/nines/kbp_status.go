@@ -102,7 +102,10 @@ func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
 		{"threaded", f.Threaded}, {"suspend", f.Suspend}, {"napi_get", f.NAPIGet},
 	} {
 		has := "yes"
-		if !row.lack.None() {
+		switch {
+		case row.lack.Untold():
+			has = string(row.lack)
+		case !row.lack.None():
 			has = "no: " + string(row.lack)
 		}
 		t.Row(row.name, has)

@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -131,7 +133,9 @@ func Program(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", name, err)
 	}
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("find %s: %w", name, err)
+	} else if err != nil {
 		return "", &exit.MissingError{
 			Capability: name, Reason: "there is no " + path,
 			Remedy: "run make build, or name its folder in NINES_LIBEXEC",

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"nines.dev/nines/busypoll"
-	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
@@ -51,7 +50,7 @@ func Check(p *plan.Plan) (poller string, err error) {
 		} {
 			if len(n.ReceivedBy(one.way)) > 0 && !one.lack.None() {
 				return "", fmt.Errorf("node %q: rx: %s: %w", n.Name, one.way,
-					&exit.MissingError{Capability: one.name, Reason: string(one.lack), Remedy: "use a newer kernel, or rx: interrupt or awake"})
+					one.lack.Missing(one.name, "use a newer kernel, or rx: interrupt or awake"))
 			}
 		}
 	}
