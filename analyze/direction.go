@@ -120,7 +120,7 @@ func (d *Direction) leastNs() int64 {
 
 // lossRatio covers packets with unique keys. It is the least that is possible.
 func (d *Direction) lossRatio() float64 {
-	known := uint64(d.pre.count) - d.Counts.PreAmbiguous - d.Counts.PreUnkeyed - d.Counts.PreEarly - d.Counts.PreForeign - d.Counts.Outside
+	known := uint64(d.pre.count) - d.Counts.PreAmbiguous - d.Counts.PreUnkeyed - d.Counts.PreEarly - d.Counts.PreForeign - d.Counts.Outside - d.Counts.PreCopies - d.matched.untimed
 	if known == 0 {
 		return 0
 	}

@@ -41,6 +41,8 @@ type matched struct {
 	unknown []uint32
 	// apart are the packets in both captures whose times do not fit, by flow.
 	apart apart
+	// untimed are the packets of PRE that are in POST, but without a time.
+	untimed uint64
 }
 
 // Counts says what happened to the packets' keys.
@@ -52,6 +54,8 @@ type Counts struct {
 	// belong to no pair.
 	PreAmbiguous  uint64 `json:"pre_ambiguous_packets"`
 	PostAmbiguous uint64 `json:"post_ambiguous_packets"`
+	// PreCopies are packets of PRE that are copies of others, and left out.
+	PreCopies uint64 `json:"pre_copies_packets"`
 	// PreUnkeyed and PostUnkeyed are packets without a key, such as ARP with an id key.
 	PreUnkeyed  uint64 `json:"pre_unkeyed_packets"`
 	PostUnkeyed uint64 `json:"post_unkeyed_packets"`
@@ -81,13 +85,14 @@ type Counts struct {
 
 // leftOut are packets of PRE that are neither in a pair nor lost.
 func (c *Counts) leftOut() uint64 {
-	return c.PreAmbiguous + c.PreUnkeyed + c.PreEarly + c.PreForeign + c.Outside + c.OutsideOrLost + c.Untimed
+	return c.PreAmbiguous + c.PreUnkeyed + c.PreEarly + c.PreForeign + c.Outside + c.OutsideOrLost + c.Untimed + c.PreCopies
 }
 
 func (c *Counts) add(o Counts) {
 	c.Pairs += o.Pairs
 	c.Again += o.Again
 	c.PreAmbiguous += o.PreAmbiguous
+	c.PreCopies += o.PreCopies
 	c.PostAmbiguous += o.PostAmbiguous
 	c.PostUnknown += o.PostUnknown
 	c.Early += o.Early
@@ -123,12 +128,12 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 	}
 	parts := len(pre.chunks)
 	var next, done atomic.Int64
-	untimed := uint64(0)
 	var lock sync.Mutex
 	var workers sync.WaitGroup
+	copies := how.wraps && pre.copies()
 	for range min(runtime.GOMAXPROCS(0), parts) {
 		workers.Go(func() {
-			w := matcher{pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, matching: how, apart: newApart(pre.flows)}
+			w := matcher{copies: copies, pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, matching: how, apart: newApart(pre.flows)}
 			for ctx.Err() == nil {
 				part := int(next.Add(1)) - 1
 				if part >= parts {
@@ -143,7 +148,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 			m.apart.merge(w.apart)
 			m.unknown = append(m.unknown, w.unknown...)
 			m.counts.add(w.counts)
-			untimed += w.untimed
+			m.untimed += w.untimed
 		})
 	}
 	workers.Wait()
@@ -170,7 +175,7 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 			m.counts.PreEarly++
 		}
 	}
-	m.counts.PreAmbiguous -= pre.unkeyed + untimed
+	m.counts.PreAmbiguous -= pre.unkeyed + m.untimed + m.counts.PreCopies
 	m.counts.Again = uint64(len(m.again))
 	return m, nil
 }
@@ -222,6 +227,7 @@ type matcher struct {
 	sentNs     []int64 // of PRE
 	arrivedNs  []int64 // of POST
 	receivedNs []int64 // of PRE
+	copies     bool    // within microseconds at one interface
 	matching
 
 	table []slot
@@ -329,8 +335,8 @@ func (w *matcher) insert(e *entry, place uint32) {
 	}
 }
 
-// group sorts the packets of repeated keys, and leaves out those too close together for a certain
-// pair.
+// group sorts the packets of repeated keys, and leaves out copies and those too close together for a
+// certain pair.
 func (w *matcher) group() {
 	w.groups = make(map[uint32][]uint32)
 	for _, r := range w.repeats {
@@ -340,8 +346,10 @@ func (w *matcher) group() {
 		}
 		w.groups[r.first] = append(members, r.packet)
 	}
-	for _, members := range w.groups {
+	for first, members := range w.groups {
 		slices.Sort(members) // places are in time order
+		members = w.withoutCopies(members)
+		w.groups[first] = members
 		for i := 1; i < len(members); i++ {
 			if w.sentNs[members[i]]-w.sentNs[members[i-1]] < w.windowNs {
 				w.receivedNs[members[i]], w.receivedNs[members[i-1]] = leftOut, leftOut

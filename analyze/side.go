@@ -51,6 +51,8 @@ type side struct {
 	remarks   []packetfile.Remark
 	// gaps are where packets of the file have no place here.
 	gaps gaps
+	// places are the interfaces of the packets.
+	places places
 	// untimed are the keys of packets without a time, by partition.
 	untimed map[uint64][]entry
 	// rank maps a packet's place in the file to its place in time order, and file the reverse; nil
@@ -147,6 +149,9 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 			s.gaps = append(s.gaps, gap{uint32(count), before})
 		}
 		times[count] = p.TimeNs + s.offsetNs
+		if link != packetfile.Ethernet || len(interfaces) > 1 {
+			s.places.see(count, interfaces, p)
+		}
 		if plain == notPlain || !s.flows.cached(count, plain, p.Data) {
 			s.flows.take(count, plain, link, p.Data)
 		}
@@ -251,6 +256,7 @@ func (s *side) order() {
 		})
 	}
 	s.flows.order(s.file)
+	s.places.order(s.file)
 }
 
 // sortTimes sorts only the times, once nothing refers to packets.

@@ -28,6 +28,9 @@ func (s *side) split(back func(endpoints) bool) (ahead, returning *side, err err
 		place[packet] = uint32(p.count)
 		p.times.all[p.count] = ns
 		p.flows.of.all[p.count] = of[packet]
+		if s.places.of != nil {
+			p.places.of = append(p.places.of, s.places.at(uint32(packet)))
+		}
 		p.file = append(p.file, uint32(s.number(uint32(packet))-1))
 		p.count++
 	}

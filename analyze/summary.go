@@ -97,7 +97,7 @@ func (a *Analysis) Summary() Summary {
 func (d *Direction) summary() DirectionSummary {
 	return DirectionSummary{
 		From: d.From, To: d.To, FromPackets: uint64(d.pre.count), ToPackets: uint64(d.post.count), Counts: d.Counts,
-		LostByCounts: d.pre.packets() - d.post.packets(), LossRatio: d.lossRatio(), Latency: d.latency(), AllArrivals: d.allArrivals(),
+		LostByCounts: d.pre.packets() - int64(d.Counts.PreCopies) - d.post.packets(), LossRatio: d.lossRatio(), Latency: d.latency(), AllArrivals: d.allArrivals(),
 	}
 }
 

@@ -133,6 +133,9 @@ func (a *Analysis) Notes() []string {
 		if n := d.Counts.PostOutside; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s packets of %s were sent before the first packet of %s or after its last", terminal.Grouped(n), d.To, d.From))
 		}
+		if n := d.Counts.PreCopies; n > 0 {
+			notes = append(notes, fmt.Sprintf("%s packets of %s are copies of others, at another interface or within %v, and are left out: a packet's time is that of its first copy; --pre-interface and --pre-direction choose another", terminal.Grouped(n), d.From, duration(copyNs)))
+		}
 		if n := d.Counts.PreUnkeyed; n > 0 {
 			notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), d.From))
 		}

@@ -88,6 +88,7 @@ func counts(t *terminal.Table, s analyze.Summary, d direction) {
 		{"outside or lost", fmt.Sprintf("of %s: the files cannot tell", d.from), n.OutsideOrLost},
 		{"outside", fmt.Sprintf("of %s, while %s did not capture", d.from, d.to), n.Outside},
 		{"duplicates", "arrived more than once", n.Again},
+		{"copies", fmt.Sprintf("of %s are copies of others, and left out", d.from), n.PreCopies},
 		{"ambiguous", fmt.Sprintf("of %s have an ambiguous key", d.from), n.PreAmbiguous},
 		{"unknown", fmt.Sprintf("of %s are not in %s", d.to, d.from), n.PostUnknown},
 		{"early", fmt.Sprintf("of %s are earlier than in %s", d.to, d.from), n.Early},
