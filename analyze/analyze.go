@@ -123,6 +123,7 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 		return err
 	}
 	if a.Counts.Pairs == 0 {
+		a.leaveOutSegmented()
 		return a.noPair()
 	}
 	pre, post := a.Pre.span(0), a.Post.span(a.Options.Offset.Nanoseconds())

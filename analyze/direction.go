@@ -12,7 +12,9 @@ type Direction struct {
 	// From is the capture that they pass first, To the other.
 	From, To string
 	Counts   Counts
-	Clocks   clock.Estimate
+	// Segmented are the flows whose packets differ by segmentation offload.
+	Segmented []Segmented
+	Clocks    clock.Estimate
 	*Evaluation
 
 	// followed is true if the movement of the clocks was taken off.
@@ -42,6 +44,7 @@ func (a *Analysis) match(ctx context.Context, pre, post *side) (Direction, error
 // those of From and To.
 func (d *Direction) account(from, to span) {
 	d.leaveOutForeign()
+	d.leaveOutSegmented()
 	d.leaveOutside(from, to)
 	d.matched.unknown = nil
 }
@@ -120,7 +123,7 @@ func (d *Direction) leastNs() int64 {
 
 // lossRatio covers packets with unique keys. It is the least that is possible.
 func (d *Direction) lossRatio() float64 {
-	known := uint64(d.pre.count) - d.Counts.PreAmbiguous - d.Counts.PreUnkeyed - d.Counts.PreEarly - d.Counts.PreForeign - d.Counts.Outside - d.Counts.PreCopies - d.matched.untimed
+	known := uint64(d.pre.count) - d.Counts.PreAmbiguous - d.Counts.PreUnkeyed - d.Counts.PreEarly - d.Counts.PreForeign - d.Counts.PreSegmented - d.Counts.Outside - d.Counts.PreCopies - d.matched.untimed
 	if known == 0 {
 		return 0
 	}

@@ -20,6 +20,7 @@ type flowTable struct {
 	nines *extractor // nil: by addresses
 	of    column[uint16]
 	flows []endpoints
+	loads []load // of each flow
 	known map[endpoints]uint16
 	cache [128]flowCache
 	// ports is what counts of the ports and the protocol: all bits or none.
@@ -48,7 +49,7 @@ func newFlowTable(x *extractor) *flowTable {
 
 // sameFlows is a table of the same flows without packets.
 func (t *flowTable) sameFlows() *flowTable {
-	return &flowTable{nines: t.nines, flows: t.flows, known: t.known, hostsOnly: t.hostsOnly}
+	return &flowTable{nines: t.nines, flows: t.flows, loads: t.loads, known: t.known, hostsOnly: t.hostsOnly}
 }
 
 func (t *flowTable) reserve(n int) error { return t.of.reserve(n) }
@@ -59,6 +60,13 @@ func (t *flowTable) take(packet int, plain plainness, link packetfile.LinkType, 
 	if plain != notPlain && t.nines == nil {
 		c, addresses, rest := t.place(plain, data)
 		*c = flowCache{addresses, rest, t.of.all[packet]}
+	}
+}
+
+// addLoad counts what a TCP packet of a flow carries.
+func (t *flowTable) addLoad(packet, bytes int) {
+	if flow := t.of.all[packet]; flow != unknownFlow {
+		t.loads[flow].add(bytes)
 	}
 }
 
@@ -97,17 +105,20 @@ func (t *flowTable) find(packet int, e endpoints) uint16 {
 func (t *flowTable) add(e endpoints) uint16 {
 	flow := uint16(len(t.flows))
 	t.flows = append(t.flows, e)
+	t.loads = append(t.loads, load{})
 	t.known[e] = flow
 	return flow
 }
 
 // forgetPorts keeps only the hosts of the flows so far.
 func (t *flowTable) forgetPorts(of []uint16) {
-	flows := t.flows
+	flows, loads := t.flows, t.loads
+	t.loads = nil
 	t.hostsOnly, t.flows, t.known, t.cache, t.ports = true, nil, make(map[endpoints]uint16), [128]flowCache{}, 0
 	var became [maxFlows]uint16
 	for i, e := range flows {
 		became[i] = t.find(0, e)
+		t.loads[became[i]].merge(loads[i])
 	}
 	for i, flow := range of {
 		of[i] = became[flow]

@@ -72,6 +72,9 @@ type Counts struct {
 	// PreForeign and PostForeign are packets between hosts of which the other capture has none.
 	PreForeign  uint64 `json:"pre_foreign_packets"`
 	PostForeign uint64 `json:"post_foreign_packets"`
+	// PreSegmented and PostSegmented are TCP packets that were cut or joined between the captures.
+	PreSegmented  uint64 `json:"pre_segmented_packets"`
+	PostSegmented uint64 `json:"post_segmented_packets"`
 	// Outside are packets of PRE that were due while POST did not capture. OutsideOrLost are those
 	// due before POST's first packet or after its last, where POST does not say when it captured.
 	Outside       uint64 `json:"outside_packets"`
@@ -85,7 +88,7 @@ type Counts struct {
 
 // leftOut are packets of PRE that are neither in a pair nor lost.
 func (c *Counts) leftOut() uint64 {
-	return c.PreAmbiguous + c.PreUnkeyed + c.PreEarly + c.PreForeign + c.Outside + c.OutsideOrLost + c.Untimed + c.PreCopies
+	return c.PreAmbiguous + c.PreUnkeyed + c.PreEarly + c.PreForeign + c.PreSegmented + c.Outside + c.OutsideOrLost + c.Untimed + c.PreCopies
 }
 
 func (c *Counts) add(o Counts) {

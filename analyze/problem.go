@@ -42,6 +42,8 @@ func (a *Analysis) noPair() error {
 	case c.PostAmbiguous > 0 && c.PostAmbiguous+c.PostUnknown == keyedPost:
 		return exit.Wrongf("each key of %s that %s has too occurs more than once in it, so that its packets cannot be distinguished (%s ambiguous packets); choose another key with --key%s.%s",
 			o.Pre, o.Post, terminal.Grouped(c.PreAmbiguous), orDepth(o), a.show())
+	case len(a.Segmented) > 0:
+		return exit.Wrongf("%s", a.segmentedSays())
 	case c.Early+c.Late == 0:
 		remedy := "check that they are from the same run"
 		switch o.Key {

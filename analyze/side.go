@@ -155,6 +155,13 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		if plain == notPlain || !s.flows.cached(count, plain, p.Data) {
 			s.flows.take(count, plain, link, p.Data)
 		}
+		if plain == plainTCP {
+			s.flows.addLoad(count, plainLoad(p.Data))
+		} else if plain == notPlain {
+			if f := dissect(link, p.Data); f.proto == protoTCP && f.payload > 0 {
+				s.flows.addLoad(count, f.tcpLoad(int(p.Length)))
+			}
+		}
 		if ok {
 			if key.hi&s.sample.mask == 0 {
 				s.sample.take(key, link, p.Data)

@@ -66,6 +66,8 @@ type DirectionSummary struct {
 	FromPackets uint64 `json:"from_packets"`
 	ToPackets   uint64 `json:"to_packets"`
 	Counts      Counts `json:"counts"`
+	// Segmented are the flows whose packets segmentation offload cuts or joins between the captures.
+	Segmented []Segmented `json:"segmented,omitempty"`
 	// LostByCounts is the packets in From minus those in To: negative if To has more.
 	LostByCounts int64 `json:"lost_by_counts"`
 	// LossRatio covers packets with unique keys.
@@ -96,7 +98,7 @@ func (a *Analysis) Summary() Summary {
 
 func (d *Direction) summary() DirectionSummary {
 	return DirectionSummary{
-		From: d.From, To: d.To, FromPackets: uint64(d.pre.count), ToPackets: uint64(d.post.count), Counts: d.Counts,
+		From: d.From, To: d.To, FromPackets: uint64(d.pre.count), ToPackets: uint64(d.post.count), Counts: d.Counts, Segmented: d.Segmented,
 		LostByCounts: d.pre.packets() - int64(d.Counts.PreCopies) - d.post.packets(), LossRatio: d.lossRatio(), Latency: d.latency(), AllArrivals: d.allArrivals(),
 	}
 }

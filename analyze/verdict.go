@@ -54,6 +54,9 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 func (d *Direction) reasons(o Options, all *reasons) {
 	c := d.Counts
 	all.say(c.Early > 0, "%s packets are earlier in %s than in %s, and are left out: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), d.To, d.From)
+	if len(d.Segmented) > 0 {
+		all.say(true, "%s", d.segmentedSays())
+	}
 	all.say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), d.To, d.From)
 	all.say(c.PreAmbiguous > 0, "%s packets of %s have an ambiguous key, and are left out; choose another one with --key%s", terminal.Grouped(c.PreAmbiguous), d.From, orDepth(o))
 	all.say(c.Late > 0, "%s packets arrived %v late or more, and count as lost; --window changes that", terminal.Grouped(c.Late), o.Window)

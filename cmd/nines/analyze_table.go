@@ -94,6 +94,7 @@ func counts(t *terminal.Table, s analyze.Summary, d direction) {
 		{"early", fmt.Sprintf("of %s are earlier than in %s", d.to, d.from), n.Early},
 		{"late", fmt.Sprintf("of %s are too late", d.to), n.Late},
 		{"without time", "are in both captures, but have no time in one of them", n.Untimed},
+		{"segmented", "are cut or joined by segmentation offload", n.PreSegmented + n.PostSegmented},
 		{"other hosts", "are between hosts of which the other capture has none", n.PreForeign + n.PostForeign},
 		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
 	} {
