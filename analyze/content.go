@@ -22,8 +22,8 @@ const (
 	// plainHeaders are the MAC header and an IPv4 header without options. The depth counts from
 	// there: behind longer headers a key has as much as behind these.
 	plainHeaders = etherAddresses + 2 + 20
-	// maskedBytes is how far into a packet something may have to be masked.
-	maskedBytes = 160
+	// maskedBytes is how far into a packet something may have to be masked: the first blocks.
+	maskedBytes = contentBytes - 2 + 3*chainBytes
 	// leastContent is what a key must have behind the IP header, unless the packet ends there: ports
 	// and sequence number. Less is the same in many packets.
 	leastContent = 8
@@ -96,25 +96,28 @@ func (x *extractor) contentOf(f *frame) (hash96, bool) {
 	var head [maskedBytes]byte
 	masked := head[:copy(head[:], all)]
 	f.mask(masked)
-	var block [8 * contentWords]byte
-	binary.BigEndian.PutUint16(block[:], f.etherType)
-	n := 2
-	for limit := contentBytes; ; limit = len(block) {
-		part := all
-		if len(masked) > 0 {
-			part = masked
-		}
-		took := copy(block[n:limit], part)
-		all, masked = all[took:], masked[min(took, len(masked)):]
-		h := x.hash.block(&block, n+took)
-		if len(all) == 0 {
-			return h, true
-		}
-		clear(block[:])
+	var first [8 * contentWords]byte
+	binary.BigEndian.PutUint16(first[:], f.etherType)
+	n := copy(first[2:contentBytes], masked)
+	h := x.hash.block(&first, 2+n)
+	h = x.chain(h, masked[n:])
+	return x.chain(h, all[len(masked):]), true
+}
+
+// chainBytes of a key are in each block behind the first, behind the hash of those before it.
+const chainBytes = 8*contentWords - 12
+
+// chain continues the hash of a key.
+func (x *extractor) chain(h hash96, rest []byte) hash96 {
+	for len(rest) > 0 {
+		var block [8 * contentWords]byte
 		binary.LittleEndian.PutUint64(block[:], h.hi)
 		binary.LittleEndian.PutUint32(block[8:], h.lo)
-		n = 12
+		n := copy(block[12:], rest)
+		h = x.hash.block(&block, 12+n)
+		rest = rest[n:]
 	}
+	return h
 }
 
 // behind is where the IP header ends; without one, as far behind the EtherType as with the usual.

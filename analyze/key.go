@@ -65,15 +65,19 @@ func newExtractor(key Key, depth int) *extractor {
 }
 
 func (x *extractor) setDepth(depth int) {
-	x.depth, x.words = depth, x.key == Content && depth == usualDepth
+	x.depth, x.words = depth, x.key == Content && depth >= usualDepth
 }
 
 // of returns the hashed key of a packet; false if it has none.
 func (x *extractor) of(plain plainness, link packetfile.LinkType, data []byte) (hash96, bool) {
 	if x.words && plain != notPlain {
 		// Its length by the IP header, behind the MAC header.
-		if end := etherAddresses + 2 + int(binary.BigEndian.Uint16(data[16:])); end >= plainBytes && (len(data) >= usualDepth || len(data) >= end) {
-			return x.plainContent(plain, data, min(end, usualDepth)), true
+		if end := etherAddresses + 2 + int(binary.BigEndian.Uint16(data[16:])); end >= plainBytes && len(data) >= min(end, x.depth) {
+			h := x.plainContent(plain, data, min(end, usualDepth))
+			if end > usualDepth {
+				h = x.chain(h, data[usualDepth:min(end, x.depth)])
+			}
+			return h, true
 		}
 	}
 	switch x.key {

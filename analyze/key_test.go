@@ -117,9 +117,14 @@ func FuzzKey(f *testing.F) {
 		f.Add(uint32(packetfile.Ethernet), raw)
 		f.Add(uint32(packetfile.Raw), raw)
 	}
-	extractors := make(map[Key]*extractor)
+	long := numbered(1)
+	long.payload = bytes.Repeat([]byte{1, 2, 3}, 200)
+	f.Add(uint32(packetfile.Ethernet), long.frame())
+	long.tcp = true
+	f.Add(uint32(packetfile.Ethernet), long.frame())
+	extractors, wholes := make(map[Key]*extractor), make(map[Key]*extractor)
 	for _, key := range Keys() {
-		extractors[key] = newExtractor(key, usualDepth)
+		extractors[key], wholes[key] = newExtractor(key, usualDepth), newExtractor(key, WholePacket)
 	}
 	f.Fuzz(func(t *testing.T, link uint32, data []byte) {
 		l := packetfile.LinkType(link)
@@ -131,6 +136,12 @@ func FuzzKey(f *testing.F) {
 			}
 			if slow, can := x.of(notPlain, l, data); slow != got || can != ok {
 				t.Errorf("%s, link %d, %x: %v and %v, slowly %v and %v", key, link, data, got, ok, slow, can)
+			}
+			whole := wholes[key]
+			if slow, can := whole.of(notPlain, l, data); key == Content {
+				if fast, ok := whole.keyOf(l, data); fast != slow || ok != can {
+					t.Errorf("whole packet, link %d, %x: %v and %v, slowly %v and %v", link, data, fast, ok, slow, can)
+				}
 			}
 			if k := x.bytes(l, data); key == Published && l == packetfile.Ethernet && string(k) != referenceKey(data) {
 				t.Errorf("%x: key %x, want %x", data, k, referenceKey(data))
