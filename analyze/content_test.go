@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,31 @@ func TestWhatMayChangeOnTheWay(t *testing.T) {
 				t.Errorf("it says %q, want %q", said, c.says)
 			}
 		})
+	}
+}
+
+// A frame check sequence that the link type's bits announce is no part of packets of any kind.
+func TestFrameCheckSequence(t *testing.T) {
+	var p points
+	for i := range 300 {
+		data := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, binary.BigEndian.AppendUint32(make([]byte, 40), uint32(i))...)
+		p.pre = append(p.pre, taken{ns: int64(i) * 10_000, data: data})
+		p.post = append(p.post, taken{ns: int64(i)*10_000 + 3000, data: append(bytes.Clone(data), 9, byte(i), 7, 1)})
+	}
+	o := p.write(t, plainPcap)
+	file, err := os.OpenFile(o.Post, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 2 units of 16 bits, and that this is known: draft-ietf-opsawg-pcap, section 4.
+	if _, err := file.WriteAt([]byte{1, 0, 0, 0x24}, 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := analyze(t, o).Summary(); s.Counts.Pairs != 300 || s.Verdict != result.Clean {
+		t.Errorf("%s %v: %+v", s.Verdict, s.Reasons, s.Counts)
 	}
 }
 

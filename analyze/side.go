@@ -135,6 +135,9 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		p := &batch[i]
 		link := interfaces[p.Interface].LinkType
 		plain := plainnessOf(link, p.Data)
+		if plain == notPlain { // the others have a length
+			p.Data = withoutFCS(&interfaces[p.Interface], p)
+		}
 		key, ok := l.extract.of(plain, link, p.Data)
 		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
 			if p.TimeNs != packetfile.NoTime {
@@ -175,6 +178,15 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 	}
 	s.count = count
 	return nil
+}
+
+// withoutFCS is a packet without its frame check sequence, which one capture may have alone. Packets
+// that do not say how long they are cannot be cut otherwise.
+func withoutFCS(i *packetfile.Interface, p *packetfile.Packet) []byte {
+	if i.FCSBytes == 0 || int(p.Length) > len(p.Data) || len(p.Data) < i.FCSBytes {
+		return p.Data
+	}
+	return p.Data[:len(p.Data)-i.FCSBytes]
 }
 
 // leaveOut remembers only the key of a packet without a time, so that its other one is not lost.
