@@ -19,6 +19,9 @@ var labRange = netip.MustParsePrefix("198.18.0.0/15")
 // without ARP. The number of entries grows as the square.
 const maxStaticNeighbours = 16
 
+// slotBits is the prefix length of a slot of labRange: no planned subnet is smaller.
+const slotBits = 30
+
 // assignMACs gives each interface a locally administered address (bit 1 of the
 // first octet, IEEE 802-2014, 8.4) from the hash of its names, so that it stays
 // the same when other links come and go.
@@ -53,20 +56,23 @@ func (w *work) assignAddresses() error {
 	if err := w.userAddresses(owner); err != nil {
 		return err
 	}
-	var used []netip.Prefix // subnets that planned ones must not overlap
+	slots := map[uint32]bool{} // the /30s of labRange that are taken
+	used := map[netip.Prefix]bool{}
 	for _, l := range w.links {
 		for _, e := range l.endpoints {
 			for _, a := range e.addresses {
-				used = append(used, a.Masked())
+				if subnet := a.Masked(); !used[subnet] && subnet.Overlaps(labRange) {
+					used[subnet] = true
+					take(subnet, slots)
+				}
 			}
 		}
 	}
-	slots := map[uint32]bool{} // /30s of labRange that planned subnets took
 	for _, l := range w.links {
 		if !l.addressed() {
 			continue // the cluster gives them
 		}
-		if err := w.addressLink(l, owner, used, slots); err != nil {
+		if err := w.addressLink(l, owner, slots); err != nil {
 			return err
 		}
 	}
@@ -129,7 +135,7 @@ func (e *endpoint) hasIPv4() bool {
 }
 
 // addressLink assigns the addresses of one link.
-func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip.Prefix, slots map[uint32]bool) error {
+func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, slots map[uint32]bool) error {
 	missing := 0
 	for _, e := range l.endpoints {
 		if !e.hasIPv4() {
@@ -152,7 +158,7 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip
 	}
 	if !l.subnet.IsValid() {
 		var err error
-		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+flows, used, slots); err != nil {
+		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+flows, slots); err != nil {
 			return err
 		}
 	}
@@ -179,16 +185,15 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip
 
 // freeSubnet picks the smallest subnet that holds that many addresses. It starts at a position
 // derived from the link's name, so that links keep their subnets when others are added.
-func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slots map[uint32]bool) (netip.Prefix, error) {
-	const smallest = 30
-	hostBits := max(32-smallest, bits.Len(uint(addresses+1))) // with network and broadcast
+func freeSubnet(prefix string, l *link, addresses int, slots map[uint32]bool) (netip.Prefix, error) {
+	hostBits := max(32-slotBits, bits.Len(uint(addresses+1))) // with network and broadcast
 	if 32-hostBits < labRange.Bits() {
 		return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("needs %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
 			"use fewer flows, or flow_field: source_port"}, l.steps())
 	}
 	base := binary.BigEndian.Uint32(labRange.Addr().AsSlice())
 	count := uint64(1) << (32 - labRange.Bits() - hostBits)
-	width := uint32(1) << (hostBits - (32 - smallest)) // in /30s
+	width := uint32(1) << (hostBits - (32 - slotBits)) // in /30s
 	start := hash("subnet", prefix, l.name) % count
 	for i := range count {
 		slot := uint32((start + i) % count)
@@ -197,17 +202,27 @@ func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slot
 		}
 		var raw [4]byte
 		binary.BigEndian.PutUint32(raw[:], base+slot<<hostBits)
-		subnet := netip.PrefixFrom(netip.AddrFrom4(raw), 32-hostBits)
-		if slices.ContainsFunc(used, subnet.Overlaps) {
-			continue
-		}
 		for s := range width {
 			slots[slot*width+s] = true
 		}
-		return subnet, nil
+		return netip.PrefixFrom(netip.AddrFrom4(raw), 32-hostBits), nil
 	}
 	return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no free subnet for its %d addresses", labRange, addresses),
 		"list addresses of your own for some links, or use fewer flows by source address"}, l.steps())
+}
+
+// take marks the /30s of labRange that a subnet overlaps.
+func take(subnet netip.Prefix, slots map[uint32]bool) {
+	base := labRange
+	if subnet.Bits() > base.Bits() {
+		base = subnet
+	}
+	start := labRange.Addr().As4()
+	from := base.Addr().As4()
+	first := (binary.BigEndian.Uint32(from[:]) - binary.BigEndian.Uint32(start[:])) >> (32 - slotBits)
+	for s := range uint32(1) << max(slotBits-base.Bits(), 0) {
+		slots[first+s] = true
+	}
 }
 
 func anySlot(slots map[uint32]bool, first, width uint32) bool {

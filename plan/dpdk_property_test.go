@@ -66,7 +66,7 @@ func bypassViolations(p *Plan, usable func(id int) bool) []string {
 			if e.Socket != "" {
 				sockets[e.Socket]++
 			}
-			list = append(list, endpointViolations(l, e, p.face(e))...)
+			list = append(list, endpointViolations(l, e, p.Index().face(e))...)
 		}
 	}
 	for socket, count := range sockets {

@@ -220,9 +220,10 @@ func (w *work) placingOrder() []*node {
 		}
 	}
 	visitedLinks := map[*link]bool{}
+	next := 0 // the first in the order whose links were not visited
 	for _, n := range w.nodes {
-		for i := 0; i < len(order); i++ { // order grows during the loop
-			for _, e := range order[i].endpoints {
+		for ; next < len(order); next++ { // order grows during the loop
+			for _, e := range order[next].endpoints {
 				if visitedLinks[e.link] {
 					continue
 				}

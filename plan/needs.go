@@ -18,6 +18,17 @@ func Needs(exp *spec.Experiment) host.Needs {
 			needs.Features = append(needs.Features, host.Need{Name: name, For: who})
 		}
 	}
+	type linkEnd struct {
+		link *spec.Link
+		name string
+	}
+	ends := map[string][]linkEnd{}
+	for _, l := range exp.Topology.Links {
+		for _, endpoint := range l.Endpoints {
+			node, name, _ := strings.Cut(endpoint, ":")
+			ends[node] = append(ends[node], linkEnd{l, name})
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(exp.Topology.Nodes)) {
 		n := exp.Topology.Nodes[name]
 		if n == nil {
@@ -36,12 +47,8 @@ func Needs(exp *spec.Experiment) host.Needs {
 		if n.App != nil {
 			feature(who, backendFeatures(exp, n.App.Backend)...)
 		}
-		for _, l := range exp.Topology.Links {
-			for _, endpoint := range l.Endpoints {
-				if at, iface, _ := strings.Cut(endpoint, ":"); at == name {
-					feature(who, receiveFeatures(exp.ReceiveOf(name, iface), n.Polling)...)
-				}
-			}
+		for _, e := range ends[name] {
+			feature(who, receiveFeatures(exp.ReceiveOf(e.link, name, e.name), n.Polling)...)
 		}
 		if n.Memory > 0 {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "memory", For: who})

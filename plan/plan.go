@@ -217,7 +217,9 @@ type Endpoint struct {
 }
 
 // Name is "node:interface", as in the file; a switch names its ports so too.
-func (e Endpoint) Name() string { return e.Node + ":" + e.Interface }
+func (e Endpoint) Name() string { return endName(e.Node, e.Interface) }
+
+func endName(nodeName, interfaceName string) string { return nodeName + ":" + interfaceName }
 
 // App is what a node's engine, or its kernel, does with packets.
 type App struct {

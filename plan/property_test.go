@@ -203,7 +203,7 @@ func fitsByCount(exp *spec.Experiment, inv *host.Inventory) bool {
 			// A poller that shares a CPU with an engine that never sleeps is refused, however many
 			// CPUs there are.
 			at, iface, _ := strings.Cut(e, ":")
-			if exp.ReceiveOf(at, iface) == spec.ReceiveBusyPoll && exp.Topology.Nodes[at].Polling.OwnCPUs() == 0 {
+			if exp.ReceiveOf(l, at, iface) == spec.ReceiveBusyPoll && exp.Topology.Nodes[at].Polling.OwnCPUs() == 0 {
 				return false
 			}
 		}

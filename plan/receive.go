@@ -39,7 +39,7 @@ func (w *work) findReceiveModes() error {
 	for _, n := range w.nodes {
 		polls := false
 		for _, e := range n.endpoints {
-			e.rx = w.exp.ReceiveOf(n.name, e.name)
+			e.rx = w.exp.ReceiveOf(e.link.spec, n.name, e.name)
 			if e.rx == spec.ReceiveInterrupt {
 				continue
 			}

@@ -49,7 +49,11 @@ func receiveViolations(exp *spec.Experiment, p *Plan, owner map[int]string, usab
 		want := exp.Topology.Nodes[n.Name]
 		polls, awake := false, false
 		for _, i := range n.Interfaces {
-			way := exp.ReceiveOf(n.Name, i.Name)
+			link := &spec.Link{} // the management network, which is no link of the file
+			if at := slices.IndexFunc(p.Links, func(l Link) bool { return l.Name == i.Link }); at < len(exp.Topology.Links) {
+				link = exp.Topology.Links[at]
+			}
+			way := exp.ReceiveOf(link, n.Name, i.Name)
 			if i.RX != way && (i.RX != "" || way != spec.ReceiveInterrupt) {
 				fail("%s:%s is to be received by %s, not %s", n.Name, i.Name, way, i.RX)
 			}

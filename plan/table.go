@@ -35,13 +35,14 @@ func (p *Plan) Write(out io.Writer) error {
 		t.Row()
 		t.Row("LINK", "KIND", "MTU", "ENDPOINT", "MAC", "ADDRESSES", "FABRIC")
 	}
+	index := p.Index()
 	for _, l := range p.Links {
 		for i, e := range l.Endpoints {
 			first := []any{l.Name, l.kindText(), l.MTU}
 			if i > 0 {
 				first = []any{"", "", ""}
 			}
-			face := p.face(e)
+			face := index.face(e)
 			t.Row(append(first, e.Node+":"+e.Interface, face.MAC, face.addressText(), l.meetingText(e, face))...)
 		}
 	}
@@ -191,8 +192,8 @@ func (n Node) appText() string {
 }
 
 // face is the interface that an endpoint names; empty if there is none.
-func (p *Plan) face(e Endpoint) Interface {
-	if i := p.Interface(e); i != nil {
+func (x *Index) face(e Endpoint) Interface {
+	if i := x.Interface(e); i != nil {
 		return *i
 	}
 	return Interface{}

@@ -14,12 +14,9 @@ func (r Receive) needsNAPI() bool { return r.Polls() || r == ReceiveSuspend }
 
 // ReceiveOf is how the kernel gets packets from an interface: the link's rx, else its node's, else
 // by interrupts.
-func (e *Experiment) ReceiveOf(node, iface string) Receive {
-	endpoint := node + ":" + iface
-	for _, link := range e.Topology.Links {
-		if own, given := link.RX[endpoint]; given && own != "" {
-			return own
-		}
+func (e *Experiment) ReceiveOf(link *Link, node, iface string) Receive {
+	if own := link.RX[node+":"+iface]; own != "" {
+		return own
 	}
 	if n := e.Topology.Nodes[node]; n != nil && n.RX != "" {
 		return n.RX
