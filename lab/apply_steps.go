@@ -32,12 +32,17 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 		return err
 	}
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: l.Plan()}
-	b.keepTaps(slices.DeleteFunc(slices.Clone(l.Plan().Nodes), func(n plan.Node) bool { return !slices.Contains(changes.FreshNodes, n.Name) }))
+	fresh := change.Set(changes.FreshNodes)
+	b.keepTaps(slices.DeleteFunc(slices.Clone(l.Plan().Nodes), func(n plan.Node) bool { return !fresh[n.Name] }))
 	defer b.taps.close()
 	undone := toUndo(changes, l.Plan(), options.Plan)
-	service.Stop(ctx, h.journal, func(name string) bool {
-		return slices.ContainsFunc(h.journal.Entries(), func(e journal.Entry) bool { return service.Of(e) == name && undone(e) })
-	})
+	ending := map[string]bool{}
+	for _, e := range h.journal.Entries() {
+		if name := service.Of(e); name != "" && undone(e) {
+			ending[name] = true
+		}
+	}
+	service.Stop(ctx, h.journal, func(name string) bool { return ending[name] })
 	if err := h.journal.Undo(ctx, options.Progress, undone); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
@@ -66,10 +71,11 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c change.Changes) error {
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress}
 	site := b.newSite()
+	removed := change.Set(c.RemovedEndpoints)
 	for _, planned := range l.Plan().Links {
 		var gone []plan.Endpoint
 		for _, e := range planned.Endpoints {
-			if slices.Contains(c.RemovedEndpoints, e.Name()) {
+			if removed[e.Name()] {
 				gone = append(gone, e)
 			}
 		}
@@ -85,8 +91,11 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 
 // toUndo selects the steps to undo. It is pure.
 func toUndo(c change.Changes, from, to *plan.Plan) func(journal.Entry) bool {
-	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
-	again, links := slices.Concat(c.RestartedNodes, c.FreshNodes), slices.Concat(c.RemovedLinks, c.ReplacedLinks)
+	nodes, again := change.Set(c.RemovedNodes, c.ReplacedNodes), change.Set(c.RestartedNodes, c.FreshNodes)
+	links, endpoints := change.Set(c.RemovedLinks, c.ReplacedLinks), change.Set(c.RemovedEndpoints)
+	received, logins := change.Set(c.Received), change.Set(c.Logins)
+	apps, services := change.Set(c.RestartedApps), change.Set(c.RestartedServices)
+	index := from.Index()
 	return func(e journal.Entry) bool {
 		switch {
 		case e.Kind == isolate.KindHugepages:
@@ -95,33 +104,31 @@ func toUndo(c change.Changes, from, to *plan.Plan) func(journal.Entry) bool {
 			return c.Disturbances
 		case ofTuning(e, to.Tuning == ""):
 			return c.Tuning
-		case e.Node != "" && slices.Contains(nodes, e.Node):
+		case e.Node != "" && nodes[e.Node]:
 			return true
-		case slices.Contains(again, e.Node) && node.OfPayload(e, e.Node):
+		case again[e.Node] && node.OfPayload(e, e.Node):
 			return true
-		case e.Link != "" && slices.Contains(links, e.Link):
+		case e.Link != "" && links[e.Link]:
 			return true
-		case slices.ContainsFunc(c.Received, func(node string) bool { return receive.IsStep(e, node) }):
+		case received[e.Node] && receive.IsStep(e, e.Node):
 			return true
 		case login.IsServer(e, e.Node):
-			return slices.Contains(c.Logins, e.Node)
-		case service.Of(e) != "" && slices.Contains(c.RestartedServices, service.Of(e)):
+			return logins[e.Node]
+		case service.Of(e) != "" && services[service.Of(e)]:
 			return true
 		case e.Kind == process.Kind && e.Name == running.EngineStep:
-			return slices.Contains(c.RestartedApps, e.Node)
+			return apps[e.Node]
 		case e.Kind == link.KindUplinkAddress:
-			return slices.Contains(c.RemovedEndpoints, e.Node+":"+spec.ManagementInterface)
+			return endpoints[e.Node+":"+spec.ManagementInterface]
 		case e.Kind == link.KindLink && e.Node != "":
-			return slices.ContainsFunc(endpointsOf(from, e), func(name string) bool {
-				return slices.Contains(c.RemovedEndpoints, name)
-			})
+			return slices.ContainsFunc(endpointsOf(index, e), func(name string) bool { return endpoints[name] })
 		}
 		return false
 	}
 }
 
 // endpointsOf names the endpoints that a device's step made.
-func endpointsOf(p *plan.Plan, e journal.Entry) []string {
+func endpointsOf(p *plan.Index, e journal.Entry) []string {
 	var names []string
 	if old := p.Link(e.Link); old != nil {
 		for _, endpoint := range old.Endpoints {
@@ -148,11 +155,12 @@ func (l *Lab) toMake(c change.Changes) work {
 	for _, name := range c.FreshNodes {
 		w.again[name], w.fresh[name] = true, true
 	}
+	begun, apps := change.Set(c.AddedNodes, c.ReplacedNodes), change.Set(c.RestartedApps)
 	for _, n := range l.Plan().Nodes {
-		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) || w.again[n.Name] {
+		if begun[n.Name] || w.again[n.Name] {
 			w.nodes = append(w.nodes, n)
 		}
-		if slices.Contains(c.RestartedApps, n.Name) {
+		if apps[n.Name] {
 			w.apps = append(w.apps, n)
 			w.adjusted[n.Name] = true
 		}
@@ -166,11 +174,12 @@ func (l *Lab) toMake(c change.Changes) work {
 	for _, name := range c.Reconfigured {
 		w.interfaces[name] = true
 	}
+	links, endpoints := change.Set(c.AddedLinks, c.ReplacedLinks), change.Set(c.AddedEndpoints)
 	for _, planned := range l.Plan().Links {
 		todo := linkWork{Link: planned}
-		whole := slices.Contains(c.AddedLinks, planned.Name) || slices.Contains(c.ReplacedLinks, planned.Name)
+		whole := links[planned.Name]
 		for _, e := range planned.Endpoints {
-			if whole || slices.Contains(c.AddedEndpoints, e.Name()) {
+			if whole || endpoints[e.Name()] {
 				todo.endpoints = append(todo.endpoints, e)
 				w.interfaces[e.Name()] = true
 			}

@@ -32,6 +32,10 @@ func (b *builder) makeLinks(ctx context.Context, w work) error {
 
 // configure sets up the interfaces of new nodes and those that the work names.
 func (b *builder) configure(ctx context.Context, w work) error {
+	before := (&plan.Plan{}).Index()
+	if b.before != nil {
+		before = b.before.Index()
+	}
 	isNew := map[string]bool{}
 	for _, n := range w.nodes {
 		isNew[n.Name] = true
@@ -51,7 +55,7 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		if err := b.site.CheckSources(n, todo); err != nil {
 			return err
 		}
-		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {
+		if err := b.site.Configure(ctx, n, todo, goneRoutes(before.Node(n.Name), n)); err != nil {
 			return err
 		}
 		return b.sysctls(n)
@@ -98,11 +102,7 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 }
 
 // goneRoutes are routes that a node no longer has.
-func (b *builder) goneRoutes(n plan.Node) []spec.Route {
-	if b.before == nil {
-		return nil
-	}
-	old := b.before.Node(n.Name)
+func goneRoutes(old *plan.Node, n plan.Node) []spec.Route {
 	if old == nil {
 		return nil
 	}

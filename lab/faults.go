@@ -53,13 +53,12 @@ func (l *Lab) Check() ([]Checked, error) {
 	if l.Plan().Tuning != "" {
 		list = append(list, Checked{Part: check.PartTuning})
 	}
+	problems := map[string][]string{}
+	for _, fault := range faults {
+		problems[fault.Part] = append(problems[fault.Part], fault.Problem)
+	}
 	for i, part := range list {
-		for _, fault := range faults {
-			if fault.Part == part.Part {
-				list[i].Problem += "; " + fault.Problem
-			}
-		}
-		list[i].Problem = strings.TrimPrefix(list[i].Problem, "; ")
+		list[i].Problem = strings.Join(problems[part.Part], "; ")
 	}
 	return list, err
 }

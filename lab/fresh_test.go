@@ -232,7 +232,7 @@ func TestARestartAfreshTakesTheImageAsItIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = node.Mark(j, "b", node.Marks{Unfinished: true, Fresh: true})
+			err = node.Mark(j, map[string]node.Marks{"b": {Unfinished: true, Fresh: true}})
 			for _, folder := range []string{"lxc/" + lab.Plan().Node("b").HostName, "nodes/b"} {
 				if removed := os.RemoveAll(filepath.Join(lab.State().Dir, folder)); err == nil {
 					err = removed

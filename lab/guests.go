@@ -38,7 +38,7 @@ func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err 
 		return nil, nil, err
 	}
 	for _, i := range n.Interfaces {
-		made, e := b.Plan().EndOf(n.Name, i.Name)
+		made, e := b.Index().EndOf(n.Name, i.Name)
 		if made == nil {
 			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
 		}

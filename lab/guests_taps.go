@@ -97,7 +97,7 @@ func closeAll(descriptors []int) {
 func (b *builder) tapsOf(n plan.Node) int {
 	taps := 0
 	for _, i := range n.Interfaces {
-		made, e := b.Plan().EndOf(n.Name, i.Name)
+		made, e := b.Index().EndOf(n.Name, i.Name)
 		if made != nil && !made.Kind.Descriptor().End.IsHardware() && e.Attach != plan.AttachVhost {
 			taps++
 		}

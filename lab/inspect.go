@@ -108,16 +108,16 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
+	servicesOf, healthOf := map[string][]service.State{}, map[string]*watch.NodeHealth{}
+	for _, one := range services {
+		servicesOf[one.Node] = append(servicesOf[one.Node], one)
+	}
+	for i := range health {
+		healthOf[health[i].Node] = &health[i]
+	}
 	for _, n := range l.Plan().Nodes {
 		s := l.inspectNode(ctx, n)
-		for _, one := range services {
-			if one.Node == n.Name {
-				s.Services = append(s.Services, one)
-			}
-		}
-		if i := slices.IndexFunc(health, func(h watch.NodeHealth) bool { return h.Node == n.Name }); i >= 0 {
-			s.Health = &health[i]
-		}
+		s.Services, s.Health = servicesOf[n.Name], healthOf[n.Name]
 		in.NodeList = append(in.NodeList, s)
 	}
 	var fabric []link.Device
@@ -130,6 +130,14 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
+	holders, err := l.Holders()
+	if err != nil {
+		return nil, err
+	}
+	programsOf, inFabric := map[string][]running.ProgramState{}, listed(fabric)
+	for _, p := range programs {
+		programsOf[p.Link] = append(programsOf[p.Link], p)
+	}
 	for _, planned := range l.Plan().Links {
 		names := []string{planned.Device}
 		if planned.Management {
@@ -138,29 +146,50 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		for _, e := range planned.Endpoints {
 			names = append(names, e.FabricDevice)
 		}
-		s := LinkState{Link: planned, Devices: []link.Device{}}
-		for _, p := range programs {
-			if p.Link == planned.Name {
-				s.Programs = append(s.Programs, p)
-			}
-		}
-		devices := fabric
+		s := LinkState{Link: planned, Devices: []link.Device{}, Programs: programsOf[planned.Name]}
+		devices := inFabric
 		if link.Of(planned.Kind).OwnNamespace {
-			if devices, err = l.OwnDevices(planned, s.Programs); err != nil {
+			own, err := holders.Devices(planned.Name, s.Programs)
+			if err != nil {
 				return nil, err
 			}
+			devices = listed(own)
 		}
-		for _, d := range devices {
-			if slices.Contains(names, d.Name) {
-				s.Devices = append(s.Devices, d)
-			}
-		}
+		s.Devices = append(s.Devices, devices.named(names)...)
 		if planned.HasEngine() {
 			s.Counters, _ = l.SwitchStats(ctx, planned) // nil if it does not answer
 		}
 		in.LinkList = append(in.LinkList, s)
 	}
 	return in, nil
+}
+
+// devices are a list of devices, with the places of those that have a name.
+type devices struct {
+	list []link.Device
+	at   map[string][]int
+}
+
+func listed(list []link.Device) devices {
+	d := devices{list, map[string][]int{}}
+	for i, one := range list {
+		d.at[one.Name] = append(d.at[one.Name], i)
+	}
+	return d
+}
+
+// named are those with one of some names, in the list's order.
+func (d devices) named(names []string) []link.Device {
+	var places []int
+	for _, name := range names {
+		places = append(places, d.at[name]...)
+	}
+	slices.Sort(places)
+	var list []link.Device
+	for _, i := range slices.Compact(places) {
+		list = append(list, d.list[i])
+	}
+	return list
 }
 
 func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {

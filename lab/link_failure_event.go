@@ -46,7 +46,7 @@ const cutPatience = 5 * time.Second
 
 // PrepareCut journals that a link may be down.
 func (l *Lab) PrepareCut(ctx context.Context, name string) (_ *Cut, err error) {
-	planned := l.Plan().Link(name)
+	planned := l.Index().Link(name)
 	if planned == nil {
 		return nil, exit.Wrongf("lab %q has no link %q", l.Name(), name)
 	}

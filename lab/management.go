@@ -66,5 +66,5 @@ func (b *builder) serveNames(ctx context.Context, _ work) error {
 	if b.Plan().Management == nil || b.Plan().Management.Server == "" {
 		return nil
 	}
-	return b.site.ServeNames(ctx, *b.Plan().Link(b.Plan().Management.Link))
+	return b.site.ServeNames(ctx, *b.Index().Link(b.Plan().Management.Link))
 }

@@ -33,7 +33,7 @@ func (l *Lab) PowerState(nodeName string) (power.State, error) {
 
 // CanPower is false for what a node cannot do at all.
 func (l *Lab) CanPower(nodeName string, action power.Action) bool {
-	n := l.Plan().Node(nodeName)
+	n := l.Index().Node(nodeName)
 	if n == nil || !n.Runtime.Descriptor().Restarts() {
 		return false
 	}

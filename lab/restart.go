@@ -66,13 +66,14 @@ func (l *Lab) Restart(ctx context.Context, names []string, options RestartOption
 func (l *Lab) Stop(ctx context.Context, names []string, options RestartOptions) error {
 	return l.changeNodes(ctx, names, options, func(b *builder, nodes []plan.Node) error {
 		return l.noted(nodes, wasStopped, options, func() error {
-			err := b.end(ctx, nodes, options)
-			for _, n := range nodes {
-				if err == nil {
-					err = b.mark(n.Name, node.Marks{Stopped: true, Fresh: b.Running(n.Name).Fresh})
-				}
+			if err := b.end(ctx, nodes, options); err != nil {
+				return err
 			}
-			return err
+			marks := map[string]node.Marks{}
+			for _, n := range nodes {
+				marks[n.Name] = node.Marks{Stopped: true, Fresh: b.Running(n.Name).Fresh}
+			}
+			return b.mark(marks)
 		})
 	})
 }

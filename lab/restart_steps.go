@@ -60,20 +60,23 @@ func (b *builder) end(ctx context.Context, nodes []plan.Node, options RestartOpt
 // that was cut off. Those that are to start afresh are marked before their files change.
 func (b *builder) undoPayload(ctx context.Context, nodes []plan.Node, fresh bool) error {
 	var names []string
+	marks := map[string]node.Marks{}
 	for _, n := range nodes {
 		old := b.Running(n.Name)
-		marks := node.Marks{Stopped: old.Stopped, Unfinished: true, Fresh: old.Fresh || fresh}
-		if err := b.mark(n.Name, marks); err != nil {
-			return err
-		}
 		names = append(names, n.Name)
-		b.SetRunning(&node.Running{Name: n.Name, Network: old.Network, Marks: marks})
+		marks[n.Name] = node.Marks{Stopped: old.Stopped, Unfinished: true, Fresh: old.Fresh || fresh}
+	}
+	if err := b.mark(marks); err != nil {
+		return err
+	}
+	for _, name := range names {
+		b.SetRunning(&node.Running{Name: name, Network: b.Running(name).Network, Marks: marks[name]})
 	}
 	// Undo must also run after ctx is cancelled: half of a node is no use to anyone.
+	ended, disturbed := change.Set(names), b.disturbed(names)
 	err := slow(b.progress, "ending what runs in "+strings.Join(names, ", "), func() error {
 		return b.journal.Undo(journal.WithProgress(context.WithoutCancel(ctx), b.progress), b.progress, func(e journal.Entry) bool {
-			return slices.ContainsFunc(names, func(name string) bool { return node.OfPayload(e, name) }) ||
-				disturb.IsStep(e) && b.disturbed(names)
+			return ended[e.Node] && node.OfPayload(e, e.Node) || disturb.IsStep(e) && disturbed
 		})
 	})
 	if err != nil {
@@ -109,33 +112,35 @@ func (b *builder) begin(ctx context.Context, nodes []plan.Node) error {
 		if back := b.undoPayload(ctx, nodes, false); back != nil {
 			return errors.Join(err, back)
 		}
+		ended := map[string]node.Marks{}
 		for _, n := range nodes {
 			marks := b.Running(n.Name).Marks
 			marks.Unfinished = false
-			err = errors.Join(err, b.mark(n.Name, marks))
+			ended[n.Name] = marks
 		}
-		return err
+		return errors.Join(err, b.mark(ended))
 	}
 	return b.unmark(names)
 }
 
 // unmark takes all marks from nodes, which run.
 func (b *builder) unmark(names []string) error {
+	marks := map[string]node.Marks{}
 	for _, name := range names {
-		if err := b.mark(name, node.Marks{}); err != nil {
-			return err
-		}
+		marks[name] = node.Marks{}
 	}
-	return nil
+	return b.mark(marks)
 }
 
-// mark gives a node these marks and no others, in the journal and in memory.
-func (b *builder) mark(name string, marks node.Marks) error {
-	if err := node.Mark(b.journal, name, marks); err != nil {
+// mark gives nodes these marks and no others, in the journal and in memory.
+func (b *builder) mark(marks map[string]node.Marks) error {
+	if err := node.Mark(b.journal, marks); err != nil {
 		return err
 	}
-	now := *b.Running(name)
-	now.Marks = marks
-	b.SetRunning(&now)
+	for name := range marks {
+		now := *b.Running(name)
+		now.Marks = marks[name]
+		b.SetRunning(&now)
+	}
 	return nil
 }

@@ -70,7 +70,8 @@ func overTheCable(t *testing.T, lab *Lab, kind spec.LinkKind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders, err := lab.OwnHolders(lab.Plan().Links[0], programs)
+	held, err := lab.Holders()
+	holders := held.Of(lab.Plan().Links[0].Name, programs)
 	if err != nil || len(holders) != 2 {
 		t.Fatalf("the hosts of the tunnel are %v, %v", holders, err)
 	}
@@ -116,7 +117,8 @@ func TestACutTunnelPassesNothing(t *testing.T) {
 func TestATunnelWithoutAHostIsTold(t *testing.T) {
 	needTunnel(t, spec.LinkVXLAN)
 	lab := up(t, labs.Star("vxlan", 2, 1500))
-	holders, err := lab.OwnHolders(lab.Plan().Links[0], nil)
+	held, err := lab.Holders()
+	holders := held.Of(lab.Plan().Links[0].Name, nil)
 	if err != nil || len(holders) != 2 {
 		t.Fatalf("its hosts are %v, %v", holders, err)
 	}

@@ -73,10 +73,10 @@ func Open(l *running.Lab, at Point) (*Capture, error) {
 	if err := bypassed(l, nodeName, interfaceName); err != nil {
 		return nil, err
 	}
-	if l.Plan().Node(nodeName).Remote() {
+	if l.Index().Node(nodeName).Remote() {
 		return nil, exit.Wrongf("%s:%s is a pod's, whose packets this host does not see; capture on the cluster's node", nodeName, interfaceName)
 	}
-	if l.Plan().Node(nodeName).Guest() {
+	if l.Index().Node(nodeName).Guest() {
 		return nil, exit.Wrongf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", nodeName, interfaceName)
 	}
 	ns, err := r.Namespace()
@@ -93,11 +93,11 @@ func Open(l *running.Lab, at Point) (*Capture, error) {
 
 // bypassed returns an error for an interface that only DPDK has.
 func bypassed(l *running.Lab, nodeName, interfaceName string) error {
-	planned, e := l.Plan().EndOf(nodeName, interfaceName)
+	planned, e := l.Index().EndOf(nodeName, interfaceName)
 	if planned == nil {
 		return nil
 	}
-	if i := l.Plan().Interface(e); i == nil || i.InKernel() {
+	if i := l.Index().Interface(e); i == nil || i.InKernel() {
 		return nil
 	}
 	remedy := "capture at the other end of a kernel link, or use kind: switch, which can mirror a port"

@@ -64,9 +64,35 @@ func (c *Changes) Begun() []string {
 	return slices.Concat(c.AddedNodes, c.ReplacedNodes, c.FreshNodes)
 }
 
-// include adds a name to a list, if it is to be there and is not yet.
-func include(list *[]string, name string, is bool) {
-	if is && !slices.Contains(*list, name) {
-		*list = append(*list, name)
+// Set has the names of lists, for what is asked of each node or link.
+func Set(lists ...[]string) map[string]bool {
+	set := map[string]bool{}
+	for _, list := range lists {
+		for _, name := range list {
+			set[name] = true
+		}
+	}
+	return set
+}
+
+// leaveOut takes names out of lists.
+func leaveOut(names map[string]bool, lists ...*[]string) {
+	for _, list := range lists {
+		*list = slices.DeleteFunc(*list, func(name string) bool { return names[name] })
+	}
+}
+
+// addition adds names to a list that are not there yet.
+type addition struct {
+	list *[]string
+	has  map[string]bool
+}
+
+func addTo(list *[]string) addition { return addition{list, Set(*list)} }
+
+func (a addition) add(name string, is bool) {
+	if is && !a.has[name] {
+		a.has[name] = true
+		*a.list = append(*a.list, name)
 	}
 }

@@ -17,10 +17,13 @@ func Compare(from, to *plan.Plan) Changes { return compare(from, to, link.Socket
 
 // compare is Compare for containers that have the sockets in mounted, by node.
 func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
-	d := differ{from: from, to: to, mounted: mounted, renewed: map[string]bool{}}
+	d := differ{
+		from: from, to: to, was: from.Index(), is: to.Index(), mounted: mounted, sockets: link.SocketsOf(to),
+		renewed: map[string]bool{}, fresh: map[string]bool{}, touched: map[string]bool{},
+	}
 	d.nodes()
 	d.guests()
-	d.leaveFresh()
+	d.listFresh()
 	d.links()
 	d.interfaces()
 	d.apps()
@@ -50,27 +53,31 @@ func reserved(p *plan.Plan) string {
 type differ struct {
 	Changes
 	from, to *plan.Plan
-	mounted  map[string][]string
-	// renewed are nodes and interfaces that are rebuilt.
-	renewed map[string]bool
+	was, is  *plan.Index
+	// mounted are the sockets' folders that nodes have, sockets those that they need.
+	mounted, sockets map[string][]string
+	// renewed are nodes and interfaces that are rebuilt, fresh are nodes that start afresh.
+	renewed, fresh map[string]bool
+	// touched are links with a node that is rebuilt.
+	touched map[string]bool
 }
 
 func (d *differ) nodes() {
 	for _, n := range d.from.Nodes {
-		if d.to.Node(n.Name) == nil {
+		if d.is.Node(n.Name) == nil {
 			d.RemovedNodes = append(d.RemovedNodes, n.Name)
 		}
 	}
 	for _, n := range d.to.Nodes {
-		old := d.from.Node(n.Name)
+		old := d.was.Node(n.Name)
 		switch {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
-			d.renewed[n.Name] = true
+			d.rebuild(n)
 		case d.differs(*old, n) && !d.keepsNetwork(*old, n):
-			d.replace(n.Name)
+			d.replace(n)
 		case d.differs(*old, n):
-			d.FreshNodes = append(d.FreshNodes, n.Name)
+			d.fresh[n.Name] = true
 		case !plan.Same(old.Routes, n.Routes) || !plan.Same(old.Sysctls, n.Sysctls) || !plan.Same(old.Env, n.Env):
 			d.Adjusted = append(d.Adjusted, n.Name)
 		}
@@ -84,9 +91,16 @@ func (d *differ) nodes() {
 }
 
 // replace rebuilds a node with its network.
-func (d *differ) replace(nodeName string) {
-	d.ReplacedNodes = append(d.ReplacedNodes, nodeName)
-	d.renewed[nodeName] = true
+func (d *differ) replace(n plan.Node) {
+	d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
+	d.rebuild(n)
+}
+
+func (d *differ) rebuild(n plan.Node) {
+	d.renewed[n.Name] = true
+	for _, i := range n.Interfaces {
+		d.touched[i.Link] = true
+	}
 }
 
 // differs is true for a node of which something changes that cannot change while it runs.
@@ -101,7 +115,7 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 	if !n.Runtime.Descriptor().OwnRoot || n.Apart() {
 		return false
 	}
-	return slices.ContainsFunc(link.SocketsOf(d.to)[n.Name], func(socket string) bool {
+	return slices.ContainsFunc(d.sockets[n.Name], func(socket string) bool {
 		return !slices.Contains(d.mounted[n.Name], socket)
 	})
 }
@@ -143,12 +157,12 @@ func lost(old, now map[string]string) bool {
 
 func (d *differ) links() {
 	for _, l := range d.from.Links {
-		if d.to.Link(l.Name) == nil {
+		if d.is.Link(l.Name) == nil {
 			d.RemovedLinks = append(d.RemovedLinks, l.Name)
 		}
 	}
 	for _, l := range d.to.Links {
-		old := d.from.Link(l.Name)
+		old := d.was.Link(l.Name)
 		switch {
 		case old == nil:
 			d.AddedLinks = append(d.AddedLinks, l.Name)
@@ -202,9 +216,16 @@ func (d *differ) renew(endpoints []plan.Endpoint) {
 }
 
 func (d *differ) endpoints(old, now plan.Link) {
+	before, after := map[plan.Endpoint]bool{}, map[plan.Endpoint]bool{}
+	for _, e := range old.Endpoints {
+		before[e] = true
+	}
+	for _, e := range now.Endpoints {
+		after[e] = true
+	}
 	stays := func(e plan.Endpoint) bool {
-		was, is := d.from.Interface(e), d.to.Interface(e)
-		return !d.renewed[e.Node] && slices.Contains(old.Endpoints, e) && slices.Contains(now.Endpoints, e) &&
+		was, is := d.was.Interface(e), d.is.Interface(e)
+		return !d.renewed[e.Node] && before[e] && after[e] &&
 			was != nil && is != nil && was.MAC == is.MAC && was.MTU == is.MTU &&
 			plan.Same(was.Device, is.Device) && plan.Same(port(old, e), port(now, e))
 	}
@@ -239,7 +260,7 @@ func (d *differ) interfaces() {
 	for _, n := range d.to.Nodes {
 		for _, i := range n.Interfaces {
 			e := plan.Endpoint{Node: n.Name, Interface: i.Name}
-			old := d.from.Interface(e)
+			old := d.was.Interface(e)
 			if d.renewed[n.Name] || d.renewed[e.Name()] || old == nil {
 				continue
 			}
@@ -254,7 +275,7 @@ func (d *differ) interfaces() {
 // same app.
 func (d *differ) apps() {
 	for _, n := range d.to.Nodes {
-		old := d.from.Node(n.Name)
+		old := d.was.Node(n.Name)
 		if old == nil || d.begins(n.Name) {
 			continue
 		}
@@ -273,8 +294,9 @@ func (d *differ) apps() {
 // services finds services that have to be restarted: for other arguments, another environment, or an interface with
 // another address.
 func (d *differ) services() {
+	restarted := addTo(&d.RestartedServices)
 	for _, n := range d.to.Nodes {
-		old := d.from.Node(n.Name)
+		old := d.was.Node(n.Name)
 		if old == nil || d.begins(n.Name) {
 			continue
 		}
@@ -286,10 +308,10 @@ func (d *differ) services() {
 			return nil
 		}
 		for _, s := range n.Services {
-			include(&d.RestartedServices, n.Name+":"+s.Name, around || !plan.Same(find(*old, s.Name), &s))
+			restarted.add(n.Name+":"+s.Name, around || !plan.Same(find(*old, s.Name), &s))
 		}
 		for _, s := range old.Services {
-			include(&d.RestartedServices, n.Name+":"+s.Name, find(n, s.Name) == nil)
+			restarted.add(n.Name+":"+s.Name, find(n, s.Name) == nil)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // begins is true for a node that this change starts, in a network of its own or in the one that it had.
 func (d *differ) begins(nodeName string) bool {
-	return d.renewed[nodeName] || slices.Contains(d.FreshNodes, nodeName)
+	return d.renewed[nodeName] || d.fresh[nodeName]
 }
 
 // keepsNetwork is true for a node that differs from the old one, if it can run in the network that that
@@ -39,7 +39,7 @@ func (d *differ) keepsNetwork(old, n plan.Node) bool {
 // onCard is true for a node with a link of the host's network cards.
 func (d *differ) onCard(n plan.Node) bool {
 	return slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool {
-		of := d.to.Link(i.Link)
+		of := d.is.Link(i.Link)
 		return of != nil && of.Kind.Descriptor().End.IsHardware()
 	})
 }
@@ -71,11 +71,12 @@ func sameEnds(old, n plan.Node) bool {
 	return plan.Same(ends(old), ends(n))
 }
 
-// leaveFresh leaves out of the other lists what starts with the nodes that start afresh.
-func (d *differ) leaveFresh() {
-	for _, name := range d.FreshNodes {
-		for _, list := range []*[]string{&d.Adjusted, &d.Logins, &d.Watched} {
-			*list = slices.DeleteFunc(*list, func(n string) bool { return n == name })
+// listFresh lists the nodes that start afresh, and leaves out of the other lists what starts with them.
+func (d *differ) listFresh() {
+	for _, n := range d.to.Nodes {
+		if d.fresh[n.Name] {
+			d.FreshNodes = append(d.FreshNodes, n.Name)
 		}
 	}
+	leaveOut(d.fresh, &d.Adjusted, &d.Logins, &d.Watched)
 }

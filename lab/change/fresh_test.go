@@ -83,7 +83,8 @@ disturb:
 // TestCardsArePreparedForTheirNode: their functions and device files, and where its CPUs are. It is pure.
 func TestCardsArePreparedForTheirNode(t *testing.T) {
 	of := func(kind spec.LinkKind) differ {
-		return differ{to: &plan.Plan{Links: []plan.Link{{Name: "wire", Kind: kind}}}}
+		to := &plan.Plan{Links: []plan.Link{{Name: "wire", Kind: kind}}}
+		return differ{to: to, is: to.Index()}
 	}
 	node := plan.Node{Name: "b", Runtime: spec.RuntimeNetns, CPUs: []int{1}, Interfaces: []plan.Interface{{Name: "eth", Link: "wire"}}}
 	memory, cpus, functions, devices := node, node, node, node

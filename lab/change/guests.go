@@ -9,28 +9,55 @@ import (
 
 // guests starts the virtual machines afresh that any change affects, as a guest is set up only at its
 // start, and replaces those on whose links something changes: QEMU attaches to them. Replacing a machine
-// also replaces links that cannot change a single endpoint, and these the machines at their other ends,
-// until nothing is added.
+// also replaces links that cannot change a single endpoint, and these the machines at their other ends.
 func (d *differ) guests() {
-	for more := true; more; {
-		more = false
-		for _, n := range d.to.Nodes {
-			old := d.from.Node(n.Name)
-			if !n.Guest() || old == nil || d.renewed[n.Name] {
-				continue
-			}
-			differs := guestDiffers(*old, n)
-			switch {
-			case d.guestsLinksChange(n) || differs && !d.keepsNetwork(*old, n):
-				d.FreshNodes = slices.DeleteFunc(d.FreshNodes, func(name string) bool { return name == n.Name })
-				d.Adjusted = slices.DeleteFunc(d.Adjusted, func(name string) bool { return name == n.Name })
-				d.replace(n.Name)
-				more = true
-			case differs:
-				include(&d.FreshNodes, n.Name, true)
+	changed := map[string]bool{} // links that QEMU has to attach to again
+	for _, l := range d.to.Links {
+		was := d.was.Link(l.Name)
+		changed[l.Name] = was == nil || !plan.Same(unexplained(*was), unexplained(l))
+	}
+	replaced := map[string]bool{}
+	waiting := slices.DeleteFunc(slices.Clone(d.to.Nodes), func(n plan.Node) bool { return !n.Guest() })
+	for len(waiting) > 0 {
+		n := waiting[0]
+		waiting = waiting[1:]
+		old := d.was.Node(n.Name)
+		if old == nil || d.renewed[n.Name] {
+			continue
+		}
+		differs := guestDiffers(*old, n)
+		switch {
+		case d.guestsLinksChange(n, changed) || differs && !d.keepsNetwork(*old, n):
+			replaced[n.Name] = true
+			again := d.beside(n)
+			d.replace(n)
+			waiting = append(waiting, again...)
+		case differs:
+			d.fresh[n.Name] = true
+		}
+	}
+	for name := range replaced {
+		delete(d.fresh, name)
+	}
+	leaveOut(replaced, &d.Adjusted)
+}
+
+// beside are the machines that are replaced with one: those on links of it that cannot change a single endpoint. None
+// are on a link that was touched before, as they were told then.
+func (d *differ) beside(n plan.Node) []plan.Node {
+	var list []plan.Node
+	for _, i := range n.Interfaces {
+		l := d.is.Link(i.Link)
+		if l == nil || d.touched[i.Link] || link.Of(l.Kind).Incremental {
+			continue
+		}
+		for _, e := range l.Endpoints {
+			if other := d.is.Node(e.Node); other != nil && other.Guest() {
+				list = append(list, *other)
 			}
 		}
 	}
+	return list
 }
 
 // guestDiffers is true if a machine itself changes.
@@ -42,16 +69,10 @@ func guestDiffers(old, now plan.Node) bool {
 }
 
 // guestsLinksChange is true if a link that a machine is on changes.
-func (d *differ) guestsLinksChange(now plan.Node) bool {
+func (d *differ) guestsLinksChange(now plan.Node, changed map[string]bool) bool {
 	for _, i := range now.Interfaces {
-		was, is := d.from.Link(i.Link), d.to.Link(i.Link)
-		if was == nil || is == nil || !plan.Same(unexplained(*was), unexplained(*is)) {
-			return true
-		}
-		if link.Of(is.Kind).Incremental {
-			continue
-		}
-		if slices.ContainsFunc(is.Endpoints, func(e plan.Endpoint) bool { return d.renewed[e.Node] }) {
+		is := d.is.Link(i.Link)
+		if is == nil || changed[i.Link] || d.touched[i.Link] && !link.Of(is.Kind).Incremental {
 			return true
 		}
 	}

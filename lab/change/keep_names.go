@@ -1,6 +1,8 @@
 package change
 
 import (
+	"slices"
+
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 )
@@ -11,9 +13,9 @@ import (
 func KeepNames(from, to *plan.Plan) *plan.Plan {
 	kept := *to
 	kept.Links = append([]plan.Link{}, to.Links...)
-	kept.Nodes = append([]plan.Node{}, to.Nodes...)
+	was, sockets := from.Index(), map[string]string{}
 	for i, now := range to.Links {
-		old := from.Link(now.Name)
+		old := was.Link(now.Name)
 		if old == nil || old.Kind != now.Kind || !link.Of(now.Kind).Incremental {
 			continue
 		}
@@ -22,27 +24,29 @@ func KeepNames(from, to *plan.Plan) *plan.Plan {
 		keep(old.Endpoints, endpoints, func(e *plan.Endpoint) *string { return &e.Socket })
 		kept.Links[i].Endpoints = endpoints
 		for _, e := range endpoints {
-			nameSocket(&kept, e)
+			sockets[e.Name()] = e.Socket
 		}
+	}
+	kept.Nodes = make([]plan.Node, 0, len(to.Nodes))
+	for _, n := range to.Nodes {
+		n.Interfaces = nameSockets(n, sockets)
+		kept.Nodes = append(kept.Nodes, n)
 	}
 	return &kept
 }
 
-// nameSocket sets an endpoint's socket in its node.
-func nameSocket(p *plan.Plan, e plan.Endpoint) {
-	for i, n := range p.Nodes {
-		if n.Name != e.Node {
-			continue
-		}
-		p.Nodes[i].Interfaces = append([]plan.Interface{}, n.Interfaces...)
-		for j, iface := range n.Interfaces {
-			if iface.Name == e.Interface && iface.Device != nil && iface.Device.Socket != "" {
-				device := *iface.Device
-				device.Socket = e.Socket
-				p.Nodes[i].Interfaces[j].Device = &device
-			}
+// nameSockets are a node's interfaces with the sockets of their endpoints.
+func nameSockets(n plan.Node, sockets map[string]string) []plan.Interface {
+	interfaces := slices.Clone(n.Interfaces)
+	for i, iface := range interfaces {
+		socket, kept := sockets[n.Name+":"+iface.Name]
+		if kept && iface.Device != nil && iface.Device.Socket != "" {
+			device := *iface.Device
+			device.Socket = socket
+			interfaces[i].Device = &device
 		}
 	}
+	return interfaces
 }
 
 // keep gives the endpoints of now their names in old, and new endpoints the planned names that
@@ -50,28 +54,28 @@ func nameSocket(p *plan.Plan, e plan.Endpoint) {
 func keep(old, now []plan.Endpoint, name func(*plan.Endpoint) *string) {
 	taken, planned := map[string]bool{}, []string{}
 	isNew := []*plan.Endpoint{}
+	names := map[string]string{}
+	for i := range old {
+		names[old[i].Name()] = *name(&old[i])
+	}
 	for i := range now {
 		e := &now[i]
 		if *name(e) == "" {
 			continue
 		}
 		planned = append(planned, *name(e))
-		had := ""
-		for j := range old {
-			if old[j].Node == e.Node && old[j].Interface == e.Interface {
-				had = *name(&old[j])
-			}
-		}
+		had := names[e.Name()]
 		if had == "" {
 			isNew = append(isNew, e)
 			continue
 		}
 		*name(e), taken[had] = had, true
 	}
+	next := 0 // those before it are taken
 	for _, e := range isNew {
 		// There are at least as many planned names as endpoints.
-		for i := 0; taken[*name(e)] && i < len(planned); i++ {
-			*name(e) = planned[i]
+		for ; taken[*name(e)] && next < len(planned); next++ {
+			*name(e) = planned[next]
 		}
 		taken[*name(e)] = true
 	}

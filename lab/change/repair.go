@@ -11,9 +11,15 @@ import (
 // Repair is Compare for a lab with faults: it recreates or restarts what has died, and sets again what others
 // have changed. It is pure; stopped is true for a node that someone has stopped.
 func Repair(from, to *plan.Plan, faults []check.Fault, stopped func(nodeName string) bool) Changes {
-	has := func(r check.Remedy, target string) bool {
-		return slices.ContainsFunc(faults, func(f check.Fault) bool { return f.Remedy == r && f.Target == target })
+	type need struct {
+		remedy check.Remedy
+		target string
 	}
+	needs := map[need]bool{}
+	for _, f := range faults {
+		needs[need{f.Remedy, f.Target}] = true
+	}
+	has := func(r check.Remedy, target string) bool { return needs[need{r, target}] }
 	living := *from
 	living.Nodes, living.Links = nil, nil
 	for _, planned := range from.Links {
@@ -27,44 +33,55 @@ func Repair(from, to *plan.Plan, faults []check.Fault, stopped func(nodeName str
 		}
 	}
 	changes := compare(&living, to, link.SocketsOf(from))
+	begun, off := Set(changes.Begun()), map[string]bool{}
+	apps, received, logins := addTo(&changes.RestartedApps), addTo(&changes.Received), addTo(&changes.Logins)
+	services := addTo(&changes.RestartedServices)
+	adjusted, reconfigured := addTo(&changes.Adjusted), addTo(&changes.Reconfigured)
+	var restarted []string
 	for _, n := range to.Nodes {
-		if slices.Contains(changes.Begun(), n.Name) {
+		if begun[n.Name] {
 			continue
 		}
-		if has(check.RestartNode, n.Name) {
-			changes.restart(to, n.Name)
-		} else if stopped(n.Name) {
-			changes.leaveStopped(n.Name)
-		} else {
-			include(&changes.RestartedApps, n.Name, n.App != nil && has(check.RestartApp, n.Name))
+		switch {
+		case has(check.RestartNode, n.Name):
+			restarted = append(restarted, n.Name)
+		case stopped(n.Name):
+			off[n.Name] = true
+		default:
+			apps.add(n.Name, n.App != nil && has(check.RestartApp, n.Name))
 			for _, s := range n.Services {
-				include(&changes.RestartedServices, n.Name+":"+s.Name, has(check.RestartService, n.Name+":"+s.Name))
+				services.add(n.Name+":"+s.Name, has(check.RestartService, n.Name+":"+s.Name))
 			}
-			include(&changes.Received, n.Name, has(check.ReceiveAgain, n.Name))
-			include(&changes.Logins, n.Name, has(check.LoginAgain, n.Name))
+			received.add(n.Name, has(check.ReceiveAgain, n.Name))
+			logins.add(n.Name, has(check.LoginAgain, n.Name))
 		}
-		include(&changes.Adjusted, n.Name, has(check.AdjustNode, n.Name))
+		adjusted.add(n.Name, has(check.AdjustNode, n.Name))
 		for _, i := range n.Interfaces {
-			include(&changes.Reconfigured, n.Name+":"+i.Name, has(check.Reconfigure, n.Name+":"+i.Name))
+			name := n.Name + ":" + i.Name
+			reconfigured.add(name, has(check.Reconfigure, name))
 		}
 	}
+	changes.leaveStopped(off)
+	changes.restart(to, restarted)
 	if slices.ContainsFunc(faults, func(f check.Fault) bool { return f.Remedy == check.WatchAgain }) && to.Watched() {
+		watched := addTo(&changes.Watched)
 		for _, n := range to.Nodes {
-			include(&changes.Watched, n.Name, n.Watched())
+			watched.add(n.Name, n.Watched())
 		}
 	}
 	changes.Power = changes.Power || slices.ContainsFunc(faults, func(f check.Fault) bool { return f.Remedy == check.PowerAgain })
 	changes.Tuning = changes.Tuning || has(check.TuneAgain, from.Name)
 	changes.Disturbances = changes.Disturbances || slices.ContainsFunc(faults, func(f check.Fault) bool { return f.Remedy == check.DisturbAgain })
-	changes.AddedNodes, changes.ReplacedNodes = anew(changes.AddedNodes, changes.ReplacedNodes, func(name string) bool { return from.Node(name) != nil })
-	changes.AddedLinks, changes.ReplacedLinks = anew(changes.AddedLinks, changes.ReplacedLinks, func(name string) bool { return from.Link(name) != nil })
+	was, is, lives := from.Index(), to.Index(), living.Index()
+	changes.AddedNodes, changes.ReplacedNodes = anew(changes.AddedNodes, changes.ReplacedNodes, func(name string) bool { return was.Node(name) != nil })
+	changes.AddedLinks, changes.ReplacedLinks = anew(changes.AddedLinks, changes.ReplacedLinks, func(name string) bool { return was.Link(name) != nil })
 	for _, planned := range from.Links {
-		if living.Link(planned.Name) == nil && to.Link(planned.Name) == nil {
+		if lives.Link(planned.Name) == nil && is.Link(planned.Name) == nil {
 			changes.RemovedLinks = append(changes.RemovedLinks, planned.Name)
 		}
 	}
 	for _, n := range from.Nodes {
-		if living.Node(n.Name) == nil && to.Node(n.Name) == nil {
+		if lives.Node(n.Name) == nil && is.Node(n.Name) == nil {
 			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
 		}
 	}

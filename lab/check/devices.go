@@ -20,7 +20,11 @@ type deviceCheck struct {
 	// explained are parts whose differences another fault explains.
 	explained map[string]bool
 	// cut are links that are down deliberately just now.
-	cut      map[string]bool
+	cut map[string]bool
+	// remade are links that a fault in a node remakes.
+	remade map[string]bool
+	// set are the values that were set on devices.
+	set      map[settingOf]map[string]string
 	faults   []Fault
 	failures []error
 }
@@ -28,7 +32,7 @@ type deviceCheck struct {
 // Devices finds interfaces, links and nodes whose devices, routes and sysctls are not as planned,
 // unless one of the faults explains it.
 func Devices(l *running.Lab, others []Fault) ([]Fault, error) {
-	c := deviceCheck{Lab: l, explained: map[string]bool{}}
+	c := deviceCheck{Lab: l, explained: map[string]bool{}, set: setOn(l), remade: map[string]bool{}}
 	for _, f := range others {
 		c.explained[f.Part] = true
 	}
@@ -140,10 +144,10 @@ func routeText(r spec.Route) string {
 // iface compares an interface of a node.
 func (c *deviceCheck) iface(n plan.Node, i plan.Interface, view *link.View) {
 	of := n.Name + ":" + i.Name
-	planned, e := c.Plan().EndOf(n.Name, i.Name)
+	planned, e := c.Index().EndOf(n.Name, i.Name)
 	// Of an end that is up and has no carrier, the check of its other end says why.
 	device, elsewhere := view.Find(i.Name), hardware(c.Lab, i.Link) || e.FabricDevice != "" || planned != nil && planned.Kind.Descriptor().End == spec.EndMacvlan
-	problem, remedy := compareDevice(i, view.List(), elsewhere && device != nil && device.Up)
+	problem, remedy := compareDevice(i, device, elsewhere && device != nil && device.Up)
 	if problem == "" && planned != nil {
 		problem, remedy = c.deeper(n, i, *planned, e, view)
 	}
@@ -169,7 +173,7 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 		want.Impaired = &what.Impairment
 	}
 	if !slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Guest }) {
-		want.Set = setOn(c.Lab, n.Name, l.Name, i.Name)
+		want.Set = c.set[settingOf{n.Name, l.Name, i.Name}]
 	}
 	var problems []string
 	mend := Reconfigure
@@ -206,20 +210,21 @@ func setsIPv6(n plan.Node) bool {
 	return false
 }
 
-// setOn is what was recorded of a device when it was set up.
-func setOn(l *running.Lab, nodeName, linkName, device string) map[string]string {
-	at := slices.IndexFunc(l.Settings(), func(s link.Setting) bool {
-		return s.Node == nodeName && s.Link == linkName && s.Device == device
-	})
-	if at < 0 {
-		return nil
+// settingOf is a device that was set up.
+type settingOf struct{ node, link, device string }
+
+// setOn is what was recorded of the devices when they were set up.
+func setOn(l *running.Lab) map[settingOf]map[string]string {
+	set := map[settingOf]map[string]string{}
+	for _, s := range slices.Backward(l.Settings()) { // the first of a device counts
+		set[settingOf{s.Node, s.Link, s.Device}] = s.Values
 	}
-	return l.Settings()[at].Values
+	return set
 }
 
 // hardware is true for a link of network cards, whose state is also that of a cable.
 func hardware(l *running.Lab, linkName string) bool {
-	planned := l.Plan().Link(linkName)
+	planned := l.Index().Link(linkName)
 	return planned != nil && planned.Kind.Descriptor().End.IsHardware()
 }
 
@@ -231,12 +236,10 @@ const (
 
 // compareDevice says how a node's interface differs from its plan, and what helps; nothing if it does
 // not differ. elsewhere is true where why it has no carrier is found elsewhere, as with a cable. It is pure.
-func compareDevice(planned plan.Interface, devices []link.Device, elsewhere bool) (string, Remedy) {
-	at := slices.IndexFunc(devices, func(d link.Device) bool { return d.Name == planned.Name })
-	if at < 0 {
+func compareDevice(planned plan.Interface, now *link.Seen, elsewhere bool) (string, Remedy) {
+	if now == nil {
 		return "is gone", RemakeLink
 	}
-	now := devices[at]
 	switch {
 	case now.State == stateDown && !elsewhere:
 		return "is down", Reconfigure

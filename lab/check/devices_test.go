@@ -10,13 +10,16 @@ import (
 func TestCompareDevice(t *testing.T) {
 	planned := plan.Interface{Name: "x", MTU: 1500, MAC: "02:00:00:00:00:01", Addresses: []string{"10.0.0.1/24", "fd00:0::1/64"}}
 	good := link.Device{Name: "x", State: "up", MTU: 1500, MAC: "02:00:00:00:00:01", Addresses: []string{"fe80::1/64", "10.0.0.1/24", "fd00::1/64"}}
-	with := func(change func(*link.Device)) []link.Device {
+	with := func(change func(*link.Device)) *link.View {
 		d := good
 		change(&d)
-		return []link.Device{{Name: "y"}, d}
+		view := &link.View{}
+		view.Add(link.Seen{Device: link.Device{Name: "y"}})
+		view.Add(link.Seen{Device: d})
+		return view
 	}
 	for _, c := range []struct {
-		devices  []link.Device
+		view     *link.View
 		hardware bool
 		want     string
 		remedy   Remedy
@@ -29,8 +32,8 @@ func TestCompareDevice(t *testing.T) {
 		{with(func(d *link.Device) { d.MTU = 9000 }), false, "has an MTU of 9000, and 1500 is planned", RemakeLink},
 		{with(func(d *link.Device) { d.Name = "z" }), false, "is gone", RemakeLink},
 	} {
-		if got, remedy := compareDevice(planned, c.devices, c.hardware); got != c.want || remedy != c.remedy {
-			t.Errorf("%+v: %q, %v, want %q, %v", c.devices[1], got, remedy, c.want, c.remedy)
+		if got, remedy := compareDevice(planned, c.view.Find(planned.Name), c.hardware); got != c.want || remedy != c.remedy {
+			t.Errorf("%+v: %q, %v, want %q, %v", c.view, got, remedy, c.want, c.remedy)
 		}
 	}
 }

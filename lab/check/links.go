@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"nines.dev/nines/kernel/proc"
@@ -24,13 +23,24 @@ func (c *deviceCheck) fabric() (gone bool) {
 	}
 	programs, err := c.Programs()
 	c.fail(err)
+	holders, err := c.Holders()
+	c.fail(err)
+	programsOf := map[string][]running.ProgramState{}
+	for _, p := range programs {
+		programsOf[p.Link] = append(programsOf[p.Link], p)
+	}
+	for _, f := range c.faults {
+		if f.Remedy == RemakeLink {
+			c.remade[f.Target] = true
+		}
+	}
 	for _, planned := range c.Plan().Links {
 		if c.explained["link "+planned.Name] {
 			continue
 		}
 		view := fabric
 		if link.Of(planned.Kind).OwnNamespace {
-			if view, err = c.ownView(planned, programs); err != nil {
+			if view, err = ownView(holders.Of(planned.Name, programsOf[planned.Name])); err != nil {
 				if !proc.IsGone(err) {
 					c.fail(fmt.Errorf("link %s: %w", planned.Name, err))
 				}
@@ -43,29 +53,22 @@ func (c *deviceCheck) fabric() (gone bool) {
 }
 
 // ownView is what there is in a link's own network namespaces.
-func (c *deviceCheck) ownView(planned plan.Link, programs []running.ProgramState) (*link.View, error) {
-	programs = slices.DeleteFunc(slices.Clone(programs), func(p running.ProgramState) bool { return p.Link != planned.Name })
-	holders, err := c.OwnHolders(planned, programs)
-	if err != nil {
-		return nil, err
-	}
-	all := &link.View{}
+func ownView(holders []int) (*link.View, error) {
+	var views []*link.View
 	for _, pid := range holders {
 		view, err := link.Look(link.Holder{PID: pid})
 		if err != nil {
 			return nil, err
 		}
-		all.Devices = append(all.Devices, view.Devices...)
+		views = append(views, view)
 	}
-	return all, nil
+	return link.Join(views...), nil
 }
 
 // link compares a link's devices outside its nodes. A fault of its end in a node is reported there.
 func (c *deviceCheck) link(planned plan.Link, view *link.View) {
-	for _, f := range c.faults {
-		if f.Remedy == RemakeLink && f.Target == planned.Name {
-			return
-		}
+	if c.remade[planned.Name] {
+		return
 	}
 	d := planned.Kind.Descriptor()
 	if planned.Device != "" && planned.Parent == "" && planned.Switch == nil {
@@ -78,7 +81,7 @@ func (c *deviceCheck) link(planned plan.Link, view *link.View) {
 		}
 	}
 	problems := view.FabricDifferences(planned, link.FabricOptions{
-		Set: func(device string) map[string]string { return setOn(c.Lab, "", planned.Name, device) },
+		Set: func(device string) map[string]string { return c.set[settingOf{link: planned.Name, device: device}] },
 		Cut: c.cut[planned.Name], Management: c.Plan().Management,
 	})
 	filtered, err := link.Filtered(link.HolderOf(c.Lab.Fabric()), planned)

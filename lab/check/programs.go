@@ -36,7 +36,7 @@ func Programs(l *running.Lab) ([]Fault, error) {
 
 // explain says what a dead program's last output means, where its link's kind knows.
 func explain(l *running.Lab, p running.ProgramState) string {
-	planned := l.Plan().Link(p.Link)
+	planned := l.Index().Link(p.Link)
 	if planned == nil {
 		return ""
 	}

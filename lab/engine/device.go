@@ -17,7 +17,7 @@ import (
 // DPDK's own threads stay off the busy CPUs, which handle its packets, as far as the node has
 // others.
 func StartDPDK(l *running.Lab, c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
-	n := l.Plan().Node(nodeName)
+	n := l.Index().Node(nodeName)
 	if n == nil || n.DPDK == nil {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func TakesXDPFrames(l *running.Lab, port plan.Port) (takes bool, err error) {
 // interface. If the engine will listen on the interface's socket, one that a dead engine left is
 // removed.
 func device(l *running.Lab, nodeName, interfaceName string) (string, error) {
-	n := l.Plan().Node(nodeName)
+	n := l.Index().Node(nodeName)
 	if n == nil {
 		return "", nil
 	}
@@ -102,7 +102,7 @@ func device(l *running.Lab, nodeName, interfaceName string) (string, error) {
 	socket := ""
 	if i.Device.Socket != "" {
 		socket = i.Device.Socket
-		if made, e := l.Plan().EndOf(nodeName, interfaceName); made != nil {
+		if made, e := l.Index().EndOf(nodeName, interfaceName); made != nil {
 			socket = link.SocketOf(*made, e)
 		}
 		if i.Device.Server {

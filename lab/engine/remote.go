@@ -48,7 +48,7 @@ func (m Maker) startRemote(ctx context.Context, n plan.Node, r node.Remote) erro
 func useAddresses(l *running.Lab, port *client.Port) error {
 	for _, address := range []*string{&port.LocalIP, &port.PeerIP} {
 		name, iface, isEndpoint := strings.Cut(*address, ":")
-		n := l.Plan().Node(name)
+		n := l.Index().Node(name)
 		if !isEndpoint || n == nil || !n.Remote() {
 			continue
 		}
@@ -85,7 +85,7 @@ func claimedDevice(l *running.Lab, nodeName string, i plan.Interface, at int) (s
 
 // claimedMap is the map for AF_XDP sockets that a pod claims with an interface; empty where it claims none.
 func claimedMap(l *running.Lab, nodeName, iface string) (string, error) {
-	n := l.Plan().Node(nodeName)
+	n := l.Index().Node(nodeName)
 	if n == nil || !slices.ContainsFunc(n.Interfaces, func(i plan.Interface) bool { return i.Name == iface && i.SocketMap }) {
 		return "", nil
 	}

@@ -181,8 +181,8 @@ func (v *View) LostRoutes(planned []spec.Route) []spec.Route {
 
 func (v *View) has(r spec.Route) bool {
 	to, via := destination(r), net.ParseIP(r.Via)
-	return slices.ContainsFunc(v.routes, func(has netlink.Route) bool {
-		return has.Type == unix.RTN_UNICAST && routePrefix(has) == to &&
+	return slices.ContainsFunc(v.routes[to], func(has netlink.Route) bool {
+		return has.Type == unix.RTN_UNICAST &&
 			(r.Via == "" || has.Gw.Equal(via)) && (r.Via != "" || has.Gw == nil) &&
 			(r.Interface == "" || has.LinkIndex == v.indexes[r.Interface])
 	})

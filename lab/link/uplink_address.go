@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/vishvananda/netlink"
@@ -32,6 +31,16 @@ func (s *Site) receiveFor(handle *netlink.Handle, step journal.Step, uplink netl
 	if err != nil {
 		return err
 	}
+	type received struct {
+		value, old string
+		cookie     uint64
+	}
+	own := map[received]bool{}
+	for _, e := range s.Journal.Entries() {
+		if e.Kind == KindUplinkAddress {
+			own[received{e.Value, e.Old, e.Cookie}] = true
+		}
+	}
 	for _, e := range endpoints {
 		i, err := s.interfaceOf(e)
 		if err != nil {
@@ -42,9 +51,7 @@ func (s *Site) receiveFor(handle *netlink.Handle, step journal.Step, uplink netl
 			return err
 		}
 		step.Kind, step.Node, step.Value, step.Token = KindUplinkAddress, e.Node, mac.String(), UplinkToken(s.Journal.Header)
-		mine := slices.ContainsFunc(s.Journal.Entries(), func(other journal.Entry) bool {
-			return other.Kind == step.Kind && other.Value == step.Value && other.Old == step.Old && other.Cookie == step.Cookie
-		})
+		mine := own[received{step.Value, step.Old, step.Cookie}]
 		switch {
 		case mine && has[step.Value]:
 			continue

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 
 	"github.com/cilium/ebpf"
 	"github.com/vishvananda/netlink"
@@ -15,8 +16,10 @@ import (
 
 // View is the state of a network namespace, as far as labs plan it.
 type View struct {
-	Devices []Seen
-	routes  []netlink.Route
+	devices []Seen
+	// at has the places of the devices by their names, routes those of the kernel by where they lead.
+	at      map[string]int
+	routes  map[netip.Prefix][]netlink.Route
 	indexes map[string]int
 }
 
@@ -49,21 +52,32 @@ type XDP struct {
 
 // Find returns the device of a name; nil if there is none.
 func (v *View) Find(name string) *Seen {
-	for i := range v.Devices {
-		if v.Devices[i].Name == name {
-			return &v.Devices[i]
-		}
+	if i, has := v.at[name]; has {
+		return &v.devices[i]
 	}
 	return nil
 }
 
-// List is the devices as Devices returns them.
-func (v *View) List() []Device {
-	var list []Device
-	for _, d := range v.Devices {
-		list = append(list, d.Device)
+// Add adds a device. Of two with one name, the first is found.
+func (v *View) Add(s Seen) {
+	if v.at == nil {
+		v.at = map[string]int{}
 	}
-	return list
+	if _, has := v.at[s.Name]; !has {
+		v.at[s.Name] = len(v.devices)
+	}
+	v.devices = append(v.devices, s)
+}
+
+// Join is the devices of several namespaces.
+func Join(views ...*View) *View {
+	all := &View{}
+	for _, v := range views {
+		for _, s := range v.devices {
+			all.Add(s)
+		}
+	}
+	return all
 }
 
 // viewTries is how often a listing is repeated that a change has interrupted.
@@ -96,49 +110,51 @@ func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list neighbours: %w", err)
 	}
-	v := &View{indexes: map[string]int{}}
+	v := &View{routes: map[netip.Prefix][]netlink.Route{}, indexes: map[string]int{}}
 	for _, family := range []int{netlink.FAMILY_V4, netlink.FAMILY_V6} {
 		routes, err := handle.RouteList(nil, family)
 		if err != nil && !isUnsupported(err) {
 			return nil, fmt.Errorf("list routes: %w", err)
 		}
-		v.routes = append(v.routes, routes...)
+		for _, r := range routes {
+			to := routePrefix(r)
+			v.routes[to] = append(v.routes[to], r)
+		}
 	}
 	names := map[int]string{}
 	for _, l := range links {
 		names[l.Attrs().Index], v.indexes[l.Attrs().Name] = l.Attrs().Name, l.Attrs().Index
+	}
+	qdiscsOf, neighboursOf := map[int][]netlink.Qdisc{}, map[int][]netlink.Neigh{}
+	for _, q := range qdiscs {
+		qdiscsOf[q.Attrs().LinkIndex] = append(qdiscsOf[q.Attrs().LinkIndex], q)
+	}
+	for _, n := range neighbours {
+		if n.State == unix.NUD_PERMANENT {
+			neighboursOf[n.LinkIndex] = append(neighboursOf[n.LinkIndex], n)
+		}
 	}
 	for _, l := range links {
 		a := l.Attrs()
 		if a.Name == "lo" {
 			continue
 		}
-		s := Seen{link: l, Up: a.RawFlags&unix.IFF_UP != 0, Master: names[a.MasterIndex]}
+		s := Seen{link: l, Up: a.RawFlags&unix.IFF_UP != 0, Master: names[a.MasterIndex], qdiscs: qdiscsOf[a.Index], neighbours: neighboursOf[a.Index]}
 		if s.Device, err = inspect(handle, l); err != nil {
 			return nil, err
 		}
 		if s.XDP, err = attached(a.Xdp); err != nil {
 			return nil, fmt.Errorf("read the XDP program of %s: %w", a.Name, err)
 		}
-		for _, q := range qdiscs {
-			if q.Attrs().LinkIndex == a.Index {
-				s.qdiscs = append(s.qdiscs, q)
-			}
-		}
-		for _, n := range neighbours {
-			if n.LinkIndex == a.Index && n.State == unix.NUD_PERMANENT {
-				s.neighbours = append(s.neighbours, n)
-			}
-		}
-		v.Devices = append(v.Devices, s)
+		v.Add(s)
 	}
 	e, err := openEthtool(ns)
 	if err != nil {
 		return nil, err
 	}
 	defer e.close()
-	for i := range v.Devices {
-		s := &v.Devices[i]
+	for i := range v.devices {
+		s := &v.devices[i]
 		s.offloads = map[string]string{}
 		for _, wanted := range offloadsOff {
 			on, err := e.Get(s.Name, wanted.Feature)
@@ -150,8 +166,8 @@ func look(ns *netns.Namespace, handle *netlink.Handle) (*View, error) {
 		}
 	}
 	return v, ns.Do(func() error {
-		for i := range v.Devices {
-			s := &v.Devices[i]
+		for i := range v.devices {
+			s := &v.devices[i]
 			off, err := netns.ReadSysctl("net/ipv6/conf/" + s.Name + "/disable_ipv6")
 			if err != nil && !errors.Is(err, netns.ErrNoSysctl) {
 				return err

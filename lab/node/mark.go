@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"nines.dev/nines/journal"
 )
@@ -36,43 +38,57 @@ func (m *Marks) take(mark string) {
 	}
 }
 
-// Mark gives a node these marks and no others. Those that it gets are in the journal before the others
-// go, and these go at once: a kill in between leaves none too few.
-func Mark(j *journal.Journal, nodeName string, m Marks) error {
-	wanted := []struct {
+// names are the marks that are given.
+func (m Marks) names() []string {
+	var names []string
+	for _, of := range []struct {
 		mark string
 		is   bool
-	}{{MarkStopped, m.Stopped}, {MarkUnfinished, m.Unfinished}, {MarkFresh, m.Fresh}}
-	for _, w := range wanted {
-		if !w.is || len(marked(j, nodeName, w.mark)) > 0 {
-			continue
-		}
-		err := j.Make(journal.Step{Kind: KindMark, Node: nodeName, Name: w.mark}, func() (journal.Learnt, error) {
-			return journal.Learnt{}, nil
-		})
-		if err != nil {
-			return err
+	}{{MarkStopped, m.Stopped}, {MarkUnfinished, m.Unfinished}, {MarkFresh, m.Fresh}} {
+		if of.is {
+			names = append(names, of.mark)
 		}
 	}
+	return names
+}
+
+// Mark gives nodes these marks and no others. Those that they get are in the journal before the others
+// go, and these go at once: a kill in between leaves none too few.
+func Mark(j *journal.Journal, nodes map[string]Marks) error {
+	type mark struct{ node, name string }
+	wanted := map[mark]bool{}
+	for name, marks := range nodes {
+		for _, m := range marks.names() {
+			wanted[mark{name, m}] = true
+		}
+	}
+	has := map[mark]bool{}
 	var gone []int
-	for _, w := range wanted {
-		if !w.is {
-			gone = append(gone, marked(j, nodeName, w.mark)...)
+	for _, e := range j.Entries() {
+		_, marked := nodes[e.Node]
+		switch m := (mark{e.Node, e.Name}); {
+		case e.Kind != KindMark || !marked:
+		case wanted[m]:
+			has[m] = true
+		default:
+			gone = append(gone, e.ID)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		for _, m := range nodes[name].names() {
+			if has[mark{name, m}] {
+				continue
+			}
+			err := j.Make(journal.Step{Kind: KindMark, Node: name, Name: m}, func() (journal.Learnt, error) {
+				return journal.Learnt{}, nil
+			})
+			if err != nil {
+				return err
+			}
 		}
 	}
 	j.Forget(gone...)
 	return nil
-}
-
-// marked are the steps that give a node a mark.
-func marked(j *journal.Journal, nodeName, mark string) []int {
-	var ids []int
-	for _, e := range j.Entries() {
-		if e.Kind == KindMark && e.Node == nodeName && e.Name == mark {
-			ids = append(ids, e.ID)
-		}
-	}
-	return ids
 }
 
 // OfPayload selects the steps of what runs in a node, which are undone when it is stopped: not its

@@ -72,7 +72,7 @@ func (m Maker) SetUp(ctx context.Context, again map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	stays := func(r Record) bool { return !again[r.Node] && m.Plan().Node(r.Node) != nil }
+	stays := func(r Record) bool { return !again[r.Node] && m.Index().Node(r.Node) != nil }
 	records = slices.DeleteFunc(records, func(r Record) bool { return !stays(r) })
 	var features busypoll.Features
 	for _, n := range m.Plan().Nodes {

@@ -48,14 +48,10 @@ func (l *Lab) remoteDevices(n plan.Node) ([]link.Device, error) {
 	return devices, nil
 }
 
-// OwnDevices are the devices in a link's own network namespaces.
-func (l *Lab) OwnDevices(planned plan.Link, programs []ProgramState) ([]link.Device, error) {
-	holders, err := l.OwnHolders(planned, programs)
-	if err != nil {
-		return nil, err
-	}
+// Devices are the devices in a link's own network namespaces.
+func (h Holders) Devices(linkName string, programs []ProgramState) ([]link.Device, error) {
 	var all []link.Device
-	for _, pid := range holders {
+	for _, pid := range h.Of(linkName, programs) {
 		devices, err := link.Devices(link.Holder{PID: pid})
 		if err != nil {
 			return nil, err

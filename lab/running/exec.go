@@ -95,14 +95,11 @@ func (l *Lab) FabricPID() int {
 
 // Node is the node with a name: as planned, and as it runs.
 func (l *Lab) Node(name string) (plan.Node, *node.Running, error) {
-	for _, n := range l.plan.Nodes {
-		if n.Name != name {
-			continue
-		}
+	if n := l.index.Node(name); n != nil {
 		if r := l.running.of(name); r != nil {
-			return n, r, nil
+			return *n, r, nil
 		}
-		return n, nil, fmt.Errorf("node %q of lab %q was never started; nines down %s, then up", name, l.name, l.name)
+		return *n, nil, fmt.Errorf("node %q of lab %q was never started; nines down %s, then up", name, l.name, l.name)
 	}
 	var names []string
 	for _, n := range l.plan.Nodes {

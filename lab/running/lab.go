@@ -19,6 +19,7 @@ type Lab struct {
 	name     string
 	state    state.Folder
 	plan     *plan.Plan
+	index    *plan.Index
 	settings []link.Setting
 	running  *nodes
 	fabric   *node.Running
@@ -29,7 +30,7 @@ const FabricNode = "."
 
 // New is a lab that is to be made in a folder, and has no nodes yet.
 func New(folder state.Folder, p *plan.Plan) *Lab {
-	return &Lab{name: p.Name, state: folder, plan: p, running: newNodes(nil)}
+	return &Lab{name: p.Name, state: folder, plan: p, index: p.Index(), running: newNodes(nil)}
 }
 
 // Open reads a lab by its name.
@@ -55,7 +56,7 @@ func Open(name string) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab %q: %w; use the version that made it, or remove it with nines down %s", name, err, name)
 	}
-	l := &Lab{name: name, state: s, plan: p}
+	l := &Lab{name: name, state: s, plan: p, index: p.Index()}
 	l.Take(j)
 	if err := l.readSettings(); err != nil {
 		return nil, err
@@ -84,6 +85,9 @@ func (l *Lab) Name() string { return l.name }
 // Plan is the plan that the lab follows.
 func (l *Lab) Plan() *plan.Plan { return l.plan }
 
+// Index finds parts of the plan by name.
+func (l *Lab) Index() *plan.Index { return l.index }
+
 // State is the lab's folder.
 func (l *Lab) State() state.Folder { return l.state }
 
@@ -91,7 +95,7 @@ func (l *Lab) State() state.Folder { return l.state }
 func (l *Lab) Settings() []link.Setting { return l.settings }
 
 // Follow has the lab follow another plan.
-func (l *Lab) Follow(p *plan.Plan) { l.plan = p }
+func (l *Lab) Follow(p *plan.Plan) { l.plan, l.index = p, p.Index() }
 
 // Record replaces what was set on the lab's devices.
 func (l *Lab) Record(settings []link.Setting) { l.settings = settings }

@@ -73,7 +73,7 @@ func (l *Lab) AwaitGuests(ctx context.Context) error {
 
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.
 func (l *Lab) SwitchSocket(linkName string) (string, error) {
-	made := l.Plan().Link(linkName)
+	made := l.Index().Link(linkName)
 	if made == nil || !made.HasEngine() {
 		var names []string
 		for _, other := range l.Plan().Links {
@@ -106,26 +106,38 @@ func (l *Lab) SwitchStats(ctx context.Context, planned plan.Link) (*client.Switc
 	return &stats, nil
 }
 
-// OwnHolders are processes in a link's own network namespaces, one for each: who holds it for the link,
-// or the first of its programs that is there and not in the fabric.
-func (l *Lab) OwnHolders(planned plan.Link, programs []ProgramState) ([]int, error) {
+// Holders are the processes that hold network namespaces for links.
+type Holders struct {
+	held   map[string][]int
+	fabric uint64
+}
+
+// Holders finds them.
+func (l *Lab) Holders() (Holders, error) {
 	j, err := journal.Read(l.State().Journal())
 	if err != nil {
-		return nil, err
+		return Holders{}, err
 	}
-	var holders []int
+	h := Holders{held: map[string][]int{}}
 	for _, e := range j.Entries() {
-		if e.Kind != node.KindNetwork || e.Link != planned.Name || e.Learnt == nil {
+		if e.Kind != node.KindNetwork || e.Link == "" || e.Learnt == nil {
 			continue
 		}
 		if id := process.Of(e); id.Alive() {
-			holders = append(holders, id.PID)
+			h.held[e.Link] = append(h.held[e.Link], id.PID)
 		}
 	}
-	seen := map[uint64]bool{}
 	if l.Fabric() != nil {
-		seen[l.Fabric().NetInode()] = true
+		h.fabric = l.Fabric().NetInode()
 	}
+	return h, nil
+}
+
+// Of are processes in a link's own network namespaces, one for each: who holds it for the link, or the first of its
+// programs that is there and not in the fabric.
+func (h Holders) Of(linkName string, programs []ProgramState) []int {
+	holders := slices.Clone(h.held[linkName])
+	seen := map[uint64]bool{h.fabric: h.fabric != 0}
 	for _, p := range programs {
 		id, err := proc.Of(p.PID)
 		if inode := id.NetInode(); p.Alive && err == nil && !seen[inode] {
@@ -133,7 +145,7 @@ func (l *Lab) OwnHolders(planned plan.Link, programs []ProgramState) ([]int, err
 			holders = append(holders, p.PID)
 		}
 	}
-	return holders, nil
+	return holders
 }
 
 // InspectPatience is how long to wait for an engine that has another client.

@@ -228,7 +228,7 @@ func (w *watcher) look(ctx context.Context) error {
 
 // take takes the result of a check, if the node is still the one that was checked.
 func (w *watcher) take(r checked) {
-	watched, n := w.nodes[r.node], w.lab.Plan().Node(r.node)
+	watched, n := w.nodes[r.node], w.lab.Index().Node(r.node)
 	if watched == nil || watched.main != r.main {
 		return
 	}
