@@ -152,8 +152,11 @@ var mayImport = map[string][]string{
 	"test/causes":   {everything},
 	"test/disturb":  {},
 	"test/plans":    {"test/labtest", "host", "plan", "spec"},
-	"test/labtest":  {"test/postgres", "engine/client", "kernel/flock"},
-	"test/labs":     {"busypoll", "host", "kernel/pci", "kernel/tasks", "lab/link", "lab/login", "plan", "spec", "test/labtest", "test/traces", "vm"},
+	"test/growth":   {"test/labtest"},
+
+	"test/growth/counter": {"analyze", "analyze/packetfile", "analyze/synthetic", "host", "journal", "lab/change", "lab/check", "lab/dryrun", "lab/node", "plan", "report", "result", "spec"},
+	"test/labtest":        {"test/postgres", "engine/client", "kernel/flock"},
+	"test/labs":           {"busypoll", "host", "kernel/pci", "kernel/tasks", "lab/link", "lab/login", "plan", "spec", "test/labtest", "test/traces", "vm"},
 	"test/traces": {"host", "host/tune", "kernel/cgroup", "kernel/hugepages", "kernel/ledger", "kernel/netns", "kernel/proc", "kernel/tasks", "lab/login", "lab/state", "plan",
 		"test/labtest"},
 	// They run the command nines, and look at its labs.
