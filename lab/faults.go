@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/bmc"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/disturb"
@@ -83,8 +84,9 @@ func (l *Lab) faults(askEngines bool) ([]check.Fault, error) {
 	if l.FabricDead() {
 		faults = append(faults, check.DeadFabric(l.Lab))
 	}
+	var endings proc.Endings
 	for _, n := range l.Plan().Nodes {
-		if fault := check.Node(l.Lab, n); fault != nil {
+		if fault := check.Node(l.Lab, n, &endings); fault != nil {
 			faults = append(faults, *fault)
 		}
 	}

@@ -54,7 +54,11 @@ func describe(status unix.WaitStatus) string {
 }
 
 // ends are what messages of the end of a process contain.
-var ends = [][]byte{[]byte("Killed process "), []byte("segfault at "), []byte("traps: "), []byte("unhandled exception")}
+var ends = [][]byte{[]byte("Killed process "), []byte("segfault at "), []byte("traps: "), []byte("unhandled exception"), []byte(seccompRecord)}
+
+// seccompRecord begins what the kernel's log says of a system call that a seccomp filter did not allow, AUDIT_SECCOMP
+// in include/uapi/linux/audit.h.
+const seccompRecord = "audit: type=1326 "
 
 // kernelLog is what the kernel's log says of ended processes, a record a line, in the form of
 // Documentation/ABI/testing/dev-kmsg; as much of it as can be read.
@@ -81,8 +85,9 @@ func kernelLog() []byte {
 // said is the last message of a log that tells of the end of a process. It is pure.
 //
 // Messages are "Out of memory: Killed process PID (NAME) …" (mm/oom_kill.c), "NAME[PID]: segfault at …"
-// (arch/x86/mm/fault.c), "traps: NAME[PID] …" (arch/x86/kernel/traps.c) and "NAME[PID]: unhandled exception: …"
-// (arch/arm64/kernel/traps.c).
+// (arch/x86/mm/fault.c), "traps: NAME[PID] …" (arch/x86/kernel/traps.c) "NAME[PID]: unhandled exception: …"
+// (arch/arm64/kernel/traps.c), and "audit: type=1326 … pid=PID … sig=31 …" for whom seccomp has killed
+// (audit_seccomp in kernel/auditsc.c).
 func said(log []byte, id Identity) (message string) {
 	killed, faulted := fmt.Sprintf("Killed process %d (", id.PID), fmt.Sprintf("[%d]", id.PID)
 	for line := range bytes.Lines(log) {
@@ -99,7 +104,9 @@ func said(log []byte, id Identity) (message string) {
 		name, after, faults := strings.Cut(text, faulted)
 		faults = faults && !strings.Contains(strings.TrimPrefix(name, "traps: "), " ") &&
 			(strings.HasPrefix(name, "traps: ") || strings.HasPrefix(after, ": segfault") || strings.HasPrefix(after, ": unhandled"))
-		if faults || strings.Contains(text, killed) {
+		refused := strings.HasPrefix(text, seccompRecord) && strings.Contains(text, fmt.Sprintf(" pid=%d ", id.PID)) &&
+			!strings.Contains(text, " sig=0 ") // of one that goes on
+		if faults || refused || strings.Contains(text, killed) {
 			message = text
 		}
 	}

@@ -23,6 +23,8 @@ func TestWhatALogSaysOfAProcess(t *testing.T) {
 		"6,4,22000000,-;traps: nines-engine[9] general protection fault ip:0 sp:0 error:0\n" +
 		"6,5,23000000,-;nines-engine[10]: unhandled exception: DABT (lower EL)\n" +
 		"6,6,24000000,-;device[11] is not a process\n" +
+		`5,8,24500000,-;audit: type=1326 audit(1.0:2): auid=0 uid=0 gid=0 ses=1 pid=12 comm="x" exe="/x" sig=31 arch=c000003e syscall=101 compat=0 ip=0x0 code=0x80000000` + "\n" +
+		`5,9,24600000,-;audit: type=1326 audit(1.0:3): auid=0 uid=0 gid=0 ses=1 pid=13 comm="x" exe="/x" sig=0 arch=c000003e syscall=101 compat=0 ip=0x0 code=0x7ffc0000` + "\n" +
 		"4,7,25000000,-;somebody wrote Killed process 1234 (x)\n"
 	for _, c := range []struct {
 		id   Identity
@@ -34,6 +36,8 @@ func TestWhatALogSaysOfAProcess(t *testing.T) {
 		{Identity{9, 1500}, "traps: nines-engine[9] general protection fault"},
 		{Identity{10, 1500}, "nines-engine[10]: unhandled exception"},
 		{Identity{11, 1500}, ""},
+		{Identity{12, 1500}, "audit: type=1326 audit(1.0:2)"},
+		{Identity{13, 1500}, ""}, // the call failed, and the process went on
 		{Identity{123, 1500}, ""},
 		{Identity{1, 0}, ""},
 	} {

@@ -61,7 +61,7 @@ func engineFault(n plan.Node, problem string) *Fault {
 
 func deadEngine(l *running.Lab, n plan.Node, id proc.Identity, endings *proc.Endings) *Fault {
 	problem := fmt.Sprintf("has died (process %d)", id.PID)
-	if ending := endings.Of(id); ending != "" {
+	if ending := endingIn(l, n, id, endings); ending != "" {
 		problem += ": " + ending
 	}
 	if said := node.LastLines(l.EngineLog(n.Name)); said != "" {

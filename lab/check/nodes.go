@@ -2,7 +2,10 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/plan"
 )
@@ -17,7 +20,7 @@ func DeadFabric(l *running.Lab) Fault {
 
 // Node is what is wrong with a node itself; nil for one that runs, and one that someone has
 // stopped.
-func Node(l *running.Lab, n plan.Node) *Fault {
+func Node(l *running.Lab, n plan.Node, endings *proc.Endings) *Fault {
 	r := l.Running(n.Name)
 	again := r != nil && r.Network.PID != 0 && r.Network.InNamespaces()
 	fault := deadNode(n)
@@ -28,11 +31,28 @@ func Node(l *running.Lab, n plan.Node) *Fault {
 		fault.Problem = fmt.Sprintf("node %s is being stopped or started, or that was interrupted; in that case nines restart %s finishes it", n.Name, n.Name)
 	case l.Alive(n.Name), l.Stopped(n.Name):
 		return nil
+	case r != nil && !n.Remote():
+		if ending := endingIn(l, n, r.Main(n), endings); ending != "" {
+			fault.Problem += ": " + ending
+		}
 	}
 	if again {
 		fault.Remedy = RestartNode
 	}
 	return &fault
+}
+
+// endingIn is what ended a process of a node, as far as the kernel still knows.
+func endingIn(l *running.Lab, n plan.Node, id proc.Identity, endings *proc.Endings) string {
+	var ending string
+	if id.PID != 0 {
+		ending = endings.Of(id)
+	}
+	if kills := isolate.MemoryKills(l.Plan(), n); kills > 0 && !strings.Contains(ending, "Killed process") {
+		said := fmt.Sprintf("the kernel has killed %d of the processes in the node's control group, as memory had run out", kills)
+		ending = strings.TrimPrefix(ending+"; "+said, "; ")
+	}
+	return ending
 }
 
 func deadNode(n plan.Node) Fault {
