@@ -55,6 +55,15 @@ func (j *Journal) Unlisted(ctx context.Context) ([]Found, error) {
 	return unlisted(j.Entries(), found), err
 }
 
+// Unexplained is what of a search's findings will not go with what the journal names. Earlier versions named only
+// one end of a pair of devices: with their journals, anything but a process may go so.
+func (j *Journal) Unexplained(found []Found) []Found {
+	if j.Header.Form != plainForm {
+		return found
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(f Found) bool { return registered[f.Kind].Ender == nil })
+}
+
 // unlisted is what no entry names. It is pure.
 func unlisted(entries []Entry, found []Found) []Found {
 	listed := map[mention]bool{}

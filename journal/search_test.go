@@ -37,3 +37,20 @@ func TestWhatTheJournalNamesIsNotCalledUnlisted(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatMayGoWithAnOldJournal: the other end of a pair, which it does not name, but no process.
+func TestWhatMayGoWithAnOldJournal(t *testing.T) {
+	found := []Found{{Step: Step{Kind: kindLink, Name: "far"}}, {Step: Step{Kind: kindProcess, Name: "7"}}}
+	for _, c := range []struct {
+		form string
+		want int
+	}{{form, 2}, {plainForm, 1}} {
+		j := &Journal{Header: Header{Form: c.form}}
+		if got := j.Unexplained(found); len(got) != c.want || got[len(got)-1].Kind != kindProcess {
+			t.Errorf("%s: %v", c.form, got)
+		}
+	}
+	if found[0].Kind != kindLink {
+		t.Error("what was found has changed")
+	}
+}

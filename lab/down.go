@@ -96,6 +96,6 @@ func WouldUndo(ctx context.Context, name string) (Undoing, error) {
 		u.Steps = append(u.Steps, entry.Step)
 	}
 	u.Found, err = j.Unlisted(ctx)
-	u.Wrong = j.Wrong(u.Found)
+	u.Wrong = j.Wrong(j.Unexplained(u.Found))
 	return u, err
 }
