@@ -117,9 +117,8 @@ var growths = []growth{
 			if err != nil {
 				return err
 			}
-			defer a.Close()
 			_, err = a.WritePublished(context.Background(), filepath.Join(dir, "published"), nil)
-			return err
+			return errors.Join(err, a.Close())
 		}
 	}},
 	{"a report's table", func(n int) func() error {
