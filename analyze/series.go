@@ -29,11 +29,10 @@ func series(s *stream) result.PairSeries {
 				latencies = append(latencies, s.receivedNs[i]-s.sentNs[i])
 			}
 		}
-		slices.Sort(latencies)
 		out.Sent[at], out.Lost[at] = uint64(count), uint64(count-len(latencies))
 		if len(latencies) > 0 {
-			p := result.MakePercentiles(uint64(len(latencies)), latencies[0], latencies[len(latencies)-1], 0, func(p result.Percentile) int64 {
-				return latencies[result.Rank(p.P, uint64(len(latencies)))-1]
+			p := result.MakePercentiles(uint64(len(latencies)), slices.Min(latencies), slices.Max(latencies), 0, func(p result.Percentile) int64 {
+				return ranked(latencies, result.Rank(p.P, uint64(len(latencies))))
 			})
 			out.LeastNs[at], out.P50Ns[at], out.P99Ns[at], out.MostNs[at] = p.Min, p.P50, p.P99, p.Max
 		}
