@@ -94,7 +94,7 @@ func (k *keeper) keep(ctx context.Context) error {
 			ready = nil
 			if err != nil && ctx.Err() == nil {
 				cancel()
-				<-ended
+				_ = <-ended // how it ended says nothing: it was given up
 				return k.becomes(Ended, func(r *Record) { r.Failed, r.Said = "it was not ready: "+err.Error(), said.said() })
 			}
 			if err == nil {
