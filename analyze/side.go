@@ -135,10 +135,10 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		p := &batch[i]
 		link := interfaces[p.Interface].LinkType
 		plain := plainnessOf(link, p.Data)
-		if plain == notPlain { // the others have a length
-			p.Data = withoutFCS(&interfaces[p.Interface], p)
-		}
 		key, ok := l.extract.of(plain, link, p.Data)
+		if plain == notPlain && interfaces[p.Interface].FCSBytes > 0 { // the others have a length
+			key, ok = l.extract.of(plain, link, withoutFCS(&interfaces[p.Interface], p))
+		}
 		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
 			if p.TimeNs != packetfile.NoTime {
 				return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; remove it with editcap -A and -B, or capture again", s.path, p.Number, p.TimeNs/1e9)
