@@ -77,6 +77,9 @@ func TestFollowClock(t *testing.T) {
 	o.FollowClock = true
 	a := analyze(t, o)
 	got := a.Summary()
+	if records, err := a.Records(t.Context()); err != nil || len(records) != 1 || len(records[0].Pair.Slowest) != slowestShown || records[0].Pair.Slowest[0].PostFrame == 0 || len(records[0].Pair.Series.ClockNs) > 0 {
+		t.Errorf("followed: %+v, %v", records, err)
+	}
 	if got.Verdict != result.Clean || !strings.Contains(strings.Join(got.Notes, "\n"), "was taken off the arrivals") {
 		t.Errorf("followed: %s: %v; %v", got.Verdict, got.Reasons, got.Notes)
 	}

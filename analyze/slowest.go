@@ -25,14 +25,25 @@ func (a *Analysis) ofPair(ctx context.Context, d *Direction, s *stream) (*result
 func (a *Analysis) slowestPackets(ctx context.Context, d *Direction) ([]result.SlowPacket, error) {
 	worst := d.Worst[:min(len(d.Worst), slowestShown)]
 	rows := make([]result.SlowPacket, len(worst))
-	var unclear []int
+	var unclear []wantedPacket
 	for i, w := range worst {
 		rows[i] = result.SlowPacket{LatencyNs: w.LatencyNs, PreNs: w.PreNs, PostNs: w.PostNs, PreFrame: w.Number, Flow: w.Flow}
-		if rows[i].PostFrame = d.post.numberAt(w.PostNs); rows[i].PostFrame == 0 && w.Key != nil {
-			unclear = append(unclear, i)
+		captured := w.PostNs
+		if d.followed {
+			captured += d.Clocks.Moved(w.PreNs)
+		}
+		if rows[i].PostFrame = d.post.numberAt(captured); rows[i].PostFrame == 0 && w.Key != nil {
+			unclear = append(unclear, wantedPacket{captured, w.hash, &rows[i].PostFrame})
 		}
 	}
-	return rows, a.numbersByKey(ctx, worst, rows, unclear)
+	return rows, a.numbersByKey(ctx, unclear)
+}
+
+// wantedPacket is a packet of POST whose number is wanted, by its time and its key.
+type wantedPacket struct {
+	ns     int64
+	hash   hash96
+	number *uint64
 }
 
 // numberAt is the number in the file of the only packet at a time; 0 if the time does not tell.
@@ -49,15 +60,19 @@ func (s *side) numberAt(ns int64) uint64 {
 }
 
 // numbersByKey reads POST again, up to the last of the packets whose numbers their times do not tell.
-func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []result.SlowPacket, unclear []int) error {
-	if len(unclear) == 0 {
+func (a *Analysis) numbersByKey(ctx context.Context, wanted []wantedPacket) error {
+	if len(wanted) == 0 {
 		return nil
 	}
 	if err := a.post.reader.Rewind(); err != nil {
 		return err
 	}
+	var times timeFilter
+	for _, w := range wanted {
+		times.add(w.ns)
+	}
 	batch := make([]packetfile.Packet, batchPackets)
-	for len(unclear) > 0 {
+	for len(wanted) > 0 {
 		n, err := a.post.reader.NextBatch(batch)
 		if err == nil {
 			err = ctx.Err()
@@ -67,18 +82,43 @@ func (a *Analysis) numbersByKey(ctx context.Context, worst []Worst, rows []resul
 		}
 		for i := range batch[:n] {
 			p := &batch[i]
-			link := a.post.reader.Info().Interfaces[p.Interface].LinkType
-			at := slices.IndexFunc(unclear, func(i int) bool { return worst[i].PostNs == a.post.timeOf(p) })
-			if at < 0 {
-				continue
-			}
-			hash, _ := a.extract.of(plainnessOf(link, p.Data), link, p.Data)
-			at = slices.IndexFunc(unclear, func(i int) bool { return worst[i].PostNs == a.post.timeOf(p) && worst[i].hash == hash })
-			if at >= 0 {
-				rows[unclear[at]].PostFrame = p.Number
-				unclear = slices.Delete(unclear, at, at+1)
+			if ns := a.post.timeOf(p); times.mayHave(ns) {
+				wanted = a.take(wanted, p, ns)
 			}
 		}
 	}
 	return nil
+}
+
+// take gives a packet's number to the one that wants it, and returns those that are left.
+func (a *Analysis) take(wanted []wantedPacket, p *packetfile.Packet, ns int64) []wantedPacket {
+	if !slices.ContainsFunc(wanted, func(w wantedPacket) bool { return w.ns == ns }) {
+		return wanted
+	}
+	link := a.post.reader.Info().Interfaces[p.Interface].LinkType
+	hash, _ := a.extract.of(plainnessOf(link, p.Data), link, p.Data)
+	at := slices.IndexFunc(wanted, func(w wantedPacket) bool { return w.ns == ns && w.hash == hash })
+	if at < 0 {
+		return wanted
+	}
+	*wanted[at].number = p.Number
+	return slices.Delete(wanted, at, at+1)
+}
+
+// timeFilter tells of nearly all times that they are not among a few.
+type timeFilter [64]uint64
+
+func (*timeFilter) place(ns int64) (word, bit uint64) {
+	h := uint64(ns) * 0x9e3779b97f4a7c15 >> 52
+	return h >> 6, 1 << (h & 63)
+}
+
+func (f *timeFilter) add(ns int64) {
+	word, bit := f.place(ns)
+	f[word] |= bit
+}
+
+func (f *timeFilter) mayHave(ns int64) bool {
+	word, bit := f.place(ns)
+	return f[word]&bit != 0
 }
