@@ -57,11 +57,16 @@ func (s Status) Write(w io.Writer) error {
 // Loadable is the path of the module built for the running kernel. The error is a
 // exit.MissingError if there is none, or if the kernel supports none.
 func Loadable() (string, error) {
-	if _, err := os.Stat(livepatches); err != nil || !supported(KernelRelease()) {
+	if _, err := os.Stat(livepatches); exit.IsExhausted(err) {
+		return "", fmt.Errorf("look for live patches: %w", err)
+	} else if err != nil || !supported(KernelRelease()) {
 		reason, remedy := Lack()
 		return "", &exit.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}
 	}
 	path, err := Find(KernelRelease())
+	if exit.IsExhausted(err) {
+		return "", fmt.Errorf("find the module %s: %w", Name, err)
+	}
 	if err != nil {
 		return "", &exit.MissingError{Capability: "the module " + Name, Reason: "it is not built for " + KernelRelease(),
 			Remedy: "nines kbp module build, which needs linux-headers-" + KernelRelease()}

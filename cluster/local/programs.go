@@ -1,6 +1,9 @@
 package local
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,10 +66,15 @@ func FindPrograms() (Programs, error) {
 
 // has is nil if one of the programs is there.
 func (p Programs) has(name string) error {
-	if path := filepath.Join(p.Folder, name); !exists(path) {
+	path := filepath.Join(p.Folder, name)
+	_, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &exit.MissingError{
 			Capability: name, Reason: "there is no " + path, Remedy: "run make setup-cluster, which builds it once",
 		}
+	case err != nil:
+		return fmt.Errorf("look for %s: %w", name, err)
 	}
 	return nil
 }
@@ -87,8 +95,3 @@ const clusterProgram = "nines-cluster"
 
 // cluster is this program, as the host has it.
 func (p Programs) cluster() string { return filepath.Join(p.Folder, clusterProgram) }
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
