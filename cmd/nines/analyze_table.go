@@ -123,31 +123,46 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	if err := latencies(s).Write(out, terminal.Style{}); err != nil {
 		return err
 	}
-	t = &terminal.Table{}
+	say := sentences(out)
 	for i, c := range s.Changes {
-		name := "changed"
-		if i > 0 {
-			name = ""
-		}
-		t.Row(name, c)
+		say("changed", i, fmt.Sprint(c))
 	}
 	if s.ResolutionNs > 1 {
-		t.Row("bound", fmt.Sprintf("each latency ± %d: the times are in steps of %v", s.ResolutionNs, time.Duration(s.ResolutionNs)))
+		say("bound", 0, fmt.Sprintf("each latency ± %d: the times are in steps of %v", s.ResolutionNs, time.Duration(s.ResolutionNs)))
 	}
 	for i, text := range s.ClocksSay {
-		name := "clocks"
-		if i > 0 {
-			name = ""
-		}
-		t.Row(name, text)
+		say("clocks", i, text)
 	}
-	t.Row("verdict", s.Verdict)
-	for _, r := range s.Reasons {
-		t.Row("", r)
+	say("verdict", 0, string(s.Verdict))
+	for i, r := range s.Reasons {
+		say("", i, r)
 	}
 	if s.Result != "" {
-		t.Row("result", s.Result)
-		line("files", "%d other files, named after PRE", len(s.Files))
+		say("result", 0, s.Result)
+		return say("files", 0, fmt.Sprintf("%d other files, named after PRE", len(s.Files)))
 	}
-	return t.Write(out, terminal.Style{})
+	return say("", -1, "")
+}
+
+// sentenceColumn is where sentences begin, behind their names.
+const sentenceColumn = 9
+
+// sentences writes sentences, each in lines of the terminal's width, or in one if the output is no terminal. Only the
+// first of a name has it; one before the first writes nothing. It returns the first error so far.
+func sentences(out io.Writer) func(name string, at int, text string) error {
+	style := terminal.StyleOf(out)
+	var failed error
+	return func(name string, at int, text string) error {
+		if at < 0 || failed != nil {
+			return failed
+		}
+		if at > 0 {
+			name = ""
+		}
+		if style.Terminal {
+			text = terminal.Wrap(text, sentenceColumn, sentenceColumn, style.Columns)
+		}
+		_, failed = io.WriteString(out, fmt.Sprintf("%-*s%s\n", sentenceColumn, name, terminal.PlainLines(text)))
+		return failed
+	}
 }
