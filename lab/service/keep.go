@@ -94,7 +94,9 @@ func (k *keeper) keep(ctx context.Context) error {
 			ready = nil
 			if err != nil && ctx.Err() == nil {
 				cancel()
-				_ = <-ended // how it ended says nothing: it was given up
+				if died := <-ended; errors.Is(died, exec.ErrWaitDelay) {
+					err = fmt.Errorf("%w, and it left programs in the background", err)
+				}
 				return k.becomes(Ended, func(r *Record) { r.Failed, r.Said = "it was not ready: "+err.Error(), said.said() })
 			}
 			if err == nil {

@@ -243,6 +243,8 @@ static int enter__parse(struct enter *enter, int argc, char **argv)
 		const char *key = argv[i];
 		const char *value = argv[i + 1];
 
+		if (value == NULL)
+			return -1;
 		if (strcmp(key, "--") == 0) {
 			enter->command = argv + i + 1;
 			return enter->pid > 0 ? 0 : -1;

@@ -136,8 +136,10 @@ var growths = []growth{
 		return func() error { return report.WritePage(dir, io.Discard) }
 	}},
 	{"a comparison of reports", func(n int) func() error {
-		a, b := must(result.Open(measured(n / 25))), must(result.Open(measured(n / 25)))
-		return func() error { return report.WriteComparison(io.Discard, report.CompareResults(a, b, report.CompareOptions{})) }
+		a, b := must(result.Open(measured(n/25))), must(result.Open(measured(n/25)))
+		return func() error {
+			return report.WriteComparison(io.Discard, report.CompareResults(a, b, report.CompareOptions{}))
+		}
 	}},
 }
 

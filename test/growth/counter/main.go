@@ -68,7 +68,7 @@ func count(work func() error) (uint64, error) {
 func sum(data []byte) (blocks uint64, err error) {
 	const header, segment, flavour, uleb128 = 32, 16, 24, 2
 	if len(data) < header+segment || !bytes.HasPrefix(data, []byte{0, 'c', 'w', 'm'}) || data[flavour] != uleb128 {
-		return 0, errors.New("Go's counters have another form")
+		return 0, errors.New("the counters of Go have another form")
 	}
 	data = data[header:]
 	functions, tables := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint32(data[8:])+binary.LittleEndian.Uint32(data[12:])
@@ -76,7 +76,7 @@ func sum(data []byte) (blocks uint64, err error) {
 	next := func() uint64 {
 		value, n := binary.Uvarint(data)
 		if n <= 0 {
-			err = errors.New("Go's counters end early")
+			err = errors.New("the counters of Go end early")
 			return 0
 		}
 		data = data[n:]
