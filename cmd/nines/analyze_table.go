@@ -123,46 +123,47 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	if err := latencies(s).Write(out, terminal.Style{}); err != nil {
 		return err
 	}
-	say := sentences(out)
+	w := sentences{out: out, style: terminal.StyleOf(out)}
 	for i, c := range s.Changes {
-		say("changed", i, fmt.Sprint(c))
+		w.say("changed", i, fmt.Sprint(c))
 	}
 	if s.ResolutionNs > 1 {
-		say("bound", 0, fmt.Sprintf("each latency ± %d: the times are in steps of %v", s.ResolutionNs, time.Duration(s.ResolutionNs)))
+		w.say("bound", 0, fmt.Sprintf("each latency ± %d: the times are in steps of %v", s.ResolutionNs, time.Duration(s.ResolutionNs)))
 	}
 	for i, text := range s.ClocksSay {
-		say("clocks", i, text)
+		w.say("clocks", i, text)
 	}
-	say("verdict", 0, string(s.Verdict))
+	w.say("verdict", 0, string(s.Verdict))
 	for i, r := range s.Reasons {
-		say("", i, r)
+		w.say("", i, r)
 	}
 	if s.Result != "" {
-		say("result", 0, s.Result)
-		return say("files", 0, fmt.Sprintf("%d other files, named after PRE", len(s.Files)))
+		w.say("result", 0, s.Result)
+		w.say("files", 0, fmt.Sprintf("%d other files, named after PRE", len(s.Files)))
 	}
-	return say("", -1, "")
+	return w.failed
 }
 
 // sentenceColumn is where sentences begin, behind their names.
 const sentenceColumn = 9
 
-// sentences writes sentences, each in lines of the terminal's width, or in one if the output is no terminal. Only the
-// first of a name has it; one before the first writes nothing. It returns the first error so far.
-func sentences(out io.Writer) func(name string, at int, text string) error {
-	style := terminal.StyleOf(out)
-	var failed error
-	return func(name string, at int, text string) error {
-		if at < 0 || failed != nil {
-			return failed
-		}
-		if at > 0 {
-			name = ""
-		}
-		if style.Terminal {
-			text = terminal.Wrap(text, sentenceColumn, sentenceColumn, style.Columns)
-		}
-		_, failed = io.WriteString(out, fmt.Sprintf("%-*s%s\n", sentenceColumn, name, terminal.PlainLines(text)))
-		return failed
+// sentences writes sentences, each in lines of the terminal's width, or in one if the output is no terminal.
+type sentences struct {
+	out    io.Writer
+	style  terminal.Style
+	failed error // the first
+}
+
+// say writes a sentence. Only the first of a name has it.
+func (w *sentences) say(name string, at int, text string) {
+	if w.failed != nil {
+		return
 	}
+	if at > 0 {
+		name = ""
+	}
+	if w.style.Terminal {
+		text = terminal.Wrap(text, sentenceColumn, sentenceColumn, w.style.Columns)
+	}
+	_, w.failed = io.WriteString(w.out, fmt.Sprintf("%-*s%s\n", sentenceColumn, name, terminal.PlainLines(text)))
 }
