@@ -26,7 +26,7 @@ func newLogsCommand() *cobra.Command {
 		Use:   "logs NODE [SERVICE]",
 		Short: "Show what a service of a node has printed",
 		Long: `Show the output of a service of a node: what it has written to its standard output and
-standard error since it was started. nines keeps the newest 16 MiB. A node with one service
+standard error since it was started. nines keeps the newest 8 to 16 MiB. A node with one service
 needs no name. --follow continues with what comes, until Ctrl-C or the service's end.`,
 		Example: `  nines logs dut
   nines logs dut forwarder --follow
