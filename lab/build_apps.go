@@ -21,7 +21,7 @@ import (
 func (b *builder) startApps(ctx context.Context, w work) error {
 	engines := engine.Maker{Lab: b.Lab.Lab, Place: b.place()}
 	for _, n := range append(append([]plan.Node{}, w.nodes...), w.apps...) {
-		if n.App == nil || !n.App.Kind.HasEngine() {
+		if !n.App.Handling().HasEngine() {
 			continue
 		}
 		if err := engines.Start(ctx, n); err != nil {

@@ -218,7 +218,7 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 
 func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {
 	s := &AppState{Kind: n.App.Kind, CPU: n.App.CPU}
-	if n.App.Kind.Routes() {
+	if !n.App.Handling().HasEngine() {
 		return s
 	}
 	s.Engine = running.EngineDead

@@ -86,7 +86,7 @@ func findPrograms(p *plan.Plan) (programs, error) {
 	}
 	needsEngine := p.Traffic != nil
 	for _, n := range p.Nodes {
-		needsEngine = needsEngine || n.App != nil && n.App.Kind.HasEngine()
+		needsEngine = needsEngine || n.App.Handling().HasEngine()
 		if n.Scripts.Any() && found.script == "" {
 			if found.script, err = node.Program(wire.Command); err != nil {
 				return found, err

@@ -30,7 +30,7 @@ func checkSockets(p *plan.Plan) error {
 		}
 	}
 	for _, n := range p.Nodes {
-		if n.App != nil && n.App.Kind.HasEngine() {
+		if n.App.Handling().HasEngine() {
 			paths = append(paths, s.EngineSocket(n.Name))
 		}
 	}

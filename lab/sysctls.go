@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -37,7 +38,11 @@ func (b *builder) sysctls(n plan.Node) error {
 			if !strings.HasPrefix(netns.SysctlPath(name), "/proc/sys/net/") {
 				continue
 			}
-			if err := netns.WriteSysctl(name, wanted[name]); err != nil {
+			err := netns.WriteSysctl(name, wanted[name])
+			if _, users := n.Sysctls[name]; !users && name == plan.IPv6Forwarding && errors.Is(err, netns.ErrNoSysctl) {
+				continue // a kernel without IPv6
+			}
+			if err != nil {
 				return err
 			}
 		}

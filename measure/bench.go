@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/measure/way"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -117,7 +118,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 func labIdentity(p *plan.Plan) string {
 	frameBytes := 0
 	for _, node := range p.Nodes {
-		if node.App != nil && node.App.Kind.HasEngine() && p.Traffic != nil {
+		if node.App.Handling().HasEngine() && p.Traffic != nil {
 			frameBytes = p.Traffic.Stream.FrameBytes // its engine opens ports for this size
 		}
 	}
@@ -200,6 +201,8 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
+	o.path = way.Seen(r.plan, o.outcome.Rx.Seen)
+	o.astray = way.Contradictions(r.plan, o.path)
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
 	if err != nil {
@@ -352,7 +355,7 @@ func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) e
 		return err
 	}
 	for _, node := range p.Nodes {
-		if node.App == nil || !node.App.Kind.HasEngine() || b.lab.Stopped(node.Name) {
+		if !node.App.Handling().HasEngine() || b.lab.Stopped(node.Name) {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), forwarderPatience)

@@ -49,6 +49,8 @@ type evidence struct {
 	duration    time.Duration // planned
 	// faults are as in observation.
 	faults []check.Fault
+	// astray is as in observation.
+	astray []string
 	// untuned is what others have changed of the host's tuning; empty if nothing.
 	untuned string
 	// realTime is the kernel's limit on real-time threads that never sleep.
@@ -75,6 +77,7 @@ func invalidity(e evidence) []string {
 	for _, fault := range e.faults {
 		reasons = append(reasons, fault.Problem)
 	}
+	reasons = append(reasons, e.astray...)
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	reasons = append(reasons, unreceived(e.details.Receive, e.faults)...)
 	if e.interrupted {

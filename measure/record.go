@@ -22,6 +22,9 @@ type observation struct {
 	faults  []check.Fault
 	stream  spec.Traffic
 	fromCPU int
+	// path is what was seen of the packets' way, and astray says which of them did not come as planned.
+	path   *result.SeenPath
+	astray []string
 	// isolation is the isolation in force; nil if the degree asks for nothing.
 	isolation *result.Isolation
 	// images are those that nodes were made of.
@@ -85,6 +88,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 			OfferedPPS: perSecond(tx.TxPackets, measured),
 			TxPackets:  tx.TxPackets, RxPackets: rx.RxPackets, LostPackets: tx.TxPackets - rx.RxPackets,
 			DuplicatePackets: rx.DuplicatePackets, ReorderedPackets: rx.ReorderedPackets,
+			SeenPath: o.path,
 		},
 		Details:    details(o, measured),
 		Histograms: histograms,
@@ -103,7 +107,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.faults, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.faults, astray: o.astray, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil

@@ -255,23 +255,3 @@ func (e *endpoint) cidrs() []string {
 func (e *endpoint) speaks(other netip.Addr) bool {
 	return slices.ContainsFunc(e.addresses, func(a netip.Prefix) bool { return a.Addr().Is4() == other.Is4() })
 }
-
-// neighbours are the other interfaces of the link, with their addresses of the IP versions that
-// this one has: the kernel accepts no IPv6 neighbour where IPv6 is off.
-func (e *endpoint) neighbours() []Neighbour {
-	if len(e.link.endpoints) > maxStaticNeighbours {
-		return nil
-	}
-	var list []Neighbour
-	for _, other := range e.link.endpoints {
-		if other == e {
-			continue
-		}
-		for _, a := range other.addresses {
-			if e.speaks(a.Addr()) {
-				list = append(list, Neighbour{IP: a.Addr().String(), MAC: other.mac})
-			}
-		}
-	}
-	return list
-}

@@ -13,9 +13,10 @@ import (
 // udpPort is where every engine of a lab listens.
 const udpPort = spec.EnginePort
 
-// isEngineStop reports whether an engine of the lab, not the kernel, takes the packet at a node.
-func (w *work) isEngineStop(n *node) bool {
-	return n.app().HasEngine() ||
+// isStop reports whether packets are addressed to a node: there an engine of the lab or a program of the user's takes
+// them, and the kernel does not pass them on.
+func (w *work) isStop(n *node) bool {
+	return n.app().HasEngine() || n.app().ToDevice() ||
 		w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
 }
 
@@ -34,12 +35,21 @@ func (w *work) hops() []hop {
 	return list
 }
 
+// beyond is the interface that frames of a hop are addressed to: the next one, or the first behind devices that pass
+// frames on unchanged.
+func beyond(hops []hop, i int) *endpoint {
+	for i+1 < len(hops) && hops[i].in.node.app().Through() {
+		i++
+	}
+	return hops[i].in
+}
+
 // peer finds what a port sends to: the MAC address of the next interface, and the IP address of the
-// next engine, as kernel routers between them forward by it.
+// next engine or device, as routers between them forward by it.
 func (w *work) peer(hops []hop, i int) (ip, mac string) {
-	mac = hops[i].in.mac
+	mac = beyond(hops, i).mac
 	for ; i < len(hops); i++ {
-		if i+1 == len(hops) || w.isEngineStop(hops[i].in.node) {
+		if i+1 == len(hops) || w.isStop(hops[i].in.node) {
 			return hops[i].in.ipText(), mac
 		}
 	}
@@ -88,6 +98,7 @@ func (w *work) trafficResult() *Traffic {
 		FromCPU:   from.node.engineCPU,
 		ToCPU:     to.node.engineCPU,
 		Path:      []string{},
+		Way:       w.way(),
 		Stream:    *w.stream,
 	}
 	if from.node == to.node {
@@ -104,8 +115,8 @@ func (w *work) appResult(n *node) *App {
 	if n.spec.App == nil {
 		return nil
 	}
-	app := &App{Kind: n.spec.App.Kind, CPU: n.engineCPU}
-	if app.Kind.Routes() {
+	app := &App{Kind: n.spec.App.Kind, Leaves: n.spec.App.Leaves, Forwarding: n.spec.App.Forwarding, CPU: n.engineCPU}
+	if !n.app().HasEngine() {
 		app.CPU = -1
 		return app
 	}
@@ -142,7 +153,7 @@ func (w *work) appBackend(n *node) spec.Backend {
 // appEndpoints returns the interfaces that an app's engine opens: those on the traffic's path, in
 // and out.
 func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
-	kind, want := n.app(), n.app().Descriptor().Ports
+	kind, want := n.app().Kind, n.app().Kind.Descriptor().Ports
 	var ends []*endpoint
 	for _, e := range w.path {
 		if e.node == n && !slices.Contains(ends, e) {
@@ -151,7 +162,7 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 	}
 	if len(ends) == 0 {
 		ends = n.endpoints
-		if kind.SendsBack() && len(ends) > want {
+		if n.app().SendsBack() && len(ends) > want {
 			w.note("node %s reflects on %s only; no traffic comes to its other interfaces.", n.name, ends[0])
 			ends = ends[:want]
 		}
@@ -174,11 +185,18 @@ func (w *work) routes(n *node) []spec.Route {
 	}
 	add := func(hops []hop) {
 		for i, h := range hops {
-			if h.out.node != n || !h.out.kernel() || w.isEngineStop(h.in.node) || i+1 == len(hops) {
+			if h.out.node != n || !h.out.kernel() || w.isStop(h.in.node) || i+1 == len(hops) {
 				continue
 			}
 			ip, _ := w.peer(hops, i)
-			r := spec.Route{To: ip + "/32", Via: h.in.ip().String(), Interface: h.out.name}
+			next := beyond(hops, i)
+			r := spec.Route{To: ip + "/32", Via: next.ip().String(), Interface: h.out.name}
+			if next != h.in { // not in the link's subnet, and known as a permanent neighbour
+				if r.Via = ""; ip != next.ip().String() {
+					list = append(list, spec.Route{To: next.ip().String() + "/32", Interface: h.out.name})
+					r.Via = next.ip().String()
+				}
+			}
 			if !slices.ContainsFunc(list, func(o spec.Route) bool { return o.To == r.To }) {
 				list = append(list, r)
 			}
@@ -233,16 +251,35 @@ func (w *work) direct() bool {
 	return len(w.path) == 2 && w.path[0].node == w.path[1].node && !w.path[0].remote()
 }
 
-// routed reports whether the kernel forwards on the traffic's path.
+// routed reports whether the kernel or a device of the user's passes packets on, on the traffic's path.
 func (w *work) routed() bool {
-	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app().Routes() })
+	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app().Routes() || e.node.app().IsDevice() })
 }
 
-// AppSysctls are the sysctls that the node's app needs.
+// KernelForwards is whether the node's kernel forwards IP. It is not known where the network is not the node's own:
+// there nines leaves the kernel's settings alone.
+func (n Node) KernelForwards() (forwards, known bool) {
+	forwards = n.App.Handling().Routes()
+	return forwards, forwards || !n.Remote()
+}
+
+// IPv6Forwarding is missing in a kernel without IPv6.
+const IPv6Forwarding = "net/ipv6/conf/all/forwarding"
+
+// AppSysctls are the sysctls that what the node does with packets needs. A kernel that forwards could carry packets past
+// the node's device, and new network namespaces have the host's setting for IPv4
+// (Documentation/admin-guide/sysctl/net.rst: devconf_inherit_init_net).
 func (n Node) AppSysctls() map[string]string {
 	wanted := map[string]string{}
-	if n.App != nil && n.App.Kind.Routes() {
-		wanted["net/ipv4/ip_forward"] = "1"
+	forwards, known := n.KernelForwards()
+	if known {
+		value := "0"
+		if forwards {
+			value = "1"
+		}
+		wanted["net/ipv4/ip_forward"], wanted[IPv6Forwarding] = value, value
+	}
+	if forwards {
 		// Reverse path filtering would drop packets that arrive on another interface than the
 		// answer would take; the kernel uses the larger value of all and the device.
 		for _, scope := range []string{"all", "default"} {

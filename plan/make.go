@@ -134,10 +134,12 @@ func (w *work) nodeResult(n *node) Node {
 		out.MemoryBytes = out.VM.MemoryBytes
 	}
 	for _, e := range n.endpoints {
-		out.Interfaces = append(out.Interfaces, e.result())
+		i := e.result()
+		i.Neighbours = w.neighbours(e)
+		out.Interfaces = append(out.Interfaces, i)
 	}
 	if e := w.managementEnd(n); e != nil {
-		out.Interfaces = append(out.Interfaces, w.managed.result(e))
+		out.Interfaces = append(out.Interfaces, e.result()) // never measured, so it needs no static neighbours
 	}
 	return out
 }
@@ -159,15 +161,15 @@ func (e *endpoint) result() Interface {
 		rx = ""
 	}
 	return Interface{
-		RX:         rx,
-		Name:       e.name,
-		Link:       e.link.name,
-		MAC:        e.mac,
-		Addresses:  e.cidrs(),
-		MTU:        e.link.mtu,
-		Neighbours: e.neighbours(),
-		PCI:        e.guestPCI(),
-		SocketMap:  e.socketMap,
-		Device:     e.device,
+		RX:        rx,
+		Name:      e.name,
+		Link:      e.link.name,
+		MAC:       e.mac,
+		Addresses: e.cidrs(),
+		MTU:       e.link.mtu,
+
+		PCI:       e.guestPCI(),
+		SocketMap: e.socketMap,
+		Device:    e.device,
 	}
 }

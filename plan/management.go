@@ -218,14 +218,6 @@ func (w *work) managementLink() Link {
 	return out
 }
 
-// result is a node's interface on the network. The network is never measured, so it needs no static
-// neighbours.
-func (m *management) result(e *endpoint) Interface {
-	out := e.result()
-	out.Neighbours = nil
-	return out
-}
-
 // managementEnd is a node's interface on the management network; nil where there is none.
 func (w *work) managementEnd(n *node) *endpoint {
 	if w.managed == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func TestTheManagementNetworkLeavesTheMeasuredOnesAlone(t *testing.T) {
 	if err := errors.Join(with.Write(&a), without.Write(&b)); err != nil || a.String() != b.String() {
 		t.Errorf("%v\nwith:\n%s\nwithout:\n%s", err, a.String(), b.String())
 	}
-	if fmt.Sprintf("%+v", with.Traffic) != fmt.Sprintf("%+v", without.Traffic) {
+	if !reflect.DeepEqual(with.Traffic, without.Traffic) {
 		t.Errorf("the traffic is %+v, and %+v without", with.Traffic, without.Traffic)
 	}
 }

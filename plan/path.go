@@ -32,7 +32,7 @@ func (w *work) findPath() error {
 		return err
 	}
 	for _, end := range []*endpoint{from, to} {
-		if app := end.node.app(); app != "" {
+		if app := end.node.app().Kind; app != "" {
 			return &Conflict{"traffic", fmt.Sprintf("it ends at %s, but node %s runs app %s", end, end.node.name, app),
 				"end the traffic at a node without an app; for a round trip through a reflecting node give from and to the same endpoint"}
 		}
@@ -94,13 +94,13 @@ func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 	place := fmt.Sprintf("traffic from %s to %s", from, to)
 	if from == to {
 		return nil, &Conflict{place, "from and to are the same endpoint, and no node on the way reflects",
-			"give the far node app: {kind: reflect}"}
+			"give the far node app: {kind: reflect} or app: {kind: device, leaves: returned}"}
 	}
 	if len(stuck) == 0 {
-		return nil, &Conflict{place, "no path exists", "join them by links and by nodes with app: {kind: forward} or {kind: route}"}
+		return nil, &Conflict{place, "no path exists", "join them by links and by nodes with app: {kind: forward}, {kind: route} or {kind: device}"}
 	}
 	return nil, &Conflict{place, "packets reach only " + strings.Join(stuck, ", "),
-		"give that node app: {kind: forward} or {kind: route}, or end the traffic there"}
+		"give that node app: {kind: forward}, {kind: route} or {kind: device}, or end the traffic there"}
 }
 
 // onPath reports whether the traffic goes over a link.

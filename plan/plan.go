@@ -223,13 +223,24 @@ func endName(nodeName, interfaceName string) string { return nodeName + ":" + in
 
 // App is what a node's engine, or its kernel, does with packets.
 type App struct {
-	Kind    spec.AppKind `json:"kind"`
-	Backend spec.Backend `json:"backend,omitempty"`
-	IO      spec.IO      `json:"io,omitempty"`
-	Wait    spec.Wait    `json:"wait,omitempty"`
-	CPU     int          `json:"cpu"` // the engine's; -1 for the kernel's forwarding, and where nothing is pinned
+	Kind spec.AppKind `json:"kind"`
+	// Leaves and Forwarding are of a device.
+	Leaves     spec.Leaves      `json:"leaves,omitempty"`
+	Forwarding spec.ForwardedBy `json:"forwarding,omitempty"`
+	Backend    spec.Backend     `json:"backend,omitempty"`
+	IO         spec.IO          `json:"io,omitempty"`
+	Wait       spec.Wait        `json:"wait,omitempty"`
+	CPU        int              `json:"cpu"` // the engine's; -1 without one, and where nothing is pinned
 	// Ports is one for reflect, two for forward: in, out, on the traffic's path.
 	Ports []Port `json:"ports,omitempty"`
+}
+
+// Handling is what the app does with packets; nil does nothing.
+func (a *App) Handling() spec.Handling {
+	if a == nil {
+		return spec.Handling{}
+	}
+	return spec.Handling{Kind: a.Kind, Leaves: a.Leaves, Forwarding: a.Forwarding}
 }
 
 // Port is an interface as the engine uses it, with the peer it sends to. An address that a cluster
@@ -268,6 +279,8 @@ type Traffic struct {
 	FromCPU   int      `json:"from_cpu"` // -1 where nothing is pinned
 	ToCPU     int      `json:"to_cpu"`
 	Path      []string `json:"path"` // "node:interface" in the order a packet meets them
+	// Way is what must be seen where they arrive.
+	Way *Way `json:"way"`
 	// Stream is the experiment's traffic. A search, and a rate that is a fraction of a maximum,
 	// send at other rates through the same ports: package measure has the stream of a trial.
 	Stream spec.Traffic `json:"stream"`

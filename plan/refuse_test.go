@@ -121,16 +121,16 @@ func TestRefuse(t *testing.T) {
 		{"a parent without macvlan", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Parent = "eth0" }, 2,
 			"link in: kind veth takes no parent; use kind: macvlan, or remove parent"},
 		{"nothing forwards", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].App = nil }, 2,
-			"traffic from gen:tx to gen:rx: packets reach only dut:in; give that node app: {kind: forward} or {kind: route}, or end the traffic there"},
+			"traffic from gen:tx to gen:rx: packets reach only dut:in; give that node app: {kind: forward}, {kind: route} or {kind: device}, or end the traffic there"},
 		{"no way at all", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].App.Kind = spec.AppRoute
 			e.Topology.Nodes["far"] = &spec.Node{}
 			e.Topology.Nodes["off"] = &spec.Node{}
 			e.Topology.Links = append(e.Topology.Links[:1], &spec.Link{Name: "off", Endpoints: []string{"off:a", "far:a"}})
 			e.Traffic.To = "far:a"
-		}, 2, "traffic from gen:tx to far:a: no path exists; join them by links and by nodes with app: {kind: forward} or {kind: route}"},
+		}, 2, "traffic from gen:tx to far:a: no path exists; join them by links and by nodes with app: {kind: forward}, {kind: route} or {kind: device}"},
 		{"nothing reflects", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "gen:tx" }, 2,
-			"traffic from gen:tx to gen:tx: from and to are the same endpoint, and no node on the way reflects; give the far node app: {kind: reflect}"},
+			"traffic from gen:tx to gen:tx: from and to are the same endpoint, and no node on the way reflects; give the far node app: {kind: reflect} or app: {kind: device, leaves: returned}"},
 		{"an end with an app", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "dut:in" }, 2,
 			"traffic: it ends at dut:in, but node dut runs app forward; end the traffic at a node without an app; for a round trip through a reflecting node give from and to the same endpoint"},
 		{"an end on no link", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "gen:eth5" }, 2,

@@ -153,7 +153,7 @@ func (n Node) cpusText() string {
 
 // engineText is the CPU of the node's engine, for an app or for an end of the traffic.
 func (p *Plan) engineText(n Node) string {
-	if n.App != nil && n.App.Kind.HasEngine() {
+	if n.App.Handling().HasEngine() {
 		return engineCPUText(n.App.CPU)
 	}
 	if t := p.Traffic; t != nil {
@@ -185,8 +185,8 @@ func (n Node) appText() string {
 	if n.App == nil {
 		return "-"
 	}
-	if n.App.Kind.Routes() {
-		return string(n.App.Kind)
+	if h := n.App.Handling(); !h.HasEngine() {
+		return strings.TrimSuffix(string(h.Kind)+", "+string(h.Leaves), ", ")
 	}
 	return fmt.Sprintf("%s (%s, %s, %s)", n.App.Kind, n.App.Backend, n.App.IO, n.App.Wait)
 }

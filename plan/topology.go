@@ -66,12 +66,7 @@ func (n *node) because(format string, args ...any) {
 	n.why = append(n.why, fmt.Sprintf(format, args...))
 }
 
-func (n *node) app() spec.AppKind {
-	if n.spec.App == nil {
-		return ""
-	}
-	return n.spec.App.Kind
-}
+func (n *node) app() spec.Handling { return n.spec.App.Handling() }
 
 // link is a link of the experiment with what has been decided for it.
 type link struct {

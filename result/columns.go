@@ -48,6 +48,13 @@ var columns = slices.Concat(
 		ofTrial("verdict", everywhere, "`clean`, `noisy` or `invalid`", func(t *Trial) Verdict { return t.Verdict }),
 		ofTrial("reasons", everywhere, "why, separated by `; `", func(t *Trial) string { return strings.Join(t.Reasons, "; ") }),
 
+		ofTrial("seen_path", InSummary|InExport, "the path that the packets took", func(t *Trial) *string {
+			if t.SeenPath == nil {
+				return nil
+			}
+			return known(t.SeenPath.Words)
+		}),
+
 		ofDetails("role", asked, "`loop`, `generate+sink`, `capture`", func(d *Details) *string { return known(d.Role) }),
 		ofDetails("intended_pps", asked, "the rate asked for", func(d *Details) float64 { return d.IntendedPPS }),
 		ofDetails("intended_packets", InExport, "how many packets the schedule had", func(d *Details) *uint64 { return known(d.IntendedPackets) }),

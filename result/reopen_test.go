@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,7 @@ func TestReopenRefuses(t *testing.T) {
 		t.Error("a folder that is no result was reopened")
 	}
 	w := mustCreate(t, t.TempDir())
-	text := `{"schema":"nines/result/v1","rules":2,"name":"x","started":"2026-11-20T18:30:05Z","trials":[{"id":"0007"}]}`
+	text := `{"schema":"nines/result/v1","rules":` + strconv.Itoa(Rules) + `,"name":"x","started":"2026-11-20T18:30:05Z","trials":[{"id":"0007"}]}`
 	if err := os.WriteFile(filepath.Join(w.Dir(), SummaryFile), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

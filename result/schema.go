@@ -14,7 +14,7 @@ import (
 
 // sources are the files whose comments become the schema's descriptions.
 //
-//go:embed summary.go scripts.go
+//go:embed summary.go scripts.go seen.go
 var sources embed.FS
 
 // node is the part of JSON Schema (draft 2020-12) that is used here.
@@ -82,6 +82,9 @@ func (s *schemer) value(t reflect.Type) *node {
 	switch t.Kind() {
 	case reflect.Pointer:
 		of := s.value(t.Elem())
+		if of.Ref != "" {
+			return of // left out where there is none
+		}
 		of.Type = []any{of.Type, "null"}
 		return of
 	case reflect.Slice:

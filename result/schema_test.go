@@ -119,7 +119,7 @@ func TestOtherRulesAreNotContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range [][2]string{{"", "by the rules of before nines wrote their version"}, {`"rules": 99,`, "by version 99 of the rules"}} {
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"rules": 2,`, c[0], 1)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"rules": 3,`, c[0], 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Reopen(w.Dir()); err == nil || !strings.Contains(err.Error(), c[1]) {

@@ -7,7 +7,7 @@ const Schema = "nines/result/v1"
 
 // Rules is the version of the rules that make a result's numbers and verdicts. docs/results.md lists what has changed
 // with each. It grows whenever the same packets would give another number.
-const Rules = 2
+const Rules = 3
 
 // Summary is summary.json: one record per trial.
 type Summary struct {
@@ -58,6 +58,9 @@ type Trial struct {
 	Verdict Verdict `json:"verdict"`
 	// Reasons say why it is not clean.
 	Reasons []string `json:"reasons"`
+	// SeenPath is the path that the packets took; nil where no packet of nines' own was received, and in results of
+	// before.
+	SeenPath *SeenPath `json:"seen_path,omitempty"`
 	// Scripts are how the nodes' scripts ended, if the trial had any.
 	Scripts []Script `json:"scripts,omitempty"`
 }

@@ -10,6 +10,7 @@ const (
 	AppForward AppKind = "forward"
 	AppReflect AppKind = "reflect"
 	AppRoute   AppKind = "route"
+	AppDevice  AppKind = "device"
 )
 
 // AppDescriptor describes an app. Checks, plans and labs read it.
@@ -17,11 +18,13 @@ type AppDescriptor struct {
 	Kind AppKind
 	// Doc says what the app does with packets.
 	Doc string
-	// Routes is true where the node's kernel forwards IP. Otherwise an engine serves the app, in
-	// the role of the same name.
+	// Engine is true where an engine serves the app, in the role of the same name.
+	Engine bool
+	// Routes is true where the node's kernel forwards IP.
 	Routes bool
-	// SendsBack is true where the app returns packets to their sender, so that the traffic's path
-	// ends there. Otherwise they go on.
+	// Device is true where programs of the user's, or the kernel as the user sets it, handle packets.
+	Device bool
+	// SendsBack is true where the app returns packets to their sender. Otherwise they go on.
 	SendsBack bool
 	// Ports is how many interfaces the engine opens.
 	Ports int
@@ -34,16 +37,20 @@ type AppDescriptor struct {
 // apps lists every app.
 var apps = []AppDescriptor{
 	{
-		Kind: AppForward, Doc: "the engine moves packets between the node's two interfaces", Ports: 2,
+		Kind: AppForward, Doc: "the engine moves packets between the node's two interfaces", Engine: true, Ports: 2,
 		Least: 2, Most: 2, Needs: "moves packets between two interfaces", Remedy: "join the node to two links, or use kind: route",
 	},
 	{
-		Kind: AppReflect, Doc: "the engine sends each packet back to its sender", SendsBack: true, Ports: 1,
+		Kind: AppReflect, Doc: "the engine sends each packet back to its sender", Engine: true, SendsBack: true, Ports: 1,
 		Least: 1, Needs: "needs an interface", Remedy: "join the node to a link",
 	},
 	{
 		Kind: AppRoute, Doc: "the kernel forwards IP", Routes: true,
 		Least: 2, Needs: "moves packets between interfaces", Remedy: "join the node to two links or more",
+	},
+	{
+		Kind: AppDevice, Doc: "a device of your own: a program, or the kernel as you set it", Device: true,
+		Least: 1, Needs: "needs an interface", Remedy: "join the node to a link",
 	},
 }
 
@@ -54,18 +61,6 @@ func (k AppKind) Descriptor() *AppDescriptor {
 	}
 	return &AppDescriptor{Kind: k}
 }
-
-// HasEngine is true for an app that an engine serves.
-func (k AppKind) HasEngine() bool { return k != "" && !k.Descriptor().Routes }
-
-// Routes is true for an app that makes the node's kernel forward.
-func (k AppKind) Routes() bool { return k.Descriptor().Routes }
-
-// SendsBack is true for an app that returns packets to their sender.
-func (k AppKind) SendsBack() bool { return k.Descriptor().SendsBack }
-
-// PassesOn is true for an app that forwards packets.
-func (k AppKind) PassesOn() bool { return k != "" && !k.SendsBack() }
 
 func appKinds() []string {
 	kinds := make([]string, len(apps))

@@ -67,7 +67,7 @@ func fillIn(e *Experiment, root *node) {
 		if n.Runtime.Descriptor().Takes("driver") {
 			n.Driver, n.Init = cmp.Or(n.Driver, DriverRunc), cmp.Or(n.Init, InitOfImage)
 		}
-		if a := n.App; a != nil && a.Kind.HasEngine() {
+		if a := n.App; a.Handling().HasEngine() {
 			a.Backend = cmp.Or(a.Backend, engine.Backend)
 			if a.Backend == BackendDPDK {
 				a.IO, a.Wait = cmp.Or(a.IO, IOBatch), cmp.Or(a.Wait, WaitSpin)

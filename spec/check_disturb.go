@@ -33,7 +33,7 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 			didYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
 	case n != nil && n.Runtime.Descriptor().Remote:
 		c.fail(fmt.Sprintf("%q runs on a cluster, and nines-disturb on this host", d.Node), "", "disturb the cluster's node by a separate pod, or remove this", under(at, "node")...)
-	case kind.OfEngine && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
+	case kind.OfEngine && (n == nil || !n.App.Handling().HasEngine() || n.Runtime.Descriptor().Guest):
 		c.fail(fmt.Sprintf("%s is for the engine of a node, outside of virtual machines", d.Kind), "",
 			"set node to one whose app is forward or reflect", at...)
 	case kind.NeedsCPU && d.Node == "" && d.CPU == nil:

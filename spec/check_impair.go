@@ -74,7 +74,7 @@ func (c *checker) engineAt(endpoint string) Backend {
 		return t.Backend
 	}
 	name, _ := splitEndpoint(endpoint)
-	if n := c.e.Topology.Nodes[name]; n != nil && n.App != nil && n.App.Kind.HasEngine() {
+	if n := c.e.Topology.Nodes[name]; n != nil && n.App.Handling().HasEngine() {
 		return n.App.Backend
 	}
 	return ""

@@ -132,7 +132,7 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 // app checks that the node has the interfaces that its app needs.
 func (c *checker) app(name string, a *App, at []string) {
 	n := len(c.interfaces[name])
-	if a.Kind.HasEngine() {
+	if a.Handling().HasEngine() {
 		c.polling(a.Backend, a.IO, a.Wait, c.endpointsOf(name), at...)
 		if own := under(at, "backend"); c.root.holds(own) && c.e.Topology.Nodes[name].Runtime.Descriptor().Remote {
 			c.remoteBackend(a.Backend, c.endpointsOf(name), own...)
@@ -145,18 +145,39 @@ func (c *checker) app(name string, a *App, at []string) {
 	if n < d.Least || d.Most > 0 && n > d.Most {
 		c.fail(fmt.Sprintf("%s %s, and %q has %s", a.Kind, d.Needs, name, has), "", d.Remedy, under(at, "kind")...)
 	}
-	if !d.Routes {
-		if a.Dynamic {
-			c.fail(fmt.Sprintf("%s needs no routes", a.Kind), "", "remove it, or use kind: route", under(at, "dynamic")...)
-		}
+	c.ownDevice(a, at)
+	if a.Dynamic && !a.Handling().Routes() {
+		c.fail(fmt.Sprintf("%s needs no routes", a.Kind), "", "remove it, or use kind: route", under(at, "dynamic")...)
+	}
+	if d.Engine {
 		return
+	}
+	who := "the kernel forwards"
+	if d.Device {
+		who = "your device handles packets"
 	}
 	for _, set := range []struct{ key, value string }{
 		{"backend", string(a.Backend)}, {"io", string(a.IO)}, {"wait", string(a.Wait)},
 	} {
 		if set.value != "" {
-			c.fail(fmt.Sprintf("with %s the kernel forwards, so there is no %s", a.Kind, set.key), "", "remove it, or use kind: forward", under(at, set.key)...)
+			c.fail(fmt.Sprintf("with %s %s, so there is no %s", a.Kind, who, set.key), "", "remove it, or use kind: forward", under(at, set.key)...)
 		}
+	}
+}
+
+// ownDevice checks the keys of a device of the user's.
+func (c *checker) ownDevice(a *App, at []string) {
+	if !a.Handling().IsDevice() {
+		for _, set := range []struct{ key, value string }{{"leaves", string(a.Leaves)}, {"forwarding", string(a.Forwarding)}} {
+			if set.value != "" {
+				c.fail(fmt.Sprintf("%s is for a device of your own, and nines' %s is known", set.key, a.Kind), "", "remove it, or write kind: device", under(at, set.key)...)
+			}
+		}
+		return
+	}
+	if a.Forwarding == ForwardedByKernel && a.Leaves != "" && !a.Leaves.Descriptor().Routes {
+		c.fail(fmt.Sprintf("the kernel forwards IP, and so no packet leaves %s", a.Leaves), listedInOrder([]string{string(LeavesRouted), string(LeavesTranslated)}),
+			"remove it, or write leaves: "+string(LeavesRouted), under(at, "forwarding")...)
 	}
 }
 

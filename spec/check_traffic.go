@@ -60,7 +60,7 @@ func (c *checker) trafficEnd(key, endpoint string) bool {
 		return false // if it is in the file, the link's error is reported
 	}
 	name, _ := splitEndpoint(endpoint)
-	if app := c.e.Topology.Nodes[name].App; app != nil && app.Kind.HasEngine() {
+	if app := c.e.Topology.Nodes[name].App; app.Handling().HasEngine() {
 		c.fail(fmt.Sprintf("%q runs the app %s, which takes the packets of its interfaces", name, app.Kind), "", "let the traffic start and end at a node without an app", "traffic", key)
 		return false
 	}
@@ -69,11 +69,11 @@ func (c *checker) trafficEnd(key, endpoint string) bool {
 
 func (c *checker) noRoute(t *Traffic) {
 	if t.From == t.To {
-		c.fail(fmt.Sprintf("no node returns the packets to %q", t.From), "", "give the node at the other side app: {kind: reflect}, or another endpoint as to", "traffic", "to")
+		c.fail(fmt.Sprintf("no node returns the packets to %q", t.From), "", "give the node at the other side app: {kind: reflect} or app: {kind: device, leaves: returned}, or another endpoint as to", "traffic", "to")
 		return
 	}
 	c.fail(fmt.Sprintf("no links and forwarding nodes lead from %q to %q", t.From, t.To), "",
-		"join them by a link, or give the nodes between them app: {kind: forward} or {kind: route}", "traffic", "to")
+		"join them by a link, or give the nodes between them app: {kind: forward}, {kind: route} or {kind: device}", "traffic", "to")
 }
 
 // route searches breadth first, as a packet would travel, and returns the links on the way. Where
@@ -97,14 +97,14 @@ func (c *checker) route(from, to string) (links []int, found bool) {
 			if far == visits[i].endpoint || n == nil {
 				continue
 			}
-			if far == to || from == to && n.App != nil && n.App.Kind.SendsBack() {
+			if far == to || from == to && n.App.Handling().SendsBack() {
 				for j := i; j >= 0; j = visits[j].before {
 					links = append(links, c.ends[visits[j].endpoint])
 				}
 				slices.Reverse(links)
 				return links, true
 			}
-			if n.App == nil || !n.App.Kind.PassesOn() {
+			if !n.App.Handling().PassesOn() {
 				continue
 			}
 			for _, out := range c.interfaces[name] {

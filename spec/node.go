@@ -129,6 +129,12 @@ type App struct {
 	// Wait is what the engine does when there is nothing to do (default: the
 	// traffic's).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
+	// Leaves is how packets leave a device: what nines must see where they arrive (default: any way, which the
+	// result reports).
+	Leaves Leaves `yaml:"leaves,omitempty" json:"leaves,omitempty"`
+	// Forwarding is who forwards IP in a device's node (default: the kernel where the device leaves packets routed or
+	// translated, else nobody, so that the kernel cannot carry packets past the device).
+	Forwarding ForwardedBy `yaml:"forwarding,omitempty" json:"forwarding,omitempty"`
 	// Dynamic leaves the routes of a node that forwards IP to a routing protocol that runs in it:
 	// it has only those of its routes (default: also one to each end of the traffic).
 	Dynamic bool `yaml:"dynamic,omitempty" json:"dynamic,omitempty"`

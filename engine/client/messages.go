@@ -50,6 +50,8 @@ type Port struct {
 	LocalIP    string `json:"local_ip,omitempty"`
 	PeerMAC    string `json:"peer_mac,omitempty"`
 	PeerIP     string `json:"peer_ip,omitempty"`
+	// SenderIP is the source address of flow 0 of the packets that the port receives; empty: PeerIP.
+	SenderIP   string `json:"sender_ip,omitempty"`
 	UDPPort    int    `json:"udp_port,omitempty"`
 	FrameBytes int    `json:"frame_bytes,omitempty"`
 	Flows      int    `json:"flows,omitempty"`
@@ -256,6 +258,9 @@ type TrialResult struct {
 	// EarlyPackets were received before they were sent, according to the CPUs' counters.
 	EarlyPackets uint64 `json:"early_packets"`
 
+	// Seen is which way the measured packets came; nil where the engine could not look.
+	Seen *Seen `json:"seen"`
+
 	Drops   []Counter `json:"drops"`
 	Latency Histogram `json:"latency"`
 	// LatencyBlocks are the same latencies by time.
@@ -272,6 +277,27 @@ type TrialResult struct {
 	Notes    []string    `json:"notes"`
 	// Recordings are the requested ones.
 	Recordings []Recording `json:"recordings"`
+}
+
+// Seen is what the headers of received packets tell of their way. Others are packets beyond the 16 ways that there is
+// room for.
+type Seen struct {
+	Ways   []Way  `json:"ways"`
+	Others uint64 `json:"others"`
+}
+
+// Way is packets with the same headers. All flows have the source port and address of flow 0.
+type Way struct {
+	Packets         uint64 `json:"packets"`
+	SourceMAC       string `json:"source_mac"`
+	DestinationMAC  string `json:"destination_mac"`
+	TTL             int    `json:"ttl"`
+	TOS             int    `json:"tos"`
+	SourceIP        string `json:"source_ip"`
+	DestinationIP   string `json:"destination_ip"`
+	SourcePort      int    `json:"source_port"`
+	DestinationPort int    `json:"destination_port"`
+	IPBytes         int    `json:"ip_bytes"`
 }
 
 // Recording says how many packets were written to a file.

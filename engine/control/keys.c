@@ -149,6 +149,7 @@ const struct field open_fields[] = {
 	 .given = AT(config.has_peer_mac)},
 	{.key = "local_ip", .type = FIELD_IP, .offset = AT(config.local_ip)},
 	{.key = "peer_ip", .type = FIELD_IP, .offset = AT(config.peer_ip)},
+	{.key = "sender_ip", .type = FIELD_IP, .offset = AT(config.sender_ip)},
 	UINT("udp_port", config.udp_port, 1, 65535),
 	UINT("frame_bytes", config.frame_bytes, FRAME_MIN_BYTES, FRAME_MAX_BYTES),
 	UINT("flows", config.flows, 1, FLOWS_MAX),

@@ -3,6 +3,7 @@
 
 #include "control/command.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -247,6 +248,39 @@ static json_t *recordings(const struct trial *t)
 	return list;
 }
 
+static json_t *mac(const unsigned char *m)
+{
+	return json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+static json_t *ip(unsigned int address)
+{
+	char text[INET_ADDRSTRLEN];
+	return json_string(inet_ntop(AF_INET, &address, text, sizeof text));
+}
+
+/* null where nobody could look. */
+static json_t *ways(const struct receiver *r)
+{
+	if (!r->ways_seen)
+		return json_null();
+	json_t *list = json_array();
+	for (unsigned i = 0; i < r->ways.count; i++) {
+		const struct signature_row *row = &r->ways.rows[i];
+		const struct signature_fields *f = &row->signature.fields;
+		json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:i,s:i,s:o,s:o,s:i,s:i,s:i}",
+						      "packets", number(row->packets), "source_mac",
+						      mac(f->source), "destination_mac",
+						      mac(f->destination), "ttl", f->ttl, "tos",
+						      f->tos, "source_ip", ip(f->ip_source),
+						      "destination_ip", ip(f->ip_destination),
+						      "source_port", ntohs(f->udp_source),
+						      "destination_port", ntohs(f->udp_destination),
+						      "ip_bytes", ntohs(f->ip_length)));
+	}
+	return json_pack("{s:o,s:o}", "ways", list, "others", number(r->ways.others));
+}
+
 json_t *reply_started(const struct trial *t)
 {
 	const struct notices *n = t->receiver.notices;
@@ -288,6 +322,8 @@ json_t *reply_trial(const struct trial *t)
 	json_object_set_new(o, "outliers", packets(t, r->worst.heap, r->worst.size));
 	if (t->config.ordinary)
 		json_object_set_new(o, "ordinary", packets(t, r->sample.kept, r->sample.size));
+	if (t->config.rx)
+		json_object_set_new(o, "seen", ways(r));
 	json_object_set_new(o, "rate", rates(t));
 	json_object_set_new(o, "gaps", reply_gaps(&t->gaps, &t->scale, t->measured_ticks));
 	json_object_set_new(o, "tsc", tsc(t));

@@ -16,7 +16,7 @@ void frame_template_init(struct frame_template *t, const struct port_config *con
 	h->version_ihl = 0x45;
 	h->ip_length = htons((uint16_t)(length - FRAME_ETHERNET));
 	h->ip_fragment = htons(0x4000); /* do not fragment */
-	h->ttl = 64; /* RFC 1700's default */
+	h->ttl = FRAME_TTL;
 	h->protocol = IPPROTO_UDP;
 	h->ip_source = config->local_ip;
 	h->ip_destination = config->peer_ip;

@@ -13,6 +13,7 @@ enum {
 	FRAME_FCS_BYTES = 4,
 	FRAME_MIN_BYTES = 64, /* with FCS, IEEE 802.3 */
 	FRAME_MAX_BYTES = 9018, /* with FCS: 9000 bytes of IP */
+	FRAME_TTL = 64, /* RFC 1700's default */
 	FRAME_ETHERNET = 14,
 	FRAME_IP = 20,
 	FRAME_UDP = 8,

@@ -5,6 +5,9 @@
 struct filter_settings {
 	unsigned short udp_port; /* network byte order; 0: every frame */
 	unsigned short sends; /* nines_redirect sends the frames of test runs */
+	/* nines_witness: as in signature_flows */
+	unsigned int flows, flow_address;
+	unsigned short flow_port, unused;
 };
 
 /* The interface that a test run's frames come from (bpf_prog_test_run_xdp in net/bpf/test_run.c):

@@ -7,10 +7,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* NINES_FILTER_OBJECT is the path of the compiled filter.bpf.c; the Makefile sets it. */
@@ -47,12 +49,17 @@ static int set(struct bpf_object *object, struct filter_settings settings)
 	return -ENOENT;
 }
 
-/* Leaves out the maps that only a program that sends uses. */
-static void leave_out(struct bpf_object *object)
+/* Leaves out the maps that the program does not use. */
+static void leave_out(struct bpf_object *object, bool sends, bool counts)
 {
-	static const char *const names[] = {"burst", "out"};
-	for (size_t i = 0; i < 2; i++)
-		bpf_map__set_autocreate(bpf_object__find_map_by_name(object, names[i]), false);
+	static const struct {
+		const char *name;
+		bool counts;
+	} maps[] = {{"burst", false}, {"out", false}, {"ways", true}};
+	for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+		if (!(maps[i].counts ? counts : sends))
+			bpf_map__set_autocreate(bpf_object__find_map_by_name(object, maps[i].name),
+						false);
 }
 
 static int attach_xdp(struct kernel_filter *f, int program_fd, int ifindex)
@@ -81,7 +88,17 @@ static int attach_tcx(struct kernel_filter *f, int program_fd, int ifindex)
 	return bpf_link_create(program_fd, ifindex, (enum bpf_attach_type)TCX_INGRESS, NULL);
 }
 
-/* Loads the one program of that name and attaches it. */
+/* A copy of the socket's descriptor, so that the filter can be taken off. */
+static int attach_socket(struct kernel_filter *f, int program_fd, int socket_fd)
+{
+	f->mode = "socket";
+	if (setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_BPF, &program_fd, sizeof program_fd) < 0)
+		return -errno;
+	int fd = fcntl(socket_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Loads the one program of that name and attaches it to an interface, or to a socket. */
 static int load(struct kernel_filter **out, const char *name,
 		int (*attach)(struct kernel_filter *, int, int), int ifindex,
 		struct filter_settings settings, char *error, size_t size)
@@ -106,8 +123,7 @@ static int load(struct kernel_filter **out, const char *name,
 	err = set(f->object, settings);
 	if (err)
 		goto fail;
-	if (!settings.sends)
-		leave_out(f->object);
+	leave_out(f->object, settings.sends, attach == attach_socket);
 	what = "load the filter program (needs CAP_BPF and CAP_NET_ADMIN)";
 	err = bpf_object__load(f->object);
 	if (err)
@@ -140,6 +156,27 @@ int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_por
 {
 	struct filter_settings settings = {.udp_port = htons(udp_port)};
 	return load(out, "nines_drop", attach_tcx, ifindex, settings, error, size);
+}
+
+int kernel_filter_witness(struct kernel_filter **out, int socket_fd,
+			  const struct signature_flows *flows, char *error, size_t size)
+{
+	struct filter_settings settings = {
+		.flows = flows->count, .flow_port = flows->port, .flow_address = flows->address};
+	return load(out, "nines_witness", attach_socket, socket_fd, settings, error, size);
+}
+
+int kernel_filter_forget(struct kernel_filter *f)
+{
+	static const struct signatures none;
+	uint32_t key = 0;
+	return bpf_map_update_elem(kernel_filter_map(f, "ways"), &key, &none, BPF_ANY);
+}
+
+int kernel_filter_read(struct kernel_filter *f, struct signatures *out)
+{
+	uint32_t key = 0;
+	return bpf_map_lookup_elem(kernel_filter_map(f, "ways"), &key, out);
 }
 
 void kernel_filter_detach(struct kernel_filter *f)

@@ -27,6 +27,8 @@
 #ifndef NINES_PORT_H
 #define NINES_PORT_H
 
+#include "packet/signature.h"
+
 #include <net/if.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -90,6 +92,7 @@ struct port_config {
 	enum port_wait wait;
 	uint8_t local_mac[6], peer_mac[6];
 	uint32_t local_ip, peer_ip; /* network byte order; 0: none */
+	uint32_t sender_ip; /* of flow 0 of the packets that it receives; 0: peer_ip */
 	bool has_local_mac, has_peer_mac;
 	uint16_t udp_port;
 	uint32_t frame_bytes; /* with FCS */
@@ -140,6 +143,10 @@ struct port_ops {
 	/* Reads the kernel's drop counters into port->drops. Called by the control thread, or when
 	 * the role is done. */
 	void (*refresh)(struct port *port);
+	/* Counts from now on the ways of measured packets whose headers the port's buffers lack, and
+	 * reads what was counted. NULL: the buffers have the headers. Control thread. */
+	int (*ways_begin)(struct port *port, char *error, size_t size);
+	int (*ways_read)(struct port *port, struct signatures *out);
 	/* "up", "waiting" for its peer, or "failed: why"; NULL: use `connected`. Control
 	 * thread. */
 	void (*state)(struct port *port, char *text, size_t size);

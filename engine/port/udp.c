@@ -9,6 +9,8 @@
  * because a connected socket takes only its peer's packets.
  */
 #include "packet/frame.h"
+#include "packet/signatures.h"
+#include "port/kernel_filter.h"
 #include "port/port.h"
 #include "port/segment.h"
 #include "port/socket.h"
@@ -46,6 +48,7 @@ struct udp_port {
 	struct mmsghdr rx_msgs[PORT_BURST], tx_msgs[PORT_BURST];
 	struct sockaddr_in senders[PORT_BURST];
 	uint64_t *rx_queue_full;
+	struct kernel_filter *witness; /* of what is received; NULL: none yet */
 };
 
 static struct udp_port *udp_of(struct port *port)
@@ -70,6 +73,9 @@ static int udp_socket(const struct port_config *c, uint32_t flow, int *out, cons
 	/* Frames too big for the MTU must fail, not leave in fragments. */
 	int discover = IP_PMTUDISC_DO;
 	setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
+	/* As in frames: how many routers a packet has passed is told by what is left. */
+	int ttl = FRAME_TTL;
+	setsockopt(fd, IPPROTO_IP, IP_TTL, &ttl, sizeof ttl);
 	if (flow) {
 		if (c->flow_field == PORT_FLOW_SOURCE_PORT) {
 			local.sin_port = htons((uint16_t)(c->udp_port + flow));
@@ -95,6 +101,8 @@ fail:
 static void udp_close(struct port *port)
 {
 	struct udp_port *u = udp_of(port);
+	if (u->witness)
+		kernel_filter_detach(u->witness);
 	for (uint32_t i = 0; u->fds && i < port->config.flows; i++)
 		if (u->fds[i] >= 0)
 			close(u->fds[i]);
@@ -398,6 +406,20 @@ static void udp_refresh(struct port *port)
 	*u->rx_queue_full = socket_drops(u->fds[0]);
 }
 
+static int udp_ways_begin(struct port *port, char *error, size_t size)
+{
+	struct udp_port *u = udp_of(port);
+	struct signature_flows flows = signature_flows_of(&port->config);
+	if (!u->witness)
+		return kernel_filter_witness(&u->witness, u->fds[0], &flows, error, size);
+	return kernel_filter_forget(u->witness);
+}
+
+static int udp_ways_read(struct port *port, struct signatures *out)
+{
+	return kernel_filter_read(udp_of(port)->witness, out);
+}
+
 const struct port_ops port_udp = {
 	.name = "udp",
 	.layer = PORT_PAYLOAD,
@@ -413,4 +435,6 @@ const struct port_ops port_udp = {
 	.tx_forward = udp_tx_forward,
 	.pollfds = udp_pollfds,
 	.refresh = udp_refresh,
+	.ways_begin = udp_ways_begin,
+	.ways_read = udp_ways_read,
 };

@@ -103,6 +103,10 @@ unsigned receiver_step(struct trial *t, uint64_t begun)
 			r->warmup++;
 			continue;
 		}
+		if (r->frames) {
+			struct signature way = signature_of(burst[i].data, &r->flows);
+			signatures_count(&r->ways, &way);
+		}
 		enum seen_verdict seen = seen_record(&r->seen, payload.id);
 		if (r->recorder && seen != SEEN_LATE)
 			recorder_put(r->recorder, payload.id, recorder_saturate(poll_gap), now);

@@ -83,6 +83,8 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 	if (config->rx) {
 		struct receiver *r = &t->receiver;
 		r->port = config->rx;
+		r->frames = r->ways_seen = r->port->ops->layer == PORT_FRAME;
+		r->flows = signature_flows_of(&r->port->config);
 		/* What gives such a port its packets knows nothing of the engine's UDP port. */
 		if (r->port->ops->takes_device || r->port->config.map[0])
 			r->foreign = port_drop_counter(r->port, "rx_foreign");
@@ -173,6 +175,33 @@ static int start_ports(struct trial *t, char *error, size_t size)
 			 : err == -ENETDOWN || err == -ENXIO ? ", whose interface is not up"
 							     : "");
 	return err;
+}
+
+/* A trial is worth having without what this would see. */
+static void begin_ways(struct trial *t)
+{
+	struct receiver *r = &t->receiver;
+	char why[160] = "";
+	if (!r->port || !r->port->ops->ways_begin)
+		return;
+	int err = r->port->ops->ways_begin(r->port, why, sizeof why);
+	r->ways_seen = !err;
+	if (err)
+		trial_note(t, "%s: nines cannot see which way packets came: %s%s%s",
+			   r->port->config.name, why, why[0] ? ": " : "", strerror(-err));
+}
+
+static void read_ways(struct trial *t)
+{
+	struct receiver *r = &t->receiver;
+	struct signatures counted;
+	if (!r->ways_seen || r->frames)
+		return;
+	r->ways_seen = r->port->ops->ways_read(r->port, &counted) == 0;
+	if (r->ways_seen)
+		signatures_merge(&r->ways, &counted);
+	else
+		trial_note(t, "%s: which way packets came cannot be read", r->port->config.name);
 }
 
 static void set_times(struct trial *t)
@@ -286,6 +315,7 @@ int trial_start(struct trial *t, char *error, size_t size)
 	err = start_ports(t, error, size);
 	if (err)
 		return err;
+	begin_ways(t);
 	if (t->config.rx && announce(t->config.rx))
 		trial_note(t, "%s: its address could not be announced: a switch may flood",
 			   t->config.rx->config.name);
@@ -343,6 +373,7 @@ void trial_join(struct trial *t)
 		repeat_notes(t, t->config.rx, t->port_notes[1]);
 	if (t->config.rx)
 		blocks_sum(&t->receiver.blocks, &t->receiver.latency);
+	read_ways(t);
 	worst_sort(&t->receiver.worst);
 	gaps_sort(&t->gaps);
 	if (t->config.tx)

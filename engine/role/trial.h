@@ -15,6 +15,7 @@
 
 #include "clock/clock.h"
 #include "packet/frame.h"
+#include "packet/signatures.h"
 #include "port/port.h"
 #include "role/schedule.h"
 #include "role/thread.h"
@@ -93,6 +94,10 @@ struct receiver {
 	struct histogram from_tx, send_lag;
 	struct rate_counter received;
 	struct recorder *recorder; /* NULL: none */
+	bool frames; /* the buffers have the headers */
+	bool ways_seen; /* if not, `ways` is empty, and a note says why */
+	struct signature_flows flows;
+	struct signatures ways; /* of measured packets, also of duplicates */
 };
 
 struct trial {

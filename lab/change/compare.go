@@ -143,7 +143,7 @@ func substance(n plan.Node) plan.Node {
 }
 
 // routes is true if the kernel forwards in a node, which needs sysctls.
-func routes(n plan.Node) bool { return n.App != nil && n.App.Kind.Routes() }
+func routes(n plan.Node) bool { return n.App.Handling().Routes() }
 
 // lost is true if a sysctl was set and no longer is: its original value is unknown.
 func lost(old, now map[string]string) bool {

@@ -73,7 +73,7 @@ func Steps(p *plan.Plan) []string {
 		}
 	}
 	for _, n := range p.Nodes {
-		if n.App != nil && n.App.Kind.HasEngine() {
+		if n.App.Handling().HasEngine() {
 			add("node %s: start nines-engine on %s to %s", n.Name, engineCPU(n.App.CPU), n.App.Kind)
 		}
 		for _, argv := range n.Exec {
@@ -180,8 +180,12 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		add("node %s: sysctl %s=%s", n.Name, name, n.Sysctls[name])
 	}
-	if n.App != nil && n.App.Kind.Routes() {
-		add("node %s: let the kernel forward IPv4", n.Name)
+	switch forwards, known := n.KernelForwards(); {
+	case !known:
+	case forwards:
+		add("node %s: let the kernel forward IPv4 and IPv6", n.Name)
+	default:
+		add("node %s: keep the kernel from forwarding IPv4 and IPv6", n.Name)
 	}
 }
 

@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"fmt"
+	"net"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab/engine"
@@ -49,6 +50,7 @@ func (g *Generator) open(p *process, name string, port plan.Port, io string) err
 		Name: name, Backend: string(stream.Backend), Interface: port.Interface,
 		IO: io, Wait: string(stream.Wait),
 		LocalMAC: port.LocalMAC, LocalIP: port.LocalIP, PeerMAC: port.PeerMAC, PeerIP: port.PeerIP,
+		SenderIP: g.senderIP(),
 		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
 		Flows: stream.Flows, FlowField: string(stream.FlowField),
 	}
@@ -65,4 +67,12 @@ func (g *Generator) open(p *process, name string, port plan.Port, io string) err
 		}
 	}
 	return nil
+}
+
+// senderIP is the source address of the packets of flow 0; empty where a cluster gives it.
+func (g *Generator) senderIP() string {
+	if net.ParseIP(g.traffic.From.LocalIP) == nil {
+		return ""
+	}
+	return g.traffic.From.LocalIP
 }

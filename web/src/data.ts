@@ -44,6 +44,27 @@ export interface Percentiles {
   count: number;
 }
 
+export interface SeenWay {
+  packets: number;
+  words: string;
+  source_mac: string;
+  destination_mac: string;
+  ttl: number;
+  source_ip: string;
+  destination_ip: string;
+  source_port: number;
+  destination_port: number;
+  ip_bytes: number;
+}
+
+export interface SeenPath {
+  words: string;
+  declared: boolean;
+  unseen?: string;
+  ways: SeenWay[];
+  other_packets?: number;
+}
+
 export interface Script {
   node: string;
   status: string;
@@ -341,6 +362,7 @@ export interface Trial {
   send_lag_ns: Percentiles;
   verdict: Verdict;
   reasons: string[];
+  seen_path?: SeenPath;
   scripts?: Script[];
   received_pps: number | null;
   loss_ratio: number | null;
