@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"nines.dev/nines/result"
@@ -60,7 +61,7 @@ func run(t *testing.T, file string, arguments ...string) result.Summary {
 	return summary
 }
 
-// carries checks that all packets came in each trial. Times and verdicts are those of a busy host.
+// carries checks that all packets came in each trial, and by the planned path. Times and verdicts are those of a busy host.
 func carries(t *testing.T, s result.Summary, trials int) {
 	t.Helper()
 	if len(s.Trials) != trials {
@@ -69,6 +70,15 @@ func carries(t *testing.T, s result.Summary, trials int) {
 	for _, trial := range s.Trials {
 		if trial.TxPackets == 0 || trial.RxPackets == 0 || trial.RxPackets+trial.LostPackets != trial.TxPackets {
 			t.Errorf("trial %s: %d sent, %d received, %d lost", trial.ID, trial.TxPackets, trial.RxPackets, trial.LostPackets)
+		}
+		path := trial.SeenPath
+		if path == nil || !path.Declared || path.Unseen != "" || len(path.Ways) != 1 {
+			t.Errorf("trial %s: the path is %+v", trial.ID, path)
+		}
+		for _, reason := range trial.Reasons {
+			if strings.Contains(reason, "did not come as planned") {
+				t.Errorf("trial %s: %s", trial.ID, reason)
+			}
 		}
 	}
 }
