@@ -21,7 +21,7 @@ const (
 	// MoonSniff is MoonGen's u32 id at frame offset 42, followed by the mark 0x55, and the id in an
 	// .mscap file.
 	MoonSniff Key = "moonsniff"
-	// Nines is the id and stream in nines' own payload.
+	// Nines is the id and stream in nines' own payload, and whether the packet is of the warm-up.
 	Nines Key = "nines"
 	// Flow is the u32 id at the beginning of the payload, and both ports.
 	Flow Key = "flow"
@@ -46,6 +46,15 @@ func ParseKey(name string) (Key, error) {
 func (k Key) readsID() bool { return k != Content && k != Published }
 
 const payloadMark = 0x55 // of MoonSniff and nines
+
+// What follows the id and the mark in nines' payload (docs/engine-protocol.md): flags, of which only
+// this one tells packets with equal ids apart, and at the end the stream. Before there were streams,
+// its two bytes were the highest of a 64-bit counter: the same wherever the packet was captured.
+const (
+	ninesFlags, ninesStream = 5, 16
+	ninesBytes              = 18
+	ninesMeasured           = 1
+)
 
 // extractor takes keys out of packets. It is safe for concurrent use.
 type extractor struct {
@@ -101,16 +110,15 @@ func (x *extractor) id(plain plainness, link packetfile.LinkType, data []byte) (
 	}
 	load, from, to := []byte(nil), uint16(0), uint16(0)
 	// A plain packet has at least 60 bytes, but its payload may have fewer, and padding.
-	if plain == plainUDP && binary.BigEndian.Uint16(data[16:]) >= 20+8+6 {
-		load = data[42:48]
+	if plain == plainUDP && binary.BigEndian.Uint16(data[16:]) >= 20+8+ninesBytes {
+		load = data[42:][:ninesBytes]
 		from, to = binary.BigEndian.Uint16(data[34:]), binary.BigEndian.Uint16(data[36:])
 	} else {
 		f := dissect(link, data)
-		load = f.load(4)
-		if longer := f.load(6); longer != nil {
-			load = longer
-		} else if longer := f.load(5); longer != nil {
-			load = longer
+		for _, n := range []int{ninesBytes, ninesFlags + 1, 5, 4} {
+			if load = f.load(n); load != nil {
+				break
+			}
 		}
 		from, to = f.ports()
 	}
@@ -122,14 +130,28 @@ func (x *extractor) id(plain plainness, link packetfile.LinkType, data []byte) (
 	case MoonSniff:
 		return id, len(load) >= 5 && load[4] == payloadMark
 	case Nines:
-		if len(load) < 6 || load[4] != payloadMark {
+		if len(load) <= ninesFlags || load[4] != payloadMark {
 			return 0, false
 		}
-		return id | uint64(load[5])<<32, true
+		id |= uint64(load[ninesFlags]&ninesMeasured) << 32
+		// A capture that cuts its packets off before it has a single stream, the first.
+		if len(load) >= ninesBytes {
+			id |= uint64(binary.LittleEndian.Uint16(load[ninesStream:])) << 40
+		}
+		return id, true
 	case Flow:
 		return id | uint64(from)<<32 | uint64(to)<<48, true
 	}
 	return 0, false
+}
+
+// streamOf is the number of the stream, from 1, that a packet with this key of nines is of (see bytes); 0
+// for the warm-up.
+func streamOf(key []byte) uint16 {
+	if key[4] != ninesMeasured {
+		return 0
+	}
+	return binary.LittleEndian.Uint16(key[5:]) + 1
 }
 
 // bytes is a packet's key as the published evaluation writes it ("encode"): the masked content, or
@@ -145,6 +167,7 @@ func (x *extractor) bytes(link packetfile.LinkType, data []byte) []byte {
 	switch x.key {
 	case Nines:
 		key = append(key, byte(id>>32))
+		key = binary.LittleEndian.AppendUint16(key, uint16(id>>40))
 	case Flow:
 		key = binary.BigEndian.AppendUint16(key, uint16(id>>32))
 		key = binary.BigEndian.AppendUint16(key, uint16(id>>48))

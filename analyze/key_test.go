@@ -20,7 +20,7 @@ func unhex(t *testing.T, text string) []byte {
 const (
 	ipv4UDP = "4500003c03b100004011ab2c0a000010c0a80102"
 	udpHead = "040000350028abcd"
-	payload = "b10300005507000000000000000000000000"
+	payload = "b10300005507000000000000000000000201"
 )
 
 // The same packet on different links has the same id, ports and flow.
@@ -49,7 +49,7 @@ func TestKeysOnAllLinks(t *testing.T) {
 		"MoonSniff file": {packetfile.MoonSniffID, []byte{0xb1, 3, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for key, want := range map[Key]uint64{MoonSniff: 0x3b1, Nines: 0x3b1 | 7<<32, Flow: 0x3b1 | 0x400<<32 | 0x35<<48} {
+			for key, want := range map[Key]uint64{MoonSniff: 0x3b1, Nines: 0x3b1 | 1<<32 | 0x102<<40, Flow: 0x3b1 | 0x400<<32 | 0x35<<48} {
 				x := &extractor{key: key}
 				got, ok := x.id(plainnessOf(c.link, c.data), c.link, c.data)
 				if c.link == packetfile.MoonSniffID {
@@ -61,6 +61,31 @@ func TestKeysOnAllLinks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Of nines' flags only the phase tells packets apart. Captures that are cut before the stream, and those of
+// before there were streams, have one stream.
+func TestKeysOfNinesHaveThePhaseAndTheStream(t *testing.T) {
+	head := "52540021f8295254008d9dad0800" + ipv4UDP + udpHead
+	for name, c := range map[string]struct {
+		payload string
+		want    uint64
+	}{
+		"warm-up":             {"b10300005500000000000000000000000000", 0x3b1},
+		"measured":            {"b10300005501000000000000000000000000", 0x3b1 | 1<<32},
+		"side B":              {"b10300005503000000000000000000000000", 0x3b1 | 1<<32},
+		"second stream":       {"b10300005501aabbccdd11223344550100ff", 0x3b1 | 1<<32 | 0xff00<<40},
+		"cut":                 {"b10300005501aabbccdd1122334455", 0x3b1 | 1<<32},
+		"before streams":      {"b10300005501aabbccdd1122334455660000", 0x3b1 | 1<<32},
+		"before, after 30 h":  {"b10300005501aabbccdd1122334455660100", 0x3b1 | 1<<32 | 1<<40},
+		"with a byte missing": {"b103000055", 0},
+	} {
+		data := unhex(t, head+c.payload)
+		id, ok := (&extractor{key: Nines}).id(plainnessOf(packetfile.Ethernet, data), packetfile.Ethernet, data)
+		if id != c.want || ok != (c.want != 0) {
+			t.Errorf("%s: %#x, %v, want %#x", name, id, ok, c.want)
+		}
 	}
 }
 

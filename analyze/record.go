@@ -253,8 +253,8 @@ func (a *Analysis) outliers(d *Direction) []result.Outlier {
 			IntendedNs: w.PreNs - first, TxNs: w.PreNs - first, RxNs: w.PostNs - first,
 			TxCPU: -1, RxCPU: -1,
 		}
-		if a.Options.Key == Nines && len(w.Key) == 5 {
-			rows[i].Stream = w.Key[4]
+		if a.Options.Key == Nines {
+			rows[i].Stream = streamOf(w.Key)
 		}
 	}
 	return rows

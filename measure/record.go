@@ -259,7 +259,7 @@ func outliers(rows [][11]int64, fromCPU int) []result.Outlier {
 			row[9] = int64(fromCPU)
 		}
 		list = append(list, result.Outlier{
-			ID: uint32(row[0]), Stream: uint8(row[1]),
+			ID: uint32(row[0]), Stream: uint16(row[1]) + 1,
 			LatencyNs: row[2], FromTxNs: row[3], SendLagNs: row[4],
 			IntendedNs: row[5], TxNs: row[6], RxNs: row[7], PollGapNs: row[8],
 			TxCPU: int(row[9]), RxCPU: int(row[10]),

@@ -269,7 +269,7 @@ type Counter struct {
 // Outlier is a row of outliers.csv, with the JSON keys as columns: one of the slowest packets.
 type Outlier struct {
 	ID         uint32 `json:"id"`
-	Stream     uint8  `json:"stream"`
+	Stream     uint16 `json:"stream"` // from 1; 0: of the warm-up
 	LatencyNs  int64  `json:"latency_ns"`
 	FromTxNs   int64  `json:"from_tx_ns"`
 	SendLagNs  int64  `json:"send_lag_ns"`

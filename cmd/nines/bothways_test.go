@@ -145,7 +145,7 @@ func agree(t *testing.T, pre, post string, trial result.Trial) {
 	}
 }
 
-// measured returns the times of a trial's packets by their ids: those of stream 1, after the
+// measured returns the times of a trial's packets by their ids: the measured ones, after the
 // Ethernet, IP and UDP headers (docs/measuring.md).
 func measured(t *testing.T, path string) map[uint32]int64 {
 	t.Helper()

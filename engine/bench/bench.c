@@ -33,7 +33,7 @@ static void stage_stamp(uint32_t i)
 
 static void stage_build(uint32_t i)
 {
-	struct payload p = {.id = i, .mark = PAYLOAD_MARK, .stream = 1, .tx_ticks = sink};
+	struct payload p = {.id = i, .flags = PAYLOAD_MEASURED, .tx_ticks = sink};
 	frame_write(&template, frames[i % 512], 0, &p);
 }
 

@@ -120,6 +120,12 @@ static struct clock_scale scale_of(double hz, struct clock_point base)
 	};
 }
 
+uint64_t clock_ticks_per_ns(uint64_t ns_per_tick)
+{
+	unsigned __int128 inverse = ((unsigned __int128)1 << 2 * CLOCK_SHIFT) / ns_per_tick;
+	return inverse > UINT64_MAX ? UINT64_MAX : (uint64_t)inverse;
+}
+
 struct clock_scale clock_scale_between(struct clock_point from, struct clock_point to)
 {
 	if (!clock_global.use_tsc)

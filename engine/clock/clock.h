@@ -61,6 +61,9 @@ struct clock_point clock_read_point(void);
 /* The scale through two points; the further apart they are, the more precise it is. */
 struct clock_scale clock_scale_between(struct clock_point from, struct clock_point to);
 
+/* The inverse of a scale's ns_per_tick, for one that came without it. */
+uint64_t clock_ticks_per_ns(uint64_t ns_per_tick);
+
 /* The same rate, based at another point. */
 struct clock_scale clock_rebase(struct clock_scale scale, struct clock_point base);
 

@@ -28,6 +28,12 @@ void frame_template_init(struct frame_template *t, const struct port_config *con
 	t->udp_sum =
 		(uint64_t)h->ip_source + h->ip_destination + htons(IPPROTO_UDP) + h->udp_length;
 	t->udp_sum = checksum_add(t->udp_sum, &h->udp_source, FRAME_UDP);
+	uint32_t payload_bytes = frame_payload_bytes(config->frame_bytes);
+	if (payload_bytes >= TRAILER_LEAST_BYTES) {
+		t->trailer_at = FRAME_PAYLOAD_AT + trailer_at(payload_bytes);
+		t->trailer_shift = t->trailer_at % 2 * 8;
+		t->udp_sum += (uint64_t)TRAILER_MARK << t->trailer_shift;
+	}
 	t->length = length;
 	t->flows = config->flows;
 	t->flow_field = config->flow_field;

@@ -38,8 +38,13 @@ _Static_assert(sizeof(struct frame_header) == FRAME_HEADERS, "no options, no VLA
 struct frame_template {
 	struct frame_header header;
 	uint32_t length; /* of the frame, without FCS */
-	uint64_t udp_sum; /* of pseudo header and UDP header of flow 0, checksum 0 */
+	uint64_t
+		udp_sum; /* of pseudo header, UDP header of flow 0 with checksum 0, and trailer mark */
 	uint64_t ip_sum; /* of the IP header of flow 0, checksum 0 */
+	uint32_t trailer_at; /* offset of the second stamp; 0: none */
+	/* To its sum: bytes at an odd offset count 2^8 times as much, or 2^-8, which is the same (RFC
+	 * 1071, section 2 (B)). */
+	uint32_t trailer_shift;
 	uint32_t flows;
 	enum port_flow_field flow_field;
 };
@@ -55,17 +60,22 @@ static inline uint32_t frame_payload_bytes(uint32_t frame_bytes)
 /* Sets the flow's source port or address in the headers at `data`; returns the changed UDP sum. */
 uint64_t frame_write_flow(const struct frame_template *t, uint8_t *data, uint32_t flow);
 
-/* Writes headers and payload of a frame whose other bytes are zero, so the checksum is the
- * template's sum plus the 18 bytes and the flow's change. */
+/* Writes headers and both stamps of a frame whose other bytes are zero, so the checksum is the
+ * template's sum plus that of the stamps and the flow's change. */
 static inline void frame_write(const struct frame_template *t, uint8_t *data, uint32_t flow,
 			       const struct payload *payload)
 {
 	struct payload_words words = payload_pack(payload);
-	uint64_t udp_sum = t->udp_sum;
+	uint64_t udp_sum = t->udp_sum, sum = payload_sum(&words);
 	memcpy(data, &t->header, sizeof t->header);
 	if (__builtin_expect(flow != 0, 0))
 		udp_sum = frame_write_flow(t, data, flow);
-	uint16_t checksum = checksum_udp_field(udp_sum + payload_sum(&words));
+	udp_sum += sum;
+	if (t->trailer_at) {
+		trailer_store(data + t->trailer_at, &words);
+		udp_sum += sum << t->trailer_shift;
+	}
+	uint16_t checksum = checksum_udp_field(udp_sum);
 	memcpy(data + offsetof(struct frame_header, udp_checksum), &checksum, 2);
 	payload_store(data + FRAME_PAYLOAD_AT, &words);
 }

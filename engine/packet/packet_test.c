@@ -54,17 +54,27 @@ static struct port_config config_of(uint32_t frame_bytes)
 }
 
 static const struct payload some_payload = {
+	.tx_ticks = UINT64_C(0x334455667788),
 	.id = 0x12345678,
-	.mark = PAYLOAD_MARK,
-	.stream = STREAM_MEASURED,
-	.send_lag_ns = 77,
-	.tx_ticks = UINT64_C(0x1122334455667788),
+	.send_lag_ns = 0x4d0011,
+	.stream = 0x1122,
+	.flags = PAYLOAD_MEASURED,
 };
+
+static void assert_same(const struct payload *a, const struct payload *b)
+{
+	assert_int_equal(a->tx_ticks, b->tx_ticks);
+	assert_int_equal(a->id, b->id);
+	assert_int_equal(a->send_lag_ns, b->send_lag_ns);
+	assert_int_equal(a->stream, b->stream);
+	assert_int_equal(a->flags, b->flags);
+}
 
 static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 {
 	(void)state;
-	static const uint32_t sizes[] = {64, 65, 128, 1518, 9018};
+	/* 85 has no trailer, 86 is the first with one; it is at an odd offset in 87 and 9017. */
+	static const uint32_t sizes[] = {64, 65, 85, 86, 87, 128, 1518, 9017, 9018};
 	uint8_t frame[FRAME_MAX_BYTES];
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
 		for (int field = 0; field < 2; field++)
@@ -81,7 +91,13 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 						 FRAME_GOOD);
 				assert_true(payload_read(frame + FRAME_PAYLOAD_AT,
 							 t.length - FRAME_PAYLOAD_AT, &got));
-				assert_memory_equal(&got, &some_payload, sizeof got);
+				assert_same(&got, &some_payload);
+				uint32_t bytes = frame_payload_bytes(sizes[i]);
+				assert_int_equal(
+					trailer_read(frame + FRAME_PAYLOAD_AT, bytes, &got),
+					bytes >= 40);
+				if (bytes >= 40)
+					assert_same(&got, &some_payload);
 				/* The receiver's sum over header and data, by the textbook
 				 * method. */
 				assert_int_equal(plain_sum(frame + 14, 20), 0xffff);
@@ -96,20 +112,24 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 static void test_every_flipped_bit_is_found(void **state)
 {
 	(void)state;
-	uint8_t frame[60];
-	struct port_config c = config_of(64);
-	struct frame_template t;
-	frame_template_init(&t, &c);
-	memset(frame, 0, sizeof frame);
-	frame_write(&t, frame, 5, &some_payload);
-	for (size_t bit = 12 * 8; bit < sizeof frame * 8; bit++) {
-		frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_int_not_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_GOOD);
-		frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	static const uint32_t sizes[] = {64, 87};
+	uint8_t frame[83];
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		uint32_t length = sizes[i] - FRAME_FCS_BYTES;
+		struct port_config c = config_of(sizes[i]);
+		struct frame_template t;
+		frame_template_init(&t, &c);
+		memset(frame, 0, sizeof frame);
+		frame_write(&t, frame, 5, &some_payload);
+		for (size_t bit = 12 * 8; bit < length * 8; bit++) {
+			frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			assert_int_not_equal(frame_check(frame, length, 7999, false), FRAME_GOOD);
+			frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		}
+		for (uint32_t less = 0; less < length; less++)
+			assert_int_not_equal(frame_check(frame, less, 7999, true), FRAME_GOOD);
+		assert_int_equal(frame_check(frame, length, 8000, false), FRAME_FOREIGN);
 	}
-	for (uint32_t length = 0; length < sizeof frame; length++)
-		assert_int_not_equal(frame_check(frame, length, 7999, true), FRAME_GOOD);
-	assert_int_equal(frame_check(frame, sizeof frame, 8000, false), FRAME_FOREIGN);
 }
 
 static void test_partial_checksums(void **state)
@@ -162,21 +182,52 @@ static void test_rewriting_keeps_the_sums_right(void **state)
 static void test_payload_is_the_protocols(void **state)
 {
 	(void)state;
-	static const uint8_t bytes[18] = {0x78, 0x56, 0x34, 0x12, 0x55, 1,    77,   0,	  0,
-					  0,	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+	static const uint8_t bytes[22] = {0x39, 0x4e, 0x53, 0xf1, 0x78, 0x56, 0x34, 0x12,
+					  0x55, 1,    0x11, 0,	  0x4d, 0,    0x88, 0x77,
+					  0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+	uint8_t written[40] = {0}, other[18];
+	struct payload_words words = payload_pack(&some_payload);
 	struct payload p;
-	assert_memory_equal(&some_payload, bytes, sizeof bytes);
-	assert_true(payload_read(bytes, 18, &p));
-	assert_false(payload_read(bytes, 17, &p));
-	uint8_t other[18];
-	memcpy(other, bytes, 18);
+	payload_store(written, &words);
+	trailer_store(written + trailer_at(sizeof written), &words);
+	assert_memory_equal(written, bytes + 4, 18);
+	assert_memory_equal(written + 18, bytes, 22);
+	assert_true(payload_read(bytes + 4, 18, &p));
+	assert_same(&p, &some_payload);
+	assert_false(payload_read(bytes + 4, 17, &p));
+	assert_true(trailer_read(bytes, 22, &p));
+	assert_same(&p, &some_payload);
+	assert_false(trailer_read(bytes, 21, &p));
+	memcpy(other, bytes + 4, 18);
 	other[4] = 0x54;
 	assert_false(payload_read(other, 18, &p));
 	other[4] = 0x55;
-	other[5] = 2;
-	assert_false(payload_read(other, 18, &p));
+	for (unsigned flags = 0; flags < 256; flags++) {
+		other[5] = (uint8_t)flags;
+		assert_int_equal(payload_read(other, 18, &p), flags < 4);
+	}
 	assert_int_equal(payload_saturate_lag(UINT64_C(5000000000)), UINT32_MAX);
 	assert_int_equal(payload_saturate_lag(12), 12);
+}
+
+static void test_ticks_are_extended_near_the_clock(void **state)
+{
+	(void)state;
+	const uint64_t wrap = UINT64_C(1) << 48, low = wrap - 1;
+	/* Before, at and after a wrap, of a packet that was sent before or after the reading. */
+	for (uint64_t now = 5 * wrap - 3; now < 5 * wrap + 3; now++)
+		for (int64_t away = -3; away <= 3; away++) {
+			uint64_t sent = now + (uint64_t)away;
+			assert_int_equal(payload_ticks_near(sent & low, now), sent);
+		}
+	/* The furthest that can be told. */
+	uint64_t now = UINT64_C(0x123456789abcdef0);
+	assert_int_equal(payload_ticks_near((now - wrap / 2) & low, now), now - wrap / 2);
+	assert_int_equal(payload_ticks_near((now + wrap / 2 - 1) & low, now), now + wrap / 2 - 1);
+	/* A counter that has just begun, or is about to end. */
+	assert_int_equal(payload_ticks_near(1, 5), 1);
+	assert_int_equal(payload_ticks_near(low, 5), UINT64_MAX);
+	assert_int_equal(payload_ticks_near(4, UINT64_MAX), 4);
 }
 
 int main(void)
@@ -189,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_partial_checksums),
 		cmocka_unit_test(test_rewriting_keeps_the_sums_right),
 		cmocka_unit_test(test_payload_is_the_protocols),
+		cmocka_unit_test(test_ticks_are_extended_near_the_clock),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void test_head_leaves_the_checksum_to_the_kernel(void **state)
 		.peer_ip = 0x020012c6,
 	};
 	struct frame_template template;
-	struct payload payload = {.id = 7, .mark = PAYLOAD_MARK};
+	struct payload payload = {.id = 7};
 	uint8_t data[60] = {0};
 	struct segment_head head;
 	(void)state;

@@ -6,7 +6,17 @@
  * All of this runs on the measuring thread. The packets of a burst share a stamp: the time when the
  * application got them.
  */
+#include "packet/trailer.h"
 #include "role/trial.h"
+
+/* The stamp of a packet that something was put into, before the first one. */
+static __attribute__((noinline)) bool second_stamp(const struct port *port, const struct packet *p,
+						   struct payload *out)
+{
+	if (port->ops->layer == PORT_FRAME)
+		return trailer_find(p->data, p->length, out) >= 0;
+	return trailer_read(p->data, p->length, out);
+}
 
 static inline enum frame_verdict parse(const struct port *port, const struct packet *p,
 				       struct payload *out)
@@ -21,7 +31,9 @@ static inline enum frame_verdict parse(const struct port *port, const struct pac
 		data += FRAME_PAYLOAD_AT;
 		length -= FRAME_PAYLOAD_AT;
 	}
-	return payload_read(data, length, out) ? FRAME_GOOD : FRAME_DAMAGED;
+	if (__builtin_expect(payload_read(data, length, out), 1))
+		return FRAME_GOOD;
+	return second_stamp(port, p, out) ? FRAME_GOOD : FRAME_DAMAGED;
 }
 
 /* Counts a packet that no engine sent. Kernel ports filter such packets out
@@ -70,7 +82,12 @@ static __attribute__((noinline)) void keep(struct trial *t, const struct receive
 	}
 }
 
-/* What this machine's counter was when that of the sender's had these ticks. */
+/* What the counter of the sender's machine is when this one's has these ticks, and the reverse. */
+static uint64_t their_ticks(const struct trial *t, uint64_t ticks)
+{
+	return clock_at_ticks(&t->config.sender_scale, clock_at_ns(&t->scale, ticks));
+}
+
 static uint64_t own_ticks(const struct trial *t, uint64_t ticks)
 {
 	return clock_at_ticks(&t->scale, clock_at_ns(&t->config.sender_scale, ticks));
@@ -88,18 +105,24 @@ unsigned receiver_step(struct trial *t, uint64_t begun)
 	/* The previous look may have missed them from its very beginning: an empty one in which the
 	 * CPU was taken away looked before that. */
 	uint64_t poll_gap = clock_ticks_to_ns(&t->scale, now - before);
+	/* What the counter that made the stamps shows now. */
+	uint64_t their_now = __builtin_expect(t->config.foreign, 0) ? their_ticks(t, now) : now;
 	blocks_look(&r->blocks, now);
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
 		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
-		if (__builtin_expect(t->config.foreign, 0) && verdict == FRAME_GOOD)
-			payload.tx_ticks = own_ticks(t, payload.tx_ticks);
-		if (verdict != FRAME_GOOD || payload.tx_ticks < r->begin_ticks) {
+		if (verdict == FRAME_GOOD) {
+			payload.tx_ticks = payload_ticks_near(payload.tx_ticks, their_now);
+			if (__builtin_expect(t->config.foreign, 0))
+				payload.tx_ticks = own_ticks(t, payload.tx_ticks);
+		}
+		if (verdict != FRAME_GOOD || payload.stream != TRIAL_STREAM ||
+		    (int64_t)(payload.tx_ticks - r->begin_ticks) < 0) {
 			refuse(r, verdict);
 			continue;
 		}
 		r->newest_ticks = payload.tx_ticks;
-		if (payload.stream != STREAM_MEASURED) {
+		if (!(payload.flags & PAYLOAD_MEASURED)) {
 			r->warmup++;
 			continue;
 		}

@@ -25,14 +25,14 @@ static bool asap(const struct sender *s)
 	return s->schedule.config.rate_upps == 0;
 }
 
-static void begin_phase(struct trial *t, uint8_t stream, uint64_t start_ticks, uint64_t length_ns)
+static void begin_phase(struct trial *t, bool measured, uint64_t start_ticks, uint64_t length_ns)
 {
 	struct sender *s = &t->sender;
 	struct schedule_config config = t->config.schedule;
-	if (stream == STREAM_WARMUP)
+	if (!measured)
 		config.seed = ~config.seed;
 	schedule_init(&s->schedule, &config);
-	s->stream = stream;
+	s->measured = measured;
 	s->phase_ticks = start_ticks;
 	s->phase_ns = length_ns;
 	s->due_ticks = start_ticks;
@@ -50,9 +50,9 @@ void sender_begin(struct trial *t)
 	if (t->config.schedule.rate_upps == 0)
 		grace = 0;
 	s->stop_ticks = t->measured_end_ticks + clock_ns_to_ticks(&t->scale, grace);
-	begin_phase(t, STREAM_WARMUP, t->start_ticks, t->config.warmup_ns);
+	begin_phase(t, false, t->start_ticks, t->config.warmup_ns);
 	if (t->config.warmup_ns == 0)
-		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
+		begin_phase(t, true, t->measured_ticks, t->config.duration_ns);
 }
 
 /* Whether the next packet of the schedule is due; moves to the next phase when this one's schedule
@@ -60,12 +60,10 @@ void sender_begin(struct trial *t)
 static bool head_is_due(struct trial *t, uint64_t now)
 {
 	struct sender *s = &t->sender;
-	if (s->stream == STREAM_WARMUP &&
-	    (now >= t->measured_ticks || s->schedule.due_ns >= s->phase_ns)) {
-		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
+	if (!s->measured && (now >= t->measured_ticks || s->schedule.due_ns >= s->phase_ns)) {
+		begin_phase(t, true, t->measured_ticks, t->config.duration_ns);
 	}
-	if (s->stream == STREAM_MEASURED &&
-	    (now >= s->stop_ticks || s->schedule.due_ns >= s->phase_ns)) {
+	if (s->measured && (now >= s->stop_ticks || s->schedule.due_ns >= s->phase_ns)) {
 		s->done = true;
 		return false;
 	}
@@ -95,15 +93,17 @@ static inline struct stamp write_packet(struct trial *t, struct packet *p, uint3
 	bool late = now > due && !asap(s);
 	struct stamp stamp = {now, late ? clock_ticks_to_ns(&t->scale, now - due) : 0};
 	struct payload payload = {
-		.id = id,
-		.mark = PAYLOAD_MARK,
-		.stream = s->held_stream,
-		.send_lag_ns = payload_saturate_lag(stamp.lag_ns),
 		.tx_ticks = now,
+		.id = id,
+		.send_lag_ns = payload_saturate_lag(stamp.lag_ns),
+		.stream = TRIAL_STREAM,
+		.flags = s->held_measured ? PAYLOAD_MEASURED : 0,
 	};
 	if (s->port->ops->layer == PORT_PAYLOAD) {
 		struct payload_words words = payload_pack(&payload);
 		payload_store(p->data, &words);
+		if (p->length >= TRAILER_LEAST_BYTES)
+			trailer_store(p->data + trailer_at(p->length), &words);
 	} else {
 		if (s->port->tx_dirty)
 			memset(p->data, 0, p->length);
@@ -117,7 +117,7 @@ static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
 		       const struct stamp *stamps, unsigned count)
 {
 	struct sender *s = &t->sender;
-	if (s->held_stream != STREAM_MEASURED || count == 0)
+	if (!s->held_measured || count == 0)
 		return;
 	/* At rate 0 nothing is late. */
 	if (asap(s))
@@ -160,7 +160,7 @@ static unsigned commit_held(struct trial *t)
 	if (taken < 0) {
 		/* The port will never take this packet, but may take the next. */
 		s->port->ops->tx_release(s->port, first, 1);
-		if (s->held_stream == STREAM_MEASURED) {
+		if (s->held_measured) {
 			s->failed++;
 			rate_count(&s->offered, due[0], 1);
 		}
@@ -184,7 +184,7 @@ void sender_end(struct trial *t)
 	if (s->held_count == 0)
 		return;
 	s->port->ops->tx_release(s->port, &s->held[s->held_from], s->held_count);
-	if (s->held_stream == STREAM_MEASURED)
+	if (s->held_measured)
 		for (unsigned i = 0; i < s->held_count; i++)
 			rate_count(&s->offered, s->held_due[s->held_from + i], 1);
 	s->held_count = 0;
@@ -195,7 +195,7 @@ unsigned sender_step(struct trial *t, uint64_t now)
 	struct sender *s = &t->sender;
 	if (s->held_count > 0) {
 		/* A port that stays full must not delay the next phase. */
-		uint64_t end = s->held_stream == STREAM_WARMUP ? t->measured_ticks : s->stop_ticks;
+		uint64_t end = s->held_measured ? s->stop_ticks : t->measured_ticks;
 		if (now < end)
 			return commit_held(t);
 		sender_end(t);
@@ -204,9 +204,9 @@ unsigned sender_step(struct trial *t, uint64_t now)
 		return 0;
 	unsigned room = s->port->ops->tx_acquire(s->port, s->held, s->port->burst);
 	unsigned count = 0;
-	s->held_stream = s->stream; /* head_is_due has just looked */
+	s->held_measured = s->measured; /* head_is_due has just looked */
 	s->held_id = s->id;
-	while (count < room && head_is_due(t, now) && s->stream == s->held_stream) {
+	while (count < room && head_is_due(t, now) && s->measured == s->held_measured) {
 		s->held[count].flow = s->flow;
 		s->held_due[count] = asap(s) ? now : s->due_ticks;
 		count++;
@@ -225,8 +225,8 @@ void sender_offer_rest(struct trial *t)
 	/* An aborted trial offers nothing after its end. */
 	if (asap(s) || t->interrupted)
 		return;
-	if (s->stream == STREAM_WARMUP)
-		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
+	if (!s->measured)
+		begin_phase(t, true, t->measured_ticks, t->config.duration_ns);
 	for (; s->schedule.due_ns < s->phase_ns; schedule_advance(&s->schedule))
 		s->offered.counts[s->schedule.due_ns / 1000000000u]++;
 }

@@ -60,6 +60,9 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 		goto fail;
 	memset(t, 0, sizeof *t); /* this also faults it in */
 	t->config = *config;
+	if (config->foreign)
+		t->config.sender_scale.ticks_per_ns =
+			clock_ticks_per_ns(config->sender_scale.ns_per_tick);
 	t->stop_fd = t->done_fd = -1;
 	t->cpu_ran = -1;
 	atomic_store(&t->expect, UINT64_MAX);

@@ -32,6 +32,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { TRIAL_STREAM = 0 }; /* in its packets */
 enum { TRIAL_NOTES_MAX = 8, TRIAL_FILE_MAX = 4096 };
 
 struct trial_config {
@@ -60,16 +61,16 @@ struct sender {
 	uint64_t phase_ns; /* its length */
 	uint64_t due_ticks; /* of the next packet */
 	uint64_t stop_ticks; /* hard stop: nothing is sent after it */
-	uint8_t stream;
+	bool measured; /* the phase; else the warm-up */
 	bool done;
 	uint32_t id, flow;
 	struct packet held[PORT_BURST]; /* acquired, but not yet taken by the port */
 	uint64_t held_due[PORT_BURST];
 	unsigned held_from, held_count;
 	uint32_t held_id; /* of the first one held */
-	uint8_t held_stream;
-	uint64_t last_tx_ticks; /* of stream 1; 0 before the first */
-	uint64_t newest_ticks; /* of any stream: the stamp of the last packet that left */
+	bool held_measured;
+	uint64_t last_tx_ticks; /* of the measured packets; 0 before the first */
+	uint64_t newest_ticks; /* of any phase: the stamp of the last packet that left */
 	uint64_t failed;
 	struct histogram send_lag, spacing;
 	struct rate_counter offered, sent;

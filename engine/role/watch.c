@@ -22,7 +22,6 @@ static void announce(struct watch_cpu *c, uint64_t now, uint64_t ns)
 		.latency_ns = ns,
 		.id = (uint32_t)c->gaps.count,
 		.rx_cpu = (uint32_t)c->cpu,
-		.stream = 1,
 	};
 	notices_put(c->notices, &gap, NOTICE_SLOWEST, &clock_global.scale);
 }

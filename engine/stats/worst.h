@@ -14,7 +14,7 @@ struct outlier {
 	uint64_t from_tx_ns, send_lag_ns, poll_gap_ns;
 	uint64_t tx_ticks, rx_ticks;
 	uint32_t id, rx_cpu;
-	uint8_t stream;
+	uint16_t stream;
 };
 
 struct worst {

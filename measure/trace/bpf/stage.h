@@ -67,12 +67,14 @@ struct {
 struct packet_head {
 	__u16 destination_port, length, checksum;
 	__u16 id_low, id_high;
-	__u8 mark, stream;
+	__u8 mark, flags;
 	__u32 lag_ns;
-	__u64 ticks;
+	__u64 ticks : 48, stream : 16;
 };
 
 enum { ETHERNET = 14, IP = 20, UDP = 8, HEAD_BEFORE = 6, PAYLOAD = 18, MARK = 0x55, MEASURED = 1 };
+/* Ids count per stream, so only one is followed: the first. */
+enum { STREAM = 0 };
 
 static __always_inline __u32 packet_id(const struct packet_head *h)
 {
@@ -93,7 +95,8 @@ static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 		return false;
 	if (bpf_probe_read_kernel(h, sizeof *h, skb->data + payload - HEAD_BEFORE))
 		return false;
-	return h->mark == MARK && h->stream == MEASURED && h->destination_port == udp_port;
+	return h->mark == MARK && h->flags & MEASURED && h->stream == STREAM &&
+	       h->destination_port == udp_port;
 }
 
 static __always_inline bool is_followed(const struct net *net)
@@ -206,26 +209,27 @@ static __always_inline void stage(struct cpu *cpu, __u32 id, __u32 at, __u64 dev
 	flight->device = device;
 }
 
-/* CLOCK_MONOTONIC of a stamp from the last seconds; 0 if unknown. */
+/* CLOCK_MONOTONIC of a stamp from the last seconds, of which the low 48 bits are known; 0 if
+ * unknown. */
 static __always_inline __u64 time_of(__u64 ticks)
 {
 	__u32 zero = 0;
 	const volatile struct clock *c = bpf_map_lookup_elem(&clock, &zero);
 	__u64 version, since, base, scale;
-	bool before;
+	__s64 apart;
 
 	if (!c)
 		return 0;
 	version = c->version;
-	before = ticks < c->base_ticks;
-	since = before ? c->base_ticks - ticks : ticks - c->base_ticks;
+	apart = (__s64)((ticks - c->base_ticks) << 16) >> 16;
+	since = apart < 0 ? -apart : apart;
 	base = c->base_ns;
 	scale = c->scale;
 	/* The version is odd during a write. Beyond 2^33 ticks it would overflow. */
 	if (!scale || version & 1 || version != c->version || since >> 33)
 		return 0;
 	since = ((since >> 2) * scale) >> 30;
-	return before ? base - since : base + since;
+	return apart < 0 ? base - since : base + since;
 }
 
 /* Whether the time since it was due already makes it one of the slowest. */
