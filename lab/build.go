@@ -78,6 +78,7 @@ func (b *builder) make(ctx context.Context, w work) error {
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
 		{"starting the DNS server", b.serveNames},
+		{"starting what waits for its network", b.startWaiting},
 		{"starting SSH servers", b.startSSH},
 		{"moving interrupts to the nodes' CPUs", b.steer},
 		{"setting up receive modes", b.setUpReceiving},

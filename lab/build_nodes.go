@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/running"
@@ -64,16 +65,45 @@ func (b *builder) nameNamespace(nodeName, hostName, namespace string) error {
 	})
 }
 
+// startNodes makes the networks of new nodes, and starts the nodes that do not wait for them to stand.
 func (b *builder) startNodes(ctx context.Context, w work) error {
-	started := make([]*node.Running, len(w.nodes))
+	if len(w.nodes) == 0 {
+		return nil
+	}
 	place := b.place()
-	if len(w.nodes) > 0 {
-		if err := place.Groups.Prepare(ctx); err != nil {
-			return err
-		}
+	if err := place.Groups.Prepare(ctx); err != nil {
+		return err
 	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
-		r, err := b.startNode(ctx, place, w.nodes[i], w)
+		if n := w.nodes[i]; n.Runtime.Descriptor().Restarts() && !w.again[n.Name] {
+			return b.holdNetwork(place, n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.start(ctx, place, slices.DeleteFunc(slices.Clone(w.nodes), node.Waits), w)
+}
+
+// startWaiting starts the nodes that wait until their networks stand.
+func (b *builder) startWaiting(ctx context.Context, w work) error {
+	waiting := slices.DeleteFunc(slices.Clone(w.nodes), func(n plan.Node) bool { return !node.Waits(n) })
+	if len(waiting) == 0 {
+		return nil
+	}
+	if err := b.start(ctx, b.place(), waiting, w); err != nil {
+		return err
+	}
+	// Once more: systemd-sysctl(8) has written others, and the sysctls of the ipc namespace were not there before.
+	return node.Each(ctx, len(waiting), func(i int) error { return b.sysctls(waiting[i]) })
+}
+
+// start starts nodes, and completes the lab's isolation.
+func (b *builder) start(ctx context.Context, place node.Place, nodes []plan.Node, w work) error {
+	started := make([]*node.Running, len(nodes))
+	err := node.Each(ctx, len(nodes), func(i int) error {
+		r, err := b.startNode(ctx, place, nodes[i], w)
 		if r != nil {
 			started[i] = r
 			if w.again[r.Name] {
@@ -89,33 +119,31 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 	for _, r := range started {
 		b.SetRunning(r)
 	}
-	return b.settleGroups(ctx, place.Groups, len(started))
+	return b.settleGroups(ctx, place.Groups)
 }
 
-// startNode starts a node. Where its runtime restarts, its network is made first, unless it is there, and
-// it joins that.
+// holdNetwork makes the network of a node whose runtime restarts: all that runs in the node joins it.
+func (b *builder) holdNetwork(place node.Place, n plan.Node) error {
+	network, err := place.HoldNetwork(n.Name, n.HostName)
+	if err != nil {
+		return err
+	}
+	if err := b.nameNamespace(n.Name, n.HostName, network.Path()); err != nil {
+		return err
+	}
+	b.SetRunning(&node.Running{Name: n.Name, Network: network})
+	return link.Quiet(link.Holder{PID: network.PID, Step: network.Step})
+}
+
+// startNode starts a node. Where its runtime restarts, it joins the network that is there.
 func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node, w work) (*node.Running, error) {
 	n, err := b.withDevices(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case w.again[n.Name]:
+	if n.Runtime.Descriptor().Restarts() {
 		network := b.Running(n.Name).Network
-		place.Network, place.Again = &network, !w.fresh[n.Name]
-		return node.RuntimeOf(n).Start(ctx, place, n)
-	case n.Runtime.Descriptor().Restarts():
-		network, err := place.HoldNetwork(n.Name, n.HostName)
-		if err != nil {
-			return nil, err
-		}
-		if err := b.nameNamespace(n.Name, n.HostName, network.Path()); err != nil {
-			return nil, err
-		}
-		if err := link.Quiet(link.Holder{PID: network.PID, Step: network.Step}); err != nil {
-			return nil, err
-		}
-		place.Network = &network
+		place.Network, place.Again = &network, w.again[n.Name] && !w.fresh[n.Name]
 		return node.RuntimeOf(n).Start(ctx, place, n)
 	}
 	r, err := node.RuntimeOf(n).Start(ctx, place, n)

@@ -13,14 +13,13 @@ func (b *builder) groups() *isolate.Lab {
 	return &isolate.Lab{Journal: b.journal, Plan: b.Plan(), StateDir: b.State().Dir}
 }
 
-// settleGroups completes the lab's isolation when nodes have started, and saves what is in force.
-func (b *builder) settleGroups(ctx context.Context, groups *isolate.Lab, started int) error {
-	if started == 0 {
-		return nil
-	}
+// settleGroups completes the lab's isolation for the nodes that have started, and saves what is in force.
+func (b *builder) settleGroups(ctx context.Context, groups *isolate.Lab) error {
 	pids := map[string]int{}
 	for _, n := range b.Plan().Nodes {
-		pids[n.Name] = b.PID(n.Name)
+		if r := b.Running(n.Name); r != nil && r.PID != 0 {
+			pids[n.Name] = b.PID(n.Name)
+		}
 	}
 	if err := groups.Settle(ctx, pids); err != nil {
 		return err

@@ -54,10 +54,10 @@ func (b *builder) sysctls(n plan.Node) error {
 	return b.otherSysctls(n, users)
 }
 
-// otherSysctls writes the sysctls of the ipc and uts namespaces, from inside the node. A node that is
-// stopped has none of these, and gets them when it is started.
+// otherSysctls writes the sysctls of the ipc and uts namespaces, from inside the node. A node that has not
+// started has none of these, and gets them when it starts.
 func (b *builder) otherSysctls(n plan.Node, names []string) error {
-	if b.Stopped(n.Name) {
+	if b.Running(n.Name).PID == 0 {
 		return nil
 	}
 	for _, name := range names {

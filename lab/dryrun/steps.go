@@ -68,6 +68,11 @@ func Steps(p *plan.Plan) []string {
 		}
 	}
 	for _, n := range p.Nodes {
+		if node.Waits(n) {
+			startStep(add, n)
+		}
+	}
+	for _, n := range p.Nodes {
 		if n.Receive != nil {
 			receiveSteps(add, n)
 		}
@@ -141,11 +146,17 @@ func readOnly(m spec.Mount) string {
 	return ""
 }
 
+func startStep(add func(string, ...any), n plan.Node) {
+	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).StartStep(n), n.HostName)
+}
+
 func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	if n.Runtime.Descriptor().Restarts() {
 		add("node %s: start nines-init, which holds its network namespace for what runs in it", n.Name)
 	}
-	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).StartStep(n), n.HostName)
+	if !node.Waits(n) {
+		startStep(add, n)
+	}
 	if n.Privileged {
 		add("node %s: let its processes do what root on the host may", n.Name)
 	}

@@ -140,8 +140,8 @@ func (l *Lab) offLimits() tasks.Set {
 // hostCPUs are the CPUs for everything else.
 func (l *Lab) hostCPUs() tasks.Set { return l.Plan.HousekeepingCPUs }
 
-// Settle makes the nodes' partitions, where each has its own, moves kernel threads off the isolated
-// CPUs, and checks that all of it is in force.
+// Settle makes the partitions of the nodes that have started, where each has its own, moves kernel threads off
+// the isolated CPUs, and checks that all of it is in force. pids has the nodes' first processes.
 func (l *Lab) Settle(ctx context.Context, pids map[string]int) error {
 	if !plan.Partitions(l.Plan.Isolation) {
 		return nil
@@ -152,10 +152,11 @@ func (l *Lab) Settle(ctx context.Context, pids map[string]int) error {
 	}
 	if h.Version == 2 && remote(filepath.Join(h.Mount, l.Plan.Prefix)) {
 		for _, n := range l.Plan.Nodes {
-			if !n.Isolated {
+			pid, runs := pids[n.Name]
+			if !n.Isolated || !runs {
 				continue
 			}
-			if err := l.partitionNode(h, n, pids[n.Name]); err != nil {
+			if err := l.partitionNode(h, n, pid); err != nil {
 				return err
 			}
 		}
