@@ -2,8 +2,8 @@
 // pods in the same order, and four rules. It is pure, and the same seed gives the same result.
 //
 // A node has what was measured of it, which the rules may read, and what a pod gets there, which
-// only the count at the end reads. Both are recorded (recorded.csv): the one at some time, the other
-// at the next, on the same host, or on another where the node has got other work since.
+// only the count at the end reads. Both are recorded (recorded.csv): the one in the trials until some
+// time, the other in the next, on the same host, or on another where the node has got other work since.
 //
 //	Default   Kubernetes' own: the node with the most free room
 //	Thesis    labels and constants; at random among the nodes that match

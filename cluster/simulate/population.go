@@ -76,8 +76,8 @@ var measuredAt = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // now is when pods come.
 var now = measuredAt.Add(5 * time.Minute)
 
-// moment is a time at which a host was recorded. A node publishes the figures of that time, and its pods get the next
-// ones: of the same host, or of another one if its work has changed.
+// moment is a time at which a host was recorded. A node publishes the figures of the trials until that time, and its
+// pods get the next trial: of the same host, or of another one if its work has changed.
 type moment struct {
 	host, next string
 	at         int
@@ -89,7 +89,7 @@ func pick(r Recordings, of []share, changed bool, random *rand.Rand, tiers ...st
 	for changed && m.next == m.host {
 		m.next = draw(of, random)
 	}
-	m.at = random.IntN(min(r.moments(m.host, tiers...), r.moments(m.next, tiers...)))
+	m.at = window - 1 + random.IntN(min(r.moments(m.host, tiers...), r.moments(m.next, tiers...)))
 	return m
 }
 
@@ -115,7 +115,7 @@ func Populate(r Recordings, s Shape, random *rand.Rand) []Node {
 			case "xdp": // what the thesis's second label stands for: a way around the kernel's stack, for all pods
 				n.Labels[nodefit.LabelOVS] = "true"
 			}
-			measured = append(measured, published(tier.name, r[tier.name][m.host][m.at], old))
+			measured = append(measured, published(tier.name, r[tier.name][m.host], m.at, old))
 			n.Truth[tier.name] = float64(r[tier.name][m.next][m.at+1].P99Ns)
 		}
 		n.Figures = nodefit.Read(measured)
@@ -125,10 +125,11 @@ func Populate(r Recordings, s Shape, random *rand.Rand) []Node {
 }
 
 // published is a figure as an agent publishes it.
-func published(tier string, of Recorded, old bool) v1alpha1.Figure {
+func published(tier string, of []Recorded, at int, old bool) v1alpha1.Figure {
+	count, p99Ns, upperNs := figure(of, at)
 	f := v1alpha1.Figure{
-		Tier: tier, Way: v1alpha1.OneWay, Count: of.Count, Verdict: v1alpha1.Clean,
-		Percentiles: []v1alpha1.Percentile{{P: "99", ValueNs: of.P99Ns, UpperNs: &of.UpperNs}},
+		Tier: tier, Way: v1alpha1.OneWay, Count: count, Verdict: v1alpha1.Clean,
+		Percentiles: []v1alpha1.Percentile{{P: "99", ValueNs: p99Ns, UpperNs: &upperNs}},
 		MeasuredAt:  metav1.NewTime(measuredAt), ValidUntil: metav1.NewTime(measuredAt.Add(15 * time.Minute)),
 	}
 	if old {

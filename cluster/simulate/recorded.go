@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -13,10 +14,27 @@ import (
 //go:embed recorded.csv
 var recordedCSV []byte
 
-// Recorded is what a host measured on a tier, at one time.
+// Recorded is what a host measured on a tier, at one time. Its packets are not recorded by time, so it has no bound of
+// its own.
 type Recorded struct {
-	Count          int64
-	P99Ns, UpperNs int64
+	Count int64
+	P99Ns int64
+}
+
+// window is how many trials a published figure is of. The largest of six is above their median, whatever the packets
+// of a trial have in common, with 98 % confidence (1 − 2^−6; docs/statistics.md has the interval of both sides).
+const window = 6
+
+// figure is what an agent publishes after the trial at an index from window − 1 on: the median p99 of a window of
+// trials, and how large it may be.
+func figure(of []Recorded, at int) (count, p99Ns, upperNs int64) {
+	var all []int64
+	for _, r := range of[at-window+1 : at+1] {
+		count += r.Count
+		all = append(all, r.P99Ns)
+	}
+	slices.Sort(all)
+	return count, (all[window/2-1] + all[window/2]) / 2, all[window-1]
 }
 
 // Recordings are what hosts measured on tiers, by tier and host, each in the order in which it was measured.
@@ -30,7 +48,7 @@ func Load() (Recordings, error) {
 	}
 	all := Recordings{}
 	for i, row := range rows[1:] {
-		var n [4]int64 // part, count, p99, its bound
+		var n [3]int64 // part, count, p99
 		for k := range n {
 			if n[k], err = strconv.ParseInt(row[2+k], 10, 64); err != nil {
 				return nil, fmt.Errorf("recorded.csv, line %d: %w", i+2, err)
@@ -44,16 +62,16 @@ func Load() (Recordings, error) {
 		if n[0] != int64(len(of)+1) {
 			return nil, fmt.Errorf("recorded.csv, line %d: part %d of %s on %s comes after part %d", i+2, n[0], tier, host, len(of))
 		}
-		all[tier][host] = append(of, Recorded{Count: n[1], P99Ns: n[2], UpperNs: n[3]})
+		all[tier][host] = append(of, Recorded{Count: n[1], P99Ns: n[2]})
 	}
 	return all, nil
 }
 
-// moments is how many pairs of a figure and the next one a host has on each of these tiers.
+// moments is how many pairs of a figure and the next trial a host has on each of these tiers.
 func (r Recordings) moments(host string, tiers ...string) int {
 	least := 0
 	for i, tier := range tiers {
-		if n := len(r[tier][host]) - 1; i == 0 || n < least {
+		if n := len(r[tier][host]) - window; i == 0 || n < least {
 			least = n
 		}
 	}

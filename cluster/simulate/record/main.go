@@ -1,5 +1,5 @@
 // Command record writes the figures from which package simulate makes the nodes of a cluster, as CSV to standard
-// output: those of each trial of a result, and of each part of a published capture. It makes them as the agent does.
+// output: the p99 of each trial of a result, and of each part of a published capture.
 //
 //	nines run cluster/simulate/recording.yaml
 //	nines analyze PRE POST --out build/published
@@ -15,14 +15,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
-	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/result"
 )
 
-// partPackets are the packets of a published capture that make one figure: those of 5 s.
-const partPackets = 50_000
+// partPackets are the packets of a published capture that make one trial: those of 2.5 s.
+const partPackets = 25_000
 
 func main() {
 	if err := record(os.Args[1:], os.Stdout); err != nil {
@@ -36,7 +34,7 @@ func record(arguments []string, to io.Writer) error {
 		return errors.New("usage: record RESULT [HOST=FILE.latency-ts ...]")
 	}
 	out := csv.NewWriter(to)
-	if err := out.Write([]string{"tier", "host", "part", "count", "p99_ns", "upper_ns"}); err != nil {
+	if err := out.Write([]string{"tier", "host", "part", "count", "p99_ns"}); err != nil {
 		return err
 	}
 	if err := recordTrials(arguments[0], out); err != nil {
@@ -63,8 +61,8 @@ func recordTrials(folder string, out *csv.Writer) error {
 		if err != nil {
 			return err
 		}
-		trial := measure.Trial{Tier: result.FormatVariable(t.Variables["tier"]), Verdict: t.Verdict, Latency: histograms.Latency}
-		if err := write(out, trial, result.FormatVariable(t.Variables["host"]), t.Repeat); err != nil {
+		tier, host := result.FormatVariable(t.Variables["tier"]), result.FormatVariable(t.Variables["host"])
+		if err := write(out, tier, host, t.Repeat, t.Verdict, histograms.Latency); err != nil {
 			return err
 		}
 	}
@@ -90,7 +88,7 @@ func recordParts(host, name string, out *csv.Writer) error {
 		if h.Record(ns); h.Count() < partPackets {
 			continue
 		}
-		if err := write(out, measure.Trial{Tier: "sriov", Verdict: result.Clean, Latency: h}, host, part); err != nil {
+		if err := write(out, "sriov", host, part, result.Clean, h); err != nil {
 			return err
 		}
 		h, part = result.NewHistogram(), part+1
@@ -98,20 +96,14 @@ func recordParts(host, name string, out *csv.Writer) error {
 	return lines.Err()
 }
 
-// write writes the figure that an agent publishes after one trial.
-func write(out *csv.Writer, t measure.Trial, host string, part int) error {
-	t.At = time.Unix(0, 0)
-	var window measure.Window
-	window.Add(t)
-	figures, err := window.Newest()
-	if err != nil || len(figures) == 0 {
-		return errors.Join(err, fmt.Errorf("%s on %s, part %d: it has no figure", t.Tier, host, part))
+// p99 is the percentile that is recorded.
+const p99 = 0.99
+
+// write writes the row of a trial.
+func write(out *csv.Writer, tier, host string, part int, verdict result.Verdict, latency *result.Histogram) error {
+	if verdict == result.Invalid || !result.Supports(p99, latency.Count()) {
+		return fmt.Errorf("%s on %s, part %d: %d packets, verdict %s, have no p99", tier, host, part, latency.Count(), verdict)
 	}
-	for _, p := range figures[0].Percentiles {
-		if p.P != "99" || p.UpperNs == nil {
-			continue
-		}
-		return out.Write([]string{t.Tier, host, strconv.Itoa(part), strconv.FormatInt(figures[0].Count, 10), strconv.FormatInt(p.ValueNs, 10), strconv.FormatInt(*p.UpperNs, 10)})
-	}
-	return fmt.Errorf("%s on %s, part %d: %d packets, verdict %s, have no p99 with a bound", t.Tier, host, part, figures[0].Count, figures[0].Verdict)
+	count, ns := latency.Count(), latency.Ranked(result.Rank(p99, latency.Count()))
+	return out.Write([]string{tier, host, strconv.Itoa(part), strconv.FormatUint(count, 10), strconv.FormatInt(ns, 10)})
 }

@@ -34,7 +34,7 @@ func TestPublishedPartsAreRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.Flush()
-		if n := strings.Count(text.String(), "\n"); n != 6 || !strings.Contains(string(recorded), text.String()) {
+		if n := strings.Count(text.String(), "\n"); n != 12 || !strings.Contains(string(recorded), text.String()) {
 			t.Errorf("%d parts, which recorded.csv does not have:\n%s", n, text.String())
 		}
 	}
