@@ -1,31 +1,40 @@
 package confidence
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mathext"
 
 	"nines.dev/nines/result"
 )
 
-// Blocks are the packets of one measurement by latency and by the block of time in which they arrived.
+// Blocks are the packets of one measurement by latency, and how those above each latency are spread over the blocks of
+// time in which they arrived.
 //
 // One stall delays many neighbouring packets, so the slowest packets are far fewer events than packets. How unevenly
 // they are spread over the blocks tells the size of such a cluster, and this the effective count: that of independent
 // packets. docs/statistics.md has the formulas, and how often the intervals hold in simulation.
 type Blocks struct {
-	cells  []cell // largest values first
+	steps  []step // largest values first
 	blocks int
+	trials int // 0: not told apart
 	total  uint64
 }
 
-// cell is how many packets of a block are in a bucket of latency, from low to high.
-type cell struct {
+// step is a bucket of latency, from low to high, with all packets that are in it or above.
+type step struct {
 	low, high float64
-	block     int
-	count     float64
+	above     float64 // how many packets
+	in        spread  // over the blocks
+	of        spread  // over the trials
+}
+
+// spread is how packets are spread over parts of a measurement: with w packets in a part, the sum of w², and the
+// largest w. The spread over the parts of two measurements follows from that of each.
+type spread struct{ squares, largest float64 }
+
+func (s spread) and(t spread) spread {
+	return spread{s.squares + t.squares, max(s.largest, t.largest)}
 }
 
 // More blocks than enough do not make the intervals better, but hide clusters that are longer than a block. With fewer
@@ -38,32 +47,63 @@ const (
 // BlocksOf takes the time blocks of each trial of a measurement. It joins neighbouring blocks if there are more than
 // enough, always the same number: blocks of different length would look like clusters.
 func BlocksOf(trials [][]*result.Packed) Blocks {
-	var b Blocks
+	var all tally
 	for _, trial := range trials {
-		join := 1
-		for divisor := 2; divisor <= len(trial); divisor++ {
-			if len(trial)%divisor == 0 && len(trials)*len(trial)/divisor >= enoughBlocks {
-				join = divisor
-			}
-		}
-		for i, block := range trial {
-			for bucket := range block.Buckets() {
-				b.add(float64(bucket.LowNs), float64(bucket.HighNs), b.blocks+i/join, bucket.Count)
-			}
-		}
-		b.blocks += (len(trial) + join - 1) / join
+		all.addTrial(trial, divide(len(trial), enoughBlocks, len(trials)))
 	}
-	b.sort()
-	return b
+	return all.blocksOf()
 }
 
-func (b *Blocks) add(low, high float64, block int, count uint64) {
-	b.cells = append(b.cells, cell{low, high, block, float64(count)})
-	b.total += count
+// TrialBlocks takes the time blocks of one of many trials that are far apart: Add joins them. Its blocks are long, as
+// a bound from several trials rests on clusters of any length, up to that of a trial.
+func TrialBlocks(blocks []*result.Packed) Blocks {
+	var one tally
+	one.addTrial(blocks, divide(len(blocks), leastBlocks, 1))
+	return one.trial()
 }
 
-func (b *Blocks) sort() {
-	slices.SortFunc(b.cells, func(x, y cell) int { return cmp.Compare(y.high, x.high) })
+// Add joins the blocks of other trials to these. Where buckets overlap, their packets count at their high ends.
+func (b *Blocks) Add(other Blocks) {
+	var joined []step
+	last, otherLast := step{low: math.Inf(1)}, step{low: math.Inf(1)}
+	for i, j := 0, 0; i < len(b.steps) || j < len(other.steps); {
+		at := step{high: math.Inf(-1)}
+		if i < len(b.steps) {
+			at = b.steps[i]
+		}
+		if j < len(other.steps) && other.steps[j].high > at.high {
+			at = other.steps[j]
+		}
+		if i < len(b.steps) && b.steps[i].high == at.high {
+			last = b.steps[i]
+			i++
+		}
+		if j < len(other.steps) && other.steps[j].high == at.high {
+			otherLast = other.steps[j]
+			j++
+		}
+		joined = append(joined, step{min(last.low, otherLast.low), at.high, last.above + otherLast.above, last.in.and(otherLast.in), last.of.and(otherLast.of)})
+	}
+	b.steps, b.blocks, b.trials, b.total = joined, b.blocks+other.blocks, b.trials+other.trials, b.total+other.total
+}
+
+// Thin joins neighbouring buckets of latency until each has a fiftieth more packets in it and above than the one before:
+// some hundred for any number of packets. Upper ends get no smaller by it, and larger by at most such a bucket.
+func (b *Blocks) Thin() {
+	const more = 1.02
+	var kept []step
+	before, high := 0.0, math.Inf(1)
+	for i, s := range b.steps {
+		if math.IsInf(high, 1) {
+			high = s.high
+		}
+		if s.above >= more*before || i == len(b.steps)-1 {
+			before = s.above
+			s.high, high = high, math.Inf(1)
+			kept = append(kept, s)
+		}
+	}
+	b.steps = kept
 }
 
 // Total is the number of packets.
@@ -98,24 +138,23 @@ func (b *Blocks) Percentile(p, level float64) Percentile {
 	least := b.clusterOf(max(2*expected, fewestTold))
 	found.Clusters = expected / least
 	tail := (1 - level) / 2
-	s := b.spread()
 	below := false // the upper end
-	for i := 0; i < len(b.cells); {
-		// All packets in s are above this value.
-		high, low := b.cells[i].high, b.cells[i].low
-		c := max(s.cluster(), least)
-		if !below && mathext.GammaIncReg(s.sum/c+1, expected/c) <= 1-tail {
+	var above step // the packets above the value
+	for i := range len(b.steps) + 1 {
+		c := max(b.cluster(above), least)
+		if !below && mathext.GammaIncReg(above.above/c+1, expected/c) <= 1-tail {
 			below = true
 			if i > 0 { // else even the largest value is within
-				found.High = &b.cells[i-1].high
+				found.High = &b.steps[i-1].high
 			}
 		}
-		if s.sum <= expected || mathext.GammaIncReg(s.sum/c, expected/c) >= tail {
-			found.Low = &low
+		if i == len(b.steps) { // all packets are above
+			break
 		}
-		for ; i < len(b.cells) && b.cells[i].high == high; i++ {
-			s.add(b.cells[i])
+		if above.above <= expected || mathext.GammaIncReg(above.above/c, expected/c) >= tail {
+			found.Low = &b.steps[i].low
 		}
+		above = b.steps[i]
 	}
 	return found
 }
@@ -123,9 +162,9 @@ func (b *Blocks) Percentile(p, level float64) Percentile {
 // at is the value at a rank, from 1 for the smallest.
 func (b *Blocks) at(rank uint64) float64 {
 	beyond := float64(b.total - rank)
-	for _, c := range b.cells {
-		if beyond -= c.count; beyond < 0 {
-			return c.high
+	for _, s := range b.steps {
+		if s.above > beyond {
+			return s.high
 		}
 	}
 	return math.NaN()
@@ -136,37 +175,25 @@ const fewestTold = 30
 
 // clusterOf is the size of a cluster among the largest values, at least so many.
 func (b *Blocks) clusterOf(packets float64) float64 {
-	s := b.spread()
-	for i := 0; i < len(b.cells) && s.sum < packets; i++ {
-		s.add(b.cells[i])
+	var s step
+	for i := 0; i < len(b.steps) && s.above < packets; i++ {
+		s = b.steps[i]
 	}
-	return s.cluster()
-}
-
-func (b *Blocks) spread() spread { return spread{in: make([]float64, b.blocks)} }
-
-// spread is how packets are spread over the blocks.
-type spread struct {
-	in                []float64 // each block
-	sum, squares, max float64   // of all
-}
-
-func (s *spread) add(c cell) {
-	before := s.in[c.block]
-	now := before + c.count
-	s.in[c.block] = now
-	s.sum += c.count
-	s.squares += now*now - before*before
-	s.max = max(s.max, now)
+	return b.cluster(s)
 }
 
 // cluster is the size of the cluster that a packet is in, on average: for w packets in a block, Σw²/Σw, less the mean
 // of w, which independent packets have as well. One more block like the fullest is taken to be there, because the next
 // cluster may be larger than any that was seen (Fay and Feuer 1997, "Confidence intervals for directly standardized
-// rates", do the same).
-func (s *spread) cluster() float64 {
-	if s.sum == 0 {
+// rates", do the same). What lasts longer than a trial makes clusters of whole trials; of these, which are few, one
+// more would make every cluster large.
+func (b *Blocks) cluster(s step) float64 {
+	if s.above == 0 {
 		return 1
 	}
-	return max((s.squares+s.max*s.max)/(s.sum+s.max)-s.sum/float64(len(s.in)), 1)
+	c := (s.in.squares+s.in.largest*s.in.largest)/(s.above+s.in.largest) - s.above/float64(b.blocks)
+	if b.trials > 1 {
+		c = max(c, s.of.squares/s.above-s.above/float64(b.trials))
+	}
+	return max(c, 1)
 }

@@ -2,7 +2,6 @@ package confidence
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"nines.dev/nines/result"
@@ -76,12 +75,10 @@ func TestBlocksOfSeveralTrials(t *testing.T) {
 			trials = append(trials, even(c.each, 3))
 		}
 		b := BlocksOf(trials)
-		per := make([]float64, b.blocks)
-		for _, cell := range b.cells {
-			per[cell.block] += cell.count
-		}
-		if b.blocks != c.blocks || slices.Min(per) != slices.Max(per) || b.Tell() != (c.blocks >= 20) || b.total != uint64(3*c.each*c.trials) {
-			t.Errorf("%d trials of %d blocks: %d blocks of %v to %v packets, want %d", c.trials, c.each, b.blocks, slices.Min(per), slices.Max(per), c.blocks)
+		// All blocks have as many packets as the one with the most.
+		all := b.steps[len(b.steps)-1]
+		if b.blocks != c.blocks || all.in.largest*float64(b.blocks) != all.above || b.Tell() != (c.blocks >= 20) || b.total != uint64(3*c.each*c.trials) {
+			t.Errorf("%d trials of %d blocks: %d blocks of at most %v of %v packets, want %d", c.trials, c.each, b.blocks, all.in.largest, all.above, c.blocks)
 		}
 		if got := b.Percentile(0.5, Level); (got.Low != nil) != b.Tell() || got.Value != 2 {
 			t.Errorf("%d trials of %d blocks: %+v", c.trials, c.each, got)
@@ -90,5 +87,14 @@ func TestBlocksOfSeveralTrials(t *testing.T) {
 	var none Blocks
 	if none.Tell() {
 		t.Error("no blocks tell something")
+	}
+}
+
+// Packets that all took as long, as a histogram tells it, bound their percentiles by that.
+func TestOneValueBoundsItself(t *testing.T) {
+	b := BlocksOf([][]*result.Packed{even(100, 1)})
+	got := b.Percentile(0.9, Level)
+	if got.Value != 1 || deref(got.Low) != 1 || deref(got.High) != 1 {
+		t.Errorf("%+v, low %v, high %v", got, deref(got.Low), deref(got.High))
 	}
 }

@@ -170,7 +170,7 @@ func TestRanksAgreeWithSciPy(t *testing.T) {
 		{36_888, 0.9999, 36880, 36888, 0.961544052},
 		{36_887, 0.9999, 36879, 36887, 0.961543677},
 	} {
-		r := PercentileRanks(c.n, c.p, 0.95)
+		r := percentileRanks(c.n, c.p, 0.95)
 		if r.Low != c.low || r.High != c.high || math.Abs(r.Confidence-c.confidence) > 2e-6 {
 			t.Errorf("p%g of %d: %+v, SciPy has %d to %d at %.9f", 100*c.p, c.n, r, c.low, c.high, c.confidence)
 		}
@@ -188,7 +188,7 @@ func TestPointNeedsAsManySamplesAsThePercentileSays(t *testing.T) {
 		{100_000_000, 0.9999999, 99_999_990}, {300_000, 0.99999, 299_997}, {2, 0.5, 1}, {3, 0.5, 2}, {0, 0.5, 0},
 		{100, 0, 0}, {100, 1, 0}, {100, math.NaN(), 0},
 	} {
-		if got := PercentileRanks(c.n, c.p, 0.95).Point; got != c.want {
+		if got := percentileRanks(c.n, c.p, 0.95).Point; got != c.want {
 			t.Errorf("p%g of %d is at rank %d, want %d", 100*c.p, c.n, got, c.want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestPointNeedsAsManySamplesAsThePercentileSays(t *testing.T) {
 func TestCoverageOfRanks(t *testing.T) {
 	const cases, n, p = 1000, 2000, 0.99
 	random := rand.New(rand.NewPCG(2, 2))
-	ranks := PercentileRanks(n, p, 0.95)
+	ranks := percentileRanks(n, p, 0.95)
 	held := 0
 	values := make([]float64, n)
 	for range cases {

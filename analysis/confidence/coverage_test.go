@@ -135,7 +135,7 @@ func kinds() []latencies {
 // blocksAbove counts the packets of a simulated trial by the time of their arrival, as the engine does. Those below a
 // floor are one value.
 func blocksAbove(floor float64, values []float64) Blocks {
-	b := Blocks{blocks: enoughBlocks}
+	b := tally{blocks: enoughBlocks}
 	below := make([]uint64, enoughBlocks)
 	for i, ns := range values {
 		block := min(int((float64(i)*periodNs+ns)/(spanNs/enoughBlocks)), enoughBlocks-1)
@@ -148,8 +148,7 @@ func blocksAbove(floor float64, values []float64) Blocks {
 	for block, count := range below {
 		b.add(floor, floor, block, count)
 	}
-	b.sort()
-	return b
+	return b.blocksOf()
 }
 
 // The 95 % intervals of p99.9 and p99.99 hold the true percentile in at least 93 % of 1,000 simulated trials (90 % of
@@ -214,7 +213,7 @@ func simulate(t *testing.T, kind latencies, ps []float64, cases int) []coverage 
 			if *got.Low <= truth && truth <= high {
 				cover.held++
 			}
-			ranks := PercentileRanks(simulatedPackets, p, Level)
+			ranks := percentileRanks(simulatedPackets, p, Level)
 			cover.widths = append(cover.widths, high-*got.Low)
 			cover.ranks = append(cover.ranks, blocks.at(ranks.High)-blocks.at(ranks.Low))
 		}

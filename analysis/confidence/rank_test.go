@@ -9,12 +9,11 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Ranks are the positions of a percentile and its interval among sorted samples, the smallest at
+// ranks are the positions of a percentile and its interval among sorted samples, the smallest at
 // rank 1. The true percentile lies between the samples at Low and High with at least the confidence
 // Level, for any distribution (Hahn and Meeker, Statistical Intervals, 1991, section 5.2). This
-// needs independent samples; packets delayed by one pause are not, and then the interval is too
-// narrow.
-type Ranks struct {
+// needs independent samples. Packets are not, as one pause delays many: the tests compare with it.
+type ranks struct {
 	// Point is that of the percentile; 0 for fewer than 1/(1−p) samples, which do not support it.
 	Point uint64
 	// Low and High are 0 where the samples give no bound on that side.
@@ -24,9 +23,9 @@ type Ranks struct {
 	Confidence float64
 }
 
-// PercentileRanks returns the ranks of the percentile p, 0 < p < 1, among n samples.
-func PercentileRanks(n uint64, p, level float64) Ranks {
-	r := Ranks{Level: level}
+// percentileRanks returns the ranks of the percentile p, 0 < p < 1, among n samples.
+func percentileRanks(n uint64, p, level float64) ranks {
+	r := ranks{Level: level}
 	if n == 0 || p <= 0 || p >= 1 || math.IsNaN(p) {
 		return r
 	}

@@ -116,7 +116,7 @@ func TestAnAgentThatIsStartedAgainStillHasItsHour(t *testing.T) {
 			t.Errorf("with the API server away %t: the first round in %s, resumed %t", away, pause, after.resumed)
 		}
 		s.away = false
-		after.window.Add(took(60*time.Microsecond, time.Now()))
+		after.window.Add(took(50*time.Microsecond, time.Now()))
 		if !after.resumed {
 			if _, err := after.resume(t.Context(), time.Now()); err != nil {
 				t.Fatal(err)

@@ -22,6 +22,8 @@ type Figure struct {
 	ValidUntil time.Time
 	// Fault is why the figure says nothing, whatever the time; empty for a sound one.
 	Fault string
+	// NoBounds is why its percentiles without a bound have none.
+	NoBounds string
 }
 
 // Point is one percentile, in rising order of Percent among its figure's.
@@ -29,7 +31,7 @@ type Point struct {
 	P       string
 	Percent float64
 	ValueNs int64
-	// BoundNs is how large the percentile may be; 0 where the count gives no bound.
+	// BoundNs is how large the percentile may be; 0 where nothing bounds it.
 	BoundNs int64
 }
 
@@ -49,6 +51,10 @@ func read(from *v1alpha1.Figure) Figure {
 	f := Figure{
 		Tier: from.Tier, Peer: from.Peer, Way: from.Way, Noisy: from.Verdict == v1alpha1.Noisy,
 		MeasuredAt: from.MeasuredAt.Time, ValidUntil: from.ValidUntil.Time,
+		NoBounds: "too few slow packets, or in too few bursts",
+	}
+	if outdated(from) {
+		f.NoBounds = "an older agent took packets as independent, so its bounds do not count"
 	}
 	f.Fault = f.readPoints(from)
 	switch {
@@ -67,6 +73,10 @@ func read(from *v1alpha1.Figure) Figure {
 	return f
 }
 
+// outdated reports whether an agent from before the bounds by time blocks has measured the figure: it knew all packets,
+// but not when they arrived. Its bounds were too low where one pause delays many packets.
+func outdated(from *v1alpha1.Figure) bool { return len(from.Histogram) > 0 && len(from.Spread) == 0 }
+
 // readPoints returns what contradicts among the percentiles.
 func (f *Figure) readPoints(from *v1alpha1.Figure) string {
 	for _, p := range from.Percentiles {
@@ -79,9 +89,10 @@ func (f *Figure) readPoints(from *v1alpha1.Figure) string {
 			if *p.UpperNs < p.ValueNs {
 				return fmt.Sprintf("its p%s is above the bound of itself", p.P)
 			}
-			point.BoundNs = *p.UpperNs + from.ErrorNs
-			// No bound is 0, so a bound of nothing is a nanosecond.
-			point.BoundNs = max(point.BoundNs, 1)
+			if !outdated(from) {
+				// No bound is 0, so a bound of nothing is a nanosecond.
+				point.BoundNs = max(*p.UpperNs+from.ErrorNs, 1)
+			}
 		}
 		if from.MaxNs > 0 && p.ValueNs > from.MaxNs {
 			return fmt.Sprintf("its p%s is above its maximum", p.P)

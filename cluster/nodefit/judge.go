@@ -61,8 +61,8 @@ type Evidence struct {
 	ValueNs, BoundNs int64
 	MeasuredAt       time.Time
 	Noisy            bool
-	// Fault is the figure's, where Miss is Contradicting.
-	Fault string
+	// Fault is the figure's, where Miss is Contradicting; NoBounds, where it is Unbounded.
+	Fault, NoBounds string
 }
 
 // Room is the part of the limit that the bound takes: 1 or less within it, and infinite without
@@ -83,6 +83,7 @@ const (
 	NoPort
 	Slower      // measured, and slower than the request
 	Unsure      // measured within, but the bound is not
+	Unbounded   // measured within, but nothing bounds the percentile
 	Unsupported // too few packets for the percentile
 	TooOld
 	ClockAhead
@@ -235,7 +236,7 @@ func (q *Question) hold(figures []*Figure, limit request.Limit) (Evidence, Miss)
 	percent, _ := strconv.ParseFloat(limit.P, 64) // the request was read
 	worst, miss, any := Evidence{Limit: limit}, Unmeasured, false
 	for _, f := range figures {
-		evidence, state := Evidence{Limit: limit, MeasuredAt: f.MeasuredAt, Noisy: f.Noisy, Fault: f.Fault}, Held
+		evidence, state := Evidence{Limit: limit, MeasuredAt: f.MeasuredAt, Noisy: f.Noisy, Fault: f.Fault, NoBounds: f.NoBounds}, Held
 		switch f.StateAt(q.Now) {
 		case Faulty:
 			state = Contradicting
@@ -247,15 +248,17 @@ func (q *Question) hold(figures []*Figure, limit request.Limit) (Evidence, Miss)
 			point, found := f.at(percent)
 			evidence.P, evidence.ValueNs, evidence.BoundNs = point.P, point.ValueNs, point.BoundNs
 			switch {
-			case !found || point.BoundNs == 0 && limit.Holds(point.ValueNs):
+			case !found:
 				state = Unsupported
 			case !limit.Holds(point.ValueNs):
 				state = Slower
+			case point.BoundNs == 0:
+				state = Unbounded
 			case !limit.Holds(point.BoundNs):
 				state = Unsure
 			}
 		}
-		fresh := state == Held || state == Slower || state == Unsure || state == Unsupported
+		fresh := state == Held || state == Slower || state == Unsure || state == Unbounded || state == Unsupported
 		switch {
 		case !any && fresh, // a fresh one counts before all that say nothing
 			any == fresh && (miss == Unmeasured || farther(&Answer{Miss: state, Evidence: evidence}, &Answer{Miss: miss, Evidence: worst})):

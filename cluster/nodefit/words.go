@@ -37,6 +37,8 @@ func (a *Answer) Reason(r *request.Request, now time.Time) string {
 		return fmt.Sprintf("%s is %s, %s, %s", what, terminal.Duration(e.ValueNs), wanted, measured)
 	case Unsure:
 		return fmt.Sprintf("%s is %s but may be %s, %s, %s", what, terminal.Duration(e.ValueNs), terminal.Duration(e.BoundNs), wanted, measured)
+	case Unbounded:
+		return fmt.Sprintf("%s is %s, but nothing bounds it (%s), %s, %s", what, terminal.Duration(e.ValueNs), e.NoBounds, wanted, measured)
 	case Unsupported:
 		return fmt.Sprintf("too few packets were measured to tell p%s of %s%s, %s", e.Limit.P, e.Tier, to(e.Peer), measured)
 	case TooOld:
@@ -71,6 +73,8 @@ func (a *Answer) Class() string {
 		return fmt.Sprintf("nodes are slower than p%s of %s", limit.P, terminal.Duration(limit.Ns))
 	case Unsure:
 		return fmt.Sprintf("nodes may be slower than p%s of %s", limit.P, terminal.Duration(limit.Ns))
+	case Unbounded:
+		return fmt.Sprintf("nodes have no bound of p%s", limit.P)
 	case Unsupported:
 		return fmt.Sprintf("nodes have too few packets to tell p%s", limit.P)
 	case TooOld:

@@ -7,13 +7,15 @@ import (
 	"slices"
 	"time"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/result"
 )
 
 // Resume continues with what a previous agent has published of the same paths, at the same load: all trials of
 // a figure come back as one. Otherwise the first trial of a new agent would stand alone, with too few packets
-// for high percentiles. It returns an error for figures that cannot be read; the others count.
+// for high percentiles. It returns an error for figures that cannot be read; the others count. A figure whose packets
+// are not known by time, which an older agent has published, does not count: none with it would have bounds.
 func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error {
 	var trials []Trial
 	var unread []error
@@ -23,13 +25,14 @@ func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error 
 			continue
 		}
 		latency, err := result.DecodeHistogram(base64.StdEncoding.EncodeToString(f.Histogram))
-		if err != nil {
+		blocks, spread := confidence.DecodeBlocks(f.Spread)
+		if err = errors.Join(err, spread); err != nil {
 			unread = append(unread, fmt.Errorf("published figure of %s %s: %w", f.Tier, f.Peer, err))
 			continue
 		}
 		trials = append(trials, Trial{
 			Tier: f.Tier, Peer: f.Peer, Load: l, At: f.MeasuredAt.Time, Since: began(f, w.Length), Verdict: verdictOf(f.Verdict), Reasons: f.Reasons,
-			Latency: latency, Valid: f.ValidUntil.Sub(f.MeasuredAt.Time),
+			Latency: latency, Blocks: blocks, Valid: f.ValidUntil.Sub(f.MeasuredAt.Time),
 		})
 	}
 	w.trials = slices.Concat(trials, w.trials) // they are older
@@ -42,7 +45,7 @@ func (w *Window) Resume(figures []v1alpha1.Figure, l Load, now time.Time) error 
 func (w *Window) resumes(f *v1alpha1.Figure, l Load, now time.Time) bool {
 	length := max(w.Length, f.ValidUntil.Sub(f.MeasuredAt.Time))
 	age := now.Sub(f.MeasuredAt.Time)
-	return len(f.Histogram) > 0 && (f.Verdict == v1alpha1.Clean || f.Verdict == v1alpha1.Noisy) &&
+	return len(f.Histogram) > 0 && len(f.Spread) > 0 && (f.Verdict == v1alpha1.Clean || f.Verdict == v1alpha1.Noisy) &&
 		f.RatePPS == l.RatePPS && f.FrameBytes == l.FrameBytes &&
 		age >= 0 && age <= length && now.Sub(began(f, w.Length)) <= 2*length
 }

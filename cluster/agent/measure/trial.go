@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
 )
 
@@ -27,6 +28,9 @@ type Trial struct {
 	Reasons []string
 	// Latency is the histogram of all packets; it may be empty for an invalid trial.
 	Latency *result.Histogram
+	// Blocks are the same packets by time, from which the bounds of percentiles follow. They are empty if the trial
+	// has none, because it is shorter than 2 ms: then a figure with it has no bounds.
+	Blocks confidence.Blocks
 	// Since is the end of the first trial, if it stands for several trials of a previous agent; zero for a
 	// single trial.
 	Since time.Time
@@ -99,7 +103,13 @@ func Read(folder string) (Trial, error) {
 	if err != nil {
 		return Trial{}, err
 	}
-	return Trial{At: time.Now(), Verdict: measured.Verdict, Reasons: measured.Reasons, Latency: histograms.Latency}, nil
+	blocks, err := r.TrialFolder(measured.ID).Blocks()
+	if err != nil {
+		return Trial{}, err
+	}
+	return Trial{
+		At: time.Now(), Verdict: measured.Verdict, Reasons: measured.Reasons, Latency: histograms.Latency, Blocks: confidence.TrialBlocks(blocks),
+	}, nil
 }
 
 // reason returns why nines failed, from its output: after the error it may print how to continue.

@@ -38,7 +38,7 @@ func TestATrialOfEachTier(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if trial.Tier != tier.Name() || trial.Load != load || trial.Peer != "" || trial.Latency == nil || trial.Latency.Count() == 0 {
+			if trial.Tier != tier.Name() || trial.Load != load || trial.Peer != "" || trial.Latency == nil || trial.Latency.Count() == 0 || trial.Blocks.Total() != trial.Latency.Count() {
 				t.Errorf("%+v", trial)
 			}
 			if left, _ := filepath.Glob(filepath.Join(os.Getenv("NINES_STATE_DIR"), "labs", "*")); len(left) > 0 {

@@ -100,6 +100,7 @@ func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 		f.Way = v1alpha1.RoundTrip
 	}
 	merged := result.NewHistogram()
+	var blocks confidence.Blocks
 	valid := 0
 	noisy := false
 	for _, t := range trials {
@@ -115,6 +116,7 @@ func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 			f.Reasons = addReasons(f.Reasons, t.Reasons)
 		}
 		merged.Merge(t.Latency)
+		blocks.Add(t.Blocks)
 	}
 	switch {
 	case valid == 0:
@@ -125,7 +127,7 @@ func (w *Window) figure(trials []Trial) (v1alpha1.Figure, error) {
 	default:
 		f.Verdict = v1alpha1.Clean
 	}
-	return f, describe(&f, merged)
+	return f, describe(&f, merged, blocks)
 }
 
 // mostReasons limits the reasons that a published figure gives for being noisy.
@@ -140,22 +142,25 @@ func addReasons(to, from []string) []string {
 	return to
 }
 
-// describe writes a histogram into a figure, with its count and percentiles.
-func describe(f *v1alpha1.Figure, h *result.Histogram) error {
+// describe writes a histogram into a figure, with its count and percentiles. Those have bounds by the blocks of time,
+// if these have all packets.
+func describe(f *v1alpha1.Figure, h *result.Histogram, blocks confidence.Blocks) error {
 	f.Count = int64(h.Count())
 	if f.Count == 0 {
 		return nil
 	}
 	f.MaxNs = h.Ranked(h.Count())
+	blocks.Thin() // as it is published, so that the next agent has the same bounds
 	for _, named := range result.NamedPercentiles() {
 		if !result.Supports(named.P, h.Count()) {
 			continue
 		}
-		ranks := confidence.PercentileRanks(h.Count(), named.P, confidence.Level)
-		p := v1alpha1.Percentile{P: percentOf(named.P), ValueNs: h.Ranked(ranks.Point)}
-		if ranks.High > 0 {
-			upper := h.Ranked(ranks.High)
-			p.UpperNs = &upper
+		p := v1alpha1.Percentile{P: percentOf(named.P), ValueNs: h.Ranked(result.Rank(named.P, h.Count()))}
+		if blocks.Total() == h.Count() {
+			if high := blocks.Percentile(named.P, confidence.Level).High; high != nil {
+				upper := min(int64(*high), f.MaxNs)
+				p.UpperNs = &upper
+			}
 		}
 		f.Percentiles = append(f.Percentiles, p)
 	}
@@ -163,7 +168,10 @@ func describe(f *v1alpha1.Figure, h *result.Histogram) error {
 	if err != nil {
 		return err
 	}
-	f.Histogram, err = base64.StdEncoding.DecodeString(encoded)
+	if f.Histogram, err = base64.StdEncoding.DecodeString(encoded); err != nil || blocks.Total() != h.Count() {
+		return err
+	}
+	f.Spread, err = blocks.Encode()
 	return err
 }
 

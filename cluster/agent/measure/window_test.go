@@ -8,19 +8,27 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/cluster/api/v1alpha1"
 	"nines.dev/nines/result"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// trialOf is a trial with packets of 1 µs to count µs.
+// trialOf is a trial with packets of 1 µs to count µs, which its blocks of time have in turn.
 func trialOf(tier string, at time.Time, count int, verdict result.Verdict, reasons ...string) Trial {
+	const blocks = 20
 	h := result.NewHistogram()
-	for i := 1; i <= count; i++ {
-		h.Record(int64(i) * 1000)
+	var packed []*result.Packed
+	for block := range blocks {
+		of := result.NewHistogram()
+		for i := block + 1; i <= count; i += blocks {
+			of.Record(int64(i) * 1000)
+		}
+		h.Merge(of)
+		packed = append(packed, of.Packed())
 	}
-	return Trial{Tier: tier, Load: load, At: at, Verdict: verdict, Reasons: reasons, Latency: h}
+	return Trial{Tier: tier, Load: load, At: at, Verdict: verdict, Reasons: reasons, Latency: h, Blocks: confidence.TrialBlocks(packed)}
 }
 
 func figures(t *testing.T, w *Window, now time.Time) map[string]v1alpha1.Figure {
@@ -151,5 +159,59 @@ func TestAWayThatHasChangedBeginsAnew(t *testing.T) {
 	all := figures(t, w, noon.Add(5*time.Minute))
 	if all["veth"].Count != 2000 || all["bridge"].Count != 5000 {
 		t.Errorf("%d of veth, %d of bridge", all["veth"].Count, all["bridge"].Count)
+	}
+}
+
+// TestABurstIsOneEvent: 12 trials of 5,000 packets have 120 slow ones, 2 in 1,000. One by one they bound p99.9 closely.
+// In two bursts they do not bound it.
+func TestABurstIsOneEvent(t *testing.T) {
+	const trials, packets, slow = 12, 5000, 120
+	for _, c := range []struct {
+		name    string
+		slow    func(trial, packet int) bool
+		bounded bool
+	}{
+		{"one by one", func(_, packet int) bool { return packet%(trials*packets/slow) == 7 }, true},
+		{"in two bursts", func(trial, packet int) bool { return trial%6 == 2 && packet < slow/2 }, false},
+	} {
+		w := newWindow()
+		for i := range trials {
+			trial := Trial{Tier: "veth", Load: load, At: noon, Verdict: result.Clean, Latency: result.NewHistogram()}
+			var blocks []*result.Packed
+			for packet, block := 0, result.NewHistogram(); packet < packets; packet++ {
+				ns := int64(20_000 + packet)
+				if c.slow(i, packet) {
+					ns = int64(1_000_000 + 1000*packet)
+				}
+				trial.Latency.Record(ns)
+				if block.Record(ns); block.Count() == packets/100 {
+					blocks = append(blocks, block.Packed())
+					block = result.NewHistogram()
+				}
+			}
+			trial.Blocks = confidence.TrialBlocks(blocks)
+			w.Add(trial)
+		}
+		f := figures(t, w, noon)["veth"]
+		for _, p := range f.Percentiles {
+			if p.P == "99.9" && (p.ValueNs < 1_000_000 || (p.UpperNs != nil) != c.bounded) {
+				t.Errorf("%s: p99.9 is %d ns, at most %v", c.name, p.ValueNs, p.UpperNs)
+			}
+			if p.P == "50" && (p.UpperNs == nil || *p.UpperNs > 25_000) {
+				t.Errorf("%s: p50 is %d ns, at most %v", c.name, p.ValueNs, p.UpperNs)
+			}
+		}
+	}
+}
+
+// TestWithoutBlocksNothingIsBounded: not even by the other trials, as the packets of one are nowhere in time.
+func TestWithoutBlocksNothingIsBounded(t *testing.T) {
+	w := newWindow()
+	short := trialOf("veth", noon, 1000, result.Clean)
+	short.Blocks = confidence.Blocks{}
+	w.Add(short)
+	w.Add(trialOf("veth", noon, 1000, result.Clean))
+	if f := figures(t, w, noon)["veth"]; f.Count != 2000 || len(percentiles(f)) != 0 || f.Spread != nil {
+		t.Errorf("%+v", f)
 	}
 }

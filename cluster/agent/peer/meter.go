@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/cluster/agent/measure"
 	"nines.dev/nines/engine/client"
 	trials "nines.dev/nines/measure"
@@ -72,8 +73,16 @@ func (m Meter) Measure(ctx context.Context, to Peer, over *Network, load measure
 	}
 	return measure.Trial{
 		Tier: tier, Peer: to.Node, Load: load, At: time.Now(),
-		Verdict: record.Trial.Verdict, Reasons: record.Trial.Reasons, Latency: record.Histograms.Latency,
+		Verdict: record.Trial.Verdict, Reasons: record.Trial.Reasons, Latency: record.Histograms.Latency, Blocks: blocksOf(record.Blocks),
 	}, nil
+}
+
+// blocksOf takes the packets by time; none if the engine recorded none.
+func blocksOf(recorded *result.Blocks) confidence.Blocks {
+	if recorded == nil {
+		return confidence.Blocks{}
+	}
+	return confidence.TrialBlocks(recorded.Counts)
 }
 
 // ask requests an echo from a peer.

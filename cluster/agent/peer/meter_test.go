@@ -55,6 +55,7 @@ func TestARoundTripBetweenTwoNodes(t *testing.T) {
 	var got struct {
 		Trial measure.Trial
 		Count uint64
+		Timed uint64 // of these, by the block of time
 		Least int64
 		Again string
 		// Over are the trials over the networks of pods, Absent what is said of one that the peer has not.
@@ -70,8 +71,8 @@ func TestARoundTripBetweenTwoNodes(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// All came back, as a veth pair loses nothing at this rate; each took the time of two ways.
-	if got.Count != 200 || got.Least < 1000 {
-		t.Errorf("%d packets, of which the fastest took %d ns", got.Count, got.Least)
+	if got.Count != 200 || got.Timed != 200 || got.Least < 1000 {
+		t.Errorf("%d packets, %d by time, of which the fastest took %d ns", got.Count, got.Timed, got.Least)
 	}
 	if got.Again != "" {
 		t.Errorf("the echo was not given back: %s", got.Again)
@@ -150,7 +151,7 @@ func TestPart(t *testing.T) {
 			break
 		}
 	}
-	said := map[string]any{"Count": trial.Latency.Count(), "Least": trial.Latency.Ranked(1), "Again": ""}
+	said := map[string]any{"Count": trial.Latency.Count(), "Timed": trial.Blocks.Total(), "Least": trial.Latency.Ranked(1), "Again": ""}
 	// The peer is free again at once.
 	if _, err := meter.Measure(context.Background(), two[1], nil, load); err != nil {
 		said["Again"] = err.Error()

@@ -35,6 +35,11 @@ func (in *Figure) DeepCopyInto(out *Figure) {
 		*out = make([]byte, len(*in))
 		copy(*out, *in)
 	}
+	if in.Spread != nil {
+		in, out := &in.Spread, &out.Spread
+		*out = make([]byte, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

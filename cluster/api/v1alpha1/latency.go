@@ -59,6 +59,10 @@ type Figure struct {
 
 	// Histogram is all packets: an HdrHistogram, encoded as V2 and compressed.
 	Histogram []byte `json:"histogram,omitempty"`
+	// Spread is how the packets are spread over time, which the bounds rest on, for the agent that
+	// continues with them (confidence.Blocks). A figure with a histogram and without it has no bounds
+	// that count: older agents took packets as independent of each other.
+	Spread []byte `json:"spread,omitempty"`
 }
 
 // Percentile is the latency that this part of the packets did not exceed.
@@ -67,7 +71,7 @@ type Percentile struct {
 	P       string `json:"p"`
 	ValueNs int64  `json:"valueNs"`
 	// UpperNs is how large the true percentile may be, with 95 % confidence. It is absent where
-	// Count is too small to say.
+	// nothing bounds it: too few packets are beyond it, or they came in too few bursts.
 	UpperNs *int64 `json:"upperNs,omitempty"`
 }
 
