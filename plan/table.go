@@ -66,6 +66,13 @@ func (p *Plan) Write(out io.Writer) error {
 		terminal.Printf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
 		terminal.Printf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
 			t.Stream.FrameBytes, t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
+		for i, step := range t.Way.Steps {
+			name := "         "
+			if i == 0 {
+				name = "on it:   "
+			}
+			terminal.Printf(&b, "%s%s: %s\n", name, step.Node, step.Does)
+		}
 	}
 	terminal.Printf(&b, "\nwhy:\n")
 	t = &terminal.Table{}

@@ -61,6 +61,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		if repeats > 1 && !options.Repeats {
 			writeCaution(&out, s, groups)
 		}
+		writePaths(&out, s, summary.Trials)
 		writeWindows(&out, s, summary.Trials)
 		writeScripts(&out, s, summary.Trials)
 		writeReasons(&out, s, summary.Trials)

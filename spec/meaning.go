@@ -43,6 +43,9 @@ type NodeMeaning struct {
 	Runtime    Runtime  `json:"runtime"`
 	Interfaces []string `json:"interfaces"`
 	App        AppKind  `json:"app,omitempty"`
+	// Leaves is how packets leave a device, and Seen what must be seen of them where they arrive.
+	Leaves Leaves `json:"leaves,omitempty"`
+	Seen   string `json:"seen,omitempty"`
 }
 
 // LinkMeaning is a link in one line.
@@ -82,7 +85,7 @@ func (f *File) Meaning() (*Meaning, error) {
 		n := e.Topology.Nodes[name]
 		one := NodeMeaning{Name: name, Runtime: n.Runtime, Interfaces: append([]string{}, interfaces[name]...)}
 		if n.App != nil {
-			one.App = n.App.Kind
+			one.App, one.Leaves, one.Seen = n.App.Kind, n.App.Leaves, n.App.Leaves.Descriptor().Seen
 		}
 		m.Nodes = append(m.Nodes, one)
 	}
@@ -194,7 +197,13 @@ func (m *Meaning) Write(w io.Writer) error {
 		if n.App != "" {
 			text += ", " + string(n.App)
 		}
+		if n.Leaves != "" {
+			text += " (" + string(n.Leaves) + ")"
+		}
 		row("", n.Name, text, strings.Join(n.Interfaces, " "))
+		if n.Seen != "" {
+			row("", "", "must be seen of its packets: "+n.Seen)
+		}
 	}
 	row("links", len(m.Links))
 	for _, l := range m.Links[:min(most, len(m.Links))] {

@@ -21,7 +21,7 @@ import { hasScripts, onlyScripts, scriptTable } from "./sections/scripts.ts";
 import { packetTable } from "./sections/packets.ts";
 import { pairSection } from "./sections/pairs.ts";
 import { tailTable } from "./sections/tails.ts";
-import { skippedTable, verdictTable } from "./sections/verdicts.ts";
+import { pathTable, skippedTable, verdictTable } from "./sections/verdicts.ts";
 import { startTheme } from "./theme.ts";
 
 /** A check box in a figure's head. */
@@ -86,6 +86,7 @@ function build(page: Page, place: HTMLElement): void {
   const scripts = hasScripts(page) ? section("scripts", "Scripts", "Of each trial and node. The links are to files of the result folder, which this page is in.", scriptTable(page).element) : null;
   const reasons = page.trials.some((trial) => trial.reasons.length > 0);
   const verdicts = () => section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null,
+    page.trials.some((trial) => trial.seen_path?.words || trial.seen_path?.unseen) ? pathTable(page, selection).element : null,
     page.skipped.length > 0 ? skippedTable(page).element : null);
   if (scripts !== null && onlyScripts(page)) {
     place.append(scripts, verdicts(), section("files", "What was run", null, ...files(page)));

@@ -1,6 +1,6 @@
 // The verdicts: each trial that is not clean, and why.
 
-import type { Page, Skipped } from "../data.ts";
+import type { Page, SeenPath, Skipped } from "../data.ts";
 import { h } from "../dom.ts";
 import { labelOf } from "../lines.ts";
 import type { Selection } from "../selection.ts";
@@ -29,6 +29,34 @@ export function verdictTable(page: Page, selection: Selection): Table {
   });
   selection.onChange(result.update);
   return result;
+}
+
+interface Path {
+  id: string;
+  label: string;
+  path: string;
+}
+
+/** By which path packets came, as their headers told where they arrived. */
+export function pathTable(page: Page, selection: Selection): Table {
+  const result = table<Path>({
+    id: "path-table",
+    caption: "The path that the packets took, as they themselves tell it",
+    rows: () => listedTrials(page, page.trials).filter(({ trial }) => selection.passes(trial.variables) && trial.seen_path !== undefined)
+      .map(({ trial, label }) => ({ id: trial.id, label, path: pathText(trial.seen_path!) })),
+    columns: [
+      { title: "id", words: true, cell: ({ id }) => words(id) },
+      { title: "trial", words: true, cell: ({ label }) => words(label) },
+      { title: "path", words: true, cell: ({ path }) => ({ ...words(path), class: "wrap" }) },
+    ],
+  });
+  selection.onChange(result.update);
+  return result;
+}
+
+function pathText(path: SeenPath): string {
+  if (path.unseen) return `not seen: ${path.unseen}`;
+  return path.declared ? path.words : `${path.words} (seen; the file does not say what was to be)`;
 }
 
 /** The combinations that were not measured, and why. */
