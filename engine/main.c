@@ -31,7 +31,7 @@ static const char help[] =
 	"Commands are JSON objects, one a line, such as\n"
 	"  {\"cmd\":\"hello\"}\n"
 	"  {\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"memory\",\"interface\":\"loop0\",\"wait\":\"spin\"}\n"
-	"  {\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
+	"  {\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000}],"
 	"\"duration_ns\":1000000000}\n";
 
 /* Locks all current and future memory if RLIMIT_MEMLOCK is large enough: with a small limit, later

@@ -80,7 +80,7 @@ func echoWithin(t testing.TB, lab *Lab, trials int) {
 		// On a busy host the engine may not get its CPU during the whole short trial.
 		for range 5 {
 			result, err := c.Trial(client.Trial{
-				Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
+				Role: "loop", CPU: lab.Plan().Traffic.FromCPU, Streams: []client.Stream{{Tx: "tx", Rx: "tx", RatePPS: 500, Burst: 1}},
 				WarmupNs: int64(time.Second), DurationNs: int64(500 * time.Millisecond), DrainNs: int64(5 * time.Second),
 			}, client.Events{})
 			switch {
@@ -277,7 +277,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 	}
 	drive(t, lab, func(c *client.Client) {
 		result, err := c.Trial(client.Trial{
-			Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
+			Role: "loop", CPU: lab.Plan().Traffic.FromCPU, Streams: []client.Stream{{Tx: "tx", Rx: "tx", RatePPS: 500, Burst: 1}},
 			WarmupNs: int64(time.Second), DurationNs: int64(6 * time.Second), DrainNs: int64(100 * time.Millisecond),
 		}, client.Events{Progress: func(p client.Progress) {
 			if p.Second == 1 {

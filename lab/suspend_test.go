@@ -94,7 +94,7 @@ func offer(t *testing.T, lab *Lab, from, to string) {
 	if _, err := engine.Open(port); err != nil {
 		t.Fatal(err)
 	}
-	trial := client.Trial{Role: "generate", Tx: "tx", CPU: -1, RatePPS: 20000, Burst: 1, Seed: 1, DurationNs: 5e8}
+	trial := client.Trial{Role: "generate", CPU: -1, Streams: []client.Stream{{Tx: "tx", RatePPS: 20000, Burst: 1, Seed: 1}}, DurationNs: 5e8}
 	if _, err := engine.Trial(trial, client.Events{}); err != nil {
 		t.Fatal(err)
 	}

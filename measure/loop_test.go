@@ -13,7 +13,7 @@ import (
 func TestALoopWithoutALabIsJudgedAsOthers(t *testing.T) {
 	stream := spec.Traffic{RatePPS: 100, FrameBytes: 64, Duration: spec.Duration(time.Second)}
 	whole := client.TrialResult{
-		IntendedPackets: 100, TxPackets: 100, RxPackets: 100, MeasuredStartNs: 50, EndNs: 50 + 1e9, CPU: 1,
+		Counts: client.Counts{IntendedPackets: 100, TxPackets: 100, RxPackets: 100}, MeasuredStartNs: 50, EndNs: 50 + 1e9, CPU: 1,
 		SendLag: samples(100), Spacing: samples(99), Latency: samples(100), FromTx: samples(100),
 		TSC: client.TSC{Constant: true, Nonstop: true},
 	}

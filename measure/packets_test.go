@@ -124,7 +124,7 @@ func TestFaultsShowInTheMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream := spec.Traffic{RatePPS: 50_000, Duration: spec.Duration(300 * time.Millisecond), FrameBytes: 64, FlowField: spec.FlowSourceAddress}
-	r, err := engine.Trial(client.Trial{Role: "loop", Tx: "f", Rx: "f", CPU: -1, RatePPS: stream.RatePPS,
+	r, err := engine.Trial(client.Trial{Role: "loop", CPU: -1, Streams: []client.Stream{{Tx: "f", Rx: "f", RatePPS: stream.RatePPS}},
 		DurationNs: int64(stream.Duration), DrainNs: 50e6, Outliers: 10, RecordSent: "fd:3", RecordReceived: "fd:4"}, client.Events{})
 	if err != nil {
 		t.Fatal(err)

@@ -29,16 +29,16 @@ func pairObservation() observation {
 		outcome: traffic.Outcome{
 			Started: time.Unix(1, 7),
 			Tx: client.TrialResult{
-				IntendedPackets: 100, TxPackets: 100, MeasuredStartNs: 50, EndNs: 50 + 1e9,
+				Counts: client.Counts{IntendedPackets: 100, TxPackets: 100}, MeasuredStartNs: 50, EndNs: 50 + 1e9,
 				SendLag: samples(100), Spacing: samples(99), TSC: good, Runs: 5, RunDelayNs: 7, WaitedNs: 4,
 				Rate: [][4]uint64{{0, 100, 100, 0}},
 			},
 			Rx: client.TrialResult{
-				RxPackets: 98, DuplicatePackets: 1, ReorderedPackets: 2, Runs: 6, RunDelayNs: 3, WaitedNs: 1,
+				Counts: client.Counts{RxPackets: 98, DuplicatePackets: 1, ReorderedPackets: 2}, Runs: 6, RunDelayNs: 3, WaitedNs: 1,
 				Latency: samples(98), FromTx: samples(98), TSC: good,
 				Drops:    []client.Counter{{Name: "rx_ring_full", Count: 2}, {Name: "rx_error", Count: 0}},
 				Rate:     [][4]uint64{{0, 0, 0, 97}, {1, 0, 0, 1}},
-				Outliers: [][11]int64{{9, 1, 30, 20, 10, 100, 110, 130, 5, -1, 1}},
+				Outliers: [][11]int64{{9, 0, 30, 20, 10, 100, 110, 130, 5, -1, 1}},
 			},
 		},
 	}

@@ -97,7 +97,7 @@ func TestClientsComeAndGo(t *testing.T) {
 		}
 	}
 	second := dial(t, socket)
-	result, err := second.Trial(client.Trial{Role: "loop", Tx: "a", Rx: "a", CPU: -1, RatePPS: 1000, DurationNs: 1e9, DrainNs: 1e6}, client.Events{})
+	result, err := second.Trial(client.Trial{Role: "loop", Streams: []client.Stream{{Tx: "a", Rx: "a", RatePPS: 1000}}, CPU: -1, DurationNs: 1e9, DrainNs: 1e6}, client.Events{})
 	if err != nil || result.TxPackets == 0 {
 		t.Errorf("a trial over the port of another client: %d packets, %v", result.TxPackets, err)
 	}

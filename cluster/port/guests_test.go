@@ -59,7 +59,7 @@ func TestGuestsTakeNothingFromAPair(t *testing.T) {
 	for _, guest := range []*labtest.Engine{lies, dies} {
 		go func() {
 			// It ends with the guest.
-			_, _ = guest.Trial(client.Trial{Role: "generate", Tx: "tx", CPU: -1, RatePPS: 200, Burst: 4, Seed: 3, DurationNs: 3600e9, Outliers: 10}, client.Events{})
+			_, _ = guest.Trial(client.Trial{Role: "generate", CPU: -1, Streams: []client.Stream{{Tx: "tx", RatePPS: 200, Burst: 4, Seed: 3}}, DurationNs: 3600e9, Outliers: 10}, client.Events{})
 		}()
 	}
 	stop, stopped := make(chan struct{}), make(chan error, 1)
@@ -79,7 +79,7 @@ func TestGuestsTakeNothingFromAPair(t *testing.T) {
 	}()
 	// No more packets than a ring has room for, should nobody take them out for a while.
 	r, err := pair.Trial(client.Trial{
-		Role: "loop", Tx: "tx", Rx: "rx", CPU: -1, RatePPS: 60, Burst: 4, Seed: 3, WarmupNs: 50e6, DurationNs: 3e9, DrainNs: 3e9, Outliers: 10,
+		Role: "loop", CPU: -1, Streams: []client.Stream{{Tx: "tx", Rx: "rx", RatePPS: 60, Burst: 4, Seed: 3}}, WarmupNs: 50e6, DurationNs: 3e9, DrainNs: 3e9, Outliers: 10,
 	}, client.Events{Started: func(client.Started) { time.AfterFunc(time.Second, func() { close(kill) }) }})
 	if err != nil {
 		t.Fatal(err)

@@ -111,12 +111,13 @@ func TestPodsHavePortsOfOpenVSwitch(t *testing.T) {
 	}
 	// Open vSwitch tries to connect once a second.
 	for name, role := range map[string]string{"rx": "sink", "tx": "generate"} {
-		trial := client.Trial{Role: role, CPU: -1, RatePPS: 100, Burst: 1, Seed: 1, DurationNs: 1e6, DrainNs: 1e6, Outliers: 1}
+		stream := client.Stream{RatePPS: 100, Burst: 1, Seed: 1}
 		if role == "sink" {
-			trial.Rx = name
+			stream.Rx = name
 		} else {
-			trial.Tx = name
+			stream.Tx = name
 		}
+		trial := client.Trial{Role: role, Streams: []client.Stream{stream}, CPU: -1, DurationNs: 1e6, DrainNs: 1e6, Outliers: 1}
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 			if _, err = engines[name].Trial(trial, client.Events{}); err == nil {
 				break

@@ -169,7 +169,7 @@ func carry(t *testing.T, k Keeper, orders []Order) {
 	defer stop()
 	// Two seconds, in which a busy host gives each thread a CPU; and no more packets than a ring has room for.
 	r, err := guest.Trial(client.Trial{
-		Role: "loop", Tx: "tx", Rx: "rx", CPU: -1, RatePPS: 100, Burst: 4, Seed: 3, WarmupNs: 50e6, DurationNs: 2e9, DrainNs: 3e9, Outliers: 10,
+		Role: "loop", CPU: -1, Streams: []client.Stream{{Tx: "tx", Rx: "rx", RatePPS: 100, Burst: 4, Seed: 3}}, WarmupNs: 50e6, DurationNs: 2e9, DrainNs: 3e9, Outliers: 10,
 	}, client.Events{})
 	if err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	clock_init();
 	frame_template_init(&template, &config);
 	histogram_clear(&histogram);
-	if (seen_init(&seen, 0) || bench_loop(&options, &t))
+	if (seen_init(&seen, 0, 1) || bench_loop(&options, &t))
 		return 1;
 	json_t *ns = json_object();
 	for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
@@ -116,10 +116,9 @@ int main(int argc, char **argv)
 	double pps = bench_loop_pps(t);
 	json_t *o = json_pack(
 		"{s:f,s:f,s:f,s:I,s:I,s:I,s:f,s:f,s:o}", "mpps", pps / 1e6, "mpps_wall",
-		(double)t->receiver.seen.unique / seconds / 1e6, "ns_per_packet", 1e9 / pps,
-		"packets", (json_int_t)t->receiver.seen.unique, "recorded",
-		(json_int_t)t->receiver.latency.count, "lost",
-		(json_int_t)(t->sender.send_lag.count - t->receiver.seen.unique), "gaps_ms",
+		(double)t->receiver.unique / seconds / 1e6, "ns_per_packet", 1e9 / pps, "packets",
+		(json_int_t)t->receiver.unique, "recorded", (json_int_t)t->receiver.latency.count,
+		"lost", (json_int_t)(t->sender.send_lag.count - t->receiver.unique), "gaps_ms",
 		(double)clock_ticks_to_ns(&t->scale, t->gaps.total_ticks) / 1e6, "run_delay_ms",
 		(double)t->runs.delay_ns / 1e6, "stage_ns", ns);
 	print(o);

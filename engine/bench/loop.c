@@ -27,12 +27,12 @@ int bench_loop(const struct bench_loop_options *options, struct trial **out)
 	int err = port_memory.open(&port_config, &port, error, sizeof error);
 	if (err)
 		goto fail;
+	struct stream_config stream = {.tx = port, .rx = port, .schedule = {.burst = 1, .seed = 1}};
 	struct trial_config config = {
 		.role = "loop",
-		.tx = port,
-		.rx = port,
+		.streams = &stream,
+		.stream_count = 1,
 		.cpu = options->cpu,
-		.schedule = {.burst = 1, .seed = 1},
 		.warmup_ns = 100000000,
 		.duration_ns = options->duration_ns,
 		.drain_ns = 100000000,
@@ -64,7 +64,7 @@ fail:
 
 void bench_loop_free(struct trial *t)
 {
-	struct port *port = t->config.tx;
+	struct port *port = t->ports[0].port;
 	trial_free(t);
 	port->ops->close(port);
 }
@@ -73,5 +73,5 @@ double bench_loop_pps(const struct trial *t)
 {
 	/* Leaves out the time that others on the machine took from the core. */
 	double had = (double)t->config.duration_ns - (double)t->runs.delay_ns;
-	return (double)t->receiver.seen.unique * 1e9 / had;
+	return (double)t->receiver.unique * 1e9 / had;
 }

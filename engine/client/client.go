@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 // ErrGone is returned if the engine ends or closes the connection before it answers.
 var ErrGone = errors.New("the engine is gone")
 
-// maxLineBytes bounds one answer: three histograms and a million outliers.
+// maxLineBytes bounds one answer: a histogram for each stream and a million outliers.
 const maxLineBytes = 256 << 20
 
 // Client is a connection to one engine.
@@ -134,6 +134,9 @@ func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
 			}
 		}
 	})
+	for _, s := range result.Streams {
+		result.Counts.add(s.Counts)
+	}
 	return result, err
 }
 

@@ -3,7 +3,7 @@ package client
 import "math"
 
 // ProtocolVersion is the version this package speaks.
-const ProtocolVersion = 1
+const ProtocolVersion = 2
 
 // Hello is the engine's description of itself.
 type Hello struct {
@@ -43,13 +43,13 @@ type Port struct {
 	// the interface's program.
 	Map string `json:"map,omitempty"`
 	// Frames is "udp" (default), the engine's own packets, or "all", for a switch.
-	Frames     string `json:"frames,omitempty"`
-	IO         string `json:"io,omitempty"`
-	Wait       string `json:"wait,omitempty"`
-	LocalMAC   string `json:"local_mac,omitempty"`
-	LocalIP    string `json:"local_ip,omitempty"`
-	PeerMAC    string `json:"peer_mac,omitempty"`
-	PeerIP     string `json:"peer_ip,omitempty"`
+	Frames   string `json:"frames,omitempty"`
+	IO       string `json:"io,omitempty"`
+	Wait     string `json:"wait,omitempty"`
+	LocalMAC string `json:"local_mac,omitempty"`
+	LocalIP  string `json:"local_ip,omitempty"`
+	PeerMAC  string `json:"peer_mac,omitempty"`
+	PeerIP   string `json:"peer_ip,omitempty"`
 	// SenderIP is the source address of flow 0 of the packets that the port receives; empty: PeerIP.
 	SenderIP   string `json:"sender_ip,omitempty"`
 	UDPPort    int    `json:"udp_port,omitempty"`
@@ -133,19 +133,14 @@ type Wakes struct {
 
 // Trial is the trial command. StartNs 0 begins soon; a generator and its sink get the same time.
 type Trial struct {
-	Role       string  `json:"role"`
-	Tx         string  `json:"tx,omitempty"`
-	Rx         string  `json:"rx,omitempty"`
-	CPU        int     `json:"cpu"`
-	RatePPS    float64 `json:"rate_pps"`
-	Pattern    string  `json:"pattern,omitempty"`
-	Burst      int     `json:"burst,omitempty"`
-	Seed       uint64  `json:"seed,omitempty"`
-	WarmupNs   int64   `json:"warmup_ns"`
-	DurationNs int64   `json:"duration_ns"`
-	DrainNs    int64   `json:"drain_ns"`
-	StartNs    int64   `json:"start_ns,omitempty"`
-	Outliers   int     `json:"outliers"`
+	Role       string   `json:"role"`
+	Streams    []Stream `json:"streams"`
+	CPU        int      `json:"cpu"`
+	WarmupNs   int64    `json:"warmup_ns"`
+	DurationNs int64    `json:"duration_ns"`
+	DrainNs    int64    `json:"drain_ns"`
+	StartNs    int64    `json:"start_ns,omitempty"`
+	Outliers   int      `json:"outliers"`
 	// Sender is the counter of a sender on another machine, in the CLOCK_MONOTONIC of the sink's; nil on
 	// one machine.
 	Sender *Scale `json:"sender,omitempty"`
@@ -154,9 +149,21 @@ type Trial struct {
 	Ordinary int `json:"ordinary,omitempty"`
 	Notices  int `json:"notices,omitempty"`
 	// RecordSent and RecordReceived are files for a record of each packet: a path, or
-	// "fd:3" for one that the engine was started with.
+	// "fd:3" for one that the engine was started with. They take a single stream.
 	RecordSent     string `json:"record_sent,omitempty"`
 	RecordReceived string `json:"record_received,omitempty"`
+}
+
+// Stream is one stream of a trial: what is sent by the port Tx, by a schedule, and received by the port Rx.
+// Either is empty where the role has none. Streams may share ports.
+type Stream struct {
+	Name    string  `json:"name,omitempty"` // the default is its number, from 1
+	Tx      string  `json:"tx,omitempty"`
+	Rx      string  `json:"rx,omitempty"`
+	RatePPS float64 `json:"rate_pps"`
+	Pattern string  `json:"pattern,omitempty"`
+	Burst   int     `json:"burst,omitempty"`
+	Seed    uint64  `json:"seed,omitempty"`
 }
 
 // Scale converts ticks of a machine's counter into nanoseconds: Ns at Ticks, and from there 2^56ths of
@@ -227,6 +234,40 @@ type Blocks struct {
 	Counts   [][]int64 `json:"counts"`
 }
 
+// Counts are those of a stream, or of all streams of a trial.
+type Counts struct {
+	IntendedPackets  uint64 `json:"intended_packets"`
+	TxPackets        uint64 `json:"tx_packets"`
+	TxFailed         uint64 `json:"tx_failed"`
+	RxPackets        uint64 `json:"rx_packets"`
+	DuplicatePackets uint64 `json:"duplicate_packets"`
+	ReorderedPackets uint64 `json:"reordered_packets"`
+	LatePackets      uint64 `json:"late_packets"`
+	WarmupRxPackets  uint64 `json:"warmup_rx_packets"`
+	// EarlyPackets were received before they were sent, according to the CPUs' counters.
+	EarlyPackets uint64 `json:"early_packets"`
+}
+
+func (c *Counts) add(of Counts) {
+	c.IntendedPackets += of.IntendedPackets
+	c.TxPackets += of.TxPackets
+	c.TxFailed += of.TxFailed
+	c.RxPackets += of.RxPackets
+	c.DuplicatePackets += of.DuplicatePackets
+	c.ReorderedPackets += of.ReorderedPackets
+	c.LatePackets += of.LatePackets
+	c.WarmupRxPackets += of.WarmupRxPackets
+	c.EarlyPackets += of.EarlyPackets
+}
+
+// StreamResult is what became of one stream.
+type StreamResult struct {
+	Name string `json:"name"`
+	Counts
+	// Latency is empty for the only stream of a trial, whose latencies are the trial's.
+	Latency Histogram `json:"latency"`
+}
+
 // TrialResult is the answer to a trial. Times in Outliers and Rate rows count
 // from MeasuredStartNs.
 type TrialResult struct {
@@ -246,17 +287,11 @@ type TrialResult struct {
 	// Scheduling is the measuring thread's policy: "SCHED_OTHER, nice 0".
 	Scheduling string `json:"scheduling"`
 
-	IntendedPackets  uint64 `json:"intended_packets"`
-	TxPackets        uint64 `json:"tx_packets"`
-	TxFailed         uint64 `json:"tx_failed"`
-	RxPackets        uint64 `json:"rx_packets"`
-	DuplicatePackets uint64 `json:"duplicate_packets"`
-	ReorderedPackets uint64 `json:"reordered_packets"`
-	InvalidPackets   uint64 `json:"invalid_packets"`
-	LatePackets      uint64 `json:"late_packets"`
-	WarmupRxPackets  uint64 `json:"warmup_rx_packets"`
-	// EarlyPackets were received before they were sent, according to the CPUs' counters.
-	EarlyPackets uint64 `json:"early_packets"`
+	// Streams are in the order of the command, Counts their sum, and Latency all of their latencies.
+	Streams []StreamResult `json:"streams"`
+	Counts  `json:"-"`
+	// InvalidPackets belong to no stream: damaged ones cannot tell theirs.
+	InvalidPackets uint64 `json:"invalid_packets"`
 
 	// Seen is which way the measured packets came; nil where the engine could not look.
 	Seen *Seen `json:"seen"`
@@ -288,6 +323,7 @@ type Seen struct {
 
 // Way is packets with the same headers. All flows have the source port and address of flow 0.
 type Way struct {
+	Port            string `json:"port"` // where they arrived
 	Packets         uint64 `json:"packets"`
 	SourceMAC       string `json:"source_mac"`
 	DestinationMAC  string `json:"destination_mac"`

@@ -125,15 +125,77 @@ static int check_serve(const json_t *object, struct command *c, char *error, siz
 	return 0;
 }
 
-static int check_trial(const json_t *object, struct command *c, char *error, size_t size)
+static int check_stream(const json_t *object, struct command *c, struct command_stream *s,
+			char *error, size_t size)
 {
 	bool needs_tx = c->trial_role != ROLE_SINK, needs_rx = c->trial_role != ROLE_GENERATE;
-	(void)object;
-	if (needs_tx != (c->tx[0] != '\0') || needs_rx != (c->rx[0] != '\0')) {
+	if (!json_is_object(object)) {
+		snprintf(error, size, "a stream is an object");
+		return -EINVAL;
+	}
+	s->config.schedule.burst = 1;
+	s->config.schedule.seed = 1;
+	int err = field_fill(object, stream_fields, s, error, size);
+	if (err)
+		return err;
+	if (needs_tx != (s->tx[0] != '\0') || needs_rx != (s->rx[0] != '\0')) {
 		snprintf(error, size, "role %s takes %s", trial_roles[c->trial_role],
 			 !needs_rx   ? "\"tx\" only"
 			 : !needs_tx ? "\"rx\" only"
 				     : "\"tx\" and \"rx\"");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* A stream without a name has its number, from 1. */
+static int check_names(struct command *c, char *error, size_t size)
+{
+	for (unsigned i = 0; i < c->stream_count; i++) {
+		char *name = c->streams[i].config.name;
+		if (!name[0])
+			snprintf(name, PORT_NAME_MAX, "%u", i + 1);
+		for (unsigned j = 0; j < i; j++)
+			if (strcmp(name, c->streams[j].config.name) == 0) {
+				snprintf(error, size, "two of \"streams\" have the \"name\" %s",
+					 name);
+				return -EINVAL;
+			}
+	}
+	return 0;
+}
+
+/* Reads the list of streams; what is wrong with one says which it is. */
+static int take_streams(const json_t *streams, struct command *c, char *error, size_t size)
+{
+	size_t count = json_array_size(streams);
+	if (count < 1 || count > TRIAL_STREAMS_MAX) {
+		snprintf(error, size, "\"streams\" must be a list of 1 to %d streams",
+			 TRIAL_STREAMS_MAX);
+		return -EINVAL;
+	}
+	for (; c->stream_count < count; c->stream_count++) {
+		char why[COMMAND_ERROR_BYTES / 2];
+		unsigned i = c->stream_count;
+		int err = check_stream(json_array_get(streams, i), c, &c->streams[i], why,
+				       sizeof why);
+		if (err) {
+			snprintf(error, size, "\"streams\"[%u]: %s", i, why);
+			return err;
+		}
+	}
+	return check_names(c, error, size);
+}
+
+static int check_trial(const json_t *object, struct command *c, char *error, size_t size)
+{
+	int err = take_streams(json_object_get(object, "streams"), c, error, size);
+	if (err)
+		return err;
+	if (c->stream_count > 1 && (c->trial.record_sent[0] || c->trial.record_received[0])) {
+		snprintf(error, size,
+			 "\"record_sent\" and \"record_received\" take a single stream: a "
+			 "record has no place for its number");
 		return -EINVAL;
 	}
 	if (c->trial.foreign && c->trial_role != ROLE_SINK) {
@@ -295,8 +357,6 @@ static void set_defaults(struct command *c)
 	c->attach.impair.limit = IMPAIR_LIMIT;
 	c->attach.impair.seed = 1;
 	eal_config_init(&c->dpdk);
-	c->trial.schedule.burst = 1;
-	c->trial.schedule.seed = 1;
 }
 
 static int parse_object(const json_t *object, struct command *out, char *error, size_t size)

@@ -39,6 +39,12 @@ enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
 enum command_role { ROLE_FORWARD, ROLE_REFLECT };
 enum command_trial_role { ROLE_GENERATE, ROLE_SINK, ROLE_LOOP };
 
+/* A stream of a trial, whose ports are not yet looked up. */
+struct command_stream {
+	char tx[PORT_NAME_MAX], rx[PORT_NAME_MAX]; /* empty: not given */
+	struct stream_config config;
+};
+
 struct command {
 	enum command_kind kind;
 	char name[16]; /* "?" until it is known */
@@ -49,8 +55,9 @@ struct command {
 	char serve_ports[2][PORT_NAME_MAX];
 	unsigned serve_port_count;
 	enum command_trial_role trial_role;
-	char tx[PORT_NAME_MAX], rx[PORT_NAME_MAX]; /* empty: not given */
-	struct trial_config trial; /* ports not yet looked up */
+	struct command_stream streams[TRIAL_STREAMS_MAX];
+	unsigned stream_count;
+	struct trial_config trial; /* without its streams */
 	uint64_t tx_packets; /* end */
 	struct eal_config dpdk;
 	struct switch_config switch_;

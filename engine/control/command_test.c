@@ -56,31 +56,54 @@ static void test_open_defaults(void **state)
 	assert_false(c.config.has_peer_mac);
 }
 
+#define OPEN   "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\",\"interface\":\"x\","
+#define ATTACH "{\"cmd\":\"attach\",\"port\":\"a\","
+#define ROLE(role, streams) \
+	"{\"cmd\":\"trial\",\"role\":\"" role "\",\"duration_ns\":1,\"streams\":[" streams "]"
+#define ENDS  "\"tx\":\"a\",\"rx\":\"a\""
+#define TRIAL ROLE("loop", "{" ENDS "}") ","
+/* A trial of one stream with this key. */
+#define STREAM(key) ROLE("loop", "{" ENDS "," key "}") "}"
+
 static void test_trial_takes_all_keys(void **state)
 {
 	(void)state;
 	struct command c;
 	char error[COMMAND_ERROR_BYTES];
-	int err = parse("{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"b\",\"cpu\":3,"
-			"\"rate_pps\":1488.0952,\"pattern\":\"poisson\",\"burst\":32,\"seed\":9,"
+	int err = parse("{\"cmd\":\"trial\",\"role\":\"loop\",\"cpu\":3,\"streams\":["
+			"{\"name\":\"up\",\"tx\":\"a\",\"rx\":\"b\",\"rate_pps\":1488.0952,"
+			"\"pattern\":\"poisson\",\"burst\":32,\"seed\":9},"
+			"{\"tx\":\"b\",\"rx\":\"a\"}],"
 			"\"warmup_ns\":1,\"duration_ns\":2,\"drain_ns\":3,\"start_ns\":4,"
-			"\"outliers\":5,\"record_sent\":\"fd:3\",\"record_received\":\"/tmp/r\"}",
+			"\"outliers\":5}",
 			&c, error);
 	assert_string_equal(error, "");
 	assert_int_equal(err, 0);
-	assert_int_equal(c.trial.schedule.rate_upps, 1488095200);
-	assert_int_equal(c.trial.schedule.pattern, SCHEDULE_POISSON);
-	assert_int_equal(c.trial.schedule.burst, 32);
-	assert_int_equal(c.trial.schedule.seed, 9);
+	assert_int_equal(c.stream_count, 2);
+	const struct command_stream *s = c.streams;
+	assert_string_equal(s[0].config.name, "up");
+	assert_string_equal(s[0].tx, "a");
+	assert_string_equal(s[0].rx, "b");
+	assert_int_equal(s[0].config.schedule.rate_upps, 1488095200);
+	assert_int_equal(s[0].config.schedule.pattern, SCHEDULE_POISSON);
+	assert_int_equal(s[0].config.schedule.burst, 32);
+	assert_int_equal(s[0].config.schedule.seed, 9);
+	assert_string_equal(s[1].config.name, "2");
+	assert_string_equal(s[1].tx, "b");
+	assert_int_equal(s[1].config.schedule.rate_upps, 0);
+	assert_int_equal(s[1].config.schedule.burst, 1);
+	assert_int_equal(s[1].config.schedule.seed, 1);
 	assert_int_equal(c.trial.cpu, 3);
 	assert_int_equal(c.trial.warmup_ns, 1);
 	assert_int_equal(c.trial.duration_ns, 2);
 	assert_int_equal(c.trial.drain_ns, 3);
 	assert_int_equal(c.trial.start_ns, 4);
 	assert_int_equal(c.trial.outliers, 5);
+	assert_string_equal(c.trial.role, "loop");
+	err = parse(TRIAL "\"record_sent\":\"fd:3\",\"record_received\":\"/tmp/r\"}", &c, error);
+	assert_int_equal(err, 0);
 	assert_string_equal(c.trial.record_sent, "fd:3");
 	assert_string_equal(c.trial.record_received, "/tmp/r");
-	assert_string_equal(c.trial.role, "loop");
 }
 
 static void test_a_sink_takes_the_clock_of_its_sender(void **state)
@@ -88,9 +111,10 @@ static void test_a_sink_takes_the_clock_of_its_sender(void **state)
 	(void)state;
 	struct command c;
 	char error[COMMAND_ERROR_BYTES] = "";
-	int err = parse("{\"cmd\":\"trial\",\"role\":\"sink\",\"rx\":\"b\",\"duration_ns\":2,"
-			"\"sender\":{\"ticks\":7,\"ns\":8,\"ns_per_tick\":9}}",
-			&c, error);
+	int err = parse(
+		"{\"cmd\":\"trial\",\"role\":\"sink\",\"streams\":[{\"rx\":\"b\"}],\"duration_ns\":2,"
+		"\"sender\":{\"ticks\":7,\"ns\":8,\"ns_per_tick\":9}}",
+		&c, error);
 	assert_string_equal(error, "");
 	assert_int_equal(err, 0);
 	assert_true(c.trial.foreign);
@@ -100,10 +124,6 @@ static void test_a_sink_takes_the_clock_of_its_sender(void **state)
 	assert_int_equal(parse("{\"cmd\":\"clock\"}", &c, error), 0);
 	assert_int_equal(c.kind, COMMAND_CLOCK);
 }
-
-#define OPEN   "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\",\"interface\":\"x\","
-#define ATTACH "{\"cmd\":\"attach\",\"port\":\"a\","
-#define TRIAL  "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1,"
 
 static void test_attach_takes_an_impairment(void **state)
 {
@@ -223,21 +243,28 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"cut\",\"port\":\"a\",\"cut\":1}", "cut", "true or false"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\"],\"cpu\":-2}", "serve",
 		 "-1 to"},
-		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\"}", "trial",
+		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{" ENDS "}]}", "trial",
 		 "\"duration_ns\" is missing"},
-		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"duration_ns\":1}", "trial",
-		 "\"tx\" and \"rx\""},
-		{"{\"cmd\":\"trial\",\"role\":\"sink\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1}",
-		 "trial", "\"rx\" only"},
-		{"{\"cmd\":\"trial\",\"role\":\"generate\",\"tx\":\"a\",\"rx\":\"a\","
-		 "\"duration_ns\":1}",
-		 "trial", "\"tx\" only"},
-		{TRIAL "\"rate_pps\":-1}", "trial", "0 to"},
-		{TRIAL "\"rate_pps\":1e10}", "trial", "0 to"},
-		{TRIAL "\"rate_pps\":1e-9}", "trial", "0.000001"},
-		{TRIAL "\"rate_pps\":\"fast\"}", "trial", "number"},
-		{TRIAL "\"pattern\":\"random\"}", "trial", "constant poisson"},
-		{TRIAL "\"burst\":0}", "trial", "1 to"},
+		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"duration_ns\":1}", "trial",
+		 "\"streams\" is missing"},
+		{ROLE("loop", "") "}", "trial", "1 to 256 streams"},
+		{ROLE("loop", "7") "}", "trial", "\"streams\"[0]: a stream is an object"},
+		{ROLE("loop", "{\"tx\":\"a\"}") "}", "trial", "\"tx\" and \"rx\""},
+		{ROLE("loop", "{" ENDS "},{\"rx\":\"a\"}") "}", "trial",
+		 "\"streams\"[1]: role loop"},
+		{ROLE("sink", "{" ENDS "}") "}", "trial", "\"rx\" only"},
+		{ROLE("generate", "{" ENDS "}") "}", "trial", "\"tx\" only"},
+		{ROLE("loop", "{" ENDS "},{\"name\":\"1\"," ENDS "}") "}", "trial",
+		 "have the \"name\" 1"},
+		{ROLE("loop", "{" ENDS "},{" ENDS "}") ",\"record_sent\":\"fd:3\"}", "trial",
+		 "take a single stream"},
+		{STREAM("\"rate_pps\":-1"), "trial", "0 to"},
+		{STREAM("\"rate_pps\":1e10"), "trial", "0 to"},
+		{STREAM("\"rate_pps\":1e-9"), "trial", "0.000001"},
+		{STREAM("\"rate_pps\":\"fast\""), "trial", "number"},
+		{STREAM("\"pattern\":\"random\""), "trial", "constant poisson"},
+		{STREAM("\"burst\":0"), "trial", "1 to"},
+		{STREAM("\"speed\":1"), "trial", "known are name tx rx"},
 		{TRIAL "\"warmup_ns\":-1}", "trial", "0 to"},
 		{TRIAL "\"outliers\":99999999}", "trial", "0 to"},
 		{TRIAL "\"start_ns\":true}", "trial", "whole number"},

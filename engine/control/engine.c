@@ -53,7 +53,7 @@ static json_t *do_hello(const struct engine *e)
 		json_array_append_new(names, json_string(port_backends[i]->name));
 	for (unsigned i = 0; i < e->note_count; i++)
 		json_array_append_new(notes, json_string(e->notes[i]));
-	json_object_set_new(o, "protocol", json_integer(1));
+	json_object_set_new(o, "protocol", json_integer(PROTOCOL_VERSION));
 	json_object_set_new(o, "version", json_string(NINES_VERSION));
 	json_object_set_new(o, "pid", json_integer(getpid()));
 	json_object_set_new(o, "backends", names);
@@ -215,17 +215,25 @@ static bool has_peer(const struct port *p)
 static json_t *do_trial(struct engine *e, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot begin the trial";
+	struct stream_config streams[TRIAL_STREAMS_MAX];
 	struct trial_config config = c->trial;
 	if (busy(e))
 		return refuse_busy(e, "trial");
-	if (c->tx[0] && !(config.tx = find_port(e, c->tx, NULL)))
-		return no_port("trial", c->tx);
-	if (c->rx[0] && !(config.rx = find_port(e, c->rx, NULL)))
-		return no_port("trial", c->rx);
-	if (config.tx && config.tx->ops->needs_peer && !has_peer(config.tx))
-		return reply_refusal("trial", -EDESTADDRREQ,
-				     "the tx port has no destination; open it with "
-				     "peer_ip (and, but for udp, peer_mac and local_ip)");
+	for (unsigned i = 0; i < c->stream_count; i++) {
+		const struct command_stream *named = &c->streams[i];
+		struct stream_config *s = &streams[i];
+		*s = named->config;
+		if (named->tx[0] && !(s->tx = find_port(e, named->tx, NULL)))
+			return no_port("trial", named->tx);
+		if (named->rx[0] && !(s->rx = find_port(e, named->rx, NULL)))
+			return no_port("trial", named->rx);
+		if (s->tx && s->tx->ops->needs_peer && !has_peer(s->tx))
+			return reply_refusal("trial", -EDESTADDRREQ,
+					     "the tx port has no destination; open it with "
+					     "peer_ip (and, but for udp, peer_mac and local_ip)");
+	}
+	config.streams = streams;
+	config.stream_count = c->stream_count;
 	int err = trial_new(&config, &e->trial, error, sizeof error);
 	if (err)
 		return reply_refusal("trial", err, error);
@@ -306,6 +314,20 @@ uint64_t engine_next_progress_ns(const struct engine *e)
 	return e->trial->measured_start_ns + (e->seconds_told + 1) * UINT64_C(1000000000);
 }
 
+/* How many packets were offered in a trial's first `elapsed` ns, by its schedules (the mean of a
+ * poisson one). At rate 0 that is what was sent. */
+static uint64_t offered_until(const struct trial *t, uint64_t elapsed, uint64_t sent)
+{
+	uint64_t offered = 0;
+	for (unsigned i = 0; i < t->stream_count && t->outlet_count > 0; i++) {
+		const struct schedule_config *c = &t->streams[i].config.schedule;
+		if (c->rate_upps == 0)
+			return sent;
+		offered += schedule_expected(c, elapsed);
+	}
+	return t->outlet_count > 0 ? offered : sent;
+}
+
 /* Counts since the last event, a second ago, so they are per second. */
 static json_t *progress(struct engine *e)
 {
@@ -315,10 +337,7 @@ static json_t *progress(struct engine *e)
 	uint64_t elapsed = (e->seconds_told + 1) * UINT64_C(1000000000);
 	if (elapsed > t->config.duration_ns)
 		elapsed = t->config.duration_ns;
-	/* Taken from the schedule (its mean for poisson); at rate 0, offered equals sent. */
-	uint64_t offered = sent;
-	if (t->config.schedule.rate_upps && t->config.tx)
-		offered = schedule_expected(&t->config.schedule, elapsed);
+	uint64_t offered = offered_until(t, elapsed, sent);
 	json_t *o = json_pack("{s:s,s:i,s:I,s:I,s:I}", "event", "progress", "second",
 			      (int)++e->seconds_told, "offered",
 			      (json_int_t)(offered - e->offered_told), "sent",

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-enum { ENGINE_PORTS_MAX = 64 };
+enum { PROTOCOL_VERSION = 2, ENGINE_PORTS_MAX = TRIAL_PORTS_MAX };
 
 struct engine {
 	struct switch_ *switch_;

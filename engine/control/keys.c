@@ -240,16 +240,40 @@ static const struct field scale_fields[] = {
 	{0},
 };
 
+#define STREAM(member) offsetof(struct command_stream, member)
+#define STREAM_NAME(k, member)                                                      \
+	{                                                                           \
+		.key = k, .type = FIELD_STRING, .offset = STREAM(member), .min = 1, \
+		.max = PORT_NAME_MAX - 1                                            \
+	}
+#define STREAM_UINT(k, member, low, high)                                                        \
+	{                                                                                        \
+		.key = k, .type = FIELD_UINT, .offset = STREAM(member), .min = low, .max = high, \
+		.width = sizeof(((struct command_stream *)0)->member)                            \
+	}
+
+const struct field stream_fields[] = {
+	STREAM_NAME("name", config.name),
+	STREAM_NAME("tx", tx),
+	STREAM_NAME("rx", rx),
+	{.key = "rate_pps",
+	 .type = FIELD_RATE,
+	 .offset = STREAM(config.schedule.rate_upps),
+	 .max = RATE_MAX_PPS},
+	{.key = "pattern",
+	 .type = FIELD_CHOICE,
+	 .offset = STREAM(config.schedule.pattern),
+	 .choices = pattern_names},
+	STREAM_UINT("burst", config.schedule.burst, 1, BURST_MAX),
+	STREAM_UINT("seed", config.schedule.seed, 0, INT64_MAX),
+	{0},
+};
+
 const struct field trial_fields[] = {
 	CMD,
 	CHOICE("role", trial_role, trial_roles, REQUIRED),
-	NAME("tx", tx),
-	NAME("rx", rx),
+	OTHER("streams", REQUIRED),
 	INT("cpu", trial.cpu, -1, CPU_MAX),
-	RATE("rate_pps", trial.schedule.rate_upps),
-	CHOICE("pattern", trial.schedule.pattern, pattern_names),
-	UINT("burst", trial.schedule.burst, 1, BURST_MAX),
-	UINT("seed", trial.schedule.seed, 0, INT64_MAX),
 	UINT("warmup_ns", trial.warmup_ns, 0, DURATION_MAX_NS),
 	UINT("duration_ns", trial.duration_ns, 1, DURATION_MAX_NS, REQUIRED),
 	UINT("drain_ns", trial.drain_ns, 0, DURATION_MAX_NS),

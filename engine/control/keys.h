@@ -23,6 +23,7 @@ extern const struct field mirror_fields[];
 extern const struct field cut_fields[];
 extern const struct field serve_fields[];
 extern const struct field trial_fields[];
+extern const struct field stream_fields[]; /* of a struct command_stream */
 extern const struct field end_fields[];
 
 #endif

@@ -166,7 +166,7 @@ static json_t *packets(const struct trial *t, const struct outlier *first, uint3
 		const struct clock_scale *s = &t->scale_end;
 		uint64_t lag_ticks = clock_ns_to_ticks(s, o->send_lag_ns);
 		/* In a loop the same thread sent the packet. */
-		int tx_cpu = t->config.tx ? t->cpu_ran : -1;
+		int tx_cpu = t->outlet_count > 0 ? t->cpu_ran : -1;
 		json_array_append_new(
 			list, json_pack("[I,i,I,I,I,o,o,o,I,i,i]", (json_int_t)o->id, o->stream,
 					(json_int_t)o->latency_ns, (json_int_t)o->from_tx_ns,
@@ -204,26 +204,36 @@ static json_t *tsc(const struct trial *t)
 			 clock_global.nonstop);
 }
 
-static void set_counts(json_t *o, const struct trial *t)
+static json_t *stream(const struct stream *m)
 {
-	const struct receiver *r = &t->receiver;
 	const struct {
 		const char *key;
 		uint64_t value;
 	} counts[] = {
-		{"intended_packets", t->intended},
-		{"tx_packets", t->sender.send_lag.count},
-		{"tx_failed", t->sender.failed},
-		{"rx_packets", r->seen.unique},
-		{"duplicate_packets", r->seen.duplicate},
-		{"reordered_packets", r->seen.reordered},
-		{"invalid_packets", r->invalid},
-		{"late_packets", r->seen.late},
-		{"early_packets", r->early},
-		{"warmup_rx_packets", r->warmup},
+		{"intended_packets", m->intended},
+		{"tx_packets", m->sent},
+		{"tx_failed", m->failed},
+		{"rx_packets", m->seen.unique},
+		{"duplicate_packets", m->seen.duplicate},
+		{"reordered_packets", m->seen.reordered},
+		{"late_packets", m->seen.late},
+		{"early_packets", m->early},
+		{"warmup_rx_packets", m->warmup},
 	};
+	json_t *o = json_pack("{s:s}", "name", m->config.name);
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
 		json_object_set_new(o, counts[i].key, number(counts[i].value));
+	if (m->latency)
+		json_object_set_new(o, "latency", reply_histogram(m->latency));
+	return o;
+}
+
+static json_t *streams(const struct trial *t)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < t->stream_count; i++)
+		json_array_append_new(list, stream(&t->streams[i]));
+	return list;
 }
 
 static void add_recording(json_t *list, const char *what, const char *file,
@@ -241,9 +251,9 @@ static void add_recording(json_t *list, const char *what, const char *file,
 static json_t *recordings(const struct trial *t)
 {
 	json_t *list = json_array();
-	if (t->config.tx)
+	if (t->outlet_count > 0)
 		add_recording(list, "sent", t->config.record_sent, &t->recorded_sent);
-	if (t->config.rx)
+	if (t->inlet_count > 0)
 		add_recording(list, "received", t->config.record_received, &t->recorded_received);
 	return list;
 }
@@ -259,26 +269,33 @@ static json_t *ip(unsigned int address)
 	return json_string(inet_ntop(AF_INET, &address, text, sizeof text));
 }
 
-/* null where nobody could look. */
-static json_t *ways(const struct receiver *r)
+static json_t *way(const struct port *port, const struct signature_row *row)
 {
-	if (!r->ways_seen)
-		return json_null();
+	const struct signature_fields *f = &row->signature.fields;
+	return json_pack("{s:s,s:o,s:o,s:o,s:i,s:i,s:o,s:o,s:i,s:i,s:i}", "port", port->config.name,
+			 "packets", number(row->packets), "source_mac", mac(f->source),
+			 "destination_mac", mac(f->destination), "ttl", f->ttl, "tos", f->tos,
+			 "source_ip", ip(f->ip_source), "destination_ip", ip(f->ip_destination),
+			 "source_port", ntohs(f->udp_source), "destination_port",
+			 ntohs(f->udp_destination), "ip_bytes", ntohs(f->ip_length));
+}
+
+/* null where nobody could look at all ports. */
+static json_t *ways(const struct trial *t)
+{
 	json_t *list = json_array();
-	for (unsigned i = 0; i < r->ways.count; i++) {
-		const struct signature_row *row = &r->ways.rows[i];
-		const struct signature_fields *f = &row->signature.fields;
-		json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:i,s:i,s:o,s:o,s:i,s:i,s:i}",
-						      "packets", number(row->packets), "source_mac",
-						      mac(f->source), "destination_mac",
-						      mac(f->destination), "ttl", f->ttl, "tos",
-						      f->tos, "source_ip", ip(f->ip_source),
-						      "destination_ip", ip(f->ip_destination),
-						      "source_port", ntohs(f->udp_source),
-						      "destination_port", ntohs(f->udp_destination),
-						      "ip_bytes", ntohs(f->ip_length)));
+	uint64_t others = 0;
+	for (unsigned i = 0; i < t->inlet_count; i++) {
+		const struct inlet *inlet = &t->inlets[i];
+		if (!inlet->ways_seen) {
+			json_decref(list);
+			return json_null();
+		}
+		for (unsigned j = 0; j < inlet->ways.count; j++)
+			json_array_append_new(list, way(inlet->port, &inlet->ways.rows[j]));
+		others += inlet->ways.others;
 	}
-	return json_pack("{s:o,s:o}", "ways", list, "others", number(r->ways.others));
+	return json_pack("{s:o,s:o}", "ways", list, "others", number(others));
 }
 
 json_t *reply_started(const struct trial *t)
@@ -303,27 +320,27 @@ json_t *reply_trial(const struct trial *t)
 	json_object_set_new(o, "waited_ns", number(t->waited_ns));
 	json_object_set_new(o, "scheduling", json_string(t->scheduling));
 	json_t *drops = json_array(), *notes = json_array();
-	set_counts(o, t);
-	add_drops(drops, t->config.tx);
-	if (t->config.rx != t->config.tx)
-		add_drops(drops, t->config.rx);
+	json_object_set_new(o, "streams", streams(t));
+	json_object_set_new(o, "invalid_packets", number(t->receiver.invalid));
+	for (unsigned i = 0; i < t->port_count; i++)
+		add_drops(drops, t->ports[i].port);
 	json_object_set_new(o, "drops", drops);
 	json_object_set_new(o, "latency", reply_histogram(&t->receiver.latency));
-	if (t->config.rx)
+	if (t->inlet_count > 0)
 		json_object_set_new(o, "latency_blocks", latency_blocks(t));
 	json_object_set_new(o, "from_tx", reply_histogram(&t->receiver.from_tx));
 	/* A sink knows the lag of packets that arrived, a sender the lag of packets that it
 	 * sent. */
 	json_object_set_new(
 		o, "send_lag",
-		reply_histogram(t->config.tx ? &t->sender.send_lag : &t->receiver.send_lag));
+		reply_histogram(t->outlet_count > 0 ? &t->sender.send_lag : &t->receiver.send_lag));
 	json_object_set_new(o, "spacing", reply_histogram(&t->sender.spacing));
 	const struct receiver *r = &t->receiver;
 	json_object_set_new(o, "outliers", packets(t, r->worst.heap, r->worst.size));
 	if (t->config.ordinary)
 		json_object_set_new(o, "ordinary", packets(t, r->sample.kept, r->sample.size));
-	if (t->config.rx)
-		json_object_set_new(o, "seen", ways(r));
+	if (t->inlet_count > 0)
+		json_object_set_new(o, "seen", ways(t));
 	json_object_set_new(o, "rate", rates(t));
 	json_object_set_new(o, "gaps", reply_gaps(&t->gaps, &t->scale, t->measured_ticks));
 	json_object_set_new(o, "tsc", tsc(t));

@@ -81,6 +81,12 @@ static uint64_t number(const json_t *o, const char *key)
 	return (uint64_t)json_integer_value(v);
 }
 
+/* A count of a trial's first stream. */
+static uint64_t counted(const json_t *o, const char *key)
+{
+	return number(json_array_get(json_object_get(o, "streams"), 0), key);
+}
+
 static void expect(struct fixture *f, const char *line, const char *reply, bool ok)
 {
 	say(f, line);
@@ -121,7 +127,7 @@ static void test_answers_come_in_order(void **state)
 	say(f, "{\"cmd\":\"stop\"}");
 	json_t *o = hear(f);
 	assert_string_equal(text(o, "reply"), "hello");
-	assert_int_equal(number(o, "protocol"), 1);
+	assert_int_equal(number(o, "protocol"), PROTOCOL_VERSION);
 	json_decref(o);
 	o = hear(f);
 	assert_string_equal(text(o, "reply"), "?");
@@ -159,19 +165,21 @@ static void test_a_loop_counts_every_packet(void **state)
 	expect(f, LOOP, "open", false);
 	json_t *o = NULL;
 	/* If the host takes the core away for as long as the trial lasts, nothing is sent. */
-	for (int i = 0; i < 20 && (!o || number(o, "tx_packets") < 10); i++) {
+	for (int i = 0; i < 20 && (!o || counted(o, "tx_packets") < 10); i++) {
 		json_decref(o);
-		o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
-			     "\"rate_pps\":50000,\"warmup_ns\":10000000,\"duration_ns\":100000000,"
-			     "\"drain_ns\":1000000000,\"outliers\":10}");
+		o = trial(
+			f,
+			"{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"a\","
+			"\"rate_pps\":50000}],\"warmup_ns\":10000000,\"duration_ns\":100000000,"
+			"\"drain_ns\":1000000000,\"outliers\":10}");
 	}
-	assert_int_equal(number(o, "intended_packets"), 5000);
+	assert_int_equal(counted(o, "intended_packets"), 5000);
 	/* If it takes it away for a part of that, the end of the trial is cut off. */
-	assert_true(number(o, "tx_packets") <= 5000);
-	assert_int_equal(number(o, "tx_packets"), number(o, "rx_packets"));
-	assert_int_equal(number(o, "duplicate_packets"), 0);
+	assert_true(counted(o, "tx_packets") <= 5000);
+	assert_int_equal(counted(o, "tx_packets"), counted(o, "rx_packets"));
+	assert_int_equal(counted(o, "duplicate_packets"), 0);
 	assert_int_equal(number(o, "invalid_packets"), 0);
-	assert_int_equal(number(json_object_get(o, "latency"), "count"), number(o, "rx_packets"));
+	assert_int_equal(number(json_object_get(o, "latency"), "count"), counted(o, "rx_packets"));
 	assert_int_equal(json_array_size(json_object_get(o, "outliers")), 10);
 	assert_int_equal(number(o, "measured_start_ns") - number(o, "start_ns"), 10000000);
 	/* The slowest of the outliers is the histogram's largest. */
@@ -213,8 +221,8 @@ static struct record *read_records(int fd, enum recorder_kind kind, uint64_t cou
 static void check_recording(const json_t *o, int sent_fd, int received_fd)
 {
 	struct recorder_header header;
-	uint64_t count = number(o, "tx_packets"), least = UINT64_MAX, most = 0, next = 0;
-	uint64_t arrivals = number(o, "rx_packets") + number(o, "duplicate_packets");
+	uint64_t count = counted(o, "tx_packets"), least = UINT64_MAX, most = 0, next = 0;
+	uint64_t arrivals = counted(o, "rx_packets") + counted(o, "duplicate_packets");
 	uint64_t unique = 0, reordered = 0, lag_most = 0;
 	struct record *sent = read_records(sent_fd, RECORDER_SENT, count, &header);
 	struct record *received = read_records(received_fd, RECORDER_RECEIVED, arrivals, &header);
@@ -243,8 +251,8 @@ static void check_recording(const json_t *o, int sent_fd, int received_fd)
 	}
 	if (unique == 0) /* a host that took the CPU away for all of the trial */
 		least = 0;
-	assert_int_equal(unique, number(o, "rx_packets"));
-	assert_int_equal(reordered, number(o, "reordered_packets"));
+	assert_int_equal(unique, counted(o, "rx_packets"));
+	assert_int_equal(reordered, counted(o, "reordered_packets"));
 	assert_int_equal(least, number(json_object_get(o, "latency"), "min"));
 	assert_int_equal(most, number(json_object_get(o, "latency"), "max"));
 	assert_int_equal(lag_most, number(json_object_get(o, "send_lag"), "max"));
@@ -277,21 +285,22 @@ static void test_every_fault_is_accounted_for(void **state)
 			 "\"delay_ns\":300000,\"seed\":%u}}",
 			 seed % 2 ? "single" : "batch", 64 + 100 * (seed % 5), seed, seed);
 		expect(f, line, "open", true);
-		snprintf(line, sizeof line,
-			 "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"f\",\"rx\":\"f\","
-			 "\"rate_pps\":100000,\"duration_ns\":50000000,\"drain_ns\":30000000,"
-			 "\"record_sent\":\"fd:%d\",\"record_received\":\"fd:%d\"}",
-			 sent_fd, received_fd);
+		snprintf(
+			line, sizeof line,
+			"{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"f\",\"rx\":\"f\","
+			"\"rate_pps\":100000}],\"duration_ns\":50000000,\"drain_ns\":30000000,"
+			"\"record_sent\":\"fd:%d\",\"record_received\":\"fd:%d\"}",
+			sent_fd, received_fd);
 		json_t *o = trial(f, line);
-		uint64_t sent = number(o, "tx_packets"), unique = number(o, "rx_packets");
+		uint64_t sent = counted(o, "tx_packets"), unique = counted(o, "rx_packets");
 		uint64_t lost = drop(o, "fault_dropped") + drop(o, "fault_corrupted") +
 				drop(o, "fault_held") + drop(o, "fault_overflow");
 		assert_int_equal(drop(o, "fault_overflow"), 0);
 		assert_true(drop(o, "fault_held") <= 5000);
 		assert_int_equal(sent, unique + lost);
 		assert_int_equal(number(o, "invalid_packets"), drop(o, "fault_corrupted"));
-		assert_int_equal(number(o, "duplicate_packets"), drop(o, "fault_duplicated"));
-		assert_int_equal(number(o, "reordered_packets"), drop(o, "fault_reordered"));
+		assert_int_equal(counted(o, "duplicate_packets"), drop(o, "fault_duplicated"));
+		assert_int_equal(counted(o, "reordered_packets"), drop(o, "fault_reordered"));
 		assert_int_equal(number(json_object_get(o, "latency"), "count"), unique);
 		static const char *const names[5] = {"fault_dropped", "fault_duplicated",
 						     "fault_reordered", "fault_corrupted",
@@ -302,7 +311,7 @@ static void test_every_fault_is_accounted_for(void **state)
 		assert_int_equal(number(json_array_get(recordings, 0), "records"), sent);
 		assert_int_equal(number(json_array_get(recordings, 0), "lost"), 0);
 		assert_int_equal(number(json_array_get(recordings, 1), "records"),
-				 unique + number(o, "duplicate_packets"));
+				 unique + counted(o, "duplicate_packets"));
 		check_recording(o, sent_fd, received_fd);
 		json_decref(o);
 		expect(f, "{\"cmd\":\"close\",\"port\":\"f\"}", "close", true);
@@ -320,10 +329,11 @@ static void test_a_recording_without_a_place_is_refused(void **state)
 	expect(f, LOOP, "open", true);
 	for (int i = 0; i < 2; i++) {
 		char line[512];
-		snprintf(line, sizeof line,
-			 "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
-			 "\"duration_ns\":1000000,\"record_%s\":\"/nonexistent/file\"}",
-			 i ? "sent" : "received");
+		snprintf(
+			line, sizeof line,
+			"{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"a\"}],"
+			"\"duration_ns\":1000000,\"record_%s\":\"/nonexistent/file\"}",
+			i ? "sent" : "received");
 		say(f, line);
 		json_t *o = hear(f);
 		assert_true(json_is_false(json_object_get(o, "ok")));
@@ -332,8 +342,9 @@ static void test_a_recording_without_a_place_is_refused(void **state)
 		json_decref(o);
 	}
 	/* The port still works. */
-	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
-			     "\"rate_pps\":10000,\"duration_ns\":10000000}");
+	json_t *o = trial(
+		f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"a\","
+		   "\"rate_pps\":10000}],\"duration_ns\":10000000}");
 	assert_null(json_object_get(o, "recordings"));
 	json_decref(o);
 }
@@ -342,8 +353,9 @@ static void test_abort_ends_a_trial_early(void **state)
 {
 	struct fixture *f = *state;
 	expect(f, LOOP, "open", true);
-	say(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
-	       "\"duration_ns\":3600000000000}");
+	say(f,
+	    "{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000}],"
+	    "\"duration_ns\":3600000000000}");
 	json_t *o = hear(f);
 	assert_string_equal(text(o, "event"), "started");
 	json_decref(o);
@@ -368,8 +380,9 @@ static void test_a_signal_ends_a_trial_with_its_result(void **state)
 	struct fixture *f = *state;
 	uint64_t one = 1;
 	expect(f, LOOP, "open", true);
-	say(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
-	       "\"duration_ns\":3600000000000}");
+	say(f,
+	    "{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000}],"
+	    "\"duration_ns\":3600000000000}");
 	json_t *o = hear(f);
 	assert_string_equal(text(o, "event"), "started");
 	json_decref(o);
@@ -401,10 +414,10 @@ static void test_a_pair_and_a_reflector_in_memory(void **state)
 	       "{\"cmd\":\"open\",\"port\":\"c\",\"backend\":\"memory\",\"interface\":\"p\","
 	       "\"wait\":\"spin\"}",
 	       "open", false);
-	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"generate\",\"tx\":\"a\","
-			     "\"rate_pps\":10000,\"duration_ns\":20000000}");
+	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"generate\",\"streams\":[{\"tx\":\"a\","
+			     "\"rate_pps\":10000}],\"duration_ns\":20000000}");
 	/* No port receives, and the ring holds more than 200. */
-	assert_int_equal(number(o, "intended_packets"), 200);
+	assert_int_equal(counted(o, "intended_packets"), 200);
 	assert_int_equal(number(json_object_get(o, "latency"), "count"), 0);
 	json_decref(o);
 	expect(f, "{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"b\"]}", "serve", true);
@@ -412,7 +425,7 @@ static void test_a_pair_and_a_reflector_in_memory(void **state)
 	expect(f, "{\"cmd\":\"stats\"}", "stats", true);
 	expect(f, "{\"cmd\":\"stop\"}", "stop", true);
 	expect(f,
-	       "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"z\","
+	       "{\"cmd\":\"trial\",\"role\":\"loop\",\"streams\":[{\"tx\":\"a\",\"rx\":\"z\"}],"
 	       "\"duration_ns\":1}",
 	       "trial", false);
 }

@@ -44,7 +44,7 @@ func TestDPDKPeerIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			trial = slowTrial("generate", "tx", "")
-			trial.RatePPS, trial.DurationNs = 100000, 2500e6
+			trial.Streams[0].RatePPS, trial.DurationNs = 100000, 2500e6
 			r, err := generator.Trial(trial, client.Events{Progress: func(p client.Progress) {
 				if p.Second == 1 {
 					sink.Kill(t)

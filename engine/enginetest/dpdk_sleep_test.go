@@ -65,7 +65,7 @@ func TestDPDKSleepsAtFullRate(t *testing.T) {
 	}()
 	<-started
 	trial := slowTrial("generate", "tx", "")
-	trial.RatePPS, trial.Burst = 0, 64
+	trial.Streams[0].RatePPS, trial.Streams[0].Burst = 0, 64
 	sent, err := generator.Trial(trial, client.Events{})
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,7 @@ func dpdkPort(name, peer, device string, frameBytes int) client.Port {
 // a busy host gives each thread a CPU meanwhile.
 func slowTrial(role, tx, rx string) client.Trial {
 	return client.Trial{
-		Role: role, Tx: tx, Rx: rx, CPU: -1, RatePPS: 250, Burst: 4, Seed: 3,
+		Role: role, CPU: -1, Streams: []client.Stream{{Tx: tx, Rx: rx, RatePPS: 250, Burst: 4, Seed: 3}},
 		WarmupNs: 50e6, DurationNs: 800e6, DrainNs: 3e9, Outliers: 10,
 	}
 }
@@ -127,7 +127,7 @@ func checkPair(t *testing.T, sent, received client.TrialResult) {
 	t.Helper()
 	// If the host delays the generator at the end, it sends fewer.
 	slow := slowTrial("", "", "")
-	if want := uint64(slow.RatePPS) * uint64(slow.DurationNs) / 1e9; sent.TxPackets == 0 || sent.IntendedPackets != want {
+	if want := uint64(slow.Streams[0].RatePPS) * uint64(slow.DurationNs) / 1e9; sent.TxPackets == 0 || sent.IntendedPackets != want {
 		t.Errorf("sent %d of %d, want %d", sent.TxPackets, sent.IntendedPackets, want)
 	}
 	if received.RxPackets != sent.TxPackets || received.Latency.Count != sent.TxPackets {

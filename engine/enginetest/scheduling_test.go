@@ -32,7 +32,7 @@ func TestRealTimePolicyIsForPackets(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	trial := client.Trial{Role: "loop", Tx: "a", Rx: "a", CPU: -1, RatePPS: 1000, Pattern: "constant", Burst: 1, DurationNs: 60e9}
+	trial := client.Trial{Role: "loop", Streams: []client.Stream{{Tx: "a", Rx: "a", RatePPS: 1000, Pattern: "constant", Burst: 1}}, CPU: -1, DurationNs: 60e9}
 	result, err := engine.Trial(trial, started)
 	if err != nil {
 		t.Fatal(err)

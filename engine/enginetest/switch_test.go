@@ -143,7 +143,7 @@ func TestSwitchGuestIsKilledInTraffic(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() {
 			flood := slowTrial("generate", "in", "")
-			flood.RatePPS, flood.DurationNs = 0, 60e9
+			flood.Streams[0].RatePPS, flood.DurationNs = 0, 60e9
 			_, err := bad.Trial(flood, client.Events{})
 			ended <- err
 		}()

@@ -60,7 +60,7 @@ func (v variant) trial(tx, rx string) client.Trial {
 		rate = 2000
 	}
 	return client.Trial{
-		Role: "loop", Tx: tx, Rx: rx, CPU: -1, RatePPS: rate, Pattern: v.pattern, Burst: burst, Seed: 3,
+		Role: "loop", CPU: -1, Streams: []client.Stream{{Tx: tx, Rx: rx, RatePPS: rate, Pattern: v.pattern, Burst: burst, Seed: 3}},
 		WarmupNs: 50e6, DurationNs: 250e6, DrainNs: 3e9, Outliers: 10,
 	}
 }

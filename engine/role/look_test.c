@@ -84,12 +84,16 @@ static void sees_stalls(enum port_wait wait)
 	ops.rx_release = stalling_rx_release;
 	ops.start = stalling_start;
 	s.port.ops = &ops;
-	struct trial_config config = {
-		.role = "loop",
+	struct stream_config stream = {
 		.tx = tx,
 		.rx = &s.port,
-		.cpu = -1,
 		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
+	};
+	struct trial_config config = {
+		.role = "loop",
+		.streams = &stream,
+		.stream_count = 1,
+		.cpu = -1,
 		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
 		.drain_ns = 100000000,
 		.outliers = PACKETS,

@@ -33,7 +33,9 @@ enum {
 struct turn {
 	struct trial *t;
 	enum port_wait wait;
-	struct port *rx_only[1];
+	struct port *rx_ports[TRIAL_PORTS_MAX];
+	unsigned rx_count;
+	bool round_trip; /* by a single port */
 	struct sleeper sleeper;
 	struct waits waits;
 	uint64_t linger_ticks;
@@ -46,10 +48,10 @@ struct turn {
 static bool finished(struct turn *turn, uint64_t now)
 {
 	struct trial *t = turn->t;
-	bool sends = t->config.tx;
+	bool sends = t->outlet_count > 0;
 	if (sends && !t->sender.done)
 		return false;
-	if (!t->config.rx)
+	if (t->inlet_count == 0)
 		return true;
 	uint64_t expect = atomic_load_explicit(&t->expect, memory_order_relaxed);
 	if (sends) {
@@ -61,7 +63,7 @@ static bool finished(struct turn *turn, uint64_t now)
 	}
 	if (now >= t->drain_end_ticks)
 		return true;
-	if (t->receiver.seen.unique < expect)
+	if (t->receiver.unique < expect)
 		return false;
 	if (!turn->linger_ticks) {
 		uint64_t linger = t->config.drain_ns;
@@ -78,18 +80,29 @@ static bool finished(struct turn *turn, uint64_t now)
 static uint64_t awake_from(const struct turn *turn)
 {
 	const struct trial *t = turn->t;
-	uint64_t due = t->sender.due_ticks, early = clock_ns_to_ticks(&t->scale, AWAKE_NS);
+	uint64_t due = sender_due(t), early = clock_ns_to_ticks(&t->scale, AWAKE_NS);
 	bool out = t->receiver.newest_ticks < t->sender.newest_ticks;
-	if (turn->wait != PORT_BLOCK || t->config.rx != t->config.tx || out || due < early)
+	if (turn->wait != PORT_BLOCK || !turn->round_trip || out || due < early)
 		return due;
 	return due - early;
 }
 
-static uint64_t full_ticks(const struct trial *t)
+/* The port that holds packets back for lack of room, to wait for; NULL: none, or several. */
+static struct port *full_port(const struct trial *t)
+{
+	if (t->sender.holding != 1)
+		return NULL;
+	unsigned i = 0;
+	while (t->outlets[i].held_count == 0)
+		i++;
+	return t->outlets[i].port;
+}
+
+static uint64_t full_ticks(const struct trial *t, struct port *full)
 {
 	struct pollfd fds[PORT_POLLFDS_MAX];
 	bool tells = false;
-	for (unsigned n = t->config.tx->ops->pollfds(t->config.tx, fds, true); n > 0;)
+	for (unsigned n = full ? full->ops->pollfds(full, fds, true) : 0; n > 0;)
 		tells |= fds[--n].events & POLLOUT;
 	return clock_ns_to_ticks(&t->scale, tells ? FULL_SLEEP_NS : FULL_LOOK_NS);
 }
@@ -101,11 +114,26 @@ static uint64_t idle_until(const struct turn *turn, uint64_t now)
 	const struct sender *s = &t->sender;
 	uint64_t until = now + clock_ns_to_ticks(&t->scale, SLEEP_MAX_NS);
 	uint64_t next = until;
-	if (t->config.tx && !s->done)
-		next = s->held_count ? now + full_ticks(t) : awake_from(turn);
-	else if (t->config.rx)
+	if (t->outlet_count > 0 && !s->done)
+		next = s->holding ? now + full_ticks(t, full_port(t)) : awake_from(turn);
+	else if (t->inlet_count > 0)
 		next = turn->linger_ticks ? turn->linger_ticks : t->drain_end_ticks;
 	return next < until ? next : until;
+}
+
+/* Sleeps until a packet comes or the port has room. */
+static int sleep_for_room(const struct turn *turn, struct port *full, uint64_t timeout_ns)
+{
+	struct port *ports[TRIAL_PORTS_MAX];
+	unsigned count = turn->rx_count;
+	bool receives = false;
+	for (unsigned i = 0; i < count; i++) {
+		ports[i] = turn->rx_ports[i];
+		receives |= ports[i] == full;
+	}
+	if (full && !receives)
+		ports[count++] = full;
+	return thread_sleep(ports, count, full, turn->t->stop_fd, timeout_ns);
 }
 
 static void sleep_idle(struct turn *turn, uint64_t now)
@@ -118,29 +146,29 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 		sleeper_stay_awake(&turn->sleeper);
 		return;
 	}
-	struct port *full = t->sender.held_count ? t->config.tx : NULL;
+	struct port *full = full_port(t);
 	/* One that polls does so for a fixed time, so it is not used if a packet is due before that
 	 * ends. */
-	bool sleeper =
-		!full && (turn->wait == PORT_BLOCK ||
-			  until - now > clock_ns_to_ticks(&t->scale, 2 * THREAD_BUSY_POLL_NS));
+	bool sleeper = !t->sender.holding &&
+		       (turn->wait == PORT_BLOCK ||
+			until - now > clock_ns_to_ticks(&t->scale, 2 * THREAD_BUSY_POLL_NS));
 	if (turn->wait == PORT_BUSY_POLL && !(sleeper && sleeper_polls(&turn->sleeper)) &&
 	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
 		return;
 	waits_look(&turn->waits, now);
 	uint64_t timeout_ns = clock_ticks_to_ns(&t->scale, until - now);
 	uint64_t slept_from = clock_ticks();
-	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
 	int ready = sleeper ? sleeper_sleep(&turn->sleeper, timeout_ns)
-			    : thread_sleep(ports, 2, full, t->stop_fd, timeout_ns);
+			    : sleep_for_room(turn, full, timeout_ns);
 	turn->woken = ready > 0;
 	now = clock_ticks();
-	if (ready == 0 && !full)
+	if (ready == 0 && !t->sender.holding)
 		gaps_woken(&t->gaps, until, now);
 	gaps_begin(&t->gaps, now);
 	/* During the sleep the kernel looked in its place. But a packet that the look before it
 	 * missed ends the sleep at once, so that look's time still counts. */
-	t->receiver.look_ticks += now - slept_from;
+	for (unsigned i = 0; i < t->inlet_count; i++)
+		t->inlets[i].look_ticks += now - slept_from;
 }
 
 /* Whether another look will most likely find nothing, so a sleeping sink may sleep at once: a burst
@@ -148,20 +176,45 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 static bool emptied(const struct turn *turn, unsigned received)
 {
 	const struct trial *t = turn->t;
-	return turn->wait == PORT_BLOCK && !t->config.tx && received < t->config.rx->burst;
+	return turn->wait == PORT_BLOCK && t->outlet_count == 0 && t->inlet_count == 1 &&
+	       received < t->inlets[0].port->burst;
 }
 
 static void show(struct trial *t)
 {
 	atomic_store_explicit(&t->shown_sent, t->sender.send_lag.count, memory_order_relaxed);
-	atomic_store_explicit(&t->shown_received, t->receiver.seen.unique, memory_order_relaxed);
+	atomic_store_explicit(&t->shown_received, t->receiver.unique, memory_order_relaxed);
+}
+
+static struct turn first_turn(struct trial *t)
+{
+	struct port *ports[TRIAL_PORTS_MAX];
+	struct turn turn = {
+		.t = t,
+		.rx_count = t->inlet_count,
+		.round_trip = t->port_count == 1 && t->inlet_count == 1 && t->outlet_count == 1,
+	};
+	for (unsigned i = 0; i < t->port_count; i++)
+		ports[i] = t->ports[i].port;
+	for (unsigned i = 0; i < t->inlet_count; i++)
+		turn.rx_ports[i] = t->inlets[i].port;
+	turn.wait = thread_wait(ports, t->port_count);
+	return turn;
+}
+
+/* Looks once at each port; the first look begins now. */
+static unsigned receive(struct trial *t, uint64_t now)
+{
+	unsigned received = receiver_step(t, &t->inlets[0], now);
+	for (unsigned i = 1; i < t->inlet_count; i++)
+		received += receiver_step(t, &t->inlets[i], clock_ticks());
+	return received;
 }
 
 void *trial_loop(void *arg)
 {
 	struct trial *t = arg;
-	struct port *ports[2] = {t->config.tx, t->config.rx};
-	struct turn turn = {.t = t, .wait = thread_wait(ports, 2), .rx_only = {t->config.rx}};
+	struct turn turn = first_turn(t);
 	uint64_t one = 1;
 	int awake = -1;
 	t->tid = thread_begin("nines-measure");
@@ -171,27 +224,28 @@ void *trial_loop(void *arg)
 			trial_note(t, "/dev/cpu_dma_latency is not held: CPUs may sleep deeply");
 	}
 	thread_scheduling(t->scheduling, sizeof t->scheduling);
-	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd, t->config.tx);
+	sleeper_open(&turn.sleeper, turn.rx_ports, turn.rx_count, t->stop_fd, t->outlet_count > 0);
 	waits_begin(&turn.waits, &t->scale);
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
 		trial_note(t, "eventfd refused a write");
 	uint64_t now = clock_ticks();
 	gaps_begin(&t->gaps, now);
-	t->receiver.look_ticks = now;
+	for (unsigned i = 0; i < t->inlet_count; i++)
+		t->inlets[i].look_ticks = now;
 	while (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
 		unsigned received = 0, sent = 0;
 		/* What woke the thread has arrived: it is received before the next packet is sent,
 		 * which takes microseconds. */
-		if (turn.woken && t->config.tx && t->config.rx) {
-			received += receiver_step(t, now);
+		if (turn.woken && t->outlet_count > 0 && t->inlet_count > 0) {
+			received += receive(t, now);
 			now = clock_ticks();
 		}
 		turn.woken = false;
-		if (t->config.tx && !t->sender.done)
+		if (t->outlet_count > 0 && !t->sender.done)
 			sent = sender_step(t, now);
-		if (t->config.rx)
-			received += receiver_step(t, sent ? clock_ticks() : now);
+		if (t->inlet_count > 0)
+			received += receive(t, sent ? clock_ticks() : now);
 		now = clock_ticks();
 		gaps_turn(&t->gaps, now, received, sent);
 		if (received || sent) {

@@ -49,17 +49,21 @@ static struct trial *run(const struct trial_config *config)
 /* How often a timer woke the thread of a trial over these ports. All packets come, or none. */
 static uint64_t wakes(struct port *tx, struct port *rx, bool come)
 {
-	struct trial_config config = {
-		.role = "loop",
+	struct stream_config stream = {
 		.tx = tx,
 		.rx = rx,
-		.cpu = -1,
 		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
+	};
+	struct trial_config config = {
+		.role = "loop",
+		.streams = &stream,
+		.stream_count = 1,
+		.cpu = -1,
 		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
 		.drain_ns = 1000000,
 	};
 	struct trial *t = run(&config);
-	assert_int_equal(t->receiver.seen.unique, come ? t->sender.send_lag.count : 0);
+	assert_int_equal(t->receiver.unique, come ? t->sender.send_lag.count : 0);
 	uint64_t count = t->gaps.wakes.count;
 	trial_free(t);
 	return count;
@@ -108,12 +112,16 @@ static void test_stamps_of_another_machine_are_converted(void **state)
 	(void)state;
 	enum { BEHIND_NS = 5000000, SLACK_NS = 100000 };
 	struct port *port = open_port("a", "loop");
-	struct trial_config config = {
-		.role = "loop",
+	struct stream_config stream = {
 		.tx = port,
 		.rx = port,
-		.cpu = -1,
 		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
+	};
+	struct trial_config config = {
+		.role = "loop",
+		.streams = &stream,
+		.stream_count = 1,
+		.cpu = -1,
 		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
 		.drain_ns = 1000000,
 		.sender_scale = clock_calibrate(CLOCK_CALIBRATION_NS),
@@ -122,9 +130,9 @@ static void test_stamps_of_another_machine_are_converted(void **state)
 	config.sender_scale.base.ns -= BEHIND_NS;
 	struct trial *t = run(&config);
 	assert_true(t->receiver.from_tx.count > 0);
-	assert_int_equal(t->receiver.from_tx.count, t->receiver.seen.unique);
+	assert_int_equal(t->receiver.from_tx.count, t->receiver.unique);
 	assert_true(t->receiver.from_tx.min >= BEHIND_NS - SLACK_NS);
-	assert_int_equal(t->receiver.early, 0);
+	assert_int_equal(t->streams[0].early, 0);
 	trial_free(t);
 	port->ops->close(port);
 }

@@ -1,7 +1,8 @@
 /*
  * The receiving half of a trial.
  *
- *   rx_burst -> stamp -> check -> seen? -> histograms, worst, sample, record -> rx_release
+ *   rx_burst -> stamp -> check -> which stream? -> seen? -> histograms, worst, sample, record
+ *            -> rx_release
  *
  * All of this runs on the measuring thread. The packets of a burst share a stamp: the time when the
  * application got them.
@@ -38,12 +39,21 @@ static inline enum frame_verdict parse(const struct port *port, const struct pac
 
 /* Counts a packet that no engine sent. Kernel ports filter such packets out
  * before, by a program of their own. */
-static __attribute__((noinline)) void refuse(struct receiver *r, enum frame_verdict verdict)
+static __attribute__((noinline)) void refuse(struct receiver *r, const struct inlet *inlet,
+					     enum frame_verdict verdict)
 {
-	if (verdict == FRAME_FOREIGN && r->foreign)
-		port_count(r->foreign, 1);
+	if (verdict == FRAME_FOREIGN && inlet->foreign)
+		port_count(inlet->foreign, 1);
 	else
 		r->invalid++;
+}
+
+/* The stream of a packet; NULL if it is none of this port's. */
+static inline struct stream *stream_of(const struct trial *t, const struct inlet *inlet,
+				       const struct payload *p)
+{
+	struct stream *m = &t->streams[p->stream];
+	return p->stream < t->stream_count && m->inlet == inlet ? m : NULL;
 }
 
 /* What receiver_step knows about a packet. */
@@ -93,14 +103,14 @@ static uint64_t own_ticks(const struct trial *t, uint64_t ticks)
 	return clock_at_ticks(&t->scale, clock_at_ns(&t->config.sender_scale, ticks));
 }
 
-unsigned receiver_step(struct trial *t, uint64_t begun)
+unsigned receiver_step(struct trial *t, struct inlet *inlet, uint64_t begun)
 {
 	struct receiver *r = &t->receiver;
 	struct packet burst[PORT_BURST];
 	uint32_t cpu, unique = 0;
-	uint64_t before = r->look_ticks;
-	r->look_ticks = begun;
-	unsigned count = port_rx_burst(r->port, burst, PORT_BURST);
+	uint64_t before = inlet->look_ticks;
+	inlet->look_ticks = begun;
+	unsigned count = port_rx_burst(inlet->port, burst, PORT_BURST);
 	uint64_t now = clock_ticks_on(&cpu);
 	/* The previous look may have missed them from its very beginning: an empty one in which the
 	 * CPU was taken away looked before that. */
@@ -110,43 +120,46 @@ unsigned receiver_step(struct trial *t, uint64_t begun)
 	blocks_look(&r->blocks, now);
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
-		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
+		struct stream *m = NULL;
+		enum frame_verdict verdict = parse(inlet->port, &burst[i], &payload);
 		if (verdict == FRAME_GOOD) {
+			m = stream_of(t, inlet, &payload);
 			payload.tx_ticks = payload_ticks_near(payload.tx_ticks, their_now);
 			if (__builtin_expect(t->config.foreign, 0))
 				payload.tx_ticks = own_ticks(t, payload.tx_ticks);
 		}
-		if (verdict != FRAME_GOOD || payload.stream != TRIAL_STREAM ||
-		    (int64_t)(payload.tx_ticks - r->begin_ticks) < 0) {
-			refuse(r, verdict);
+		if (!m || (int64_t)(payload.tx_ticks - r->begin_ticks) < 0) {
+			refuse(r, inlet, verdict);
 			continue;
 		}
 		r->newest_ticks = payload.tx_ticks;
 		if (!(payload.flags & PAYLOAD_MEASURED)) {
-			r->warmup++;
+			m->warmup++;
 			continue;
 		}
-		if (r->frames) {
-			struct signature way = signature_of(burst[i].data, &r->flows);
-			signatures_count(&r->ways, &way);
+		if (inlet->frames) {
+			struct signature way = signature_of(burst[i].data, &inlet->flows);
+			signatures_count(&inlet->ways, &way);
 		}
-		enum seen_verdict seen = seen_record(&r->seen, payload.id);
+		enum seen_verdict seen = seen_record(&m->seen, payload.id);
 		if (r->recorder && seen != SEEN_LATE)
 			recorder_put(r->recorder, payload.id, recorder_saturate(poll_gap), now);
 		if (seen >= SEEN_DUPLICATE)
 			continue;
 		/* The counters of two cores may differ by more than the transit time. */
-		r->early += now < payload.tx_ticks;
+		m->early += now < payload.tx_ticks;
 		uint64_t ticks = now > payload.tx_ticks ? now - payload.tx_ticks : 0;
 		uint64_t from_tx = clock_ticks_to_ns(&t->scale, ticks);
 		uint64_t latency = from_tx + payload.send_lag_ns;
 		histogram_record(r->blocks.now, latency);
+		if (__builtin_expect(m->latency != NULL, 0))
+			histogram_record(m->latency, latency);
 		histogram_record(&r->from_tx, from_tx);
 		/* In a loop the sender has already recorded it. */
-		if (!t->config.tx)
+		if (t->outlet_count == 0)
 			histogram_record(&r->send_lag, payload.send_lag_ns);
 		bool slow = worst_wants(&r->worst, latency);
-		bool picked = sample_wants(&r->sample, r->seen.unique - 1);
+		bool picked = sample_wants(&r->sample, r->unique + unique);
 		if (__builtin_expect(slow || picked, 0)) {
 			struct received p = {
 				.payload = &payload,
@@ -161,8 +174,9 @@ unsigned receiver_step(struct trial *t, uint64_t begun)
 		unique++;
 	}
 	if (count) {
+		r->unique += unique;
 		rate_count(&r->received, now, unique);
-		r->port->ops->rx_release(r->port, burst, count);
+		inlet->port->ops->rx_release(inlet->port, burst, count);
 	}
 	return count;
 }

@@ -1,12 +1,13 @@
 /*
  * The sending half of a trial.
  *
- *   schedule -> due? -> tx_acquire -> write headers, payload and stamp -> tx_commit
- *                                          ^                                |
- *                                          '-- packets the port did not take-'
+ *   schedules -> first due? -> tx_acquire -> write headers, stamps -> tx_commit
+ *                                               ^                        |
+ *                                               '-- packets the port did not take-'
  *
  * All of this runs on the measuring thread. A packet is stamped just before its burst is committed,
- * and again if the port was full; its intended time does not change.
+ * and again if the port was full; its intended time does not change. A burst is of one stream: of the
+ * one whose packet is due first, up to the moment when another stream's is.
  */
 #include "role/trial.h"
 
@@ -20,25 +21,64 @@ enum {
 	GRACE_MAX_NS = 10000000,
 };
 
-static bool asap(const struct sender *s)
+static bool asap(const struct stream *m)
 {
-	return s->schedule.config.rate_upps == 0;
+	return m->schedule.config.rate_upps == 0;
 }
 
-static void begin_phase(struct trial *t, bool measured, uint64_t start_ticks, uint64_t length_ns)
+static void begin_phase(struct trial *t, struct stream *m, bool measured)
 {
-	struct sender *s = &t->sender;
-	struct schedule_config config = t->config.schedule;
+	struct schedule_config config = m->config.schedule;
 	if (!measured)
 		config.seed = ~config.seed;
-	schedule_init(&s->schedule, &config);
-	s->measured = measured;
-	s->phase_ticks = start_ticks;
-	s->phase_ns = length_ns;
-	s->due_ticks = start_ticks;
+	schedule_init(&m->schedule, &config);
+	m->measured = measured;
+	m->phase_ticks = measured ? t->measured_ticks : t->start_ticks;
+	m->phase_ns = measured ? t->config.duration_ns : t->config.warmup_ns;
+	m->due_ticks = m->phase_ticks;
 	/* A packet's flow follows from its id. */
-	s->id = 0;
-	s->flow = 0;
+	m->id = 0;
+	m->flow = 0;
+}
+
+static void finish(struct trial *t, struct stream *m)
+{
+	if (m->due_ticks == UINT64_MAX)
+		return;
+	m->due_ticks = UINT64_MAX;
+	t->sender.active--;
+}
+
+/* Moves the stream at `at` to its place in the heap, after its next packet has become due later. */
+static inline void settle(struct trial *t, unsigned at)
+{
+	struct stream **order = t->sender.order, *moved = order[at];
+	for (;;) {
+		unsigned child = 2 * at + 1;
+		if (__builtin_expect(child >= t->stream_count, 1))
+			break;
+		if (child + 1 < t->stream_count &&
+		    order[child + 1]->due_ticks < order[child]->due_ticks)
+			child++;
+		if (order[child]->due_ticks >= moved->due_ticks)
+			break;
+		order[at] = order[child];
+		at = child;
+	}
+	order[at] = moved;
+}
+
+/* When the next of the other streams is due, if the stream at `at` is the first of all. Otherwise those
+ * before it wait for their ports, and it need not wait for them. */
+static inline uint64_t rival_due(const struct trial *t, unsigned at)
+{
+	struct stream *const *order = t->sender.order;
+	uint64_t due = UINT64_MAX;
+	/* The second of a heap is just below its top. */
+	for (unsigned i = 1; at == 0 && i <= 2 && i < t->stream_count; i++)
+		if (order[i]->due_ticks < due)
+			due = order[i]->due_ticks;
+	return due;
 }
 
 void sender_begin(struct trial *t)
@@ -47,38 +87,46 @@ void sender_begin(struct trial *t)
 	uint64_t grace = t->config.duration_ns / GRACE_DIVISOR;
 	if (grace > GRACE_MAX_NS)
 		grace = GRACE_MAX_NS;
-	if (t->config.schedule.rate_upps == 0)
-		grace = 0;
 	s->stop_ticks = t->measured_end_ticks + clock_ns_to_ticks(&t->scale, grace);
-	begin_phase(t, false, t->start_ticks, t->config.warmup_ns);
-	if (t->config.warmup_ns == 0)
-		begin_phase(t, true, t->measured_ticks, t->config.duration_ns);
+	s->active = t->stream_count;
+	for (unsigned i = 0; i < t->stream_count; i++) {
+		s->order[i] = &t->streams[i]; /* all are due at once: a heap */
+		begin_phase(t, &t->streams[i], t->config.warmup_ns == 0);
+	}
 }
 
-/* Whether the next packet of the schedule is due; moves to the next phase when this one's schedule
- * is over. */
-static bool head_is_due(struct trial *t, uint64_t now)
+/* No more packets of a stream after this; at rate 0 nothing is late. */
+static inline uint64_t stop_ticks(const struct trial *t, const struct stream *m)
 {
-	struct sender *s = &t->sender;
-	if (!s->measured && (now >= t->measured_ticks || s->schedule.due_ns >= s->phase_ns)) {
-		begin_phase(t, true, t->measured_ticks, t->config.duration_ns);
-	}
-	if (s->measured && (now >= s->stop_ticks || s->schedule.due_ns >= s->phase_ns)) {
-		s->done = true;
-		return false;
-	}
-	return now >= s->due_ticks;
+	return asap(m) ? t->measured_end_ticks : t->sender.stop_ticks;
 }
 
-static void advance(struct trial *t)
+/* Whether the next packet of a stream is due. A warm-up that is behind is cut short. */
+static bool head_is_due(struct trial *t, struct stream *m, uint64_t now)
 {
-	struct sender *s = &t->sender;
-	s->id++;
-	if (++s->flow >= s->port->config.flows)
-		s->flow = 0;
-	schedule_advance(&s->schedule);
-	if (!asap(s))
-		s->due_ticks = s->phase_ticks + clock_ns_to_ticks(&t->scale, s->schedule.due_ns);
+	if (!m->measured && now >= t->measured_ticks)
+		begin_phase(t, m, true);
+	if (m->measured && now >= stop_ticks(t, m))
+		finish(t, m);
+	return now >= m->due_ticks;
+}
+
+/* Moves to the next packet of a schedule, and to the next phase when this one's schedule is over. */
+static void advance(struct trial *t, struct stream *m)
+{
+	m->id++;
+	if (++m->flow >= m->outlet->port->config.flows)
+		m->flow = 0;
+	schedule_advance(&m->schedule);
+	if (m->schedule.due_ns < m->phase_ns) {
+		if (!asap(m))
+			m->due_ticks =
+				m->phase_ticks + clock_ns_to_ticks(&t->scale, m->schedule.due_ns);
+	} else if (m->measured) {
+		finish(t, m);
+	} else {
+		begin_phase(t, m, true);
+	}
 }
 
 /* The values written into a packet, kept until the port has taken it. */
@@ -86,51 +134,52 @@ struct stamp {
 	uint64_t ticks, lag_ns;
 };
 
-static inline struct stamp write_packet(struct trial *t, struct packet *p, uint32_t id,
-					uint64_t due, uint64_t now)
+static inline struct stamp write_packet(struct trial *t, const struct outlet *o, struct packet *p,
+					uint32_t id, uint64_t due, uint64_t now)
 {
-	struct sender *s = &t->sender;
-	bool late = now > due && !asap(s);
+	bool late = now > due && !asap(o->holder);
 	struct stamp stamp = {now, late ? clock_ticks_to_ns(&t->scale, now - due) : 0};
 	struct payload payload = {
 		.tx_ticks = now,
 		.id = id,
 		.send_lag_ns = payload_saturate_lag(stamp.lag_ns),
-		.stream = TRIAL_STREAM,
-		.flags = s->held_measured ? PAYLOAD_MEASURED : 0,
+		.stream = o->holder->number,
+		.flags = o->held_measured ? PAYLOAD_MEASURED : 0,
 	};
-	if (s->port->ops->layer == PORT_PAYLOAD) {
+	if (o->port->ops->layer == PORT_PAYLOAD) {
 		struct payload_words words = payload_pack(&payload);
 		payload_store(p->data, &words);
 		if (p->length >= TRAILER_LEAST_BYTES)
 			trailer_store(p->data + trailer_at(p->length), &words);
 	} else {
-		if (s->port->tx_dirty)
+		if (o->port->tx_dirty)
 			memset(p->data, 0, p->length);
-		frame_write(&s->template, p->data, p->flow, &payload);
+		frame_write(&o->template, p->data, p->flow, &payload);
 	}
 	return stamp;
 }
 
 /* Records `count` packets that the port took; `id`, `due` and `stamps` begin at the first. */
-static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
+static void count_sent(struct trial *t, const struct outlet *o, uint32_t id, const uint64_t *due,
 		       const struct stamp *stamps, unsigned count)
 {
 	struct sender *s = &t->sender;
-	if (!s->held_measured || count == 0)
+	struct stream *m = o->holder;
+	if (!o->held_measured || count == 0)
 		return;
+	m->sent += count;
 	/* At rate 0 nothing is late. */
-	if (asap(s))
+	if (asap(m))
 		histogram_record_many(&s->send_lag, 0, count);
 	/* NOLINTBEGIN(clang-analyzer-core.*): no more are counted than were stamped */
 	for (unsigned i = 0; i < count; i++) {
-		if (!asap(s))
+		if (!asap(m))
 			histogram_record(&s->send_lag, stamps[i].lag_ns);
-		if (__builtin_expect(s->last_tx_ticks != 0, 1))
+		if (__builtin_expect(m->last_tx_ticks != 0, 1))
 			histogram_record(
 				&s->spacing,
-				clock_ticks_to_ns(&t->scale, stamps[i].ticks - s->last_tx_ticks));
-		s->last_tx_ticks = stamps[i].ticks;
+				clock_ticks_to_ns(&t->scale, stamps[i].ticks - m->last_tx_ticks));
+		m->last_tx_ticks = stamps[i].ticks;
 	}
 	for (unsigned i = 0; s->recorder && i < count; i++)
 		recorder_put(s->recorder, id + i, recorder_saturate(stamps[i].lag_ns),
@@ -139,7 +188,7 @@ static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
 	/* The stamps of a burst are microseconds apart, but late packets may have been due long
 	 * before, so each is counted in its own second. */
 	rate_count(&s->sent, stamps[0].ticks, count);
-	if (asap(s) || due[0] == due[count - 1])
+	if (asap(m) || due[0] == due[count - 1])
 		rate_count(&s->offered, due[0], count);
 	else
 		for (unsigned i = 0; i < count; i++)
@@ -147,100 +196,156 @@ static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
 }
 
 /* Stamps and commits the held packets; returns the number taken. */
-static unsigned commit_held(struct trial *t)
+static unsigned commit_held(struct trial *t, struct outlet *o)
 {
 	struct sender *s = &t->sender;
 	struct stamp stamps[PORT_BURST];
-	struct packet *first = &s->held[s->held_from];
-	const uint64_t *due = &s->held_due[s->held_from];
-	for (unsigned i = 0; i < s->held_count; i++)
-		stamps[i] = write_packet(t, first + i, s->held_id + i, due[i],
+	struct packet *first = &o->held[o->held_from];
+	const uint64_t *due = &o->held_due[o->held_from];
+	for (unsigned i = 0; i < o->held_count; i++)
+		stamps[i] = write_packet(t, o, first + i, o->held_id + i, due[i],
 					 i ? clock_ticks_loose() : clock_ticks());
-	int taken = port_tx_commit(s->port, first, s->held_count);
+	int taken = port_tx_commit(o->port, first, o->held_count);
+	unsigned gone = taken < 0 ? 1 : (unsigned)taken;
 	if (taken < 0) {
 		/* The port will never take this packet, but may take the next. */
-		s->port->ops->tx_release(s->port, first, 1);
-		if (s->held_measured) {
-			s->failed++;
+		o->port->ops->tx_release(o->port, first, 1);
+		if (o->held_measured) {
+			o->holder->failed++;
 			rate_count(&s->offered, due[0], 1);
 		}
-		s->held_from++;
-		s->held_id++;
-		s->held_count--;
-		return 0;
+	} else if (taken > 0) {
+		count_sent(t, o, o->held_id, due, stamps, gone);
+		s->newest_ticks = stamps[gone - 1].ticks;
 	}
-	count_sent(t, s->held_id, due, stamps, (unsigned)taken);
-	if (taken > 0)
-		s->newest_ticks = stamps[taken - 1].ticks;
-	s->held_from += (unsigned)taken;
-	s->held_id += (uint32_t)taken;
-	s->held_count -= (unsigned)taken;
-	return (unsigned)taken;
+	o->held_from += gone;
+	o->held_id += gone;
+	o->held_count -= gone;
+	return taken < 0 ? 0 : gone;
+}
+
+static void drop_held(struct trial *t, struct outlet *o)
+{
+	o->port->ops->tx_release(o->port, &o->held[o->held_from], o->held_count);
+	if (o->held_measured)
+		for (unsigned i = 0; i < o->held_count; i++)
+			rate_count(&t->sender.offered, o->held_due[o->held_from + i], 1);
+	o->held_count = 0;
 }
 
 void sender_end(struct trial *t)
 {
+	for (unsigned i = 0; i < t->outlet_count; i++)
+		if (t->outlets[i].held_count > 0)
+			drop_held(t, &t->outlets[i]);
+	t->sender.holding = 0;
+}
+
+/* Tries the held packets again; returns the number taken. */
+static unsigned send_held(struct trial *t, uint64_t now)
+{
 	struct sender *s = &t->sender;
-	if (s->held_count == 0)
-		return;
-	s->port->ops->tx_release(s->port, &s->held[s->held_from], s->held_count);
-	if (s->held_measured)
-		for (unsigned i = 0; i < s->held_count; i++)
-			rate_count(&s->offered, s->held_due[s->held_from + i], 1);
-	s->held_count = 0;
+	unsigned sent = 0;
+	for (unsigned i = 0; i < t->outlet_count; i++) {
+		struct outlet *o = &t->outlets[i];
+		if (o->held_count == 0)
+			continue;
+		/* A port that stays full must not delay the next phase. */
+		if (now < (o->held_measured ? stop_ticks(t, o->holder) : t->measured_ticks))
+			sent += commit_held(t, o);
+		else
+			drop_held(t, o);
+		s->holding -= o->held_count == 0;
+	}
+	return sent;
+}
+
+/* The place of the stream that is due first of those whose port has room; stream_count: none. */
+static unsigned first_with_room(const struct trial *t)
+{
+	unsigned first = t->stream_count;
+	for (unsigned i = 0; i < t->stream_count; i++) {
+		const struct stream *m = t->sender.order[i];
+		if (m->outlet->held_count == 0 &&
+		    (first == t->stream_count || m->due_ticks < t->sender.order[first]->due_ticks))
+			first = i;
+	}
+	return first;
+}
+
+/* Sends what is due of the stream at `at`, before any other stream's. */
+static unsigned send_due(struct trial *t, unsigned at, uint64_t now)
+{
+	struct stream *m = t->sender.order[at];
+	struct outlet *o = m->outlet;
+	uint64_t rival = rival_due(t, at);
+	unsigned room = o->port->ops->tx_acquire(o->port, o->held, o->port->burst);
+	unsigned count = 0;
+	o->holder = m;
+	o->held_measured = m->measured; /* head_is_due has just looked */
+	o->held_id = m->id;
+	while (count < room && head_is_due(t, m, now) && m->measured == o->held_measured &&
+	       m->due_ticks <= rival) {
+		o->held[count].flow = m->flow;
+		o->held_due[count] = asap(m) ? now : m->due_ticks;
+		count++;
+		advance(t, m);
+	}
+	if (count < room)
+		o->port->ops->tx_release(o->port, o->held + count, room - count);
+	/* Streams without a rate take turns. */
+	if (asap(m) && m->due_ticks != UINT64_MAX && t->stream_count > 1)
+		m->due_ticks = now;
+	o->held_from = 0;
+	o->held_count = count;
+	unsigned sent = count ? commit_held(t, o) : 0;
+	t->sender.holding += o->held_count > 0;
+	return sent;
 }
 
 unsigned sender_step(struct trial *t, uint64_t now)
 {
 	struct sender *s = &t->sender;
-	if (s->held_count > 0) {
-		/* A port that stays full must not delay the next phase. */
-		uint64_t end = s->held_measured ? s->stop_ticks : t->measured_ticks;
-		if (now < end)
-			return commit_held(t);
-		sender_end(t);
+	unsigned at = 0, sent = 0;
+	if (s->holding > 0) {
+		sent = send_held(t, now);
+		if (s->holding > 0)
+			at = first_with_room(t);
 	}
-	if (!head_is_due(t, now))
-		return 0;
-	unsigned room = s->port->ops->tx_acquire(s->port, s->held, s->port->burst);
-	unsigned count = 0;
-	s->held_measured = s->measured; /* head_is_due has just looked */
-	s->held_id = s->id;
-	while (count < room && head_is_due(t, now) && s->measured == s->held_measured) {
-		s->held[count].flow = s->flow;
-		s->held_due[count] = asap(s) ? now : s->due_ticks;
-		count++;
-		advance(t);
+	if (sent == 0 && at < t->stream_count) {
+		if (head_is_due(t, s->order[at], now))
+			sent = send_due(t, at, now);
+		settle(t, at);
 	}
-	if (count < room)
-		s->port->ops->tx_release(s->port, s->held + count, room - count);
-	s->held_from = 0;
-	s->held_count = count;
-	return count ? commit_held(t) : 0;
+	s->done = s->active == 0 && s->holding == 0;
+	return sent;
+}
+
+static void offer_rest(struct trial *t, struct stream *m)
+{
+	if (!m->measured)
+		begin_phase(t, m, true);
+	for (; m->schedule.due_ns < m->phase_ns; schedule_advance(&m->schedule))
+		t->sender.offered.counts[m->schedule.due_ns / 1000000000u]++;
 }
 
 void sender_offer_rest(struct trial *t)
 {
-	struct sender *s = &t->sender;
 	/* An aborted trial offers nothing after its end. */
-	if (asap(s) || t->interrupted)
-		return;
-	if (!s->measured)
-		begin_phase(t, true, t->measured_ticks, t->config.duration_ns);
-	for (; s->schedule.due_ns < s->phase_ns; schedule_advance(&s->schedule))
-		s->offered.counts[s->schedule.due_ns / 1000000000u]++;
+	for (unsigned i = 0; i < t->stream_count && !t->interrupted; i++)
+		if (!asap(&t->streams[i]))
+			offer_rest(t, &t->streams[i]);
 }
 
-uint64_t sender_intended(const struct trial *t)
+uint64_t sender_intended(const struct trial *t, const struct stream *m)
 {
-	const struct sender *s = &t->sender;
-	if (asap(s))
-		return s->send_lag.count + s->failed;
-	if (t->config.schedule.pattern == SCHEDULE_CONSTANT)
-		return schedule_expected(&t->config.schedule, t->config.duration_ns);
+	if (asap(m))
+		return m->sent + m->failed;
+	if (m->config.schedule.pattern == SCHEDULE_CONSTANT)
+		return schedule_expected(&m->config.schedule, t->config.duration_ns);
 	struct schedule rest;
 	uint64_t n = 0;
-	schedule_init(&rest, &t->config.schedule);
+	schedule_init(&rest, &m->config.schedule);
 	for (; rest.due_ns < t->config.duration_ns; schedule_advance(&rest))
 		n++;
 	return n;

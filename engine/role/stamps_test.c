@@ -105,14 +105,22 @@ static struct port *open_port(const char *name)
 	return port;
 }
 
-static struct trial_config config_between(struct port *tx, struct port *rx)
+static struct stream_config stream_between(struct port *tx, struct port *rx)
+{
+	return (struct stream_config){
+		.tx = tx,
+		.rx = rx,
+		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
+	};
+}
+
+static struct trial_config config_of(const struct stream_config *stream)
 {
 	return (struct trial_config){
 		.role = "loop",
-		.tx = tx,
-		.rx = rx,
+		.streams = stream,
+		.stream_count = 1,
 		.cpu = -1,
-		.schedule = {.rate_upps = UINT64_C(1000000) * PPS, .burst = 1},
 		.duration_ns = UINT64_C(1000000000) * PACKETS / PPS,
 		.drain_ns = 100000000,
 	};
@@ -127,8 +135,8 @@ static struct trial *run(const struct trial_config *config)
 	if (trial_start(t, error, sizeof error) == 0)
 		trial_join(t);
 	assert_int_equal(t->receiver.invalid, 0);
-	assert_int_equal(t->receiver.early, 0);
-	assert_int_equal(t->receiver.seen.unique, t->sender.send_lag.count);
+	assert_int_equal(t->streams[0].early, 0);
+	assert_int_equal(t->receiver.unique, t->sender.send_lag.count);
 	return t;
 }
 
@@ -137,7 +145,8 @@ static bool wraps(struct port *tx, struct other_machine *o)
 {
 	o->least = UINT64_MAX;
 	o->most = 0;
-	struct trial_config config = config_between(tx, &o->port);
+	struct stream_config stream = stream_between(tx, &o->port);
+	struct trial_config config = config_of(&stream);
 	config.sender_scale = clock_calibrate(CLOCK_CALIBRATION_NS);
 	config.foreign = true;
 	config.start_ns = clock_monotonic_ns() + 20000000;
@@ -151,7 +160,7 @@ static bool wraps(struct port *tx, struct other_machine *o)
 	config.sender_scale.base.ns -= BEHIND_NS;
 	struct trial *t = run(&config);
 	const struct receiver *r = &t->receiver;
-	bool wrapped = r->seen.unique > 0 && o->least < WRAP / 4 && o->most > WRAP / 4 * 3;
+	bool wrapped = r->unique > 0 && o->least < WRAP / 4 && o->most > WRAP / 4 * 3;
 	if (wrapped)
 		assert_in_range(r->from_tx.min, BEHIND_NS - 100000, BEHIND_NS + 100000000);
 	trial_free(t);
@@ -178,12 +187,13 @@ static void test_a_header_may_come_before_the_stamp(void **state)
 	struct port *tx = open_port("a"), *rx = open_port("b");
 	struct other_machine o;
 	wrap_port(&o, rx, put_header);
-	struct trial_config config = config_between(tx, &o.port);
+	struct stream_config stream = stream_between(tx, &o.port);
+	struct trial_config config = config_of(&stream);
 	uint64_t seen = 0;
 	for (int tries = 1; seen == 0; tries++) {
 		assert_true(tries < 100);
 		struct trial *t = run(&config);
-		seen = t->receiver.seen.unique;
+		seen = t->receiver.unique;
 		trial_free(t);
 	}
 	rx->ops->close(rx);

@@ -184,7 +184,7 @@ bool thread_may_sleep(struct port *const *ports, unsigned count)
 int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx, int stop_fd,
 		 uint64_t timeout_ns)
 {
-	struct pollfd fds[2 * PORT_POLLFDS_MAX + 2];
+	struct pollfd fds[THREAD_PORTS_MAX * PORT_POLLFDS_MAX + 1];
 	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
 				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
 	unsigned n = 0;

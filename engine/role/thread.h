@@ -52,6 +52,9 @@ enum port_wait thread_wait(struct port *const *ports, unsigned count);
 /* Whether no port has packets already: each then announces its next (port_may_sleep). */
 bool thread_may_sleep(struct port *const *ports, unsigned count);
 
+/* A thread has at most this many ports. */
+enum { THREAD_PORTS_MAX = 64 };
+
 /* Sleeps until a port is ready, `stop_fd` is readable, or timeout_ns is over (THREAD_NO_TIMEOUT:
  * never); 0 when it timed out. */
 int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx, int stop_fd,

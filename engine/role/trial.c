@@ -35,9 +35,9 @@ void trial_note(struct trial *t, const char *format, ...)
 }
 
 /* Rate 0 has no schedule, so this assumes the most that any port does, 40 Mpps. */
-static uint64_t ids_expected(const struct trial_config *c)
+static uint64_t ids_expected(const struct stream_config *c, uint64_t duration_ns)
 {
-	uint64_t n = schedule_expected(&c->schedule, c->duration_ns);
+	uint64_t n = schedule_expected(&c->schedule, duration_ns);
 	/* A poisson schedule may exceed its mean; this allows 6 sigma. */
 	if (c->schedule.pattern == SCHEDULE_POISSON)
 		n += n / 16 + 1024 * (uint64_t)c->schedule.burst;
@@ -52,13 +52,119 @@ static int trial_rates(struct trial *t)
 	return t->rates ? 0 : -ENOMEM;
 }
 
+/* Memory for `count` things that the measuring thread writes, faulted in; NULL if there is none. */
+static void *zeroed(size_t count, size_t bytes)
+{
+	size_t whole = (count * bytes + 63) / 64 * 64;
+	void *memory = aligned_alloc(64, whole);
+	return memory ? memset(memory, 0, whole) : NULL;
+}
+
+static void add_port(struct trial *t, struct port *port, unsigned direction)
+{
+	unsigned i = 0;
+	while (i < t->port_count && t->ports[i].port != port)
+		i++;
+	if (i == t->port_count)
+		t->ports[t->port_count++].port = port;
+	t->ports[i].directions |= direction;
+}
+
+static struct outlet *outlet_of(struct trial *t, struct port *port)
+{
+	unsigned i = 0;
+	while (i < t->outlet_count && t->outlets[i].port != port)
+		i++;
+	struct outlet *o = &t->outlets[i];
+	if (i < t->outlet_count)
+		return o;
+	t->outlet_count++;
+	o->port = port;
+	if (port->ops->layer == PORT_FRAME)
+		frame_template_init(&o->template, &port->config);
+	add_port(t, port, PORT_TX);
+	return o;
+}
+
+static struct inlet *inlet_of(struct trial *t, struct port *port)
+{
+	unsigned i = 0;
+	while (i < t->inlet_count && t->inlets[i].port != port)
+		i++;
+	struct inlet *inlet = &t->inlets[i];
+	if (i < t->inlet_count)
+		return inlet;
+	t->inlet_count++;
+	inlet->port = port;
+	inlet->frames = inlet->ways_seen = port->ops->layer == PORT_FRAME;
+	inlet->flows = signature_flows_of(&port->config);
+	/* What gives such a port its packets knows nothing of the engine's UDP port. */
+	if (port->ops->takes_device || port->config.map[0])
+		inlet->foreign = port_drop_counter(port, "rx_foreign");
+	add_port(t, port, PORT_RX);
+	return inlet;
+}
+
+static int stream_init(struct trial *t, struct stream *m, const struct stream_config *config)
+{
+	unsigned count = t->config.stream_count;
+	m->config = *config;
+	m->number = (uint16_t)(m - t->streams);
+	if (config->tx)
+		m->outlet = outlet_of(t, config->tx);
+	if (!config->rx)
+		return 0;
+	m->inlet = inlet_of(t, config->rx);
+	int err = seen_init(&m->seen, ids_expected(config, t->config.duration_ns), count);
+	if (err)
+		return err;
+	memset(m->seen.words, 0, seen_bytes(&m->seen));
+	if (count == 1)
+		return 0;
+	m->latency = malloc(sizeof *m->latency);
+	if (!m->latency)
+		return -ENOMEM;
+	histogram_clear(m->latency); /* this also faults it in */
+	return 0;
+}
+
+static int streams_init(struct trial *t)
+{
+	unsigned count = t->config.stream_count,
+		 ports = count < TRIAL_PORTS_MAX ? count : TRIAL_PORTS_MAX;
+	t->streams = zeroed(count, sizeof *t->streams);
+	t->outlets = zeroed(ports, sizeof *t->outlets);
+	t->sender.order = zeroed(count, sizeof(struct stream *));
+	if (!t->streams || !t->outlets || !t->sender.order)
+		return -ENOMEM;
+	for (; t->stream_count < count; t->stream_count++) {
+		int err = stream_init(t, &t->streams[t->stream_count],
+				      &t->config.streams[t->stream_count]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int receiver_init(struct receiver *r, const struct trial_config *config)
+{
+	int err = blocks_init(&r->blocks, config->duration_ns);
+	if (!err)
+		err = worst_init(&r->worst, config->outliers);
+	if (err)
+		return err;
+	if (r->worst.heap)
+		memset(r->worst.heap, 0, config->outliers * sizeof *r->worst.heap);
+	err = sample_init(&r->sample, config->ordinary, config->streams[0].schedule.seed);
+	return !err && config->notices ? notices_new(&r->notices, config->notices) : err;
+}
+
 int trial_new(const struct trial_config *config, struct trial **out, char *error, size_t size)
 {
 	int err = -ENOMEM;
-	struct trial *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
+	struct trial *t = zeroed(1, sizeof *t);
 	if (!t)
 		goto fail;
-	memset(t, 0, sizeof *t); /* this also faults it in */
 	t->config = *config;
 	if (config->foreign)
 		t->config.sender_scale.ticks_per_ns =
@@ -78,37 +184,14 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 		goto fail;
 	}
 	err = trial_rates(t);
+	if (!err)
+		err = streams_init(t);
+	if (!err && t->inlet_count > 0)
+		err = receiver_init(&t->receiver, config);
 	if (err)
 		goto fail;
-	t->sender.port = config->tx;
-	if (config->tx && config->tx->ops->layer == PORT_FRAME)
-		frame_template_init(&t->sender.template, &config->tx->config);
-	if (config->rx) {
-		struct receiver *r = &t->receiver;
-		r->port = config->rx;
-		r->frames = r->ways_seen = r->port->ops->layer == PORT_FRAME;
-		r->flows = signature_flows_of(&r->port->config);
-		/* What gives such a port its packets knows nothing of the engine's UDP port. */
-		if (r->port->ops->takes_device || r->port->config.map[0])
-			r->foreign = port_drop_counter(r->port, "rx_foreign");
-		err = blocks_init(&r->blocks, config->duration_ns);
-		if (err)
-			goto fail;
-		err = seen_init(&r->seen, ids_expected(config));
-		if (err)
-			goto fail;
-		memset(r->seen.words, 0, seen_bytes(&r->seen));
-		err = worst_init(&r->worst, config->outliers);
-		if (err)
-			goto fail;
-		if (r->worst.heap)
-			memset(r->worst.heap, 0, config->outliers * sizeof *r->worst.heap);
-		err = sample_init(&r->sample, config->ordinary, config->schedule.seed);
-		if (!err && config->notices)
-			err = notices_new(&r->notices, config->notices);
-		if (err)
-			goto fail;
-	}
+	/* The caller's list need not outlive this call. */
+	t->config.streams = NULL;
 	*out = t;
 	return 0;
 fail:
@@ -145,66 +228,69 @@ static int await_peer(struct port *port, char *error, size_t size)
 static int await_peers(struct trial *t, char *error, size_t size)
 {
 	int err = 0;
-	if (t->config.tx)
-		err = await_peer(t->config.tx, error, size);
-	if (!err && t->config.rx)
-		err = await_peer(t->config.rx, error, size);
+	for (unsigned i = 0; i < t->port_count && !err; i++)
+		err = await_peer(t->ports[i].port, error, size);
 	return err;
 }
 
-static int start_ports(struct trial *t, char *error, size_t size)
+static int start_port(struct trial_port *p, char *error, size_t size)
 {
-	struct trial_config *c = &t->config;
-	int err = 0;
-	struct port *failed = c->rx;
-	t->port_notes[0] = c->tx ? c->tx->note_count : 0;
-	t->port_notes[1] = c->rx ? c->rx->note_count : 0;
-	if (c->tx && c->tx == c->rx) {
-		err = c->tx->ops->start(c->tx, PORT_RX | PORT_TX);
-	} else {
-		/* Receive first: a port that is ready to receive does no harm if the other cannot
-		 * be started. */
-		if (c->rx)
-			err = c->rx->ops->start(c->rx, PORT_RX);
-		if (!err && c->tx) {
-			failed = c->tx;
-			err = c->tx->ops->start(c->tx, PORT_TX);
-		}
-	}
+	p->notes = p->port->note_count;
+	int err = p->port->ops->start(p->port, p->directions);
 	/* The caller adds the meaning of the error. */
 	if (err)
-		snprintf(error, size, "cannot start port %s%s", failed->config.name,
+		snprintf(error, size, "cannot start port %s%s", p->port->config.name,
 			 err == -ENETUNREACH		     ? ", whose peer_ip has no route here"
 			 : err == -ENETDOWN || err == -ENXIO ? ", whose interface is not up"
 							     : "");
 	return err;
 }
 
-/* A trial is worth having without what this would see. */
-static void begin_ways(struct trial *t)
+/* Those that only receive come first: a port that is ready to receive does no harm if another cannot
+ * be started. */
+static int start_ports(struct trial *t, char *error, size_t size)
 {
-	struct receiver *r = &t->receiver;
-	char why[160] = "";
-	if (!r->port || !r->port->ops->ways_begin)
-		return;
-	int err = r->port->ops->ways_begin(r->port, why, sizeof why);
-	r->ways_seen = !err;
-	if (err)
-		trial_note(t, "%s: nines cannot see which way packets came: %s%s%s",
-			   r->port->config.name, why, why[0] ? ": " : "", strerror(-err));
+	int err = 0;
+	for (unsigned sends = 0; sends <= 1; sends++)
+		for (unsigned i = 0; i < t->port_count && !err; i++)
+			if (!!(t->ports[i].directions & PORT_TX) == sends)
+				err = start_port(&t->ports[i], error, size);
+	return err;
 }
 
-static void read_ways(struct trial *t)
+static void announce_ports(struct trial *t)
 {
-	struct receiver *r = &t->receiver;
-	struct signatures counted;
-	if (!r->ways_seen || r->frames)
+	for (unsigned i = 0; i < t->inlet_count; i++)
+		if (announce(t->inlets[i].port))
+			trial_note(t, "%s: its address could not be announced: a switch may flood",
+				   t->inlets[i].port->config.name);
+}
+
+/* A trial is worth having without what this would see. */
+static void begin_ways(struct trial *t, struct inlet *inlet)
+{
+	const struct port_ops *ops = inlet->port->ops;
+	char why[160] = "";
+	if (!ops->ways_begin)
 		return;
-	r->ways_seen = r->port->ops->ways_read(r->port, &counted) == 0;
-	if (r->ways_seen)
-		signatures_merge(&r->ways, &counted);
+	int err = ops->ways_begin(inlet->port, why, sizeof why);
+	inlet->ways_seen = !err;
+	if (err)
+		trial_note(t, "%s: nines cannot see which way packets came: %s%s%s",
+			   inlet->port->config.name, why, why[0] ? ": " : "", strerror(-err));
+}
+
+static void read_ways(struct trial *t, struct inlet *inlet)
+{
+	struct signatures counted;
+	if (!inlet->ways_seen || inlet->frames)
+		return;
+	inlet->ways_seen = inlet->port->ops->ways_read(inlet->port, &counted) == 0;
+	if (inlet->ways_seen)
+		signatures_merge(&inlet->ways, &counted);
 	else
-		trial_note(t, "%s: which way packets came cannot be read", r->port->config.name);
+		trial_note(t, "%s: which way packets came cannot be read",
+			   inlet->port->config.name);
 }
 
 static void set_times(struct trial *t)
@@ -225,7 +311,7 @@ static void set_times(struct trial *t)
 	 * nanoseconds earlier; one on another machine, as much as the two clocks differ. */
 	uint64_t slack = c->foreign ? FOREIGN_SLACK_NS : BEGIN_SLACK_NS;
 	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, slack);
-	if (c->rx)
+	if (t->inlet_count > 0)
 		blocks_begin(&t->receiver.blocks, t->measured_ticks, t->measured_end_ticks);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 }
@@ -250,12 +336,12 @@ static int open_recorder(struct trial *t, const char *file, uint64_t expected,
 static int open_recorders(struct trial *t, char *error, size_t size)
 {
 	int err = 0;
-	uint64_t ids = ids_expected(&t->config);
-	if (t->config.tx)
+	uint64_t ids = ids_expected(&t->streams[0].config, t->config.duration_ns);
+	if (t->outlet_count > 0)
 		err = open_recorder(t, t->config.record_sent, ids, &t->sender.recorder, error,
 				    size);
 	/* Each packet may arrive twice. */
-	if (!err && t->config.rx)
+	if (!err && t->inlet_count > 0)
 		err = open_recorder(t, t->config.record_received, 2 * ids, &t->receiver.recorder,
 				    error, size);
 	return err;
@@ -285,11 +371,11 @@ static void close_recorder(struct trial *t, struct recorder **r, enum recorder_k
 
 static void close_recorders(struct trial *t)
 {
-	struct trial_config *c = &t->config;
-	if (c->tx)
-		close_recorder(t, &t->sender.recorder, RECORDER_SENT, c->tx, &t->recorded_sent);
-	if (c->rx)
-		close_recorder(t, &t->receiver.recorder, RECORDER_RECEIVED, c->rx,
+	if (t->outlet_count > 0)
+		close_recorder(t, &t->sender.recorder, RECORDER_SENT, t->outlets[0].port,
+			       &t->recorded_sent);
+	if (t->inlet_count > 0)
+		close_recorder(t, &t->receiver.recorder, RECORDER_RECEIVED, t->inlets[0].port,
 			       &t->recorded_received);
 }
 
@@ -318,10 +404,9 @@ int trial_start(struct trial *t, char *error, size_t size)
 	err = start_ports(t, error, size);
 	if (err)
 		return err;
-	begin_ways(t);
-	if (t->config.rx && announce(t->config.rx))
-		trial_note(t, "%s: its address could not be announced: a switch may flood",
-			   t->config.rx->config.name);
+	for (unsigned i = 0; i < t->inlet_count; i++)
+		begin_ways(t, &t->inlets[i]);
+	announce_ports(t);
 	t->scale = clock_calibrate(CLOCK_CALIBRATION_NS);
 	if (!clock_global.use_tsc)
 		trial_note(t, "no constant and nonstop TSC: stamps are clock_gettime's");
@@ -329,7 +414,8 @@ int trial_start(struct trial *t, char *error, size_t size)
 	err = check_start(t, error, size);
 	if (err)
 		return err;
-	sender_begin(t);
+	if (t->outlet_count > 0)
+		sender_begin(t);
 	err = thread_start(&t->thread, t->config.cpu, trial_loop, t, error, size);
 	t->thread_started = err == 0;
 	return err;
@@ -349,11 +435,12 @@ void trial_expect(struct trial *t, uint64_t packets)
 	atomic_store(&t->expect, packets);
 }
 
-/* Copies the notes that a port added during the trial. */
-static void repeat_notes(struct trial *t, const struct port *port, unsigned from)
+/* Reads a port's counters, and copies the notes that it added during the trial. */
+static void end_port(struct trial *t, const struct trial_port *p)
 {
-	for (unsigned i = from; i < port->note_count; i++)
-		trial_note(t, "%s: %s", port->config.name, port->notes[i]);
+	for (unsigned i = p->notes; i < p->port->note_count; i++)
+		trial_note(t, "%s: %s", p->port->config.name, p->port->notes[i]);
+	p->port->ops->refresh(p->port);
 }
 
 void trial_join(struct trial *t)
@@ -365,24 +452,20 @@ void trial_join(struct trial *t)
 	uint64_t told = clock_at_ns(&t->scale, t->end_point.ticks);
 	uint64_t off = told > t->end_point.ns ? told - t->end_point.ns : t->end_point.ns - told;
 	t->max_error_ns = off + t->end_point.bracket_ns;
-	if (t->config.tx) {
-		t->intended = sender_intended(t);
+	if (t->outlet_count > 0) {
+		for (unsigned i = 0; i < t->stream_count; i++)
+			t->streams[i].intended = sender_intended(t, &t->streams[i]);
 		sender_offer_rest(t);
 	}
 	close_recorders(t);
-	if (t->config.tx)
-		repeat_notes(t, t->config.tx, t->port_notes[0]);
-	if (t->config.rx && t->config.rx != t->config.tx)
-		repeat_notes(t, t->config.rx, t->port_notes[1]);
-	if (t->config.rx)
+	for (unsigned i = 0; i < t->port_count; i++)
+		end_port(t, &t->ports[i]);
+	if (t->inlet_count > 0)
 		blocks_sum(&t->receiver.blocks, &t->receiver.latency);
-	read_ways(t);
+	for (unsigned i = 0; i < t->inlet_count; i++)
+		read_ways(t, &t->inlets[i]);
 	worst_sort(&t->receiver.worst);
 	gaps_sort(&t->gaps);
-	if (t->config.tx)
-		t->config.tx->ops->refresh(t->config.tx);
-	if (t->config.rx)
-		t->config.rx->ops->refresh(t->config.rx);
 }
 
 void trial_free(struct trial *t)
@@ -392,8 +475,14 @@ void trial_free(struct trial *t)
 		pthread_join(t->thread, NULL);
 	}
 	close_recorders(t);
+	for (unsigned i = 0; t->streams && i < t->config.stream_count; i++) {
+		seen_free(&t->streams[i].seen);
+		free(t->streams[i].latency);
+	}
+	free(t->streams);
+	free(t->outlets);
+	free(t->sender.order);
 	blocks_free(&t->receiver.blocks);
-	seen_free(&t->receiver.seen);
 	worst_free(&t->receiver.worst);
 	sample_free(&t->receiver.sample);
 	notices_retire(t->receiver.notices);

@@ -1,5 +1,5 @@
 /*
- * trial: one measured run of traffic: generate, sink, or loop (both in one
+ * trial: one measured run of traffic, of one stream or several: generate, sink, or loop (both in one
  * thread).
  *
  *   control thread                         measuring thread (pinned to a CPU)
@@ -9,6 +9,9 @@
  *     trial_progress: relaxed reads          system call except the backend's
  *   trial_join  <------------------------  done_fd
  *   trial_report, trial_free
+ *
+ * A stream sends by an outlet and arrives at an inlet, one for each port. Streams may share both: a
+ * packet carries the place of its stream in the list.
  */
 #ifndef NINES_TRIAL_H
 #define NINES_TRIAL_H
@@ -32,14 +35,25 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { TRIAL_STREAM = 0 }; /* in its packets */
-enum { TRIAL_NOTES_MAX = 8, TRIAL_FILE_MAX = 4096 };
+enum {
+	TRIAL_NOTES_MAX = 8,
+	TRIAL_FILE_MAX = 4096,
+	/* A histogram of 216 kB each, so 54 MiB. */
+	TRIAL_STREAMS_MAX = 256,
+	TRIAL_PORTS_MAX = THREAD_PORTS_MAX,
+};
+
+struct stream_config {
+	char name[PORT_NAME_MAX];
+	struct port *tx, *rx; /* NULL if the role has none */
+	struct schedule_config schedule;
+};
 
 struct trial_config {
 	char role[16];
-	struct port *tx, *rx; /* NULL if the role has none */
+	const struct stream_config *streams; /* copied by trial_new */
+	unsigned stream_count;
 	int cpu; /* -1: not pinned */
-	struct schedule_config schedule;
 	uint64_t warmup_ns, duration_ns, drain_ns, start_ns;
 	/* The ticks of a sender on another machine, in this machine's CLOCK_MONOTONIC; used where
 	 * foreign is set. Only its base and ns_per_tick are. */
@@ -48,45 +62,83 @@ struct trial_config {
 	uint32_t outliers;
 	uint32_t ordinary; /* packets picked at random */
 	uint32_t notices; /* room for this many announcements; 0: none */
-	/* Files for a record of each packet, as in recorder_config; empty: none. */
+	/* Files for a record of each packet of a single stream, as in recorder_config; empty: none. */
 	char record_sent[TRIAL_FILE_MAX], record_received[TRIAL_FILE_MAX];
 };
 
-/* The sending half; owned by the measuring thread. */
-struct sender {
+/* One of the trial's ports. */
+struct trial_port {
+	struct port *port;
+	unsigned directions;
+	unsigned notes; /* how many it had before */
+};
+
+/* A port that sends, with the packets that were acquired from it and that it has not taken yet: they
+ * are all of one stream. */
+struct outlet {
 	struct port *port;
 	struct frame_template template;
-	struct schedule schedule;
-	uint64_t phase_ticks; /* start of the current phase */
-	uint64_t phase_ns; /* its length */
-	uint64_t due_ticks; /* of the next packet */
-	uint64_t stop_ticks; /* hard stop: nothing is sent after it */
-	bool measured; /* the phase; else the warm-up */
-	bool done;
-	uint32_t id, flow;
-	struct packet held[PORT_BURST]; /* acquired, but not yet taken by the port */
+	struct packet held[PORT_BURST];
 	uint64_t held_due[PORT_BURST];
 	unsigned held_from, held_count;
 	uint32_t held_id; /* of the first one held */
 	bool held_measured;
+	struct stream *holder; /* whose they are */
+};
+
+/* A port that receives. */
+struct inlet {
+	struct port *port;
+	uint64_t look_ticks; /* when the last look began, without the sleep since */
+	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
+	bool frames; /* the buffers have the headers */
+	bool ways_seen; /* if not, `ways` is empty, and a note says why */
+	struct signature_flows flows;
+	struct signatures ways; /* of measured packets, also of duplicates */
+};
+
+/* Owned by the measuring thread. */
+struct stream {
+	/* The sending half. */
+	struct outlet *outlet; /* NULL: none */
+	struct schedule schedule;
+	uint64_t phase_ticks; /* start of the current phase */
+	uint64_t phase_ns; /* its length */
+	uint64_t due_ticks; /* of the next packet; UINT64_MAX: all are sent */
+	bool measured; /* the phase; else the warm-up */
+	uint16_t number;
+	uint32_t id, flow; /* of the next packet */
 	uint64_t last_tx_ticks; /* of the measured packets; 0 before the first */
+	uint64_t sent, failed; /* measured packets */
+	/* The receiving half. */
+	struct inlet *inlet; /* NULL: none */
+	struct seen seen;
+	uint64_t warmup; /* packets that came */
+	uint64_t early; /* received before they were sent, according to the clocks */
+	struct histogram *latency; /* NULL for a single stream: all latencies are its */
+	uint64_t intended; /* set at the end */
+	struct stream_config config;
+};
+
+/* The sending of all streams; owned by the measuring thread. */
+struct sender {
+	/* A heap: the stream whose packet is due first is at the top. */
+	struct stream **order;
+	unsigned active; /* streams that have packets left */
+	unsigned holding; /* outlets that hold packets */
+	bool done;
+	uint64_t stop_ticks; /* hard stop: nothing is sent after it */
 	uint64_t newest_ticks; /* of any phase: the stamp of the last packet that left */
-	uint64_t failed;
-	struct histogram send_lag, spacing;
+	struct histogram send_lag, spacing; /* spacing: between packets of one stream */
 	struct rate_counter offered, sent;
 	struct recorder *recorder; /* NULL: none */
 };
 
-/* The receiving half; owned by the measuring thread. */
+/* The receiving of all streams; owned by the measuring thread. */
 struct receiver {
-	struct port *port;
-	uint64_t look_ticks; /* when the last look began, without the sleep since */
 	uint64_t begin_ticks; /* earlier stamps are from an earlier trial */
 	uint64_t newest_ticks; /* the stamp of the last packet that came */
-	uint64_t invalid, warmup;
-	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
-	uint64_t early; /* received before they were sent, according to the clocks */
-	struct seen seen;
+	uint64_t unique, invalid;
 	struct worst worst;
 	struct sample sample;
 	struct notices *notices; /* NULL: none */
@@ -95,10 +147,6 @@ struct receiver {
 	struct histogram from_tx, send_lag;
 	struct rate_counter received;
 	struct recorder *recorder; /* NULL: none */
-	bool frames; /* the buffers have the headers */
-	bool ways_seen; /* if not, `ways` is empty, and a note says why */
-	struct signature_flows flows;
-	struct signatures ways; /* of measured packets, also of duplicates */
 };
 
 struct trial {
@@ -109,12 +157,19 @@ struct trial {
 	uint64_t max_error_ns;
 	uint64_t start_ns, measured_start_ns;
 	uint64_t start_ticks, measured_ticks, measured_end_ticks, drain_end_ticks, end_ticks;
+	struct stream *streams;
+	unsigned stream_count;
+	struct outlet *outlets;
+	unsigned outlet_count; /* 0: the trial only receives */
+	struct inlet inlets[TRIAL_PORTS_MAX];
+	unsigned inlet_count; /* 0: it only sends */
+	struct trial_port ports[TRIAL_PORTS_MAX];
+	unsigned port_count;
 	struct sender sender;
 	struct receiver receiver;
 	struct gaps gaps;
 	uint32_t seconds;
 	uint64_t *rates; /* offered, sent, received: `seconds` each */
-	uint64_t intended;
 	struct thread_runs runs;
 	uint64_t waited_ns; /* of the runs' delay: for other work, see waits.h */
 	bool interrupted;
@@ -124,7 +179,6 @@ struct trial {
 	struct recorder_outcome recorded_sent, recorded_received;
 	char notes[TRIAL_NOTES_MAX][160];
 	unsigned note_count;
-	unsigned port_notes[2]; /* how many notes tx and rx had before */
 
 	pthread_t thread;
 	bool thread_started;
@@ -136,7 +190,7 @@ struct trial {
 	_Atomic uint64_t shown_sent, shown_received;
 };
 
-/* Both halves are optional; see trial_config. -errno with a message. */
+/* Each stream has both halves or the same one; see trial_config. -errno with a message. */
 int trial_new(const struct trial_config *config, struct trial **out, char *error, size_t size);
 int trial_start(struct trial *t, char *error, size_t size);
 void trial_stop(struct trial *t);
@@ -148,19 +202,24 @@ void trial_note(struct trial *t, const char *format, ...) __attribute__((format(
 /* The measuring thread's body; see loop.c. */
 void *trial_loop(void *trial);
 
-/* Sends due packets, at most a burst; returns the number taken. See sender.c. */
+/* Sends due packets of one stream, at most a burst; returns the number taken. See sender.c. */
 void sender_begin(struct trial *t);
 unsigned sender_step(struct trial *t, uint64_t now);
-/* Releases the packets that the port did not take. */
+/* When the next packet is due. */
+static inline uint64_t sender_due(const struct trial *t)
+{
+	return t->sender.order[0]->due_ticks;
+}
+/* Releases the packets that ports did not take. */
 void sender_end(struct trial *t);
 /* Called after the end: counts packets that were never sent as offered in the second they were
  * due. */
 void sender_offer_rest(struct trial *t);
-/* The number of packets in the whole schedule. */
-uint64_t sender_intended(const struct trial *t);
+/* The number of packets in a stream's whole schedule. */
+uint64_t sender_intended(const struct trial *t, const struct stream *m);
 
-/* Looks once, from `begun` on, and receives at most a burst; returns the number received. See
- * receiver.c. */
-unsigned receiver_step(struct trial *t, uint64_t begun);
+/* Looks once at a port, from `begun` on, and receives at most a burst; returns the number received.
+ * See receiver.c. */
+unsigned receiver_step(struct trial *t, struct inlet *inlet, uint64_t begun);
 
 #endif

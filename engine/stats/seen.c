@@ -9,13 +9,16 @@
  * any queue reorders. */
 enum { SEEN_BITS_UNKNOWN_LOG2 = 26, SEEN_BITS_MIN_LOG2 = 12 };
 
-int seen_init(struct seen *s, uint64_t ids)
+int seen_init(struct seen *s, uint64_t ids, unsigned sharers)
 {
-	unsigned log2 = SEEN_BITS_MIN_LOG2;
+	unsigned log2 = SEEN_BITS_MIN_LOG2, most = SEEN_BITS_MAX_LOG2,
+		 unknown = SEEN_BITS_UNKNOWN_LOG2;
 	memset(s, 0, sizeof *s);
+	for (; sharers > 1 && unknown > SEEN_BITS_MIN_LOG2; sharers = (sharers + 1) / 2, most--)
+		unknown--;
 	if (ids == 0)
-		log2 = SEEN_BITS_UNKNOWN_LOG2;
-	while (log2 < SEEN_BITS_MAX_LOG2 && (UINT64_C(1) << log2) < ids)
+		log2 = unknown;
+	while (log2 < most && (UINT64_C(1) << log2) < ids)
 		log2++;
 	s->word_mask = (UINT64_C(1) << (log2 - 6)) - 1;
 	s->words = calloc(s->word_mask + 1, sizeof *s->words);

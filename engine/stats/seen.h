@@ -25,10 +25,10 @@ struct seen {
 	uint64_t unique, duplicate, reordered, late;
 };
 
-enum { SEEN_BITS_MAX_LOG2 = 29 }; /* 64 MiB */
+enum { SEEN_BITS_MAX_LOG2 = 29 }; /* 64 MiB, of all that share them */
 
-/* For `ids` ids, or any number when 0. -ENOMEM. */
-int seen_init(struct seen *s, uint64_t ids);
+/* For `ids` ids, or any number when 0; with the bits of 1 of so many `sharers`. -ENOMEM. */
+int seen_init(struct seen *s, uint64_t ids, unsigned sharers);
 void seen_free(struct seen *s);
 size_t seen_bytes(const struct seen *s);
 

@@ -19,7 +19,7 @@ static void test_seen_tells_what_came(void **state)
 {
 	(void)state;
 	struct seen s;
-	assert_int_equal(seen_init(&s, 1000), 0);
+	assert_int_equal(seen_init(&s, 1000, 1), 0);
 	assert_int_equal(seen_record(&s, 0), SEEN_UNIQUE);
 	assert_int_equal(seen_record(&s, 0), SEEN_DUPLICATE);
 	assert_int_equal(seen_record(&s, 5), SEEN_UNIQUE);
@@ -45,7 +45,7 @@ static void test_seen_agrees_with_a_plain_array(void **state)
 		uint64_t unique = 0, duplicate = 0, reordered = 0, largest = 0;
 		bool any = false;
 		srand(seed);
-		assert_int_equal(seen_init(&s, IDS), 0);
+		assert_int_equal(seen_init(&s, IDS, 1), 0);
 		for (int i = 0; i < 8000; i++) {
 			uint32_t id = (uint32_t)(rand() % IDS);
 			seen_record(&s, id);
@@ -73,7 +73,7 @@ static void test_seen_window_slides(void **state)
 {
 	(void)state;
 	struct seen s;
-	assert_int_equal(seen_init(&s, 4096), 0);
+	assert_int_equal(seen_init(&s, 4096, 1), 0);
 	for (uint32_t id = 0; id < 100000; id++)
 		assert_int_equal(seen_record(&s, id), SEEN_UNIQUE);
 	assert_int_equal(seen_record(&s, 99000), SEEN_DUPLICATE);
@@ -88,7 +88,7 @@ static void test_seen_ids_go_on_beyond_32_bits(void **state)
 {
 	(void)state;
 	struct seen s;
-	assert_int_equal(seen_init(&s, 0), 0);
+	assert_int_equal(seen_init(&s, 0, 1), 0);
 	s.next = UINT32_MAX - 1;
 	s.last_word = s.next >> 6;
 	assert_int_equal(seen_record(&s, UINT32_MAX - 1), SEEN_UNIQUE);

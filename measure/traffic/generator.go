@@ -170,7 +170,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 // was measured with Interrupted set.
 func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(client.Progress)) (Outcome, error) {
 	trial := client.Trial{
-		RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed,
+		Streams:  []client.Stream{{RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed}},
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
@@ -185,10 +185,12 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
-	trial.Role, trial.Tx, trial.Rx, trial.CPU = "loop", txPort, rxPort, g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
+	trial.Role, trial.CPU = "loop", g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
+	rx := rxPort
 	if g.traffic.RoundTrip {
-		trial.Rx = txPort
+		rx = txPort
 	}
+	trial.Streams = between(trial.Streams, txPort, rx)
 	if !g.files.none() {
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
@@ -221,8 +223,8 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	if err != nil {
 		return Outcome{}, err
 	}
-	sink.Role, sink.Rx, sink.CPU = "sink", rxPort, g.traffic.ToCPU
-	generate.Role, generate.Tx, generate.CPU = "generate", txPort, g.traffic.FromCPU
+	sink.Role, sink.CPU, sink.Streams = "sink", g.traffic.ToCPU, between(trial.Streams, "", rxPort)
+	generate.Role, generate.CPU, generate.Streams = "generate", g.traffic.FromCPU, between(trial.Streams, txPort, "")
 	if !g.files.none() {
 		generate.RecordSent, sink.RecordReceived = firstFile, firstFile
 	}
@@ -270,6 +272,15 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 		outcome.Synchrony, outcome.Notes = &kept, append(outcome.Notes, kept.note())
 	}
 	return outcome, nil
+}
+
+// between gives streams their ports; an empty one is the other half's.
+func between(streams []client.Stream, tx, rx string) []client.Stream {
+	streams = slices.Clone(streams)
+	for i := range streams {
+		streams[i].Tx, streams[i].Rx = tx, rx
+	}
+	return streams
 }
 
 // agree has both halves of a trial start at the same time, each by the clock that its engine reads.

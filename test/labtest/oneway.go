@@ -11,15 +11,17 @@ import (
 // busy host lets the receiver wait for a CPU.
 func OneWay(t testing.TB, sender, receiver *client.Client) (sent, received uint64) {
 	t.Helper()
-	trial := client.Trial{CPU: -1, RatePPS: 150, Burst: 4, Seed: 3, WarmupNs: 100e6, DurationNs: 1e9, DrainNs: 5e9, Outliers: 10}
+	stream := client.Stream{RatePPS: 150, Burst: 4, Seed: 3}
+	trial := client.Trial{CPU: -1, WarmupNs: 100e6, DurationNs: 1e9, DrainNs: 5e9, Outliers: 10}
 	type outcome struct {
 		client.TrialResult
 		error
 	}
 	started, arrived := make(chan int64, 1), make(chan outcome, 1)
 	go func() {
-		sink := trial
-		sink.Role, sink.Rx = "sink", "rx"
+		sink, in := trial, stream
+		sink.Role, in.Rx = "sink", "rx"
+		sink.Streams = []client.Stream{in}
 		r, err := receiver.Trial(sink, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
 		arrived <- outcome{r, err}
 	}()
@@ -29,7 +31,8 @@ func OneWay(t testing.TB, sender, receiver *client.Client) (sent, received uint6
 	case ended := <-arrived:
 		t.Fatal(ended.error)
 	}
-	trial.Role, trial.Tx = "generate", "tx"
+	trial.Role, stream.Tx = "generate", "tx"
+	trial.Streams = []client.Stream{stream}
 	left, err := sender.Trial(trial, client.Events{})
 	if err != nil {
 		t.Fatal(err)

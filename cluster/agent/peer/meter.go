@@ -192,7 +192,8 @@ func (m Meter) run(ctx context.Context, over *Network, own netip.Addr, echo gran
 	}
 	defer context.AfterFunc(ctx, func() { _ = engine.Abort() })()
 	measured, err := engine.Trial(client.Trial{
-		Role: "loop", Tx: portName, Rx: portName, CPU: -1, RatePPS: float64(load.RatePPS), Pattern: "constant", Burst: 1, Seed: 1,
+		Role: "loop", CPU: -1,
+		Streams:  []client.Stream{{Tx: portName, Rx: portName, RatePPS: float64(load.RatePPS), Pattern: "constant", Burst: 1, Seed: 1}},
 		WarmupNs: int64(measure.WarmUp), DurationNs: int64(load.Duration), DrainNs: int64(drain),
 	}, client.Events{Started: func(client.Started) {
 		if ctx.Err() != nil {
