@@ -18,7 +18,7 @@ static const struct port_config config = {
 static struct signature way_of(const struct port_config *c, uint32_t flow, uint8_t ttl)
 {
 	static uint8_t data[64];
-	struct payload payload = {.mark = PAYLOAD_MARK, .id = flow};
+	struct payload payload = {.id = flow};
 	struct frame_template t;
 	memset(data, 0, sizeof data);
 	frame_template_init(&t, c);
