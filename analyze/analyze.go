@@ -309,7 +309,11 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 	}
 	batch := make([]packetfile.Packet, batchPackets)
 	for len(wanted) > 0 {
-		n, err := a.pre.reader.NextBatch(batch)
+		err := a.pre.reader.SkipTo(wanted[0].number)
+		var n int
+		if err == nil {
+			n, err = a.pre.reader.NextBatch(batch)
+		}
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,8 +33,11 @@ func (a *Analysis) slowestPackets(ctx context.Context, d *Direction) ([]result.S
 		if d.followed {
 			captured += d.Clocks.Moved(w.PreNs)
 		}
-		if rows[i].PostFrame = d.post.numberAt(captured); rows[i].PostFrame == 0 && w.Key != nil {
-			unclear = append(unclear, wantedPacket{captured, w.hash, &rows[i].PostFrame})
+		first, packets := d.post.numbersAt(captured)
+		if packets == 1 {
+			rows[i].PostFrame = first
+		} else if w.Key != nil {
+			unclear = append(unclear, wantedPacket{captured, w.hash, first, &rows[i].PostFrame})
 		}
 	}
 	return rows, a.numbersByKey(ctx, unclear)
@@ -43,20 +47,24 @@ func (a *Analysis) slowestPackets(ctx context.Context, d *Direction) ([]result.S
 type wantedPacket struct {
 	ns     int64
 	hash   hash96
+	least  uint64 // its number is not below this
 	number *uint64
 }
 
-// numberAt is the number in the file of the only packet at a time; 0 if the time does not tell.
-func (s *side) numberAt(ns int64) uint64 {
+// numbersAt is how many packets have a time, and the first of their numbers in the file; 0 if the time does not tell.
+func (s *side) numbersAt(ns int64) (first uint64, packets int) {
 	if s.mixed {
-		return 0
+		return 0, 0
 	}
 	times := s.timesNs()
-	at, found := slices.BinarySearch(times, ns)
-	if !found || at+1 < len(times) && times[at+1] == ns {
-		return 0
+	at, _ := slices.BinarySearch(times, ns)
+	for at+packets < len(times) && times[at+packets] == ns {
+		packets++
 	}
-	return s.number(uint32(at))
+	if packets == 0 {
+		return 0, 0
+	}
+	return s.number(uint32(at)), packets
 }
 
 // numbersByKey reads POST again, up to the last of the packets whose numbers their times do not tell.
@@ -72,8 +80,13 @@ func (a *Analysis) numbersByKey(ctx context.Context, wanted []wantedPacket) erro
 		times.add(w.ns)
 	}
 	batch := make([]packetfile.Packet, batchPackets)
+	slices.SortFunc(wanted, func(a, b wantedPacket) int { return cmp.Compare(a.least, b.least) })
 	for len(wanted) > 0 {
-		n, err := a.post.reader.NextBatch(batch)
+		err := a.post.reader.SkipTo(wanted[0].least)
+		var n int
+		if err == nil {
+			n, err = a.post.reader.NextBatch(batch)
+		}
 		if err == nil {
 			err = ctx.Err()
 		}

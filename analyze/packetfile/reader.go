@@ -105,6 +105,7 @@ type Reader struct {
 
 	pcap   pcapState
 	pcapng pcapngState
+	marks  []mark // in order
 
 	stock     []Packet
 	stockAt   int
@@ -220,6 +221,7 @@ func (r *Reader) Next() (Packet, error) {
 // both.
 func (r *Reader) NextBatch(out []Packet) (int, error) {
 	for !r.done && len(out) > 0 {
+		r.mark()
 		n := r.parse(r, out)
 		if n == 0 {
 			r.done = r.failure != nil || !r.next()
