@@ -23,14 +23,15 @@ func (s *stream) blocks() (*result.Blocks, error) {
 	}
 	blocks := &result.Blocks{Length: time.Duration(span / count)}
 	counted := newSparse()
+	var pairs []int64
 	pack := func() error {
-		var pairs []int64
+		pairs = pairs[:0]
 		for _, pair := range counted.sparse().Counts {
 			pairs = append(pairs, pair[0], pair[1])
 		}
 		packed, err := result.PackCounts(pairs)
 		blocks.Counts = append(blocks.Counts, packed)
-		counted = newSparse()
+		counted.reset()
 		return err
 	}
 	for i, sent := range s.sentNs {

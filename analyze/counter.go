@@ -104,10 +104,27 @@ func (s *sparse) add(ns int64) {
 
 func (s *sparse) sparse() result.Sparse {
 	out := result.Sparse{Count: s.count, Min: s.min, Max: s.max, Sum: s.sum + float64(s.part)}
-	for i, n := range s.counts {
+	first, used := s.used()
+	for i, n := range used {
 		if n > 0 {
-			out.Counts = append(out.Counts, [2]int64{int64(i), int64(n)})
+			out.Counts = append(out.Counts, [2]int64{int64(first + i), int64(n)})
 		}
 	}
 	return out
+}
+
+// used are the counts from that of the least value to that of the greatest, and the index of the first.
+func (s *sparse) used() (first int, counts []uint32) {
+	if s.count == 0 {
+		return 0, nil
+	}
+	first = hdrIndex(s.min)
+	return first, s.counts[first : hdrIndex(s.max)+1]
+}
+
+// reset forgets all values.
+func (s *sparse) reset() {
+	_, used := s.used()
+	clear(used)
+	*s = sparse{counts: s.counts}
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 
 	"nines.dev/nines/analyze/clock"
@@ -24,21 +25,38 @@ func series(s *stream) result.PairSeries {
 		at := (s.sentNs[from] - first) / step
 		count, _ := slices.BinarySearch(s.sentNs[from:], first+(at+1)*step)
 		latencies = latencies[:0]
-		for i := from; i < from+count; i++ {
-			if s.receivedNs[i] != lost {
-				latencies = append(latencies, s.receivedNs[i]-s.sentNs[i])
+		least, most := int64(math.MaxInt64), int64(math.MinInt64)
+		for i, received := range s.receivedNs[from : from+count] {
+			if received != lost {
+				latency := received - s.sentNs[from+i]
+				least, most = min(least, latency), max(most, latency)
+				latencies = append(latencies, latency)
 			}
 		}
 		out.Sent[at], out.Lost[at] = uint64(count), uint64(count-len(latencies))
 		if len(latencies) > 0 {
-			p := result.MakePercentiles(uint64(len(latencies)), slices.Min(latencies), slices.Max(latencies), 0, func(p result.Percentile) int64 {
-				return ranked(latencies, result.Rank(p.P, uint64(len(latencies))))
-			})
-			out.LeastNs[at], out.P50Ns[at], out.P99Ns[at], out.MostNs[at] = p.Min, p.P50, p.P99, p.Max
+			out.LeastNs[at], out.MostNs[at] = &least, &most
+			out.P50Ns[at], out.P99Ns[at] = medianAndP99(latencies)
 		}
 		from += count
 	}
 	return out
+}
+
+// medianAndP99 reorders the latencies. Nil are those for which there are too few.
+func medianAndP99(latencies []int64) (p50, p99 *int64) {
+	count := uint64(len(latencies))
+	if !result.Supports(0.5, count) {
+		return nil, nil
+	}
+	rank := result.Rank(0.5, count)
+	median := ranked(latencies, rank)
+	if !result.Supports(0.99, count) {
+		return &median, nil
+	}
+	// What is less than the median is before it now.
+	above := ranked(latencies[rank-1:], result.Rank(0.99, count)-rank+1)
+	return &median, &above
 }
 
 // clockOver is how far the second clock has moved by the middle of each interval with packets.
