@@ -30,19 +30,19 @@ type fields struct {
 // sample has the fields of the packets whose hashes have zeros where mask has ones.
 type sample struct {
 	mask uint64
-	of   map[hash96]fields
+	of   map[uint64]fields // by the upper 64 bits of the hash, which are enough for so few
 }
 
 func (s *sample) take(key hash96, link packetfile.LinkType, data []byte) {
 	if s.of == nil {
-		s.of = make(map[hash96]fields)
+		s.of = make(map[uint64]fields, sampledPackets+1)
 	}
 	f := fieldsOf(link, data)
-	_, f.twice = s.of[key]
-	s.of[key] = f
+	_, f.twice = s.of[key.hi]
+	s.of[key.hi] = f
 	if len(s.of) > sampledPackets {
 		s.mask = s.mask<<1 | 1
-		maps.DeleteFunc(s.of, func(key hash96, _ fields) bool { return key.hi&s.mask != 0 })
+		maps.DeleteFunc(s.of, func(hash uint64, _ fields) bool { return hash&s.mask != 0 })
 	}
 }
 
