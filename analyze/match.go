@@ -25,12 +25,6 @@ const (
 	early = int64(math.MinInt64) + 2
 )
 
-// again is another arrival of a packet of PRE.
-type again struct {
-	packet uint32 // place in PRE, in time order
-	ns     int64
-}
-
 // matched says which packet of PRE arrived when.
 type matched struct {
 	// receivedNs is the first arrival of each packet of PRE, or lost, or leftOut.
@@ -43,65 +37,6 @@ type matched struct {
 	apart apart
 	// untimed are the packets of PRE that are in POST, but without a time.
 	untimed uint64
-}
-
-// Counts says what happened to the packets' keys.
-type Counts struct {
-	// Pairs is the number of pairs, including repeated arrivals, which Again counts.
-	Pairs uint64 `json:"pairs"`
-	Again uint64 `json:"again_packets"`
-	// PreAmbiguous and PostAmbiguous are packets whose key several packets of PRE share, so they
-	// belong to no pair.
-	PreAmbiguous  uint64 `json:"pre_ambiguous_packets"`
-	PostAmbiguous uint64 `json:"post_ambiguous_packets"`
-	// PreCopies are packets of PRE that are copies of others, and left out.
-	PreCopies uint64 `json:"pre_copies_packets"`
-	// PreUnkeyed and PostUnkeyed are packets without a key, such as ARP with an id key.
-	PreUnkeyed  uint64 `json:"pre_unkeyed_packets"`
-	PostUnkeyed uint64 `json:"post_unkeyed_packets"`
-	// PostUnknown are packets of POST whose key no packet of PRE has.
-	PostUnknown uint64 `json:"post_unknown_packets"`
-	// Early and Late are packets of POST whose key fits but whose time does not: before the time in
-	// PRE, or later by the window or more.
-	Early uint64 `json:"early_packets"`
-	Late  uint64 `json:"late_packets"`
-	// PreEarly are packets of PRE that are in POST only before their time in PRE. They are not lost.
-	PreEarly uint64 `json:"pre_early_packets"`
-	// Untimed are packets in both captures of which one has no time.
-	Untimed uint64 `json:"untimed_packets"`
-	// PreForeign and PostForeign are packets between hosts of which the other capture has none.
-	PreForeign  uint64 `json:"pre_foreign_packets"`
-	PostForeign uint64 `json:"post_foreign_packets"`
-	// PreSegmented and PostSegmented are TCP packets that were cut or joined between the captures.
-	PreSegmented  uint64 `json:"pre_segmented_packets"`
-	PostSegmented uint64 `json:"post_segmented_packets"`
-	// Outside are packets of PRE that were due while POST did not capture. OutsideOrLost are those
-	// due before POST's first packet or after its last, where POST does not say when it captured.
-	Outside       uint64 `json:"outside_packets"`
-	OutsideOrLost uint64 `json:"outside_or_lost_packets"`
-	// PostOutside are packets of POST sent before PRE's first or after its last.
-	PostOutside uint64 `json:"post_outside_packets"`
-	// Lost are packets of PRE that do not appear in POST, or too late. With OutsideOrLost, they are
-	// at least those that were lost.
-	Lost uint64 `json:"lost_packets"`
-}
-
-// leftOut are packets of PRE that are neither in a pair nor lost.
-func (c *Counts) leftOut() uint64 {
-	return c.PreAmbiguous + c.PreUnkeyed + c.PreEarly + c.PreForeign + c.PreSegmented + c.Outside + c.OutsideOrLost + c.Untimed + c.PreCopies
-}
-
-func (c *Counts) add(o Counts) {
-	c.Pairs += o.Pairs
-	c.Again += o.Again
-	c.PreAmbiguous += o.PreAmbiguous
-	c.PreCopies += o.PreCopies
-	c.PostAmbiguous += o.PostAmbiguous
-	c.PostUnknown += o.PostUnknown
-	c.Early += o.Early
-	c.Late += o.Late
-	c.Untimed += o.Untimed
-	c.Lost += o.Lost
 }
 
 // matching says what belongs together.
@@ -183,31 +118,6 @@ func match(ctx context.Context, pre, post *side, how matching, progress func(don
 	return m, nil
 }
 
-// mostArrivals is how often the network may deliver one packet. A key that arrives more often says
-// nothing of it: others have the same.
-const mostArrivals = 8
-
-// leaveOutRepeated leaves out packets that arrived too often.
-func (m *matched) leaveOutRepeated(received []int64) {
-	kept := m.again[:0]
-	for rest := m.again; len(rest) > 0; {
-		packet := rest[0].packet
-		n := slices.IndexFunc(rest, func(a again) bool { return a.packet != packet })
-		if n < 0 {
-			n = len(rest)
-		}
-		if n < mostArrivals {
-			kept = append(kept, rest[:n]...)
-		} else {
-			received[packet] = leftOut
-			m.counts.Pairs -= uint64(n) + 1
-			m.counts.PostAmbiguous += uint64(n) + 1
-		}
-		rest = rest[n:]
-	}
-	m.again = kept
-}
-
 func compare(a, b int64) int {
 	switch {
 	case a < b:
@@ -247,8 +157,6 @@ type matcher struct {
 	// untimed are the packets of PRE that are in POST, but without a time.
 	untimed uint64
 }
-
-type repeat struct{ first, packet uint32 }
 
 func (w *matcher) partition(part int) {
 	w.clear(w.pre.partitionCount(part))
@@ -338,29 +246,6 @@ func (w *matcher) insert(e *entry, place uint32) {
 	}
 }
 
-// group sorts the packets of repeated keys, and leaves out copies and those too close together for a
-// certain pair.
-func (w *matcher) group() {
-	w.groups = make(map[uint32][]uint32)
-	for _, r := range w.repeats {
-		members, ok := w.groups[r.first]
-		if !ok {
-			members = append(members, w.pre.entries.all[r.first-1].at)
-		}
-		w.groups[r.first] = append(members, r.packet)
-	}
-	for first, members := range w.groups {
-		slices.Sort(members) // places are in time order
-		members = w.withoutCopies(members)
-		w.groups[first] = members
-		for i := 1; i < len(members); i++ {
-			if w.sentNs[members[i]]-w.sentNs[members[i-1]] < w.windowNs {
-				w.receivedNs[members[i]], w.receivedNs[members[i-1]] = leftOut, leftOut
-			}
-		}
-	}
-}
-
 // arrive takes up to a chunk of packets of POST. Its lookups are scattered over memory, so it does
 // each step for all packets before the next: the core can then wait for many loads at once.
 func (w *matcher) arrive(entries []entry) {
@@ -418,16 +303,6 @@ func (w *matcher) find(e *entry, ns int64) (packet uint32, ok bool) {
 		}
 		return first.at, true
 	}
-}
-
-// latest is the last packet of a key sent until ns; the first if none was.
-func (w *matcher) latest(first, packet uint32, ns int64) uint32 {
-	members, ok := w.groups[first]
-	if !ok {
-		return packet
-	}
-	n, _ := slices.BinarySearchFunc(members, ns+1, func(m uint32, ns int64) int { return compare(w.sentNs[m], ns) })
-	return members[max(n-1, 0)]
 }
 
 // pair records an arrival of a packet of PRE.
