@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"maps"
-	"math/bits"
 	"slices"
 
 	"nines.dev/nines/result"
@@ -74,18 +73,7 @@ type sparse struct {
 	count    uint64
 }
 
-// HdrHistogram's layout for three significant digits (G. Tene, HdrHistogram, "counts array"): 2^11
-// buckets of width one, then groups of half as many, each twice as wide.
-const (
-	subBucketBits = 11
-	subBucketHalf = 1 << (subBucketBits - 1)
-)
-
-func hdrIndex(ns int64) int {
-	v := uint64(min(ns, result.HighestNs))
-	shift := bits.Len64(v|(1<<subBucketBits-1)) - subBucketBits
-	return shift*subBucketHalf + int(v>>shift)
-}
+func hdrIndex(ns int64) int64 { return result.IndexOf(min(ns, result.HighestNs)) }
 
 func newSparse() *sparse { return &sparse{counts: make([]uint32, hdrIndex(result.HighestNs)+1)} }
 
@@ -107,14 +95,14 @@ func (s *sparse) sparse() result.Sparse {
 	first, used := s.used()
 	for i, n := range used {
 		if n > 0 {
-			out.Counts = append(out.Counts, [2]int64{int64(first + i), int64(n)})
+			out.Counts = append(out.Counts, [2]int64{first + int64(i), int64(n)})
 		}
 	}
 	return out
 }
 
 // used are the counts from that of the least value to that of the greatest, and the index of the first.
-func (s *sparse) used() (first int, counts []uint32) {
+func (s *sparse) used() (first int64, counts []uint32) {
 	if s.count == 0 {
 		return 0, nil
 	}

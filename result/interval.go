@@ -42,7 +42,8 @@ func (f Folder) Intervals() ([]Interval, error) {
 // LogWriter writes an HdrHistogram V2 log in format 1.3 of HdrHistogram's HistogramLogWriter, one
 // interval at a time. Values are nanoseconds.
 type LogWriter struct {
-	log *hdrhistogram.HistogramLogWriter
+	out     io.Writer
+	startMs int64
 }
 
 // NewLogWriter writes the header of a log. Times count from start, which the log has as BaseTime
@@ -65,22 +66,29 @@ func NewLogWriter(w io.Writer, comments []string, start time.Time) (*LogWriter, 
 			return nil, err
 		}
 	}
-	log.SetBaseTime(startMs)
-	return &LogWriter{log}, log.OutputLegend()
+	return &LogWriter{w, startMs}, log.OutputLegend()
 }
 
 // Write adds one line.
 func (l *LogWriter) Write(interval Interval) error {
-	counts := interval.Histogram.counts.Clone()
-	counts.SetTag(logTag(interval.Tag))
-	counts.SetStartTimeMs(interval.Start.UnixMilli())
-	// From both ends, so that blocks of a fraction of a millisecond follow each other without gaps.
-	counts.SetEndTimeMs(interval.Start.Add(interval.Length).UnixMilli())
-	if err := l.log.OutputIntervalPackedHistogram(counts); err != nil {
+	encoded, err := interval.Histogram.Encode()
+	if err != nil {
 		return fmt.Errorf("series %s: %w", cmp.Or(interval.Tag, "without a tag"), err)
 	}
-	return nil
+	tag := ""
+	if interval.Tag != "" {
+		tag = "Tag=" + logTag(interval.Tag) + ","
+	}
+	start := l.seconds(interval.Start)
+	// From both ends, so that blocks of a fraction of a millisecond follow each other without gaps.
+	length := l.seconds(interval.Start.Add(interval.Length)) - start
+	most := float64(interval.Histogram.counts.Max()) / hdrhistogram.MsToNsRatio
+	_, err = fmt.Fprintf(l.out, "%s%f,%f,%f,%s\n", tag, start, length, most, encoded)
+	return err
 }
+
+// seconds of a time since the start of the log.
+func (l *LogWriter) seconds(t time.Time) float64 { return float64(t.UnixMilli()-l.startMs) / 1000 }
 
 // WriteLog writes a log of some intervals in the given order. Times count from the earliest.
 func WriteLog(w io.Writer, comments []string, intervals []Interval) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/bits"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -56,6 +57,12 @@ func lowestAt(index int64) int64 {
 	return (index - step<<halfMagnitude) << step
 }
 
+// IndexOf is the index of a value, from 0 to HighestNs, in the counts array.
+func IndexOf(ns int64) int64 {
+	step := bits.Len64(uint64(ns)|(2<<halfMagnitude-1)) - (halfMagnitude + 1)
+	return int64(step)<<halfMagnitude + ns>>step
+}
+
 // Packed returns the samples of a histogram.
 func (h *Histogram) Packed() *Packed {
 	p := newPacked()
@@ -95,12 +102,6 @@ func (p *Packed) Merge(other *Packed) error {
 }
 
 var errTooMany = errors.New("histograms have too many samples to add up")
-
-// Encode returns the histogram in HdrHistogram's compressed V2 encoding, in base64.
-func (p *Packed) Encode() (string, error) {
-	encoded, err := p.counts.Encode()
-	return string(encoded), err
-}
 
 // add adds the samples of a log's line, whose extremes and sum are as exact as its buckets.
 func (h *Histogram) add(p *Packed) error {
