@@ -231,7 +231,8 @@ type App struct {
 	IO         spec.IO          `json:"io,omitempty"`
 	Wait       spec.Wait        `json:"wait,omitempty"`
 	CPU        int              `json:"cpu"` // the engine's; -1 without one, and where nothing is pinned
-	// Ports is one for reflect, two for forward: in, out, on the traffic's path.
+	// Ports is one for reflect, two for forward: in, out, on the traffic's path. Of a device, it has those by which packets
+	// leave.
 	Ports []Port `json:"ports,omitempty"`
 }
 

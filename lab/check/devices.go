@@ -197,7 +197,7 @@ func (c *deviceCheck) deeper(n plan.Node, i plan.Interface, l plan.Link, e plan.
 // changesItself is true for a node in which the experiment's own commands, scripts or programs may set
 // what they need on its interfaces: there only what nines set itself is compared.
 func changesItself(n plan.Node) bool {
-	return len(n.Exec) > 0 || n.Scripts.Any() || n.OCI != nil
+	return len(n.Exec) > 0 || len(n.Services) > 0 || n.Scripts.Any() || n.OCI != nil || n.App.Handling().IsDevice()
 }
 
 // setsIPv6 is true for a node whose file turns IPv6 on or off itself.

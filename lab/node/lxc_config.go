@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // The paths of nines' own files in every container.
@@ -69,6 +70,9 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token, profile
 	}
 	for _, limit := range groups.limits {
 		set(map[int]string{1: "lxc.cgroup.", 2: "lxc.cgroup2."}[limit.Version]+limit.File, "%s", limit.Value)
+	}
+	if slices.Contains(n.Allow, spec.AllowBPF) { // for programs that pin BPF objects
+		set("lxc.mount.entry", "bpf sys/fs/bpf bpf nosuid,nodev,noexec 0 0")
 	}
 	for _, m := range p.binds(n, root) {
 		kind, mode := "dir", ""

@@ -45,7 +45,7 @@ func (p Place) ociConfig(n plan.Node, unpacked *image.Unpacked, b bundle, joins 
 		Hostname: n.HostName,
 		Root:     &specs.Root{Path: b.root()},
 		Process:  first,
-		Mounts:   append(ociFileSystems(), ociBinds(p.binds(n, rootfs{}))...),
+		Mounts:   append(ociFileSystems(n), ociBinds(p.binds(n, rootfs{}))...),
 		Linux: &specs.Linux{
 			CgroupsPath: joins.group,
 			Resources:   &specs.LinuxResources{Devices: devices},
@@ -112,8 +112,8 @@ func lastOfEach(env []string) []string {
 }
 
 // ociFileSystems are those of the kernel (config-linux.md, "Default Filesystems").
-func ociFileSystems() []specs.Mount {
-	return []specs.Mount{
+func ociFileSystems(n plan.Node) []specs.Mount {
+	list := []specs.Mount{
 		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "noexec", "nodev"}},
 		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=64k"}},
 		{Destination: "/dev/pts", Type: "devpts", Source: "devpts", Options: []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
@@ -122,6 +122,10 @@ func ociFileSystems() []specs.Mount {
 		// A sysfs shows the network namespace of the process that mounted it.
 		{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"nosuid", "noexec", "nodev"}},
 	}
+	if slices.Contains(n.Allow, spec.AllowBPF) { // for programs that pin BPF objects
+		list = append(list, specs.Mount{Destination: "/sys/fs/bpf", Type: "bpf", Source: "bpf", Options: []string{"nosuid", "noexec", "nodev"}})
+	}
+	return list
 }
 
 // ociBinds are bind mounts; a folder that is read-only is so all the way down ("rro",

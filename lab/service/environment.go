@@ -11,7 +11,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Environment are the variables of a service: the addresses of the node's interfaces, and its own, which win.
+// Environment are the variables of a service: the addresses of the node's interfaces and of their
+// peers on the traffic's path, and its own, which win.
 func Environment(p *plan.Plan, n plan.Node, s spec.Service) []string {
 	env := []string{"NINES_NODE=" + n.Name}
 	for _, i := range n.Interfaces {
@@ -29,6 +30,12 @@ func Environment(p *plan.Plan, n plan.Node, s spec.Service) []string {
 			if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+family+"=") }) {
 				env = append(env, name+family+"="+prefix.Addr().String())
 			}
+		}
+	}
+	if n.App != nil {
+		for _, port := range n.App.Ports {
+			name := "NINES_" + variable(port.Interface)
+			env = append(env, name+"_PEER_IP="+port.PeerIP, name+"_PEER_MAC="+port.PeerMAC)
 		}
 	}
 	if p.Traffic != nil {

@@ -66,9 +66,14 @@ func words(p *plan.Plan, w result.SeenWay) string {
 	var changes []string
 	lower := plan.SentTTL - w.TTL
 	switch {
-	case w.SourceIP != t.From.LocalIP && ownerOfIP(p, w.SourceIP) != "":
+	case t.RoundTrip && w.SourceIP != t.From.LocalIP && ownerOfIP(p, w.SourceIP) != "":
+		what = "returned by " + ownerOfIP(p, w.SourceIP)
+		if lower > 0 {
+			changes = append(changes, ttl(lower))
+		}
+	case w.SourceIP != t.From.LocalIP && ownerOfIP(p, w.SourceIP) != "" && lower <= 0:
 		what = "relayed by " + ownerOfIP(p, w.SourceIP)
-		if lower != 0 {
+		if lower < 0 {
 			changes = append(changes, fmt.Sprintf("TTL %d", w.TTL))
 		}
 	case w.SourceIP != t.From.LocalIP:

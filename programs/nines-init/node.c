@@ -132,6 +132,10 @@ int node__main(int argc, char **argv)
 	failed = locked ? node__lock_settings("", argv[4]) : NULL;
 	if (failed != NULL)
 		return node__fail("make read-only", failed);
+	/* For programs that pin BPF objects, where the node may load any (allow: bpf); a kernel without BPF has none. */
+	if (mount("bpf", "/sys/fs/bpf", "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 &&
+	    errno != ENODEV && errno != ENOENT)
+		return node__fail("mount", "/sys/fs/bpf");
 	for (int i = walled ? 6 : 2; i + 2 < argc; i += 3)
 		if (node__bind(argv[i], argv[i + 1], argv[i + 2]) < 0)
 			return node__fail("mount", argv[i + 2]);
