@@ -122,6 +122,11 @@ func checkNode(n plan.Node, runtime func(plan.Node) error) error {
 		return err
 	}
 	err := node.CheckScheduling(n.Scheduling)
+	for _, s := range n.Services {
+		if err == nil {
+			err = node.CheckScheduling(s.Scheduling)
+		}
+	}
 	if err == nil {
 		err = runtime(n)
 	}

@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/kernel/await"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/lab/state"
 	"nines.dev/nines/plan"
 )
@@ -220,15 +221,19 @@ func (l *Lab) AwaitChanges(ctx context.Context) {
 const changesEvery = 10 * time.Millisecond
 
 // TakeRestarts returns the nodes that this process has restarted, stopped or started, or has seen
-// unhealthy, since the last call, and those that are stopped still: a trial beside which that happened
-// did not measure what the file describes.
+// unhealthy, since the last call, those that are stopped still, and the services that their policies have started
+// again: a trial beside which that happened did not measure what the file describes.
 func (l *Lab) TakeRestarts() []Restarted {
 	if l.restarts == nil {
 		return nil
 	}
 	l.restarts.mu.Lock()
 	defer l.restarts.mu.Unlock()
-	made := slices.Clone(l.restarts.made)
+	services, err := service.All(l.Lab)
+	if err != nil { // Faults, which are asked for together with these, tell it
+		services = nil
+	}
+	made := append(slices.Clone(l.restarts.made), l.restarts.servicesAgain(services)...)
 	l.restarts.made = nil
 	for _, name := range slices.Sorted(maps.Keys(l.restarts.off)) {
 		if !slices.ContainsFunc(made, func(r Restarted) bool { return r.Node == name }) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nines.dev/nines/lab/health"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/plan"
 )
 
@@ -21,11 +22,16 @@ type restartLog struct {
 	// off are the nodes that are stopped, by name: no trial measures what the file describes until
 	// they are started.
 	off map[string]Restarted
+	// ends are the ends of services that TakeRestarts has told, by "node:service" and keeper.
+	ends map[string]int
 }
 
-// Restarted is a node that was restarted, stopped or started, or was unhealthy.
+// Restarted is a node that was restarted, stopped or started, or was unhealthy, or a service that its policy has started
+// again.
 type Restarted struct {
 	Node string
+	// Service is the service that has ended; empty for a node. Its node is as it was.
+	Service string
 	// How is "restarted", "stopped", "started" or "unhealthy".
 	How string
 	// At is when it began, and Took how long it took; 0 for a node that is unhealthy still.
@@ -37,6 +43,9 @@ type Restarted struct {
 
 // String says it in one line, for the reasons of a trial.
 func (r Restarted) String() string {
+	if r.Service != "" {
+		return fmt.Sprintf("service %s of node %s ended at %s and was started again%s", r.Service, r.Node, r.At.Format("15:04:05.000"), r.Why)
+	}
 	text := fmt.Sprintf("node %s was %s at %s", r.Node, r.How, r.At.Format("15:04:05.000"))
 	if r.Took > 0 {
 		format := ", which took %s"
@@ -52,7 +61,24 @@ func (r Restarted) String() string {
 }
 
 // Ended is true if what had run in the node ended.
-func (r Restarted) Ended() bool { return r.How != wasUnhealthy }
+func (r Restarted) Ended() bool { return r.How != wasUnhealthy && r.Service == "" }
+
+// servicesAgain are the services that have ended and serve again since the last call. Those that do not serve are
+// faults.
+func (l *restartLog) servicesAgain(all []service.State) []Restarted {
+	var list []Restarted
+	for _, s := range all {
+		key := fmt.Sprintf("%s:%s %d", s.Node, s.Name, s.Keeper)
+		if s.Status == service.Ready && s.Ends > l.ends[key] {
+			list = append(list, Restarted{Node: s.Node, Service: s.Name, At: s.LastEnd, Why: s.Why()})
+		}
+		if l.ends == nil {
+			l.ends = map[string]int{}
+		}
+		l.ends[key] = s.Ends
+	}
+	return list
+}
 
 func (l *restartLog) note(nodes []plan.Node, how string, begun time.Time, why string) {
 	l.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/kernel/cpulist"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/check"
 	"nines.dev/nines/lab/service"
@@ -160,6 +161,54 @@ topology:
 		if said := err.Error(); !strings.Contains(said, `service only of node "a": it has ended`) || !strings.Contains(said, want) {
 			t.Errorf("%s: %s", run, said)
 		}
+	}
+}
+
+// TestAServiceIsWhoAndWhereItsFileSays: its user, by the node's own list, its policy and its CPU; and it starts again as
+// often as its policy says.
+func TestAServiceIsWhoAndWhereItsFileSays(t *testing.T) {
+	labtest.Root(t)
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			l := up(t, `
+name: tbwho
+topology:
+  nodes:
+    a:
+      runtime: `+runtime+`
+      services:
+        - name: who
+          run: [sh, -c, "id -u; id -g; echo $HOME; grep Cpus_allowed_list /proc/self/status; exec sleep 1000"]
+          user: "12:34"
+          scheduling: {policy: batch, nice: 3}
+          cpus: 1
+          ready: {output: Cpus_allowed}
+    b:
+      runtime: `+runtime+`
+      services:
+        - {name: frail, run: [sh, -c, "echo try; sleep 0.1; exit 3"], restart: on-failure, restarts: 2}
+        - {name: short, run: [sleep, "0.2"], restart: always}
+`)
+			t.Cleanup(func() { downWithoutTrace(t, l) })
+			who := servicesNow(t, l)["a:who"]
+			cpu := cpulist.Format(l.Plan().Node("a").ServiceCPUs["who"])
+			if said := strings.Fields(text(t, who.Log)); len(said) != 5 || said[0] != "12" || said[1] != "34" || said[2] != "/" || said[4] != cpu {
+				t.Errorf("it says %q, and its CPU is %s", said, cpu)
+			}
+			if policy := in(t, l, "a", "sh", "-c", "for p in /proc/[0-9]*; do grep -qs 1000 $p/cmdline && cut -d' ' -f 19,41 $p/stat; done"); !strings.Contains(policy, "3 3") {
+				t.Errorf("niceness and policy are %q", policy)
+			}
+			labtest.Eventually(t, "frail is given up", func() bool { return servicesNow(t, l)["b:frail"].Status == service.Ended })
+			frail := servicesNow(t, l)["b:frail"]
+			if frail.Ends != 3 || frail.Ending != "exit status 3" || text(t, frail.Log) != "try\ntry\ntry\n" {
+				t.Errorf("it has ended %d times, %s: %q", frail.Ends, frail.Ending, text(t, frail.Log))
+			}
+			labtest.Eventually(t, "short has ended twice", func() bool { return servicesNow(t, l)["b:short"].Ends >= 2 })
+		})
+	}
+	wrong := "name: tbwho\ntopology: {nodes: {a: {services: [{name: who, run: [sleep, \"1000\"], user: nobody-here}]}}}\n"
+	if err := upError(t, wrong); err == nil || !strings.Contains(err.Error(), `the user "nobody-here"`) {
+		t.Errorf("an unknown user: %v", err)
 	}
 }
 

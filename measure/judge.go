@@ -51,6 +51,8 @@ type evidence struct {
 	faults []check.Fault
 	// astray is as in observation.
 	astray []string
+	// shared says which services may run on the CPUs of the measuring threads.
+	shared []string
 	// untuned is what others have changed of the host's tuning; empty if nothing.
 	untuned string
 	// realTime is the kernel's limit on real-time threads that never sleep.
@@ -160,7 +162,7 @@ func disturbances(e evidence) []string {
 		say("the hypervisor took %v from the measuring CPUs", round(e.details.StealNs))
 	}
 	if waited := e.details.WaitedNs; share(waited) > maxRunDelayShare {
-		say("measuring threads waited %v for a CPU that ran something else", round(waited))
+		say("measuring threads waited %v for a CPU that ran something else%s", round(waited), after("; ", e.shared))
 	}
 	for _, program := range e.details.Programs {
 		if share(program.RunDelayNs) > maxRunDelayShare {
@@ -207,6 +209,14 @@ func round(ns int64) time.Duration {
 	default:
 		return d.Round(100 * time.Nanosecond)
 	}
+}
+
+// after joins texts after a mark; empty where there is none.
+func after(mark string, texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return mark + strings.Join(texts, mark)
 }
 
 // percent formats a fraction near 1 with as many nines as it has: 0.99962 as 99.96.

@@ -31,6 +31,8 @@ type observation struct {
 	images []result.NodeImage
 	// tuning is the host settings that were changed; nil if nothing was requested.
 	tuning *result.Tuning
+	// shared is as in plan.Plan.
+	shared []string
 	// untuned is what others have changed of it since; empty if nothing.
 	untuned string
 	toCPU   int
@@ -107,7 +109,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.faults, astray: o.astray, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.faults, astray: o.astray, shared: o.shared, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil

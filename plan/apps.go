@@ -118,7 +118,6 @@ func (w *work) appResult(n *node) *App {
 	app := &App{Kind: n.spec.App.Kind, Leaves: n.spec.App.Leaves, Forwarding: n.spec.App.Forwarding, CPU: n.engineCPU}
 	if !n.app().HasEngine() {
 		app.CPU = -1
-		app.Ports = w.devicePorts(n)
 		return app
 	}
 	app.Backend, app.IO, app.Wait = w.appBackend(n), n.spec.App.IO, n.spec.App.Wait
@@ -136,18 +135,6 @@ func (w *work) appResult(n *node) *App {
 		app.Ports = append(app.Ports, w.port(e))
 	}
 	return app
-}
-
-// devicePorts are the interfaces of a device of the user's on the traffic's path, each with where packets go on from
-// there: what the user's programs have to know.
-func (w *work) devicePorts(n *node) []Port {
-	var ports []Port
-	for _, h := range w.hops() {
-		if h.out.node == n && n.app().IsDevice() {
-			ports = append(ports, w.port(h.out))
-		}
-	}
-	return ports
 }
 
 // appBackend is the backend of a node's app; empty without an engine.

@@ -62,6 +62,9 @@ func (w *work) collectDemands() error {
 		case d.engine:
 			d.count = 1
 		}
+		if !d.program && n.pollsFor == nil {
+			w.demandServices(n)
+		}
 		if d.memoryNode >= 0 && w.numaNode(d.memoryNode) == nil {
 			w.refuse(at(&Impossible{fmt.Sprintf("node %s requests NUMA node %d", n.name, d.memoryNode),
 				fmt.Sprintf("the host has %s", terminal.Count(len(w.inv.NUMANodes), "NUMA node")), "remove memory_node to let nines choose"}, n.steps("memory_node")))

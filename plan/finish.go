@@ -33,8 +33,12 @@ func (a *assignment) finish() {
 			if len(rest) == 0 {
 				n.cpus = a.housekeeping
 			}
-			n.engineCPU = n.cpus[slices.Index(a.sharing, n)%len(n.cpus)]
-			n.because("too few CPUs: it shares CPU %d with others that need one", n.engineCPU)
+			shared := n.cpus
+			if n.demand.engine || n.demand.program {
+				n.engineCPU = n.cpus[slices.Index(a.sharing, n)%len(n.cpus)]
+				shared = []int{n.engineCPU}
+			}
+			n.because("too few CPUs: it shares %s with others that need one", cpuText(shared))
 		case n.demand.count > 0:
 			n.cpus, n.exclusive = a.placed[n], true
 			if slices.ContainsFunc(n.cpus, func(id int) bool { return slices.Contains(a.housekeeping, id) }) {
@@ -125,7 +129,7 @@ func (a *assignment) explainOwn(n *node) {
 	case d.program:
 		n.because("%s: one of its own, on which it polls", list)
 	default:
-		n.because("%s: one of its own, for its engine", list)
+		n.because("%s: one of its own, for its %s", list, choose(d.engine || len(n.spec.Services) == 0, "engine", "services"))
 	}
 	if d.engine {
 		n.engineCPU = a.engineOf(n.cpus)
@@ -306,5 +310,9 @@ func (a *assignment) sharingText() string {
 	if sharing[0].link != nil {
 		return names(sharing)
 	}
-	return "the engines of " + names(sharing)
+	what := "engines"
+	if slices.ContainsFunc(sharing, func(n *node) bool { return len(n.spec.Services) > 0 }) {
+		what = "engines and services"
+	}
+	return "the " + what + " of " + names(sharing)
 }

@@ -24,7 +24,8 @@ type work struct {
 	managed         *management // nil without a management network
 	disturbances    []Disturbance
 	notes           []string
-	refused         []error // demands that cannot be met, but do not keep others from being checked
+	shared          []string // as in Plan
+	refused         []error  // demands that cannot be met, but do not keep others from being checked
 }
 
 // Make assigns the host's resources to the experiment. Its errors are *Conflict where the
@@ -35,7 +36,8 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
-		w.collectDemands, w.unlessRefused, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
+		w.collectDemands, w.unlessRefused, w.assignCPUs, w.divideServices, w.isolate, w.noteServices,
+		w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
 		w.planManagement,
 	} {
 		if err := step(); err != nil {
@@ -86,6 +88,7 @@ func (w *work) result() *Plan {
 		p.Events = append(p.Events, *event)
 	}
 	p.Notes = append(p.Notes, w.notes...)
+	p.Shared = w.shared
 	return p
 }
 
@@ -109,6 +112,7 @@ func (w *work) nodeResult(n *node) Node {
 		Exec:            n.spec.Exec,
 		Healthcheck:     n.spec.Healthcheck,
 		Services:        n.spec.Services,
+		ServiceCPUs:     n.serviceCPUs,
 		Scripts:         n.spec.Scripts,
 		Mounts:          n.spec.Mounts,
 		Privileged:      n.spec.Privileged,

@@ -49,6 +49,8 @@ type Plan struct {
 	Events []spec.Event `json:"events,omitempty"`
 	// Notes are what a reader should know, such as which CPUs had to be shared.
 	Notes []string `json:"notes"`
+	// Shared says which services may run on the CPUs of the traffic's ends.
+	Shared []string `json:"shared,omitempty"`
 }
 
 // Node is one machine of the lab.
@@ -83,6 +85,8 @@ type Node struct {
 	Healthcheck *spec.Healthcheck `json:"healthcheck,omitempty"`
 	// Services are the user's programs that run as long as the lab.
 	Services []spec.Service `json:"services,omitempty"`
+	// ServiceCPUs are the CPUs of each service, of the node's; nil where they share these.
+	ServiceCPUs map[string][]int `json:"service_cpus,omitempty"`
 	// Scripts are the node's scripts, as the file names them; nil where it has none.
 	Scripts *spec.Scripts `json:"scripts,omitempty"`
 	Mounts  []spec.Mount  `json:"mounts,omitempty"`
@@ -231,8 +235,7 @@ type App struct {
 	IO         spec.IO          `json:"io,omitempty"`
 	Wait       spec.Wait        `json:"wait,omitempty"`
 	CPU        int              `json:"cpu"` // the engine's; -1 without one, and where nothing is pinned
-	// Ports is one for reflect, two for forward: in, out, on the traffic's path. Of a device, it has those by which packets
-	// leave.
+	// Ports is one for reflect, two for forward: in, out, on the traffic's path.
 	Ports []Port `json:"ports,omitempty"`
 }
 

@@ -24,6 +24,7 @@ type node struct {
 	hugepageBytes, hugepageSize int64
 	engineCPU                   int // -1: it runs no engine
 	memoryNodes                 []int
+	serviceCPUs                 map[string][]int
 	why                         []string
 
 	// link is set where this is not a node but a link's program, which wants CPUs and memory like a

@@ -42,9 +42,9 @@ func (c *checker) policy(s *Scheduling, at []string) {
 }
 
 // schedules is true for a node in which nines starts something that gets the policy: an engine, the
-// commands of exec, or a virtual machine's CPUs.
+// commands of exec, services, or a virtual machine's CPUs.
 func (c *checker) schedules(name string, n *Node) bool {
-	if n.Runtime.Descriptor().Guest || len(n.Exec) > 0 || n.App.Handling().HasEngine() {
+	if n.Runtime.Descriptor().Guest || len(n.Exec) > 0 || len(n.Services) > 0 || n.App.Handling().HasEngine() {
 		return true
 	}
 	if c.e.Traffic == nil {

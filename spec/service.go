@@ -22,7 +22,22 @@ type Service struct {
 	Dir string `yaml:"dir,omitempty" json:"dir,omitempty"`
 	// Env is its environment, beside the node's env and the addresses that nines gives it.
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
+	// User is who runs it, by the node's own files: "web", "web:web" or "1000:1000" (default root).
+	User string `yaml:"user,omitempty" json:"user,omitempty"`
+	// CPUs is how many of the node's CPUs it has for itself (default 0: it shares the others).
+	CPUs int `yaml:"cpus,omitempty" json:"cpus,omitempty"`
+	// Scheduling is its policy (default: the node's).
+	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
+	// Restart says when it starts again after it has ended (default no).
+	Restart RestartPolicy `yaml:"restart,omitempty" json:"restart,omitempty"`
+	// Restarts is how often in a row on-failure starts it again (default 5).
+	Restarts int `yaml:"restarts,omitempty" json:"restarts,omitempty"`
 }
+
+const (
+	userPattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`
+	userForm    = `a user, or a user and a group, by names or numbers: "web", "1000:1000"`
+)
 
 // StopSignal asks a program to end.
 type StopSignal string
@@ -104,6 +119,12 @@ func (c *checker) services(n *Node, at []string) {
 		names = append(names, s.Name)
 		if len(s.Run) > 0 && s.Run[0] == "" {
 			c.fail("the program's name is empty", "", "", under(here, "run", "0")...)
+		}
+		if s.Scheduling != nil {
+			c.policy(s.Scheduling, under(here, "scheduling"))
+		}
+		if s.Restart != RestartOnFailure && c.root.at(here).get("restarts") != nil {
+			c.fail("restarts bounds only on-failure", "", "remove it, or write restart: on-failure", under(here, "restarts")...)
 		}
 		if s.Ready == nil {
 			continue

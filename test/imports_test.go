@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 	"lab/bmc":     slices.Concat(insiders, []string{"lab/check", "power"}),
 	"lab/capture": slices.Concat(insiders, []string{"kernel/packetfilter"}),
 	"lab/change":  {"spec", "plan", "kernel/netns", "lab/check", "lab/link", "lab/node"},
-	"lab/service": slices.Concat(insiders, []string{"lab/check"}),
+	"lab/service": slices.Concat(insiders, []string{"lab/check", "lab/health"}),
 	"lab/check":   slices.Concat(insiders, []string{"host/tune", "engine/client"}),
 	"lab/dryrun":  {"spec", "plan", "kernel/netns", "kernel/tasks", "lab/isolate", "lab/link", "lab/node", "lab/state"},
 	"lab/control": {"power", "lab/state"},
@@ -93,7 +93,7 @@ var mayImport = map[string][]string{
 	"lab/engine":  slices.Concat(insiders, []string{"engine/client", "kernel/napi"}),
 	"lab/graph":   {"spec", "plan"},
 	"lab/health":  {"spec"},
-	"lab/login":   slices.Concat(insiders, []string{"lab/check", "kernel/ledger", "kernel/openat"}),
+	"lab/login":   slices.Concat(insiders, []string{"lab/check", "kernel/ledger"}),
 	"lab/receive": slices.Concat(insiders, []string{"lab/check", "busypoll", "busypoll/kbp", "host", "journal/setting", "kernel/cgroup", "kernel/napi"}),
 	"lab/scripts": slices.Concat(insiders, []string{"script/relay", "script/wire"}),
 	"lab/watch":   slices.Concat(insiders, []string{"lab/check", "lab/health"}),
@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 		"journal"}, // in its tests
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/thread", "vm", "vm/guestagent", "vm/boot", "vm/guestimage", "image", "fault"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "kernel/openat", "kernel/thread", "vm", "vm/guestagent", "vm/boot", "vm/guestimage", "image", "fault"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client", "kernel/ledger", "kernel/tasks", "fault"}),
 

@@ -118,7 +118,7 @@ func writeServices(out io.Writer, nodes []lab.NodeState) {
 	for _, n := range nodes {
 		for _, s := range n.Services {
 			if s.Alive {
-				terminal.Printf(out, "\nservice %s of %s: %s since %s, kept by process %d\n", s.Name, n.Name, s.Status, s.Since.Format("15:04:05"), s.Keeper)
+				terminal.Printf(out, "\nservice %s of %s: %s since %s, kept by process %d%s\n", s.Name, n.Name, s.Status, s.Since.Format("15:04:05"), s.Keeper, s.Before())
 			} else {
 				terminal.Printf(out, "\nservice %s of %s: has ended%s; 'nines logs %s %s' shows its output\n", s.Name, n.Name, s.Why(), n.Name, s.Name)
 			}

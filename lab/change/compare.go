@@ -135,7 +135,7 @@ func (d *differ) movesPod(old, n plan.Node) bool {
 // substance is the part of a node that cannot change while it runs.
 func substance(n plan.Node) plan.Node {
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
-	n.Receive, n.Restart, n.Healthcheck, n.Services = nil, "", nil, nil
+	n.Receive, n.Restart, n.Healthcheck, n.Services, n.ServiceCPUs = nil, "", nil, nil, nil
 	if n.Scripts != nil {
 		n.Scripts = &spec.Scripts{} // a container sees the folder of its scripts, whatever is in it
 	}
@@ -308,7 +308,7 @@ func (d *differ) services() {
 			return nil
 		}
 		for _, s := range n.Services {
-			restarted.add(n.Name+":"+s.Name, around || !plan.Same(find(*old, s.Name), &s))
+			restarted.add(n.Name+":"+s.Name, around || !plan.Same(find(*old, s.Name), &s) || !slices.Equal(old.ServiceCPUs[s.Name], n.ServiceCPUs[s.Name]))
 		}
 		for _, s := range old.Services {
 			restarted.add(n.Name+":"+s.Name, find(n, s.Name) == nil)

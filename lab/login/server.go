@@ -20,7 +20,6 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/await"
-	"nines.dev/nines/kernel/openat"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
@@ -124,7 +123,7 @@ func noServer(n plan.Node, r *node.Running) (why string, missing bool, err error
 	if strings.TrimSpace(string(first)) != "nines-init" {
 		return fmt.Sprintf("its first process, %s, starts what runs in node %s", strings.TrimSpace(string(first)), n.Name), false, nil
 	}
-	file, err := openInside(r.PID, SSHDProgram, unix.O_PATH)
+	file, err := node.OpenInside(r.PID, SSHDProgram, unix.O_PATH)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return fmt.Sprintf("there is no %s in node %s", SSHDProgram, n.Name), true, nil
 	}
@@ -132,21 +131,6 @@ func noServer(n plan.Node, r *node.Running) (why string, missing bool, err error
 		return "", false, err
 	}
 	return "", false, file.Close()
-}
-
-// openInside opens a path as processes in a node see it: no link in a node's files leads out of them.
-func openInside(pid int, path string, flags int) (*os.File, error) {
-	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, os.NewSyscallError("open the node's root", err)
-	}
-	defer func() { _ = unix.Close(root) }()
-	// With RESOLVE_IN_ROOT, "/" is the node's.
-	fd, err := openat.Open(root, path, unix.OpenHow{Flags: uint64(flags), Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), path), nil
 }
 
 // sshPatience bounds the wait for a server's first answer, which takes some milliseconds.

@@ -63,12 +63,12 @@ func (m *Maker) sshdFolder(n plan.Node, r *node.Running) error {
 // makeInside makes a folder, and those above it, in a container's own files.
 func makeInside(pid int, path string) error {
 	above := filepath.Dir(path)
-	folder, err := openInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
+	folder, err := node.OpenInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.ENOENT) && above != "/" {
 		if err := makeInside(pid, above); err != nil {
 			return err
 		}
-		folder, err = openInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
+		folder, err = node.OpenInside(pid, above, unix.O_PATH|unix.O_DIRECTORY)
 	}
 	if err != nil {
 		return fmt.Errorf("open %s in the node: %w", above, err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -35,6 +36,8 @@ type Entry struct {
 	// Engine is set for nines' engine: it has the rights that it needs, and is the program of the host,
 	// whatever the node has in its place.
 	Engine bool
+	// User runs it, by the node's own files; empty is root.
+	User string
 	// InGroup is set where signals go to the whole process group, so that none is to be forwarded.
 	InGroup bool
 	// walls are options of nines-init.
@@ -96,13 +99,25 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	if e.Detach != "" {
 		arguments = append(arguments, "--detach", e.Detach)
 	}
+	home := ""
+	if e.User != "" {
+		option := ""
+		if option, home, err = r.userOption(e.User); err != nil {
+			return nil, fmt.Errorf("node %q: %w", r.Name, err)
+		}
+		arguments = append(arguments, "--user", option)
+	}
 	arguments = append(arguments, e.walls...)
 	if e.InGroup {
 		arguments = append(arguments, "--signals", "group")
 	}
 	arguments = append(append(arguments, "--"), e.Argv...)
 	cmd := exec.CommandContext(ctx, initPath, arguments...)
-	cmd.Env = append(append([]string{}, baseEnv...), e.Env...)
+	cmd.Env = slices.Clone(baseEnv)
+	if home != "" {
+		cmd.Env = append(cmd.Env, "HOME="+home)
+	}
+	cmd.Env = append(cmd.Env, e.Env...)
 	if r.Token != "" {
 		cmd.Env = append(cmd.Env, tokenVariable+"="+r.Token)
 	}

@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // ExecOptions says how a command runs in a node.
@@ -25,6 +26,10 @@ type ExecOptions struct {
 	// Scheduled gives it the node's scheduling policy: for the node's workload, not for a user who
 	// looks around.
 	Scheduled bool
+	// Scheduling is its own policy, in place of the node's; nil for none.
+	Scheduling *spec.Scheduling
+	// User runs it, by the node's own files; empty is root.
+	User string
 	// Engine is set for nines' engine; see node.Entry.
 	Engine bool
 	// InGroup is set where signals are sent to the command's whole process group, as by a leash:
@@ -49,11 +54,11 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 
 // EntryFor is a command of a node, with the environment and the CPUs that the options give it.
 func EntryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
-	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, Engine: options.Engine, InGroup: options.InGroup}
+	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs, Engine: options.Engine, User: options.User, InGroup: options.InGroup, Scheduling: options.Scheduling}
 	if entry.CPUs == nil {
 		entry.CPUs = n.CPUs
 	}
-	if options.Scheduled {
+	if options.Scheduled && entry.Scheduling == nil {
 		entry.Scheduling = n.Scheduling
 	}
 	for name, value := range n.Env {

@@ -9,12 +9,13 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Faults says which services have ended while their node still runs.
+// Faults says which services have ended while their node still runs, and are not ready again.
 func Faults(l *running.Lab) ([]check.Fault, error) {
 	all, err := All(l)
 	var faults []check.Fault
 	for _, s := range all {
-		if s.Alive || !l.Alive(s.Node) {
+		back := s.Alive && (s.Ends == 0 || s.Status == Ready)
+		if back || !l.Alive(s.Node) {
 			continue
 		}
 		what, refusal := fmt.Sprintf("service %s of node %s", s.Name, s.Node), ""
@@ -22,7 +23,7 @@ func Faults(l *running.Lab) ([]check.Fault, error) {
 			refusal = s.refusal(*n)
 		}
 		faults = append(faults, check.Fault{
-			Of: what, Part: "node " + s.Node, Problem: what + " has ended" + s.Why() + refusal, Remedy: check.RestartService, Target: s.Node + ":" + s.Name,
+			Of: what, Part: "node " + s.Node, Problem: what + " has ended" + s.Why() + s.policy() + refusal, Remedy: check.RestartService, Target: s.Node + ":" + s.Name,
 		})
 	}
 	return faults, err
@@ -34,6 +35,30 @@ func (r Record) refusal(n plan.Node) string {
 		return "; " + why
 	}
 	return ""
+}
+
+// policy says what its restart policy does now.
+func (s State) policy() string {
+	if s.Alive {
+		return "; its restart policy starts it again"
+	}
+	return ""
+}
+
+// Before says that it has ended before, and how it last did; empty if it has not.
+func (r Record) Before() string {
+	if r.Ends == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; it has ended %s, the last time at %s%s", times(r.Ends), r.LastEnd.Format("15:04:05"), r.Why())
+}
+
+// times is how often something has happened.
+func times(count int) string {
+	if count == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", count)
 }
 
 // Why says how it ended and what it said last.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/lab/health"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/lab/running"
 	"nines.dev/nines/lab/state"
@@ -20,7 +22,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Keep runs a service until it ends or ctx does. It is the keeper that the journal of the lab has.
+// Keep runs a service until it ends for good or ctx does. It is the keeper that the journal of the lab has.
 func Keep(ctx context.Context, labName, nodeName, name string) error {
 	l, err := running.Open(labName)
 	if err != nil {
@@ -48,6 +50,9 @@ type keeper struct {
 	node    plan.Node
 	service spec.Service
 	record  Record
+	said    *output
+	// served is true once it was ready.
+	served bool
 }
 
 // becomes writes that the service is another.
@@ -57,39 +62,97 @@ func (k *keeper) becomes(s Status, more func(*Record)) error {
 	return state.WriteJSON(record(k.lab.State(), k.node.Name, k.service.Name), k.record)
 }
 
+// end is how a run of a service ended.
+type end struct {
+	// well is true for the exit code 0.
+	well bool
+	// ending is how it ended, and failed why it was given up before.
+	ending, failed string
+}
+
+// keep runs the service again as its policy says.
 func (k *keeper) keep(ctx context.Context) error {
 	sought := ""
 	if k.service.Ready != nil {
 		sought = k.service.Ready.Output
 	}
-	said, err := openOutput(Log(k.lab.State(), k.node.Name, k.service.Name), sought)
-	if err != nil {
+	var err error
+	if k.said, err = openOutput(Log(k.lab.State(), k.node.Name, k.service.Name), sought); err != nil {
 		return err
 	}
+	var attempts health.Attempts
+	for {
+		e, err := k.run(ctx)
+		if err != nil {
+			return err
+		}
+		ended := time.Now()
+		note := func(r *Record) {
+			r.Ending, r.Failed, r.Said = e.ending, e.failed, k.said.said()
+			if ctx.Err() == nil {
+				r.Ends++
+				r.LastEnd = ended
+			}
+		}
+		due, before := attempts.Next(ended)
+		// A start that fails from the beginning is told at once: `up` waits for it.
+		if ctx.Err() != nil || !k.served || !again(k.service, e.well, before.InARow) {
+			return k.becomes(Ended, note)
+		}
+		if err := k.becomes(Restarting, note); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return k.becomes(Ended, func(*Record) {})
+		case <-time.After(time.Until(due)):
+		}
+		k.said.again()
+		attempts = before.Made(time.Now())
+	}
+}
+
+// mostRestarts is how often in a row on-failure starts a service again where its file does not say.
+const mostRestarts = 5
+
+// again says whether a service that has ended starts again; inARow is how often it has without a good run. It is pure.
+func again(s spec.Service, well bool, inARow int) bool {
+	switch s.Restart {
+	case spec.RestartAlways:
+		return true
+	case spec.RestartOnFailure:
+		return !well && inARow < cmp.Or(s.Restarts, mostRestarts)
+	}
+	return false
+}
+
+// run runs the service once.
+func (k *keeper) run(ctx context.Context) (end, error) {
 	if err := k.becomes(Starting, func(*Record) {}); err != nil {
-		return err
+		return end{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd, err := k.lab.Command(ctx, k.node.Name, k.service.Run, running.ExecOptions{
-		Dir: k.service.Dir, Env: Environment(k.lab.Plan(), k.node, k.service), Scheduled: true,
+		Dir: k.service.Dir, Env: Environment(k.lab.Plan(), k.node, k.service), CPUs: k.node.ServiceCPUs[k.service.Name],
+		User: k.service.User, Scheduled: true, Scheduling: k.service.Scheduling,
 	})
 	if err != nil {
-		return err
+		return end{}, err
 	}
-	cmd.Stdout, cmd.Stderr = said, said
+	cmd.Stdout, cmd.Stderr = k.said, k.said
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SignalNum(string(k.service.Stop))) }
 	ended := make(chan error, 1)
 	if err := start(cmd, ended); err != nil {
-		return fmt.Errorf("start %s: %w", k.service.Run[0], err)
+		return end{}, fmt.Errorf("start %s: %w", k.service.Run[0], err)
 	}
 	// Whether it becomes ready and that it ends are waited for together.
 	ready := make(chan error, 1)
-	go func() { ready <- awaitReady(ctx, k.lab, k.node, k.service, said) }()
+	go func() { ready <- awaitReady(ctx, k.lab, k.node, k.service, k.said) }()
 	for {
 		select {
 		case err := <-ended:
-			return k.becomes(Ended, func(r *Record) { r.Ending, r.Said = ending(cmd, err), said.said() })
+			return end{well: err == nil, ending: ending(cmd, err)}, nil
 		case err := <-ready:
 			ready = nil
 			if err != nil && ctx.Err() == nil {
@@ -97,11 +160,12 @@ func (k *keeper) keep(ctx context.Context) error {
 				if died := <-ended; errors.Is(died, exec.ErrWaitDelay) {
 					err = fmt.Errorf("%w, and it left programs in the background", err)
 				}
-				return k.becomes(Ended, func(r *Record) { r.Failed, r.Said = "it was not ready: "+err.Error(), said.said() })
+				return end{failed: "it was not ready: " + err.Error()}, nil
 			}
 			if err == nil {
+				k.served = true
 				if err := k.becomes(Ready, func(*Record) {}); err != nil {
-					return err
+					return end{}, err
 				}
 			}
 		}

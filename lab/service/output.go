@@ -24,10 +24,9 @@ type output struct {
 	file    *os.File
 	written int64
 	tail    node.Tail
-	// sought is the text, and line the last line so far; found is closed when a line has it.
+	// sought is the text, and line the last line so far; seen is true once a line has had it.
 	sought []byte
 	line   []byte
-	found  chan struct{}
 	seen   bool
 }
 
@@ -41,7 +40,7 @@ func openOutput(path, sought string) (*output, error) {
 			return nil, err
 		}
 	}
-	o := &output{path: path, sought: []byte(sought), found: make(chan struct{})}
+	o := &output{path: path, sought: []byte(sought)}
 	return o, o.turn()
 }
 
@@ -84,15 +83,27 @@ func (o *output) seek(text []byte) {
 	}
 	o.line = append(o.line, text...)
 	if bytes.Contains(o.line, o.sought) {
-		o.seen = true
-		close(o.found)
-		o.line = nil
+		o.seen, o.line = true, nil
 		return
 	}
 	if end := bytes.LastIndexByte(o.line, '\n'); end >= 0 {
 		o.line = o.line[end+1:]
 	}
 	o.line = bytes.Clone(o.line[max(0, len(o.line)-longestLine):])
+}
+
+// found is true once a line has had the text.
+func (o *output) found() bool {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return o.seen
+}
+
+// again continues with what another run writes.
+func (o *output) again() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.seen, o.line, o.tail = false, nil, nil
 }
 
 // said is the end of the output, as one line.

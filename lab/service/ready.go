@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -35,12 +34,10 @@ func awaitReady(ctx context.Context, l *running.Lab, n plan.Node, s spec.Service
 	case r.Output != "":
 		what = fmt.Sprintf("its output has %q", r.Output)
 		holds = func(context.Context) error {
-			select {
-			case <-o.found:
-				return nil
-			default:
+			if !o.found() {
 				return errors.New("it has not")
 			}
+			return nil
 		}
 	case r.Port != "":
 		what = fmt.Sprintf("a program listens at port %s", r.Port)
@@ -116,16 +113,11 @@ func hasSocket(lines *bufio.Scanner, port, state uint64) bool {
 	return false
 }
 
-// isThere looks for a file as the node sees it. Its symbolic links are followed within the node only.
+// isThere looks for a file as the node sees it.
 func isThere(pid int, path string) error {
-	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return &os.PathError{Op: "open the root of", Path: strconv.Itoa(pid), Err: err}
-	}
-	defer unix.Close(root)
-	fd, err := unix.Openat2(root, filepath.Clean(path)[1:], &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
+	file, err := node.OpenInside(pid, path, unix.O_PATH)
 	if err != nil {
 		return &os.PathError{Op: "look for", Path: path, Err: err}
 	}
-	return unix.Close(fd)
+	return file.Close()
 }

@@ -15,12 +15,15 @@ import (
 
 func TestEnvironmentHasTheAddresses(t *testing.T) {
 	n := plan.Node{Name: "dut", Interfaces: []plan.Interface{
-		{Name: "in", MAC: "02:00:00:00:00:01", Addresses: []string{"198.18.0.1/30", "198.18.9.1/30", "fd00::1/64"}},
+		{Name: "in", MAC: "02:00:00:00:00:01", Addresses: []string{"198.18.0.1/30", "198.18.9.1/24", "fd00::1/64"}, Neighbours: []plan.Neighbour{
+			{IP: "198.18.0.2", MAC: "02:00:00:00:00:03"}, {IP: "198.18.0.3", MAC: "02:00:00:00:00:04"},
+		}},
 		{Name: "eth0.5", MAC: "02:00:00:00:00:02"},
 	}}
-	env := Environment(&plan.Plan{Traffic: &plan.Traffic{To: plan.Port{UDPPort: 7000}}}, n, spec.Service{Env: map[string]string{"B": "2", "A": "1"}})
-	want := []string{"NINES_NODE=dut", "NINES_IN_MAC=02:00:00:00:00:01", "NINES_IN_IP=198.18.0.1", "NINES_IN_IP6=fd00::1",
-		"NINES_ETH0_5_MAC=02:00:00:00:00:02", "NINES_PORT=7000", "A=1", "B=2"}
+	env := Environment(&plan.Plan{Traffic: &plan.Traffic{From: plan.Port{LocalIP: "198.18.0.2"}, To: plan.Port{LocalIP: "198.18.1.2", UDPPort: 7000}}}, n, spec.Service{Env: map[string]string{"B": "2", "A": "1"}})
+	want := []string{"NINES_NODE=dut", "NINES_IN_MAC=02:00:00:00:00:01", "NINES_IN_IP=198.18.0.1", "NINES_IN_PREFIX=30", "NINES_IN_IP6=fd00::1",
+		"NINES_IN_PEER_IP=198.18.0.2", "NINES_IN_PEER_MAC=02:00:00:00:00:03", "NINES_ETH0_5_MAC=02:00:00:00:00:02",
+		"NINES_FROM_IP=198.18.0.2", "NINES_TO_IP=198.18.1.2", "NINES_PORT=7000", "A=1", "B=2"}
 	if !slices.Equal(env, want) {
 		t.Errorf("%q, want %q", env, want)
 	}
@@ -32,22 +35,14 @@ func TestOutputIsBoundedAndSearched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := func() bool {
-		select {
-		case <-o.found:
-			return true
-		default:
-			return false
-		}
-	}
 	for _, text := range []string{"starting\nlisten", "ing\non\n", strings.Repeat("x", longestLine), " listening"} {
 		fmt.Fprint(o, text)
-		if seen() {
+		if o.found() {
 			t.Fatalf("found in %.20q", text)
 		}
 	}
 	fmt.Fprint(o, " on port 5\n")
-	if !seen() {
+	if !o.found() {
 		t.Error("not found across writes")
 	}
 	line := strings.Repeat("y", 1<<20-1) + "\n"
@@ -92,6 +87,22 @@ func TestHasSocket(t *testing.T) {
 	}{{tcp, 80, tcpListen, true}, {tcp, 5000, tcpListen, false}, {udp, 5000, udpBound, true}, {udp, 80, udpBound, false}, {"", 80, tcpListen, false}} {
 		if got := hasSocket(bufio.NewScanner(strings.NewReader(c.text)), c.port, c.state); got != c.want {
 			t.Errorf("port %d in state %#x: %v", c.port, c.state, got)
+		}
+	}
+}
+
+func TestAServiceStartsAgainAsItsPolicySays(t *testing.T) {
+	for _, c := range []struct {
+		policy spec.RestartPolicy
+		well   bool
+		inARow int
+		want   bool
+	}{
+		{spec.RestartNo, false, 0, false}, {spec.RestartOnFailure, true, 0, false}, {spec.RestartOnFailure, false, 0, true},
+		{spec.RestartOnFailure, false, 2, false}, {spec.RestartAlways, true, 0, true}, {spec.RestartAlways, false, 1000, true},
+	} {
+		if got := again(spec.Service{Restart: c.policy, Restarts: 2}, c.well, c.inARow); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -15,11 +15,13 @@ import (
 // Status is how far a service is.
 type Status string
 
-// A service is starting until it is ready, as its file says; one that says nothing is ready at once.
+// A service is starting until it is ready, as its file says; one that says nothing is ready at once. One that has ended
+// and starts again by its policy is restarting until then.
 const (
-	Starting Status = "starting"
-	Ready    Status = "ready"
-	Ended    Status = "ended"
+	Starting   Status = "starting"
+	Ready      Status = "ready"
+	Restarting Status = "restarting"
+	Ended      Status = "ended"
 )
 
 // Record is what a keeper writes of its service.
@@ -27,7 +29,10 @@ type Record struct {
 	Status  Status    `json:"status"`
 	Started time.Time `json:"started"`
 	Since   time.Time `json:"since"`
-	// Ending is how it ended: "signal: killed", "exit status 3"; Said are the last lines of its output.
+	// Ends is how often it has ended by itself, and LastEnd when it last did.
+	Ends    int       `json:"ends,omitempty"`
+	LastEnd time.Time `json:"last_end,omitzero"`
+	// Ending is how it last ended: "signal: killed", "exit status 3"; Said are the last lines of its output.
 	Ending string `json:"ending,omitempty"`
 	Said   string `json:"said,omitempty"`
 	// Failed is why it could not be started, or when it was given up.

@@ -2,7 +2,7 @@
 /*
  * Runs a command inside a node: first enters its cgroups, then its namespaces and root, goes
  * behind the walls of its first process (walls.c), then forks (a pid namespace applies only to
- * children), then sets the CPUs and the folder. The policy comes before the walls, as it may need more
+ * children), then sets the CPUs, the user and the folder. The policy comes before the walls, as it may need more
  * rights than the node's programs have.
  *
  * The walls come before the fork: the child is the first that the node's own processes see, and
@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,6 +35,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* More groups than a user of a node has. */
+enum { MOST_GROUPS = 64 };
+
 struct enter {
 	int pid;
 	unsigned long long start;
@@ -44,6 +48,7 @@ struct enter {
 	const char *filter;
 	const char *program;
 	const char *capabilities;
+	const char *user;
 	int program_fd;
 	int forwards; /* signals */
 	char **command;
@@ -120,18 +125,52 @@ static int enter__set_cpus(const char *list)
 	return sched_setaffinity(0, sizeof set, &set);
 }
 
+/* Sets user and groups from "UID:GID" or "UID:GID:GROUP,GROUP…". */
+static int enter__set_user(const char *text)
+{
+	gid_t groups[MOST_GROUPS];
+	size_t count = 0;
+	char *end;
+	uid_t user = (uid_t)strtoul(text, &end, 10);
+	gid_t group;
+
+	if (end == text || *end != ':') {
+		errno = EINVAL;
+		return -1;
+	}
+	group = (gid_t)strtoul(end + 1, &end, 10);
+	while (*end == ':' || *end == ',') {
+		if (count == MOST_GROUPS) {
+			errno = E2BIG;
+			return -1;
+		}
+		groups[count++] = (gid_t)strtoul(end + 1, &end, 10);
+	}
+	if (*end != '\0') {
+		errno = EINVAL;
+		return -1;
+	}
+	/* The user last: without root's rights the others could not be set. */
+	if (setgroups(count, groups) < 0 || setresgid(group, group, group) < 0)
+		return -1;
+	return setresuid(user, user, user);
+}
+
 /* Becomes the command. */
 static int enter__run(const struct enter *enter, const sigset_t *mask)
 {
+	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
+		return enter__fail("use CPUs", enter->cpus);
+	if (enter->user != NULL && enter__set_user(enter->user) < 0)
+		return enter__fail("become the user", enter->user);
 	if (enter->detach != NULL) {
 		/* Its standard output is for the process id, not for the command. */
 		setsid();
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	} else {
+		/* After the user: another one clears it, prctl(2). */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	}
-	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
-		return enter__fail("use CPUs", enter->cpus);
 	if (chdir(enter->dir) < 0)
 		return enter__fail("go to", enter->dir);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -267,6 +306,8 @@ static int enter__parse(struct enter *enter, int argc, char **argv)
 			enter->program = value;
 		else if (strcmp(key, "--capabilities") == 0)
 			enter->capabilities = value;
+		else if (strcmp(key, "--user") == 0)
+			enter->user = value;
 		else if (strcmp(key, "--signals") == 0 && strcmp(value, "group") == 0)
 			enter->forwards = 0;
 		else if (strcmp(key, "--cgroup") != 0)

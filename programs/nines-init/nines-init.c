@@ -28,7 +28,7 @@ static const char usage[] =
 	"       nines-init hold TOKEN FILE NUMBER\n"
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
 	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
-	"                        [--signals group] [--filter FILE]\n"
+	"                        [--user UID:GID[:GROUP,...]] [--signals group] [--filter FILE]\n"
 	"                        [--program FILE [--capabilities SET]] -- COMMAND [ARGUMENT]...\n"
 	"       nines-init leash COMMAND [ARGUMENT]...\n";
 
