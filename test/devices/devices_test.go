@@ -1,0 +1,160 @@
+// Package devices runs the devices of examples/devices as their files say, and with declarations that are wrong.
+package devices
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// lacking is nines' exit code where the host cannot do what is asked.
+const lacking = 3
+
+// commands are those of an example's first comment.
+func commands(t *testing.T, file string) []string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if command, is := strings.CutPrefix(line, "#     "); is {
+			list = append(list, strings.TrimPrefix(command, "sudo "))
+		}
+	}
+	return list
+}
+
+// run runs an example's commands in the repository, and gives the result and what nines said; nil where it refused.
+func run(t *testing.T, file string, arguments ...string) (*result.Summary, string) {
+	t.Helper()
+	labtest.Experiment(t)
+	out, root := t.TempDir(), labtest.Repository()
+	printed := commands(t, file)
+	if len(printed) == 0 || !strings.HasPrefix(printed[len(printed)-1], "nines run examples/devices/"+filepath.Base(file)) {
+		t.Fatalf("%s does not begin with its commands, the last of which runs it: %q", file, printed)
+	}
+	var said []byte
+	for i, line := range printed {
+		words := strings.Fields(line)
+		if i == len(printed)-1 {
+			words = append(words, append([]string{"--out", out}, arguments...)...)
+		}
+		command := exec.CommandContext(t.Context(), words[0], words[1:]...)
+		if words[0] == "nines" {
+			command.Path = filepath.Join(root, "bin", "nines")
+			command.Err = nil
+		}
+		command.Dir = root
+		output, err := command.CombinedOutput()
+		said = output
+		if command.ProcessState.ExitCode() == lacking {
+			labtest.Require(t, string(output), false)
+		}
+		if err != nil && i < len(printed)-1 {
+			t.Fatalf("%s: %v\n%s", line, err, output)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(out, "latest", "summary.json"))
+	if err != nil {
+		return nil, string(said)
+	}
+	var summary result.Summary
+	if err := json.Unmarshal(text, &summary); err != nil {
+		t.Fatal(err)
+	}
+	return &summary, string(said)
+}
+
+// TestEachExampleRunsAsPrinted: its packets come by the declared path. Times and verdicts are those of a busy host.
+func TestEachExampleRunsAsPrinted(t *testing.T) {
+	files, err := filepath.Glob("../../examples/devices/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lines := strings.Count(string(text), "\n"); lines > 40 {
+				t.Errorf("%d lines", lines)
+			}
+			summary, said := run(t, file)
+			if summary == nil || len(summary.Trials) == 0 {
+				t.Fatalf("no result:\n%s", said)
+			}
+			for _, trial := range summary.Trials {
+				path := trial.SeenPath
+				if trial.RxPackets == 0 || path == nil || !path.Declared || path.Words == "" {
+					t.Errorf("trial %s: %d packets, path %+v:\n%s", trial.ID, trial.RxPackets, path, said)
+				}
+				for _, reason := range trial.Reasons {
+					if strings.Contains(reason, "did not come as planned") {
+						t.Errorf("trial %s: %s", trial.ID, reason)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAWrongDeclarationIsInvalid: the device is there and works, and its file says something else of it.
+func TestAWrongDeclarationIsInvalid(t *testing.T) {
+	for _, test := range []struct {
+		example string
+		set     []string
+		reason  string // a part of a trial's; empty: no packet may arrive
+	}{
+		{"testpmd-macswap", []string{"topology.nodes.dut.app.leaves=unchanged"}, "dut's device must leave them unchanged"},
+		{"testpmd-io", []string{"topology.nodes.dut.app.leaves=forwarded", "traffic.backend=raw"}, "packets did not come as planned: unchanged (the sender's MAC"},
+		{"tc", []string{"topology.nodes.dut.app.leaves=routed"}, ""},
+		{"tc", []string{"topology.nodes.dut.app.leaves=routed", "traffic.backend=raw"}, "packets did not come as planned: unchanged"},
+		{"firewall", []string{"topology.nodes.dut.app.leaves=unchanged"}, ""},
+		{"firewall", []string{"topology.nodes.dut.app.leaves=forwarded", `topology.nodes.dut.sysctls={"net.ipv4.ip_forward": 1}`}, "packets did not come as planned: routed by dut: TTL -1"},
+		{"masquerade", []string{"topology.nodes.dut.app.leaves=routed"}, "packets did not come as planned: translated by dut"},
+		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded"}, ""},
+		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=unchanged"}, ""},
+		// The kernel carries packets past the program, as the file lets it.
+		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded", `topology.nodes.dut.sysctls={"net.ipv4.ip_forward": 1}`}, "packets did not come as planned: routed by dut: TTL -1 (TTL 63)"},
+	} {
+		t.Run(test.example+" "+strings.Join(test.set, " "), func(t *testing.T) {
+			var arguments []string
+			for _, set := range test.set {
+				arguments = append(arguments, "--set", set)
+			}
+			summary, said := run(t, "../../examples/devices/"+test.example+".yaml", arguments...)
+			if summary == nil || len(summary.Trials) == 0 {
+				t.Fatalf("no result:\n%s", said)
+			}
+			for _, trial := range summary.Trials {
+				if trial.Verdict != result.Invalid {
+					t.Errorf("the trial is %s, the path %+v", trial.Verdict, trial.SeenPath)
+				}
+				if test.reason == "" && trial.RxPackets > 0 {
+					t.Errorf("%d packets arrived, path %+v", trial.RxPackets, trial.SeenPath)
+				}
+				if !slices.ContainsFunc(trial.Reasons, func(r string) bool { return strings.Contains(r, test.reason) }) {
+					t.Errorf("%q, without %q", trial.Reasons, test.reason)
+				}
+			}
+		})
+	}
+}
+
+// TestADeviceThatReturnsNothingIsRefused: a file whose packets cannot come back is wrong before anything is built.
+func TestADeviceThatReturnsNothingIsRefused(t *testing.T) {
+	summary, said := run(t, "../../examples/devices/python-echo.yaml", "--set", "topology.nodes.dut.app.leaves=relayed")
+	if summary != nil || !strings.Contains(said, "no node returns the packets") {
+		t.Errorf("%+v\n%s", summary, said)
+	}
+}
