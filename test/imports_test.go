@@ -126,6 +126,7 @@ var mayImport = map[string][]string{
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
 	"measure/steal":           {},
+	"test/devices":            {"result"},
 	"measure/way":             {"result", "plan", "engine/client", "spec"},
 	"measure/jitter":          {"result", "engine/client", "kernel/replace", "measure/steal", "terminal"},
 	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "measure/steal", "terminal"},

@@ -63,7 +63,8 @@ func ignores(status []byte, s unix.Signal) bool {
 // act starts a process with a role, which ignores signals from its start, and returns once it is ready.
 func act(t *testing.T, role, trapped string) (*exec.Cmd, *bufio.Reader, io.Closer) {
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "trap '' "+trapped+" USR1; exec /proc/"+strconv.Itoa(os.Getpid())+"/exe")
+	// What started the test may ignore signals, as nohup does; env takes that back.
+	cmd := exec.Command("env", "--default-signal", "sh", "-c", "trap '' "+trapped+" USR1; exec /proc/"+strconv.Itoa(os.Getpid())+"/exe")
 	cmd.Env = append(os.Environ(), actor+"="+role)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
