@@ -54,6 +54,8 @@ type bench struct {
 	streamID  string
 	// died lists what had died by the end of the trials of one step.
 	died []string
+	// proved is true where packets have come as planned since the network last changed.
+	proved bool
 	// recording is that of the last trial; nil if it had none.
 	recording *recording.Recording
 }
@@ -82,7 +84,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 		if err != nil {
 			return err
 		}
-		b.lab, b.labID, b.unset = built, l, false
+		b.lab, b.labID, b.unset, b.proved = built, l, false, false
 		if b.isolation, err = isolationOf(built); err != nil {
 			return err
 		}
@@ -110,7 +112,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 	if err != nil {
 		return err
 	}
-	b.generator, b.streamID = generator, stream
+	b.generator, b.streamID, b.proved = generator, stream, false
 	return b.lab.AwaitGuests(ctx)
 }
 
@@ -166,6 +168,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err := b.restartForwarders(r.plan); err != nil {
 		return result.Record{}, err
 	}
+	awaited, err := b.findPath(ctx, r)
+	if err != nil {
+		return result.Record{}, err
+	}
 	before, err := probe.read()
 	if err != nil {
 		return result.Record{}, err
@@ -202,6 +208,13 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.path = way.Seen(r.plan, o.outcome.Rx.Seen)
+	o.path.AwaitedNs = int64(awaited)
+	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted {
+		if o.path.Ended, err = b.whereEnded(ctx, r); err != nil {
+			return result.Record{}, err
+		}
+	}
+	b.proved = b.proved && len(r.plan.Events) == 0
 	o.astray = way.Contradictions(r.plan, o.path)
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()

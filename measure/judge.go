@@ -99,7 +99,7 @@ func invalidity(e evidence) []string {
 		say("no packet was sent: the interface took none")
 	}
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
-		say("no packet arrived: inspect the path with 'nines up' and 'nines capture'")
+		say("no packet arrived: %s", endedWords(e.trial.SeenPath.Ends()))
 	}
 	switch clocks := e.details.Clocks; {
 	case clocks != nil && clocks.Lost != "":

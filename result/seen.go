@@ -8,6 +8,10 @@ type SeenPath struct {
 	// Declared is true where the file says, or nines knows, what was to be seen; then all of it was, unless the trial is
 	// invalid.
 	Declared bool `json:"declared"`
+	// AwaitedNs is how long it took until probes came as declared, in the first trial on a network; 0 in others.
+	AwaitedNs int64 `json:"awaited_ns,omitempty"`
+	// Ended says where probes ended, and why, where no packet arrived.
+	Ended []string `json:"ended,omitempty"`
 	// Unseen says why nobody could look; empty where an engine did.
 	Unseen string `json:"unseen,omitempty"`
 	// Ways are the different headers of the measured packets, and OtherPackets those beyond what there was room for.
@@ -28,4 +32,12 @@ type SeenWay struct {
 	SourcePort      int    `json:"source_port"`
 	DestinationPort int    `json:"destination_port"`
 	IPBytes         int    `json:"ip_bytes"`
+}
+
+// Ends are where probes ended; none where packets arrived.
+func (s *SeenPath) Ends() []string {
+	if s == nil {
+		return nil
+	}
+	return s.Ended
 }

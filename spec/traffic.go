@@ -48,6 +48,9 @@ type Traffic struct {
 	Duration Duration `yaml:"duration,omitempty" json:"duration,omitempty"`
 	// Drain is how long to wait for stragglers (default 500ms).
 	Drain Duration `yaml:"drain" json:"drain"`
+	// PathTimeout is how long to wait, after the lab was built or changed, until packets come as planned (default 10s; 0s does
+	// not wait).
+	PathTimeout Duration `yaml:"path_timeout" json:"path_timeout"`
 	// Outliers is how many of the slowest packets are kept with their times (default 1000).
 	Outliers int `yaml:"outliers" json:"outliers"`
 	// Packets says whether a row is kept for every packet (default none).

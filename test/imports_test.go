@@ -118,15 +118,17 @@ var mayImport = map[string][]string{
 
 	"engine/enginetest": {"engine/client", "kernel/hugepages", "kernel/proc"},
 
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "measure/way", "analysis/attribution", "host/doctor", "script"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "measure/steal", "measure/way", "measure/ended", "analysis/attribution", "host/doctor", "script"}),
 	"measure/traffic":         slices.Concat(measurers, []string{"kernel/proc"}),
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
-	"measure/trace":           {"result", "host"},
+	"measure/trace":           {"kernel/dropreason", "result", "host"},
 	"measure/steal":           {},
 	"test/devices":            {"result"},
+	"measure/ended":           {"kernel/dropreason"},
+	"kernel/dropreason":       {},
 	"measure/way":             {"result", "plan", "engine/client", "spec"},
 	"measure/jitter":          {"result", "engine/client", "kernel/replace", "measure/steal", "terminal"},
 	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "measure/steal", "terminal"},

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cilium/ebpf/btf"
+	"nines.dev/nines/kernel/dropreason"
 )
 
 // names resolves the numbers in records.
@@ -83,7 +83,7 @@ func readNames(root string) (*names, error) {
 			return nil, fmt.Errorf("read %s: %w", file.path, err)
 		}
 	}
-	n.drops = dropReasons()
+	n.drops = dropreason.Names()
 	return n, nil
 }
 
@@ -149,21 +149,4 @@ func parseInterrupts(r io.Reader) (map[uint64]string, error) {
 		}
 	}
 	return list, lines.Err()
-}
-
-// dropReasons returns those in the running kernel's BTF; none before Linux 5.17.
-func dropReasons() map[uint64]string {
-	kernel, err := btf.LoadKernelSpec()
-	if err != nil {
-		return nil
-	}
-	var reasons *btf.Enum
-	if kernel.TypeByName("skb_drop_reason", &reasons) != nil {
-		return nil
-	}
-	list := make(map[uint64]string, len(reasons.Values))
-	for _, value := range reasons.Values {
-		list[value.Value] = strings.TrimPrefix(value.Name, "SKB_DROP_REASON_")
-	}
-	return list
 }

@@ -184,6 +184,14 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	return run(ctx, trial, progress)
 }
 
+// Probe is Run without what recorders want of a trial: nothing is announced or written for its packets.
+func (g *Generator) Probe(ctx context.Context, stream spec.Traffic) (Outcome, error) {
+	tracing, begun, files := g.tracing, g.begun, g.files
+	g.tracing, g.begun, g.files = nil, nil, recordFiles{}
+	defer func() { g.tracing, g.begun, g.files = tracing, begun, files }()
+	return g.Run(ctx, stream, 1, nil)
+}
+
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
 	trial.Role, trial.CPU = "loop", g.lab.Plan().GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
 	rx := rxPort

@@ -62,6 +62,8 @@ struct sk_buff {
 	struct net_device *dev;
 	unsigned int len;
 	__u32 mark;
+	__u16 network_header;
+	unsigned char *head;
 	unsigned char *data;
 };
 
