@@ -26,7 +26,7 @@ func (e *Error) Error() string {
 // ErrGone is returned if the engine ends or closes the connection before it answers.
 var ErrGone = errors.New("the engine is gone")
 
-// maxLineBytes bounds one answer: a histogram for each stream and a million outliers.
+// maxLineBytes bounds one answer: bulk data of a million outliers, as text.
 const maxLineBytes = 256 << 20
 
 // Client is a connection to one engine.
@@ -119,8 +119,11 @@ type Events struct {
 
 // Trial runs a trial and waits for its result.
 func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
-	var result TrialResult
-	err := c.call("trial", trial, &result, func(name string, line []byte) {
+	var answer struct {
+		TrialResult
+		Bulk []byte `json:"bulk"`
+	}
+	err := c.call("trial", trial, &answer, func(name string, line []byte) {
 		switch {
 		case name == "started" && events.Started != nil:
 			var started Started
@@ -134,10 +137,17 @@ func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
 			}
 		}
 	})
+	if err != nil {
+		return TrialResult{}, err
+	}
+	result := &answer.TrialResult
 	for _, s := range result.Streams {
 		result.Counts.add(s.Counts)
 	}
-	return result, err
+	if err := result.unpack(answer.Bulk); err != nil {
+		return TrialResult{}, fmt.Errorf("trial: %w", err)
+	}
+	return *result, nil
 }
 
 // End tells a sink how many packets its generator sent. Like Abort, it is called while Trial runs,

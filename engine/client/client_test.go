@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"encoding/base64"
 	"errors"
 	"io"
 	"strings"
@@ -54,7 +55,7 @@ func TestTrialDeliversEventsAndSkipsOtherAnswers(t *testing.T) {
 		`{"event":"started","start_ns":5,"tid":7,"notices":{"address":140737488351232,"capacity":64}}`,
 		`{"reply":"end","ok":true}`,
 		`{"event":"progress","second":1,"offered":10,"sent":9,"received":8}`,
-		`{"reply":"trial","ok":true,"streams":[{"name":"a","tx_packets":6,"rx_packets":6},{"name":"b","tx_packets":4,"rx_packets":3,"latency":{"count":3,"min":3,"max":3,"sum":9,"counts":[[3,3]]}}],"latency":{"count":9,"min":1,"max":3,"sum":18,"counts":[[1,4],[3,5]]},"outliers":[[1,1,3,3,0,0,0,3,1,0,-1]]}`,
+		`{"reply":"trial","ok":true,"streams":[{"name":"a","tx_packets":6,"rx_packets":6},{"name":"b","tx_packets":4,"rx_packets":3,"latency":{"count":3,"min":3,"max":3,"sum":9}}],"latency":{"count":9,"min":1,"max":3,"sum":18},"latency_blocks":{"length_ns":5,"count":1},"bulk":"` + base64.StdEncoding.EncodeToString(goodBulk()) + `"}`,
 	}})
 	var startedTID int
 	var notices *Notices
@@ -72,7 +73,7 @@ func TestTrialDeliversEventsAndSkipsOtherAnswers(t *testing.T) {
 	if startedTID != 7 || len(seconds) != 1 || seconds[0].Received != 8 {
 		t.Errorf("events: tid %d, progress %v", startedTID, seconds)
 	}
-	if result.TxPackets != 10 || result.RxPackets != 9 || result.Latency.Counts[1] != [2]int64{3, 5} || result.Streams[1].TxPackets != 4 || result.Streams[1].Latency.Count != 3 || result.Outliers[0][10] != -1 {
+	if result.TxPackets != 10 || result.RxPackets != 9 || result.Latency.Counts[1] != [2]int64{3, 5} || result.Streams[1].TxPackets != 4 || result.Streams[1].Latency.Count != 3 || result.Outliers[0] != [11]int64{7, 1, 3, 2, 1, -10, -9, -7, 4, 0, -1} {
 		t.Errorf("result = %+v", result)
 	}
 }

@@ -231,7 +231,8 @@ type Histogram struct {
 // histogram, as index, count, index, count, …. The last one has what arrived in the drain as well.
 type Blocks struct {
 	LengthNs int64     `json:"length_ns"`
-	Counts   [][]int64 `json:"counts"`
+	Count    int       `json:"count"`
+	Counts   [][]int64 `json:"-"`
 }
 
 // Counts are those of a stream, or of all streams of a trial.
@@ -268,8 +269,8 @@ type StreamResult struct {
 	Latency Histogram `json:"latency"`
 }
 
-// TrialResult is the answer to a trial. Times in Outliers and Rate rows count
-// from MeasuredStartNs.
+// TrialResult is the answer to a trial. Times in Outliers and Rate rows count from MeasuredStartNs. The counts of its
+// histograms, their blocks of time, Outliers and Ordinary come as bulk data.
 type TrialResult struct {
 	Role            string `json:"role"`
 	Interrupted     bool   `json:"interrupted"`
@@ -303,9 +304,9 @@ type TrialResult struct {
 	FromTx        Histogram   `json:"from_tx"`
 	SendLag       Histogram   `json:"send_lag"`
 	Spacing       Histogram   `json:"spacing"`
-	Outliers      [][11]int64 `json:"outliers"`
+	Outliers      [][11]int64 `json:"-"`
 	// Ordinary are the packets picked at random, if requested.
-	Ordinary [][11]int64 `json:"ordinary"`
+	Ordinary [][11]int64 `json:"-"`
 	Rate     [][4]uint64 `json:"rate"`
 	Gaps     Gaps        `json:"gaps"`
 	TSC      TSC         `json:"tsc"`

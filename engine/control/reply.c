@@ -1,11 +1,13 @@
 /* Results as JSON; see reply.h. */
 #include "control/reply.h"
 
+#include "control/bulk.h"
 #include "control/command.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static json_t *number(uint64_t n)
@@ -21,6 +23,14 @@ static json_t *since(const struct clock_scale *s, uint64_t from, uint64_t ticks)
 	return json_integer(-(json_int_t)clock_ticks_to_ns(s, from - ticks));
 }
 
+/* A histogram without its counts, which are in the bulk data. */
+static json_t *head(const struct histogram *h)
+{
+	return json_pack("{s:I,s:I,s:I,s:I}", "count", (json_int_t)h->count, "min",
+			 (json_int_t)(h->count ? h->min : 0), "max", (json_int_t)h->max, "sum",
+			 (json_int_t)h->sum);
+}
+
 json_t *reply_histogram(const struct histogram *h)
 {
 	json_t *counts = json_array();
@@ -28,30 +38,9 @@ json_t *reply_histogram(const struct histogram *h)
 		if (h->counts[i])
 			json_array_append_new(counts, json_pack("[I,I]", (json_int_t)i,
 								(json_int_t)h->counts[i]));
-	return json_pack("{s:I,s:I,s:I,s:I,s:o}", "count", (json_int_t)h->count, "min",
-			 (json_int_t)(h->count ? h->min : 0), "max", (json_int_t)h->max, "sum",
-			 (json_int_t)h->sum, "counts", counts);
-}
-
-/* The blocks that have begun, each as index, count, index, count, ...: flat, as there are many. */
-static json_t *latency_blocks(const struct trial *t)
-{
-	const struct blocks *b = &t->receiver.blocks;
-	uint32_t begun = t->interrupted ? blocks_begun(b, t->end_ticks) : b->count;
-	json_t *list = json_array();
-	for (uint32_t i = 0; i < begun; i++) {
-		const struct histogram *h = &b->list[i];
-		json_t *counts = json_array();
-		for (uint32_t j = 0; h->count && j < HISTOGRAM_COUNTS; j++) {
-			if (!h->counts[j])
-				continue;
-			json_array_append_new(counts, number(j));
-			json_array_append_new(counts, number(h->counts[j]));
-		}
-		json_array_append_new(list, counts);
-	}
-	return json_pack("{s:o,s:o}", "length_ns",
-			 number(clock_ticks_to_ns(&t->scale, b->length_ticks)), "counts", list);
+	json_t *o = head(h);
+	json_object_set_new(o, "counts", counts);
+	return o;
 }
 
 json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks)
@@ -156,29 +145,6 @@ json_t *reply_clock(const struct clock_wall *w)
 	return o;
 }
 
-/* Converts times by the scale of the whole trial: the scale at its start is off by milliseconds
- * after an hour. */
-static json_t *packets(const struct trial *t, const struct outlier *first, uint32_t count)
-{
-	json_t *list = json_array();
-	for (uint32_t i = 0; i < count; i++) {
-		const struct outlier *o = &first[i];
-		const struct clock_scale *s = &t->scale_end;
-		uint64_t lag_ticks = clock_ns_to_ticks(s, o->send_lag_ns);
-		/* In a loop the same thread sent the packet. */
-		int tx_cpu = t->outlet_count > 0 ? t->cpu_ran : -1;
-		json_array_append_new(
-			list, json_pack("[I,i,I,I,I,o,o,o,I,i,i]", (json_int_t)o->id, o->stream,
-					(json_int_t)o->latency_ns, (json_int_t)o->from_tx_ns,
-					(json_int_t)o->send_lag_ns,
-					since(s, t->measured_ticks, o->tx_ticks - lag_ticks),
-					since(s, t->measured_ticks, o->tx_ticks),
-					since(s, t->measured_ticks, o->rx_ticks),
-					(json_int_t)o->poll_gap_ns, tx_cpu, (int)o->rx_cpu));
-	}
-	return list;
-}
-
 static json_t *rates(const struct trial *t)
 {
 	json_t *list = json_array();
@@ -224,7 +190,7 @@ static json_t *stream(const struct stream *m)
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
 		json_object_set_new(o, counts[i].key, number(counts[i].value));
 	if (m->latency)
-		json_object_set_new(o, "latency", reply_histogram(m->latency));
+		json_object_set_new(o, "latency", head(m->latency));
 	return o;
 }
 
@@ -298,6 +264,18 @@ static json_t *ways(const struct trial *t)
 	return json_pack("{s:o,s:o}", "ways", list, "others", number(others));
 }
 
+/* null without memory. */
+static json_t *bulk(const struct trial *t)
+{
+	size_t size = 0, length = 0;
+	uint8_t *data = bulk_of(t, &size);
+	char *text = data ? bulk_base64(data, size, &length) : NULL;
+	json_t *o = text ? json_stringn_nocheck(text, length) : NULL;
+	free(data);
+	free(text);
+	return o ? o : json_null();
+}
+
 json_t *reply_started(const struct trial *t)
 {
 	const struct notices *n = t->receiver.notices;
@@ -325,20 +303,20 @@ json_t *reply_trial(const struct trial *t)
 	for (unsigned i = 0; i < t->port_count; i++)
 		add_drops(drops, t->ports[i].port);
 	json_object_set_new(o, "drops", drops);
-	json_object_set_new(o, "latency", reply_histogram(&t->receiver.latency));
-	if (t->inlet_count > 0)
-		json_object_set_new(o, "latency_blocks", latency_blocks(t));
-	json_object_set_new(o, "from_tx", reply_histogram(&t->receiver.from_tx));
-	/* A sink knows the lag of packets that arrived, a sender the lag of packets that it
-	 * sent. */
-	json_object_set_new(
-		o, "send_lag",
-		reply_histogram(t->outlet_count > 0 ? &t->sender.send_lag : &t->receiver.send_lag));
-	json_object_set_new(o, "spacing", reply_histogram(&t->sender.spacing));
 	const struct receiver *r = &t->receiver;
-	json_object_set_new(o, "outliers", packets(t, r->worst.heap, r->worst.size));
-	if (t->config.ordinary)
-		json_object_set_new(o, "ordinary", packets(t, r->sample.kept, r->sample.size));
+	json_object_set_new(o, "latency", head(&r->latency));
+	if (t->inlet_count > 0)
+		json_object_set_new(
+			o, "latency_blocks",
+			json_pack("{s:o,s:I}", "length_ns",
+				  number(clock_ticks_to_ns(&t->scale, r->blocks.length_ticks)),
+				  "count", (json_int_t)bulk_blocks(t)));
+	json_object_set_new(o, "from_tx", head(&r->from_tx));
+	/* As in bulk_of. */
+	json_object_set_new(o, "send_lag",
+			    head(t->outlet_count > 0 ? &t->sender.send_lag : &r->send_lag));
+	json_object_set_new(o, "spacing", head(&t->sender.spacing));
+	json_object_set_new(o, "bulk", bulk(t));
 	if (t->inlet_count > 0)
 		json_object_set_new(o, "seen", ways(t));
 	json_object_set_new(o, "rate", rates(t));

@@ -180,12 +180,9 @@ static void test_a_loop_counts_every_packet(void **state)
 	assert_int_equal(counted(o, "duplicate_packets"), 0);
 	assert_int_equal(number(o, "invalid_packets"), 0);
 	assert_int_equal(number(json_object_get(o, "latency"), "count"), counted(o, "rx_packets"));
-	assert_int_equal(json_array_size(json_object_get(o, "outliers")), 10);
 	assert_int_equal(number(o, "measured_start_ns") - number(o, "start_ns"), 10000000);
-	/* The slowest of the outliers is the histogram's largest. */
-	json_t *slowest = json_array_get(json_object_get(o, "outliers"), 0);
-	assert_int_equal((uint64_t)json_integer_value(json_array_get(slowest, 2)),
-			 number(json_object_get(o, "latency"), "max"));
+	/* "NINESBLK" as base64; bulk_test.c reads the rest. */
+	assert_memory_equal(text(o, "bulk"), "TklORVNCTEs", 11);
 	json_decref(o);
 	expect(f, "{\"cmd\":\"close\",\"port\":\"a\"}", "close", true);
 	expect(f, "{\"cmd\":\"close\",\"port\":\"a\"}", "close", false);
