@@ -52,8 +52,10 @@ static __attribute__((noinline)) void refuse(struct receiver *r, const struct in
 static inline struct stream *stream_of(const struct trial *t, const struct inlet *inlet,
 				       const struct payload *p)
 {
+	if (p->stream >= t->stream_count)
+		return NULL;
 	struct stream *m = &t->streams[p->stream];
-	return p->stream < t->stream_count && m->inlet == inlet ? m : NULL;
+	return m->inlet == inlet ? m : NULL;
 }
 
 /* What receiver_step knows about a packet. */
