@@ -84,6 +84,10 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	if tx.Interrupted {
 		measured = min(measured, time.Duration(max(tx.EndNs-tx.MeasuredStartNs, 0)))
 	}
+	streams, err := importStreams(o.outcome, measured)
+	if err != nil {
+		return result.Record{}, err
+	}
 	r := result.Record{
 		Trial: result.Trial{
 			Variables: variables, Repeat: repeat,
@@ -95,6 +99,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		Details:    details(o, measured),
 		Histograms: histograms,
 		Blocks:     blocks,
+		Streams:    streams,
 		Outliers:   outliers(rx.Outliers, o.fromCPU),
 		Rates:      rates(o.outcome),
 		EngineLog:  []byte(o.outcome.Log),

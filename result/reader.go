@@ -170,7 +170,15 @@ func (r *Result) checkFolder(f Folder) {
 		r.problem("trial %q has an ID that is not a folder name", f.id)
 		return
 	}
-	for _, name := range []string{HlogFile, OutliersFile, RateFile, DetailsFile} {
+	names := []string{HlogFile, OutliersFile, RateFile, DetailsFile}
+	for _, s := range f.trial.Streams {
+		if !safeID(s.Name) {
+			r.problem("stream %q of trial %s has a name that is not one of a folder", s.Name, f.id)
+			continue
+		}
+		names = append(names, filepath.Join(streamsDir, s.Name, HlogFile))
+	}
+	for _, name := range names {
 		if _, err := os.Stat(filepath.Join(f.dir, name)); errors.Is(err, fs.ErrNotExist) {
 			r.problem("%s is missing", filepath.Join(f.below, f.id, name))
 		} else if err != nil {

@@ -13,7 +13,9 @@ type Record struct {
 	Details    Details
 	Histograms Histograms
 	// Blocks are the latency by time; nil if it is not known when packets arrived.
-	Blocks   *Blocks
+	Blocks *Blocks
+	// Streams are those of a trial with several.
+	Streams  []StreamRecord
 	Outliers []Outlier
 	Rates    []Rate
 	// Packets writes packets.parquet, if every packet was recorded.
@@ -105,7 +107,7 @@ func (r *Record) check() error {
 			wrong = append(wrong, fmt.Errorf("the latency of %d packets was recorded, but of %d by time", r.Histograms.Latency.Count(), blocks))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, r.checkStreams()...)...)
 }
 
 // complete fills in what follows from the histograms, and replaces nil lists by empty ones, so that
@@ -115,6 +117,7 @@ func (r *Record) complete(id string) {
 	r.Trial.Latency = r.Histograms.Latency.Percentiles()
 	r.Trial.FromTx = r.Histograms.FromTx.Percentiles()
 	r.Trial.SendLag = r.Histograms.SendLag.Percentiles()
+	r.completeStreams()
 	if r.Trial.Variables == nil {
 		r.Trial.Variables = map[string]any{}
 	}

@@ -61,6 +61,8 @@ type Trial struct {
 	// SeenPath is the path that the packets took; nil where no packet of nines' own was received, and in results of
 	// before.
 	SeenPath *SeenPath `json:"seen_path,omitempty"`
+	// Streams are the trial's, if it had several.
+	Streams []Stream `json:"streams,omitempty"`
 	// Scripts are how the nodes' scripts ended, if the trial had any.
 	Scripts []Script `json:"scripts,omitempty"`
 }

@@ -331,7 +331,11 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	if len(r.EngineLog) > 0 {
 		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
 	}
+	files = append(files, r.streamFiles(when)...)
 	for _, file := range files {
+		if err := w.inside.MkdirAll(filepath.Join(temporary, filepath.Dir(file.name)), 0o755); err != nil {
+			return fail(final, err)
+		}
 		if err := writeFile(w.inside, filepath.Join(temporary, file.name), file); err != nil {
 			return fail(filepath.Join(final, file.name), err)
 		}

@@ -65,6 +65,18 @@ export interface SeenPath {
   other_packets?: number;
 }
 
+export interface Stream {
+  name: string;
+  offered_pps: number;
+  tx_packets: number;
+  rx_packets: number;
+  lost_packets: number;
+  unsent_packets?: number;
+  duplicate_packets: number;
+  reordered_packets: number;
+  latency_ns: Percentiles;
+}
+
 export interface Script {
   node: string;
   status: string;
@@ -363,6 +375,7 @@ export interface Trial {
   verdict: Verdict;
   reasons: string[];
   seen_path?: SeenPath;
+  streams?: Stream[];
   scripts?: Script[];
   received_pps: number | null;
   loss_ratio: number | null;
