@@ -73,6 +73,9 @@ func (b *bench) set(ctx context.Context, r run) error {
 			b.images = images
 		}
 	}
+	if err := b.exchange(ctx, p); err != nil {
+		return err
+	}
 	if b.lab == nil || b.labID != l || b.outdated() {
 		if err := b.clear(ctx); err != nil {
 			return err
@@ -136,7 +139,42 @@ func labIdentity(p *plan.Plan) string {
 		Cluster    *spec.Cluster
 		Scripts    *spec.HostScripts
 		Management *plan.Management `json:",omitempty"`
-	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster, p.Scripts, p.Management})
+		Ends       string           `json:",omitempty"`
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}, p.Cluster, p.Scripts, p.Management, p.EndsForServices()})
+}
+
+// exchange gives the lab the services and the images of a plan, where it is the plan's lab but for these.
+func (b *bench) exchange(ctx context.Context, p *plan.Plan) error {
+	scripts := b.scripts != nil // they run once in a lab, with what was there
+	if b.lab == nil || b.labID == labIdentity(p) || scripts || labIdentity(withoutPrograms(b.lab.Plan())) != labIdentity(withoutPrograms(p)) {
+		return nil
+	}
+	if err := b.stopGenerator(); err != nil {
+		return err
+	}
+	b.watch.Doing("exchanging programs in " + p.Name)
+	done, err := b.lab.Exchange(ctx, p, b.watch.Doing)
+	if err != nil {
+		return errors.Join(err, b.clear(ctx))
+	}
+	if !done {
+		return nil
+	}
+	b.labID = labIdentity(p)
+	_ = b.lab.TakeRestarts() // they belong to no trial
+	b.images, err = imagesOf(b.lab)
+	return err
+}
+
+// withoutPrograms is a plan without its services, and without what its nodes are made of: images and mounts.
+func withoutPrograms(p *plan.Plan) *plan.Plan {
+	kept := *p
+	kept.Nodes = slices.Clone(p.Nodes)
+	for i := range kept.Nodes {
+		n := &kept.Nodes[i]
+		n.Services, n.ServiceCPUs, n.Image, n.OCI, n.Mounts, n.Why = nil, nil, nil, nil, nil, nil
+	}
+	return &kept
 }
 
 // streamIdentity is equal for streams that the same engines can send on the same open ports: rate,

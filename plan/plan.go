@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"nines.dev/nines/spec"
@@ -116,6 +117,14 @@ type Node struct {
 	Receive *Receive `json:"receive,omitempty"`
 	// Why gives a sentence for each choice made.
 	Why []string `json:"why"`
+}
+
+// EndsForServices is what a plan's services are told of the traffic, as text; empty without traffic or services.
+func (p *Plan) EndsForServices() string {
+	if p.Traffic == nil || !p.HasServices() {
+		return ""
+	}
+	return fmt.Sprint(p.Traffic.From.LocalIP, " ", p.Traffic.To.LocalIP, " ", p.Traffic.To.UDPPort)
 }
 
 // Watched is true for a node whose health is checked, or that is started again when it ends.

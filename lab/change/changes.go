@@ -59,6 +59,13 @@ func (c *Changes) Empty() bool {
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.RestartedServices)+len(c.Adjusted)+len(c.Received)+len(c.Watched) == 0
 }
 
+// OfPrograms is true if only programs change: services, and what nodes are made of.
+func (c *Changes) OfPrograms() bool {
+	rest := *c
+	rest.RestartedServices, rest.FreshNodes, rest.Outdated = nil, nil, nil
+	return !c.Empty() && rest.Empty()
+}
+
 // Begun are the nodes that start again, in a network of their own or in the one that they had.
 func (c *Changes) Begun() []string {
 	return slices.Concat(c.AddedNodes, c.ReplacedNodes, c.FreshNodes)

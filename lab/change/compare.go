@@ -300,7 +300,8 @@ func (d *differ) services() {
 		if old == nil || d.begins(n.Name) {
 			continue
 		}
-		around := !plan.Same(old.Env, n.Env) || !plan.Same(old.Interfaces, n.Interfaces) || !plan.Same(old.Scheduling, n.Scheduling)
+		around := !plan.Same(old.Env, n.Env) || !plan.Same(old.Interfaces, n.Interfaces) || !plan.Same(old.Scheduling, n.Scheduling) ||
+			d.from.EndsForServices() != d.to.EndsForServices()
 		find := func(of plan.Node, name string) *spec.Service {
 			if i := slices.IndexFunc(of.Services, func(s spec.Service) bool { return s.Name == name }); i >= 0 {
 				return &of.Services[i]

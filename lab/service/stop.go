@@ -26,6 +26,11 @@ func Of(e journal.Entry) string {
 	return e.Node + ":" + name
 }
 
+// Steps selects the steps of services, named as Of does.
+func Steps(services map[string]bool) func(journal.Entry) bool {
+	return func(e journal.Entry) bool { return services[Of(e)] }
+}
+
 // Stop asks services to end, all at once, and returns when they have, or have had time enough. Undo kills those that are
 // left. It needs nothing but the journal.
 func Stop(ctx context.Context, j *journal.Journal, which func(service string) bool) {
