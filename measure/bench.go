@@ -12,6 +12,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/check"
+	"nines.dev/nines/lab/service"
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/measure/way"
@@ -56,6 +57,8 @@ type bench struct {
 	died []string
 	// proved is true where packets have come as planned since the network last changed.
 	proved bool
+	// services hears what the nodes' services print.
+	services service.Listener
 	// recording is that of the last trial; nil if it had none.
 	recording *recording.Recording
 }
@@ -87,7 +90,7 @@ func (b *bench) set(ctx context.Context, r run) error {
 		if err != nil {
 			return err
 		}
-		b.lab, b.labID, b.unset, b.proved = built, l, false, false
+		b.lab, b.labID, b.unset, b.proved, b.services = built, l, false, false, service.Listener{}
 		if b.isolation, err = isolationOf(built); err != nil {
 			return err
 		}
@@ -286,6 +289,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.faults) == 0 {
 		return result.Record{}, err
 	}
+	said, err := b.services.Take(b.lab.Lab)
+	if err != nil {
+		return result.Record{}, err
+	}
 	for _, fault := range happened.died {
 		b.died = append(b.died, fault.Problem)
 	}
@@ -301,7 +308,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
-	rec.Details.Maximum = r.share
+	rec.Details.Maximum, rec.ServicesLog = r.share, said
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
 	keepTrace(&rec, o)
 	if b.explain != nil && rec.Causes != nil {

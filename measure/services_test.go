@@ -67,6 +67,7 @@ func serviceEndsInTrial(t *testing.T, name, keys string) {
 			}
 			return found
 		}
+		said := ""
 		trial := func(r run, kill string) []string {
 			t.Helper()
 			if err := b.set(ctx, r); err != nil {
@@ -88,6 +89,7 @@ func serviceEndsInTrial(t *testing.T, name, keys string) {
 			if err := errors.Join(err, failed); err != nil {
 				t.Fatal(err)
 			}
+			said = string(rec.ServicesLog)
 			if invalid := rec.Trial.Verdict == result.Invalid; kill != "" && !invalid {
 				t.Errorf("the trial is %s", rec.Trial.Verdict)
 			}
@@ -96,6 +98,9 @@ func serviceEndsInTrial(t *testing.T, name, keys string) {
 		first := b.lab
 		if reasons := trial(r, ""); len(reasons) > 0 {
 			t.Errorf("of a trial in which nothing ends: %q", reasons)
+		}
+		if said != "== node dut, service varies\none\n" {
+			t.Errorf("the result has %q of the services' output", said)
 		}
 		if reasons := strings.Join(trial(r, "1002"), "\n"); !strings.Contains(reasons, "in this trial service varies of node dut ended at ") ||
 			!strings.Contains(reasons, "and was started again: signal: segmentation fault; its last output was: one") {

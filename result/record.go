@@ -32,6 +32,8 @@ type Record struct {
 	Pair *Pair
 	// EngineLog is the engine's output as text; empty writes no engine.log.
 	EngineLog []byte
+	// ServicesLog is what the nodes' services have printed since the trial before; empty writes no services.log.
+	ServicesLog []byte
 }
 
 // When says on which side of the trials a baseline was run.

@@ -35,6 +35,8 @@ const (
 	MetricsFile   = "metrics.json"
 	PacketsFile   = "packets.parquet"
 	EngineLogFile = "engine.log"
+	// ServicesLogFile is what the nodes' services have printed.
+	ServicesLogFile = "services.log"
 	EventsFile    = "events.parquet"
 	// OrdinaryFile has randomly picked packets, in the form of OutliersFile.
 	OrdinaryFile = "ordinary.csv"
@@ -332,6 +334,9 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
 	}
 	files = append(files, r.streamFiles(when)...)
+	if len(r.ServicesLog) > 0 {
+		files = append(files, content{ServicesLogFile, func(out io.Writer) error { _, err := out.Write(r.ServicesLog); return err }})
+	}
 	for _, file := range files {
 		if err := w.inside.MkdirAll(filepath.Join(temporary, filepath.Dir(file.name)), 0o755); err != nil {
 			return fail(final, err)

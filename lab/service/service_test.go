@@ -106,3 +106,37 @@ func TestAServiceStartsAgainAsItsPolicySays(t *testing.T) {
 		}
 	}
 }
+
+func TestAListenerHearsEachByteOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.log")
+	var l Listener
+	hears := func(want string) {
+		t.Helper()
+		if got, err := l.take(path); err != nil || string(got) != want {
+			t.Errorf("it hears %q, %v; want %q", got, err, want)
+		}
+	}
+	hears("")
+	o, err := openOutput(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(o, "one")
+	hears("one")
+	hears("")
+	fmt.Fprint(o, "two")
+	if err := o.turn(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(o, "three")
+	hears("twothree")
+	fmt.Fprint(o, strings.Repeat("x", mostSaid)+"end!")
+	if got, err := l.take(path); err != nil || !strings.HasPrefix(string(got), "… 4 bytes before\n") || !strings.HasSuffix(string(got), "end!") {
+		t.Errorf("it hears %.40q, %v", got, err)
+	}
+	if o, err = openOutput(path, ""); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(o, "again")
+	hears("again")
+}
