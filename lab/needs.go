@@ -121,6 +121,9 @@ func checkNode(n plan.Node, runtime func(plan.Node) error) error {
 	if err := checkSysctls(n); err != nil {
 		return err
 	}
+	if err := checkDevices(n); err != nil {
+		return err
+	}
 	err := node.CheckScheduling(n.Scheduling)
 	for _, s := range n.Services {
 		if err == nil {
@@ -132,6 +135,27 @@ func checkNode(n plan.Node, runtime func(plan.Node) error) error {
 	}
 	if err != nil {
 		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return nil
+}
+
+// checkDevices finds devices that the host does not have.
+func checkDevices(n plan.Node) error {
+	if !n.Runtime.Descriptor().Takes("devices") {
+		return nil
+	}
+	for _, path := range n.Devices {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("node %q: %w", n.Name, &exit.MissingError{
+				Capability: path, Reason: "the host has no such device", Remedy: "load the kernel's module for it (tun for /dev/net/tun), or correct the node's devices",
+			})
+		case err != nil:
+			return fmt.Errorf("node %q: %w", n.Name, err)
+		case info.Mode()&fs.ModeDevice == 0:
+			return exit.Wrongf("node %q: %s is no device; correct the node's devices, or list it under mounts", n.Name, path)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
@@ -134,6 +135,9 @@ func (w *work) nodeResult(n *node) Node {
 		out.Restart = n.spec.Restart
 	}
 	out.Why = append(out.Why, out.rights()...)
+	if len(n.spec.Devices) > 0 {
+		out.Why = append(out.Why, "its programs may open "+strings.Join(n.spec.Devices, " ")+", as the file asks")
+	}
 	if out.VM != nil {
 		out.MemoryBytes = out.VM.MemoryBytes
 	}

@@ -122,7 +122,7 @@ func (w *work) buildNodes() error {
 		if s == nil {
 			s = &spec.Node{} // "dut:" with nothing after it
 		}
-		n := &node{name: name, spec: s, engineCPU: -1, why: []string{}, managed: w.exp.Management != nil && !s.Runtime.Descriptor().Remote}
+		n := &node{name: name, spec: s, engineCPU: -1, why: []string{}, devices: slices.Clone(s.Devices), managed: w.exp.Management != nil && !s.Runtime.Descriptor().Remote}
 		w.nodes = append(w.nodes, n)
 		w.byName[name] = n
 	}

@@ -59,6 +59,8 @@ type Node struct {
 	Variables map[string]string `yaml:"variables,omitempty" json:"variables,omitempty"`
 	// Mounts make paths of the host visible in the node.
 	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
+	// Devices are device nodes of the host that the node may open besides the usual ones: /dev/net/tun (default: none).
+	Devices []string `yaml:"devices,omitempty" json:"devices,omitempty"`
 	// Privileged lets processes of the node do all that root on the host may (default false).
 	Privileged bool `yaml:"privileged,omitempty" json:"privileged,omitempty"`
 	// Allow gives programs of the node rights besides the ordinary ones: bpf, perf, io_uring, dpdk

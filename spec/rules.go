@@ -58,6 +58,8 @@ const (
 	endpointForm          = `"node:interface", the interface's name of letters, digits, '_', '.' and '-', at most 15 bytes`
 	cpuListPattern        = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
 	cpuListForm           = `CPU numbers and ranges, such as "2-3,8"`
+	deviceFilePattern     = `^/dev(/[A-Za-z0-9_][A-Za-z0-9_.:+-]*)+$`
+	deviceFileForm        = `the path of a device node, such as "/dev/net/tun"`
 	absolutePattern       = `^/[^\x00-\x1f]*$`
 	environPattern        = `^[A-Za-z_][A-Za-z0-9_]*$`
 	releasePattern        = `^[a-z][a-z0-9-]{0,31}$`
@@ -132,6 +134,7 @@ var rules = map[string]rule{
 	"Topology.links": {maxItems: maxLinks},
 
 	"Node.allow":          {minItems: 1},
+	"Node.devices":        {minItems: 1, pattern: deviceFilePattern, form: deviceFileForm},
 	"Node.runtime":        {byDefault: runtimeNames()[0]},
 	"Node.cpus":           {byDefault: "0", least: "0", most: "4096"},
 	"Node.cpu_list":       cpuListRule,

@@ -14,11 +14,11 @@ const (
 var runtimes = []RuntimeDescriptor{
 	{
 		Name: RuntimeNetns, Doc: "its own network, mount, pid, uts and ipc namespaces on the host's file system",
-		Keys: []string{"memory", "hugepage_limit", "mounts", "privileged", "allow", "no_new_privileges", "restart", "services"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
+		Keys: []string{"memory", "hugepage_limit", "mounts", "devices", "privileged", "allow", "no_new_privileges", "restart", "services"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
 	},
 	{
 		Name: RuntimeLXC, Doc: "an LXC system container",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "allow", "no_new_privileges", "restart", "services", "rootfs", "image"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "devices", "privileged", "allow", "no_new_privileges", "restart", "services", "rootfs", "image"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
@@ -29,6 +29,7 @@ var runtimes = []RuntimeDescriptor{
 			"memory":         {Problem: "a host node has no control group that could limit its memory"},
 			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
 			"mounts":         {Problem: "a host node uses the host's files unchanged"},
+			"devices":        {Problem: "processes of a host node may open all devices"},
 			"privileged":     {Problem: "processes of a host node already have all of root's rights"},
 			"allow":          {Problem: "processes of a host node already have all of root's rights"},
 			"restart":        {"a host node is the host itself, which nines cannot stop or start", "end and start the program itself, or use runtime: netns"},
@@ -41,6 +42,7 @@ var runtimes = []RuntimeDescriptor{
 		Refusals: map[string]Refusal{
 			"hugepage_limit": {"a virtual machine uses exactly its memory, so it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine cannot access the host's files", "remove mounts; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
+			"devices":        {"a virtual machine has devices of its own", "remove devices; a link of the kinds passthrough and sriov gives it one of the host's"},
 			"services":       {"the programs of a virtual machine are started by its guest", "put it into the image, where systemd starts it"},
 			"privileged":     {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
 			"allow":          {Problem: "in a virtual machine root may do everything, as the kernel is the guest's own"},
@@ -52,7 +54,7 @@ var runtimes = []RuntimeDescriptor{
 	},
 	{
 		Name: RuntimeOCI, Doc: "a container of an OCI image, by runc, crun, podman, Docker or containerd",
-		Keys:    []string{"memory", "hugepage_limit", "mounts", "privileged", "allow", "no_new_privileges", "restart", "services", "image", "driver", "command", "init"},
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "devices", "privileged", "allow", "no_new_privileges", "restart", "services", "image", "driver", "command", "init"},
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, NeedsImage: true, Groups: GroupedByTools, Needs: []string{"overlay"},
 		Refusals: map[string]Refusal{
 			"rootfs": {"the files of an oci node are its image's", "write image"},
@@ -73,6 +75,7 @@ var runtimes = []RuntimeDescriptor{
 			"scripts":     {"scripts cannot run in a pod: nines' socket on this host cannot be reached from there", "run them in a netns, lxc, oci or host node"},
 			"variables":   {Problem: "variables are for scripts, which cannot run in a pod"},
 			"mounts":      {"a pod cannot access this host's files", "put what it needs into the image of cluster"},
+			"devices":     {"a pod gets its devices from the cluster", "remove devices"},
 			"services":    {"nines starts nothing beside the engine in a pod", "run it in a node with runtime: netns, lxc or oci"},
 			"privileged":  {"nines creates pods without privileges", "remove privileged"},
 			"allow":       {"nines creates pods without privileges", "remove allow"},

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ var refused = []string{"operation not permitted", "eperm"}
 // Refusal says which key lets a node's programs do what they were refused, by what a program has printed; empty if
 // the walls of the node did not refuse it. It is pure.
 func Refusal(n plan.Node, printed string) string {
+	if why := deviceRefusal(n, printed); why != "" {
+		return why
+	}
 	printed = strings.ToLower(printed)
 	w := WallsOf(n)
 	if d := n.Runtime.Descriptor(); !d.Takes("allow") || w.Privileged || !containsAny(printed, refused) {
@@ -38,6 +42,30 @@ func Refusal(n plan.Node, printed string) string {
 		}
 	}
 	return fmt.Sprintf("if the node's walls have refused it (docs/labs.md, Confinement), one of bpf, perf, io_uring and dpdk in the key allow of node %s may give the right, and privileged: true gives all", n.Name)
+}
+
+// deviceFile finds device nodes in what a program prints.
+var deviceFile = regexp.MustCompile(`/dev(/[A-Za-z0-9_][A-Za-z0-9_.-]*)+`)
+
+// absent are the kernel's words for ENOENT, as refused are those for EPERM.
+var absent = []string{"no such file or directory", "enoent"}
+
+// deviceRefusal says which device the node may not open, by what a program has printed.
+func deviceRefusal(n plan.Node, printed string) string {
+	d := n.Runtime.Descriptor()
+	words := refused
+	if d.OwnRoot {
+		words = slices.Concat(refused, absent)
+	}
+	if !d.Takes("devices") || !containsAny(strings.ToLower(printed), words) {
+		return ""
+	}
+	for _, file := range deviceFile.FindAllString(printed, -1) {
+		if !slices.Contains(n.Devices, file) && file != "/dev/null" {
+			return fmt.Sprintf("the node may not open %s: write devices: [%s] in node %s", file, file, n.Name)
+		}
+	}
+	return ""
 }
 
 func containsAny(text string, words []string) bool {
