@@ -1,6 +1,8 @@
 /* Reads a device's text and checks its socket; see device_text.h. */
 #include "dpdk/device_text.h"
 
+#include "refusal/refusal.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,17 +119,24 @@ const char *device_text_grow(const char *text, const struct device_text *d, unsi
 /* Whether a living process listens there. A datagram socket cannot connect to the stream or packet
  * sockets of vhost-user and memif (EPROTOTYPE), so this disturbs no process; if none has the socket
  * open, the kernel returns ECONNREFUSED. */
-bool device_socket_listens(const char *path)
+/* Whether a process listens on a socket: 1, 0, or -errno if that cannot be told. */
+static int listens(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	memcpy(address.sun_path, path, strlen(path) + 1); /* device_text_parse saw the size */
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return false;
-	bool listening = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ||
-			 errno == EPROTOTYPE;
+		return -errno;
+	int err = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? 0 : errno;
 	close(fd);
-	return listening;
+	if (err == 0 || err == EPROTOTYPE)
+		return 1;
+	return err == ECONNREFUSED || err == ENOENT ? 0 : -err;
+}
+
+bool device_socket_listens(const char *path)
+{
+	return listens(path) > 0;
 }
 
 int device_socket_clear(const struct device_text *d, char *error, size_t size)
@@ -143,7 +152,12 @@ int device_socket_clear(const struct device_text *d, char *error, size_t size)
 	}
 	if (exists && !S_ISSOCK(status.st_mode))
 		return 0;
-	bool listening = exists && device_socket_listens(d->socket);
+	int listening = exists ? listens(d->socket) : 0;
+	if (listening < 0) {
+		refusal_say(error, size, listening, -1,
+			    "cannot see whether a process listens on %s", d->socket);
+		return listening;
+	}
 	if (d->listens) {
 		if (listening) {
 			snprintf(error, size, "another process listens on %s", d->socket);

@@ -172,11 +172,17 @@ int eal_start(const struct eal_config *config, struct eal_started *started, char
 	for (unsigned i = 0; i < config->pci_count; i++)
 		resolved.physical |= pci_needs_physical("/sys", config->pci[i]);
 	err = gate_init();
-	err = err ?: eal_log_capture();
-	err = err ?: eal_arguments_build(&arguments, &resolved, cpu);
 	if (err)
 		return refuse(err, error, size,
-			      "its arguments do not fit, or the kernel has no membarrier(2)");
+			      err == -ENOSYS || err == -EINVAL
+				      ? "the kernel has no membarrier(2) for it"
+				      : "membarrier(2) failed");
+	err = eal_log_capture();
+	if (err)
+		return refuse(err, error, size, "cannot take its log");
+	err = eal_arguments_build(&arguments, &resolved, cpu);
+	if (err)
+		return refuse(err, error, size, "its arguments do not fit");
 	eal.tried = true;
 	err = init_on(cpu, &allowed, &arguments);
 	if (err)

@@ -2,12 +2,14 @@
 #include "port/kernel_filter.h"
 
 #include "port/filter.h"
+#include "refusal/refusal.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/if_link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,22 +126,26 @@ static int load(struct kernel_filter **out, const char *name,
 	if (err)
 		goto fail;
 	leave_out(f->object, settings.sends, attach == attach_socket);
-	what = "load the filter program (needs CAP_BPF and CAP_NET_ADMIN)";
+	what = "load the filter program";
 	err = bpf_object__load(f->object);
 	if (err)
 		goto fail;
 	program = bpf_object__find_program_by_name(f->object, name);
 	f->program_fd = bpf_program__fd(program);
-	what = "attach the filter program; has the interface another, or too large an MTU?";
+	what = "attach the filter program";
 	f->link_fd = program ? attach(f, f->program_fd, ifindex) : -ENOENT;
 	if (f->link_fd < 0) {
 		err = f->link_fd;
+		if (err == -EBUSY || err == -EEXIST)
+			what = "attach the filter program: the interface has another";
+		if (err == -EINVAL || err == -EOPNOTSUPP)
+			what = "attach the filter program; is the interface's MTU too large for XDP?";
 		goto fail;
 	}
 	*out = f;
 	return 0;
 fail:
-	snprintf(error, size, "cannot %s", what);
+	refusal_say(error, size, err, CAP_BPF, "cannot %s", what);
 	kernel_filter_detach(f);
 	return err;
 }

@@ -69,7 +69,7 @@ static int select_frames(int fd, const struct port *port, int ifindex, const cha
 int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what)
 {
 	int one = 1;
-	*what = "create an AF_PACKET socket (needs CAP_NET_RAW)";
+	*what = "create an AF_PACKET socket";
 	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (*fd < 0)
 		return -errno;
@@ -91,7 +91,7 @@ int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what)
 int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what)
 {
 	int one = 1;
-	*what = "create an AF_PACKET socket (needs CAP_NET_RAW)";
+	*what = "create an AF_PACKET socket";
 	/* Protocol 0 receives nothing. */
 	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (*fd < 0)
@@ -107,7 +107,7 @@ int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what)
 int packet_socket_segments(struct port *port, int ifindex, int *fd, const char **what)
 {
 	int one = 1;
-	*what = "create an AF_PACKET socket (needs CAP_NET_RAW)";
+	*what = "create an AF_PACKET socket";
 	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (*fd < 0)
 		return -errno;

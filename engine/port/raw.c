@@ -15,8 +15,10 @@
 #include "port/port.h"
 #include "port/segment.h"
 #include "port/socket.h"
+#include "refusal/refusal.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <net/ethernet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +119,7 @@ static int raw_open(const struct port_config *c, struct port **out, char *error,
 	*out = &r->port;
 	return 0;
 fail:
-	snprintf(error, size, "cannot %s (%s)", what, c->interface);
+	refusal_say(error, size, err, CAP_NET_RAW, "cannot %s on %s", what, c->interface);
 close:
 	raw_close(&r->port);
 	return err;

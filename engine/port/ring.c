@@ -24,8 +24,10 @@
 #include "port/port.h"
 #include "port/segment.h"
 #include "port/socket.h"
+#include "refusal/refusal.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
 #include <net/ethernet.h>
@@ -180,7 +182,7 @@ static int ring_open(const struct port_config *c, struct port **out, char *error
 	*out = &r->port;
 	return 0;
 fail:
-	snprintf(error, size, "cannot %s (%s)", what, c->interface);
+	refusal_say(error, size, err, CAP_NET_RAW, "cannot %s on %s", what, c->interface);
 close:
 	ring_close(&r->port);
 	return err;

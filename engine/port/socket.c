@@ -1,7 +1,10 @@
 /* Code shared by the backends on sockets; see socket.h. */
 #include "port/socket.h"
 
+#include "refusal/refusal.h"
+
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/sock_diag.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,9 +51,12 @@ static void set_buffer(int fd, struct port *port, int force, int ask, const char
 	socklen_t length = sizeof got;
 	if (setsockopt(fd, SOL_SOCKET, force, &want, sizeof want) == 0)
 		return;
+	int err = errno;
+	const char *reason = refusal_reason(err, CAP_NET_ADMIN);
 	setsockopt(fd, SOL_SOCKET, ask, &want, sizeof want);
 	getsockopt(fd, SOL_SOCKET, ask, &got, &length);
-	port_note(port, "%s is %d bytes, not %d: CAP_NET_ADMIN is missing", name, got / 2, want);
+	port_note(port, "%s is %d bytes, not %d: %s%s%s", name, got / 2, want, strerror(err),
+		  reason ? ", " : "", reason ? reason : "");
 }
 
 void socket_buffers(int fd, struct port *port)
@@ -64,6 +70,8 @@ void socket_busy_poll(int fd, struct port *port)
 	if (port->config.wait != PORT_BUSY_POLL)
 		return;
 	int probe = socket_busy_epoll();
+	if (refusal_exhausted(probe))
+		port_note(port, "no epoll to poll with: %s", strerror(-probe));
 	snprintf(port->waits, sizeof port->waits, "busy_poll by %s",
 		 probe < 0 ? "the socket" : "epoll");
 	if (probe >= 0)
@@ -129,13 +137,20 @@ int socket_interface(struct port_config *config, int *ifindex, char *error, size
 	struct ifreq request = {0};
 	int err = 0;
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		err = -errno;
+		refusal_say(error, error_size, err, -1, "cannot look for %s", config->interface);
+		return err;
+	}
 	memcpy(request.ifr_name, config->interface, sizeof request.ifr_name);
 	if (ioctl(fd, SIOCGIFINDEX, &request) < 0) {
 		err = -errno;
-		snprintf(error, error_size, "no interface %s here; see `ip link`",
-			 config->interface);
+		if (err == -ENODEV)
+			snprintf(error, error_size, "no interface %s here; see `ip link`",
+				 config->interface);
+		else
+			refusal_say(error, error_size, err, -1, "cannot look for %s",
+				    config->interface);
 		goto out;
 	}
 	*ifindex = request.ifr_ifindex;

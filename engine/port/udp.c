@@ -14,9 +14,11 @@
 #include "port/port.h"
 #include "port/segment.h"
 #include "port/socket.h"
+#include "refusal/refusal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -82,14 +84,19 @@ static int udp_socket(const struct port_config *c, uint32_t flow, int *out, cons
 			local.sin_addr.s_addr = c->local_ip;
 		} else {
 			local.sin_addr.s_addr = htonl(ntohl(c->local_ip) + flow);
-			*what = "use foreign source addresses (IP_TRANSPARENT needs CAP_NET_ADMIN)";
+			*what = "use foreign source addresses (IP_TRANSPARENT)";
 			if (setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof one) < 0)
 				goto fail;
 		}
 	}
-	*what = "bind the UDP socket; is its port in use, or its address missing?";
-	if (bind(fd, (struct sockaddr *)&local, sizeof local) < 0)
+	*what = "bind the UDP socket";
+	if (bind(fd, (struct sockaddr *)&local, sizeof local) < 0) {
+		if (errno == EADDRINUSE)
+			*what = "bind the UDP socket to a port that is in use";
+		if (errno == EADDRNOTAVAIL)
+			*what = "bind the UDP socket to an address that the host does not have";
 		goto fail;
+	}
 	*out = fd;
 	return 0;
 fail:
@@ -206,7 +213,8 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 	*out = &u->port;
 	return 0;
 fail:
-	snprintf(error, size, "cannot %s (%s)", what, c->interface);
+	/* Foreign addresses need it. */
+	refusal_say(error, size, err, CAP_NET_ADMIN, "cannot %s on %s", what, c->interface);
 	if (u)
 		udp_close(&u->port);
 	return err;

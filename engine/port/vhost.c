@@ -17,6 +17,7 @@
 #include "packet/frame.h"
 #include "port/port.h"
 #include "port/vhost_session.h"
+#include "refusal/refusal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +62,8 @@ static int vhost_open(const struct port_config *c, struct port **out, char *erro
 	}
 	int err = vhost_guard_init();
 	if (err) {
-		snprintf(error, size, "a vhost port needs membarrier(2) (CONFIG_MEMBARRIER)");
+		refusal_say(error, size, err, -1, "a vhost port needs membarrier(2)%s",
+			    err == -ENOSYS ? " (CONFIG_MEMBARRIER)" : "");
 		return err;
 	}
 	struct vhost_port *v = aligned_alloc(64, (sizeof *v + 63) / 64 * 64);
@@ -73,10 +75,13 @@ static int vhost_open(const struct port_config *c, struct port **out, char *erro
 		err = err ? err : failed;
 	}
 	if (err) {
-		snprintf(error, size,
-			 "a vhost port needs asynchronous I/O to wake its guest: %s (CONFIG_AIO; "
-			 "sysctl fs.aio-max-nr)",
-			 strerror(-err));
+		static const char what[] = "a vhost port needs asynchronous I/O to wake its guest";
+		if (err == -EAGAIN) /* io_setup(2) */
+			snprintf(error, size,
+				 "%s, of which the host has no more: sysctl fs.aio-max-nr", what);
+		else
+			refusal_say(error, size, err, -1, "%s%s", what,
+				    err == -ENOSYS ? " (CONFIG_AIO)" : "");
 		vhost_free(v);
 		return err;
 	}

@@ -20,9 +20,11 @@
 #include "port/socket.h"
 #include "port/kernel_filter.h"
 #include "port/xdp_frames.h"
+#include "refusal/refusal.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/if_xdp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,7 +192,12 @@ static int sending_program(struct xdp_port *x, int ifindex, uint16_t udp_port, c
 	if (x->port.config.frame_bytes > XDP_FRAMES_BYTES)
 		return -EMSGSIZE;
 	int err = kernel_filter_redirect(&x->program, ifindex, udp_port, true, error, size);
-	return err ? err : xdp_frames_open(&x->frames, x->program, ifindex);
+	if (err)
+		return err;
+	err = xdp_frames_open(&x->frames, x->program, ifindex);
+	if (err)
+		refusal_say(error, size, err, CAP_BPF, "cannot send XDP frames");
+	return err;
 }
 
 /* Opens the map of the interface's program. */
@@ -200,10 +207,8 @@ static int xdp_map(struct xdp_port *x, char *error, size_t size)
 	x->map_fd = bpf_obj_get(c->map);
 	if (x->map_fd < 0) {
 		int err = -errno;
-		snprintf(error, size,
-			 "cannot open the map %.200s of AF_XDP sockets (the system call bpf "
-			 "must be allowed)",
-			 c->map);
+		refusal_say(error, size, err, -1, "cannot open the map %.200s of AF_XDP sockets%s",
+			    c->map, err == -EPERM ? " (the system call bpf must be allowed)" : "");
 		return err;
 	}
 	if (c->io == PORT_XDP_FRAMES)
@@ -220,8 +225,8 @@ static int xdp_program(struct xdp_port *x, int ifindex, char *error, size_t size
 		return xdp_map(x, error, size);
 	if (c->io == PORT_XDP_FRAMES) {
 		int err = sending_program(x, ifindex, udp_port, error, size);
-		if (!err)
-			return 0;
+		if (!err || refusal_exhausted(err))
+			return err;
 		no_frames(x, strerror(-err));
 		if (x->program)
 			kernel_filter_detach(x->program);
@@ -261,20 +266,23 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = socket_interface(&x->port.config, &ifindex, error, size);
 	if (err)
 		goto fail;
-	snprintf(error, size, "cannot allocate the packet memory");
 	err = xdp_memory(x);
-	if (err)
+	if (err) {
+		refusal_say(error, size, err, -1, "cannot allocate the packet memory");
 		goto fail;
-	snprintf(error, size, "cannot make %s promiscuous (needs CAP_NET_RAW)", c->interface);
+	}
 	err = all ? take_all(x, ifindex) : 0;
-	if (err)
+	if (err) {
+		refusal_say(error, size, err, CAP_NET_RAW, "cannot make %s promiscuous",
+			    c->interface);
 		goto fail;
+	}
 	err = xdp_program(x, ifindex, error, size);
 	if (err)
 		goto fail;
-	snprintf(error, size, "cannot open an AF_XDP socket on %s (needs CAP_NET_RAW)",
-		 c->interface);
 	err = xdp_socket(x);
+	refusal_say(error, size, err, CAP_NET_RAW, "cannot open an AF_XDP socket on %s",
+		    c->interface);
 	if (err == -ENOBUFS)
 		snprintf(error, size,
 			 "the packet memory of an AF_XDP socket on %s is more than RLIMIT_MEMLOCK "

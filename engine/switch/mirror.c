@@ -2,6 +2,7 @@
 #include "switch/mirror.h"
 
 #include "clock/clock.h"
+#include "refusal/refusal.h"
 #include "role/thread.h"
 #include "switch/mirror_clock.h"
 
@@ -231,6 +232,12 @@ static void mirror_free(struct mirror *m)
 	mirror_clock_release();
 }
 
+static int cannot_write(const struct mirror *m, int err, char *error, size_t size)
+{
+	refusal_say(error, size, err, -1, "cannot write %.400s", m->config.file);
+	return err;
+}
+
 static int open_file(struct mirror *m, char *error, size_t size)
 {
 	struct pcap_header header = {
@@ -241,11 +248,11 @@ static int open_file(struct mirror *m, char *error, size_t size)
 		.link = PCAP_LINK_ETHERNET,
 	};
 	struct stat kind;
-	snprintf(error, size, "cannot write %.400s: it must be a regular file", m->config.file);
 	/* A FIFO without a reader would block the caller. */
 	m->fd = open(m->config.file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
 	if (m->fd < 0)
-		return -errno;
+		return cannot_write(m, -errno, error, size);
+	snprintf(error, size, "cannot write %.400s: it must be a regular file", m->config.file);
 	if (fstat(m->fd, &kind) < 0 || !S_ISREG(kind.st_mode))
 		return -EINVAL;
 	/* The lock belongs to the file, not its name, and to each opening, so it keeps out any
@@ -256,9 +263,10 @@ static int open_file(struct mirror *m, char *error, size_t size)
 		return -EBUSY;
 	}
 	if (ftruncate(m->fd, 0) < 0)
-		return -errno;
+		return cannot_write(m, -errno, error, size);
 	m->file_bytes = sizeof header;
-	return write_all(m->fd, (const uint8_t *)&header, sizeof header);
+	int err = write_all(m->fd, (const uint8_t *)&header, sizeof header);
+	return err ? cannot_write(m, err, error, size) : 0;
 }
 
 int mirror_start(struct mirror **out, const struct mirror_config *config, char *error, size_t size)
