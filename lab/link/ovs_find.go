@@ -1,6 +1,7 @@
 package link
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 
@@ -72,10 +73,11 @@ func findVSwitchdWithDPDK(capability string) (string, error) {
 		return "", err
 	}
 	out, err := exec.Command(path, "--version").Output()
-	if err != nil || !strings.Contains(string(out), "DPDK") {
-		return "", &exit.MissingError{
-			Capability: capability, Reason: path + " was built without DPDK", Err: err, Remedy: ovsDPDKRemedy,
-		}
+	if err != nil {
+		return "", fmt.Errorf("ask %s whether it has DPDK (--version): %w", path, err)
+	}
+	if !strings.Contains(string(out), "DPDK") {
+		return "", &exit.MissingError{Capability: capability, Reason: path + " was built without DPDK", Remedy: ovsDPDKRemedy}
 	}
 	return path, nil
 }

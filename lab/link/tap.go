@@ -27,10 +27,10 @@ func openTap(ns *netns.Namespace, name string, stay bool) (*os.File, error) {
 	err := ns.Do(func() error {
 		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
-			return &exit.MissingError{
+			return exit.Lacking(&exit.MissingError{
 				Capability: host.FeatureTun, Reason: "/dev/net/tun cannot be opened, which a virtual machine's interfaces need", Err: err,
 				Remedy: "modprobe tun, or use another runtime than vm",
-			}
+			})
 		}
 		f = os.NewFile(uintptr(fd), name)
 		request, err := unix.NewIfreq(name)

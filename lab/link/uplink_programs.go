@@ -254,10 +254,10 @@ func loadUplink(uplink, device int, uplinkMAC net.HardwareAddr, nodes []net.Hard
 }
 
 func missingHooks(reason string, err error) error {
-	return &exit.MissingError{
+	return exit.Lacking(&exit.MissingError{
 		Capability: "management: {mode: shared}", Reason: reason, Err: err,
 		Remedy: "use a kernel with CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF and CONFIG_BPF_SYSCALL, as Debian's has; or write uplink: with a bridge; or mode: private",
-	}
+	})
 }
 
 // tryHooks tries, in a network namespace of its own, what a shared network needs of the kernel.

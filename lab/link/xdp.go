@@ -168,8 +168,8 @@ func attach(device netlink.Link, program *ebpf.Program) error {
 }
 
 func missingXDP(reason string, err error) error {
-	return &exit.MissingError{
+	return exit.Lacking(&exit.MissingError{
 		Capability: host.FeatureXDPVeth, Reason: reason, Err: err,
 		Remedy: "use Linux 5.13 or later with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS, or another link kind",
-	}
+	})
 }

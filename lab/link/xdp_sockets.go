@@ -64,10 +64,10 @@ func attachAny(device netlink.Link, program *ebpf.Program) error {
 }
 
 func missingSockets(reason string, err error) error {
-	return &exit.MissingError{
+	return exit.Lacking(&exit.MissingError{
 		Capability: host.FeatureAFXDP, Reason: reason, Err: err,
 		Remedy: "use Linux 5.18 or later with CONFIG_BPF_SYSCALL and CONFIG_XDP_SOCKETS, or ports without afXDP",
-	}
+	})
 }
 
 // givesTo is the program:

@@ -65,11 +65,11 @@ func fetchedFrom(n plan.Node) keeper {
 // checkKeeper checks that a driver's store can be asked.
 func checkKeeper(n plan.Node, k keeper) error {
 	if err := k.reach(context.Background()); err != nil {
-		return &exit.MissingError{
+		return exit.Lacking(&exit.MissingError{
 			Capability: fmt.Sprintf("%s's images", n.OCI.Driver), Err: err,
-			Reason: fmt.Sprintf("%s, which should fetch the image %s, does not answer: %v", n.OCI.Driver, n.Image.Name, err),
+			Reason: fmt.Sprintf("%s, which should fetch the image %s, does not answer", n.OCI.Driver, n.Image.Name),
 			Remedy: fmt.Sprintf("start it (systemctl start %s), use driver: podman, or import the image (nines image import)", n.OCI.Driver),
-		}
+		})
 	}
 	return nil
 }

@@ -60,10 +60,10 @@ func openKernel(ctx context.Context, store guestimage.Store, name string) (*gues
 	}
 	k, err := store.Kernel(ctx, name)
 	if err != nil && ctx.Err() == nil && exit.Code(err) != exit.Lacks {
-		return nil, &exit.MissingError{
+		return nil, exit.Lacking(&exit.MissingError{
 			Capability: "a kernel for virtual machines", Reason: fmt.Sprintf("the kernel %q could not be fetched", name), Err: err,
 			Remedy: "check that apt-get update works, or name a mirror of Debian in NINES_DEBIAN_MIRROR; offline, vm: {kernel: host} or the path of a kernel's image needs no mirror",
-		}
+		})
 	}
 	return k, err
 }

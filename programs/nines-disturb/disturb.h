@@ -9,7 +9,7 @@
 
 #define DISTURB_EXIT_FAILED 1
 #define DISTURB_EXIT_USAGE  2
-#define DISTURB_EXIT_HOST   3 /* the host lacks something, or forbids it */
+#define DISTURB_EXIT_HOST   3 /* the host lacks something */
 
 #define NS_PER_US 1000ull
 #define NS_PER_MS 1000000ull
@@ -59,7 +59,7 @@ extern const struct kind kind_spin, kind_fork, kind_softirq, kind_ipi, kind_tlb,
 const struct kind *options_parse(int argc, char **argv, struct request *r, int *code);
 
 /* failed prints what did not work, with the reason from errno, and returns an exit code: 3
- * if the kernel forbids or lacks it, otherwise 1. */
+ * if the kernel lacks it, otherwise 1. */
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The clock. */

@@ -19,8 +19,6 @@ int failed(const char *format, ...)
 	va_end(arguments);
 	fprintf(stderr, ": %s\n", strerror(reason));
 	switch (reason) {
-	case EPERM:
-	case EACCES:
 	case ENOSYS:
 	case ENODEV:
 	case EINVAL:

@@ -32,13 +32,15 @@ int placement_avoid(int cpu)
 		return failed("ask for the CPUs of this process");
 	if (cpu >= 0 && cpu < CPU_SETSIZE)
 		CPU_CLR((unsigned)cpu, &set);
-	if (CPU_COUNT(&set) == 0 || sched_setaffinity(0, sizeof set, &set) < 0) {
+	if (CPU_COUNT(&set) > 0 && sched_setaffinity(0, sizeof set, &set) == 0)
+		return 0;
+	if (CPU_COUNT(&set) == 0 || errno == EINVAL) {
 		fprintf(stderr,
 			"nines-disturb: this process may run on CPU %d only: --from names another\n",
 			cpu);
 		return DISTURB_EXIT_HOST;
 	}
-	return 0;
+	return failed("leave CPU %d", cpu);
 }
 
 void placement_avoid_process(pid_t pid)

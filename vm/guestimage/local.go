@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,7 +136,10 @@ func noImage(path, reason string) error {
 func kernelVersion(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", noImage(path, err.Error())
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", noImage(path, "there is none")
+		}
+		return "", fmt.Errorf("read the kernel of the host: %w; vm: {kernel: debian} takes one of Debian's packages", err)
 	}
 	if len(data) < versionOffset+2 || string(data[headerOffset:headerOffset+len(headerMark)]) != headerMark {
 		return "", noImage(path, "it has no header of an x86 image (bzImage)")
