@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,8 @@ var ends = [][]byte{[]byte("Killed process "), []byte("segfault at "), []byte("t
 // in include/uapi/linux/audit.h.
 const seccompRecord = "audit: type=1326 "
 
+var systemCall = regexp.MustCompile(` syscall=(\d+) `)
+
 // kernelLog is what the kernel's log says of ended processes, a record a line, in the form of
 // Documentation/ABI/testing/dev-kmsg; as much of it as can be read.
 func kernelLog() []byte {
@@ -108,6 +111,9 @@ func said(log []byte, id Identity) (message string) {
 			!strings.Contains(text, " sig=0 ") // of one that goes on
 		if faults || refused || strings.Contains(text, killed) {
 			message = text
+		}
+		if call := systemCall.FindStringSubmatch(text); refused && call != nil {
+			message += fmt.Sprintf(" (a seccomp filter ended it at the system call %s)", call[1])
 		}
 	}
 	return message

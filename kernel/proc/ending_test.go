@@ -46,6 +46,9 @@ func TestWhatALogSaysOfAProcess(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.id, got, c.want)
 		}
 	}
+	if got, want := said([]byte(log), Identity{12, 1500}), "(a seccomp filter ended it at the system call 101)"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestAnExitStatusIsToldUntilItIsReaped(t *testing.T) {

@@ -5,6 +5,8 @@
 //	attack socket PATH    tells one
 //	attack send IF HEX    sends a frame through an interface
 //	attack calls          makes the system calls that show or change what is outside of the node
+//	attack memory         takes memory until the kernel ends it
+//	attack forbidden      makes a system call for which its own seccomp filter ends it
 package main
 
 import (
@@ -30,9 +32,13 @@ func main() {
 		calls()
 	case len(os.Args) == 4 && os.Args[1] == "send":
 		fmt.Printf("%s\t%v\n", os.Args[2], send(os.Args[2], os.Args[3]))
+	case len(os.Args) == 2 && os.Args[1] == "memory":
+		takeMemory()
+	case len(os.Args) == 2 && os.Args[1] == "forbidden":
+		fmt.Printf("forbidden\t%v\n", forbidden())
 	case len(os.Args) == 2 && os.Args[1] == "nothing":
 	default:
-		fmt.Fprintln(os.Stderr, "usage: attack sockets|socket PATH|send IF HEX|calls")
+		fmt.Fprintln(os.Stderr, "usage: attack sockets|socket PATH|send IF HEX|calls|memory|forbidden")
 		os.Exit(2)
 	}
 }

@@ -255,3 +255,38 @@ func TestDownWithoutAJournalLeavesWhatOthersMade(t *testing.T) {
 		t.Errorf("down again exited with %d: %s; left %q", code, said, left)
 	}
 }
+
+// TestDownAgainIsWellOnceNothingIsLeft: a journal that tells everything stays while something is left, with exit code 1.
+// The next down removes it, with 0. (One that is damaged leaves open what it lost: then it is 1 again.)
+func TestDownAgainIsWellOnceNothingIsLeft(t *testing.T) {
+	labtest.Guarantee(t)
+	labtest.Root(t)
+	const name = "tbdamagain"
+	text := "name: " + name + "\n" + damagedLabs[0].text(t)
+	c := New(t, text, text)
+	c.Run(0, "up", c.Whole)
+	theirs := exec.Command("sleep", "1000")
+	if err := theirs.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = theirs.Process.Kill(); _ = theirs.Wait() })
+	doubtful := filepath.Join(netns.Dir, c.Prefix+"-doubtful")
+	if err := os.Symlink(fmt.Sprintf("/proc/%d/ns/net", theirs.Process.Pid), doubtful); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(doubtful) })
+	for range 2 {
+		code, said := c.try(nil, c.Nines, "down", name)
+		if code != 1 || !strings.Contains(said, doubtful+" is left") || !labtest.There(t, c.journal(name)) {
+			t.Errorf("with something left, down exited with %d: %s", code, said)
+		}
+	}
+	if err := os.Remove(doubtful); err != nil {
+		t.Fatal(err)
+	}
+	code, said := c.try(nil, c.Nines, "down", name)
+	if code != 0 || labtest.There(t, c.journal(name)) {
+		t.Errorf("with nothing left, down exited with %d: %s", code, said)
+	}
+	c.Gone(said)
+}
