@@ -34,7 +34,7 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.checkRemotes, w.attach, w.assignFunctions, w.findReceiveModes, w.checkOffloads,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes, w.checkDrain,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.divideServices, w.isolate, w.noteServices,
@@ -153,7 +153,7 @@ func (w *work) nodeResult(n *node) Node {
 }
 
 func (w *work) linkResult(l *link) Link {
-	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l), Impairments: l.impairments()}
+	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l), Impairments: l.impairments(), GRO: l.spec.GRO, Offloads: l.spec.Offloads}
 	for _, e := range l.endpoints {
 		out.Endpoints = append(out.Endpoints, Endpoint{
 			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.guest(),

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/spec"
 )
@@ -189,6 +191,21 @@ type Link struct {
 	Switch *Switch `json:"switch,omitempty"`
 	// Impairments are what happens to packets deliberately, in the order of the endpoints.
 	Impairments []Impairment `json:"impairments,omitempty"`
+	// GRO and Offloads are on at the link's devices.
+	GRO      bool           `json:"gro,omitempty"`
+	Offloads []spec.Offload `json:"offloads,omitempty"`
+}
+
+// OffloadText lists what is on at the link's devices: "off", or "gro, tso".
+func (l Link) OffloadText() string {
+	var on []string
+	if l.GRO {
+		on = append(on, "gro")
+	}
+	for _, o := range l.Offloads {
+		on = append(on, string(o))
+	}
+	return cmp.Or(strings.Join(on, ", "), "off")
 }
 
 // HasEngine reports whether the program between the endpoints is nines-engine, which reports its

@@ -43,6 +43,14 @@ func TestRefuse(t *testing.T) {
 	}{
 		{"too many CPUs", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUs = 4 }, 3,
 			"node dut requests 4 CPUs; the host has 2, 1 is kept for housekeeping; request fewer (--set nodes.dut.cpus=1)"},
+		{"TSO where the receive mode turns it off", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[1].Offloads = []spec.Offload{spec.OffloadTSO}
+			e.Topology.Nodes["gen"].RX = spec.ReceiveBusyPoll
+		}, 2, "link out: rx: busy_poll at gen:rx turns TSO off; remove tso or rx"},
+		{"GRO in a virtual machine", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[1].GRO = true
+			e.Topology.Nodes["dut"].Runtime = spec.RuntimeVM
+		}, 2, "link out: gro and offloads cannot be set at dut:out, whose device this host's kernel does not drive; remove them there"},
 		{"a trial that ends before delayed packets arrive", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Impair = &spec.Impairment{Delay: 3e8, Jitter: 1e8, Distribution: spec.DistributionUniform}
 			e.Topology.Links[1].ImpairFrom = map[string]*spec.Impairment{"dut:out": {Delay: 2e8}, "gen:rx": {Delay: 9e9}}

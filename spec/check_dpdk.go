@@ -86,7 +86,7 @@ func (c *checker) linkSwitch(link *Link, at []string) {
 	program := link.Kind.Descriptor().Program
 	if program == nil {
 		c.fail(fmt.Sprintf("a %s link has no program to set up", link.Kind), "on links of kind "+listedKinds(hasProgram),
-			"remove switch; if a sweep varies the kind, write it in the case with that kind", at...)
+			"remove switch; "+inCaseOfKind, at...)
 		return
 	}
 	given := c.root.at(at)

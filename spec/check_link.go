@@ -26,6 +26,9 @@ func (e *Experiment) endpoints() []string {
 	return all
 }
 
+// inCaseOfKind is the remedy for a key that only some of the kinds in a sweep have.
+const inCaseOfKind = "if a sweep varies the kind, write it in the case with that kind"
+
 // links checks the links and learns the endpoints for the checks that follow.
 func (c *checker) links() {
 	first := map[string]int{}
@@ -61,8 +64,17 @@ func (c *checker) linkOfKind(link *Link, at []string) {
 	case link.Class == "" && claims:
 		c.fail(fmt.Sprintf("a %s link needs the class of the ports that its pods claim", link.Kind), "", "add class, such as class: macvlan.nines.dev; kubectl get deviceclasses lists those of the cluster", at...)
 	}
+	c.offloads(link, "gro", link.GRO, at)
+	c.offloads(link, "offloads", len(link.Offloads) > 0, at)
 	if slices.Contains(reservedInterfaces, link.Parent) {
 		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or remove the key for a private one", under(at, "parent")...)
+	}
+}
+
+// offloads refuses a key where the kind of a link has no such offloads to set.
+func (c *checker) offloads(link *Link, key string, given bool, at []string) {
+	if d := link.Kind.Descriptor(); given && !takes(key)(d) {
+		c.failKey(fmt.Sprintf("%s of a %s link cannot be set", key, d.Kind), "on links of kind "+listedKinds(takes(key)), "remove it; "+inCaseOfKind, under(at, key)...)
 	}
 }
 

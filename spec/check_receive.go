@@ -9,8 +9,8 @@ import (
 // Polls is true for the receive modes that have threads of their own.
 func (r Receive) Polls() bool { return r == ReceiveThreaded || r == ReceiveBusyPoll }
 
-// needsNAPI is true for the receive modes that act on a device's NAPI instances, not on CPUs.
-func (r Receive) needsNAPI() bool { return r.Polls() || r == ReceiveSuspend }
+// NeedsNAPI is true for the receive modes that act on a device's NAPI instances, not on CPUs.
+func (r Receive) NeedsNAPI() bool { return r.Polls() || r == ReceiveSuspend }
 
 // ReceiveOf is how the kernel gets packets from an interface: the link's rx, else its node's, else
 // by interrupts.
@@ -74,7 +74,7 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 	case c.pastKernel(endpoint, link):
 		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), others,
 			"remove rx, or use another backend; "+inCaseOf("the backend"), at...)
-	case way.needsNAPI() && !link.Kind.Descriptor().End.HasNAPI():
+	case way.NeedsNAPI() && !link.Kind.Descriptor().End.HasNAPI():
 		c.fail(fmt.Sprintf("%q is a %s, which has no NAPI instance: its parent receives its packets", endpoint, link.Kind),
 			"interrupt, awake", "use kind: veth or bridge, or rx: awake; "+inCaseOf("the kind"), at...)
 	}

@@ -20,6 +20,11 @@ type Link struct {
 	// ImpairFrom is what happens to the packets that an endpoint sends, by endpoint, in place of
 	// impair.
 	ImpairFrom map[string]*Impairment `yaml:"impair_from,omitempty" json:"impair_from,omitempty"`
+	// GRO merges received packets of a flow, and gives a veth NAPI, without which XDP cannot redirect to its other
+	// end (default false).
+	GRO bool `yaml:"gro,omitempty" json:"gro,omitempty"`
+	// Offloads are the jobs that the kernel leaves to the link's devices (default: none).
+	Offloads []Offload `yaml:"offloads,omitempty" json:"offloads,omitempty"`
 	// Parent is the host's interface under a macvlan (default: a new private one).
 	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`
 	// Class is the DeviceClass that pods claim a port of (default: the link kind has none).
@@ -31,3 +36,15 @@ type Link struct {
 	// Passthrough names the devices of a link of kind passthrough.
 	Passthrough *Passthrough `yaml:"passthrough,omitempty" json:"passthrough,omitempty"`
 }
+
+// Offload is a job that the kernel can leave to the device that sends a packet.
+type Offload string
+
+// The offloads; those of receiving are GRO.
+const (
+	// OffloadChecksum leaves the checksums of TCP and UDP to the device. A virtual one never fills them in.
+	OffloadChecksum Offload = "tx_checksum"
+	// OffloadTSO and OffloadGSO let a "packet" of up to 64 KiB cross a link: TSO of TCP, GSO of all else.
+	OffloadTSO Offload = "tso"
+	OffloadGSO Offload = "gso"
+)

@@ -28,18 +28,22 @@ const ManagementKind = LinkBridge
 // (ETH_MAX_MTU in include/uapi/linux/if_ether.h).
 const mostTunnelMTU = 65535 - 100
 
+// offloadKeys set the offloads of a link's devices. XDP and programs that open raw sockets would forward checksums that
+// were left to a device, and XDP needs GRO; a macvlan has the offloads of its parent.
+var offloadKeys = []string{"gro", "offloads"}
+
 // linkKinds lists every kind, in the order of docs/links.md; the first is the default. The names in
 // Needs are features of package host. The colours of the kernel's kinds are Okabe and Ito's, which
 // colour-blind people can tell apart.
 var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkVeth, Doc: "a pair of virtual Ethernet devices", Between: "nothing",
-		Pair: true, End: EndVeth, Guest: GuestTap, XDPFrames: true, ImpairBy: ImpairByNetem,
+		Pair: true, End: EndVeth, Guest: GuestTap, XDPFrames: true, Keys: offloadKeys, ImpairBy: ImpairByNetem,
 		Needs: []string{"veth"}, Colour: "#0072b2",
 	},
 	{
 		Kind: LinkBridge, Doc: "a Linux bridge", Between: "the kernel's bridge",
-		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge", ImpairBy: ImpairByNetem, AnyEnds: true,
+		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge", Keys: offloadKeys, ImpairBy: ImpairByNetem, AnyEnds: true,
 		Needs: []string{"veth", "bridge"}, Colour: "#00795a",
 	},
 	{
@@ -55,7 +59,7 @@ var linkKinds = []LinkDescriptor{
 
 	{
 		Kind: LinkVXLAN, Doc: "a VXLAN tunnel between the bridges of two hosts", Between: "two Linux bridges, and a tunnel",
-		Pair: true, End: EndVeth, InFabric: true, Device: "bridge", MostMTU: mostTunnelMTU, ImpairBy: ImpairByNetem,
+		Pair: true, End: EndVeth, InFabric: true, Device: "bridge", MostMTU: mostTunnelMTU, Keys: offloadKeys, ImpairBy: ImpairByNetem,
 		Needs: []string{"veth", "bridge", "vxlan"}, Colour: "#00618a",
 	},
 
@@ -126,11 +130,11 @@ var linkKinds = []LinkDescriptor{
 
 	{
 		Kind: LinkSRIOV, Doc: "two virtual functions of network cards, on cabled ports or on one", Between: "two cabled ports, or the switch inside one",
-		Pair: true, End: EndFunction, Guest: GuestFunction, Keys: []string{"sriov"}, Colour: "#57606a",
+		Pair: true, End: EndFunction, Guest: GuestFunction, Keys: append([]string{"sriov"}, offloadKeys...), Colour: "#57606a",
 	},
 	{
 		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "what is outside the host",
-		Pair: true, End: EndDevice, Guest: GuestFunction, Keys: []string{"passthrough"}, Colour: "#57606a",
+		Pair: true, End: EndDevice, Guest: GuestFunction, Keys: append([]string{"passthrough"}, offloadKeys...), Colour: "#57606a",
 	},
 
 	{

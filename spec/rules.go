@@ -260,6 +260,7 @@ var rules = map[string]rule{
 	"Link.mtu":         {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
 	"Link.rx":          endpointKeys,
 	"Link.impair_from": endpointKeys,
+	"Link.offloads":    {minItems: 1},
 	"Link.class":       {pattern: deviceClassPattern, form: deviceClassForm},
 	"Link.parent":      {pattern: interfacePattern, form: interfaceForm},
 
@@ -341,6 +342,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[RestartPolicy]():    texts(RestartNo, RestartOnFailure, RestartAlways),
 	reflect.TypeFor[StopSignal]():       texts(StopTERM, StopINT, StopQUIT, StopHUP, StopKILL),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
+	reflect.TypeFor[Offload]():          texts(OffloadChecksum, OffloadTSO, OffloadGSO),
 	reflect.TypeFor[Allowance]():        texts(AllowBPF, AllowPerf, AllowIOUring, AllowDPDK),
 	reflect.TypeFor[OCIDriver]():        texts(DriverRunc, DriverCrun, DriverPodman, DriverDocker, DriverContainerd),
 	reflect.TypeFor[ContainerInit]():    texts(InitOfImage, InitOfNines),

@@ -168,7 +168,7 @@ func (d *differ) links() {
 			d.AddedLinks = append(d.AddedLinks, l.Name)
 			d.renew(l.Endpoints)
 		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
-			!plan.Same(program(*old), program(l)) || l.Management && !plan.Same(hostEnd(d.from), hostEnd(d.to)) || !plan.Same(old.Impairments, l.Impairments):
+			!plan.Same(program(*old), program(l)) || l.Management && !plan.Same(hostEnd(d.from), hostEnd(d.to)) || !plan.Same(old.Impairments, l.Impairments) || old.OffloadText() != l.OffloadText():
 			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
 			d.renew(l.Endpoints)
 		default:

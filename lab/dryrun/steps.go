@@ -55,13 +55,17 @@ func Steps(p *plan.Plan) []string {
 			}
 		}
 	}
+	offloads := map[string]string{} // by link
+	for _, l := range p.Links {
+		offloads[l.Name] = l.OffloadText()
+	}
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
 			if !i.InKernel() || n.Remote() {
 				continue
 			}
-			add("node %s: interface %s: offloads off, addresses %s, %d static neighbours, up",
-				n.Name, i.Name, strings.Join(i.Addresses, " "), len(i.Neighbours))
+			add("node %s: interface %s: offloads %s, addresses %s, %d static neighbours, up",
+				n.Name, i.Name, offloads[i.Link], strings.Join(i.Addresses, " "), len(i.Neighbours))
 		}
 		for _, r := range n.Routes {
 			add("node %s: route to %s", n.Name, strings.Join(strings.Fields(r.To+" "+prefixed("via ", r.Via)+" "+prefixed("dev ", r.Interface)), " "))

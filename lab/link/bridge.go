@@ -54,7 +54,7 @@ func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
 	if err != nil || !isNew {
 		return bridge, err
 	}
-	values, err := f.ethtool.apply(l.Device, offloadsOff)
+	values, err := f.ethtool.apply(l.Device, offloadsOf(l))
 	if err != nil {
 		return nil, err
 	}

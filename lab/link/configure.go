@@ -88,7 +88,8 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 			return err
 		}
 	}
-	values, err := e.apply(i.Name, offloadsOff)
+	l := s.linkOf(i)
+	values, err := e.apply(i.Name, offloadsOf(l))
 	if err != nil {
 		return err
 	}
@@ -118,10 +119,8 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	if err := handle.LinkSetUp(device); err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
-	if s.needsNAPI(i) {
-		// Only after the device is up: a veth that is down does not tell its peer that it may be
-		// the target of redirects (veth_set_features in drivers/net/veth.c).
-		gro, err := e.apply(i.Name, offloads{{featureGRO, true}})
+	if l.GRO || kinds[l.Kind].Redirects && !l.Impaired() { // an XDP redirect has to reach it
+		gro, err := e.apply(i.Name, groOn)
 		if err != nil {
 			return err
 		}
@@ -149,14 +148,14 @@ func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []
 	return nil
 }
 
-// needsNAPI is true for ends that an XDP redirect has to reach.
-func (s *Site) needsNAPI(i plan.Interface) bool {
+// linkOf is the link of an interface.
+func (s *Site) linkOf(i plan.Interface) plan.Link {
 	for _, l := range s.Plan.Links {
 		if l.Name == i.Link {
-			return kinds[l.Kind].Redirects && !l.Impaired()
+			return l
 		}
 	}
-	return false
+	return plan.Link{}
 }
 
 // setNeighbours sets the permanent entries of the plan, and removes others, so that no ARP runs in

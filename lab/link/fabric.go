@@ -2,6 +2,7 @@ package link
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/vishvananda/netlink"
 
@@ -54,7 +55,7 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", e.FabricDevice, err)
 	}
-	values, err := f.ethtool.apply(e.FabricDevice, offloadsOff)
+	values, err := f.ethtool.apply(e.FabricDevice, offloadsOf(l))
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +65,17 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 			return nil, fmt.Errorf("check the sources of what comes by %s: %w", e.FabricDevice, err)
 		}
 	}
-	s.record("", l.Name, e.FabricDevice, values)
 	if err := f.LinkSetUp(device); err != nil {
 		return nil, fmt.Errorf("set %s up: %w", e.FabricDevice, err)
 	}
+	if l.GRO {
+		gro, err := f.ethtool.apply(e.FabricDevice, groOn)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(values, gro)
+	}
+	s.record("", l.Name, e.FabricDevice, values)
 	return device, nil
 }
 

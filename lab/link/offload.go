@@ -2,11 +2,15 @@ package link
 
 import (
 	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	tool "nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
 )
 
 // featureGRO on a veth also turns NAPI on; without NAPI a device cannot be the target of an XDP
@@ -19,11 +23,22 @@ type offloads []struct {
 	on bool
 }
 
-// offloadsOff are the offloads that are off on every device that packets are measured on. (Ends of
-// an xdp link still have GRO on.) A virtual link never fills in the checksums that are left to it:
-// raw sockets would see wrong ones, and the work that a real wire demands would be missing.
-var offloadsOff = offloads{
-	{tool.TxChecksum, false}, {tool.TSO, false}, {tool.GSO, false}, {tool.GRO, false},
+// offloadsOff are the offloads that are off on every device that packets are measured on, unless the
+// file turns them on. (Ends of an xdp link still have GRO on.) A virtual link never fills in the
+// checksums that are left to it: raw sockets would see wrong ones, and the work that a real wire
+// demands would be missing.
+var offloadsOff = offloadsOf(plan.Link{})
+
+// groOn is for devices that are up: a veth that is down does not tell its peer that it may be the
+// target of redirects (veth_set_features in drivers/net/veth.c).
+var groOn = offloads{{featureGRO, true}}
+
+// offloadsOf are those of a link's devices before they are up.
+func offloadsOf(l plan.Link) offloads {
+	has := func(o spec.Offload) bool { return slices.Contains(l.Offloads, o) }
+	return offloads{
+		{tool.TxChecksum, has(spec.OffloadChecksum)}, {tool.TSO, has(spec.OffloadTSO)}, {tool.GSO, has(spec.OffloadGSO)}, {tool.GRO, false},
+	}
 }
 
 // ethtool is a socket for the ioctls in one namespace.
@@ -50,6 +65,9 @@ func (e *ethtool) apply(device string, wanted offloads) (map[string]string, erro
 			return nil, err
 		}
 		now, err := e.Get(device, w.Feature)
+		if w.on && (isUnsupported(err) || err == nil && !now) {
+			return nil, exit.Lacksf("%s cannot be turned on: the device %s does not have it", w.Name, device)
+		}
 		if isUnsupported(err) {
 			continue
 		}

@@ -168,7 +168,7 @@ func TakeRedirects(ns *netns.Namespace, device string) error {
 	}
 	defer e.close()
 	if _, err = e.apply(device, offloadsOff); err == nil {
-		_, err = e.apply(device, offloads{{featureGRO, true}})
+		_, err = e.apply(device, groOn)
 	}
 	return err
 }
