@@ -217,6 +217,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
+	pathBefore, err := b.readPath(r.plan)
+	if err != nil {
+		return result.Record{}, err
+	}
 	switches := programProbe{b, r.plan}
 	switchesBefore, err := switches.read(ctx)
 	if err != nil {
@@ -250,13 +254,19 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	}
 	o.path = way.Seen(r.plan, o.outcome.Rx.Seen)
 	o.path.AwaitedNs = int64(awaited)
+	pathAfter, err := b.readPath(r.plan)
+	if err != nil {
+		return result.Record{}, err
+	}
+	o.path.Nodes = pathAfter.since(pathBefore, r.plan)
+	o.astray = way.Contradictions(r.plan, o.path)
+	o.idle = idle(r.plan, o.path.Nodes, o.outcome.Rx.RxPackets)
 	if o.outcome.Rx.RxPackets == 0 && !o.outcome.Tx.Interrupted {
 		if o.path.Ended, err = b.whereEnded(ctx, r); err != nil {
 			return result.Record{}, err
 		}
 	}
 	b.proved = b.proved && len(r.plan.Events) == 0
-	o.astray = way.Contradictions(r.plan, o.path)
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
 	if err != nil {

@@ -51,6 +51,7 @@ type evidence struct {
 	faults []check.Fault
 	// astray is as in observation.
 	astray []string
+	idle   []string
 	// shared says which services may run on the CPUs of the measuring threads.
 	shared []string
 	// untuned is what others have changed of the host's tuning; empty if nothing.
@@ -144,6 +145,7 @@ func disturbances(e evidence) []string {
 	reasons := []string{}
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	share := func(ns int64) float64 { return float64(ns) / float64(max(e.whole, 1)) }
+	reasons = append(reasons, e.idle...)
 	for _, gap := range e.details.Gaps {
 		if share(gap.TotalNs) > maxTakenShare || gap.MaxNs > int64(maxGap) {
 			say("%s: %s was taken away %d times, %v in all, %v at the longest: this affects the tail above p%s",

@@ -25,6 +25,8 @@ type observation struct {
 	// path is what was seen of the packets' way, and astray says which of them did not come as planned.
 	path   *result.SeenPath
 	astray []string
+	// idle says which programs of a device did nothing.
+	idle []string
 	// isolation is the isolation in force; nil if the degree asks for nothing.
 	isolation *result.Isolation
 	// images are those that nodes were made of.
@@ -114,7 +116,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.faults, astray: o.astray, shared: o.shared, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.faults, astray: o.astray, idle: o.idle, shared: o.shared, untuned: o.untuned, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil

@@ -17,6 +17,25 @@ type SeenPath struct {
 	// Ways are the different headers of the measured packets, and OtherPackets those beyond what there was room for.
 	Ways         []SeenWay `json:"ways"`
 	OtherPackets uint64    `json:"other_packets,omitempty"`
+	// Nodes are the kernel's counters of the nodes on the path, over the trial with its warm-up and drain.
+	Nodes []SeenNode `json:"nodes,omitempty"`
+}
+
+// SeenNode is what the kernel counted in one node; what stayed 0 is left out. Counts are of all packets there, ARP and
+// others included.
+type SeenNode struct {
+	Node string `json:"node"`
+	// Counters are of IP and UDP, by their names in /proc/net/snmp and netstat, such as Ip.ForwDatagrams.
+	Counters map[string]uint64 `json:"counters"`
+	// Interfaces have rx_packets, rx_errors, rx_dropped and the same of tx, by interface.
+	Interfaces map[string]map[string]uint64 `json:"interfaces"`
+	Services   []SeenService                `json:"services,omitempty"`
+}
+
+// SeenService is the CPU time of a program of the user's.
+type SeenService struct {
+	Name  string `json:"name"`
+	CPUNs int64  `json:"cpu_ns"`
 }
 
 // SeenWay is packets with the same headers, but for what tells flows apart. A MAC address of zeros is that of a device

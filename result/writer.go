@@ -37,7 +37,7 @@ const (
 	EngineLogFile = "engine.log"
 	// ServicesLogFile is what the nodes' services have printed.
 	ServicesLogFile = "services.log"
-	EventsFile    = "events.parquet"
+	EventsFile      = "events.parquet"
 	// OrdinaryFile has randomly picked packets, in the form of OutliersFile.
 	OrdinaryFile = "ordinary.csv"
 	CausesFile   = "causes.json"

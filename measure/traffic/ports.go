@@ -51,7 +51,7 @@ func (g *Generator) open(p *process, name string, port plan.Port, io string) err
 		IO: io, Wait: string(stream.Wait),
 		LocalMAC: port.LocalMAC, LocalIP: port.LocalIP, PeerMAC: port.PeerMAC, PeerIP: port.PeerIP,
 		SenderIP: g.senderIP(),
-		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
+		UDPPort:  port.UDPPort, FrameBytes: stream.FrameBytes,
 		Flows: stream.Flows, FlowField: string(stream.FlowField),
 	}
 	if err := engine.UseDevice(g.lab.Lab, &asked, port.Node); err != nil {

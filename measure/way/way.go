@@ -148,7 +148,7 @@ func Contradictions(p *plan.Plan, s *result.SeenPath) []string {
 	}
 	for _, w := range ways {
 		if differs := contradicts(p.Traffic.Way, w); len(differs) > 0 {
-			reasons = append(reasons, fmt.Sprintf("%d of %d packets did not come as planned: %s (%s); %s", w.Packets, all, w.Words, strings.Join(differs, ", "), planned(p)))
+			reasons = append(reasons, fmt.Sprintf("%d of %d packets did not come as planned: %s (%s); %s", w.Packets, all, w.Words, strings.Join(differs, ", "), planned(p)+carried(p, s)))
 		}
 	}
 	if others > 0 {
@@ -180,6 +180,20 @@ func contradicts(want *plan.Way, w result.SeenWay) []string {
 		say("source port %d", w.SourcePort)
 	}
 	return differs
+}
+
+// carried says which kernels carried packets past the user's device, as they count it.
+func carried(p *plan.Plan, s *result.SeenPath) string {
+	var text strings.Builder
+	for _, seen := range s.Nodes {
+		n, forwarded := p.Node(seen.Node), seen.Counters["Ip.ForwDatagrams"]
+		if n == nil || !n.App.Handling().IsDevice() || n.App.Handling().Routes() || forwarded == 0 {
+			continue
+		}
+		fmt.Fprintf(&text, "; the kernel of %s forwarded %d packets (Ip.ForwDatagrams), its programs received %d by UDP sockets (Udp.InDatagrams)",
+			seen.Node, forwarded, seen.Counters["Udp.InDatagrams"])
+	}
+	return text.String()
 }
 
 // planned says what the path was to be.

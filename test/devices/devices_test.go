@@ -127,7 +127,7 @@ func TestAWrongDeclarationIsInvalid(t *testing.T) {
 		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=unchanged"}, "probes ended at dut:in: their destination MAC address is of another interface (OTHERHOST)"},
 		{"c-forwarder", []string{"topology.nodes.dut.services=[]"}, "probes ended at dut:in: no program listens on their UDP port there (NO_SOCKET)"},
 		// The kernel carries packets past the program, as the file lets it.
-		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded", `topology.nodes.dut.sysctls={"net.ipv4.ip_forward": 1}`}, "packets did not come as planned: routed by dut: TTL -1 (TTL 63)"},
+		{"c-forwarder", []string{"topology.nodes.dut.app.leaves=forwarded", `topology.nodes.dut.sysctls={"net.ipv4.ip_forward": 1}`}, "packets did not come as planned: routed by dut: TTL -1 (TTL 63); dut's device must leave them forwarded"},
 	} {
 		t.Run(test.example+" "+strings.Join(test.set, " "), func(t *testing.T) {
 			arguments := []string{"--set", "traffic.path_timeout=500ms"}

@@ -57,12 +57,27 @@ export interface SeenWay {
   ip_bytes: number;
 }
 
+export interface SeenService {
+  name: string;
+  cpu_ns: number;
+}
+
+export interface SeenNode {
+  node: string;
+  counters: Record<string, number>;
+  interfaces: Record<string, Record<string, number>>;
+  services?: SeenService[];
+}
+
 export interface SeenPath {
   words: string;
   declared: boolean;
+  awaited_ns?: number;
+  ended?: string[];
   unseen?: string;
   ways: SeenWay[];
   other_packets?: number;
+  nodes?: SeenNode[];
 }
 
 export interface Stream {
