@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,8 +11,13 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// udpPort is where every engine of a lab listens.
-const udpPort = spec.EnginePort
+// udpPort is where every engine of a lab listens, and where packets to a device of the user's go.
+func (w *work) udpPort() int {
+	if w.stream == nil {
+		return spec.EnginePort
+	}
+	return cmp.Or(w.stream.Port, spec.EnginePort)
+}
 
 // isStop reports whether packets are addressed to a node: there an engine of the lab or a program of the user's takes
 // them, and the kernel does not pass them on.
@@ -68,7 +74,7 @@ func reversed(hops []hop) []hop {
 // port describes an interface as an engine uses it. Its peer is where it sends on the traffic's
 // path, else on the way back, else the other end of a link with two ends.
 func (w *work) port(e *endpoint) Port {
-	p := Port{Node: e.node.name, Interface: e.name, LocalIP: e.ipText(), LocalMAC: e.mac, UDPPort: udpPort}
+	p := Port{Node: e.node.name, Interface: e.name, LocalIP: e.ipText(), LocalMAC: e.mac, UDPPort: w.udpPort()}
 	hops := w.hops()
 	for _, way := range [][]hop{hops, reversed(hops)} {
 		for i, h := range way {

@@ -29,7 +29,7 @@ func TestPodsTakeNothingOfThisHost(t *testing.T) {
 			t.Errorf("%s has something of this host: %+v", n.Name, n)
 		}
 	}
-	want := Port{Node: "client", Interface: "eth0", LocalIP: "client:eth0", PeerIP: "server:eth0", UDPPort: udpPort}
+	want := Port{Node: "client", Interface: "eth0", LocalIP: "client:eth0", PeerIP: "server:eth0", UDPPort: spec.EnginePort}
 	if diff := cmp.Diff(want, p.Traffic.From); diff != "" {
 		t.Errorf("the generator's port (-want +got):\n%s", diff)
 	}
@@ -57,7 +57,7 @@ func TestAPodAloneSendsToItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Port{Node: "gen", Interface: "eth0", LocalIP: "gen:eth0", PeerIP: "gen:eth0", UDPPort: udpPort}
+	want := Port{Node: "gen", Interface: "eth0", LocalIP: "gen:eth0", PeerIP: "gen:eth0", UDPPort: spec.EnginePort}
 	if diff := cmp.Diff(want, p.Traffic.From); diff != "" {
 		t.Errorf("its port (-want +got):\n%s", diff)
 	}

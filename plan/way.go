@@ -51,7 +51,7 @@ func (w *work) way() *Way {
 	}
 	first := hops[0].out
 	_, mac := w.peer(hops, 0)
-	seen := &Way{SourceMACs: []string{first.mac}, DestinationMAC: mac, TTL: SentTTL, SourceIPs: []string{first.ipText()}, SourcePort: udpPort, Steps: []WayStep{}}
+	seen := &Way{SourceMACs: []string{first.mac}, DestinationMAC: mac, TTL: SentTTL, SourceIPs: []string{first.ipText()}, SourcePort: w.udpPort(), Steps: []WayStep{}}
 	for i, h := range hops {
 		if h.out.foreign() || h.in.foreign() {
 			seen.open()
@@ -78,7 +78,7 @@ func (s *Way) pass(w *work, in, out *endpoint, next string) string {
 	switch {
 	case h.HasEngine() && w.appBackend(in.node) == spec.BackendUDP:
 		s.sendAnew(out, next, SentTTL)
-		s.SourcePort = udpPort
+		s.SourcePort = w.udpPort()
 		return fmt.Sprintf("nines' %s receives and sends them: MAC and IP address of %s, TTL %d", h.Kind, out, SentTTL)
 	case h.HasEngine():
 		s.rewritten(out, next)

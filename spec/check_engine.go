@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EnginePort is the UDP port that every engine of a lab listens on; 7999 is registered for a
+// EnginePort is the UDP port that engines use where the traffic has no other; 7999 is registered for a
 // service that sends nothing unasked (IANA: irdmi2, a retired remote desktop service). Flows by
 // source port count up from it.
 const EnginePort = 7999
@@ -14,12 +14,12 @@ const EnginePort = 7999
 // Limits of the engine that depend on several keys. A test compares these, and the bounds in rules,
 // with the engine's sources (engine/control/keys.c and engine/port/udp.c).
 const (
-	maxSourcePortFlows = 65536 - EnginePort
-	maxUDPFlows        = 1000 // a socket each, below the usual limit of 1024 files
-	maxPPS             = 1e9
-	minPPS             = 1e-6
-	maxRecorded        = 1<<32 - 2 // the packet id has 32 bits
-	maxCPU             = 4095
+	ports       = 65536
+	maxUDPFlows = 1000 // a socket each, below the usual limit of 1024 files
+	maxPPS      = 1e9
+	minPPS      = 1e-6
+	maxRecorded = 1<<32 - 2 // the packet id has 32 bits
+	maxCPU      = 4095
 )
 
 // rate checks the rate as the engine takes it: packets a second, in millionths.
@@ -41,9 +41,9 @@ func (c *checker) flows(t *Traffic) {
 	case t.Backend == BackendUDP && t.Flows > maxUDPFlows:
 		c.fail(fmt.Sprintf("%d flows are too many for the backend udp, which has a socket for each", t.Flows),
 			fmt.Sprintf("1 to %d with backend: udp", maxUDPFlows), "use backend: raw, ring or xdp, or fewer flows", "traffic", "flows")
-	case t.FlowField == FlowSourcePort && t.Flows > maxSourcePortFlows:
-		c.fail(fmt.Sprintf("%d flows are too many for distinct source ports, which count up from %d", t.Flows, EnginePort),
-			fmt.Sprintf("1 to %d with flow_field: source_port", maxSourcePortFlows), "use flow_field: source_address, or fewer flows", "traffic", "flows")
+	case t.FlowField == FlowSourcePort && t.Flows > ports-t.Port:
+		c.fail(fmt.Sprintf("%d flows are too many for distinct source ports, which count up from %d", t.Flows, t.Port),
+			fmt.Sprintf("1 to %d with flow_field: source_port", ports-t.Port), "use flow_field: source_address, or fewer flows", "traffic", "flows")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestBoundsAreWithinTheEngines(t *testing.T) {
 		"packets a second":                {maxPPS, pps, false},
 		"packets a second, the least":     {minPPS, slowest, true},
 		"flows with backend udp":          {maxUDPFlows, engineValue(t, udp, number("UDP_FLOWS_MAX")), false},
-		"flows by source port":            {maxSourcePortFlows, 65536 - port, false},
+		"flows by source port":            {ports - EnginePort, 65536 - port, false},
 		"the port from which flows begin": {EnginePort, port, false},
 		"a CPU's number":                  {maxCPU, cpu, false},
 		"ports of a switch":               {maxSwitchPorts, engineValue(t, "switch/switch.h", number("SWITCH_PORTS_MAX")), false},

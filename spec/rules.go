@@ -1,6 +1,9 @@
 package spec
 
-import "reflect"
+import (
+	"reflect"
+	"strconv"
+)
 
 // rule says about a key what its type does not. The decoder, the JSON Schema and the
 // documentation's test all read this one table.
@@ -323,6 +326,7 @@ var rules = map[string]rule{
 	"Traffic.wait":            {byDefault: string(WaitBlock)},
 	"Traffic.warmup":          {byDefault: "1s", least: "0s", most: "1h"},
 	"Traffic.duration":        {byDefault: "10s", least: "1ms", most: "24h", why: "a trial lasts up to a day, and repeat gives more of them"},
+	"Traffic.port":            {byDefault: strconv.Itoa(EnginePort), least: "1", most: "65535"},
 	"Traffic.path_timeout":    {byDefault: "10s", least: "0s", most: "600s"},
 	"Traffic.drain":           {byDefault: "500ms", least: "0s", most: "60s"},
 	"Traffic.outliers":        {byDefault: "1000", least: "0", most: "1000000"},

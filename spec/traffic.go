@@ -31,10 +31,12 @@ type Traffic struct {
 	// Burst is how many packets share one intended send time (default 1).
 	Burst int `yaml:"burst,omitempty" json:"burst,omitempty"`
 	// Flows is how many flows the packets are spread over in turn (default 1). At most 65535 by
-	// source_address, 57537 by source_port, and 1000 with the backend udp.
+	// source_address, 65536 less the port by source_port, and 1000 with the backend udp.
 	Flows int `yaml:"flows,omitempty" json:"flows,omitempty"`
 	// FlowField is the field that tells flows apart (default source_port).
 	FlowField FlowField `yaml:"flow_field,omitempty" json:"flow_field,omitempty"`
+	// Port is the UDP port that packets go to and come from, and where flows by source port begin (default 7999).
+	Port int `yaml:"port,omitempty" json:"port,omitempty"`
 	// Backend is how the engine reaches the interfaces (default udp).
 	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
 	// IO is how many packets one call moves (default single; batch with dpdk).
