@@ -71,7 +71,7 @@ type Config struct {
 type Payload int
 
 const (
-	// Nines is the engine's payload: id, 0x55, stream, send lag, send time.
+	// Nines is the engine's payload: id, 0x55, flags, send lag, the low 48 bits of the send time, stream.
 	Nines Payload = iota
 	// MoonSniff is an id and 0x55, then zeros.
 	MoonSniff

@@ -215,7 +215,7 @@ func (f *frames) frame(number uint64, id uint32, sentNs int64) *template {
 	p[4] = 0x55
 	if c.Payload == Nines {
 		p[5] = 1
-		binary.LittleEndian.PutUint64(p[10:], uint64(sentNs))
+		binary.LittleEndian.PutUint64(p[10:], uint64(sentNs)&(1<<48-1)) // and stream 0
 	}
 	if t.ipSum != 0 {
 		ipID := uint16(id)

@@ -199,6 +199,12 @@ void trial_join(struct trial *t);
 void trial_free(struct trial *t);
 void trial_note(struct trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Sets the trial's streams and ports up from its config, and frees them; -ENOMEM. See streams.c. */
+int streams_init(struct trial *t);
+void streams_free(struct trial *t);
+/* How many ids a stream needs at most; 0: unknown. */
+uint64_t stream_ids(const struct stream_config *c, uint64_t duration_ns);
+
 /* The measuring thread's body; see loop.c. */
 void *trial_loop(void *trial);
 
