@@ -20,6 +20,7 @@ const interruptPriority = 50
 // never sleeps leaves no time on its CPU to others.
 func (w *work) checkScheduling() error {
 	for _, n := range w.nodes {
+		w.noteRealTimeServices(n)
 		s := n.spec.Scheduling
 		if s == nil {
 			continue

@@ -118,3 +118,16 @@ func (w *work) sharedByServices(n *node) string {
 	}
 	return ""
 }
+
+// noteRealTimeServices says which services run before everything else on CPUs that others need.
+func (w *work) noteRealTimeServices(n *node) {
+	for _, s := range n.spec.Services {
+		policy := s.Scheduling
+		if policy == nil {
+			policy = n.spec.Scheduling
+		}
+		if policy != nil && policy.Policy.RealTime() && !n.exclusive {
+			w.note("service %s of %s is scheduled as %s on %s, so it runs there before everything else; if it never sleeps, nothing else does.", s.Name, n.title(), policy, cpuText(n.cpus))
+		}
+	}
+}

@@ -55,3 +55,16 @@ func TestServicesHaveCPUsThatTheTrafficsEndsDoNotShare(t *testing.T) {
 		t.Errorf("too few in the node: %v", err)
 	}
 }
+
+// TestARealTimeServiceOnASharedCPUIsNoted: nothing else may run there.
+func TestARealTimeServiceOnASharedCPUIsNoted(t *testing.T) {
+	for cores, want := range map[int]bool{1: true, 8: false} {
+		e := two()
+		e.Topology.Nodes["dut"].App = &spec.App{Kind: spec.AppRoute}
+		e.Topology.Nodes["dut"].Services = []spec.Service{{Name: "fwd", Run: []string{"fwd"}, Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 5}}}
+		notes := strings.Join(makePlan(t, e, smallHost(cores, 1)).Notes, "\n")
+		if strings.Contains(notes, "service fwd of node dut is scheduled as fifo 5 on CPU 0") != want {
+			t.Errorf("%d cores: %s", cores, notes)
+		}
+	}
+}

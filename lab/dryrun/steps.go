@@ -88,6 +88,9 @@ func Steps(p *plan.Plan) []string {
 		for _, argv := range n.Exec {
 			add("node %s: run %s", n.Name, strings.Join(argv, " "))
 		}
+		for _, s := range n.Services {
+			add("node %s: start nines keep, which runs %s as service %s", n.Name, s.Run[0], s.Name)
+		}
 	}
 	for _, d := range p.Disturbances {
 		add("disturb %s: start nines-disturb, %s on %s for %v in every %v", d.Name, d.Kind, d.Where(), d.Length, d.Period)
