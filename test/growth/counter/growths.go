@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"nines.dev/nines/analyze"
@@ -106,6 +108,29 @@ var growths = []growth{
 			}
 			node.Find(j)
 			return errors.Join(j.Undo(context.Background(), nil, nil), j.Close())
+		}
+	}},
+	{"a damaged journal", func(n int) func() error {
+		path := filepath.Join(folder(), "journal.jsonl")
+		j := must(journal.Create(path, journal.Header{Lab: "growth", Token: "growth"}))
+		for i := range n {
+			must(0, node.Mark(j, map[string]node.Marks{fmt.Sprintf("n%d", i): {Stopped: true}}))
+		}
+		must(0, j.Close())
+		lines := bytes.SplitAfter(must(os.ReadFile(path)), []byte("\n"))
+		for i := 7; i < len(lines); i += 7 { // lines of both kinds
+			lines[i] = bytes.Replace(lines[i], []byte(`"`), []byte("x"), 1)
+		}
+		must(0, os.WriteFile(path, bytes.Join(lines, nil), 0o600))
+		return func() error {
+			j, err := journal.Inspect(path)
+			if err != nil {
+				return err
+			}
+			if found := len(j.Entries()); found < n/2 || found == n || j.Wrong(nil) == nil {
+				return fmt.Errorf("%d of %d steps are read: %w", found, n, j.Wrong(nil))
+			}
+			return nil
 		}
 	}},
 	{"analyze", func(n int) func() error {
