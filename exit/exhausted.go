@@ -19,9 +19,10 @@ var exhausted = map[syscall.Errno]string{
 
 // IsExhausted is true for an error of the kernel that says that files, memory, room or processes have run out. It says nothing
 // of what the host can do.
-func IsExhausted(err error) bool { return remedyOf(err) != "" }
+func IsExhausted(err error) bool { return Remedy(err) != "" }
 
-func remedyOf(err error) string {
+// Remedy is what to do where an error says that something has run out; empty for other errors.
+func Remedy(err error) string {
 	for errno, remedy := range exhausted {
 		if errors.Is(err, errno) {
 			return remedy

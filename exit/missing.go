@@ -18,7 +18,7 @@ type MissingError struct {
 // Error formats capability, reason and remedy in one line. Where the kernel's error is that something has run out, nobody
 // knows what the host lacks.
 func (e *MissingError) Error() string {
-	if remedy := remedyOf(e.Err); remedy != "" {
+	if remedy := Remedy(e.Err); remedy != "" {
 		return fmt.Sprintf("cannot find out whether this host has %s: %v; %s", e.Capability, e.Err, remedy)
 	}
 	s := fmt.Sprintf("this host lacks %s", e.Capability)

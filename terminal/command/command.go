@@ -48,11 +48,19 @@ func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	return exit.Code(err)
 }
 
-// explained is an error's text, with why the kernel can have refused what failed: a MissingError says so itself.
+// explained is an error's text, with why the kernel can have refused what failed, and what to do where something has run
+// out: a MissingError says so itself.
 func explained(err error) string {
 	text := err.Error()
-	if why := refusal.Why(err); why != "" && !errors.As(err, new(*exit.MissingError)) {
-		text += "; " + why
+	if errors.As(err, new(*exit.MissingError)) {
+		return text
+	}
+	more := refusal.Why(err)
+	if full := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT); more == "" && !full { // who meets a full disk says so
+		more = exit.Remedy(err)
+	}
+	if !strings.Contains(text, more) { // true of an empty one
+		text += "; " + more
 	}
 	return text
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// TestWithoutFilesTheLimitIsNamed: wherever open files run out while a lab comes up, the error says so and names the
+// limit, nothing is called missing, and nothing is left.
+func TestWithoutFilesTheLimitIsNamed(t *testing.T) {
+	labtest.Root(t)
+	file := filepath.Join(t.TempDir(), "lab.yaml")
+	text := "name: tbfiles\ntopology:\n  nodes: {a: {}, b: {}}\n  links: [{kind: veth, endpoints: [\"a:x\", \"b:x\"]}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nines, state := labtest.Nines(t), t.TempDir()
+	failed := 0
+	for _, files := range []string{"8", "12", "16", "20", "24"} {
+		up := exec.Command("sh", "-c", "ulimit -n "+files+"; exec \"$0\" up \"$1\"", nines, file)
+		up.Env = append(os.Environ(), "NINES_STATE_DIR="+state)
+		said, err := up.CombinedOutput()
+		if err == nil {
+			down := exec.Command(nines, "down", "tbfiles")
+			down.Env = up.Env
+			if out, err := down.CombinedOutput(); err != nil {
+				t.Errorf("%s files: down: %v: %s", files, err, out)
+			}
+			continue
+		}
+		failed++
+		if code := up.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(said), "raise the limit on open files (ulimit -n)") || strings.Contains(string(said), "lacks") {
+			t.Errorf("%s files: exit code %d: %s", files, code, said)
+		}
+	}
+	if failed == 0 {
+		t.Error("no limit was too low")
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "labs", "*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
