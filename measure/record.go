@@ -96,7 +96,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 			OfferedPPS: perSecond(tx.TxPackets, measured),
 			TxPackets:  tx.TxPackets, RxPackets: rx.RxPackets, LostPackets: tx.TxPackets - rx.RxPackets,
 			DuplicatePackets: rx.DuplicatePackets, ReorderedPackets: rx.ReorderedPackets,
-			SeenPath: o.path,
+			SeenPath: o.path, LostAs: lossInWords(tx, missing(rx), rx.RxPackets, measured),
 		},
 		Details:    details(o, measured),
 		Histograms: histograms,
@@ -120,6 +120,14 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil
+}
+
+// missing are the ids that the only stream's receiver missed; nil where that is not known.
+func missing(rx client.TrialResult) *client.Missing {
+	if len(rx.Streams) != 1 {
+		return nil
+	}
+	return rx.Streams[0].Missing
 }
 
 func perSecond(packets uint64, span time.Duration) float64 {

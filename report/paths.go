@@ -26,6 +26,20 @@ func writePaths(out *strings.Builder, s terminal.Style, trials []result.Trial) {
 	paths.write(out, s, "trial", "path", "summary.json has all")
 }
 
+// writeLosses says where lost packets are, in trials in which most of them are in one gap.
+func writeLosses(out *strings.Builder, s terminal.Style, trials []result.Trial) {
+	var losses classes
+	for _, t := range trials {
+		if t.LostAs != "" {
+			losses.add("", class{head: "loss", colour: terminal.Bold, example: t.LostAs, where: "trial " + t.ID})
+		}
+	}
+	if len(losses.list) > 0 {
+		out.WriteString("\n")
+	}
+	losses.write(out, s, "trial", "loss", "summary.json has all")
+}
+
 func pathText(p *result.SeenPath) string {
 	switch {
 	case p.Unseen != "":

@@ -62,6 +62,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 			writeCaution(&out, s, groups)
 		}
 		writePaths(&out, s, summary.Trials)
+		writeLosses(&out, s, summary.Trials)
 		writeWindows(&out, s, summary.Trials)
 		writeScripts(&out, s, summary.Trials)
 		writeReasons(&out, s, summary.Trials)

@@ -58,6 +58,8 @@ type Trial struct {
 	Verdict Verdict `json:"verdict"`
 	// Reasons say why it is not clean.
 	Reasons []string `json:"reasons"`
+	// LostAs says where the lost packets are, if most are in one gap; empty otherwise.
+	LostAs string `json:"lost_as,omitempty"`
 	// SeenPath is the path that the packets took; nil where no packet of nines' own was received, and in results of
 	// before.
 	SeenPath *SeenPath `json:"seen_path,omitempty"`

@@ -267,6 +267,16 @@ type StreamResult struct {
 	Counts
 	// Latency is empty for the only stream of a trial, whose latencies are the trial's.
 	Latency Histogram `json:"latency"`
+	// Missing are ids that did not come; nil where the receiver has forgotten the first, or there is none.
+	Missing *Missing `json:"missing"`
+}
+
+// Missing are the ids below Next that did not come, in runs of neighbours. Next is the largest that came, and 1 more.
+type Missing struct {
+	Runs        uint64 `json:"runs"`
+	Longest     uint64 `json:"longest"`
+	LongestFrom uint64 `json:"longest_from"`
+	Next        uint64 `json:"next"`
 }
 
 // TrialResult is the answer to a trial. Times in Outliers and Rate rows count from MeasuredStartNs. The counts of its

@@ -191,6 +191,13 @@ static json_t *stream(const struct stream *m)
 		json_object_set_new(o, counts[i].key, number(counts[i].value));
 	if (m->latency)
 		json_object_set_new(o, "latency", head(m->latency));
+	struct seen_missing missing;
+	if (m->seen.words && seen_missing(&m->seen, &missing))
+		json_object_set_new(o, "missing",
+				    json_pack("{s:o,s:o,s:o,s:o}", "runs", number(missing.runs),
+					      "longest", number(missing.longest), "longest_from",
+					      number(missing.longest_from), "next",
+					      number(m->seen.next)));
 	return o;
 }
 

@@ -36,6 +36,32 @@ size_t seen_bytes(const struct seen *s)
 	return (size_t)(s->word_mask + 1) * sizeof *s->words;
 }
 
+bool seen_missing(const struct seen *s, struct seen_missing *out)
+{
+	uint64_t run = 0;
+	memset(out, 0, sizeof *out);
+	if (s->next > 0 && (s->next - 1) >> 6 > s->word_mask)
+		return false;
+	for (uint64_t id = 0; id < s->next; id++) {
+		uint64_t word = s->words[id >> 6];
+		/* Most words are full. */
+		if (!run && (id & 63) == 0 && word == UINT64_MAX) {
+			id += 63;
+			continue;
+		}
+		if (word >> (id & 63) & 1) {
+			run = 0;
+			continue;
+		}
+		out->runs += ++run == 1;
+		if (run > out->longest) {
+			out->longest = run;
+			out->longest_from = id + 1 - run;
+		}
+	}
+	return true;
+}
+
 void seen_slide(struct seen *s, uint64_t word)
 {
 	if (word - s->last_word > s->word_mask)

@@ -32,6 +32,14 @@ int seen_init(struct seen *s, uint64_t ids, unsigned sharers);
 void seen_free(struct seen *s);
 size_t seen_bytes(const struct seen *s);
 
+/* The ids below the largest that never came, as runs of neighbours. */
+struct seen_missing {
+	uint64_t runs, longest, longest_from;
+};
+
+/* False where the window has forgotten the first ids. */
+bool seen_missing(const struct seen *s, struct seen_missing *out);
+
 /* Moves the window so that it ends with `word`. */
 void seen_slide(struct seen *s, uint64_t word);
 

@@ -35,6 +35,41 @@ static void test_seen_tells_what_came(void **state)
 }
 
 /* Compares random orders with a plain array. */
+static void test_seen_tells_what_did_not_come(void **state)
+{
+	(void)state;
+	static const struct {
+		unsigned from, count; /* two gaps among 300 ids */
+		unsigned other_from, other;
+		struct seen_missing want;
+	} cases[] = {
+		{0, 0, 0, 0, {0, 0, 0}},	{0, 70, 0, 0, {1, 70, 0}},
+		{63, 2, 0, 0, {1, 2, 63}},	{64, 128, 0, 0, {1, 128, 64}},
+		{10, 5, 100, 90, {2, 90, 100}}, {1, 1, 298, 1, {2, 1, 1}},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct seen s;
+		struct seen_missing got;
+		assert_int_equal(seen_init(&s, 300, 1), 0);
+		for (unsigned id = 0; id < 300; id++)
+			if (id - cases[i].from >= cases[i].count &&
+			    id - cases[i].other_from >= cases[i].other)
+				seen_record(&s, id);
+		assert_true(seen_missing(&s, &got));
+		assert_int_equal(got.runs, cases[i].want.runs);
+		assert_int_equal(got.longest, cases[i].want.longest);
+		assert_int_equal(got.longest_from, cases[i].want.longest_from);
+		seen_free(&s);
+	}
+	struct seen s;
+	struct seen_missing got;
+	assert_int_equal(seen_init(&s, 4096, 1), 0);
+	for (unsigned id = 0; id < 5000; id++)
+		seen_record(&s, id);
+	assert_false(seen_missing(&s, &got));
+	seen_free(&s);
+}
+
 static void test_seen_agrees_with_a_plain_array(void **state)
 {
 	(void)state;
@@ -410,6 +445,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seen_tells_what_came),
+		cmocka_unit_test(test_seen_tells_what_did_not_come),
 		cmocka_unit_test(test_seen_agrees_with_a_plain_array),
 		cmocka_unit_test(test_seen_window_slides),
 		cmocka_unit_test(test_seen_ids_go_on_beyond_32_bits),

@@ -389,6 +389,7 @@ export interface Trial {
   send_lag_ns: Percentiles;
   verdict: Verdict;
   reasons: string[];
+  lost_as?: string;
   seen_path?: SeenPath;
   streams?: Stream[];
   scripts?: Script[];
